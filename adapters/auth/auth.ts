@@ -1,0 +1,182 @@
+/**
+ * The auth server: better-auth set up the way the service wants it, its store, and what host functions and authenticators share. It
+ * decides which of better-auth's features exist here; who may do what with resources is none of its business.
+ */
+
+import * as Result from "effect/Result"
+import { passwordMax, passwordMin, tokenSeconds } from "../../core/domain/account/account.ts"
+import { declareRoles, type RoleList } from "../../core/domain/account/roles.ts"
+import { type AuthDatabase, openStore, type Store, tableIn } from "./database.ts"
+import { type Engine, makeEngine } from "./engine.ts"
+import { makeHandler } from "./handler.ts"
+import { makeLimits } from "./limits.ts"
+import { adminLock } from "./migration.ts"
+import { makeRevocations, type Revocations } from "./revocations.ts"
+
+export interface AuthOptions {
+  /** Where accounts live. The pool or dialect stays the caller's: it is never closed here. */
+  readonly database: AuthDatabase
+  /** `AUTH_SECRET`: signs cookies and encrypts the private keys of tokens. At least 32 characters. */
+  readonly secret: string
+  /** `AUTH_URL`: public URL of the API; issuer and audience of tokens. */
+  readonly url: string
+  /** Path of the auth routes; default `/api/auth`. */
+  readonly basePath?: string | undefined
+  /** The project's roles; `admin` is always one. Default `["admin", "user"]`. */
+  readonly roles?: readonly string[] | undefined
+  /** What a new user gets when no role is given. */
+  readonly defaultRole?: string | undefined
+  /** Further origins whose pages may sign in; patterns such as `https://*.example.org` are allowed. */
+  readonly trustedOrigins?: readonly string[] | undefined
+  /** Sign-in attempts a minute and client; default 5. An account takes twice as many from all clients together. */
+  readonly signInPerMinute?: number | undefined
+  /** The tenant every user works in. */
+  readonly tenant?: string | number | undefined
+  /** Schema of the tables when `database` is a pool; default `auth`. */
+  readonly schemaName?: string | undefined
+  /** Told about failures that became a 500 or 503. */
+  readonly onError?: ((cause: unknown) => void) | undefined
+}
+
+/** What the functions of this adapter share. Not for other code. */
+export interface AuthInternals {
+  readonly store: Store
+  readonly table: (name: string) => string
+  readonly roles: RoleList
+  readonly revocations: Revocations
+  readonly engine: () => Promise<Engine>
+  /** The public keys as a JWK set, read from the store. */
+  readonly publicKeys: () => Promise<unknown>
+}
+
+export interface Auth {
+  /**
+   * Answers every request below `basePath` (spec 1, Endpoints); errors are problem documents. The last address of `X-Forwarded-For` is
+   * taken for the client: the caller sets it (our edge replaces the header by what it knows) or lets a proxy do so.
+   */
+  readonly handler: (request: Request) => Promise<Response>
+  /** Whether the store has no user yet (`GET /api/auth/status`). Costs nothing once it has. */
+  readonly needsAdmin: () => Promise<boolean>
+  /** The allowed roles, `admin` first. */
+  readonly roles: readonly string[]
+  /** Undefined when a new user must be given a role. */
+  readonly defaultRole: string | undefined
+  /** `AUTH_URL` as given: issuer and audience. */
+  readonly url: string
+  readonly basePath: string
+  readonly tenant: string | number | undefined
+  /** The schema of the tables; undefined: where the search path puts them. */
+  readonly schema: string | undefined
+  /** Loads what the first sign-in needs, so that it need not wait. */
+  readonly warm: () => Promise<void>
+  readonly internals: AuthInternals
+}
+
+interface KeyRow {
+  readonly id: string
+  readonly publicKey: string
+  readonly alg: string | null
+  readonly crv: string | null
+}
+
+const checkUrl = (url: string): URL => {
+  const parsed = URL.parse(url)
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
+    throw new Error(`AUTH_URL must be an http(s) URL, not ${JSON.stringify(url)}.`)
+  }
+  return parsed
+}
+
+const checkRate = (value: number): number => {
+  if (!Number.isSafeInteger(value) || value < 1) throw new Error("signInPerMinute must be a whole number from 1.")
+  return value
+}
+
+/** Makes the auth server. Nothing is read or written before it is first used; throws when an option cannot be right. */
+export const createAuth = (options: AuthOptions): Auth => {
+  const { database, secret, tenant, url } = options
+  const { origin } = checkUrl(url)
+  if (secret.length < 32) throw new Error("AUTH_SECRET must have at least 32 characters (32 random bytes in base64).")
+  if ("dialect" in database && database.type !== "postgres") {
+    throw new Error("The auth store needs PostgreSQL: database.type must be \"postgres\".")
+  }
+  const basePath = options.basePath ?? "/api/auth"
+  if (!/^(?:\/[A-Za-z0-9._~-]+)+$/.test(basePath)) {
+    throw new Error("The path of the auth routes must look like \"/api/auth\".")
+  }
+  const roles = Result.getOrThrowWith(declareRoles(options.roles, options.defaultRole), (refusal) => refusal)
+  const schema = "dialect" in database ? database.schemaName : options.schemaName ?? "auth"
+  const signInPerMinute = checkRate(options.signInPerMinute ?? 5)
+  const onError = options.onError ?? (() => {})
+
+  const store = openStore(database)
+  const table = tableIn(schema)
+  let engine: Promise<Engine> | undefined
+  const internals: AuthInternals = {
+    store,
+    table,
+    roles,
+    revocations: makeRevocations(store, schema),
+    engine: () =>
+      engine ??= makeEngine({
+        store,
+        table,
+        schema,
+        secret,
+        url,
+        origin,
+        basePath,
+        roles,
+        trustedOrigins: options.trustedOrigins ?? [],
+        passwordMin,
+        passwordMax,
+        tokenSeconds,
+        keyLock: adminLock
+      }).catch((cause: unknown) => {
+        engine = undefined
+        throw cause
+      }),
+    publicKeys: async () => {
+      const rows = await store.query<KeyRow>(`select "id", "publicKey", "alg", "crv" from ${table("jwks")}`)
+      return {
+        keys: rows.map(({ alg, id, publicKey }) => ({
+          ...JSON.parse(publicKey) as Record<string, unknown>,
+          alg: alg ?? "EdDSA",
+          kid: id
+        }))
+      }
+    }
+  }
+  let settled = false
+  const needsAdmin = async (): Promise<boolean> => {
+    // Once there is an admin there always is one: the last cannot go.
+    if (!settled) {
+      const [row] = await store.query<{ readonly found: boolean }>(
+        `select exists (select 1 from ${table("user")}) as found`
+      )
+      settled = row?.found === true
+    }
+    return !settled
+  }
+  return {
+    needsAdmin,
+    handler: makeHandler({
+      internals,
+      origin,
+      basePath,
+      limits: makeLimits({ store, table, secret, perClient: signInPerMinute, perAccount: 2 * signInPerMinute }),
+      needsAdmin,
+      onError
+    }),
+    roles: roles.choices,
+    defaultRole: roles.defaultRole,
+    url,
+    basePath,
+    tenant,
+    schema,
+    warm: async () => {
+      await internals.engine()
+    },
+    internals
+  }
+}

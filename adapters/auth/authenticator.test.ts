@@ -1,0 +1,56 @@
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { describe, expect, it } from "vitest"
+import { Tokens } from "../../core/ports/tokens.ts"
+import {
+  type Authenticator,
+  type Identity,
+  KeysUnavailable,
+  Refused,
+  tokensLayer,
+  tokensOf,
+  Unauthorized
+} from "./authenticator.ts"
+
+const request = { method: "GET", url: "http://localhost/", headers: new Headers() }
+const ann: Identity = { user: { id: "u1", roles: ["sales"] }, tenant: 7 }
+const throwing = (cause: unknown): Authenticator => () => {
+  throw cause
+}
+
+describe("the tokens port over an authenticator", () => {
+  it("answers a known identity without waiting, always as the same caller", () => {
+    const tokens = tokensOf(() => ann)
+    const caller = Effect.runSync(tokens.authenticate(request))
+    expect(caller).toEqual({ id: "u1", roles: ["sales"], tenant: "7" })
+    expect(Effect.runSync(tokens.authenticate(request))).toBe(caller)
+  })
+
+  it("waits for an identity that must be looked up, and is a layer", async () => {
+    const found = Effect.flatMap(Tokens, (tokens) => tokens.authenticate(request))
+    const layer = tokensLayer(() => Promise.resolve({ user: { id: "u2", roles: [] } }))
+    expect(await Effect.runPromise(Effect.provide(found, layer))).toEqual({ id: "u2", roles: [], tenant: null })
+  })
+
+  it.each([
+    [new Unauthorized("no"), "Unauthenticated"],
+    [new Refused("no"), "Refused"],
+    [new KeysUnavailable("no"), "KeysUnavailable"]
+  ])("turns %s into %s, thrown or rejected", async (cause, reason) => {
+    for (const authenticator of [throwing(cause), () => Promise.reject(cause)]) {
+      const exit = await Effect.runPromiseExit(tokensOf(authenticator).authenticate(request))
+      expect(Exit.isFailure(exit) && exit.cause.reasons[0]).toMatchObject({
+        _tag: "Fail",
+        error: { reason, why: "no" }
+      })
+    }
+  })
+
+  it("lets nobody in when the authenticator breaks: that is a defect, not an anonymous caller", async () => {
+    const broken = new TypeError("broken")
+    for (const authenticator of [throwing(broken), () => Promise.reject(broken)]) {
+      const exit = await Effect.runPromiseExit(tokensOf(authenticator).authenticate(request))
+      expect(Exit.isFailure(exit) && exit.cause.reasons[0]).toMatchObject({ _tag: "Die", defect: broken })
+    }
+  })
+})

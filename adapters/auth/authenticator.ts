@@ -1,0 +1,95 @@
+/**
+ * What an authenticator is: a function from a request's credential to an identity, and the only ways it may fail. Here it also becomes
+ * the `Tokens` port. Nothing in this file accepts anybody.
+ */
+
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { Caller } from "../../core/domain/access/caller.ts"
+import { type Credentials, Tokens, TokensError } from "../../core/ports/tokens.ts"
+
+/** A verified user. `tenant` is absent when the user works in none. */
+export interface Identity {
+  readonly user: { readonly id: string; readonly roles: readonly string[] }
+  readonly tenant?: string | number | undefined
+}
+
+/**
+ * Verifies the credential of a request (spec 1, Sign-in and tokens, 8). Throws `Unauthorized` for anything but a valid one; an answer
+ * that is already known comes without a promise.
+ */
+export type Authenticator = (request: Credentials) => Identity | Promise<Identity>
+
+/** No valid credential: 401. The message is for logs and never sent. */
+export class Unauthorized extends Error {
+  override readonly name = "Unauthorized"
+}
+
+/** A verified credential that may not work here: 403. */
+export class Refused extends Error {
+  override readonly name = "Refused"
+}
+
+/** The credential cannot be judged now, because keys or revocations cannot be read: 503. */
+export class KeysUnavailable extends Error {
+  override readonly name = "KeysUnavailable"
+}
+
+/** Longest bearer token that is looked at, in characters. */
+export const tokenLengthMax = 16_384
+
+/** The token of `Authorization: Bearer <token>` (RFC 6750, 2.1). */
+export const bearerOf = (request: Credentials): string => {
+  const header = request.headers.get("authorization")
+  if (header === null) throw new Unauthorized("there is no Authorization header")
+  if (header.length > tokenLengthMax) throw new Unauthorized("the credential is too long")
+  if (header.startsWith("Bearer ") && header.charCodeAt(7) > 32) return header.slice(7)
+  const found = /^bearer +([^ ]+)$/i.exec(header)
+  if (found?.[1] === undefined) throw new Unauthorized("the credential is no bearer token")
+  return found[1]
+}
+
+const failed = (cause: unknown): Effect.Effect<never, TokensError> => {
+  if (cause instanceof Unauthorized) {
+    return Effect.fail(new TokensError({ reason: "Unauthenticated", why: cause.message }))
+  }
+  if (cause instanceof Refused) return Effect.fail(new TokensError({ reason: "Refused", why: cause.message }))
+  if (cause instanceof KeysUnavailable) {
+    return Effect.fail(new TokensError({ reason: "KeysUnavailable", why: cause.message }))
+  }
+  return Effect.die(cause)
+}
+
+const isPromise = (value: Identity | Promise<Identity>): value is Promise<Identity> => "then" in value
+
+/** The `Tokens` port over an authenticator. Equal identities from its cache give the same `Caller` object. */
+export const tokensOf = (authenticator: Authenticator): Tokens["Service"] => {
+  const callers = new WeakMap<Identity, Caller>()
+  const callerOf = (identity: Identity): Caller => {
+    const known = callers.get(identity)
+    if (known !== undefined) return known
+    const { tenant, user: { id, roles } } = identity
+    const caller: Caller = { id, roles, tenant: tenant === undefined ? null : String(tenant) }
+    callers.set(identity, caller)
+    return caller
+  }
+  return {
+    authenticate: (request) =>
+      Effect.suspend(() => {
+        try {
+          const answer = authenticator(request)
+          return isPromise(answer)
+            ? Effect.flatMap(
+              Effect.result(Effect.tryPromise({ try: () => answer, catch: (cause) => cause })),
+              (result) => result._tag === "Success" ? Effect.succeed(callerOf(result.success)) : failed(result.failure)
+            )
+            : Effect.succeed(callerOf(answer))
+        } catch (cause) {
+          return failed(cause)
+        }
+      })
+  }
+}
+
+export const tokensLayer = (authenticator: Authenticator): Layer.Layer<Tokens> =>
+  Layer.succeed(Tokens, tokensOf(authenticator))

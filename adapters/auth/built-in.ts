@@ -1,0 +1,53 @@
+/**
+ * The authenticator for tokens of the built-in sign-in: its keys, issuer and audience, the configured tenant, and the revocations of the
+ * shared database. It adds nothing to who a user is beyond the token.
+ */
+
+import type { Auth } from "./auth.ts"
+import type { Authenticator } from "./authenticator.ts"
+import { makeVerifier, type TokenCache } from "./jwt.ts"
+import { fetchKeys } from "./keys.ts"
+import { type TrustedApp, withTrustedApps } from "./trusted.ts"
+
+export interface BuiltInOptions {
+  /** The auth server in this process. Without it `jwksUrl` and `issuer` name one elsewhere; revocations then show after 15 minutes. */
+  readonly auth?: Auth | undefined
+  /** The tenant of every user; default the one `auth` was made with. */
+  readonly tenant?: string | number | undefined
+  readonly cache?: TokenCache | undefined
+  readonly jwksUrl?: string | undefined
+  readonly issuer?: string | undefined
+  readonly apps?: readonly TrustedApp[] | undefined
+}
+
+/** Verifies tokens of `GET /api/auth/token` and of `issueToken` (spec 1, Sign-in and tokens, 4 to 8), and those of trusted apps. */
+export const builtInAuthenticator = (options: BuiltInOptions): Authenticator => {
+  const { apps = [], auth, cache } = options
+  const issuer = options.issuer ?? auth?.url
+  if (issuer === undefined || (auth === undefined && options.jwksUrl === undefined)) {
+    throw new Error("builtInAuthenticator needs either auth, or jwksUrl and issuer.")
+  }
+  const tenant = options.tenant ?? auth?.tenant
+  const revocations = auth?.internals.revocations
+  const own = makeVerifier({
+    load: options.jwksUrl !== undefined || auth === undefined
+      ? fetchKeys(options.jwksUrl ?? "")
+      : auth.internals.publicKeys,
+    issuer,
+    audience: issuer,
+    algorithms: ["EdDSA", "Ed25519"],
+    rolesClaim: "role",
+    cache,
+    admit: ({ payload, roles, subject }) => {
+      const epoch = Number.isSafeInteger(payload["epoch"]) ? payload["epoch"] as number : 0
+      return {
+        identity: Object.freeze({
+          user: Object.freeze({ id: subject, roles }),
+          ...(tenant === undefined ? {} : { tenant })
+        }),
+        ...(revocations === undefined ? {} : { counts: () => revocations.counts(subject, epoch) })
+      }
+    }
+  })
+  return withTrustedApps(own, issuer, apps, cache)
+}

@@ -1,0 +1,46 @@
+/**
+ * A bounded memory of verified answers: two generations, so that eviction costs nothing per hit. It forgets at will and never holds more
+ * than its bound.
+ */
+
+export interface Cache<V> {
+  readonly get: (key: string) => V | undefined
+  readonly set: (key: string, value: V) => void
+  readonly delete: (key: string) => void
+  readonly clear: () => void
+}
+
+/** A cache of at most `size` entries; what was not asked for within the last half of that many new ones may be forgotten. */
+export const makeCache = <V>(size: number): Cache<V> => {
+  const half = Math.max(1, Math.floor(size / 2))
+  let young = new Map<string, V>()
+  let old = new Map<string, V>()
+  const set = (key: string, value: V): void => {
+    if (young.size >= half) {
+      old = young
+      young = new Map()
+    }
+    young.set(key, value)
+  }
+  return {
+    get: (key) => {
+      const value = young.get(key)
+      if (value !== undefined) return value
+      const kept = old.get(key)
+      if (kept !== undefined) {
+        old.delete(key)
+        set(key, kept)
+      }
+      return kept
+    },
+    set,
+    delete: (key) => {
+      young.delete(key)
+      old.delete(key)
+    },
+    clear: () => {
+      young = new Map()
+      old = new Map()
+    }
+  }
+}

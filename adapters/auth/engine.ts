@@ -1,0 +1,215 @@
+/**
+ * better-auth with the service's settings: no sign-up, twelve characters, EdDSA tokens of fifteen minutes, admin rights for `admin` alone.
+ * It is loaded by the first use that needs it. Limits, problem documents and the shape of requests are the handler's.
+ */
+
+import type { BetterAuthPlugin } from "better-auth"
+import * as Result from "effect/Result"
+import { readRoles, type RoleList } from "../../core/domain/account/roles.ts"
+import type { Store } from "./database.ts"
+
+export interface EngineSettings {
+  readonly store: Store
+  readonly table: (name: string) => string
+  readonly schema: string | undefined
+  readonly secret: string
+  readonly url: string
+  readonly origin: string
+  readonly basePath: string
+  readonly roles: RoleList
+  readonly trustedOrigins: readonly string[]
+  readonly passwordMin: number
+  readonly passwordMax: number
+  readonly tokenSeconds: number
+  readonly keyLock: number
+}
+
+/** The claims of a user's token besides issuer and audience. */
+export interface TokenClaims {
+  readonly [claim: string]: unknown
+  readonly sub: string
+  readonly role: string
+  /** See revocations.ts. */
+  readonly epoch: number
+  readonly iat: number
+  readonly exp: number
+}
+
+export interface Engine {
+  /** better-auth's own handler; throws what is no answer of it. */
+  readonly handle: (request: Request) => Promise<Response>
+  /** Signs claims with the current key; adds issuer and audience. */
+  readonly sign: (claims: TokenClaims) => Promise<string>
+  readonly hash: (password: string) => Promise<string>
+  readonly newId: () => string
+}
+
+interface UserRow {
+  readonly role: string | null
+  readonly barred: boolean
+  readonly epoch: string
+}
+
+interface StoredKey {
+  readonly id: string
+  readonly publicKey: string
+  readonly privateKey: string
+  readonly createdAt: Date
+  readonly expiresAt?: Date
+  readonly alg?: "EdDSA"
+  readonly crv?: "Ed25519"
+}
+
+/**
+ * The claims of a user as the store has them now. Role, ban and epoch come from one statement: a change after it makes the token refused,
+ * so a token never outlives the state it was made from. Null when there is no such user or it is banned.
+ */
+export const claimsOf = async (
+  { store, table }: Pick<EngineSettings, "store" | "table">,
+  userId: string,
+  seconds: number
+): Promise<TokenClaims | null> => {
+  const [user] = await store.query<UserRow>(
+    `select "role", coalesce("banned", false) and ("banExpires" is null or "banExpires" > now()) as barred,`
+      + ` "tokenEpoch"::text as epoch from ${table("user")} where "id" = $1`,
+    [userId]
+  )
+  if (user === undefined || user.barred) return null
+  const iat = Math.floor(Date.now() / 1_000)
+  return { sub: userId, role: user.role ?? "", epoch: Number(user.epoch), iat, exp: iat + seconds }
+}
+
+export const makeEngine = async (settings: EngineSettings): Promise<Engine> => {
+  const { basePath, keyLock, origin, passwordMax, passwordMin, roles, schema, store, table, url } = settings
+  const [{ betterAuth }, { admin, jwt }, { createAccessControl }, { adminAc, defaultStatements }, { APIError }] =
+    await Promise
+      .all([
+        import("better-auth"),
+        import("better-auth/plugins"),
+        import("better-auth/plugins/access"),
+        import("better-auth/plugins/admin/access"),
+        import("better-auth/api")
+      ])
+  const access = createAccessControl(defaultStatements)
+  // No prototype: `constructor` is no role unless it was declared.
+  const permissions: Record<string, ReturnType<typeof access.newRole>> = Object.create(null)
+  for (const role of roles.choices) {
+    permissions[role] = role === "admin"
+      ? access.newRole({ user: [...adminAc.statements.user], session: [...adminAc.statements.session] })
+      : access.newRole({})
+  }
+  const refuse = (code: string, message: string) => new APIError("BAD_REQUEST", { code, message })
+  const checkRoles = (given: unknown): void => {
+    const read = typeof given === "string" ? readRoles(roles, given) : undefined
+    if (read !== undefined && Result.isSuccess(read)) return
+    throw refuse(
+      "YOU_ARE_NOT_ALLOWED_TO_SET_NON_EXISTENT_VALUE",
+      read === undefined ? `The roles are: ${roles.choices.join(", ")}.` : read.failure.message
+    )
+  }
+  const plugins = [
+    admin({
+      ac: access,
+      roles: permissions,
+      adminRoles: ["admin"],
+      ...(roles.defaultRole === undefined ? {} : { defaultRole: roles.defaultRole })
+    }),
+    jwt({
+      disableSettingJwtHeader: true,
+      jwks: { keyPairConfig: { alg: "EdDSA", crv: "Ed25519" } },
+      adapter: {
+        // Two instances may want the first key at once: one makes it, the other takes it.
+        createJwk: (key) =>
+          store.transaction(async (queries) => {
+            await queries.query("select pg_advisory_xact_lock($1)", [keyLock])
+            const [known] = await queries.query<StoredKey>(
+              `select * from ${
+                table("jwks")
+              } where "expiresAt" is null or "expiresAt" > now() order by "createdAt" desc limit 1`
+            )
+            if (known !== undefined) return known
+            const [made] = await queries.query<StoredKey>(
+              `insert into ${table("jwks")} ("id", "publicKey", "privateKey", "createdAt", "alg", "crv")`
+                + ` values ($1, $2, $3, $4, $5, $6) returning *`,
+              [crypto.randomUUID(), key.publicKey, key.privateKey, new Date(), "EdDSA", "Ed25519"]
+            )
+            if (made === undefined) throw new Error("the signing key was not stored")
+            return made
+          })
+      },
+      jwt: {
+        issuer: url,
+        audience: url,
+        expirationTime: `${settings.tokenSeconds}s`,
+        definePayload: async ({ user }) => {
+          const claims = await claimsOf(settings, user.id, settings.tokenSeconds)
+          if (claims === null) throw new APIError("UNAUTHORIZED", { code: "UNAUTHORIZED", message: "Unauthorized" })
+          return claims
+        }
+      }
+    })
+  ] satisfies BetterAuthPlugin[]
+
+  const auth = betterAuth({
+    appName: "Resource Admin Service",
+    baseURL: origin,
+    basePath,
+    secret: settings.secret,
+    trustedOrigins: [...settings.trustedOrigins],
+    database: {
+      db: await store.kysely(),
+      type: "postgres",
+      transaction: true,
+      ...(schema === undefined ? {} : { schemaName: schema })
+    },
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: true,
+      minPasswordLength: passwordMin,
+      maxPasswordLength: passwordMax
+    },
+    // The handler limits sign-ins itself, in the database and per account too.
+    rateLimit: { enabled: false },
+    telemetry: { enabled: false },
+    logger: { disabled: true },
+    onAPIError: { throw: true },
+    advanced: {
+      cookiePrefix: "service",
+      useSecureCookies: origin.startsWith("https:"),
+      defaultCookieAttributes: { sameSite: "lax", httpOnly: true },
+      // Named because both are off by themselves when NODE_ENV is "test".
+      disableCSRFCheck: false,
+      disableOriginCheck: false,
+      ipAddress: { ipAddressHeaders: ["x-forwarded-for"], ipv6Subnet: 128 },
+      database: { validateSchema: false }
+    },
+    databaseHooks: {
+      user: {
+        create: {
+          before: async (user, context) => {
+            checkRoles((user as { readonly role?: unknown }).role)
+            if (context?.path === "/admin/create-user") {
+              const password: unknown = context.body?.password
+              if (typeof password !== "string" || password.length < passwordMin) {
+                throw refuse("PASSWORD_TOO_SHORT", `A password needs at least ${passwordMin} characters.`)
+              }
+            }
+          }
+        },
+        update: {
+          before: async (user) => {
+            if ("role" in user) checkRoles(user["role"])
+          }
+        }
+      }
+    },
+    plugins
+  })
+  const context = await auth.$context
+  return {
+    handle: auth.handler,
+    sign: async (claims) => (await auth.api.signJWT({ body: { payload: { ...claims } } })).token,
+    hash: context.password.hash,
+    newId: () => context.generateId({ model: "user" }) || crypto.randomUUID()
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * Verification of signed tokens: signature, algorithm, expiry, issuer, audience, and what the claims say about the user. A token that
+ * was verified once is known by its text until it expires. It never accepts an unsigned token, a key named inside a token, or a
+ * symmetric signature that was not asked for.
+ */
+
+import type { CompactJWSHeaderParameters, JWK, JWTPayload } from "jose"
+import { JOSEError } from "jose/errors"
+import { jwtVerify } from "jose/jwt/verify"
+import { rolesOf } from "../../core/domain/account/roles.ts"
+import type { Credentials } from "../../core/ports/tokens.ts"
+import {
+  type Authenticator,
+  bearerOf,
+  type Identity,
+  KeysUnavailable,
+  Refused,
+  tokenLengthMax,
+  Unauthorized
+} from "./authenticator.ts"
+import { makeCache } from "./cache.ts"
+import { fetchKeys, type KeyCache, type KeySet, makeKeys } from "./keys.ts"
+
+/** Seconds by which clocks may differ. */
+export const clockToleranceSeconds = 30
+
+const asymmetric = [
+  "EdDSA",
+  "Ed25519",
+  "ES256",
+  "ES384",
+  "ES512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "RS256",
+  "RS384",
+  "RS512"
+]
+
+export interface TokenCache extends KeyCache {
+  /** Most verified tokens remembered; default 10,000. */
+  readonly tokens?: number | undefined
+}
+
+export interface JwtOptions {
+  /** Where the key set is read (one of `jwksUrl` and `keys` is needed). */
+  readonly jwksUrl?: string | undefined
+  readonly keys?: KeySet | readonly JWK[] | undefined
+  /** Accepted `iss`; not checked when left out. */
+  readonly issuer?: string | readonly string[] | undefined
+  /** Accepted `aud`; not checked when left out. */
+  readonly audience?: string | readonly string[] | undefined
+  /** The claim that holds roles, as a comma-separated text or a list of texts; default `role`. */
+  readonly rolesClaim?: string | undefined
+  /** The claim that holds the tenant. Not together with `tenant`. */
+  readonly tenantClaim?: string | undefined
+  /** The tenant of every user. */
+  readonly tenant?: string | number | undefined
+  /** Accepted algorithms; default all asymmetric ones. Symmetric ones (`HS256`, …) work only when named here. */
+  readonly algorithms?: readonly string[] | undefined
+  readonly cache?: TokenCache | undefined
+}
+
+/** What a verified token says, before anyone decided what it is worth here. */
+export interface Claims {
+  readonly subject: string
+  readonly roles: readonly string[]
+  readonly payload: JWTPayload
+}
+
+/** Decides about a verified token: the identity it stands for, or a throw. `counts` is asked at every use. */
+export type Admit = (claims: Claims) => {
+  readonly identity: Identity
+  readonly counts?: () => boolean | Promise<boolean>
+}
+
+interface Entry {
+  readonly identity: Identity
+  readonly counts: (() => boolean | Promise<boolean>) | undefined
+  readonly until: number
+}
+
+interface VerifierOptions {
+  readonly load: () => Promise<unknown>
+  readonly issuer: string | readonly string[] | undefined
+  readonly audience: string | readonly string[] | undefined
+  readonly algorithms: readonly string[] | undefined
+  readonly rolesClaim: string
+  readonly cache: TokenCache | undefined
+  readonly admit: Admit
+}
+
+const unsafe = /[\u0000-\u001f\u007f]/
+
+const readSubject = (value: unknown): string => {
+  if (typeof value !== "string" || value === "" || value.length > 255 || unsafe.test(value) || !value.isWellFormed()) {
+    throw new Unauthorized("the token's subject is not usable")
+  }
+  return value
+}
+
+const readRolesClaim = (value: unknown): readonly string[] => {
+  if (typeof value === "string") return rolesOf(value)
+  return Array.isArray(value) ? rolesOf(value.filter((role) => typeof role === "string").join(",")) : []
+}
+
+const list = (value: string | readonly string[]): string | string[] => typeof value === "string" ? value : [...value]
+
+const revoked = (): Unauthorized => new Unauthorized("the token was revoked")
+
+/** The machinery under every JWT authenticator. */
+export const makeVerifier = (options: VerifierOptions): Authenticator => {
+  const { admit, audience, issuer, rolesClaim } = options
+  const cache = makeCache<Entry>(options.cache?.tokens ?? 10_000)
+  const verifying = new Map<string, Promise<Entry>>()
+  const keys = makeKeys(options.load, options.cache, cache.clear)
+  const checks = {
+    algorithms: [...(options.algorithms ?? asymmetric)],
+    clockTolerance: clockToleranceSeconds,
+    requiredClaims: ["exp", "sub"],
+    ...(issuer === undefined ? {} : { issuer: list(issuer) }),
+    ...(audience === undefined ? {} : { audience: list(audience) })
+  }
+
+  const verify = async (token: string): Promise<Entry> => {
+    try {
+      const { payload } = await jwtVerify(
+        token,
+        (header: CompactJWSHeaderParameters) => {
+          const kid: unknown = header.kid
+          if (kid !== undefined && typeof kid !== "string") throw new Unauthorized("the token's key id is no text")
+          return keys.find(header.alg, kid)
+        },
+        checks
+      )
+      const claims: Claims = {
+        subject: readSubject(payload.sub),
+        roles: readRolesClaim(Object.hasOwn(payload, rolesClaim) ? payload[rolesClaim] : undefined),
+        payload
+      }
+      const { counts, identity } = admit(claims)
+      const entry: Entry = { identity, counts, until: ((payload.exp ?? 0) + clockToleranceSeconds) * 1_000 }
+      cache.set(token, entry)
+      return entry
+    } catch (cause) {
+      if (cause instanceof Unauthorized || cause instanceof Refused || cause instanceof KeysUnavailable) throw cause
+      // Besides jose's own errors, a broken key or signature surfaces as a TypeError or DOMException of Web Crypto.
+      if (cause instanceof JOSEError) throw new Unauthorized(`the token is not valid: ${cause.code}`, { cause })
+      throw new Unauthorized("the token cannot be verified", { cause })
+    }
+  }
+
+  const settle = (entry: Entry): Identity | Promise<Identity> => {
+    if (entry.counts === undefined) return entry.identity
+    const counts = entry.counts()
+    if (counts === true) return entry.identity
+    if (counts === false) throw revoked()
+    return counts.then((still) => {
+      if (!still) throw revoked()
+      return entry.identity
+    })
+  }
+
+  return (request) => {
+    const token = bearerOf(request)
+    const known = cache.get(token)
+    if (known !== undefined) {
+      if (known.until > Date.now()) {
+        keys.touch()
+        return settle(known)
+      }
+      cache.delete(token)
+      throw new Unauthorized("the token has expired")
+    }
+    let verified = verifying.get(token)
+    if (verified === undefined) {
+      verified = verify(token).finally(() => verifying.delete(token))
+      verifying.set(token, verified)
+    }
+    return verified.then(settle)
+  }
+}
+
+const isList = (keys: KeySet | readonly JWK[]): keys is readonly JWK[] => Array.isArray(keys)
+
+/** Reads a key set given in code. */
+export const loadKeys = (keys: KeySet | readonly JWK[]) => async (): Promise<unknown> => isList(keys) ? { keys } : keys
+
+/**
+ * An authenticator for tokens of any issuer (spec 1, Sign-in and tokens, 8). Throws at once when the options contradict each other.
+ */
+export const jwtAuthenticator = (options: JwtOptions): Authenticator => {
+  const { cache, jwksUrl, keys, tenant, tenantClaim } = options
+  if ((jwksUrl === undefined) === (keys === undefined)) {
+    throw new Error("jwtAuthenticator needs either jwksUrl or keys.")
+  }
+  if (tenant !== undefined && tenantClaim !== undefined) {
+    throw new Error("jwtAuthenticator takes either tenant or tenantClaim, not both.")
+  }
+  if (options.algorithms?.some((algorithm) => algorithm.toLowerCase() === "none") === true) {
+    throw new Error("jwtAuthenticator does not accept unsigned tokens: take \"none\" out of algorithms.")
+  }
+  const tenantOf = (payload: JWTPayload): string | number | undefined => {
+    if (tenantClaim === undefined) return tenant
+    const value = Object.hasOwn(payload, tenantClaim) ? payload[tenantClaim] : undefined
+    if (value === undefined || value === null || value === "") return undefined
+    if ((typeof value === "string" && !unsafe.test(value)) || Number.isSafeInteger(value)) {
+      return value as string | number
+    }
+    throw new Unauthorized("the token's tenant is neither text nor a whole number")
+  }
+  return makeVerifier({
+    load: keys === undefined ? fetchKeys(jwksUrl ?? "") : loadKeys(keys),
+    issuer: options.issuer,
+    audience: options.audience,
+    algorithms: options.algorithms,
+    rolesClaim: options.rolesClaim ?? "role",
+    cache: keys === undefined ? cache : { ...cache, refreshMs: Infinity, minReloadMs: Infinity },
+    admit: ({ payload, roles, subject }) => {
+      const own = tenantOf(payload)
+      return {
+        identity: Object.freeze({
+          user: Object.freeze({ id: subject, roles }),
+          ...(own === undefined ? {} : { tenant: own })
+        })
+      }
+    }
+  })
+}
+
+/** The part of a request that names its token; for authenticators that only choose another one. */
+export const tokenOf = (request: Credentials): string => bearerOf(request).slice(0, tokenLengthMax)

@@ -1,0 +1,158 @@
+/**
+ * The public keys that tokens are verified with: read once, read again every ten minutes in the background, and once more when a token
+ * names an unknown key. It picks the one key a header may mean and never takes a key from a token.
+ */
+
+import type { CryptoKey, JWK } from "jose"
+import { importJWK } from "jose/key/import"
+import { KeysUnavailable, Unauthorized } from "./authenticator.ts"
+
+export interface KeySet {
+  readonly keys: readonly JWK[]
+}
+
+/** Settings of a key cache (spec 1, Sign-in and tokens, 7). */
+export interface KeyCache {
+  /** Milliseconds after which the keys are read again; default 10 minutes. */
+  readonly refreshMs?: number | undefined
+  /** Fewest milliseconds between two readings because of unknown key ids; default 30 seconds. */
+  readonly minReloadMs?: number | undefined
+}
+
+export interface KeySource {
+  /** The key a token's header names. Fails with `Unauthorized` when there is none, `KeysUnavailable` when no keys can be read. */
+  readonly find: (alg: string, kid: string | undefined) => Promise<CryptoKey | Uint8Array>
+  /** Starts a background reading when one is due. Cheap: called on every hit. */
+  readonly touch: () => void
+}
+
+interface Key {
+  readonly jwk: JWK
+  readonly text: string
+  readonly imported: Map<string, Promise<CryptoKey | Uint8Array>>
+}
+
+const curves: { readonly [alg: string]: string } = {
+  ES256: "P-256",
+  ES384: "P-384",
+  ES512: "P-521",
+  EdDSA: "Ed25519",
+  Ed25519: "Ed25519"
+}
+
+const typeOf = (alg: string): string =>
+  alg.startsWith("HS") ? "oct" : alg.startsWith("ES") ? "EC" : alg.startsWith("Ed") ? "OKP" : "RSA"
+
+const sameAlgorithm = (one: string, other: string): boolean =>
+  one === other || (curves[one] === "Ed25519" && curves[other] === "Ed25519")
+
+const fits = ({ jwk }: Key, alg: string, kid: string | undefined): boolean =>
+  jwk.kty === typeOf(alg)
+  && (kid === undefined || jwk.kid === kid)
+  && (curves[alg] === undefined || jwk.crv === curves[alg])
+  && (typeof jwk.alg !== "string" || sameAlgorithm(jwk.alg, alg))
+  && (jwk.use === undefined || jwk.use === "sig")
+  && (!Array.isArray(jwk.key_ops) || jwk.key_ops.includes("verify"))
+
+const isKey = (value: unknown): value is JWK =>
+  typeof value === "object" && value !== null && typeof (value as { kty?: unknown }).kty === "string"
+
+/** The keys of a set as it stands in a document; anything that is no key is left out. */
+const readKeys = (set: unknown): readonly JWK[] => {
+  const keys = typeof set === "object" && set !== null ? (set as { keys?: unknown }).keys : undefined
+  if (!Array.isArray(keys)) throw new Error("the key set has no keys")
+  return keys.filter(isKey)
+}
+
+/** A key source over `load`, which answers a JWK set. `dropped` is called when a key is gone, for what was verified with it. */
+export const makeKeys = (
+  load: () => Promise<unknown>,
+  cache: KeyCache = {},
+  dropped: () => void = () => {}
+): KeySource => {
+  const refreshMs = cache.refreshMs ?? 600_000
+  const minReloadMs = cache.minReloadMs ?? 30_000
+  let keys: readonly Key[] | undefined
+  let readAt = -Infinity
+  let triedAt = -Infinity
+  let unknownAt = -Infinity
+  let reading: Promise<void> | undefined
+
+  const read = async (): Promise<void> => {
+    triedAt = performance.now()
+    const next = readKeys(await load()).map((jwk): Key => {
+      const text = JSON.stringify(jwk)
+      return keys?.find((key) => key.text === text) ?? { jwk, text, imported: new Map() }
+    })
+    const gone = keys?.some((key) => !next.includes(key)) ?? false
+    keys = next
+    readAt = performance.now()
+    if (gone) dropped()
+  }
+  const reload = (): Promise<void> =>
+    reading ??= read().finally(() => {
+      reading = undefined
+    })
+  // A failed reading leaves the keys that are there; the next is tried after a pause.
+  const due = (): boolean => {
+    const now = performance.now()
+    return now - readAt > refreshMs && now - triedAt > Math.min(refreshMs, 10_000)
+  }
+  const reloaded = (): Promise<boolean> => reload().then(() => true, () => false)
+
+  const pick = (alg: string, kid: string | undefined): Key | undefined => {
+    const found = keys?.filter((key) => fits(key, alg, kid)) ?? []
+    return found.length === 1 ? found[0] : undefined
+  }
+
+  return {
+    touch: () => {
+      if (due()) void reloaded()
+    },
+    find: async (alg, kid) => {
+      const first = keys === undefined
+      if (first) {
+        if (reading === undefined && performance.now() - triedAt < 1_000) {
+          throw new KeysUnavailable("the key set could not be read a moment ago")
+        }
+        await reload().catch((cause: unknown) => {
+          throw new KeysUnavailable("the key set cannot be read", { cause })
+        })
+      } else if (due()) {
+        // After a long silence the old keys are not believed before the new ones were asked for.
+        const reloading = reloaded()
+        if (performance.now() - readAt > 2 * refreshMs) await reloading
+      }
+      let key = pick(alg, kid)
+      if (key === undefined && kid !== undefined && !(keys?.some(({ jwk }) => jwk.kid === kid) ?? false)) {
+        if (reading !== undefined) {
+          await reloaded()
+        } else if (!first && performance.now() - unknownAt >= (keys?.length === 0 ? 1_000 : minReloadMs)) {
+          unknownAt = performance.now()
+          await reloaded()
+        }
+        key = pick(alg, kid)
+      }
+      if (key === undefined) throw new Unauthorized("the token names no key of the set")
+      const known = key.imported.get(alg)
+      if (known !== undefined) return known
+      const { d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, oth: _oth, ...publicPart } = key.jwk
+      const imported = importJWK(publicPart, alg)
+      key.imported.set(alg, imported)
+      return imported
+    }
+  }
+}
+
+/** Reads a key set over HTTP: at most 5 seconds, 1 MiB, no redirect. */
+export const fetchKeys = (url: string) => async (): Promise<unknown> => {
+  const response = await fetch(url, {
+    headers: { accept: "application/json" },
+    redirect: "error",
+    signal: AbortSignal.timeout(5_000)
+  })
+  if (!response.ok) throw new Error(`the key server answered ${response.status}`)
+  const text = await response.text()
+  if (text.length > 1_048_576) throw new Error("the key set is too large")
+  return JSON.parse(text)
+}

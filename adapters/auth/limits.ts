@@ -1,0 +1,57 @@
+/**
+ * How often somebody may try to sign in: exact sliding windows of a minute, by client and by account, counted in the database so that
+ * instances count together. It never looks at whether an attempt succeeded and stores no address or email in clear.
+ */
+
+import { createHmac } from "node:crypto"
+import type { Queries } from "./database.ts"
+
+export interface Limits {
+  /**
+   * Counts one attempt. Answers 0 when it may go on, else the seconds after which the next one may. An attempt that is refused does
+   * not count; `account` is null where only the client is limited.
+   */
+  readonly attempt: (action: string, client: string, account: string | null) => Promise<number>
+}
+
+export interface LimitSettings {
+  readonly store: Queries
+  readonly table: (name: string) => string
+  readonly secret: string
+  /** Attempts a minute and client. */
+  readonly perClient: number
+  /** Attempts a minute and account, from all clients. */
+  readonly perAccount: number
+}
+
+export const makeLimits = ({ perAccount, perClient, secret, store, table }: LimitSettings): Limits => {
+  const recent =
+    `array(select s from unnest(a."stamps") s where s > clock_timestamp() - interval '1 minute' order by s)`
+  const count = `insert into ${table("attempt")} as a ("key", "stamps", "allowed", "at")
+    values ($1, array[clock_timestamp()], true, clock_timestamp())
+    on conflict ("key") do update set
+      "allowed" = cardinality(${recent}) < $2,
+      "stamps" = case when cardinality(${recent}) < $2 then ${recent} || clock_timestamp() else ${recent} end,
+      "at" = clock_timestamp()
+    returning "allowed",
+      greatest(1, ceil(extract(epoch from "stamps"[1] + interval '1 minute' - clock_timestamp())))::int as wait`
+  const forget = `delete from ${table("attempt")} where "key" in (
+    select "key" from ${table("attempt")} where "at" < now() - interval '5 minutes' limit 1000 for update skip locked)`
+  const keyOf = (text: string): string => createHmac("sha256", secret).update(`attempt:${text}`).digest("base64url")
+  let forgotAt = 0
+
+  const take = async (text: string, most: number): Promise<number> => {
+    const [row] = await store.query<{ readonly allowed: boolean; readonly wait: number }>(count, [keyOf(text), most])
+    return row === undefined || row.allowed ? 0 : row.wait
+  }
+  return {
+    attempt: async (action, client, account) => {
+      if (performance.now() - forgotAt > 60_000) {
+        forgotAt = performance.now()
+        await store.query(forget)
+      }
+      const wait = await take(`${action}:client:${client}`, perClient)
+      return wait > 0 || account === null ? wait : take(`${action}:account:${account}`, perAccount)
+    }
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * The tables of the auth store, as SQL that may be applied again and again. Beside better-auth's tables it holds what must not depend on
+ * which code path writes: triggers that keep one active admin, raise a user's token epoch and end sessions. It never runs anything.
+ */
+
+import { quote, tableIn } from "./database.ts"
+
+/** SQLSTATE raised when a change would leave no active admin. */
+export const lastAdminState = "RA001"
+
+/** The epoch of a deleted user: above every epoch a token can carry. */
+export const deletedEpoch = Number.MAX_SAFE_INTEGER
+
+/** The key of the advisory lock that serialises changes to who is admin: the first account, demotions, bans, deletions. */
+export const adminLock = 7_304_119_236_001
+
+/** What names the store's schema: the `Auth` of createAuth, or the schema itself. */
+export interface AuthSchema {
+  /** Undefined: the tables are where the search path puts them. */
+  readonly schema: string | undefined
+}
+
+/**
+ * The SQL that makes or completes the auth store. It needs a role that may create in the database (its owner), nothing more; it is safe
+ * to repeat and safe when two processes apply it at once.
+ */
+export const authMigrationSql = ({ schema }: AuthSchema): string => {
+  const t = tableIn(schema)
+  const active = (row: string) =>
+    `('admin' = any (string_to_array(${row}."role", ',')) and not (coalesce(${row}."banned", false)`
+    + ` and (${row}."banExpires" is null or ${row}."banExpires" > now())))`
+  return `-- Accounts, sessions and signing keys. Safe to apply again.
+do $$ begin perform pg_advisory_xact_lock(${adminLock}); end $$;
+${schema === undefined ? "" : `\ncreate schema if not exists ${quote(schema)};\n`}
+create table if not exists ${t("user")} (
+  "id" text primary key,
+  "name" text not null,
+  "email" text not null unique,
+  "emailVerified" boolean not null,
+  "image" text,
+  "createdAt" timestamptz not null default current_timestamp,
+  "updatedAt" timestamptz not null default current_timestamp,
+  "role" text,
+  "banned" boolean,
+  "banReason" text,
+  "banExpires" timestamptz,
+  "tokenEpoch" bigint not null default 0
+);
+
+create table if not exists ${t("session")} (
+  "id" text primary key,
+  "expiresAt" timestamptz not null,
+  "token" text not null unique,
+  "createdAt" timestamptz not null default current_timestamp,
+  "updatedAt" timestamptz not null,
+  "ipAddress" text,
+  "userAgent" text,
+  "userId" text not null references ${t("user")} ("id") on delete cascade,
+  "impersonatedBy" text
+);
+create index if not exists "session_userId_idx" on ${t("session")} ("userId");
+
+create table if not exists ${t("account")} (
+  "id" text primary key,
+  "accountId" text not null,
+  "providerId" text not null,
+  "userId" text not null references ${t("user")} ("id") on delete cascade,
+  "accessToken" text,
+  "refreshToken" text,
+  "idToken" text,
+  "accessTokenExpiresAt" timestamptz,
+  "refreshTokenExpiresAt" timestamptz,
+  "scope" text,
+  "password" text,
+  "createdAt" timestamptz not null default current_timestamp,
+  "updatedAt" timestamptz not null
+);
+create index if not exists "account_userId_idx" on ${t("account")} ("userId");
+
+create table if not exists ${t("verification")} (
+  "id" text primary key,
+  "identifier" text not null,
+  "value" text not null,
+  "expiresAt" timestamptz not null,
+  "createdAt" timestamptz not null default current_timestamp,
+  "updatedAt" timestamptz not null default current_timestamp
+);
+create index if not exists "verification_identifier_idx" on ${t("verification")} ("identifier");
+
+create table if not exists ${t("jwks")} (
+  "id" text primary key,
+  "publicKey" text not null,
+  "privateKey" text not null,
+  "createdAt" timestamptz not null,
+  "expiresAt" timestamptz,
+  "alg" text,
+  "crv" text
+);
+
+-- Sign-in attempts of the last minute, by client and by account (hashed).
+create table if not exists ${t("attempt")} (
+  "key" text primary key,
+  "stamps" timestamptz[] not null,
+  "allowed" boolean not null,
+  "at" timestamptz not null
+);
+create index if not exists "attempt_at_idx" on ${t("attempt")} ("at");
+
+-- Users whose tokens were revoked while such tokens may still live: tokens below "epoch" are refused.
+create table if not exists ${t("revocation")} (
+  "userId" text primary key,
+  "epoch" bigint not null,
+  "changed" xid8 not null default pg_current_xact_id(),
+  "at" timestamptz not null default now()
+);
+create index if not exists "revocation_changed_idx" on ${t("revocation")} ("changed");
+create index if not exists "revocation_at_idx" on ${t("revocation")} ("at");
+
+create or replace function ${t("revoke_tokens")}(user_id text, token_epoch bigint) returns void language plpgsql as $$
+begin
+  insert into ${t("revocation")} ("userId", "epoch") values (user_id, token_epoch)
+  on conflict ("userId") do update
+    set "epoch" = excluded."epoch", "changed" = excluded."changed", "at" = excluded."at";
+  delete from ${t("revocation")} where "userId" in (
+    select "userId" from ${t("revocation")} where "at" < now() - interval '25 hours' limit 100 for update skip locked
+  );
+end $$;
+
+create or replace function ${t("guard_user")}() returns trigger language plpgsql as $$
+begin
+  if ${active("old")} and (tg_op = 'DELETE' or not ${active("new")}) then
+    perform pg_advisory_xact_lock(${adminLock});
+    if not exists (select 1 from ${t("user")} u where u."id" <> old."id" and ${active("u")}) then
+      raise exception 'the last active admin cannot be deleted, demoted or banned' using errcode = '${lastAdminState}';
+    end if;
+  end if;
+  if tg_op = 'DELETE' then
+    perform ${t("revoke_tokens")}(old."id", ${deletedEpoch});
+    return old;
+  end if;
+  if new."role" is distinct from old."role" or coalesce(new."banned", false) <> coalesce(old."banned", false) then
+    new."tokenEpoch" := old."tokenEpoch" + 1;
+  end if;
+  if new."tokenEpoch" <> old."tokenEpoch" then
+    perform ${t("revoke_tokens")}(new."id", new."tokenEpoch");
+  end if;
+  if coalesce(new."banned", false) and not coalesce(old."banned", false) then
+    delete from ${t("session")} where "userId" = new."id";
+  end if;
+  return new;
+end $$;
+
+create or replace function ${t("guard_password")}() returns trigger language plpgsql as $$
+begin
+  update ${t("user")} set "tokenEpoch" = "tokenEpoch" + 1 where "id" = new."userId";
+  delete from ${t("session")} where "userId" = new."userId";
+  return null;
+end $$;
+
+create or replace trigger "guard_user" before update or delete on ${t("user")}
+  for each row execute function ${t("guard_user")}();
+
+create or replace trigger "guard_password" after update of "password" on ${t("account")}
+  for each row when (old."password" is distinct from new."password") execute function ${t("guard_password")}();
+`
+}

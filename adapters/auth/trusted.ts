@@ -1,0 +1,95 @@
+/**
+ * Trust in other apps' tokens (spec 2, Trusted apps): which app a token claims to be from, and what that app's users are here. The claim
+ * only chooses who verifies the token; it never makes it valid.
+ */
+
+import type { JWK } from "jose"
+import { decodeJwt } from "jose/jwt/decode"
+import { type Authenticator, Refused } from "./authenticator.ts"
+import { makeCache } from "./cache.ts"
+import { loadKeys, makeVerifier, type TokenCache, tokenOf } from "./jwt.ts"
+import { fetchKeys, type KeySet } from "./keys.ts"
+
+export interface TrustedApp {
+  /** The other app's `AUTH_URL`, with or without trailing slash: issuer and audience of its tokens. */
+  readonly issuer: string
+  /** The app's role to the local role or roles it stands for; a role that is not listed is dropped. */
+  readonly roles: { readonly [role: string]: string | readonly string[] }
+  /** The tenant the app's users work in here. */
+  readonly tenant?: string | number | undefined
+  /** Its keys, instead of reading them from `<issuer>/api/auth/jwks`. */
+  readonly keys?: KeySet | readonly JWK[] | undefined
+}
+
+/** An issuer without its trailing slash; throws when it is no http(s) URL. */
+export const issuerOf = (url: string): string => {
+  const parsed = URL.parse(url)
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
+    throw new Error(`The issuer ${JSON.stringify(url)} is not an http(s) URL.`)
+  }
+  return url.replace(/\/+$/, "")
+}
+
+const appAuthenticator = (app: TrustedApp, issuer: string, cache: TokenCache | undefined): Authenticator => {
+  const accepted = [issuer, `${issuer}/`]
+  const { host } = new URL(issuer)
+  const { keys, tenant } = app
+  return makeVerifier({
+    load: keys === undefined ? fetchKeys(`${issuer}/api/auth/jwks`) : loadKeys(keys),
+    issuer: accepted,
+    audience: accepted,
+    algorithms: undefined,
+    rolesClaim: "role",
+    cache,
+    admit: ({ roles, subject }) => {
+      const local = roles.flatMap((role) => Object.hasOwn(app.roles, role) ? app.roles[role] ?? [] : [])
+      if (local.length === 0) throw new Refused("the user of a trusted app has no role here")
+      return {
+        identity: Object.freeze({
+          user: Object.freeze({ id: `${subject}@${host}`, roles: [...new Set(local)] }),
+          ...(tenant === undefined ? {} : { tenant })
+        })
+      }
+    }
+  })
+}
+
+/**
+ * An authenticator that accepts its own tokens and those of trusted apps. A user of an app is `<sub>@<app host>`; one left without a
+ * local role is refused (403). Throws when an app is the app itself, or named twice.
+ */
+export const withTrustedApps = (
+  own: Authenticator,
+  ownIssuer: string,
+  apps: readonly TrustedApp[],
+  cache?: TokenCache
+): Authenticator => {
+  if (apps.length === 0) return own
+  const self = issuerOf(ownIssuer)
+  const byIssuer = new Map<string, Authenticator>()
+  for (const app of apps) {
+    const issuer = issuerOf(app.issuer)
+    if (issuer === self) throw new Error(`The app cannot trust itself: ${issuer} is its own issuer.`)
+    if (byIssuer.has(issuer)) throw new Error(`The trusted app ${issuer} is listed twice.`)
+    byIssuer.set(issuer, appAuthenticator(app, issuer, cache))
+  }
+  const chosen = makeCache<Authenticator>(cache?.tokens ?? 10_000)
+  const choose = (token: string): Authenticator => {
+    try {
+      const { iss } = decodeJwt(token)
+      return (typeof iss === "string" ? byIssuer.get(iss.replace(/\/$/, "")) : undefined) ?? own
+    } catch {
+      // Not a readable token: the own authenticator says so in its own words.
+      return own
+    }
+  }
+  return (request) => {
+    const token = tokenOf(request)
+    let authenticator = chosen.get(token)
+    if (authenticator === undefined) {
+      authenticator = choose(token)
+      chosen.set(token, authenticator)
+    }
+    return authenticator(request)
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * The host functions (spec 1, Accounts and roles): what somebody with access to the machine may do to accounts, without a session. They
+ * throw `AccountError` for what is refused. Who may call them is decided by who may run code here.
+ */
+
+import * as Result from "effect/Result"
+import { type AccountError, checkPassword, readEmail, readLifetime, refuse } from "../../core/domain/account/account.ts"
+import { readRoles, roleOfNew } from "../../core/domain/account/roles.ts"
+import type { Account, IssuedToken, NewAccount } from "../../core/ports/accounts.ts"
+import type { Auth } from "./auth.ts"
+import { codeOf } from "./database.ts"
+import { claimsOf } from "./engine.ts"
+import { adminLock, lastAdminState } from "./migration.ts"
+
+const taken = <A>(result: Result.Result<A, AccountError>): A => Result.getOrThrowWith(result, (refusal) => refusal)
+
+const emailOf = (text: string): string => taken(readEmail(text))
+
+const unknownUser = (): AccountError => refuse("unknown-user", "There is no user with this email address.")
+
+/** Turns the database's refusals into ours; anything else passes through. */
+const guarded = async <A>(work: () => Promise<A>): Promise<A> => {
+  try {
+    return await work()
+  } catch (cause) {
+    if (codeOf(cause) === lastAdminState) {
+      throw refuse("last-admin", "The last active admin cannot be deleted, demoted or banned.")
+    }
+    if (codeOf(cause) === "23505") throw refuse("email-taken", "There is already a user with this email address.")
+    throw cause
+  }
+}
+
+const returned = `"id", "email", coalesce("role", '') as role, coalesce("banned", false) as banned, "createdAt"`
+
+/**
+ * Creates a user with a password. The first user of a store is an admin; that holds when several are created at once. Later ones get
+ * `role`, or the default role, or are refused with the choices.
+ */
+export const createUser = async (auth: Auth, user: NewAccount): Promise<Account> => {
+  const { engine, roles, store, table } = auth.internals
+  const email = emailOf(user.email)
+  const password = taken(checkPassword(user.password))
+  if (user.role !== undefined) taken(readRoles(roles, user.role))
+  const { hash, newId } = await engine()
+  const hashed = await hash(password)
+  const id = newId()
+  const now = new Date()
+  return guarded(() =>
+    store.transaction(async ({ query }) => {
+      await query("select pg_advisory_xact_lock($1)", [adminLock])
+      const [known] = await query<{ readonly found: boolean }>(
+        `select exists (select 1 from ${table("user")}) as found`
+      )
+      const role = taken(roleOfNew(roles, user.role, known?.found !== true))
+      const [created] = await query<Account>(
+        `insert into ${
+          table("user")
+        } ("id", "name", "email", "emailVerified", "role", "banned", "createdAt", "updatedAt")`
+          + ` values ($1, $2, $3, false, $4, false, $5, $5) returning ${returned}`,
+        [id, user.name ?? email.slice(0, email.indexOf("@")), email, role, now]
+      )
+      if (created === undefined) throw new Error("the user was not stored")
+      await query(
+        `insert into ${
+          table("account")
+        } ("id", "accountId", "providerId", "userId", "password", "createdAt", "updatedAt")`
+          + ` values ($1, $2, 'credential', $2, $3, $4, $4)`,
+        [newId(), id, hashed, now]
+      )
+      return created
+    })
+  )
+}
+
+/** Whether any user exists. */
+export const hasUsers = async (auth: Auth): Promise<boolean> => {
+  const { store, table } = auth.internals
+  const [row] = await store.query<{ readonly found: boolean }>(
+    `select exists (select 1 from ${table("user")}) as found`
+  )
+  return row?.found === true
+}
+
+/** All users, oldest first; never a password. */
+export const listUsers = async (auth: Auth): Promise<readonly Account[]> => {
+  const { store, table } = auth.internals
+  return store.query<Account>(`select ${returned} from ${table("user")} order by "createdAt", "id"`)
+}
+
+const change = async (auth: Auth, email: string, statement: string, values: readonly unknown[]): Promise<Account> => {
+  const [user] = await guarded(() => auth.internals.store.query<Account>(statement, [emailOf(email), ...values]))
+  if (user === undefined) throw unknownUser()
+  return user
+}
+
+/** Sets a user's role or roles; tokens made before stop working within two seconds. The last active admin stays one. */
+export const setUserRole = async (
+  auth: Auth,
+  { email, role }: { readonly email: string; readonly role: string | readonly string[] }
+): Promise<Account> =>
+  change(
+    auth,
+    email,
+    `update ${
+      auth.internals.table("user")
+    } set "role" = $2, "updatedAt" = now() where "email" = $1 returning ${returned}`,
+    [taken(readRoles(auth.internals.roles, role))]
+  )
+
+/** Bans a user (sessions end, tokens stop within two seconds, sign-in is refused), or lifts a ban. */
+export const setUserBanned = async (
+  auth: Auth,
+  { banned, email }: { readonly email: string; readonly banned: boolean }
+): Promise<Account> =>
+  change(
+    auth,
+    email,
+    `update ${
+      auth.internals.table("user")
+    } set "banned" = $2, "banReason" = null, "banExpires" = null, "updatedAt" = now()`
+      + ` where "email" = $1 returning ${returned}`,
+    [banned]
+  )
+
+/** Deletes a user with sessions and credentials; tokens stop within two seconds. */
+export const deleteUser = async (auth: Auth, email: string): Promise<void> => {
+  await change(auth, email, `delete from ${auth.internals.table("user")} where "email" = $1 returning ${returned}`, [])
+}
+
+/** Ends a user's sessions and makes all tokens issued so far stop within two seconds. The user may sign in again. */
+export const revokeUser = async (auth: Auth, email: string): Promise<void> => {
+  const { table } = auth.internals
+  await change(
+    auth,
+    email,
+    `with ended as (delete from ${table("session")} using ${
+      table("user")
+    } u where "userId" = u."id" and u."email" = $1)`
+      + ` update ${table("user")} set "tokenEpoch" = "tokenEpoch" + 1 where "email" = $1 returning ${returned}`,
+    []
+  )
+}
+
+/** The roles a user may be given, `admin` first. */
+export const roleChoices = (auth: Auth): readonly string[] => auth.roles
+
+/**
+ * A token for an existing user, signed and shaped like one from `GET /api/auth/token`. `ttlSeconds` is 1 to 86,400 (default 900). Throws
+ * for an unknown or banned user.
+ */
+export const issueToken = async (
+  auth: Auth,
+  { email, ttlSeconds }: { readonly email: string; readonly ttlSeconds?: number | undefined }
+): Promise<IssuedToken> => {
+  const { engine, store, table } = auth.internals
+  const seconds = taken(readLifetime(ttlSeconds))
+  const [user] = await store.query<{ readonly id: string }>(
+    `select "id" from ${table("user")} where "email" = $1`,
+    [emailOf(email)]
+  )
+  if (user === undefined) throw unknownUser()
+  const claims = await claimsOf({ store, table }, user.id, seconds)
+  if (claims === null) throw refuse("banned-user", "The user is banned.")
+  const { sign } = await engine()
+  return { token: await sign(claims), expiresAt: new Date(claims.exp * 1_000) }
+}

@@ -1,0 +1,71 @@
+/**
+ * The log lines of the edge, one JSON object a line. They never hold a token, a query, a header, a body or the message of an error: only
+ * what is needed to find a request again.
+ */
+
+/** Writes one finished line, without its newline. */
+export type Log = (line: string) => void
+
+export interface AccessEntry {
+  readonly id: string
+  readonly method: string
+  /** Path without query. */
+  readonly path: string
+  /** 499 when the client went away before there was an answer. */
+  readonly status: number
+  readonly milliseconds: number
+  /** Length of the body sent, in bytes. */
+  readonly bytes: number
+  /** User id of the caller, or null before one is known. */
+  readonly user: string | null
+}
+
+const longest = 512
+
+/**
+ * A path fit for logs and spans. Below `secretPrefix` (the sign-in routes, some of which carry a one-time token in their path) a
+ * segment that is not a plain word becomes `*`.
+ */
+export const loggedPath = (path: string, secretPrefix: string): string => {
+  const plain = path.startsWith(secretPrefix)
+    ? secretPrefix +
+      path.slice(secretPrefix.length).split("/").map((part) => /^[a-z-]{0,24}$/.test(part) ? part : "*").join("/")
+    : path
+  return plain.length > longest ? `${plain.slice(0, longest)}…` : plain
+}
+
+let stampedAt = 0
+let stamped = ""
+
+/** Now as ISO 8601; the text is made once a millisecond. */
+const stamp = (): string => {
+  const now = Date.now()
+  if (now !== stampedAt) {
+    stampedAt = now
+    stamped = new Date(now).toISOString()
+  }
+  return stamped
+}
+
+/** The line is put together by hand, as it is made for every request; only texts from outside need escaping. */
+export const accessLine = (entry: AccessEntry): string => {
+  const user = entry.user === null ? "" : `,"user":${JSON.stringify(entry.user)}`
+  return `{"level":"info","time":"${stamp()}","event":"request","id":${JSON.stringify(entry.id)},"method":${
+    JSON.stringify(entry.method)
+  },"path":${JSON.stringify(entry.path)},"status":${entry.status},"ms":${
+    Math.round(entry.milliseconds * 100) / 100
+  },"bytes":${entry.bytes}${user}}`
+}
+
+/** Where an error came from: its class and stack frames. Its message is left out, as it may quote a row. */
+export const errorLine = (event: string, id: string, error: unknown): string =>
+  JSON.stringify({
+    level: "error",
+    time: stamp(),
+    event,
+    id,
+    error: error instanceof Error ? error.constructor.name : typeof error,
+    frames: error instanceof Error && typeof error.stack === "string"
+      ? error.stack.split("\n").filter((line) => /^\s+at /.test(line)).map((line) => line.trim()).slice(0, 12)
+      : []
+  })

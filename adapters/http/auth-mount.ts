@@ -1,0 +1,81 @@
+/**
+ * Hands `/api/auth/*` to a mounted web handler. It is the only place that builds a real `Request`. It decides nothing about sign-in;
+ * it only makes sure that the handler sees a bounded body and one client address that can be trusted.
+ */
+
+import * as Effect from "effect/Effect"
+import { json } from "../../core/app/call.ts"
+import type { Problem } from "../../core/domain/problem.ts"
+import { announcedTooLarge, clientAddress } from "./request.ts"
+import type { EdgeAnswer, EdgeRequest } from "./request.ts"
+
+/** A web-standard handler. Its errors are problem documents of its own making; what it throws becomes the fixed 500. */
+export type WebHandler = (request: Request) => Promise<Response>
+
+/** The answer of `GET /api/auth/status`. */
+export interface AuthStatus {
+  readonly needsAdmin: boolean
+}
+
+/** Connection-level headers, and those that a new body makes wrong. */
+const dropped = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "transfer-encoding",
+  "upgrade",
+  "te",
+  "trailer",
+  "expect",
+  "content-length",
+  "x-forwarded-for"
+])
+
+const headersOf = (request: EdgeRequest, trustedProxies: number): Headers => {
+  const headers = new Headers()
+  for (const [name, value] of request.headers.entries()) if (!dropped.has(name)) headers.append(name, value)
+  const address = clientAddress(request, trustedProxies)
+  if (address !== null) headers.set("x-forwarded-for", address)
+  return headers
+}
+
+const answerOf = async (response: Response): Promise<EdgeAnswer> => {
+  const headers: Record<string, string> = {}
+  for (const [name, value] of response.headers) {
+    if (name !== "set-cookie" && !dropped.has(name)) headers[name] = value
+  }
+  return {
+    status: response.status,
+    headers,
+    cookies: response.headers.getSetCookie(),
+    body: response.body === null ? null : new Uint8Array(await response.arrayBuffer())
+  }
+}
+
+/**
+ * Runs the handler. The request it gets has the method (HEAD as GET), the headers and the body of the original, and exactly one
+ * address in `X-Forwarded-For`: the client's as seen through the trusted proxies, or none when unknown. Its signal aborts when the
+ * client goes away.
+ */
+export const runMounted = (
+  handler: WebHandler,
+  request: EdgeRequest,
+  method: string,
+  limit: number,
+  trustedProxies: number
+): Effect.Effect<EdgeAnswer, Problem> => {
+  const refusal = announcedTooLarge(request, limit)
+  if (refusal !== null) return Effect.fail(refusal)
+  const takesBody = request.hasBody && method !== "GET"
+  const body: Effect.Effect<Uint8Array | null, Problem> = takesBody ? request.body(limit) : Effect.succeed(null)
+  return Effect.flatMap(body, (bytes) =>
+    Effect.promise((signal) => {
+      const headers = headersOf(request, trustedProxies)
+      const init = bytes === null ? { method, headers, signal } : { method, headers, signal, body: bytes }
+      return handler(new Request(request.url, init)).then(answerOf)
+    }))
+}
+
+/** `GET /api/auth/status`: reachable without a token. */
+export const statusReply = (status: AuthStatus): EdgeAnswer =>
+  json(200, JSON.stringify({ needsAdmin: status.needsAdmin }))

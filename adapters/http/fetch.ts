@@ -1,0 +1,98 @@
+/**
+ * The edge as a web-standard handler, for tests and for hosts that speak `Request` and `Response`. It adapts and decides nothing.
+ */
+
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { Problem } from "../../core/domain/problem.ts"
+import type { Edge } from "./handle.ts"
+import { brokenBody, tooLarge } from "./request.ts"
+import type { EdgeReply, EdgeRequest } from "./request.ts"
+
+/** What the host knows and a `Request` does not say. */
+export interface ConnectionInfo {
+  /** Address of the peer. */
+  readonly address?: string
+}
+
+/** Rejects only with the signal's reason, when the request's own signal aborts. */
+export type Fetch = (request: Request, connection?: ConnectionInfo) => Promise<Response>
+
+const readLimited = async (body: ReadableStream<Uint8Array>, limit: number): Promise<Uint8Array | null> => {
+  const chunks: Array<Uint8Array> = []
+  let size = 0
+  const reader = body.getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    size += value.byteLength
+    if (size > limit) {
+      // The answer does not wait for the source to agree to stop.
+      reader.cancel().catch(() => undefined)
+      return null
+    }
+    chunks.push(value)
+  }
+  if (chunks.length === 1 && chunks[0] !== undefined) return chunks[0]
+  const whole = new Uint8Array(size)
+  let at = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, at)
+    at += chunk.byteLength
+  }
+  return whole
+}
+
+const bodyOf = (request: Request, limit: number): Effect.Effect<Uint8Array, Problem> => {
+  const { body } = request
+  if (body === null) return Effect.succeed(new Uint8Array(0))
+  return Effect.flatMap(
+    Effect.tryPromise({ try: () => readLimited(body, limit), catch: brokenBody }),
+    (bytes) => bytes === null ? Effect.fail(tooLarge(limit)) : Effect.succeed(bytes)
+  )
+}
+
+const targetOf = (url: string): string => {
+  const slash = url.indexOf("/", url.indexOf("://") + 3)
+  const hash = url.indexOf("#", slash)
+  return hash === -1 ? url.slice(slash) : url.slice(slash, hash)
+}
+
+const edgeRequest = (request: Request, connection: ConnectionInfo | undefined): EdgeRequest => ({
+  method: request.method,
+  url: request.url,
+  target: targetOf(request.url),
+  headers: request.headers,
+  hasBody: request.body !== null,
+  address: connection?.address ?? null,
+  body: (limit) => bodyOf(request, limit)
+})
+
+const responseOf = (reply: EdgeReply): Response => {
+  const headers = new Headers(reply.headers)
+  for (const cookie of reply.cookies) headers.append("set-cookie", cookie)
+  return new Response(reply.body, { status: reply.status, headers })
+}
+
+/** `context` is what the effects run in: a tracer, a logger. */
+export const makeFetch = (edge: Edge, context: Context.Context<never> = Context.empty()): Fetch => {
+  const runFork = Effect.runForkWith(context)
+  return (request, connection) =>
+    new Promise((resolve, reject) => {
+      const plain = edgeRequest(request, connection)
+      const fail = (error: unknown): void => resolve(responseOf(edge.failed(plain, error)))
+      if (request.signal.aborted) return reject(request.signal.reason)
+      runFork(edge.handle(plain), { signal: request.signal }).addObserver((exit) => {
+        if (Exit.isFailure(exit)) {
+          return request.signal.aborted ? reject(request.signal.reason) : fail(Cause.squash(exit.cause))
+        }
+        try {
+          resolve(responseOf(exit.value))
+        } catch (error) {
+          fail(error)
+        }
+      })
+    })
+}

@@ -1,0 +1,382 @@
+/**
+ * The edge: one function from a plain request to a plain reply that never fails. It decides the order of the checks (overload, health,
+ * preflight, public routes, credential, visibility, method, body) and what every answer carries. It knows neither Node nor a database,
+ * and no use case knows it.
+ */
+
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type { App } from "../../core/app/app.ts"
+import type { Call } from "../../core/app/call.ts"
+import { phase, Timing } from "../../core/app/timing.ts"
+import type { Caller } from "../../core/domain/access/caller.ts"
+import { notFound, Problem, problem } from "../../core/domain/problem.ts"
+import type { TokensService } from "../../core/ports/tokens.ts"
+import { accessLine, errorLine, loggedPath } from "./access-log.ts"
+import type { Log } from "./access-log.ts"
+import { runMounted, statusReply } from "./auth-mount.ts"
+import type { AuthStatus, WebHandler } from "./auth-mount.ts"
+import { makeCors } from "./cors.ts"
+import { healthRoute } from "./health.ts"
+import { isTraced, makeTiming, withServerSpan } from "./observe.ts"
+import type { PrintedTiming } from "./observe.ts"
+import {
+  headerTooLarge,
+  internalError,
+  methodNotAllowed,
+  overloaded,
+  problemReply,
+  protocolReply,
+  tokensProblem
+} from "./problem.ts"
+import { acceptedId, bodyRefusal, clientAddress, decodePercent, readQuery, splitTarget, utf8Length } from "./request.ts"
+import type { EdgeAnswer, EdgeReply, EdgeRequest } from "./request.ts"
+import { isBelow, mountAt, routeOf } from "./router.ts"
+import type { Action } from "./router.ts"
+
+/** What an extra route is told about a request. */
+export interface Visit {
+  readonly request: EdgeRequest
+  /** As sent, but GET for HEAD: answer it in full, the edge drops the body. */
+  readonly method: string
+  /** Raw path, and the raw query without `?` (null when there is none). */
+  readonly path: string
+  readonly query: string | null
+  readonly id: string
+  /** The client's address behind the trusted proxies, or null when unknown. */
+  readonly address: string | null
+}
+
+type RouteAnswer = Effect.Effect<EdgeAnswer, Problem>
+
+/**
+ * A route beside the resources (docs, files, forms). It gets every method and path that equals the prefix or continues it with `/` or
+ * `:`; the longest prefix wins, and all go before the resources. The prefix `/` gets what is
+ * outside the API and nobody else's.
+ */
+export type ExtraRoute =
+  | { readonly prefix: string; readonly access: "public"; readonly handle: (visit: Visit) => RouteAnswer }
+  | {
+    readonly prefix: string
+    readonly access: "caller"
+    readonly handle: (visit: Visit, caller: Caller) => RouteAnswer
+  }
+
+/** Tells an unhandled error to the operator's own reporter. Nobody waits for it, and its own failure is only logged. */
+export type UnhandledErrorHook = (
+  error: unknown,
+  request: { readonly requestId: string; readonly method: string; readonly path: string }
+) => void | Promise<void>
+
+export interface EdgeOptions {
+  /** Path of the resources; the system endpoints are beside it. Default `/api/v1`. */
+  readonly basePath?: string
+  /** Public URL of the service (`AUTH_URL`). Its origin is what handlers see; https turns HSTS on. */
+  readonly publicUrl?: string
+  /** Largest body in bytes. Default 2 MiB. */
+  readonly maxBodyBytes?: number
+  /** Longest request target in characters. Default 128 KiB, room for a filter of 10,000 characters percent-encoded. */
+  readonly maxTargetLength?: number
+  /** Requests worked on at once; past it the answer is 503. Default 1024. */
+  readonly maxInFlight?: number
+  /** Exact origins that browsers may call from. Default none. */
+  readonly cors?: readonly string[]
+  /** Adds `Server-Timing`. Default off. */
+  readonly serverTiming?: boolean
+  /** Proxies in front that append to `X-Forwarded-For`. Default 0. */
+  readonly trustedProxies?: number
+  readonly onUnhandledError?: UnhandledErrorHook
+  readonly log?: Log
+  /** Whether the service may be sent traffic. Default yes. */
+  readonly ready?: Effect.Effect<boolean>
+  /** Answers `/api/auth/*`. */
+  readonly auth?: WebHandler
+  readonly authStatus?: Effect.Effect<AuthStatus, Problem>
+  readonly extraRoutes?: readonly ExtraRoute[]
+}
+
+export interface Edge {
+  /** Never fails. Interrupt it when the client goes away: the query it runs is cancelled. */
+  readonly handle: (request: EdgeRequest) => Effect.Effect<EdgeReply>
+  /** Origin for the URLs of requests whose host gives only a target. */
+  readonly origin: string
+  /** From now on `/readyz` answers 503. Everything else goes on. */
+  readonly drain: () => void
+  readonly isDraining: () => boolean
+  /** The fixed 500 for what went wrong after `handle`; reports the error. */
+  readonly failed: (request: EdgeRequest, error: unknown) => EdgeReply
+  /** The answer to bytes that never became a request. */
+  readonly unreadable: (what: "malformed" | "too-slow" | "header-too-large") => EdgeReply
+}
+
+/** What is known about a request so far. */
+interface Progress extends Visit {
+  readonly start: number
+  readonly timing: PrintedTiming | null
+  caller: Caller | null
+  inFlight: boolean
+}
+
+const authenticatePhase = phase("authenticate")
+
+const noBody = new Uint8Array(0)
+
+/** Throws a RangeError when the options make no sense; there is no other failure. */
+export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions = {}): Edge => {
+  const mount = mountAt(options.basePath ?? "/api/v1")
+  const apiRoot = mount.parent === "" ? mount.basePath : mount.parent
+  const authPrefix = `${mount.parent}/auth`
+  const statusPath = `${authPrefix}/status`
+  const publicUrl = new URL(options.publicUrl ?? "http://localhost")
+  const maxBody = options.maxBodyBytes ?? 2 * 1024 * 1024
+  const maxTarget = options.maxTargetLength ?? 128 * 1024
+  const maxInFlight = options.maxInFlight ?? 1024
+  const cors = makeCors(options.cors ?? [])
+  const trustedProxies = options.trustedProxies ?? 0
+  const { auth, authStatus, log } = options
+  const allExtra = [...options.extraRoutes ?? []].sort((a, b) => b.prefix.length - a.prefix.length)
+  const extraRoutes = allExtra.filter((route) => route.prefix !== "/")
+  const rootRoute = allExtra.find((route) => route.prefix === "/") ?? null
+
+  let inFlight = 0
+  let draining = false
+  const ready = Effect.suspend(() => draining ? Effect.succeed(false) : options.ready ?? Effect.succeed(true))
+
+  const vary = cors === null ? "Authorization" : "Authorization, Origin"
+  const everywhere: { readonly [name: string]: string } = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    ...(publicUrl.protocol === "https:" ? { "strict-transport-security": "max-age=31536000" } : {})
+  }
+
+  const begin = (request: EdgeRequest): Progress => {
+    const [path, query] = splitTarget(request.target)
+    return {
+      request,
+      method: request.method === "HEAD" ? "GET" : request.method,
+      path,
+      query,
+      id: acceptedId(request.headers.get("x-request-id")) ?? crypto.randomUUID(),
+      address: trustedProxies === 0 ? request.address : clientAddress(request, trustedProxies),
+      start: performance.now(),
+      timing: options.serverTiming === true ? makeTiming() : null,
+      caller: null,
+      inFlight: false
+    }
+  }
+
+  const leave = (progress: Progress): void => {
+    if (progress.inFlight) inFlight--
+    progress.inFlight = false
+  }
+
+  const writeLine = (progress: Progress, status: number, bytes: number): void => {
+    if (log === undefined) return
+    log(accessLine({
+      id: progress.id,
+      method: progress.request.method,
+      path: loggedPath(progress.path, authPrefix),
+      status,
+      milliseconds: performance.now() - progress.start,
+      bytes,
+      user: progress.caller === null ? null : progress.caller.id
+    }))
+  }
+
+  /** Completes an answer: what every reply carries, its length, and the access line. */
+  const finish = (progress: Progress, answer: EdgeAnswer): EdgeReply => {
+    leave(progress)
+    const { request, method } = progress
+    const headers: Record<string, string> = { ...everywhere, ...answer.headers }
+    headers["vary"] = answer.headers["vary"] === undefined ? vary : `${vary}, ${answer.headers["vary"]}`
+    headers["cache-control"] ??= method === "GET" && headers["etag"] !== undefined ? "private, no-cache" : "no-store"
+    headers["x-meta-version"] = app.metaVersion(progress.caller)
+    headers["x-request-id"] = progress.id
+    if (cors !== null) {
+      const origin = request.headers.get("origin")
+      if (origin !== null) Object.assign(headers, cors.headersFor(origin))
+    }
+    if (progress.timing !== null) headers["server-timing"] = progress.timing.header()
+    const bodiless = answer.status === 204 || answer.status === 304
+    const body = bodiless ? null : answer.body
+    const bytes = body === null ? 0 : typeof body === "string" ? utf8Length(body) : body.byteLength
+    if (!bodiless) headers["content-length"] = String(bytes)
+    const headOnly = request.method === "HEAD"
+    writeLine(progress, answer.status, headOnly ? 0 : bytes)
+    return { status: answer.status, headers, cookies: answer.cookies ?? [], body: headOnly ? null : body }
+  }
+
+  const hookFailed = (id: string) => (error: unknown): void => log?.(errorLine("onUnhandledError failed", id, error))
+
+  const report = (error: unknown, id: string, method: string, path: string): void => {
+    if (options.onUnhandledError === undefined) {
+      log?.(errorLine("unhandled error", id, error))
+      return
+    }
+    try {
+      const done = options.onUnhandledError(error, { requestId: id, method, path })
+      if (done instanceof Promise) done.catch(hookFailed(id))
+    } catch (broken) {
+      hookFailed(id)(broken)
+    }
+  }
+
+  const refused = (progress: Progress, cause: Cause.Cause<Problem>): EdgeReply => {
+    const only = cause.reasons.length === 1 ? cause.reasons[0] : undefined
+    if (only !== undefined && Cause.isFailReason(only) && only.error instanceof Problem) {
+      return finish(progress, problemReply(only.error, progress.path))
+    }
+    report(Cause.squash(cause), progress.id, progress.request.method, loggedPath(progress.path, authPrefix))
+    return finish(progress, problemReply(internalError(), progress.path))
+  }
+
+  const authenticated = (
+    progress: Progress,
+    next: (progress: Progress, caller: Caller) => RouteAnswer
+  ): RouteAnswer => {
+    const known = authenticatePhase(Effect.suspend(() => tokens.authenticate(progress.request)))
+    return Effect.flatMap(Effect.mapError(known, tokensProblem), (caller) => {
+      progress.caller = caller
+      return next(progress, caller)
+    })
+  }
+
+  const callOf = (progress: Progress, caller: Caller): Result.Result<Call, Problem> =>
+    Result.map(readQuery(progress.query), (query) => ({
+      caller,
+      path: progress.path,
+      query,
+      header: (name) => progress.request.headers.get(name)
+    }))
+
+  /** Body checks come last: the route and the method are known to exist by now. */
+  const perform = (progress: Progress, action: Action, call: Call, resource: string, key: string): RouteAnswer => {
+    const place = { resource, key }
+    if (!action.body) return action.run(app, call, place, noBody)
+    const refusal = bodyRefusal(progress.request, maxBody)
+    if (refusal !== null) return Effect.fail(refusal)
+    if (!progress.request.hasBody) return action.run(app, call, place, noBody)
+    return Effect.flatMap(progress.request.body(maxBody), (body) => action.run(app, call, place, body))
+  }
+
+  const dispatch = (progress: Progress, caller: Caller): RouteAnswer => {
+    const route = routeOf(mount, progress.path)
+    if (route.resource !== "" && !app.visible(caller, route.resource)) return Effect.fail(notFound())
+    if (route.methods === null) return Effect.fail(notFound())
+    const action = route.methods.actions.get(progress.method)
+    if (action === undefined) return Effect.fail(methodNotAllowed(route.methods.allow))
+    if (decodePercent(route.key) === null) {
+      return Effect.fail(problem("invalid-key", "The key is not valid percent-encoded UTF-8."))
+    }
+    const call = callOf(progress, caller)
+    return Result.isFailure(call)
+      ? Effect.fail(call.failure)
+      : perform(progress, action, call.success, route.resource, route.key)
+  }
+
+  const extra = (route: ExtraRoute, progress: Progress): RouteAnswer =>
+    route.access === "public"
+      ? route.handle(progress)
+      : authenticated(progress, route.handle)
+
+  /** The sign-in routes, or null when the path is not theirs. */
+  const signIn = (progress: Progress): RouteAnswer | null => {
+    if (authStatus !== undefined && progress.path === statusPath) {
+      return progress.method === "GET"
+        ? Effect.map(authStatus, statusReply)
+        : Effect.fail(methodNotAllowed("GET, HEAD"))
+    }
+    return auth === undefined || !progress.path.startsWith(`${authPrefix}/`)
+      ? null
+      : runMounted(auth, progress.request, progress.method, maxBody, trustedProxies)
+  }
+
+  const answer = (progress: Progress): RouteAnswer => {
+    const { request, path } = progress
+    if (request.target.length > maxTarget) return Effect.fail(headerTooLarge())
+    const health = healthRoute(path, progress.method, ready)
+    if (health !== null) return health
+    if (inFlight >= maxInFlight) return Effect.fail(overloaded())
+    inFlight++
+    progress.inFlight = true
+    if (cors !== null && request.method === "OPTIONS") {
+      const preflight = cors.preflight(request)
+      if (preflight !== null) return Effect.succeed(preflight)
+    }
+    for (const route of extraRoutes) if (isBelow(path, route.prefix)) return extra(route, progress)
+    const signedIn = signIn(progress)
+    if (signedIn !== null) return signedIn
+    if (rootRoute !== null && !isBelow(path, apiRoot) && routeOf(mount, path).methods === null) {
+      return extra(rootRoute, progress)
+    }
+    return authenticated(progress, dispatch)
+  }
+
+  const handle = (request: EdgeRequest): Effect.Effect<EdgeReply> =>
+    Effect.withFiber((fiber) => {
+      const progress = begin(request)
+      const answered = Effect.matchCause(Effect.suspend(() => answer(progress)), {
+        onFailure: (cause) => refused(progress, cause),
+        onSuccess: (reply) => finish(progress, reply)
+      })
+      const watched = Effect.onInterrupt(answered, () =>
+        Effect.sync(() => {
+          leave(progress)
+          writeLine(progress, 499, 0)
+        }))
+      const timed = progress.timing === null ? watched : Effect.provideService(watched, Timing, progress.timing)
+      return isTraced(fiber)
+        ? withServerSpan(timed, request, loggedPath(progress.path, authPrefix), progress.id)
+        : timed
+    })
+
+  /** A reply outside of any request: no caller, no log line, nothing that could fail. */
+  const bare = (id: string, reply: EdgeAnswer): EdgeReply => {
+    let metaVersion: { readonly [name: string]: string } = {}
+    try {
+      metaVersion = { "x-meta-version": app.metaVersion(null) }
+    } catch (error) {
+      log?.(errorLine("metaVersion failed", id, error))
+    }
+    return {
+      status: reply.status,
+      headers: {
+        ...everywhere,
+        ...reply.headers,
+        ...metaVersion,
+        "cache-control": "no-store",
+        "x-request-id": id,
+        "content-length": String(typeof reply.body === "string" ? utf8Length(reply.body) : 0)
+      },
+      cookies: [],
+      body: reply.body
+    }
+  }
+
+  return {
+    handle,
+    origin: publicUrl.origin,
+    drain: () => {
+      draining = true
+    },
+    isDraining: () => draining,
+    failed: (request, error) => {
+      const [path] = splitTarget(request.target)
+      const id = acceptedId(request.headers.get("x-request-id")) ?? crypto.randomUUID()
+      report(error, id, request.method, loggedPath(path, authPrefix))
+      const reply = bare(id, problemReply(internalError(), path))
+      return request.method === "HEAD" ? { ...reply, body: null } : reply
+    },
+    unreadable: (what) =>
+      bare(
+        crypto.randomUUID(),
+        what === "header-too-large"
+          ? problemReply(headerTooLarge(), "/")
+          : what === "too-slow"
+          ? protocolReply(408, "The request did not arrive in time.")
+          : protocolReply(400, "The request is not valid HTTP.")
+      )
+  }
+}

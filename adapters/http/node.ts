@@ -1,0 +1,271 @@
+/**
+ * The edge on `node:http`. It turns Node's objects into plain requests, runs each on one runtime context, writes head and body in one
+ * go, interrupts the work when the client goes away and drains on close. It makes no `Request` or `Response` and routes nothing.
+ */
+
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import { createServer } from "node:http"
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http"
+import type { AddressInfo, Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import type { Problem } from "../../core/domain/problem.ts"
+import type { Edge } from "./handle.ts"
+import { brokenBody, tooLarge } from "./request.ts"
+import type { EdgeHeaders, EdgeReply, EdgeRequest } from "./request.ts"
+
+export interface ListenOptions {
+  /** 0 picks a free port. */
+  readonly port: number
+  /** Default `127.0.0.1`. */
+  readonly host?: string
+  /** What the effects run in: a tracer, a logger. */
+  readonly context?: Context.Context<never>
+  /** Time for a request's head, in milliseconds. Default 10,000. */
+  readonly headersTimeoutMs?: number
+  /** Time for a whole request, body included. Default 30,000. */
+  readonly requestTimeoutMs?: number
+  /** How long an idle connection stays open. Default 65,000: longer than the load balancers in front keep theirs. */
+  readonly keepAliveMs?: number
+  /** A connection on which nothing moves for so long is cut, also while it is being answered. Default 120,000. */
+  readonly idleTimeoutMs?: number
+  /** Largest request head in bytes. Default 160 KiB: the longest target, and room for a token and cookies. */
+  readonly maxHeaderBytes?: number
+  /** How long the rest of a refused body is read and dropped before the connection is cut. Default 5,000. */
+  readonly lingerMs?: number
+  /** How long `close` lets running requests finish. Default 10,000. */
+  readonly graceMs?: number
+}
+
+export interface Listener {
+  readonly port: number
+  readonly address: string
+  /** Stops accepting, lets running requests finish within the grace time, cuts the rest and waits until their work has stopped. */
+  readonly close: () => Promise<void>
+}
+
+class NodeHeaders implements EdgeHeaders {
+  readonly #raw: IncomingHttpHeaders
+  constructor(raw: IncomingHttpHeaders) {
+    this.#raw = raw
+  }
+  get(name: string): string | null {
+    const value = this.#raw[name] ?? this.#raw[name.toLowerCase()]
+    return typeof value === "string" ? value : Array.isArray(value) ? value.join(", ") : null
+  }
+  *entries(): Generator<readonly [string, string]> {
+    for (const [name, value] of Object.entries(this.#raw)) {
+      if (value !== undefined) yield [name, typeof value === "string" ? value : value.join(", ")]
+    }
+  }
+}
+
+/** Absolute-form targets (RFC 9112, 3.2.2) lose their origin; all others stay. */
+const originForm = (target: string): string => {
+  if (target.charCodeAt(0) === 47 /* / */) return target
+  const absolute = /^https?:\/\/[^/?#]*(.*)$/is.exec(target)
+  const rest = absolute?.[1] ?? target
+  return absolute === null || rest.startsWith("/") ? rest : `/${rest}`
+}
+
+class NodeRequest implements EdgeRequest {
+  readonly method: string
+  readonly target: string
+  readonly headers: NodeHeaders
+  readonly #req: IncomingMessage
+  readonly #res: ServerResponse
+  readonly #origin: string
+  /** The client waits for `100 Continue`; it gets it when the body is wanted, not before. */
+  waits: boolean
+
+  constructor(req: IncomingMessage, res: ServerResponse, origin: string, waits: boolean) {
+    this.method = req.method ?? "GET"
+    this.target = originForm(req.url ?? "/")
+    this.headers = new NodeHeaders(req.headers)
+    this.#req = req
+    this.#res = res
+    this.#origin = origin
+    this.waits = waits
+  }
+
+  get url(): string {
+    return this.target.startsWith("/") ? this.#origin + this.target : `${this.#origin}/${this.target}`
+  }
+
+  get address(): string | null {
+    return this.#req.socket.remoteAddress ?? null
+  }
+
+  get hasBody(): boolean {
+    const length = this.#req.headers["content-length"]
+    return this.#req.headers["transfer-encoding"] !== undefined || (length !== undefined && Number(length) > 0)
+  }
+
+  body(limit: number): Effect.Effect<Uint8Array, Problem> {
+    return Effect.callback((resume) => {
+      const req = this.#req
+      const chunks: Array<Buffer> = []
+      let size = 0
+      const stop = (): void => {
+        req.off("data", onData).off("end", onEnd).off("error", onError)
+      }
+      const onData = (chunk: Buffer): void => {
+        size += chunk.length
+        if (size <= limit) {
+          chunks.push(chunk)
+          return
+        }
+        stop()
+        resume(Effect.fail(tooLarge(limit)))
+      }
+      const onEnd = (): void => {
+        stop()
+        resume(Effect.succeed(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size)))
+      }
+      const onError = (): void => {
+        stop()
+        resume(Effect.fail(brokenBody()))
+      }
+      if (this.waits) {
+        this.waits = false
+        this.#res.writeContinue()
+      }
+      req.on("data", onData).on("end", onEnd).on("error", onError)
+      return Effect.sync(stop)
+    })
+  }
+}
+
+/** After the answer the rest of a refused body is read and dropped, so that the client gets to see the answer; but only for so long. */
+const linger = (req: IncomingMessage, res: ServerResponse, milliseconds: number): void => {
+  res.once("finish", () => {
+    if (req.complete) return
+    const cut = setTimeout(() => req.socket.destroy(), milliseconds)
+    cut.unref()
+    req.once("close", () => clearTimeout(cut)).once("end", () => clearTimeout(cut))
+  })
+}
+
+/** A reply for a connection that has no response object: bytes that could not be parsed. */
+const rawReply = (reply: EdgeReply): string => {
+  const head = Object.entries({ ...reply.headers, "date": new Date().toUTCString(), "connection": "close" })
+  const phrase = reply.status === 400
+    ? "Bad Request"
+    : reply.status === 408
+    ? "Request Timeout"
+    : "Request Header Fields Too Large"
+  return `HTTP/1.1 ${reply.status} ${phrase}\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${
+    String(reply.body)
+  }`
+}
+
+const unreadableOf = (code: string | undefined): Parameters<Edge["unreadable"]>[0] =>
+  code === "HPE_HEADER_OVERFLOW" ? "header-too-large" : code === "ERR_HTTP_REQUEST_TIMEOUT" ? "too-slow" : "malformed"
+
+/** Opens the port. Build the app first: from the first connection on, every request is answered. Rejects when the port is taken. */
+export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> => {
+  const runFork = Effect.runForkWith(options.context ?? Context.empty())
+  const headersTimeout = options.headersTimeoutMs ?? 10_000
+  const requestTimeout = options.requestTimeoutMs ?? 30_000
+  const lingerMs = options.lingerMs ?? 5_000
+  const running = new Set<Fiber.Fiber<EdgeReply>>()
+  /** Every open connection with the responses it still owes and the work behind each. */
+  const connections = new Map<Duplex, Map<ServerResponse, Fiber.Fiber<EdgeReply>>>()
+
+  const server = createServer({
+    headersTimeout: Math.min(headersTimeout, requestTimeout),
+    requestTimeout,
+    connectionsCheckingInterval: Math.min(5_000, Math.ceil(Math.min(headersTimeout, requestTimeout) / 2)),
+    keepAliveTimeout: options.keepAliveMs ?? 65_000,
+    maxHeaderSize: options.maxHeaderBytes ?? 160 * 1024,
+    // Checked below, so that its answer is a problem document like every other.
+    requireHostHeader: false
+  })
+  server.timeout = options.idleTimeoutMs ?? 120_000
+
+  const write = (request: NodeRequest, res: ServerResponse, reply: EdgeReply): void => {
+    // Without its 100 the client sends no body, so nothing valid can follow on this connection.
+    if (edge.isDraining() || request.waits) res.setHeader("connection", "close")
+    res.writeHead(
+      reply.status,
+      reply.cookies.length === 0 ? reply.headers : { ...reply.headers, "set-cookie": [...reply.cookies] }
+    )
+    if (reply.body === null) res.end()
+    else res.end(reply.body)
+  }
+
+  const send = (request: NodeRequest, req: IncomingMessage, res: ServerResponse, reply: EdgeReply): void => {
+    if (!req.complete && request.hasBody) linger(req, res, lingerMs)
+    try {
+      write(request, res, reply)
+    } catch (error) {
+      if (res.headersSent) res.destroy()
+      else write(request, res, edge.failed(request, error))
+    }
+  }
+
+  const onRequest = (req: IncomingMessage, res: ServerResponse, waits: boolean): void => {
+    const request = new NodeRequest(req, res, edge.origin, waits)
+    if (req.httpVersionMinor > 0 && req.headers.host === undefined) {
+      return send(request, req, res, edge.unreadable("malformed"))
+    }
+    const fiber = runFork(edge.handle(request))
+    const settle = (exit: Exit.Exit<EdgeReply>): void => {
+      if (req.socket.destroyed) return
+      send(request, req, res, Exit.isSuccess(exit) ? exit.value : edge.failed(request, Cause.squash(exit.cause)))
+    }
+    const owed = connections.get(req.socket)
+    owed?.set(res, fiber)
+    res.once("close", () => owed?.delete(res))
+    const done = fiber.pollUnsafe()
+    if (done !== undefined) return settle(done)
+    running.add(fiber)
+    fiber.addObserver((exit) => {
+      running.delete(fiber)
+      settle(exit)
+    })
+  }
+
+  server.on("request", (req, res) => onRequest(req, res, false))
+  server.on("checkContinue", (req, res) => onRequest(req, res, true))
+  server.on("checkExpectation", (req, res) => onRequest(req, res, false))
+  server.on("connection", (socket: Socket) => {
+    const owed = new Map<ServerResponse, Fiber.Fiber<EdgeReply>>()
+    connections.set(socket, owed)
+    // Not the responses' own `close`: one that waits behind another in a pipeline never gets it.
+    socket.once("close", () => {
+      connections.delete(socket)
+      for (const fiber of owed.values()) fiber.interruptUnsafe()
+    })
+  })
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    const owed = connections.get(socket)
+    // A response under way, or one owed for an earlier complete request, must not be mixed with this one.
+    const mixes = owed !== undefined && [...owed.keys()].some((res) => res.headersSent || res.req.complete)
+    if (!socket.writable || mixes || error.code === "ECONNRESET") socket.destroy()
+    else socket.end(rawReply(edge.unreadable(unreadableOf(error.code))), () => socket.destroy())
+  })
+
+  const close = async (): Promise<void> => {
+    edge.drain()
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    for (const [socket, owed] of connections) if (owed.size === 0) socket.destroy()
+    const cut = setTimeout(() => server.closeAllConnections(), options.graceMs ?? 10_000)
+    await closed
+    clearTimeout(cut)
+    await Promise.all([...running].map((fiber) => new Promise<void>((resolve) => fiber.addObserver(() => resolve()))))
+  }
+
+  return new Promise((resolve, reject) => {
+    server.once("error", reject)
+    server.listen(options.port, options.host ?? "127.0.0.1", () => {
+      server.off("error", reject)
+      const bound = server.address() as AddressInfo
+      let closing: Promise<void> | null = null
+      resolve({ port: bound.port, address: bound.address, close: () => closing ??= close() })
+    })
+  })
+}

@@ -1,0 +1,51 @@
+/**
+ * Renders refusals: a Problem becomes `application/problem+json` (RFC 9457), a failed authentication becomes its Problem, and HTTP
+ * that never became a request gets a bare document of the same shape. It adds no detail of its own to a defect.
+ */
+
+import type { Reply } from "../../core/app/call.ts"
+import { problem, problemDocument, problemKinds } from "../../core/domain/problem.ts"
+import type { Problem } from "../../core/domain/problem.ts"
+import type { TokensError } from "../../core/ports/tokens.ts"
+
+const mediaType = "application/problem+json"
+
+export const problemReply = (refusal: Problem, path: string): Reply => ({
+  status: problemKinds[refusal.slug].status,
+  headers: { ...refusal.headers, "content-type": mediaType },
+  body: JSON.stringify(problemDocument(refusal, path))
+})
+
+/** HTTP-level refusals that have no slug of their own: type `about:blank`, the status phrase as title (RFC 9457, 4.2.1). */
+export const protocolReply = (status: 400 | 408, detail: string): Reply => ({
+  status,
+  headers: { "content-type": mediaType },
+  body: JSON.stringify({
+    type: "about:blank",
+    title: status === 400 ? "Bad Request" : "Request Timeout",
+    status,
+    detail
+  })
+})
+
+export const internalError = (): Problem => problem("internal-error", "An unexpected error occurred.")
+
+export const headerTooLarge = (): Problem => problem("header-too-large", "The request line or a header is too long.")
+
+export const methodNotAllowed = (allow: string): Problem =>
+  problem("method-not-allowed", "The method is not allowed here.", {}, { allow })
+
+/** `Retry-After` in seconds: a key set is read again at the next request, an overload passes quickly. */
+export const tokensProblem = (error: TokensError): Problem => {
+  switch (error.reason) {
+    case "Unauthenticated":
+      return problem("unauthenticated", "A valid bearer token is required.", {}, { "www-authenticate": "Bearer" })
+    case "Refused":
+      return problem("access-denied", "This credential may not be used here.")
+    case "KeysUnavailable":
+      return problem("unavailable", "Credentials cannot be checked at the moment.", {}, { "retry-after": "5" })
+  }
+}
+
+export const overloaded = (): Problem =>
+  problem("unavailable", "The service is handling too many requests at the moment.", {}, { "retry-after": "1" })

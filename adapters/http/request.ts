@@ -1,0 +1,138 @@
+/**
+ * The plain request and reply of the edge, and what is read off a request's head: target, query, request id, client address and
+ * whether its body may be read. Nothing here knows Node or waits for anything; reading the body itself is the wrapper's part.
+ */
+
+import type * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type { Reply } from "../../core/app/call.ts"
+import { invalidParameter, problem } from "../../core/domain/problem.ts"
+import type { Problem } from "../../core/domain/problem.ts"
+
+export interface EdgeHeaders {
+  /** The value by name in any case (repeated headers joined with a comma), or null. */
+  get(name: string): string | null
+  entries(): Iterable<readonly [string, string]>
+}
+
+/** A request as both wrappers give it. It also serves as the `Credentials` of the Tokens port. */
+export interface EdgeRequest {
+  readonly method: string
+  /** Absolute URL. Its origin is the configured one or the web request's own, never what a Host header claims. */
+  readonly url: string
+  /** Path and query as sent, percent-encoding untouched. */
+  readonly target: string
+  readonly headers: EdgeHeaders
+  readonly hasBody: boolean
+  /** Address of the peer that opened the connection; null when the host does not tell. */
+  readonly address: string | null
+  /** The whole body; fails with `payload-too-large` as soon as more than `limit` bytes have come. Read it at most once. */
+  readonly body: (limit: number) => Effect.Effect<Uint8Array, Problem>
+}
+
+/** What a route may answer: a `Reply`, and cookies, which are the one header that repeats. */
+export interface EdgeAnswer extends Reply {
+  readonly cookies?: readonly string[]
+}
+
+/** What goes on the wire. Headers are complete (`content-length` included); a HEAD answer has its body removed already. */
+export interface EdgeReply extends Reply {
+  readonly cookies: readonly string[]
+}
+
+/** Path and raw query (without `?`, null when there is none) of a target. */
+export const splitTarget = (target: string): readonly [path: string, query: string | null] => {
+  const mark = target.indexOf("?")
+  return mark === -1 ? [target, null] : [target.slice(0, mark), target.slice(mark + 1)]
+}
+
+/** Percent-decoding with strict UTF-8; null for anything malformed. */
+export const decodePercent = (text: string): string | null => {
+  if (!text.includes("%")) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}
+
+const decodeQueryPart = (text: string): string | null =>
+  decodePercent(text.includes("+") ? text.replaceAll("+", " ") : text)
+
+const noQuery: ReadonlyArray<readonly [string, string]> = []
+
+/** The pairs of a query in order (`application/x-www-form-urlencoded`, strict UTF-8). Fails with 400 `invalid-parameter`. */
+export const readQuery = (raw: string | null): Result.Result<ReadonlyArray<readonly [string, string]>, Problem> => {
+  if (raw === null || raw === "") return Result.succeed(noQuery)
+  const pairs: Array<readonly [string, string]> = []
+  for (const part of raw.split("&")) {
+    if (part === "") continue
+    const equals = part.indexOf("=")
+    const rawName = equals === -1 ? part : part.slice(0, equals)
+    const name = decodeQueryPart(rawName)
+    const value = equals === -1 ? "" : decodeQueryPart(part.slice(equals + 1))
+    if (name === null || value === null) {
+      return Result.fail(invalidParameter((name ?? rawName).slice(0, 100), "Not valid percent-encoded UTF-8."))
+    }
+    pairs.push([name, value])
+  }
+  return Result.succeed(pairs)
+}
+
+/** The client's `X-Request-Id` when it is 1 to 128 of `A-Z a-z 0-9 . _ -`, else null. */
+export const acceptedId = (sent: string | null): string | null =>
+  sent !== null && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : null
+
+/**
+ * The client's address behind `proxies` trusted proxies: the n-th address from the right of `X-Forwarded-For`, as each trusted proxy
+ * appends the peer it saw. With none, or without the header, the peer of the connection.
+ */
+export const clientAddress = (request: EdgeRequest, proxies: number): string | null => {
+  const forwarded = proxies === 0 ? null : request.headers.get("x-forwarded-for")
+  if (forwarded === null) return request.address
+  const hops = forwarded.split(",").map((hop) => hop.trim()).filter((hop) => hop !== "")
+  return hops.at(-proxies) ?? hops[0] ?? request.address
+}
+
+const isJson = (contentType: string): boolean => {
+  const [media, ...parameters] = contentType.toLowerCase().split(";")
+  if (media === undefined || !/^application\/(?:[a-z0-9!#$&^_.-]+\+)?json$/.test(media.trim())) return false
+  return parameters.every((parameter) => {
+    const [name, value] = parameter.split("=")
+    return name?.trim() !== "charset" || /^"?utf-8"?$/.test(value?.trim() ?? "")
+  })
+}
+
+/** The refusal that the head alone justifies, before a byte of the body is read: coding, media type, announced length. */
+export const bodyRefusal = (request: EdgeRequest, limit: number): Problem | null => {
+  const coding = request.headers.get("content-encoding")
+  if (coding !== null && coding.trim().toLowerCase() !== "identity") {
+    return problem("unsupported-media-type", "The body must not be compressed.", {}, { "accept-encoding": "identity" })
+  }
+  if (!request.hasBody) return null
+  const contentType = request.headers.get("content-type")
+  if (contentType !== "application/json" && !(contentType !== null && isJson(contentType))) {
+    return problem(
+      "unsupported-media-type",
+      "The body must be JSON in UTF-8, sent with Content-Type: application/json."
+    )
+  }
+  return announcedTooLarge(request, limit)
+}
+
+/** `payload-too-large` when Content-Length alone says so. */
+export const announcedTooLarge = (request: EdgeRequest, limit: number): Problem | null => {
+  const length = request.headers.get("content-length")
+  return length !== null && Number(length) > limit ? tooLarge(limit) : null
+}
+
+export const tooLarge = (limit: number): Problem =>
+  problem("payload-too-large", `The body is larger than ${limit} bytes.`)
+
+/** The body broke off or could not be read; the client is mostly gone by then. */
+export const brokenBody = (): Problem => problem("malformed-json", "The body could not be read to its end.")
+
+/** Length of a text in UTF-8 bytes; Node's own count where the host has it, as it is many times faster. */
+export const utf8Length: (text: string) => number = typeof Buffer === "function"
+  ? (text) => Buffer.byteLength(text)
+  : ((encoder) => (text: string) => encoder.encode(text).length)(new TextEncoder())

@@ -1,0 +1,128 @@
+/**
+ * Decides from the raw path which use case answers and which methods it has. Keys stay percent-encoded, so an encoded slash, comma or
+ * colon is part of the key. It decides neither who may call nor whether the resource exists.
+ */
+
+import type * as Effect from "effect/Effect"
+import type { App } from "../../core/app/app.ts"
+import type { Call, Reply } from "../../core/app/call.ts"
+import type { Problem } from "../../core/domain/problem.ts"
+import { decodePercent } from "./request.ts"
+
+/** What a method of a route runs; `body` says whether a JSON body belongs to it. */
+export interface Action {
+  readonly body: boolean
+  readonly run: (app: App, call: Call, place: Place, body: Uint8Array) => Effect.Effect<Reply, Problem>
+}
+
+/** The names in the path: empty text where the route has none. */
+export interface Place {
+  readonly resource: string
+  /** The raw key segment. */
+  readonly key: string
+}
+
+/** The methods of a route, and `Allow` for the others. HEAD goes with GET. */
+export interface Methods {
+  readonly allow: string
+  readonly actions: ReadonlyMap<string, Action>
+}
+
+/** `methods` null: nothing is there. `resource` is then still the one whose visibility decides, empty when none does. */
+export interface Route extends Place {
+  readonly methods: Methods | null
+}
+
+const reads = (run: Action["run"]): Action => ({ body: false, run })
+const takesBody = (run: Action["run"]): Action => ({ body: true, run })
+
+const methods = (actions: { readonly [method: string]: Action }): Methods => ({
+  allow: Object.keys(actions).flatMap((method) => method === "GET" ? ["GET", "HEAD"] : [method]).join(", "),
+  actions: new Map(Object.entries(actions))
+})
+
+const batch = methods({ POST: takesBody((app, call, _, body) => app.batch(call, body)) })
+
+const collection = methods({
+  GET: reads((app, call, at) => app.list(call, at.resource)),
+  POST: takesBody((app, call, at, body) => app.create(call, at.resource, body))
+})
+
+const record = methods({
+  GET: reads((app, call, at) => app.get(call, at.resource, at.key)),
+  PATCH: takesBody((app, call, at, body) => app.update(call, at.resource, at.key, body)),
+  DELETE: reads((app, call, at) => app.remove(call, at.resource, at.key))
+})
+
+const resourceVerbs: ReadonlyMap<string, Methods> = new Map([
+  ["search", methods({ POST: takesBody((app, call, at, body) => app.search(call, at.resource, body)) })],
+  ["facets", methods({ GET: reads((app, call, at) => app.facets(call, at.resource)) })],
+  ["series", methods({ GET: reads((app, call, at) => app.series(call, at.resource)) })],
+  ["histogram", methods({ GET: reads((app, call, at) => app.histogram(call, at.resource)) })],
+  ["seek", methods({ GET: reads((app, call, at) => app.seek(call, at.resource)) })]
+])
+
+/** Only these words after the last raw colon of a key segment are verbs; any other colon belongs to the key. */
+const recordVerbs: ReadonlyMap<string, Methods> = new Map([
+  ["undelete", methods({ POST: reads((app, call, at) => app.undelete(call, at.resource, at.key)) })]
+])
+
+const systemRoutes: ReadonlyMap<string, Route> = new Map([
+  ["/meta", { methods: methods({ GET: reads((app, call) => app.meta(call)) }), resource: "", key: "" }],
+  ["/openapi.json", { methods: methods({ GET: reads((app, call) => app.openapi(call)) }), resource: "", key: "" }]
+])
+
+const nothing = (resource: string): Route => ({ methods: null, resource, key: "" })
+
+const batchRoute: Route = { methods: batch, resource: "", key: "" }
+
+/** Routes below the base path: `rest` begins with `/` or `:`, or is empty. */
+const resourceRoute = (rest: string): Route => {
+  if (rest === ":batchWrite") return batchRoute
+  if (rest.charCodeAt(0) !== 47 /* / */) return nothing("")
+  const slash = rest.indexOf("/", 1)
+  if (slash === -1) {
+    const colon = rest.lastIndexOf(":")
+    const resource = decodePercent(colon === -1 ? rest.slice(1) : rest.slice(1, colon)) ?? ""
+    if (resource === "") return nothing("")
+    if (colon === -1) return { methods: collection, resource, key: "" }
+    return { methods: resourceVerbs.get(rest.slice(colon + 1)) ?? null, resource, key: "" }
+  }
+  const resource = decodePercent(rest.slice(1, slash)) ?? ""
+  const segment = rest.slice(slash + 1)
+  if (resource === "" || segment === "" || segment.includes("/")) return nothing(resource)
+  const colon = segment.lastIndexOf(":")
+  const verb = colon < 1 ? undefined : recordVerbs.get(segment.slice(colon + 1))
+  return verb === undefined
+    ? { methods: record, resource, key: segment }
+    : { methods: verb, resource, key: segment.slice(0, colon) }
+}
+
+/** Where the API lives: the base path of the resources and its parent, where the system endpoints are. */
+export interface Mount {
+  readonly basePath: string
+  readonly parent: string
+}
+
+/** Throws a RangeError for a base path that is not a plain absolute path: a mistake in the configuration. */
+export const mountAt = (basePath: string): Mount => {
+  if (!/^(?:\/[A-Za-z0-9._~-]+)+$/.test(basePath)) {
+    throw new RangeError(
+      `options.basePath must look like /api/v1, with no slash at its end; it is ${JSON.stringify(basePath)}`
+    )
+  }
+  return { basePath, parent: basePath.slice(0, basePath.lastIndexOf("/")) }
+}
+
+/** Whether the path is the prefix or continues it with `/` or `:`. */
+export const isBelow = (path: string, prefix: string): boolean => {
+  if (!path.startsWith(prefix)) return false
+  if (path.length === prefix.length) return true
+  const next = path.charCodeAt(prefix.length)
+  return next === 47 /* / */ || next === 58 /* : */
+}
+
+export const routeOf = (mount: Mount, path: string): Route =>
+  isBelow(path, mount.basePath)
+    ? resourceRoute(path.slice(mount.basePath.length))
+    : (path.startsWith(mount.parent) ? systemRoutes.get(path.slice(mount.parent.length)) : undefined) ?? nothing("")

@@ -1,0 +1,87 @@
+/**
+ * Facets, series and histograms as statements: each is one statement, exact in integers and decimals. Which field may be aggregated, and the
+ * empty buckets, are the domain's business.
+ */
+
+import type { Field } from "../../core/domain/model/model.ts"
+import type { AggregatePlan, FacetsPlan, HistogramPlan, Measure, SeriesPlan } from "../../core/domain/read/plan.ts"
+import { columnOf, conditionSql } from "./compile-filter.ts"
+import { whereSql } from "./compile-page.ts"
+import { quoted, type Statement, tableOf, Writer } from "./sql.ts"
+
+/** The statement of an aggregate. Not kept: it costs nothing beside the rows it reads. */
+export const aggregateStatement = (plan: AggregatePlan, trigramSchema: string): Statement => {
+  const writer = new Writer(trigramSchema)
+  // These read many rows: planning them with their values always pays.
+  writer.stable = false
+  switch (plan.of) {
+    case "facets":
+      return writer.finish(facets(plan, writer))
+    case "series":
+      return writer.finish(series(plan, writer))
+    case "histogram":
+      return writer.finish(histogram(plan, writer))
+  }
+}
+
+/** The columns of an aggregate's rows that hold cells of a kind, for their canonical form. */
+export const aggregateColumns = (plan: AggregatePlan): readonly Field[] => {
+  switch (plan.of) {
+    case "facets":
+      return [plan.field]
+    case "series":
+      // The start of a bucket is always an instant, whatever the field.
+      return plan.measure.of === "min" || plan.measure.of === "max"
+        ? [asTimestamp(plan.field), plan.measure.field]
+        : [asTimestamp(plan.field)]
+    case "histogram":
+      return [plan.field, plan.field]
+  }
+}
+
+const asTimestamp = (field: Field): Field => field.kind === "timestamp" ? field : { ...field, kind: "timestamp" }
+
+const facets = (plan: FacetsPlan, writer: Writer): string => {
+  const column = columnOf("t", plan.field)
+  return `select ${column}::text, count(*)::text from ${tableOf(plan.model)} t${whereSql(plan.where, writer)}` +
+    ` group by ${column} order by count(*) desc, ${column} limit ${plan.limit}`
+}
+
+const measureSql = (measure: Measure): string =>
+  measure.of === "count" ? "count(*)" : `${measure.of}(${columnOf("t", measure.field)})`
+
+const series = (plan: SeriesPlan, writer: Writer): string => {
+  const column = columnOf("t", plan.field)
+  const tests = [`${column} is not null`]
+  if (plan.where.op !== "true") tests.push(conditionSql(plan.where, "t", writer))
+  if (plan.from !== null) tests.push(`${column} >= ${writer.constant(plan.from)}`)
+  if (plan.to !== null) tests.push(`${column} < ${writer.constant(plan.to)}`)
+  const zone = quoted(plan.timeZone)
+  // Without a zone a timestamp is taken as UTC, the session's zone. A date is a day of the calendar: its bucket starts at local midnight.
+  const start = plan.field.kind === "date"
+    ? `date_trunc('${plan.granularity}', ${column}::timestamp) at time zone ${zone}`
+    : `date_trunc('${plan.granularity}', ${column}::timestamptz, ${zone})`
+  return `select s.start::text, s.value::text from (select ${start} as start, ${measureSql(plan.measure)} as value` +
+    ` from ${tableOf(plan.model)} t where ${tests.join(" and ")} group by 1) s` +
+    ` where isfinite(s.start) order by s.start limit ${plan.limit + 1}`
+}
+
+const histogram = (plan: HistogramPlan, writer: Writer): string => {
+  const { buckets, field } = plan
+  const column = columnOf("t", field)
+  // A double's exact decimal value would be long; its shortest text is what everybody sees, so that is what is counted.
+  const exact = field.kind === "float" ? `${column}::text::numeric` : `${column}::numeric`
+  const tests = [`${column} is not null`]
+  if (field.kind !== "integer") tests.push(`${column} > '-Infinity'`, `${column} < 'Infinity'`)
+  if (plan.where.op !== "true") tests.push(conditionSql(plan.where, "t", writer))
+  const table = `${tableOf(plan.model)} t`
+  const where = tests.join(" and ")
+  // The quotient of integer division is exact in every version, width_bucket's is not; the maximum goes into the last bucket.
+  const bucket = `case when e.h = e.l then ${buckets - 1}` +
+    ` else least(div((${exact} - e.l) * ${buckets}, e.h - e.l), ${buckets - 1}) end`
+  const counts = Array.from({ length: buckets }, (_, i) => `coalesce(sum(c.n) filter (where c.bucket = ${i}), 0)::text`)
+  return `with range as materialized (select min(${column}) as low, max(${column}) as high from ${table} where ${where}),` +
+    ` edge as materialized (select low::text::numeric as l, high::text::numeric as h from range),` +
+    ` counts as (select ${bucket} as bucket, count(*) as n from edge e cross join ${table} where ${where} group by 1)` +
+    ` select (select low::text from range), (select high::text from range), ${counts.join(", ")} from counts c`
+}

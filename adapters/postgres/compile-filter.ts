@@ -1,0 +1,133 @@
+/**
+ * Filter trees as SQL conditions. Two-valued: a condition may be NULL in SQL where the tree is false, which a WHERE clause, AND
+ * and OR cannot tell apart; only negation can, so it is written `is not true`. Positive comparisons stay plain so that indexes
+ * serve them. It never decides what may be filtered.
+ */
+
+import type { Comparison, FilterTree, Operand } from "../../core/domain/filter/tree.ts"
+import type { Field } from "../../core/domain/model/model.ts"
+import { identifier, quoted, type Writer } from "./sql.ts"
+
+/** A column of the table that `alias` names. */
+export const columnOf = (alias: string, field: Field): string => `${alias}.${identifier(field.column)}`
+
+/** The tree as a condition on the row `alias`, bracketed where needed. True exactly where the tree holds, else false or NULL. */
+export const conditionSql = (tree: FilterTree, alias: string, writer: Writer): string => {
+  switch (tree.op) {
+    case "true":
+      return "true"
+    case "false":
+      return "false"
+    case "and":
+    case "or":
+      return tree.items.length === 0
+        ? String(tree.op === "and")
+        : `(${tree.items.map((item) => conditionSql(item, alias, writer)).join(` ${tree.op} `)})`
+    case "not":
+      return negated(tree.item, alias, writer)
+    case "null":
+      return `${columnOf(alias, tree.field)} is null`
+    case "compare":
+      return comparison(tree.field, tree.is, tree.value, alias, writer)
+    case "in":
+      return membership(tree.field, tree.values, alias, writer)
+    case "match":
+      writer.stable = false
+      return `${textOf(alias, tree.field)} like ${writer.constant(tree.parts.map(escaped).join("%"))}`
+    case "contains":
+      writer.stable = false
+      return `${textOf(alias, tree.field)} ilike ${writer.constant(`%${escaped(tree.text)}%`)}`
+    case "search": {
+      if (tree.fields.length === 0) return "false"
+      writer.stable = false
+      const pattern = `%${escaped(tree.text)}%`
+      const tests = tree.fields.map((field) => `${textOf(alias, field)} ilike ${writer.constant(pattern)}`)
+      return tests.length === 1 ? tests[0]! : `(${tests.join(" or ")})`
+    }
+    case "similar": {
+      writer.stable = false
+      writer.trigram = true
+      const column = textOf(alias, tree.field)
+      const schema = identifier(writer.trigramSchema)
+      const text = writer.constant(tree.text)
+      // The operator is for the index; the function makes the threshold ours should the setting be lower.
+      return `(${column} operator(${schema}.%) ${text} and ${schema}.similarity(${column}, ${text}) >= 0.3::real)`
+    }
+    case "regex":
+      writer.stable = false
+      writer.regex = true
+      return `${textOf(alias, tree.field)} ~ ${writer.constant(tree.pattern)}`
+  }
+}
+
+/** The tree as a value that is never NULL. */
+export const truthSql = (tree: FilterTree, alias: string, writer: Writer): string =>
+  tree.op === "true" || tree.op === "false"
+    ? tree.op
+    : tree.op === "not" || tree.op === "null"
+    ? conditionSql(tree, alias, writer)
+    : `((${conditionSql(tree, alias, writer)}) is true)`
+
+const negated = (item: FilterTree, alias: string, writer: Writer): string => {
+  switch (item.op) {
+    case "true":
+      return "false"
+    case "false":
+      return "true"
+    case "null":
+      return `${columnOf(alias, item.field)} is not null`
+    default:
+      return `((${conditionSql(item, alias, writer)}) is not true)`
+  }
+}
+
+/** Text operators on the value as text: no padding of char(n), no case folding of citext. Costs nothing for text and varchar. */
+const textOf = (alias: string, field: Field): string => `${columnOf(alias, field)}::text`
+
+const comparison = (field: Field, is: Comparison, value: Operand, alias: string, writer: Writer): string => {
+  const column = columnOf(alias, field)
+  const inline = constantOf(field, value)
+  if (inline !== null) return `${column} ${is} ${inline}`
+  if (is !== "=" || !structural(field, value)) writer.stable = false
+  const padded = field.kind === "text" && value.of === "literal" && value.text.endsWith(" ")
+  // char(n) drops trailing blanks of both sides; a value that ends in one is compared as text. Equality stays plain as well, for indexes.
+  if (padded && is !== "=") return `${column}::text ${is} ${writer.constant(value.text)}`
+  const plain = `${column} ${is} ${writer.add({ of: "operand", operand: value, field })}`
+  return padded ? `(${plain} and ${column}::text = ${writer.constant(value.text)})` : plain
+}
+
+const membership = (field: Field, values: readonly Operand[], alias: string, writer: Writer): string => {
+  if (values.length === 0) return "false"
+  if (values.length === 1) return comparison(field, "=", values[0]!, alias, writer)
+  const column = columnOf(alias, field)
+  const inline = values.map((value) => constantOf(field, value))
+  if (inline.every((text) => text !== null)) return `${column} in (${inline.join(", ")})`
+  writer.stable = false
+  const member = (operands: readonly Operand[]) => `${column} = any(${writer.add({ of: "operands", operands, field })})`
+  const padded = field.kind === "text" ? values.filter((value) => value.of === "literal" && value.text.endsWith(" ")) : []
+  if (padded.length === 0) return member(values)
+  const tests = padded.map((value) => comparison(field, "=", value, alias, writer))
+  const rest = values.filter((value) => !padded.includes(value))
+  return `(${(rest.length === 0 ? tests : [member(rest), ...tests]).join(" or ")})`
+}
+
+/**
+ * Values of few: written into the text, so that partial indexes serve and each has a plan of its own. Only declared enum values and
+ * booleans, whose number bounds the number of statements.
+ */
+const constantOf = (field: Field, value: Operand): string | null =>
+  value.of !== "literal"
+    ? null
+    : field.kind === "boolean"
+    ? value.text === "true" ? "true" : value.text === "false" ? "false" : null
+    : field.kind === "enum" && field.values !== null && field.values.includes(value.text)
+    ? quoted(value.text)
+    : null
+
+/** Equality that indexes are made for and that every request has: the key's parts and the caller's own values. */
+const structural = (field: Field, value: Operand): boolean => value.of === "caller" || (value.of === "param" && !field.optional)
+
+const special = /[\\%_]/g
+
+/** A literal part of a LIKE pattern. */
+const escaped = (text: string): string => text.replace(special, "\\$&")

@@ -1,0 +1,163 @@
+/**
+ * Pages and counts as statements. A page is one statement, its per-row checks included. Positions are written so that an index on the
+ * order finds the first row at once: a deep page costs what the first one costs. What to read was decided by the plan.
+ */
+
+import type { Field, Model } from "../../core/domain/model/model.ts"
+import type { FilterTree, SortKey } from "../../core/domain/filter/tree.ts"
+import type { CountPlan, PagePlan, PageShape } from "../../core/domain/read/plan.ts"
+import { columnOf, conditionSql, truthSql } from "./compile-filter.ts"
+import { type Statement, tableOf, Writer } from "./sql.ts"
+
+/** A column as text. Names of the output must never be the columns' own: `order by` would then sort the texts. */
+export const textColumn = (alias: string, field: Field): string => `${columnOf(alias, field)}::text`
+
+const outputs = (shape: PageShape, writer: Writer): readonly string[] => [
+  ...shape.columns.map((field) => textColumn("t", field)),
+  ...shape.checks.map((check) => `${truthSql(check, "t", writer)}::text`)
+]
+
+const orderSql = (order: readonly SortKey[], alias: string, reversed: boolean): string =>
+  order.map(({ descending, field }) => `${columnOf(alias, field)}${descending !== reversed ? " desc" : ""}`).join(", ")
+
+const reverse = (order: readonly SortKey[]): readonly SortKey[] =>
+  order.map(({ descending, field }) => ({ field, descending: !descending }))
+
+/** One way of standing behind a position: several together are all of them, and no row is in two. */
+type Branch = readonly string[]
+
+/**
+ * The rows that follow a position in `order`, as branches that one range of an index on the order serves each. Nulls come last
+ * ascending and first descending, which a reversed order keeps.
+ */
+const branchesAfter = (order: readonly SortKey[], nulls: readonly boolean[], writer: Writer): readonly Branch[] => {
+  const columns = order.map(({ field }) => columnOf("t", field))
+  const places = order.map((_, index) => nulls[index] === true ? "null" : writer.add({ of: "position", index }))
+  const equal = order.map((_, index) => nulls[index] === true ? `${columns[index]} is null` : `${columns[index]} = ${places[index]}`)
+  const last = order.length - 1
+
+  // The longest tail that runs in one direction with known values is one comparison of rows.
+  let tail = last
+  while (tail > 0 && nulls[tail - 1] !== true && order[tail - 1]!.descending === order[last]!.descending) tail--
+  const branches: Branch[] = []
+  if (nulls[last] === true) tail = order.length
+  else {
+    const sign = order[last]!.descending ? "<" : ">"
+    const row = (items: readonly string[]) => tail === last ? items[last]! : `(${items.slice(tail).join(", ")})`
+    branches.push([...equal.slice(0, tail), `${row(columns)} ${sign} ${row(places)}`])
+    // A null in the tail makes the comparison of rows unknown: right before the position (descending), wrong behind it.
+    for (let i = last; i >= tail && !order[last]!.descending; i--) {
+      if (order[i]!.field.optional) branches.push([...equal.slice(0, i), `${columns[i]} is null`])
+    }
+  }
+  for (let i = tail - 1; i >= 0; i--) {
+    const { descending, field } = order[i]!
+    const before = equal.slice(0, i)
+    if (nulls[i] === true) {
+      if (descending) branches.push([...before, `${columns[i]} is not null`])
+    } else {
+      branches.push([...before, `${columns[i]} ${descending ? "<" : ">"} ${places[i]}`])
+      if (!descending && field.optional) branches.push([...before, `${columns[i]} is null`])
+    }
+  }
+  return branches
+}
+
+/** What makes one statement of a shape differ from another: direction, skipping, and which cells of the position are null. */
+interface Variant {
+  readonly direction: "first" | "after" | "before"
+  readonly nulls: readonly boolean[]
+  readonly skips: boolean
+}
+
+const compile = (shape: PageShape, variant: Variant, trigramSchema: string): Statement => {
+  const writer = new Writer(trigramSchema)
+  const { limit, model } = shape
+  const table = tableOf(model)
+  const reversed = variant.direction === "before"
+  const order = reversed ? reverse(shape.order) : shape.order
+  const sorted = order.length === 0 ? "" : ` order by ${orderSql(order, "t", false)}`
+  const where = conditionSql(shape.where, "t", writer)
+  const columns = outputs(shape, writer)
+  const list = columns.length === 0 ? "1" : columns.join(", ")
+  // Without a position every row is behind it: the first page, or the last one when reversed.
+  const branches: readonly Branch[] = variant.nulls.length === 0 ? [[]] : branchesAfter(order, variant.nulls, writer)
+  const condition = (branch: Branch): string => {
+    const all = shape.where.op === "true" ? branch : [...branch, where]
+    return all.length === 0 ? "" : ` where ${all.join(" and ")}`
+  }
+
+  if (variant.skips) {
+    writer.stable = false
+    const offset = writer.add({ of: "offset" })
+    // Skipped rows are walked in the index alone; only the page itself is read from the table.
+    const all = branches.length === 1 ? branches[0]! : [`(${branches.map((branch) => `(${branch.join(" and ")})`).join(" or ")})`]
+    const keys = model.key.map((field) => columnOf("t", field)).join(", ")
+    const pairs = model.key.map((field) => `${columnOf("t", field)} = ${columnOf("p", field)}`).join(" and ")
+    return writer.finish(
+      `select ${list} from (select ${keys} from ${table} t${condition(all)}${sorted} limit ${limit} offset ${offset}::bigint) p` +
+        ` join ${table} t on ${pairs}${sorted}`
+    )
+  }
+
+  if (branches.length === 1) return writer.finish(`select ${list} from ${table} t${condition(branches[0]!)}${sorted} limit ${limit}`)
+
+  // Each branch stops after a page; the outer order merges them.
+  const named = columns.map((column, i) => `${column} as c${i}`)
+  const keys = order.map(({ field }, i) => `${columnOf("t", field)} as k${i}`)
+  const parts = branches.map((branch) =>
+    `(select ${[...named, ...keys].join(", ")} from ${table} t${condition(branch)}${sorted} limit ${limit})`
+  )
+  const merged = order.map(({ descending }, i) => `u.k${i}${descending ? " desc" : ""}`).join(", ")
+  const out = columns.length === 0 ? "1" : columns.map((_, i) => `u.c${i}`).join(", ")
+  return writer.finish(`select ${out} from (${parts.join(" union all ")}) u order by ${merged} limit ${limit}`)
+}
+
+const pages = new WeakMap<PageShape, Map<string, Statement>>()
+const noNulls: readonly boolean[] = []
+
+/** The statement of a page, compiled once for each shape and kind of position. With `before`, rows come back reversed. */
+export const pageStatement = (plan: PagePlan, trigramSchema: string): Statement => {
+  const position = plan.after ?? plan.before
+  const direction = plan.after !== undefined ? "after" : plan.before !== undefined ? "before" : "first"
+  const skips = (plan.offset ?? 0) > 0
+  let key = direction + (skips ? "+" : " ") + trigramSchema + " "
+  if (position !== undefined) { for (const cell of position) key += cell === null ? "0" : "1" }
+  let known = pages.get(plan.shape)
+  if (known === undefined) {
+    known = new Map()
+    pages.set(plan.shape, known)
+  }
+  let statement = known.get(key)
+  if (statement === undefined) {
+    const nulls = position === undefined ? noNulls : position.map((cell) => cell === null)
+    statement = compile(plan.shape, { direction, nulls, skips }, trigramSchema)
+    known.set(key, statement)
+  }
+  return statement
+}
+
+/** A condition with its `where`; nothing when every row passes. */
+export const whereSql = (tree: FilterTree, writer: Writer): string => tree.op === "true" ? "" : ` where ${conditionSql(tree, "t", writer)}`
+
+const countOf = (model: Model, where: FilterTree, cap: number | null, trigramSchema: string): Statement => {
+  const writer = new Writer(trigramSchema)
+  const from = `from ${tableOf(model)} t${whereSql(where, writer)}`
+  return writer.finish(
+    cap === null ? `select count(*)::text ${from}` : `select count(*)::text from (select 1 ${from} limit ${cap}) c`
+  )
+}
+
+const counts = new WeakMap<Model, WeakMap<FilterTree, Map<string, Statement>>>()
+
+/** The statement of a count, compiled once for each condition and cap. */
+export const countStatement = ({ cap, model, where }: CountPlan, trigramSchema: string): Statement => {
+  let trees = counts.get(model)
+  if (trees === undefined) counts.set(model, trees = new WeakMap())
+  let caps = trees.get(where)
+  if (caps === undefined) trees.set(where, caps = new Map())
+  const key = `${cap} ${trigramSchema}`
+  let statement = caps.get(key)
+  if (statement === undefined) caps.set(key, statement = countOf(model, where, cap, trigramSchema))
+  return statement
+}

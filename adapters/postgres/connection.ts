@@ -1,0 +1,284 @@
+/**
+ * Connections: one pool for reads, one for transactions. It decides how the session's guarantees are kept (startup parameters where the
+ * server takes them, `set local` behind a transaction pooler), how long a request may wait for a connection, and which statements stay prepared.
+ * It never looks into a statement. No session state is left behind on any connection.
+ */
+
+import * as PgConnection from "@effect/sql-pg/PgConnection"
+import * as PgPool from "@effect/sql-pg/PgPool"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import type { SqlError } from "effect/sql/SqlError"
+import type { RecordsError } from "../../core/ports/records.ts"
+import { failed, refuse, refuseCommit, sqlState } from "./errors.ts"
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database`, or with `?host=/folder` a unix socket. `sslmode=no-verify` encrypts without checking the certificate. */
+  readonly url: string
+  /** Longest time of one statement in milliseconds. Default 15000. */
+  readonly statementTimeoutMs?: number
+  /** Most connections for reads. Default 10. */
+  readonly readConnections?: number
+  /** Most connections for transactions. Default 10. */
+  readonly writeConnections?: number
+  /** Longest wait for a free connection in milliseconds, then `Overloaded`. Default 5000. */
+  readonly waitMs?: number
+  /** Longest time to connect in milliseconds. Default 5000. */
+  readonly connectTimeoutMs?: number
+  /**
+   * A transaction-mode pooler stands in between: statements are unnamed, reads run in a transaction of their own. Left out, it is found
+   * out: a server that refuses or ignores the startup parameters is treated as one.
+   */
+  readonly pooler?: boolean
+  /** Name of the connections in `pg_stat_activity`. Default `service`. */
+  readonly applicationName?: string
+}
+
+/** The connection of a transaction. */
+export interface Session {
+  /** Rows are positional, all columns texts. */
+  readonly run: (
+    sql: string,
+    params: readonly unknown[],
+    prepare: boolean
+  ) => Effect.Effect<ReadonlyArray<Array<string | null>>, SqlError>
+  /** Rows as objects, values as the driver decodes them. */
+  readonly objects: (sql: string, params: readonly unknown[]) => Effect.Effect<ReadonlyArray<{ readonly [column: string]: unknown }>, SqlError>
+}
+
+export interface Postgres {
+  readonly statementTimeoutMs: number
+  /**
+   * One read-only statement under the statement timeout, or under `timeoutMs` when that is given (then in a transaction of its own).
+   * `refuse` says what its failures mean.
+   */
+  readonly read: (
+    sql: string,
+    params: readonly unknown[],
+    how: {
+      readonly prepare: boolean
+      readonly timeoutMs?: number
+      readonly refuse?: (error: SqlError) => Effect.Effect<never, RecordsError>
+    }
+  ) => Effect.Effect<ReadonlyArray<Array<string | null>>, RecordsError>
+  /** Commits when the body succeeds, rolls back when it fails, dies or is interrupted. */
+  readonly transaction: <A, E>(body: (session: Session) => Effect.Effect<A, E>) => Effect.Effect<A, E | RecordsError>
+}
+
+const defaults = {
+  statementTimeoutMs: 15_000,
+  readConnections: 10,
+  writeConnections: 10,
+  waitMs: 5_000,
+  connectTimeoutMs: 5_000,
+  applicationName: "service"
+} as const
+
+/** What every session has, through a pooler as well: poolers pass these two on. */
+const textForms = { timezone: "UTC", datestyle: "ISO, MDY" } as const
+
+/** Settings of pg_trgm's own operators; `similar` is defined by 0.3 whatever the server's default. */
+const similarity = { "pg_trgm.similarity_threshold": "0.3" } as const
+
+const addressOf = (url: string): Pick<PgConnection.Config, "url" | "ssl"> => {
+  // `user@/database?host=/folder` is how libpq writes a socket; a URL needs a host there.
+  const parsed = new URL(url.replace(/^(postgres(?:ql)?:\/\/[^/@?]*@)\//, "$1localhost/"))
+  if (parsed.searchParams.get("sslmode") !== "no-verify") return { url: Redacted.make(parsed.href) }
+  parsed.searchParams.delete("sslmode")
+  return { url: Redacted.make(parsed.href), ssl: { rejectUnauthorized: false } }
+}
+
+/** A pool that gives up on a waiting request after some time. */
+interface Gate {
+  readonly use: <A, E>(
+    f: (connection: PgConnection.PgConnection) => Effect.Effect<A, E>
+  ) => Effect.Effect<A, E | SqlError | RecordsError>
+  /** Takes a connection out of the pool, which makes another. */
+  readonly discard: (connection: PgConnection.PgConnection) => Effect.Effect<void>
+}
+
+const makeGate = (pool: PgPool.PgPool, size: number, waitMs: number): Gate => {
+  let busy = 0
+  const leave = Effect.sync(() => {
+    busy--
+  })
+  return {
+    discard: pool.invalidate,
+    use: <A, E>(f: (connection: PgConnection.PgConnection) => Effect.Effect<A, E>) =>
+      Effect.suspend((): Effect.Effect<A, E | SqlError | RecordsError> => {
+        const free = busy < size
+        busy++
+        if (free) return Effect.ensuring(pool.use(f), leave)
+        let begun = false
+        const work = pool.use((connection) => {
+          begun = true
+          return f(connection)
+        })
+        const patience = Effect.flatMap(
+          Effect.sleep(waitMs),
+          () => begun ? Effect.never : Effect.fail(failed("Overloaded"))
+        )
+        return Effect.ensuring(Effect.raceFirst(work, patience), leave)
+      })
+  }
+}
+
+type Rows = ReadonlyArray<Array<string | null>>
+
+// The driver's rows are fresh arrays of what our columns are: texts and nulls.
+const query = (connection: PgConnection.PgConnection, sql: string, params: readonly unknown[], prepare: boolean) =>
+  connection.queryValues(sql, params, prepare) as Effect.Effect<Rows, SqlError>
+
+const isSqlError = (error: unknown): error is SqlError =>
+  typeof error === "object" && error !== null && "_tag" in error && error._tag === "SqlError"
+
+/** Failures of connecting and of statements become the port's; those of the work inside pass. */
+const translated = <A, E>(
+  effect: Effect.Effect<A, E | SqlError>,
+  meaning: (error: SqlError) => Effect.Effect<never, RecordsError>
+): Effect.Effect<A, Exclude<E, SqlError> | RecordsError> =>
+  Effect.catch(
+    effect,
+    (error): Effect.Effect<never, Exclude<E, SqlError> | RecordsError> =>
+      isSqlError(error) ? meaning(error) : Effect.fail(error as Exclude<E, SqlError>)
+  )
+
+/** Longest wait for a rollback before its connection is given up. */
+const rollbackMs = 5_000
+
+/**
+ * Runs `body` between `begin` and `commit`. A connection that cannot be brought out of the transaction is thrown away, so that nothing leaks
+ * into the next use.
+ */
+const within = <A, E>(
+  gate: Gate,
+  connection: PgConnection.PgConnection,
+  how: {
+    readonly begin: readonly string[]
+    readonly prepare: boolean
+    readonly commitMs: number
+    /** What a failed commit means. */
+    readonly refused: (error: SqlError) => Effect.Effect<never, RecordsError>
+    readonly lost: RecordsError
+  },
+  body: Effect.Effect<A, E>
+): Effect.Effect<A, E | SqlError | RecordsError> =>
+  Effect.uninterruptibleMask((restore) => {
+    const discard = gate.discard(connection)
+    const rollback = Effect.catchCause(
+      Effect.timeout(Effect.interruptible(query(connection, "rollback", [], how.prepare)), rollbackMs),
+      () => discard
+    )
+    const started = Effect.forEach(how.begin, (sql) => query(connection, sql, [], how.prepare), { discard: true })
+    const commit = Effect.flatMap(
+      translated(connection.query("commit", [], how.prepare), how.refused),
+      // An aborted transaction answers COMMIT with ROLLBACK: somebody went on after a failed statement.
+      (result) => result.command === "ROLLBACK" ? Effect.die(new Error("commit of an aborted transaction")) : Effect.void
+    )
+    const committed = Effect.timeoutOrElse(Effect.interruptible(commit), {
+      duration: how.commitMs,
+      orElse: () => Effect.andThen(discard, Effect.fail(how.lost))
+    })
+    return Effect.flatMap(
+      Effect.exit(restore(Effect.andThen(started, body))),
+      (exit): Effect.Effect<A, E | SqlError | RecordsError> =>
+        Exit.isSuccess(exit) ? Effect.as(committed, exit.value) : Effect.andThen(rollback, exit)
+    )
+  })
+
+/** Opens the pools; connections are made when they are needed, so this never fails and needs no database yet. */
+export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const settings = { ...defaults, ...options }
+    const { statementTimeoutMs } = settings
+    const base: PgPool.Config = {
+      ...addressOf(settings.url),
+      applicationName: settings.applicationName,
+      connectTimeout: settings.connectTimeoutMs,
+      keepAlive: 30_000,
+      // A row of big texts must not close the connection.
+      maxMessageSize: 256 * 1024 * 1024,
+      preparedStatementCacheSize: 200
+    }
+    const limit = `${statementTimeoutMs}ms`
+    const open = (startup: { readonly [name: string]: string }, size: number) =>
+      Effect.map(
+        Effect.orDie(PgPool.make({ ...base, maxConnections: size, startupParameters: { ...textForms, ...startup } })),
+        (pool) => makeGate(pool, size, settings.waitMs)
+      )
+    const direct = {
+      read: yield* open(
+        { ...similarity, default_transaction_read_only: "on", statement_timeout: limit },
+        settings.readConnections
+      ),
+      write: yield* open({ ...similarity, statement_timeout: limit }, settings.writeConnections)
+    }
+    const pooled = {
+      read: yield* open({}, settings.readConnections),
+      write: yield* open({}, settings.writeConnections)
+    }
+
+    let pooler: boolean | undefined = settings.pooler
+    const probe = direct.read.use((connection) =>
+      query(
+        connection,
+        "select current_setting('default_transaction_read_only'), (extract(epoch from current_setting('statement_timeout')::interval) * 1000)::bigint::text",
+        [],
+        false
+      )
+    )
+    /** Whether the startup parameters hold. Asked once; a database that cannot be reached is asked again. */
+    const direction: Effect.Effect<boolean, RecordsError> = Effect.suspend(() =>
+      pooler !== undefined ? Effect.succeed(pooler) : Effect.map(
+        Effect.catch(probe, (error) => {
+          if (!isSqlError(error)) return Effect.fail(error)
+          const state = sqlState(error)
+          // 08P01 is PgBouncer's answer to a startup parameter it does not know, 42704 and 22023 a server's.
+          return state === "08P01" || state === "42704" || state === "22023" ? Effect.succeed([[null, null]]) : refuse(error)
+        }),
+        (rows) => (pooler = rows[0]?.[0] !== "on" || rows[0][1] !== String(statementTimeoutMs))
+      )
+    )
+    const decided = <A, E>(then: (pooler: boolean) => Effect.Effect<A, E>): Effect.Effect<A, E | RecordsError> =>
+      Effect.suspend(() => pooler === undefined ? Effect.flatMap(direction, then) : then(pooler))
+
+    const local = (timeoutMs: number) =>
+      `select set_config('statement_timeout', '${timeoutMs}ms', true), set_config('pg_trgm.similarity_threshold', '0.3', true)`
+    const commitMs = statementTimeoutMs + 5_000
+
+    const read: Postgres["read"] = (sql, params, how) =>
+      decided((pooler) => {
+        const meaning = how.refuse ?? refuse
+        const prepare = how.prepare && !pooler
+        if (!pooler && how.timeoutMs === undefined) {
+          return translated(direct.read.use((connection) => query(connection, sql, params, prepare)), meaning)
+        }
+        const gate = pooler ? pooled.read : direct.read
+        const begin = ["begin read only", local(how.timeoutMs ?? statementTimeoutMs)]
+        const ends = { begin, prepare: false, commitMs, refused: meaning, lost: failed("Unavailable") }
+        return translated(
+          gate.use((connection) => within(gate, connection, ends, query(connection, sql, params, prepare))),
+          meaning
+        )
+      })
+
+    const transaction: Postgres["transaction"] = <A, E>(body: (session: Session) => Effect.Effect<A, E>) =>
+      decided((pooler) => {
+        const gate = pooler ? pooled.write : direct.write
+        const begin = pooler ? ["begin", local(statementTimeoutMs)] : ["begin"]
+        const ends = { begin, prepare: !pooler, commitMs, refused: refuseCommit, lost: failed("OutcomeUnknown") }
+        const work = gate.use((connection) => {
+          const session: Session = {
+            run: (sql, params, prepare) => query(connection, sql, params, prepare && !pooler),
+            objects: (sql, params) => Effect.map(connection.query(sql, params, false), (result) => result.rows)
+          }
+          return within(gate, connection, ends, body(session))
+        })
+        // The body translates its own statements' failures; those left are of connecting and of begin.
+        return translated<A, E | SqlError | RecordsError>(work, refuse) as Effect.Effect<A, E | RecordsError>
+      })
+
+    return { statementTimeoutMs, read, transaction }
+  })

@@ -1,0 +1,73 @@
+/**
+ * What a database failure means. SQLSTATEs and driver errors become the reasons of the port; everything else is a defect. Messages, constraints
+ * and values stay in `cause`, which never reaches an answer.
+ */
+
+import * as Effect from "effect/Effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { RecordsError, type RecordsReason } from "../../core/ports/records.ts"
+
+/** The SQLSTATE of a failure, or null when the driver raised it. */
+export const sqlState = (error: SqlError): string | null => {
+  const cause = error.reason.cause
+  const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : null
+  // Every SQLSTATE has a digit; the codes of sockets (EPIPE) have none.
+  return typeof code === "string" && code.length === 5 && /[0-9]/.test(code) ? code : null
+}
+
+/** PostgreSQL "Error Codes", appendix A: single codes first, then whole classes. */
+const byState: { readonly [state: string]: RecordsReason["_tag"] } = {
+  "2201B": "BadPattern", // invalid_regular_expression
+  "23001": "ForeignKey", // restrict_violation
+  "23502": "NotNull",
+  "23503": "ForeignKey",
+  "23505": "Unique",
+  "23514": "Check",
+  "23P01": "Unique", // exclusion_violation
+  "25006": "ReadOnly",
+  "40001": "Conflict",
+  "40003": "OutcomeUnknown",
+  "40P01": "Conflict",
+  "44000": "Check", // with check option
+  "54000": "BadValue", // a value too long for an index
+  "55P03": "Timeout", // lock_timeout
+  "57014": "Timeout",
+  "58030": "Unavailable", // io_error
+  "P0001": "Check" // a trigger's own refusal
+}
+const byClass: { readonly [state: string]: RecordsReason["_tag"] } = {
+  "08": "Unavailable",
+  "22": "BadValue",
+  "28": "Unavailable",
+  "3D": "Unavailable",
+  "53": "Unavailable",
+  "57": "Unavailable"
+}
+
+/** The reason of a failure, or null when it is none a caller could act on. */
+export const reasonOf = (error: SqlError): RecordsReason["_tag"] | null => {
+  const state = sqlState(error)
+  if (state !== null) return byState[state] ?? byClass[state.slice(0, 2)] ?? null
+  const tag = error.reason._tag
+  return tag === "ConnectionError" || tag === "AuthenticationError" ? "Unavailable" : null
+}
+
+/** A failure of the port. */
+export const failed = (_tag: RecordsReason["_tag"], cause?: unknown): RecordsError => new RecordsError({ reason: { _tag }, cause })
+
+/** A statement's failure as the port's; what has no reason dies. */
+export const refuse = (error: SqlError): Effect.Effect<never, RecordsError> => {
+  const reason = reasonOf(error)
+  return reason === null ? Effect.die(error) : Effect.fail(failed(reason, error))
+}
+
+/** The same under the short time limit of a regular expression. */
+export const refusePattern = (error: SqlError): Effect.Effect<never, RecordsError> =>
+  sqlState(error) === "57014" ? Effect.fail(failed("SlowPattern", error)) : refuse(error)
+
+/**
+ * A failed commit: the database's own refusal (a deferred constraint, a serialization failure) is as good as any; a connection that broke
+ * leaves the outcome open.
+ */
+export const refuseCommit = (error: SqlError): Effect.Effect<never, RecordsError> =>
+  reasonOf(error) === "Unavailable" ? Effect.fail(failed("OutcomeUnknown", error)) : refuse(error)

@@ -1,0 +1,86 @@
+/**
+ * Reads the planner's judgement out of `explain (format json, verbose)`. It decides which scans count as going through a whole table; what
+ * is too expensive is the guard's decision.
+ */
+
+/** A node of a plan, as far as it matters here. */
+export interface PlanNode {
+  readonly "Node Type": string
+  readonly "Startup Cost": number
+  readonly "Total Cost": number
+  readonly "Plan Rows": number
+  readonly "Plan Width": number
+  readonly Schema?: string
+  readonly "Relation Name"?: string
+  readonly "Index Cond"?: string
+  readonly Filter?: string
+  readonly "Workers Planned"?: number
+  readonly Plans?: readonly PlanNode[]
+}
+
+/** A table read from end to end, or up to where a LIMIT is expected to stop it. */
+export interface Scan {
+  readonly schema: string
+  readonly table: string
+  /** The part of the table that is read, 0 to 1. */
+  readonly share: number
+  /** Partitions of one table share a group. */
+  readonly group: number
+}
+
+/** Nodes that give their first row only after reading all of their input, so that a LIMIT above them saves nothing below. */
+const blocking = new Set(["Sort", "Aggregate", "Hash", "Materialize", "WindowAgg", "SetOp", "BitmapAnd", "BitmapOr", "CTE Scan"])
+
+const isWholeScan = (node: PlanNode): boolean => {
+  switch (node["Node Type"]) {
+    case "Seq Scan":
+      return true
+    // Through an index without a condition that narrows it: every row is visited to be filtered.
+    case "Index Scan":
+    case "Index Only Scan":
+      return node["Index Cond"] === undefined && node.Filter !== undefined
+    default:
+      return false
+  }
+}
+
+/** All scans of whole tables in a plan. */
+export const wholeScans = (root: PlanNode): readonly Scan[] => {
+  const scans: Scan[] = []
+  let groups = 0
+  const walk = (node: PlanNode, share: number, group: number): void => {
+    const type = node["Node Type"]
+    if (isWholeScan(node) && node["Relation Name"] !== undefined) {
+      scans.push({ schema: node.Schema ?? "public", table: node["Relation Name"], share, group })
+    }
+    const children = node.Plans ?? []
+    const appends = type === "Append" || type === "Merge Append"
+    const inner = appends ? ++groups : group
+    for (const child of children) {
+      const span = child["Total Cost"] - child["Startup Cost"]
+      const below = type === "Limit"
+        ? Math.min(1, span <= 0 ? 1 : Math.max(0, node["Total Cost"] - child["Startup Cost"]) / span)
+        : blocking.has(type)
+        ? 1
+        : share
+      walk(child, type === "Limit" ? Math.min(share, below) : below, appends ? inner : ++groups)
+    }
+  }
+  walk(root, 1, 0)
+  return scans
+}
+
+const passing = new Set(["Limit", "Sort", "Incremental Sort", "Aggregate", "Result", "Subquery Scan", "Unique", "ProjectSet"])
+
+/** The planner's estimate of rows that pass the condition: those of the first node that neither cuts, sorts nor groups. */
+export const passingRows = (root: PlanNode): number => {
+  let node = root
+  let workers = 1
+  while (passing.has(node["Node Type"]) || node["Node Type"].startsWith("Gather")) {
+    const child = node.Plans?.[0]
+    if (child === undefined) break
+    workers *= 1 + (node["Workers Planned"] ?? 0)
+    node = child
+  }
+  return node["Plan Rows"] * workers
+}

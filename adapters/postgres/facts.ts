@@ -1,0 +1,240 @@
+/**
+ * What the database really holds: tables, columns, keys, indexes and extensions, read from the catalogue. Pure data for start-up checks, introspection
+ * and the doctor; it judges nothing and changes nothing.
+ */
+
+import * as Effect from "effect/Effect"
+import type { RecordsError } from "../../core/ports/records.ts"
+import type { Postgres } from "./connection.ts"
+
+export interface ColumnFacts {
+  readonly name: string
+  /** As `format_type` writes it: `numeric(12,2)`, `character varying(80)`, `shop.status`. */
+  readonly type: string
+  /** The type's own name without modifiers, of the base type for a domain: `int8`, `text`, `timestamptz`, `bpchar`, `status`. */
+  readonly base: string
+  /** Name of the domain when the column is of one. */
+  readonly domain: string | null
+  readonly nullable: boolean
+  /** SQL of the default, or null. */
+  readonly default: string | null
+  readonly identity: "always" | "by default" | null
+  readonly generated: boolean
+  /** Characters of char(n) and varchar(n), or null. */
+  readonly maxLength: number | null
+  /** Of numeric(p,s), or null. */
+  readonly precision: number | null
+  readonly scale: number | null
+  /** Fraction digits of timestamp(p), or null. */
+  readonly fraction: number | null
+  /** Labels of an enum type in their order, or null. */
+  readonly values: readonly string[] | null
+  /** A collation other than the database's, or null. */
+  readonly collation: string | null
+  readonly comment: string | null
+  readonly privileges: { readonly select: boolean; readonly insert: boolean; readonly update: boolean }
+}
+
+export interface IndexFacts {
+  readonly name: string
+  readonly unique: boolean
+  readonly primary: boolean
+  /** False while it is being built, or after that failed. */
+  readonly valid: boolean
+  /** `btree`, `gin`, … */
+  readonly method: string
+  /** Key columns in order; null stands for an expression. */
+  readonly columns: ReadonlyArray<{ readonly name: string | null; readonly descending: boolean; readonly operators: string }>
+  /** SQL of a partial index's condition, or null. */
+  readonly predicate: string | null
+  readonly definition: string
+}
+
+export interface ForeignKeyFacts {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly target: { readonly schema: string; readonly table: string; readonly columns: readonly string[] }
+  readonly onDelete: "no action" | "restrict" | "cascade" | "set null" | "set default"
+}
+
+export interface TableFacts {
+  readonly schema: string
+  readonly name: string
+  readonly kind: "table" | "partitioned" | "partition" | "view" | "materialized view" | "foreign"
+  /** The planner's estimate; null when the table was never analyzed. */
+  readonly rows: number | null
+  readonly columns: readonly ColumnFacts[]
+  /** Columns of the primary key in order, or null. */
+  readonly primaryKey: readonly string[] | null
+  /** Columns of each further unique constraint or full unique index. */
+  readonly uniques: ReadonlyArray<readonly string[]>
+  readonly foreignKeys: readonly ForeignKeyFacts[]
+  readonly checks: ReadonlyArray<{ readonly name: string; readonly definition: string }>
+  readonly indexes: readonly IndexFacts[]
+  readonly rowSecurity: boolean
+  readonly privileges: { readonly select: boolean; readonly insert: boolean; readonly update: boolean; readonly delete: boolean }
+  readonly comment: string | null
+}
+
+export interface ServerFacts {
+  /** `server_version_num`: 180004. */
+  readonly version: number
+  readonly database: string
+  readonly user: string
+  readonly encoding: string
+  /** How the database orders text: `builtin C.UTF-8`, `libc en_US.UTF-8`, `icu und`. */
+  readonly collation: string
+  /** Installed extensions and the schema each is in. */
+  readonly extensions: { readonly [name: string]: string }
+  /** A standby, or set to be read-only. */
+  readonly readOnly: boolean
+}
+
+/** A table to look at; without a schema it is found on the search path, as the statements find it. */
+export interface TableName {
+  readonly schema: string | null
+  readonly table: string
+}
+
+const serverSql = `select json_build_object(
+  'version', current_setting('server_version_num')::int,
+  'database', current_database(),
+  'user', current_user,
+  'encoding', pg_encoding_to_char(d.encoding),
+  'collation', case to_jsonb(d)->>'datlocprovider' when 'b' then 'builtin ' when 'i' then 'icu ' else 'libc ' end
+    || coalesce(to_jsonb(d)->>'datlocale', to_jsonb(d)->>'daticulocale', d.datcollate),
+  'extensions', coalesce((select json_object_agg(e.extname, n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace), '{}'),
+  'readOnly', pg_is_in_recovery() or coalesce((select s.reset_val = 'on' from pg_settings s
+    where s.name = 'default_transaction_read_only' and s.source <> 'client'), false)
+)::text from pg_database d where d.datname = current_database()`
+
+const columnsSql = `coalesce((select json_agg(json_build_object(
+    'name', a.attname,
+    'type', format_type(a.atttypid, a.atttypmod),
+    'base', b.typname,
+    'domain', case when t.typtype = 'd' then t.typname end,
+    'nullable', not (a.attnotnull or (t.typtype = 'd' and t.typnotnull)),
+    'default', case when a.attgenerated = '' then pg_get_expr(d.adbin, d.adrelid) end,
+    'identity', case a.attidentity when 'a' then 'always' when 'd' then 'by default' end,
+    'generated', a.attgenerated <> '',
+    'maxLength', case when b.typname in ('bpchar', 'varchar') and m.mod >= 4 then m.mod - 4 end,
+    'precision', case when b.typname = 'numeric' and m.mod >= 4 then ((m.mod - 4) >> 16) & 65535 end,
+    'scale', case when b.typname = 'numeric' and m.mod >= 4 then (((m.mod - 4) & 2047) # 1024) - 1024 end,
+    'fraction', case when b.typname in ('timestamp', 'timestamptz') and m.mod >= 0 then m.mod end,
+    'values', case when b.typtype = 'e' then (select json_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = b.oid) end,
+    'collation', case when a.attcollation <> t.typcollation then (select l.collname from pg_collation l where l.oid = a.attcollation) end,
+    'comment', col_description(c.oid, a.attnum),
+    'privileges', json_build_object(
+      'select', has_column_privilege(c.oid, a.attnum, 'select'),
+      'insert', has_column_privilege(c.oid, a.attnum, 'insert'),
+      'update', has_column_privilege(c.oid, a.attnum, 'update'))
+  ) order by a.attnum)
+  from pg_attribute a
+  join pg_type t on t.oid = a.atttypid
+  join pg_type b on b.oid = case when t.typtype = 'd' then t.typbasetype else t.oid end
+  cross join lateral (select case when t.typtype = 'd' then t.typtypmod else a.atttypmod end as mod) m
+  left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+  where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped), '[]')`
+
+const namesOf = (relation: string, numbers: string) =>
+  `(select json_agg(a.attname order by k.i) from unnest(${numbers}) with ordinality k(n, i) join pg_attribute a on a.attrelid = ${relation} and a.attnum = k.n)`
+
+const indexesSql = `coalesce((select json_agg(json_build_object(
+    'name', i.relname,
+    'unique', x.indisunique,
+    'primary', x.indisprimary,
+    'valid', x.indisvalid and x.indisready,
+    'method', m.amname,
+    'columns', (select json_agg(json_build_object(
+        'name', a.attname,
+        'descending', (x.indoption[k.i - 1] & 1) = 1,
+        'operators', o.opcname) order by k.i)
+      from unnest(x.indkey::int2[]) with ordinality k(n, i)
+      left join pg_attribute a on a.attrelid = x.indrelid and a.attnum = k.n and k.n > 0
+      left join pg_opclass o on o.oid = x.indclass[k.i - 1]
+      where k.i <= x.indnkeyatts),
+    'predicate', pg_get_expr(x.indpred, x.indrelid),
+    'definition', pg_get_indexdef(x.indexrelid)
+  ) order by i.relname)
+  from pg_index x join pg_class i on i.oid = x.indexrelid join pg_am m on m.oid = i.relam
+  where x.indrelid = c.oid), '[]')`
+
+const foreignKeysSql = `coalesce((select json_agg(json_build_object(
+    'name', f.conname,
+    'columns', ${namesOf("f.conrelid", "f.conkey")},
+    'target', json_build_object('schema', tn.nspname, 'table', tc.relname, 'columns', ${namesOf("f.confrelid", "f.confkey")}),
+    'onDelete', case f.confdeltype when 'r' then 'restrict' when 'c' then 'cascade' when 'n' then 'set null' when 'd' then 'set default' else 'no action' end
+  ) order by f.conname)
+  from pg_constraint f join pg_class tc on tc.oid = f.confrelid join pg_namespace tn on tn.oid = tc.relnamespace
+  where f.conrelid = c.oid and f.contype = 'f'), '[]')`
+
+/** One JSON text a table: `$1` are relation oids. */
+const tablesSql = `select c.oid::text, json_build_object(
+  'schema', n.nspname,
+  'name', c.relname,
+  'kind', case when c.relkind = 'r' and c.relispartition then 'partition' when c.relkind = 'r' then 'table' when c.relkind = 'p' then 'partitioned'
+    when c.relkind = 'v' then 'view' when c.relkind = 'm' then 'materialized view' else 'foreign' end,
+  'rows', case when c.reltuples >= 0 then c.reltuples end,
+  'columns', ${columnsSql},
+  'primaryKey', (select ${namesOf("p.conrelid", "p.conkey")} from pg_constraint p where p.conrelid = c.oid and p.contype = 'p'),
+  'uniques', coalesce((select json_agg(${namesOf("x.indrelid", "(x.indkey::int2[])[0:x.indnkeyatts - 1]")})
+    from pg_index x where x.indrelid = c.oid and x.indisunique and not x.indisprimary and x.indisvalid and x.indpred is null and x.indexprs is null), '[]'),
+  'foreignKeys', ${foreignKeysSql},
+  'checks', coalesce((select json_agg(json_build_object('name', k.conname, 'definition', pg_get_constraintdef(k.oid)) order by k.conname)
+    from pg_constraint k where k.conrelid = c.oid and k.contype = 'c'), '[]'),
+  'indexes', ${indexesSql},
+  'rowSecurity', c.relrowsecurity,
+  'privileges', json_build_object(
+    'select', has_table_privilege(c.oid, 'select') or has_any_column_privilege(c.oid, 'select'),
+    'insert', has_table_privilege(c.oid, 'insert') or has_any_column_privilege(c.oid, 'insert'),
+    'update', has_table_privilege(c.oid, 'update') or has_any_column_privilege(c.oid, 'update'),
+    'delete', has_table_privilege(c.oid, 'delete')),
+  'comment', obj_description(c.oid, 'pg_class')
+)::text
+from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where c.oid = any($1::oid[]) order by n.nspname, c.relname`
+
+// Each name is resolved on its own: of a name without a schema the search path decides.
+const resolveSql = `select i::text, coalesce(to_regclass(case when s = '' then quote_ident(t) else quote_ident(s) || '.' || quote_ident(t) end)::oid::text, '')
+from unnest($1::text[], $2::text[]) with ordinality as x(s, t, i) order by i`
+
+const listSql = `select c.oid::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+  and (cardinality($1::text[]) = 0 or n.nspname = any($1::text[]))
+  and not exists (select 1 from pg_depend d where d.objid = c.oid and d.deptype = 'e')
+order by n.nspname, c.relname`
+
+export interface Facts {
+  readonly server: Effect.Effect<ServerFacts, RecordsError>
+  /** The facts of tables in the order asked; null for a table that is not there (or not visible to the role). */
+  readonly tables: (names: readonly TableName[]) => Effect.Effect<ReadonlyArray<TableFacts | null>, RecordsError>
+  /** Every table and view of the given schemas, or of all but the system's; extensions' own tables are left out. */
+  readonly all: (schemas?: readonly string[]) => Effect.Effect<readonly TableFacts[], RecordsError>
+}
+
+/** The facts of the database behind the connections. Read when asked, never kept. */
+export const makeFacts = (postgres: Postgres): Facts => {
+  const read = (sql: string, params: readonly unknown[]) => postgres.read(sql, params, { prepare: false })
+  const described = (oids: readonly string[]) =>
+    Effect.map(
+      read(tablesSql, [`{${oids.join(",")}}`]),
+      (rows) => new Map(rows.map(([oid, text]) => [oid, JSON.parse(text!) as TableFacts]))
+    )
+  return {
+    server: Effect.map(read(serverSql, []), (rows) => JSON.parse(rows[0]![0]!) as ServerFacts),
+    tables: (names) =>
+      Effect.gen(function*() {
+        if (names.length === 0) return []
+        const resolved = yield* read(resolveSql, [names.map((name) => name.schema ?? ""), names.map((name) => name.table)])
+        const oids = resolved.map((row) => row[1] ?? "")
+        const found = yield* described([...new Set(oids.filter((oid) => oid !== ""))])
+        return oids.map((oid) => found.get(oid) ?? null)
+      }),
+    all: (schemas = []) =>
+      Effect.gen(function*() {
+        const listed = yield* read(listSql, [schemas.length === 0 ? "{}" : schemas])
+        if (listed.length === 0) return []
+        return [...(yield* described(listed.map((row) => row[0]!))).values()]
+      })
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * Answers kept for idempotency keys. It claims a key with an advisory lock that ends with the transaction, and stores the answer beside the writes, so that
+ * both are committed or neither. What an answer means is not its business.
+ */
+
+import * as Effect from "effect/Effect"
+import type { RecordsError, RecordsTransaction } from "../../core/ports/records.ts"
+
+type Rows = ReadonlyArray<Array<string | null>>
+type Statement = (sql: string, params: readonly unknown[], prepare: boolean) => Effect.Effect<Rows, RecordsError>
+
+/** What the store needs; safe to run again. A role that may not create schemas has somebody else run them once. */
+export const idempotencySchema: readonly string[] = [
+  "create schema if not exists service",
+  `create table if not exists service.idempotency_key (
+  id bytea primary key,
+  request text not null,
+  answer text not null,
+  stored_at timestamptz not null
+)`,
+  "create index if not exists idempotency_key_stored_at on service.idempotency_key (stored_at)"
+]
+
+const dayMicros = 86_400_000_000n
+
+const digest = "sha256(convert_to($1 || chr(1) || $2, 'UTF8'))"
+const instant = (parameter: string) => `timestamptz 'epoch' + ${parameter}::bigint * interval '1 microsecond'`
+
+const claimSql = "select pg_try_advisory_xact_lock(hashtextextended($1 || chr(1) || $2, 8173))::text"
+const readSql = `select request, answer from service.idempotency_key where id = ${digest} and stored_at > ${instant("$3")}`
+// Answers past their day go a few at a time with those that come.
+const storeSql = `with old as (delete from service.idempotency_key where id in (select id from service.idempotency_key` +
+  ` where stored_at <= ${instant("$6")} order by stored_at limit 20 for update skip locked) and id <> ${digest})` +
+  ` insert into service.idempotency_key (id, request, answer, stored_at) values (${digest}, $3, $4, ${instant("$5")})` +
+  ` on conflict (id) do update set request = excluded.request, answer = excluded.answer, stored_at = excluded.stored_at`
+
+/** Databases whose table is known to be there, by their pools. */
+const prepared = new WeakSet<object>()
+
+/** Makes the table on first use; two processes at once wait for each other. */
+const ensureTable = (database: object, statement: Statement): Effect.Effect<void, RecordsError> =>
+  prepared.has(database)
+    ? Effect.void
+    : Effect.gen(function*() {
+      const found = yield* statement("select to_regclass('service.idempotency_key')::text", [], false)
+      if (found[0]?.[0] === null) {
+        yield* statement("select pg_advisory_xact_lock(8173, 1)::text", [], false)
+        for (const sql of idempotencySchema) yield* statement(sql, [], false)
+        // The transaction may still roll back and take the table with it: the next one looks again.
+        return
+      }
+      prepared.add(database)
+    })
+
+/** The two methods of a transaction. `database` is any object that stands for the database. */
+export const makeIdempotency = (
+  database: object,
+  statement: Statement
+): Pick<RecordsTransaction, "claimKey" | "storeKey"> => ({
+  claimKey: ({ key, now, scope }) =>
+    Effect.gen(function*() {
+      yield* ensureTable(database, statement)
+      const claimed = yield* statement(claimSql, [scope, key], true)
+      if (claimed[0]?.[0] !== "true") return { of: "busy" } as const
+      // A statement of its own: its snapshot is taken under the lock, so it sees what a twin committed.
+      const [found] = yield* statement(readSql, [scope, key, String(now - dayMicros)], true)
+      return found === undefined
+        ? { of: "new" } as const
+        : { of: "stored", request: found[0]!, answer: found[1]! } as const
+    }),
+  storeKey: ({ answer, key, now, request, scope }) =>
+    Effect.asVoid(statement(storeSql, [scope, key, request, answer, String(now), String(now - dayMicros)], true))
+})

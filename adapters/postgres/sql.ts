@@ -1,0 +1,150 @@
+/**
+ * Statements as text and the origins of their parameters. It decides quoting and how values are bound; it knows no
+ * connection and runs nothing. Names are always quoted, values are always parameters or quoted constants.
+ */
+
+import { operandCell } from "../../core/domain/filter/evaluate.ts"
+import type { Operand } from "../../core/domain/filter/tree.ts"
+import type { Cell, Field, Model } from "../../core/domain/model/model.ts"
+import type { Bindings } from "../../core/domain/read/plan.ts"
+
+/** A name as SQL. */
+export const identifier = (name: string): string => `"${name.replaceAll("\"", "\"\"")}"`
+
+/** A model's table as SQL. */
+export const tableOf = (model: Model): string =>
+  model.schema === null ? identifier(model.table) : `${identifier(model.schema)}.${identifier(model.table)}`
+
+/** A text constant as SQL, the same under either setting of standard_conforming_strings. */
+export const quoted = (text: string): string =>
+  text.includes("\\")
+    ? `E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`
+    : `'${text.replaceAll("'", "''")}'`
+
+/** Where the value of one parameter comes from when a statement runs. */
+export type Source =
+  | { readonly of: "constant"; readonly text: string }
+  /** A value to write; null is stored. */
+  | { readonly of: "cell"; readonly cell: Cell }
+  | { readonly of: "operand"; readonly operand: Operand; readonly field: Field }
+  /** One array literal made of several operands. */
+  | { readonly of: "operands"; readonly operands: readonly Operand[]; readonly field: Field }
+  /** The cell of the position (`after` or `before`) at this index of the order. */
+  | { readonly of: "position"; readonly index: number }
+  | { readonly of: "offset" }
+
+/** What the parameters of one run are made of. */
+export interface Values {
+  readonly bindings: Bindings
+  readonly position: readonly Cell[]
+  readonly offset: number
+}
+
+/** A compiled statement. The same object runs many times with different values. */
+export interface Statement {
+  readonly sql: string
+  readonly sources: readonly Source[]
+  /**
+   * Whether every value leads to the same good plan, so that the statement may be kept prepared by name. Statements whose plan
+   * depends on the values are planned anew each time: a generic plan would be chosen without knowing how rare a value is.
+   */
+  readonly stable: boolean
+  /** It holds a caller's regular expression: it runs under its own short time limit. */
+  readonly regex: boolean
+  /** It calls pg_trgm. */
+  readonly trigram: boolean
+}
+
+/** Collects the parameters of one statement while its text is written. */
+export class Writer {
+  readonly sources: Source[] = []
+  stable = true
+  regex = false
+  trigram = false
+  /** Prefix of pg_trgm's functions and operators, for a database that keeps the extension in a schema of its own. */
+  readonly trigramSchema: string
+
+  constructor(trigramSchema = "public") {
+    this.trigramSchema = trigramSchema
+  }
+
+  /** The placeholder of a further parameter. */
+  add(source: Source): string {
+    this.sources.push(source)
+    return `$${this.sources.length}`
+  }
+
+  constant(text: string): string {
+    return this.add({ of: "constant", text })
+  }
+
+  finish(sql: string): Statement {
+    return { sql, sources: this.sources, stable: this.stable, regex: this.regex, trigram: this.trigram }
+  }
+}
+
+const noCells: readonly Cell[] = []
+
+/** Values of a statement without a position. */
+export const valuesOf = (bindings: Bindings): Values => ({ bindings, position: noCells, offset: 0 })
+
+/** The parameters of one run, as texts. A null operand makes its comparison false. */
+export const bind = (statement: Statement, values: Values): readonly Cell[] => {
+  const { sources } = statement
+  const cells: Cell[] = []
+  for (let i = 0; i < sources.length; i++) cells.push(valueOf(sources[i]!, values))
+  return cells
+}
+
+const valueOf = (source: Source, values: Values): Cell => {
+  switch (source.of) {
+    case "constant":
+      return source.text
+    case "cell":
+      return source.cell
+    case "operand":
+      return operandCell(source.operand, source.field, values.bindings)
+    case "operands":
+      return arrayLiteral(source.operands.map((operand) => operandCell(operand, source.field, values.bindings)))
+    case "position":
+      return values.position[source.index] ?? null
+    case "offset":
+      return String(values.offset)
+  }
+}
+
+/** PostgreSQL's array input syntax. */
+export const arrayLiteral = (cells: readonly Cell[]): string => {
+  let text = "{"
+  for (let i = 0; i < cells.length; i++) {
+    const cell = cells[i]!
+    if (i > 0) text += ","
+    text += cell === null ? "NULL" : `"${cell.replaceAll("\\", "\\\\").replaceAll("\"", "\\\"")}"`
+  }
+  return text + "}"
+}
+
+/**
+ * PostgreSQL's text of a timestamp (DateStyle ISO, TimeZone UTC, with or without zone) as a cell. Infinite instants keep their word and
+ * years before Christ their `BC`: PostgreSQL reads both back.
+ */
+export const timestampFromText = (text: string): string => {
+  const space = text.indexOf(" ")
+  if (space < 0) return text
+  const era = text.endsWith(" BC")
+  const end = era ? text.length - 3 : text.length
+  const zone = text.charCodeAt(end - 3) === 43 /* + */ ? 3 : 0
+  return `${text.slice(0, space)}T${text.slice(space + 1, end - zone)}Z${era ? " BC" : ""}`
+}
+
+/** Makes the timestamps among the first cells of each row canonical, in place: rows are fresh from the driver. */
+export const canonicalRows = (rows: ReadonlyArray<Cell[]>, columns: readonly Field[]): ReadonlyArray<Cell[]> => {
+  for (let c = 0; c < columns.length; c++) {
+    if (columns[c]!.kind !== "timestamp") continue
+    for (const row of rows) {
+      const cell = row[c]
+      if (typeof cell === "string") row[c] = timestampFromText(cell)
+    }
+  }
+  return rows
+}

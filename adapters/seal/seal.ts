@@ -1,0 +1,41 @@
+/**
+ * The Seal port on node:crypto: keyed SHA-512 digests and AES-256-GCM tokens with keys derived from one secret by HKDF. It keeps no
+ * state but the keys.
+ */
+
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from "node:crypto"
+import type { SealService } from "../../core/ports/seal.ts"
+
+const ivBytes = 12
+const tagBytes = 16
+
+/** Builds the service from the deployment's secret (at least 16 characters; the same one in every instance). */
+export const makeSeal = (secret: string): SealService => {
+  if (secret.length < 16) throw new Error("The secret must have at least 16 characters; set AUTH_SECRET (openssl rand -base64 32).")
+  const key = (purpose: string) => Buffer.from(hkdfSync("sha256", secret, "resource-admin", purpose, 32))
+  const prefix = key("digest").toString("base64")
+  const sealing = key("seal")
+  return {
+    // A SHA-512/256 style truncation is not length-extendable in use: only 132 of 512 bits leave.
+    digest: (text) => hash("sha512", prefix + text, "base64url").slice(0, 22),
+    seal: (context, text) => {
+      const iv = randomBytes(ivBytes)
+      const cipher = createCipheriv("aes-256-gcm", sealing, iv)
+      cipher.setAAD(Buffer.from(context))
+      return Buffer.concat([iv, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]).toString("base64url")
+    },
+    open: (context, token) => {
+      const bytes = Buffer.from(token, "base64url")
+      // base64url decoding forgives; only the canonical spelling of a token is that token.
+      if (bytes.length < ivBytes + tagBytes || bytes.toString("base64url") !== token) return null
+      const decipher = createDecipheriv("aes-256-gcm", sealing, bytes.subarray(0, ivBytes))
+      decipher.setAAD(Buffer.from(context))
+      decipher.setAuthTag(bytes.subarray(-tagBytes))
+      try {
+        return decipher.update(bytes.subarray(ivBytes, -tagBytes), undefined, "utf8") + decipher.final("utf8")
+      } catch {
+        return null
+      }
+    }
+  }
+}

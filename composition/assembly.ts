@@ -1,0 +1,150 @@
+/**
+ * From a configuration and the deployment's settings to what the parts are made with: the effective configuration, who verifies tokens,
+ * who signs people in. Everything wrong with either is refused together. It opens no connection.
+ */
+
+import * as Result from "effect/Result"
+import type { Authenticator, Identity } from "../adapters/auth/authenticator.ts"
+import { createAuth } from "../adapters/auth/auth.ts"
+import type { Auth } from "../adapters/auth/auth.ts"
+import { builtInAuthenticator } from "../adapters/auth/built-in.ts"
+import type { AuthDatabase } from "../adapters/auth/database.ts"
+import { compileModels } from "../core/domain/model/compile.ts"
+import type { Compiled } from "../core/domain/model/compile.ts"
+import type { AuthenticateFunction, AuthDeclaration, Config } from "../core/domain/model/config.ts"
+import type { Refusal } from "../core/domain/model/refusal.ts"
+import { StartupError } from "./create-admin.ts"
+import { keptSecret } from "./database.ts"
+import { defaultUrl } from "./environment.ts"
+import type { Settings } from "./environment.ts"
+
+/** A configuration with everything that the environment adds, and what startup needs of it. */
+export interface Assembly {
+  readonly config: Config
+  readonly compiled: Compiled
+  readonly secret: string
+  /** Public URL of the API. */
+  readonly url: string
+}
+
+/** Public tunnels that developers show their work through: trusted by the dev command only. */
+export const tunnelOrigins: readonly string[] = [
+  "https://*.trycloudflare.com",
+  "https://*.ngrok-free.app",
+  "https://*.ngrok.app",
+  "https://*.loca.lt"
+]
+
+const record = (value: unknown): { readonly [name: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? value as { readonly [name: string]: unknown } : {}
+
+/** The configuration wins where both say something; lists of origins add up. */
+const merge = (config: Config, settings: Settings): Config => {
+  const options = record(config?.options)
+  const cors = record(options["cors"])
+  const origins = Array.isArray(cors["origins"]) ? cors["origins"] as readonly unknown[] : []
+  return {
+    ...config,
+    options: {
+      ...config.options,
+      ...(settings.trustedProxies === null || options["trustedProxies"] !== undefined
+        ? {}
+        : { trustedProxies: settings.trustedProxies }),
+      ...(settings.corsOrigins.length === 0
+        ? {}
+        : { cors: { ...cors, origins: [...new Set([...origins, ...settings.corsOrigins])] as readonly string[] } })
+    }
+  }
+}
+
+/**
+ * Checks configuration and settings together; throws `StartupError` with everything that is wrong. A missing secret is made and kept
+ * beside the embedded database, and refused for any other: several instances must share one.
+ */
+export const assemble = (
+  config: Config,
+  { refusals: known, settings }: { readonly settings: Settings; readonly refusals: readonly Refusal[] }
+): Assembly => {
+  const refusals = [...known]
+  const usable = typeof config === "object" && config !== null && !Array.isArray(config)
+  const merged = usable && (config.options === undefined || Object.keys(record(config.options)).length > 0)
+    ? merge(config, settings)
+    : config
+  const compiled = compileModels(merged)
+  if (Result.isFailure(compiled)) refusals.push(...compiled.failure)
+  const auth = usable ? record(config.auth) : {}
+  const ownDatabase = usable && config.db !== undefined
+  const given = typeof auth["secret"] === "string" ? auth["secret"] : settings.secret
+  if (given === null && (settings.databaseUrl !== null || ownDatabase)) {
+    refusals.push({
+      resource: null,
+      field: null,
+      message: "AUTH_SECRET is not set.",
+      fix: "Set 32 random bytes in base64, the same in every instance: openssl rand -base64 32."
+    })
+  }
+  if (Result.isFailure(compiled) || refusals.length > 0) throw new StartupError(refusals)
+  const url = typeof auth["url"] === "string" ? auth["url"] : settings.url ?? defaultUrl
+  return { config: merged, compiled: compiled.success, secret: given ?? keptSecret(settings.data), url }
+}
+
+/** The roles that accounts may have: as configured, else those declared; undefined: the auth server's own default. */
+const accountRoles = (auth: AuthDeclaration | null, compiled: Compiled): readonly string[] | undefined => {
+  if (auth?.roles !== undefined) return auth.roles
+  const declared = [...compiled.roles?.keys() ?? []].filter((role) => role !== "admin" && role !== "anonymous")
+  return declared.length === 0 ? undefined : ["admin", ...declared]
+}
+
+/** Makes the auth server over a pool, whoever verifies tokens. */
+export const makeAuth = (
+  { compiled, secret, url }: Assembly,
+  settings: Settings,
+  database: AuthDatabase,
+  more: { readonly origins?: readonly string[]; readonly onError?: (cause: unknown) => void } = {}
+): Auth => {
+  const { auth } = compiled
+  const { basePath } = compiled.options
+  return createAuth({
+    database,
+    secret,
+    url,
+    basePath: `${basePath.slice(0, basePath.lastIndexOf("/"))}/auth`,
+    roles: accountRoles(auth, compiled),
+    defaultRole: auth?.defaultRole,
+    signInPerMinute: auth?.signInPerMinute,
+    tenant: auth?.tenant,
+    trustedOrigins: [...auth?.trustedOrigins ?? [], ...settings.trustedOrigins, ...more.origins ?? []],
+    onError: more.onError
+  })
+}
+
+/** Whether this service keeps accounts itself: nobody else verifies credentials. */
+export const keepsAccounts = ({ compiled, config }: Assembly): boolean =>
+  config.authenticate === undefined && compiled.auth?.jwksUrl === undefined
+
+const ownAuthenticator = (authenticate: AuthenticateFunction): Authenticator => {
+  const identityOf = (answer: Awaited<ReturnType<AuthenticateFunction>>): Identity => ({
+    user: answer.user,
+    ...(answer.tenant === undefined || answer.tenant === null ? {} : { tenant: answer.tenant })
+  })
+  return (request) => {
+    const answer = authenticate({ method: request.method, url: request.url, headers: request.headers })
+    return answer instanceof Promise ? answer.then(identityOf) : identityOf(answer)
+  }
+}
+
+/** Who verifies credentials: the configuration's own function, tokens of an auth server elsewhere, or those of `auth`. */
+export const makeAuthenticator = ({ compiled, config, url }: Assembly, auth: Auth | null): Authenticator => {
+  if (config.authenticate !== undefined) return ownAuthenticator(config.authenticate)
+  const declared = compiled.auth
+  const apps = (declared?.apps ?? []).map(({ keys, ...app }) => ({
+    ...app,
+    ...(keys === undefined ? {} : { keys: keys as { readonly keys: readonly never[] } })
+  }))
+  return builtInAuthenticator({
+    ...(auth === null ? { jwksUrl: declared?.jwksUrl, issuer: declared?.issuer ?? url } : { auth }),
+    tenant: declared?.tenant,
+    cache: declared?.cache,
+    apps
+  })
+}

@@ -1,0 +1,89 @@
+/**
+ * Which databases the service works on and who holds them: the server that a URL names, or the embedded one, which is started when it is
+ * needed. It runs no statement of the application.
+ */
+
+import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { randomBytes } from "node:crypto"
+import { join } from "node:path"
+import type { Pool, PoolClient } from "pg"
+import type { Settings } from "./environment.ts"
+
+/** Databases held for this process. */
+export interface Databases {
+  /** The application's tables. */
+  readonly url: string
+  /** Accounts and sessions: the same database unless `ADMIN_DATABASE_URL` is set. */
+  readonly authUrl: string
+  /** Whether `url` is the embedded database: then the service is its owner and keeps its own tables current. */
+  readonly embedded: boolean
+  /** Lets the embedded database go; it shuts down with its last user. Close pools first. */
+  readonly release: () => Promise<void>
+}
+
+/** Opens what the settings name. `configured` is the configuration's own `db`, which wins over `DATABASE_URL`. */
+export const openDatabases = async (
+  settings: Settings,
+  configured: string | undefined,
+  log: (line: string) => void
+): Promise<Databases> => {
+  const url = configured ?? settings.databaseUrl
+  if (url !== null) {
+    return { url, authUrl: settings.adminDatabaseUrl ?? url, embedded: false, release: () => Promise.resolve() }
+  }
+  const { openEmbedded } = await import("./embedded/embedded.ts")
+  const held = await openEmbedded(join(settings.data, "postgres"), { log })
+  return { url: held.url, authUrl: settings.adminDatabaseUrl ?? held.url, embedded: true, release: held.release }
+}
+
+/** The part of a pool that the auth store and migrations use. */
+export interface LazyPool {
+  readonly connect: () => Promise<PoolClient>
+  readonly end: () => Promise<void>
+}
+
+/** A `pg` pool that is made, driver included, when the first connection is asked for. */
+export const openPool = (url: string, connections: number): LazyPool => {
+  let made: Promise<Pool> | undefined
+  const make = async (): Promise<Pool> => {
+    const { default: pg } = await import("pg")
+    const pool = new pg.Pool({
+      connectionString: url,
+      max: connections,
+      connectionTimeoutMillis: 5_000,
+      idleTimeoutMillis: 60_000,
+      application_name: "service"
+    })
+    // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
+    pool.on("error", () => {})
+    return pool
+  }
+  return {
+    connect: async () => (await (made ??= make())).connect(),
+    end: async () => {
+      if (made !== undefined) await (await made).end()
+    }
+  }
+}
+
+/**
+ * The deployment's secret where none is set and the database is the embedded one: made once and kept beside it, readable for its owner
+ * only. Processes that make it at the same time agree on one.
+ */
+export const keptSecret = (data: string): string => {
+  const path = join(data, "secret")
+  if (!existsSync(path)) {
+    mkdirSync(data, { recursive: true })
+    const draft = `${path}.${process.pid}`
+    writeFileSync(draft, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600 })
+    chmodSync(draft, 0o600)
+    try {
+      linkSync(draft, path)
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error
+    } finally {
+      rmSync(draft, { force: true })
+    }
+  }
+  return readFileSync(path, "utf8").trim()
+}

@@ -1,0 +1,279 @@
+/**
+ * The client side of the embedded database: gives a running PostgreSQL for a data folder, whoever has to start it, and holds
+ * it for the life of this process. It decides when to start a supervisor and when to give up; the server itself is the
+ * supervisor's business.
+ */
+import { spawn } from "node:child_process"
+import { chownSync, closeSync, existsSync, mkdirSync, openSync, realpathSync, renameSync, statSync } from "node:fs"
+import { Socket } from "node:net"
+import { dirname, extname, join, resolve } from "node:path"
+import { fileURLToPath } from "node:url"
+import { type Binaries, locateBinaries } from "./binaries.ts"
+import { logFile, textFrom } from "./cluster.ts"
+import {
+  attach,
+  type Attachment,
+  type Connection,
+  EmbeddedDatabaseError,
+  errorCode,
+  EXIT_FINAL,
+  giveToFolderOwner,
+  impossible,
+  sleep,
+  type StartRequest
+} from "./control.ts"
+
+export { EmbeddedDatabaseError } from "./control.ts"
+
+export type EmbeddedOptions = {
+  /** Milliseconds the server outlives its last client if that dies without releasing it; set by whoever starts it. Default 1500. */
+  readonly linger?: number
+  /** Milliseconds to wait for the server. A recovery after a crash counts too. Default 30000. */
+  readonly timeout?: number
+  /**
+   * False gives up durability for speed (no fsync): for tests only, a crash of the machine destroys the database. A server
+   * that was started so is refused to everyone who did not ask for it. Default true.
+   */
+  readonly durable?: boolean
+  /** TCP on 127.0.0.1 with a generated password. Default only on Windows (untested), where clients cannot use unix sockets. */
+  readonly tcp?: boolean
+  /** Told in one sentence when the supervisor is lost, and when the server is reached again. */
+  readonly log?: (line: string) => void
+}
+
+/** A server held for this process. `url` has everything; the other fields are for drivers that want them one by one. */
+export type EmbeddedDatabase = {
+  /** Folder of the unix socket (or 127.0.0.1). */
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly database: string
+  /** Only with TCP. */
+  readonly password?: string
+  readonly url: string
+  /** How often the supervisor was lost and found again. After that, `host` and `port` are the same. */
+  readonly reattached: number
+  /**
+   * Gives the server up. The last process to do so waits for its clean shutdown, so close pools first: their connections end
+   * with it. Never fails, may be called again.
+   */
+  readonly release: () => Promise<void>
+}
+
+/**
+ * The embedded database of a data folder: created, started or shared as needed, by any number of processes at once. Fails
+ * with {@link EmbeddedDatabaseError}: at once where this machine can never run it, else after `options.timeout`.
+ */
+export const openEmbedded = async (folder: string, options: EmbeddedOptions = {}): Promise<EmbeddedDatabase> => {
+  const base = prepareFolder(resolve(folder))
+  const wish: Wish = {
+    base,
+    linger: options.linger ?? 1500,
+    timeout: options.timeout ?? 30_000,
+    durable: options.durable ?? true,
+    tcp: options.tcp ?? process.platform === "win32"
+  }
+  const log = options.log ?? (() => {})
+  let held: Attachment | undefined = await reach(wish, true)
+  let released = false
+  let reattached = 0
+
+  const watch = ({ socket }: Attachment): void => {
+    socket.unref() // a program that has nothing else to do may end
+    socket.once("close", () => {
+      held = undefined
+      if (!released) void again()
+    })
+  }
+  const again = async (): Promise<void> => {
+    log(`The supervisor of the embedded database in ${base} is gone; starting another.`)
+    for (let pause = 250; !released; pause = Math.min(pause * 2, 10_000)) {
+      try {
+        const found = await reach(wish, false)
+        if (released) return void found.socket.destroy()
+        held = found
+        reattached += 1
+        watch(found)
+        const same = found.connection.host === first.host && found.connection.port === first.port
+        return log(
+          same
+            ? `The embedded database in ${base} is reached again.`
+            : `The embedded database in ${base} runs at another address now: restart this process.`
+        )
+      } catch (error) {
+        log(error instanceof Error ? error.message : String(error))
+        await sleep(pause, { ref: false })
+      }
+    }
+  }
+
+  const first = held.connection
+  watch(held)
+  const { host, port, user, database, password } = first
+  return {
+    host,
+    port,
+    user,
+    database,
+    ...(password === undefined ? {} : { password }),
+    url: urlOf(first),
+    get reattached() {
+      return reattached
+    },
+    release: async () => {
+      if (released) return
+      released = true
+      if (held !== undefined) await sayBye(held.socket)
+    }
+  }
+}
+
+/** `sslmode=disable` because a PGSSLMODE in the environment would otherwise ask the socket for TLS. */
+const urlOf = ({ host, port, user, database, password }: Connection): string => {
+  const at = password === undefined ? user : `${user}:${encodeURIComponent(password)}`
+  return host.startsWith("/")
+    ? `postgresql://${at}@/${database}?host=${encodeURIComponent(host)}&port=${port}&sslmode=disable`
+    : `postgresql://${at}@${host}:${port}/${database}?sslmode=disable`
+}
+
+/** Longer than a supervisor takes to stop a server that does not want to. */
+const BYE_MS = 30_000
+
+const sayBye = (socket: Socket): Promise<void> =>
+  new Promise((done) => {
+    socket.ref()
+    const timer = setTimeout(() => socket.destroy(), BYE_MS)
+    socket.once("close", () => {
+      clearTimeout(timer)
+      done()
+    })
+    socket.on("data", () => socket.end()) // `kept` or `stopped`
+    socket.write("bye\n")
+  })
+
+// ------------------------------------------------------------------------------------------------------------ folder
+
+const prepareFolder = (folder: string): string => {
+  try {
+    const made = mkdirSync(folder, { recursive: true })
+    if (made !== undefined) giveAway(made, folder)
+    closeSync(openSync(logFile(folder), "a", 0o600))
+    giveToFolderOwner(logFile(folder))
+    return realpathSync(folder)
+  } catch (error) {
+    const code = errorCode(error)
+    if (code === undefined) throw error
+    throw impossible(`The folder ${folder} for the embedded database cannot be written (${code}).`)
+  }
+}
+
+/** As root in somebody's project, folders we make belong to that person, who may come back without root. */
+const giveAway = (made: string, folder: string): void => {
+  const owner = statSync(dirname(made))
+  if (process.getuid?.() !== 0 || owner.uid === 0) return
+  for (let path = folder; path.length >= made.length; path = dirname(path)) chownSync(path, owner.uid, owner.gid)
+}
+
+/** The log holds what happened to the server, some lines a start; the previous file is kept. */
+const LOG_BYTES = 1 << 20
+
+const openLog = (base: string): number => {
+  const path = logFile(base)
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES) renameSync(path, `${path}.old`)
+  const file = openSync(path, "a", 0o600)
+  giveToFolderOwner(path)
+  return file
+}
+
+// ------------------------------------------------------------------------------------------------------------- start
+
+type Wish = Omit<StartRequest, "native" | "major"> & { readonly timeout: number }
+
+/** Attaches to the supervisor in charge, starting one whenever there is none. `ref`: keep this process alive meanwhile. */
+const reach = async (wish: Wish, ref: boolean): Promise<Attachment> => {
+  const logStart = statSync(logFile(wish.base), { throwIfNoEntry: false })?.size ?? 0
+  const begin = Date.now()
+  const accept = refuseUnsafe(wish)
+  let binaries: Binaries | undefined
+  let start: Start | undefined
+  for (;; await sleep(25, { ref })) {
+    const found = await attach(wish.base, accept)
+    if (found !== undefined) {
+      start?.hangUp()
+      return found
+    }
+    if (start?.failure !== undefined) throw start.failure
+    if (start === undefined || (start.ended && Date.now() - start.begin > 250)) {
+      binaries ??= locateBinaries([import.meta.url, join(process.cwd(), "x.js"), join(wish.base, "x.js")])
+      start = startSupervisor(wish, binaries)
+    }
+    if (Date.now() - begin > wish.timeout) {
+      start.hangUp()
+      const log = textFrom(logFile(wish.base), logStart)
+      throw new EmbeddedDatabaseError(
+        `The embedded database in ${wish.base} did not come up within ${wish.timeout} ms.\n${start.message}${log}`,
+        { final: false }
+      )
+    }
+  }
+}
+
+const refuseUnsafe = (wish: Wish) => (connection: Connection): void => {
+  if (connection.durable || !wish.durable) return
+  throw impossible(
+    `The database in ${wish.base} is running without durability (started by a test, process ${connection.supervisor}).`
+      + " End the processes that use it, then start again."
+  )
+}
+
+/** A supervisor we started, and what became of it. */
+type Start = {
+  readonly begin: number
+  ended: boolean
+  message: string
+  failure?: EmbeddedDatabaseError
+  /** Tells it that we do not wait for it any more: it leaves, unless it has other clients. */
+  readonly hangUp: () => void
+}
+
+/** Beside this file with the same extension: in the source tree, and in a bundle that has it as an entry of its own. */
+const supervisorFile = fileURLToPath(new URL(`./supervisor${extname(import.meta.url)}`, import.meta.url))
+
+const startSupervisor = ({ base, linger, durable, tcp }: Wish, binaries: Binaries): Start => {
+  if (!existsSync(supervisorFile)) {
+    throw impossible(`${supervisorFile} is missing: the program was not built completely.`)
+  }
+  const request: StartRequest = { base, linger, durable, tcp, ...binaries }
+  const log = openLog(base)
+  const child = spawn(process.execPath, [supervisorFile, JSON.stringify(request)], {
+    cwd: "/",
+    detached: true,
+    env: supervisorEnvironment(),
+    stdio: ["ignore", log, log, "pipe"],
+    windowsHide: true
+  })
+  closeSync(log)
+  child.unref()
+  const words = child.stdio[3]
+  if (!(words instanceof Socket)) throw new Error("The supervisor has no file descriptor 3.")
+  const start: Start = { begin: Date.now(), ended: false, message: "", hangUp: () => words.destroy() }
+  words.unref()
+  words.on("error", () => words.destroy())
+  words.on("data", (chunk) => {
+    start.message += chunk.toString()
+  })
+  child.on("error", (error) => {
+    start.failure = impossible(`The supervisor of the embedded database cannot be started: ${error.message}`)
+  })
+  child.on("close", (code) => {
+    start.ended = true
+    if (code === EXIT_FINAL) start.failure = new EmbeddedDatabaseError(start.message, { final: true })
+  })
+  return start
+}
+
+/** Not the caller's: NODE_OPTIONS and coverage settings are not meant for a process that outlives it. */
+const supervisorEnvironment = (): NodeJS.ProcessEnv => {
+  const kept = ["PATH", "TMPDIR", "TEMP", "TMP", "SystemRoot", "HOME", "USERPROFILE"]
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => kept.includes(name)))
+}

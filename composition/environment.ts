@@ -1,0 +1,185 @@
+/**
+ * Settings that come from outside of the code: environment variables and the project's `.env` file. It decides names, defaults and what
+ * a value may be, and reports everything that is wrong together. It opens nothing and connects to nothing.
+ */
+
+import { existsSync, readFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { parseEnv } from "node:util"
+import type { Refusal } from "../core/domain/model/refusal.ts"
+import { shown, shownAddress } from "../core/domain/model/refusal.ts"
+
+/** How log lines are written: JSON for machines, short lines for people, or not at all. */
+export type LogFormat = "json" | "pretty" | "off"
+
+/** What a deployment sets (`docs/guides/deployment.md`). Null: not set. */
+export interface Settings {
+  /** The project's folder, absolute. */
+  readonly folder: string
+  /** `SERVICE_DATA`: folder of everything the service keeps itself, absolute; default `data`. */
+  readonly data: string
+  /** `DATABASE_URL`; null: the embedded database in `<data>/postgres`. */
+  readonly databaseUrl: string | null
+  /** `ADMIN_DATABASE_URL`: the database of accounts where it is another one. */
+  readonly adminDatabaseUrl: string | null
+  /** `AUTH_SECRET`. */
+  readonly secret: string | null
+  /** `AUTH_URL`. */
+  readonly url: string | null
+  /** `SERVICE_HOST`: the address to listen on, default 127.0.0.1. */
+  readonly host: string
+  /** `PORT`. */
+  readonly port: number | null
+  /** `TRUSTED_ORIGINS`: further origins whose pages may sign in. */
+  readonly trustedOrigins: readonly string[]
+  /** `SERVICE_TRUSTED_PROXIES`: proxies in front that append to `X-Forwarded-For`. */
+  readonly trustedProxies: number | null
+  /** `SERVICE_CORS_ORIGINS`: further origins whose pages may call the API. */
+  readonly corsOrigins: readonly string[]
+  /** `SERVICE_POOLER`: whether a transaction-mode pooler stands in between; null: found out. */
+  readonly pooler: boolean | null
+  /** `SERVICE_READ_CONNECTIONS`, default 10. */
+  readonly readConnections: number
+  /** `SERVICE_WRITE_CONNECTIONS`, default 10. */
+  readonly writeConnections: number
+  /** `SERVICE_AUTH_CONNECTIONS`, default 5. */
+  readonly authConnections: number
+  /** `SERVICE_LOG`; null: `pretty` on a terminal, else `json`. */
+  readonly log: LogFormat | null
+}
+
+/** The public URL where none is configured. */
+export const defaultUrl = "http://localhost:5173"
+
+const logFormats: readonly LogFormat[] = ["json", "pretty", "off"]
+
+const isWebUrl = (text: string): boolean => /^https?:\/\/./i.test(text) && URL.canParse(text)
+
+/** What a `postgres://` URL with an empty host (libpq's way to write a socket) needs to be one for `URL`. */
+const isDatabaseUrl = (text: string): boolean =>
+  /^postgres(?:ql)?:\/\/./.test(text) && URL.canParse(text.replace(/^(postgres(?:ql)?:\/\/[^/@?]*@?)\//, "$1localhost/"))
+
+/** An origin, with `*` allowed for leading labels: `https://*.example.org`. */
+const isOriginPattern = (text: string): boolean => {
+  const plain = text.replace("://*.", "://any.")
+  return isWebUrl(plain) && new URL(plain).origin === plain
+}
+
+/**
+ * Reads settings from variables. Everything wrong is a refusal, with defaults in its place, so that further checks can go on. Secrets
+ * and passwords are never repeated.
+ */
+export const readSettings = (
+  env: { readonly [name: string]: string | undefined },
+  folder: string
+): { readonly settings: Settings; readonly refusals: readonly Refusal[] } => {
+  const refusals: Refusal[] = []
+  const refuse = (message: string, fix: string): void => {
+    refusals.push({ resource: null, field: null, message, fix })
+  }
+  const text = (name: string): string | null => {
+    const value = env[name]?.trim()
+    return value === undefined || value === "" ? null : value
+  }
+  const count = (name: string, least: number, most: number): number | null => {
+    const value = text(name)
+    if (value === null) return null
+    const number = /^[0-9]{1,9}$/.test(value) ? Number(value) : Number.NaN
+    if (number >= least && number <= most) return number
+    refuse(`${name} is ${shown(value)}.`, `Set a whole number from ${least} to ${most}, or leave it out.`)
+    return null
+  }
+  const list = (name: string, fits: (item: string) => boolean, fix: string): readonly string[] => {
+    const items = (text(name) ?? "").split(",").map((item) => item.trim().replace(/\/$/, "")).filter((item) => item !== "")
+    return items.filter((item) => {
+      if (fits(item)) return true
+      refuse(`${name} has ${shownAddress(item)}, which is not an origin.`, fix)
+      return false
+    })
+  }
+  const database = (name: string): string | null => {
+    const value = text(name)
+    if (value === null || isDatabaseUrl(value)) return value
+    refuse(
+      `${name} is not the URL of a PostgreSQL database.`,
+      "Write postgres://user:password@host:5432/database; percent-encode special characters of the password."
+    )
+    return null
+  }
+
+  const secret = text("AUTH_SECRET")
+  if (secret !== null && secret.length < 32) {
+    refuse("AUTH_SECRET is shorter than 32 characters.", "Set 32 random bytes in base64: openssl rand -base64 32.")
+  }
+  let url = text("AUTH_URL")
+  if (url !== null && !isWebUrl(url)) {
+    refuse(
+      `AUTH_URL is ${shownAddress(url)}, not an http(s) URL.`,
+      "Set the public URL of the API, such as https://admin.example.com."
+    )
+    url = null
+  }
+  const pooler = text("SERVICE_POOLER")
+  if (pooler !== null && !["auto", "yes", "no"].includes(pooler)) {
+    refuse(`SERVICE_POOLER is ${shown(pooler)}.`, "Set yes, no or auto.")
+  }
+  const log = text("SERVICE_LOG")
+  const logFormat = logFormats.find((format) => format === log) ?? null
+  if (log !== null && logFormat === null) refuse(`SERVICE_LOG is ${shown(log)}.`, "Set json, pretty or off.")
+
+  const settings: Settings = {
+    folder: resolve(folder),
+    data: resolve(folder, text("SERVICE_DATA") ?? "data"),
+    databaseUrl: database("DATABASE_URL"),
+    adminDatabaseUrl: database("ADMIN_DATABASE_URL"),
+    secret,
+    url,
+    host: text("SERVICE_HOST") ?? "127.0.0.1",
+    port: count("PORT", 0, 65_535),
+    trustedOrigins: list("TRUSTED_ORIGINS", isOriginPattern, "Write scheme and host, such as https://app.example.com, separated by commas."),
+    trustedProxies: count("SERVICE_TRUSTED_PROXIES", 0, 100),
+    corsOrigins: list(
+      "SERVICE_CORS_ORIGINS",
+      (item) => isWebUrl(item) && new URL(item).origin === item,
+      "Write scheme, host and port as browsers send them, such as https://app.example.com; there is no wildcard."
+    ),
+    pooler: pooler === "yes" ? true : pooler === "no" ? false : null,
+    readConnections: count("SERVICE_READ_CONNECTIONS", 1, 1_000) ?? 10,
+    writeConnections: count("SERVICE_WRITE_CONNECTIONS", 1, 1_000) ?? 10,
+    authConnections: count("SERVICE_AUTH_CONNECTIONS", 1, 1_000) ?? 5,
+    log: logFormat
+  }
+  return { settings, refusals }
+}
+
+/** The port to listen on: `PORT`, else the port written in the public URL, else 5173. */
+export const portOf = (settings: Pick<Settings, "port">, publicUrl: string): number => {
+  if (settings.port !== null) return settings.port
+  const written = /^https?:\/\/[^/]*:([0-9]+)(?:[/?#]|$)/i.exec(publicUrl)?.[1]
+  return written === undefined ? 5173 : Number(written)
+}
+
+/** Variables that came from an `.env` file, so that another reading of the file may change them. */
+const fromFile = new Map<string, string>()
+
+/** The project's `.env` file, whether it exists or not. */
+export const envFile = (folder: string): string => join(folder, ".env")
+
+/**
+ * Puts the variables of `<folder>/.env` into the environment. What is really set there wins over the file; what an earlier reading of
+ * the file set gives way.
+ */
+export const loadEnvFile = (folder: string): void => {
+  const path = envFile(folder)
+  const values = existsSync(path) ? parseEnv(readFileSync(path, "utf8")) : {}
+  for (const [name, value] of fromFile) {
+    if (process.env[name] === value && values[name] === undefined) delete process.env[name]
+  }
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined) continue
+    const known = process.env[name]
+    if (known !== undefined && known !== fromFile.get(name)) continue
+    process.env[name] = value
+    fromFile.set(name, value)
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * Where log lines go: standard output, as JSON for machines or as short lines for people. It gathers the lines of a turn into one write.
+ * It decides nothing about what is logged; lines arrive finished.
+ */
+
+import type { LogFormat } from "./environment.ts"
+
+export interface LogSink {
+  /** Takes a finished JSON line without its newline. */
+  readonly line: (json: string) => void
+  /** Something that happened to the service itself. `fields` must hold no secret. */
+  readonly event: (level: "info" | "warn" | "error", event: string, fields?: { readonly [name: string]: unknown }) => void
+  /** Writes what is gathered. Call before the process ends. */
+  readonly flush: () => void
+}
+
+const isRecord = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** A JSON log line as people read it: `12:00:01 GET /api/v1/orders 200 3.2 ms`. */
+const prettyLine = (json: string): string => {
+  const entry: unknown = JSON.parse(json)
+  if (!isRecord(entry)) return json
+  const { event, level, time, ...rest } = entry
+  const clock = typeof time === "string" ? time.slice(11, 19) : ""
+  if (event === "request") {
+    const { method, ms, path, status, user } = rest
+    return `${clock} ${String(method)} ${String(path)} ${String(status)} ${String(ms)} ms${user === undefined ? "" : ` ${String(user)}`}`
+  }
+  const { frames, ...shown } = rest
+  const details = Object.entries(shown).map(([name, value]) =>
+    ` ${name}=${typeof value === "string" ? value : JSON.stringify(value)}`
+  )
+  const trace = Array.isArray(frames) ? frames.map((frame) => `\n    ${String(frame)}`) : []
+  return `${clock} ${level === "info" ? "" : `${String(level).toUpperCase()} `}${String(event)}${details.join("")}${trace.join("")}`
+}
+
+/** A sink that writes texts with `write`, at most once a turn of the event loop. */
+export const openLog = (format: LogFormat, write: (text: string) => void): LogSink => {
+  let gathered = ""
+  let waiting = false
+  const flush = (): void => {
+    waiting = false
+    const text = gathered
+    gathered = ""
+    if (text !== "") write(text)
+  }
+  const line = (json: string): void => {
+    gathered += `${format === "pretty" ? prettyLine(json) : json}\n`
+    if (gathered.length > 65_536) flush()
+    else if (!waiting) {
+      waiting = true
+      setImmediate(flush)
+    }
+  }
+  const silent = format === "off"
+  return {
+    line: silent ? () => {} : line,
+    event: (level, event, fields = {}) => {
+      if (!silent) line(JSON.stringify({ level, time: new Date().toISOString(), event, ...fields }))
+    },
+    flush
+  }
+}

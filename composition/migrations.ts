@@ -1,0 +1,104 @@
+/**
+ * The tables that the service itself needs, as migrations: what each contains, whether a database has them, and how they are applied.
+ * Each is safe to repeat. Tables of the application are never touched.
+ */
+
+import type { PoolClient } from "pg"
+import { createHash } from "node:crypto"
+import { authMigrationSql } from "../adapters/auth/migration.ts"
+import { idempotencySchema } from "../adapters/postgres/idempotency.ts"
+
+/** One set of tables. */
+export interface Migration {
+  readonly name: "service" | "auth"
+  /** Raised with every change of `statements`; a database may be ahead of the program, never behind. */
+  readonly version: number
+  readonly statements: string
+  /** Of the statements, so that a change without a new version shows. */
+  readonly digest: string
+}
+
+const recordSchema = `create schema if not exists service;
+
+create table if not exists service.migration (
+  name text primary key,
+  version integer not null,
+  digest text not null,
+  applied_at timestamptz not null default now()
+);
+`
+
+const make = (name: Migration["name"], version: number, statements: string): Migration => ({
+  name,
+  version,
+  statements,
+  digest: createHash("sha256").update(statements).digest("hex").slice(0, 16)
+})
+
+/** Answers kept for `Idempotency-Key`: in the application's database. */
+export const serviceMigration: Migration = make("service", 1, `${idempotencySchema.join(";\n\n")};\n`)
+
+/** Accounts, sessions and signing keys: in the database of accounts. */
+export const authMigration: Migration = make("auth", 1, authMigrationSql({ schema: "auth" }))
+
+/** The whole migration as one script: a transaction that several processes may run at once, and again. */
+export const migrationScript = ({ digest, name, statements, version }: Migration): string =>
+  `begin;
+
+do $$ begin perform pg_advisory_xact_lock(8173, 2); end $$;
+
+${recordSchema}
+${statements.trim()}
+
+insert into service.migration (name, version, digest) values ('${name}', ${version}, '${digest}')
+  on conflict (name) do update set version = excluded.version, digest = excluded.digest, applied_at = now()
+  where service.migration.version <= excluded.version;
+
+commit;
+`
+
+/** Runs one statement and gives its rows. */
+export type Query = (sql: string) => Promise<ReadonlyArray<{ readonly [column: string]: unknown }>>
+
+/** Which of the migrations the database still needs, in order. */
+export const missingMigrations = async (query: Query, wanted: readonly Migration[]): Promise<readonly Migration[]> => {
+  const [table] = await query("select to_regclass('service.migration') is not null as found")
+  if (table?.["found"] !== true) return wanted
+  const rows = await query("select name, version, digest from service.migration")
+  return wanted.filter(({ digest, name, version }) =>
+    !rows.some((row) =>
+      row["name"] === name && (Number(row["version"]) > version || (Number(row["version"]) === version && row["digest"] === digest))
+    )
+  )
+}
+
+/** A pool that migrations can be asked about and applied with. */
+export interface MigrationPool {
+  readonly connect: () => Promise<PoolClient>
+}
+
+const withClient = async <A>(pool: MigrationPool, work: (client: PoolClient) => Promise<A>): Promise<A> => {
+  const client = await pool.connect()
+  let failure: Error | undefined
+  try {
+    return await work(client)
+  } catch (error) {
+    // The script may have left a transaction open: such a connection is thrown away.
+    failure = error instanceof Error ? error : new Error(String(error))
+    throw error
+  } finally {
+    client.release(failure)
+  }
+}
+
+/** The same as `missingMigrations`, on a connection of a pool. */
+export const findMissing = (pool: MigrationPool, wanted: readonly Migration[]): Promise<readonly Migration[]> =>
+  withClient(pool, (client) =>
+    missingMigrations(async (sql) => (await client.query<Record<string, unknown>>(sql)).rows, wanted)
+  )
+
+/** Applies migrations in order. The role must own the database or be allowed to create schemas in it. */
+export const applyMigrations = (pool: MigrationPool, migrations: readonly Migration[]): Promise<void> =>
+  migrations.length === 0 ? Promise.resolve() : withClient(pool, async (client) => {
+    for (const migration of migrations) await client.query(migrationScript(migration))
+  })

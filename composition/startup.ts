@@ -1,0 +1,45 @@
+/**
+ * The start-up checks that need the live database: it reads the facts of every declared table and has the domain compare them with the
+ * models. It changes nothing and decides nothing itself.
+ */
+
+import * as Effect from "effect/Effect"
+import type { Postgres } from "../adapters/postgres/connection.ts"
+import { makeFacts } from "../adapters/postgres/facts.ts"
+import type { ServerFacts, TableFacts } from "../adapters/postgres/facts.ts"
+import type { Compiled } from "../core/domain/model/compile.ts"
+import { checkFacts } from "../core/domain/model/facts.ts"
+import type { Refusal } from "../core/domain/model/refusal.ts"
+import type { RecordsError } from "../core/ports/records.ts"
+
+/** What a database holds of the declared tables. */
+export interface LiveFacts {
+  readonly server: ServerFacts
+  /** By resource; null where there is no such table. */
+  readonly tables: ReadonlyMap<string, TableFacts | null>
+}
+
+/** Reads the facts of all declared tables, at once. */
+export const readLiveFacts = (compiled: Compiled, postgres: Postgres): Effect.Effect<LiveFacts, RecordsError> => {
+  const facts = makeFacts(postgres)
+  const models = [...compiled.models.values()]
+  return Effect.map(
+    Effect.all([facts.server, facts.tables(models.map(({ schema, table }) => ({ schema, table })))], { concurrency: 2 }),
+    ([server, tables]) => ({
+      server,
+      tables: new Map(models.map((model, index) => [model.name, tables[index] ?? null]))
+    })
+  )
+}
+
+/** Everything about the models that the database does not bear out. Fails when the database cannot be asked. */
+export const checkDatabase = (compiled: Compiled, postgres: Postgres): Effect.Effect<readonly Refusal[], RecordsError> =>
+  Effect.flatMap(readLiveFacts(compiled, postgres), (live) => {
+    const missing = [...live.tables.values()].includes(null)
+    // Names of other tables are only worth a query when something is misspelled.
+    const known = missing
+      ? Effect.map(makeFacts(postgres).all(), (tables) =>
+        tables.map(({ name, schema }) => schema === "public" ? name : `${schema}.${name}`))
+      : Effect.succeed<readonly string[]>([])
+    return Effect.map(known, (names) => checkFacts(compiled.models, { ...live, known: names }))
+  })

@@ -1,0 +1,34 @@
+/**
+ * The use cases as one value: what an edge (HTTP now) may ask for. Each is one pipeline: parse -> access -> plan -> execute ->
+ * present. Refusals are Problems; anything else is a defect and becomes the fixed 500 at the edge.
+ */
+
+import type * as Effect from "effect/Effect"
+import type { Caller } from "../domain/access/caller.ts"
+import type { Problem } from "../domain/problem.ts"
+import type { Call, Reply } from "./call.ts"
+
+type Answer = Effect.Effect<Reply, Problem>
+
+/** Bodies arrive as bytes already limited in size; the use case parses JSON itself (depth, duplicate and prototype keys are refused). */
+export interface App {
+  readonly list: (call: Call, resource: string) => Answer
+  readonly search: (call: Call, resource: string, body: Uint8Array) => Answer
+  /** `key` is the raw path segment, still percent-encoded (composite keys are comma-separated encoded parts). */
+  readonly get: (call: Call, resource: string, key: string) => Answer
+  readonly facets: (call: Call, resource: string) => Answer
+  readonly series: (call: Call, resource: string) => Answer
+  readonly histogram: (call: Call, resource: string) => Answer
+  readonly seek: (call: Call, resource: string) => Answer
+  readonly create: (call: Call, resource: string, body: Uint8Array) => Answer
+  readonly update: (call: Call, resource: string, key: string, body: Uint8Array) => Answer
+  readonly remove: (call: Call, resource: string, key: string) => Answer
+  readonly undelete: (call: Call, resource: string, key: string) => Answer
+  readonly batch: (call: Call, body: Uint8Array) => Answer
+  readonly meta: (call: Call) => Answer
+  readonly openapi: (call: Call) => Answer
+  /** Whether the caller can see the resource at all: decides 404 before 405. */
+  readonly visible: (caller: Caller, resource: string) => boolean
+  /** `X-Meta-Version`: hash of the models and of the caller's roles (spec 1, Meta, 3). Without a caller: of the models alone. */
+  readonly metaVersion: (caller: Caller | null) => string
+}

@@ -1,0 +1,30 @@
+/**
+ * What goes into a use case and what comes out of it: plain data, no HTTP objects. The HTTP adapter makes a `Call` and sends a `Reply`;
+ * `test` and other edges do the same.
+ */
+
+import type { Caller } from "../domain/access/caller.ts"
+
+/** One authenticated request to a resource, already routed. */
+export interface Call {
+  readonly caller: Caller
+  /** Path without query, for `instance` and `Location`; begins with the base path. */
+  readonly path: string
+  /** Decoded query parameters in order, names as sent; repeated names appear repeatedly. */
+  readonly query: ReadonlyArray<readonly [name: string, value: string]>
+  /** Request header by lower-case name, or null. */
+  readonly header: (name: string) => string | null
+}
+
+/** A finished answer. `body` null: no body. Header names are lower case. */
+export interface Reply {
+  readonly status: number
+  readonly headers: { readonly [name: string]: string }
+  readonly body: string | Uint8Array | null
+}
+
+export const json = (status: number, body: string, headers: { readonly [name: string]: string } = {}): Reply => ({
+  status,
+  headers: { "content-type": "application/json; charset=utf-8", ...headers },
+  body
+})

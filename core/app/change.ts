@@ -1,0 +1,214 @@
+/**
+ * Single writes as use cases: create, PATCH, DELETE and `:undelete`. Each is the write pipeline run once, and the answer to it: status, ETag,
+ * Location and preferences. Idempotency keys and dry runs wrap the transaction here, for batches too.
+ */
+
+import * as Effect from "effect/Effect"
+import type { Access } from "../domain/access/access.ts"
+import type { Json } from "../domain/model/model.ts"
+import { invalidParameter, problem } from "../domain/problem.ts"
+import type { Problem } from "../domain/problem.ts"
+import { readKey, writeKey } from "../domain/read/key.ts"
+import type { Bindings } from "../domain/read/plan.ts"
+import { returnPreference } from "../domain/write/precondition.ts"
+import type { ReturnPreference } from "../domain/write/precondition.ts"
+import { RecordsError } from "../ports/records.ts"
+import type { RecordsTransaction } from "../ports/records.ts"
+import { json } from "./call.ts"
+import type { Call, Reply } from "./call.ts"
+import { accessTo, bindingsOf } from "./core.ts"
+import type { Core } from "./core.ts"
+import { readJson } from "./read.ts"
+import { recordsProblem } from "./refusal.ts"
+import { phase } from "./timing.ts"
+import { committed, execute, inTransaction, prepareCreate, prepareUndelete, prepareUpdate, ruleOf, writtenRecord } from "./write.ts"
+import type { Write, Written } from "./write.ts"
+
+/** Carries a finished answer out of a transaction that is to be rolled back. */
+class DryRun {
+  readonly _tag = "DryRun"
+  readonly reply: Reply
+  constructor(reply: Reply) {
+    this.reply = reply
+  }
+}
+
+/** `?dry_run=true` or `?validate_only=true` (AIP-163); any other parameter is a 400. */
+const readDryRun = (call: Call): Effect.Effect<boolean, Problem> => {
+  let dryRun = false
+  const seen = new Set<string>()
+  for (const [name, value] of call.query) {
+    if (name !== "dry_run" && name !== "validate_only") {
+      return Effect.fail(invalidParameter(name.slice(0, 100), `There is no parameter "${name.slice(0, 100)}" here.`))
+    }
+    if (value !== "true" && value !== "false") return Effect.fail(invalidParameter(name, "The parameter must be true or false."))
+    if (seen.has(name)) return Effect.fail(invalidParameter(name, "The parameter stands more than once."))
+    seen.add(name)
+    dryRun ||= value === "true"
+  }
+  return Effect.succeed(dryRun)
+}
+
+/** The Idempotency-Key header: 1 to 255 visible ASCII characters, a quoted string or plain. */
+const readIdempotencyKey = (call: Call): Effect.Effect<string | null, Problem> => {
+  const header = call.header("idempotency-key")
+  if (header === null) return Effect.succeed(null)
+  const key = header.replace(/^"(.*)"$/, "$1")
+  return /^[\x21-\x7e]{1,255}$/.test(key)
+    ? Effect.succeed(key)
+    : Effect.fail(invalidParameter("Idempotency-Key", "The key must be 1 to 255 visible ASCII characters."))
+}
+
+/** What a transaction gives: the answer, and what to remember once it has committed. */
+export interface Outcome {
+  readonly reply: Reply
+  readonly written: readonly Written[]
+}
+
+/**
+ * Runs a body in one transaction and answers after the commit. With an idempotency key the stored answer of an earlier identical request is given
+ * instead; it is committed with the writes, so that neither exists without the other. `body` bytes are part of what "identical" means.
+ */
+export const answerWrite = <E = never>(
+  core: Core,
+  call: Call,
+  method: string,
+  body: Uint8Array | null,
+  run: (tx: RecordsTransaction, bindings: Bindings) => Effect.Effect<Outcome, Problem | RecordsError | E>
+): Effect.Effect<Reply, Problem | E> =>
+  Effect.gen(function*() {
+    const dryRun = yield* readDryRun(call)
+    const key = body === null ? null : yield* readIdempotencyKey(call)
+    const bindings = yield* bindingsOf(call.caller)
+    const request = key === null
+      ? ""
+      : core.seal.digest(JSON.stringify([method, call.path, dryRun, call.header("prefer")]) + new TextDecoder().decode(body!))
+    const scope = JSON.stringify([call.caller.tenant, call.caller.id])
+    const transaction = (tx: RecordsTransaction): Effect.Effect<Outcome, Problem | RecordsError | DryRun | E> =>
+      Effect.gen(function*() {
+        if (key !== null && !dryRun) {
+          const claimed = yield* tx.claimKey({ scope, key, now: bindings.now })
+          if (claimed.of === "busy") {
+            return yield* Effect.fail(
+              problem("conflict", "A request with this idempotency key is being processed.", {}, { "retry-after": "1" })
+            )
+          }
+          if (claimed.of === "stored") {
+            if (claimed.request !== request) {
+              return yield* Effect.fail(
+                problem("idempotency-key-reused", "This idempotency key was used for another request.")
+              )
+            }
+            return { reply: storedReply(claimed.answer), written: [] }
+          }
+        }
+        const outcome = yield* run(tx, bindings)
+        if (dryRun) return yield* Effect.fail(new DryRun(outcome.reply))
+        if (key !== null) {
+          yield* tx.storeKey({ scope, key, request, answer: JSON.stringify(outcome.reply), now: bindings.now })
+        }
+        return outcome
+      })
+    const outcome = yield* phase("write.execute")(inTransaction(core, transaction)).pipe(
+      Effect.catch((error) => {
+        if (error instanceof DryRun) return Effect.succeed<Outcome>({ reply: error.reply, written: [] })
+        return error instanceof RecordsError ? recordsProblem(error) : Effect.fail(error as Exclude<typeof error, RecordsError>)
+      })
+    )
+    for (const written of outcome.written) committed(core, written)
+    return outcome.reply
+  })
+
+const storedReply = (answer: string): Reply => {
+  const reply = JSON.parse(answer) as Reply
+  return { ...reply, headers: { ...reply.headers, "idempotency-replayed": "true" } }
+}
+
+const preferenceApplied = (preference: ReturnPreference | null): { readonly [name: string]: string } =>
+  preference === null ? {} : { "preference-applied": `return=${preference}` }
+
+/** The answer to a single write. */
+const presentWrite = (core: Core, call: Call, written: Written, bindings: Bindings): Reply => {
+  const preference = returnPreference(call.header("prefer"))
+  const applied = preferenceApplied(preference)
+  const { etag, json: record } = writtenRecord(core, written, bindings)
+  if (written.op === "delete") {
+    return preference === "representation"
+      ? json(200, record, { ...applied, ...(written.access.model.softDelete === null ? {} : { etag }) })
+      : { status: 204, headers: applied, body: null }
+  }
+  const headers = {
+    ...applied,
+    ...(written.visible ? { etag } : {}),
+    ...(written.op === "create" ? { location: `${call.path}/${writeKey(written.key)}` } : {})
+  }
+  const status = written.op === "create" ? 201 : 200
+  if (preference === "minimal" || !written.visible) {
+    return { status: written.op === "create" ? 201 : 204, headers, body: null }
+  }
+  return json(status, record, headers)
+}
+
+const single = (
+  core: Core,
+  call: Call,
+  method: string,
+  body: Uint8Array | null,
+  write: Write
+): Effect.Effect<Reply, Problem> =>
+  answerWrite<never>(core, call, method, body, (tx, bindings) =>
+    Effect.map(execute(core, tx, write, bindings), (written) => ({
+      reply: presentWrite(core, call, written, bindings),
+      written: [written]
+    })))
+
+/** Access and key of a write to one record. */
+const target = (
+  core: Core,
+  call: Call,
+  resource: string,
+  segment: string,
+  op: "update" | "delete" | "undelete"
+): Effect.Effect<{ readonly access: Access; readonly key: readonly string[] }, Problem> =>
+  Effect.gen(function*() {
+    const access = yield* phase("write.access")(accessTo(core, call.caller, resource, ruleOf(op)))
+    const key = yield* Effect.fromResult(readKey(access.model, segment))
+    return { access, key }
+  })
+
+export const create = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
+  Effect.gen(function*() {
+    const access = yield* phase("write.access")(accessTo(core, call.caller, resource, "create"))
+    const record: Json = yield* phase("write.parse")(readJson(body))
+    const write = yield* phase("write.plan")(Effect.suspend(() => Effect.fromResult(prepareCreate(access, record))))
+    return yield* single(core, call, "POST", body, write)
+  })
+
+export const update = (
+  core: Core,
+  call: Call,
+  resource: string,
+  segment: string,
+  body: Uint8Array
+): Effect.Effect<Reply, Problem> =>
+  Effect.gen(function*() {
+    const { access, key } = yield* target(core, call, resource, segment, "update")
+    const record = yield* phase("write.parse")(readJson(body))
+    const precondition = call.header("if-match")
+    const write = yield* Effect.fromResult(prepareUpdate(access, key, record, precondition))
+    return yield* single(core, call, "PATCH", null, write)
+  })
+
+export const remove = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
+  Effect.gen(function*() {
+    const { access, key } = yield* target(core, call, resource, segment, "delete")
+    return yield* single(core, call, "DELETE", null, { op: "delete", access, key, precondition: call.header("if-match") })
+  })
+
+export const undelete = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
+  Effect.gen(function*() {
+    const { access, key } = yield* target(core, call, resource, segment, "undelete")
+    const write = yield* Effect.fromResult(prepareUndelete(access, key, call.header("if-match")))
+    return yield* single(core, call, "POST", null, write)
+  })
+

@@ -1,0 +1,70 @@
+/** What every use case stands on: compiled models, the access resolver, the ports, and the options that matter to reading and writing. */
+
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { Access } from "../domain/access/access.ts"
+import type { Caller } from "../domain/access/caller.ts"
+import type { Operation } from "../domain/access/rules.ts"
+import type { WriteHook } from "../domain/model/config.ts"
+import type { Models } from "../domain/model/model.ts"
+import { notFound, problem } from "../domain/problem.ts"
+import type { Problem } from "../domain/problem.ts"
+import type { ScanGuard } from "../domain/read/guard.ts"
+import type { Bindings } from "../domain/read/plan.ts"
+import type { RecordsService } from "../ports/records.ts"
+import type { SealService } from "../ports/seal.ts"
+import type { RowEstimates } from "./estimate.ts"
+import type { Judgements } from "./guard.ts"
+import type { RecentVersions } from "./versions.ts"
+
+export interface CoreOptions {
+  /** Path of the resources API, for example `/api/v1`. */
+  readonly basePath: string
+  readonly scanGuard: ScanGuard
+  /** Whether list items of a resource carry `permissions`. */
+  readonly rowPermissions: (resource: string) => boolean
+  readonly writeHooks: readonly WriteHook[]
+}
+
+export interface Core {
+  readonly models: Models
+  /** Resolves access once per request and resource; null when there is no such resource. */
+  readonly resolve: (caller: Caller, resource: string) => Access | null
+  readonly records: RecordsService
+  readonly seal: SealService
+  readonly options: CoreOptions
+  readonly estimates: RowEstimates
+  readonly judgements: Judgements
+  readonly versions: RecentVersions
+}
+
+/** Access to a resource the caller can see, or the 404 that absent and invisible resources share. */
+export const visibleAccess = (core: Core, caller: Caller, resource: string): Effect.Effect<Access, Problem> => {
+  const access = core.resolve(caller, resource)
+  return access === null || !access.visible ? Effect.fail(notFound()) : Effect.succeed(access)
+}
+
+export const tenantRequired = (): Problem =>
+  problem("tenant-required", "This resource belongs to tenants, and the credential names none.")
+
+export const accessDenied = (): Problem => problem("access-denied", "You may not do this.")
+
+/** Access that allows the operation for at least some records, or 404, 403 `tenant-required`, 403 `access-denied`. */
+export const accessTo = (
+  core: Core,
+  caller: Caller,
+  resource: string,
+  operation: Operation
+): Effect.Effect<Access, Problem> => {
+  const access = core.resolve(caller, resource)
+  if (access === null || !access.visible) return Effect.fail(notFound())
+  if (access.tenantMissing) return Effect.fail(tenantRequired())
+  if (access.decisions[operation].of === "deny") return Effect.fail(accessDenied())
+  return Effect.succeed(access)
+}
+
+const noParams: readonly string[] = []
+
+/** The request's instant and caller, for operands. */
+export const bindingsOf = (caller: Caller, params: readonly string[] = noParams): Effect.Effect<Bindings> =>
+  Effect.map(Clock.currentTimeMillis, (now) => ({ caller, now: BigInt(now) * 1000n, params }))

@@ -1,0 +1,85 @@
+/**
+ * `total_size_estimate`: exact up to a cap, rounded past it, always counted under the caller's own filter, row filter and tenant. Counts are kept
+ * for some seconds per query, and forgotten when this instance writes to the resource.
+ */
+
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { Access } from "../domain/access/access.ts"
+import { BoundedMap } from "../domain/bounded.ts"
+import type { CountPlan } from "../domain/read/plan.ts"
+import type { RecordsError } from "../ports/records.ts"
+import type { Core } from "./core.ts"
+
+/** Rows counted exactly. */
+export const estimateCap = 10_000
+
+interface Known {
+  readonly size: number
+  /** Milliseconds since the epoch after which the count is taken again. */
+  readonly until: number
+  /** The resource's write counter when it was taken. */
+  readonly written: number
+}
+
+export class RowEstimates {
+  readonly known = new BoundedMap<string, Known>(2_000)
+  /** Full counts under way; more than two at once would take the database from the pages. */
+  running = 0
+  readonly #written = new Map<string, number>()
+
+  /** To be told of every write of this instance. */
+  touch(resource: string): void {
+    this.#written.set(resource, this.written(resource) + 1)
+  }
+
+  written(resource: string): number {
+    return this.#written.get(resource) ?? 0
+  }
+}
+
+const exactMs = 5_000
+const roundedMs = 60_000
+
+/** Two significant digits: enough for a person, nothing for a prober. */
+export const rounded = (count: number): number => {
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(count)) - 1)
+  return Math.round(count / unit) * unit
+}
+
+/**
+ * The estimate for a query. Past the cap the number is the rounded full count, taken in the background for at most a statement timeout; until
+ * it is there the cap itself is answered, a true lower bound.
+ */
+export const estimateRows = (
+  core: Core,
+  access: Access,
+  key: string,
+  plan: Omit<CountPlan, "cap">
+): Effect.Effect<number, RecordsError> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const { estimates, records } = core
+    const written = estimates.written(access.model.name)
+    const known = estimates.known.get(key)
+    // Past the cap a few writes do not matter; below it the count is exact.
+    if (known !== undefined && now < known.until && (known.written === written || known.size > estimateCap)) {
+      return Effect.succeed(known.size)
+    }
+    return Effect.flatMap(records.count({ ...plan, cap: estimateCap + 1 }), (text) => {
+      const count = Number(text)
+      if (count <= estimateCap) {
+        estimates.known.set(key, { size: count, until: now + exactMs, written })
+        return Effect.succeed(count)
+      }
+      const before = known !== undefined && known.size > estimateCap ? known.size : estimateCap
+      estimates.known.set(key, { size: before, until: now + roundedMs, written })
+      if (estimates.running >= 2) return Effect.succeed(before)
+      estimates.running++
+      // The page does not wait for the full count, and does not fail with it: the lower bound stands until the next try.
+      const full = Effect.map(records.count({ ...plan, cap: null }), (total) => {
+        estimates.known.set(key, { size: rounded(Number(total)), until: now + roundedMs, written })
+      })
+      const counted = Effect.ensuring(Effect.ignore(full), Effect.sync(() => void estimates.running--))
+      return Effect.as(Effect.forkDetach(counted), before)
+    })
+  })

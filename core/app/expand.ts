@@ -1,0 +1,166 @@
+/**
+ * `expand`: related records beside the records of a page, one statement per relation and page, under the target resource's own access. A relation
+ * that the caller cannot follow does not exist for them.
+ */
+
+import * as Effect from "effect/Effect"
+import type { Access } from "../domain/access/access.ts"
+import type { Field, Relation, Row } from "../domain/model/model.ts"
+import { invalidParameter } from "../domain/problem.ts"
+import type { Problem } from "../domain/problem.ts"
+import type { Layout } from "../domain/read/item.ts"
+import { listShape } from "../domain/read/list.ts"
+import type { PageShape } from "../domain/read/plan.ts"
+import { allOf, always } from "../domain/filter/tree.ts"
+import { bindingsOf } from "./core.ts"
+import type { Core } from "./core.ts"
+import { guardPlan, queryKey } from "./guard.ts"
+import { recordsProblem } from "./refusal.ts"
+
+/** Most relations in one request, and most related records of one relation on one page. */
+const maxRelations = 10
+const maxRelated = 5_000
+const maxDepth = 2
+
+/** One step of an expansion: the relation, the target's access, and the steps below it. */
+interface Step {
+  readonly relation: Relation
+  readonly target: Access
+  /** The target's field that pairs with `relation.from`. */
+  readonly to: Field
+  readonly below: readonly Step[]
+}
+
+const unknownRelation = (path: string): Problem =>
+  invalidParameter("expand", `There is no relation "${path.slice(0, 100)}".`)
+
+/** The relation as this caller can follow it, or null: it is absent, or an end of it is hidden. */
+const stepTo = (core: Core, access: Access, name: string): Omit<Step, "below"> | null => {
+  const relation = access.model.relations.get(name)
+  if (relation === undefined || !access.restricted.byName.has(relation.from.name)) return null
+  const target = core.resolve(access.caller, relation.target)
+  if (target === null || !target.visible || target.tenantMissing || target.decisions.read.of === "deny") return null
+  const to = target.restricted.byName.get(relation.to)
+  return to === undefined ? null : { relation, target, to }
+}
+
+const plan = (core: Core, access: Access, paths: readonly string[]): Effect.Effect<readonly Step[], Problem> =>
+  Effect.gen(function*() {
+    if (paths.length > maxRelations) {
+      return yield* Effect.fail(invalidParameter("expand", `At most ${maxRelations} relations can be expanded.`))
+    }
+    const tree = new Map<string, string[]>()
+    for (const path of paths) {
+      const [name = "", ...rest] = path.split(".")
+      if (rest.length >= maxDepth) {
+        return yield* Effect.fail(invalidParameter("expand", `A relation can be followed ${maxDepth} levels deep.`))
+      }
+      const below = tree.get(name) ?? []
+      tree.set(name, rest.length === 0 ? below : [...below, rest.join(".")])
+    }
+    const steps: Step[] = []
+    for (const [name, below] of tree) {
+      const step = stepTo(core, access, name)
+      if (step === null) return yield* Effect.fail(unknownRelation(name))
+      const nested: Step[] = []
+      for (const path of below) {
+        const next = stepTo(core, step.target, path)
+        if (next === null) return yield* Effect.fail(unknownRelation(`${name}.${path}`))
+        nested.push({ ...next, below: [] })
+      }
+      steps.push({ ...step, below: nested })
+    }
+    return steps
+  })
+
+const noFields: readonly Field[] = []
+
+/** Checks the `expand` parameter and gives the fields of this model that the expansion reads. */
+export const expandFields = (
+  core: Core,
+  access: Access,
+  paths: readonly string[]
+): Effect.Effect<readonly Field[], Problem> =>
+  paths.length === 0
+    ? Effect.succeed(noFields)
+    : Effect.map(plan(core, access, paths), (steps) => steps.map((step) => step.relation.from))
+
+/** For each row the JSON object of its expanded relations. */
+export const expandRows = (
+  core: Core,
+  access: Access,
+  paths: readonly string[],
+  rows: readonly Row[],
+  layout: Layout
+): Effect.Effect<readonly string[], Problem> =>
+  Effect.flatMap(plan(core, access, paths), (steps) => expandSteps(core, steps, rows, layout))
+
+const expandSteps = (
+  core: Core,
+  steps: readonly Step[],
+  rows: readonly Row[],
+  layout: Layout
+): Effect.Effect<readonly string[], Problem> =>
+  Effect.gen(function*() {
+    const members = rows.map((): string[] => [])
+    for (const step of steps) {
+      const position = layout.position.get(step.relation.from)!
+      const related = yield* readRelated(core, step, [...new Set(rows.flatMap((row) => row[position] ?? []))])
+      rows.forEach((row, i) => {
+        const found = related.get(row[position] ?? "") ?? []
+        const value = step.relation.many ? `[${found.join(",")}]` : found[0] ?? "null"
+        members[i]!.push(`${JSON.stringify(step.relation.name)}:${row[position] === null && !step.relation.many ? "null" : value}`)
+      })
+    }
+    return members.map((member) => `{${member.join(",")}}`)
+  })
+
+/** Related records as JSON texts by the value that relates them. */
+const readRelated = (
+  core: Core,
+  step: Step,
+  values: readonly string[]
+): Effect.Effect<ReadonlyMap<string, readonly string[]>, Problem> =>
+  Effect.gen(function*() {
+    const found = new Map<string, string[]>()
+    if (values.length === 0) return found
+    const { relation, target, to } = step
+    const shape = listShape(target, {
+      filterText: "",
+      orderText: "",
+      filter: always,
+      order: target.model.key.map((field) => ({ field, descending: false })),
+      fields: null,
+      shown: { fields: target.restricted.fields, permissions: "none" },
+      showDeleted: false,
+      limit: maxRelated + 1,
+      more: [to, ...step.below.map((next) => next.relation.from)]
+    }, core.seal.digest)
+    const page: PageShape = {
+      ...shape.page,
+      where: allOf([
+        { op: "in", field: to, values: values.map((text) => ({ of: "literal", text })) },
+        shape.page.where
+      ])
+    }
+    const bindings = yield* bindingsOf(target.caller)
+    const query = { shape: page, bindings }
+    yield* guardPlan(core, target, queryKey(target, "expand", relation.name, to.name), query)
+    const rows = yield* Effect.catch(core.records.page(query), recordsProblem)
+    if (rows.length > maxRelated) {
+      return yield* Effect.fail(invalidParameter(
+        "expand",
+        `More than ${maxRelated} records of "${relation.name}" belong to this page; ask for a smaller page.`
+      ))
+    }
+    const below = step.below.length === 0 ? null : yield* expandSteps(core, step.below, rows, shape.layout)
+    const position = shape.layout.position.get(to)!
+    rows.forEach((row, i) => {
+      const text = shape.write(row, bindings).open + (below === null ? "}" : `,"expand":${below[i]!}}`)
+      const key = row[position] ?? ""
+      const list = found.get(key)
+      if (list === undefined) found.set(key, [text])
+      else list.push(text)
+    })
+    return found
+  })

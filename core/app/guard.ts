@@ -1,0 +1,69 @@
+/**
+ * The scan guard at work: asks the planner once per query shape and values, remembers the judgement, and refuses or warns. A shape judged with
+ * one set of values is judged again for others, because selectivity is a matter of values.
+ */
+
+import * as Effect from "effect/Effect"
+import type { Access } from "../domain/access/access.ts"
+import { BoundedMap } from "../domain/bounded.ts"
+import type { FilterTree } from "../domain/filter/tree.ts"
+import { always } from "../domain/filter/tree.ts"
+import type { Field } from "../domain/model/model.ts"
+import { problem } from "../domain/problem.ts"
+import type { Problem } from "../domain/problem.ts"
+import { isExpensive, suggestIndex } from "../domain/read/guard.ts"
+import type { AggregatePlan, CountPlan, PagePlan } from "../domain/read/plan.ts"
+import type { PlanEstimate } from "../ports/records.ts"
+import type { Core } from "./core.ts"
+import { filteredProblem } from "./refusal.ts"
+
+export type Judgements = BoundedMap<string, PlanEstimate>
+
+export const makeJudgements = (): Judgements => new BoundedMap(5_000)
+
+/** Names one query: kind, restriction, texts with their values, and the caller where rows depend on it. */
+export const queryKey = (access: Access, ...parts: readonly string[]): string =>
+  [access.restricted.id, access.rows.op === "true" ? "" : `${access.caller.tenant}/${access.caller.id}`, ...parts].join("\u0000")
+
+/** The warning header of mode `warn`; empty when there is nothing to say. */
+export type Warning = { readonly "x-service-warning"?: string }
+
+const noWarning: Warning = {}
+
+/**
+ * Judges a plan before it runs. Mode `reject` fails with 400 `expensive-query`, mode `warn` answers a warning header. The index suggestion names
+ * columns the caller may read; every column to callers who hold the role `admin`. `filter` is the caller's own, for errors in it.
+ */
+export const guardPlan = (
+  core: Core,
+  access: Access,
+  key: string,
+  plan: PagePlan | CountPlan | AggregatePlan,
+  filter: FilterTree = always
+): Effect.Effect<Warning, Problem> => {
+  const guard = core.options.scanGuard
+  if (guard.mode === "off") return Effect.succeed(noWarning)
+  const known = core.judgements.get(key)
+  if (known !== undefined && !isExpensive(known, guard)) return Effect.succeed(noWarning)
+  return Effect.flatMap(
+    Effect.catch(core.records.estimate(plan), filteredProblem(filter)),
+    (estimate) => {
+      core.judgements.set(key, estimate)
+      if (!isExpensive(estimate, guard)) return Effect.succeed(noWarning)
+      const where = "shape" in plan ? plan.shape.where : plan.where
+      const order = "shape" in plan ? plan.shape.order : []
+      const readable = new Set<Field>(access.restricted.fields)
+      const all = access.caller.roles.includes("admin")
+      const suggestion = suggestIndex(access.model, where, order, (field) => all || readable.has(field))
+      const detail = "The query would scan a big table from end to end."
+      if (guard.mode === "warn") {
+        return Effect.succeed({ "x-service-warning": `expensive-query${suggestion === null ? "" : `; ${suggestion}`}` })
+      }
+      const hint = suggestion ?? "Filter or order by indexed fields."
+      return Effect.fail(problem("expensive-query", detail, {
+        errors: [{ code: "sequential-scan", message: detail, hint }],
+        ...(suggestion === null ? {} : { suggestion })
+      }))
+    }
+  )
+}

@@ -1,0 +1,272 @@
+/**
+ * Reading records: list, `:search`, `:seek` and get. Each function is one pipeline over values of the domain; what a caller may not see is gone
+ * after the second line of it.
+ */
+
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type { Access } from "../domain/access/access.ts"
+import { parseJson } from "../domain/json.ts"
+import type { Json } from "../domain/model/model.ts"
+import type { Cell, Field, Row } from "../domain/model/model.ts"
+import { invalidParameter, notFound, problem } from "../domain/problem.ts"
+import type { Problem } from "../domain/problem.ts"
+import { tagListed } from "../domain/read/etag.ts"
+import type { FilterTree } from "../domain/filter/tree.ts"
+import { keyCondition, readKey } from "../domain/read/key.ts"
+import { checkFields, checkFilter, checkOrder, checkShowDeleted, listShape } from "../domain/read/list.ts"
+import type { ListShape } from "../domain/read/list.ts"
+import { pageContext, readPosition, writePosition } from "../domain/read/page.ts"
+import type { PagePosition } from "../domain/read/page.ts"
+import type { Bindings, PagePlan } from "../domain/read/plan.ts"
+import { getRequest, listRequest, searchRequest, seekRequest } from "../domain/read/request.ts"
+import type { ListRequest } from "../domain/read/request.ts"
+import { json } from "./call.ts"
+import type { Call, Reply } from "./call.ts"
+import { accessTo, bindingsOf } from "./core.ts"
+import type { Core } from "./core.ts"
+import { estimateRows } from "./estimate.ts"
+import { expandFields, expandRows } from "./expand.ts"
+import { guardPlan, queryKey } from "./guard.ts"
+import { filteredProblem, recordsProblem } from "./refusal.ts"
+import { phase } from "./timing.ts"
+
+/** Decodes and parses a JSON body; malformed UTF-8 or JSON is a 400 `malformed-json`. */
+export const readJson = (body: Uint8Array): Effect.Effect<Json, Problem> =>
+  Effect.suspend(() => {
+    let text: string
+    try {
+      text = decoder.decode(body)
+    } catch {
+      return Effect.fail(problem("malformed-json", "The body is not valid UTF-8."))
+    }
+    return Effect.fromResult(Result.mapError(parseJson(text), ({ at, message }) =>
+      problem("malformed-json", `The body is not valid JSON: ${message} (at character ${at}).`)))
+  })
+
+const decoder = new TextDecoder("utf-8", { fatal: true })
+
+export const list = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
+  Effect.gen(function*() {
+    const access = yield* phase("list.access")(accessTo(core, call.caller, resource, "read"))
+    const request = yield* phase("list.parse")(Effect.fromResult(listRequest(call.query)))
+    return yield* answerList(core, call, access, request)
+  })
+
+export const search = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
+  Effect.gen(function*() {
+    const access = yield* phase("list.access")(accessTo(core, call.caller, resource, "read"))
+    if (call.query.length > 0) {
+      return yield* Effect.fail(invalidParameter(call.query[0]![0], "A search takes its parameters in the body."))
+    }
+    const request = yield* phase("list.parse")(Effect.flatMap(readJson(body), (value) => Effect.fromResult(searchRequest(value))))
+    return yield* answerList(core, call, access, request)
+  })
+
+/** A list request whose texts have been checked against the caller's model. */
+interface Checked {
+  readonly shape: ListShape
+  readonly key: string
+  readonly near: readonly Field[]
+  /** The caller's own filter. */
+  readonly filter: FilterTree
+}
+
+const checkList = (
+  core: Core,
+  access: Access,
+  request: ListRequest
+): Effect.Effect<Checked, Problem> =>
+  Effect.gen(function*() {
+    yield* Effect.fromResult(checkShowDeleted(access.model, request.showDeleted))
+    const filter = yield* Effect.fromResult(checkFilter(access.restricted, request.filter))
+    const order = yield* Effect.fromResult(checkOrder(access.restricted, request.orderBy))
+    const fields = yield* Effect.fromResult(checkFields(access.restricted, request.fields))
+    const near = yield* expandFields(core, access, request.expand)
+    const shape = listShape(access, {
+      filterText: request.filter,
+      orderText: request.orderBy,
+      filter,
+      order,
+      fields: request.fields,
+      shown: { fields, permissions: core.options.rowPermissions(access.model.name) ? "row" : "none" },
+      showDeleted: request.showDeleted,
+      limit: request.pageSize + 1,
+      more: near
+    }, core.seal.digest)
+    return { shape, key: queryKey(access, request.filter, request.orderBy, String(request.showDeleted)), near, filter }
+  })
+
+const openPosition = (
+  core: Core,
+  context: string,
+  token: string,
+  shape: ListShape
+): Effect.Effect<PagePosition | null, Problem> => {
+  if (token === "") return Effect.succeed(null)
+  const text = core.seal.open(context, token)
+  const position = text === null ? null : readPosition(text, shape.order.length)
+  return position === null
+    ? Effect.fail(invalidParameter("page_token", "The page token does not belong to this request."))
+    : Effect.succeed(position)
+}
+
+/** The cells a row has for the keys of the order: the position of a token. */
+const positionCells = (shape: ListShape, row: Row): readonly Cell[] =>
+  shape.order.map((sort) => row[shape.layout.position.get(sort.field)!] ?? null)
+
+const answerList = (
+  core: Core,
+  call: Call,
+  access: Access,
+  request: ListRequest
+): Effect.Effect<Reply, Problem> =>
+  Effect.gen(function*() {
+    const { filter, key, shape } = yield* phase("list.plan")(checkList(core, access, request))
+    const context = pageContext(call.caller, access.model.name, request)
+    const position = yield* openPosition(core, context, request.pageToken, shape)
+    const bindings = yield* bindingsOf(call.caller)
+    const first: PagePlan = { shape: shape.page, bindings }
+    const warning = yield* guardPlan(core, access, key, first, filter)
+    const backward = position?.direction === "before"
+    const plan: PagePlan = position === null
+      ? first
+      : backward
+      ? { ...first, before: position.cells }
+      : { ...first, after: position.cells }
+    const count = { model: access.model, where: shape.page.where, bindings }
+
+    const estimate = position !== null && position.estimate >= 0
+      ? Effect.succeed(position.estimate)
+      : null
+    const page = core.records.page(plan)
+    const [rows, total, estimated] = yield* phase("list.execute")(Effect.catch(
+        Effect.all([
+          page,
+          request.exactCount ? core.records.count({ ...count, cap: null }) : noCount,
+          estimate ?? (request.exactCount ? noEstimate : estimateRows(core, access, key, count))
+        ], request.exactCount || estimate === null ? together : undefined),
+        filteredProblem(filter)
+      )
+    )
+    // A count of rows that the caller just saw is better than an older estimate.
+    const more = rows.length > request.pageSize
+    const visible = backward ? rows.slice(more ? 1 : 0) : more ? rows.slice(0, request.pageSize) : rows
+    const size = total !== null
+      ? Math.min(Number(total), Number.MAX_SAFE_INTEGER)
+      : position === null && !more
+      ? visible.length
+      : Math.max(estimated, visible.length)
+
+    const token = (direction: "after" | "before", row: Row | undefined): string =>
+      row === undefined ? "" : core.seal.seal(
+        context,
+        writePosition({ direction, bothWays: position?.bothWays ?? false, cells: positionCells(shape, row), estimate: size })
+      )
+    // Walking back, there is always a page to return to: the one the walk came from.
+    const next = backward || more ? token("after", visible.at(-1)) : ""
+    const previous = position?.bothWays === true ? ((backward ? more : true) ? token("before", visible[0]) : "") : null
+    const tail = `"next_page_token":"${next}"` +
+      (previous === null ? "" : `,"prev_page_token":"${previous}"`) +
+      `,"total_size_estimate":${size}` +
+      (total === null ? "" : `,"total_size":${size}`)
+    return yield* present(core, access, request, shape, visible, bindings, tail, warning)
+  })
+
+const noCount = Effect.succeed(null)
+const noEstimate = Effect.succeed(0)
+const together = { concurrency: "unbounded" } as const
+
+/** Writes the page: items, what they expand to, and the members after them. */
+const present = (
+  core: Core,
+  access: Access,
+  request: ListRequest,
+  shape: ListShape,
+  rows: readonly Row[],
+  bindings: Bindings,
+  tail: string,
+  headers: { readonly [name: string]: string }
+): Effect.Effect<Reply, Problem> =>
+  Effect.gen(function*() {
+    const expanded = request.expand.length === 0
+      ? null
+      : yield* phase("list.expand")(expandRows(core, access, request.expand, rows, shape.layout))
+    return yield* phase("list.present")(Effect.sync(() => {
+      let items = ""
+      for (let i = 0; i < rows.length; i++) {
+        const item = shape.write(rows[i]!, bindings).open
+        items += (i === 0 ? "" : ",") + item + (expanded === null ? "}" : `,"expand":${expanded[i]!}}`)
+      }
+      return json(200, `{"items":[${items}],${tail}}`, headers)
+    }))
+  })
+
+/**
+ * `:seek`: the page at a row number. The page's own tokens walk on from there both ways; no other position leaves.
+ */
+export const seek = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
+  Effect.gen(function*() {
+    const access = yield* phase("seek.access")(accessTo(core, call.caller, resource, "read"))
+    const request = yield* phase("seek.parse")(Effect.fromResult(seekRequest(call.query)))
+    const { filter, key, shape } = yield* phase("seek.plan")(checkList(core, access, request))
+    const bindings = yield* bindingsOf(call.caller)
+    const offset = Number(request.position)
+    const first: PagePlan = { shape: shape.page, bindings }
+    const warning = yield* guardPlan(core, access, key, first, filter)
+    const read = (plan: PagePlan) => phase("seek.execute")(Effect.catch(core.records.page(plan), filteredProblem(filter)))
+    let rows = yield* read(offset === 0 ? first : { ...first, offset })
+    let atStart = offset === 0
+    let more = rows.length > request.pageSize
+    if (more) rows = rows.slice(0, request.pageSize)
+    if (rows.length === 0 && offset > 0) {
+      // Beyond the end: the last page, read from the end backwards.
+      rows = yield* read({ ...first, before: [] })
+      atStart = rows.length <= request.pageSize
+      if (!atStart) rows = rows.slice(1)
+      more = false
+    }
+    const context = pageContext(call.caller, access.model.name, request)
+    const token = (direction: "after" | "before", row: Row | undefined): string =>
+      row === undefined
+        ? ""
+        : core.seal.seal(context, writePosition({ direction, bothWays: true, cells: positionCells(shape, row), estimate: -1 }))
+    const tail = `"next_page_token":"${more ? token("after", rows.at(-1)) : ""}"` +
+      `,"prev_page_token":"${atStart ? "" : token("before", rows[0])}"`
+    return yield* present(core, access, request, shape, rows, bindings, tail, warning)
+  })
+
+export const get = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
+  Effect.gen(function*() {
+    const access = yield* phase("get.access")(accessTo(core, call.caller, resource, "read"))
+    const request = yield* Effect.fromResult(getRequest(call.query))
+    yield* Effect.fromResult(checkShowDeleted(access.model, request.showDeleted))
+    const key = yield* phase("get.parse")(Effect.fromResult(readKey(access.model, segment)))
+    const fields = yield* Effect.fromResult(checkFields(access.restricted, request.fields))
+    const near = yield* expandFields(core, access, request.expand)
+    const shape = listShape(access, {
+      filterText: "",
+      orderText: "",
+      filter: keyCondition(access.model),
+      order: [],
+      fields: request.fields,
+      shown: { fields, permissions: "full" },
+      showDeleted: request.showDeleted,
+      limit: 1,
+      more: near
+    }, core.seal.digest)
+    const bindings = yield* bindingsOf(call.caller, key)
+    const rows = yield* phase("get.execute")(Effect.catch(core.records.page({ shape: shape.page, bindings }), recordsProblem)
+    )
+    const row = rows[0]
+    if (row === undefined) return yield* Effect.fail(notFound())
+    const item = shape.write(row, bindings)
+    const noneMatch = call.header("if-none-match")
+    if (noneMatch !== null && (noneMatch.trim() === "*" || tagListed(noneMatch, item.etag, true))) {
+      return { status: 304, headers: { etag: item.etag }, body: null }
+    }
+    const expanded = request.expand.length === 0
+      ? ""
+      : `,"expand":${(yield* expandRows(core, access, request.expand, rows, shape.layout))[0]!}`
+    return json(200, `${item.open}${expanded}}`, { etag: item.etag })
+  })

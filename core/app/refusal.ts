@@ -1,0 +1,91 @@
+/** Turns what the Records port reports into problems, in one place; what should not happen becomes a defect. */
+
+import * as Effect from "effect/Effect"
+import { compilePattern } from "../domain/filter/pattern.ts"
+import type { FilterTree } from "../domain/filter/tree.ts"
+import { conditionsOf } from "../domain/filter/tree.ts"
+import { problem } from "../domain/problem.ts"
+import type { Problem, Span } from "../domain/problem.ts"
+import type { RecordsError } from "../ports/records.ts"
+
+const invalidRecord = (message: string): Problem =>
+  problem("invalid-record", message, { errors: [{ code: "invalid", message }] })
+
+const statementTimeout = (): Problem =>
+  problem("statement-timeout", "The database did not finish in time. Narrow the filter or ask for fewer rows.")
+
+const conditionErrors = (code: string, message: string, hint: string, conditions: ReadonlyArray<{ readonly span?: Span }>): Problem =>
+  problem("invalid-filter", message, {
+    parameter: "filter",
+    errors: conditions.map(({ span }) => span === undefined ? { code, message, hint } : { code, message, hint, span })
+  })
+
+/**
+ * A failure of a read under the caller's own filter. A pattern that fails is theirs only when it stands in that filter: one of an access
+ * rule is a defect, or slow like any other condition.
+ */
+export const filteredProblem = (filter: FilterTree) => (error: RecordsError): Effect.Effect<never, Problem> => {
+  const { _tag } = error.reason
+  if (_tag === "Unsupported") {
+    const calls = conditionsOf(filter, "similar")
+    if (calls.length === 0) return Effect.die(error)
+    return Effect.fail(
+      conditionErrors("unsupported-function", "similar() is not available on this database.", "Install the extension pg_trgm.", calls)
+    )
+  }
+  if (_tag !== "BadPattern" && _tag !== "SlowPattern") return recordsProblem(error)
+  const calls = conditionsOf(filter, "regex")
+  if (calls.length === 0) return recordsProblem(error)
+  if (_tag === "SlowPattern") {
+    return Effect.fail(
+      conditionErrors("slow-pattern", "The pattern of regex() took too long.", "Use a simpler pattern or narrow the filter.", calls)
+    )
+  }
+  // The database does not say which of several it refused.
+  const refused = calls.filter((call) => compilePattern(call.pattern) === null)
+  return Effect.fail(conditionErrors(
+    "invalid-pattern",
+    "The pattern of regex() is not a valid regular expression.",
+    "See the PostgreSQL documentation on POSIX regular expressions.",
+    refused.length === 0 ? calls : refused
+  ))
+}
+
+/** The problem that a failed read or write is for the caller. No name or value from the database stands in it. */
+export const recordsProblem = (error: RecordsError): Effect.Effect<never, Problem> => {
+  switch (error.reason._tag) {
+    case "Timeout":
+      return Effect.fail(statementTimeout())
+    case "Unavailable":
+      return Effect.fail(problem("unavailable", "The database cannot be reached at the moment.", {}, { "retry-after": "2" }))
+    case "Overloaded":
+      return Effect.fail(problem("unavailable", "Too many requests are waiting for the database.", {}, { "retry-after": "1" }))
+    case "OutcomeUnknown":
+      return Effect.fail(problem(
+        "unavailable",
+        "The connection to the database broke while the change was being committed; read the record to see whether it happened.",
+        { outcome: "unknown" },
+        { "retry-after": "2" }
+      ))
+    case "ReadOnly":
+      return Effect.fail(problem("unavailable", "The database accepts no changes at the moment.", {}, { "retry-after": "5" }))
+    case "Unique":
+      return Effect.fail(problem("conflict", "Another record already has these values."))
+    case "ForeignKey":
+      return Effect.fail(invalidRecord("A referenced record does not exist, or other records still refer to this one."))
+    case "NotNull":
+      return Effect.fail(invalidRecord("A required value is missing."))
+    case "Check":
+      return Effect.fail(invalidRecord("The record breaks a rule of the database."))
+    case "BadValue":
+      return Effect.fail(invalidRecord("The database refuses one of the values."))
+    case "Conflict":
+      return Effect.fail(problem("conflict", "Another change got in the way; try again."))
+    case "SlowPattern":
+      return Effect.fail(statementTimeout())
+    case "BadPattern":
+    case "Unsupported":
+      // Filters of callers are answered by `filteredProblem`; this one comes from a declared rule.
+      return Effect.die(error)
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * `reorder` of a batch (spec 1, Batch writes, 3): sets a field to 1, 2, 3, … in the order of the keys and writes only what changes. To pass a
+ * non-deferrable unique index, changing records first move out of the range in use, without touching their ETags.
+ */
+
+import * as Effect from "effect/Effect"
+import type { Access } from "../domain/access/access.ts"
+import type { FilterTree } from "../domain/filter/tree.ts"
+import { always, not } from "../domain/filter/tree.ts"
+import type { Field, Json, Row } from "../domain/model/model.ts"
+import { notFound, problem } from "../domain/problem.ts"
+import { writeKey } from "../domain/read/key.ts"
+import { visibleRows } from "../domain/read/list.ts"
+import type { Bindings } from "../domain/read/plan.ts"
+import { invalidRecord, readOnlyError } from "../domain/write/body.ts"
+import { RecordsError } from "../ports/records.ts"
+import type { RecordsTransaction } from "../ports/records.ts"
+import type { Core } from "./core.ts"
+import { apply, checkPatch, locked, runHooks } from "./write.ts"
+import type { Step, Written } from "./write.ts"
+
+export interface Reorder {
+  readonly field: string
+  /** Keys in their final order. */
+  readonly keys: ReadonlyArray<readonly string[]>
+  /** ETag by key text. */
+  readonly etags: { readonly [key: string]: Json }
+}
+
+/** A record whose value changes, judged and locked. */
+interface Changing {
+  readonly key: readonly string[]
+  readonly before: Row
+  readonly value: string
+  readonly write: (values: ReadonlyMap<Field, string>) => Step<Row>
+}
+
+const fieldOf = (access: Access, name: string): Step<Field> => {
+  const field = access.restricted.byName.get(name)
+  if (field === undefined) {
+    return Effect.fail(invalidRecord([{ field: name.slice(0, 100), code: "unknown", message: `There is no field "${name.slice(0, 100)}".` }]))
+  }
+  if (!access.restricted.updatable.has(name)) return Effect.fail(invalidRecord([readOnlyError(name)]))
+  return field.kind === "integer" && field.relation === null
+    ? Effect.succeed(field)
+    : Effect.fail(invalidRecord([{ field: name, code: "type", message: `The field "${name}" is not an integer.` }]))
+}
+
+export const reorder = (
+  core: Core,
+  tx: RecordsTransaction,
+  access: Access,
+  request: Reorder,
+  bindings: Bindings
+): Step<readonly Written[]> =>
+  Effect.gen(function*() {
+    const { model } = access
+    const field = yield* fieldOf(access, request.field)
+    const texts = request.keys.map(writeKey)
+    const twice = texts.find((text, i) => texts.indexOf(text) !== i)
+    if (twice !== undefined) {
+      return yield* Effect.fail(problem("invalid-parameter", "A key stands twice.", {
+        errors: [{ parameter: "keys", message: "A key stands twice." }]
+      }))
+    }
+    // Locks are taken in one order whatever the keys' order is, so that two reorders wait for each other instead of deadlocking.
+    const byText = [...request.keys.keys()].sort((a, b) => texts[a]! < texts[b]! ? -1 : 1)
+    const rows: Row[] = Array.from({ length: request.keys.length })
+    const changing: Changing[] = []
+    for (const i of byText) {
+      const key = request.keys[i]!
+      const value = String(i + 1)
+      const row = yield* tx.lock({
+        model,
+        key,
+        where: visibleRows(access, always, false),
+        columns: model.columns,
+        checks: [],
+        bindings
+      })
+      if (row === null) return yield* Effect.fail(notFound())
+      rows[i] = row
+      if (row[field.index] === value) continue
+      const etag = request.etags[texts[i]!]
+      const precondition = typeof etag === "string" ? etag : null
+      const values = new Map([[field, value]])
+      const update = { op: "update", access, key, values, precondition } as const
+      const { settled } = yield* locked(core, tx, update, bindings, (stored) => checkPatch(access, stored, values))
+      changing.push({ key, before: row, value, write: (set) => apply(tx, update, set, settled, bindings) })
+    }
+    if (changing.length > 1) yield* moveAway(tx, access, field, changing, bindings)
+    const after = new Map<Row, Row>()
+    for (const item of changing) {
+      const row = yield* item.write(new Map([[field, item.value]]))
+      yield* runHooks(core, tx, access, "update", item.before, row)
+      after.set(item.before, row)
+    }
+    return request.keys.map((key, i): Written => {
+      const before = rows[i]!
+      const row = after.get(before)
+      return { op: "update", access, row: row ?? before, before, key, changed: row !== undefined, visible: true }
+    })
+  })
+
+/** The highest or lowest value of the column in the whole table: a unique index knows no tenants. */
+const extreme = (
+  tx: RecordsTransaction,
+  access: Access,
+  field: Field,
+  highest: boolean,
+  bindings: Bindings
+): Effect.Effect<bigint, RecordsError> => {
+  const where: FilterTree = not({ op: "null", field })
+  const order = [{ field, descending: highest }]
+  const shape = { model: access.model, columns: [field], where, order, limit: 1, checks: [] }
+  return Effect.map(tx.page({ shape, bindings }), (rows) => BigInt(rows[0]?.[0] ?? 0))
+}
+
+/** Moves the changing records above the highest value, or below the lowest when the database or the column's range refuses that. */
+const moveAway = (
+  tx: RecordsTransaction,
+  access: Access,
+  field: Field,
+  changing: readonly Changing[],
+  bindings: Bindings
+): Effect.Effect<void, RecordsError> =>
+  Effect.gen(function*() {
+    const count = BigInt(changing.length)
+    const limit = 2n ** BigInt(field.bits - 1)
+    const highest = yield* extreme(tx, access, field, true, bindings)
+    const lowest = yield* extreme(tx, access, field, false, bindings)
+    const moveTo = (start: bigint) =>
+      Effect.forEach(changing, (item, i) =>
+        tx.update({
+          model: access.model,
+          key: item.key,
+          set: [[field, String(start + BigInt(i))]],
+          touch: false,
+          columns: [],
+          checks: [],
+          bindings
+        }), { discard: true })
+    // Final values count as in use, too: a record must not be moved onto another's final place.
+    const above = (highest > count ? highest : count) + 1n
+    const below = (lowest < 1n ? lowest : 1n) - count
+    const down = moveTo(below)
+    if (above + count > limit) return yield* down
+    yield* Effect.catch(tx.savepoint(moveTo(above)), (error) =>
+      error instanceof RecordsError && error.reason._tag === "Check" ? down : Effect.fail(error))
+  })
+

@@ -1,0 +1,37 @@
+/**
+ * The named phases of a use case (`list.parse`, `list.execute`, ...). One call marks a phase for both readers: the per-request recorder
+ * behind `Server-Timing` and the tracer. It has no clock of its own and costs one field read when neither is there.
+ */
+
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Tracer from "effect/Tracer"
+
+/** Collects the phases of one request. */
+export interface TimingRecorder {
+  /** A monotonic clock, in milliseconds. */
+  readonly now: () => number
+  /** Called when a phase ends, however it ended; a phase that runs twice is recorded twice. */
+  readonly record: (phase: string, milliseconds: number) => void
+}
+
+/** The recorder of the running request; null (the default) when nobody asked. The edge provides it. */
+export const Timing = Context.Reference<TimingRecorder | null>("resource-admin/app/Timing", {
+  defaultValue: () => null
+})
+
+/**
+ * Runs the effect as the named phase: recorded when the request is timed, a span of that name when a tracer is installed.
+ * Names are HTTP tokens, for they go into `Server-Timing` as they are.
+ */
+export const phase = (name: string) => <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.withFiber((fiber) => {
+    const recorder = fiber.getRef(Timing)
+    const tracer = fiber.cache.tracer
+    const traced = tracer === undefined || tracer === Tracer.nativeTracer
+      ? effect
+      : Effect.withSpan(effect, name, { captureStackTrace: false })
+    if (recorder === null) return traced
+    const start = recorder.now()
+    return Effect.ensuring(traced, Effect.sync(() => recorder.record(name, recorder.now() - start)))
+  })

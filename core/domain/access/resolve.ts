@@ -1,0 +1,382 @@
+/**
+ * Access resolution: from a model, a verified caller and the declared roles to one `Access`, once per request and resource. Every
+ * answer that is missing, empty, of another form, or thrown denies. It never reads a record itself and never asks a database.
+ *
+ * How an operation is decided (spec 1, Authorization and Options):
+ * 1. An explicit rule decides alone; capabilities of that operation then mean nothing.
+ * 2. `defaultAccess: "allow"` allows the rest.
+ * 3. A matching capability of one of the caller's roles grants. Capabilities unite by this rule: when one grants every row, those
+ *    limited to own rows add nothing, neither rows nor fields; the fields are the union over the capabilities that grant those
+ *    rows. So no row ever shows a field that no single capability gives for it.
+ * 4. `defaultAccess: "deny"`, or roles declared: denied. Nothing declared: allowed.
+ *
+ * A caller who may create but not read sees, of the model, exactly the fields a create accepts: bodies are checked against them and
+ * the answer to a create shows them. Nothing of it can be listed, filtered or updated.
+ */
+
+import { BoundedMap } from "../bounded.ts"
+import { allOf, always, type FilterTree, never } from "../filter/tree.ts"
+import type { Field, Model, Models, WireRecord } from "../model/model.ts"
+import type { Access, Decision } from "./access.ts"
+import { type Caller, rolesKey } from "./caller.ts"
+import { creatableBit, readableBit, restrictModel, updatableBit } from "./restrict.ts"
+import { neverWritable } from "./roles.ts"
+import type {
+  AccessDefaults,
+  Capability,
+  CompiledRule,
+  CompiledRules,
+  Operation,
+  RuleContext,
+  RuleFunction
+} from "./rules.ts"
+
+type Settled = Exclude<Decision, { of: "record" }>
+
+const deny: Settled = { of: "deny" }
+const allow: Settled = { of: "allow" }
+
+const filterDecisions = new WeakMap<FilterTree, Settled>()
+
+/**
+ * The decision that a tree stands for. The same tree gives the same object: whoever caches what follows from an access compares its
+ * parts by identity. The other decisions below keep to that as well.
+ */
+const filterDecision = (tree: FilterTree): Settled => {
+  if (tree.op === "true") return allow
+  if (tree.op === "false") return deny
+  let decision = filterDecisions.get(tree)
+  if (decision === undefined) filterDecisions.set(tree, decision = { of: "filter", tree })
+  return decision
+}
+
+/** What the roles' capabilities grant for one operation: which rows, and which fields (null: every field). */
+interface Grant {
+  readonly rows: "none" | "own" | "all"
+  readonly fields: ReadonlySet<string> | null
+}
+
+const nothing: Grant = { rows: "none", fields: null }
+const everything: Grant = { rows: "all", fields: null }
+
+const noCapabilities: readonly Capability[] = []
+
+const grantOf = (model: Model, caller: Caller, operation: Operation, defaults: AccessDefaults): Grant => {
+  if (defaults.defaultAccess === "allow") return everything
+  if (defaults.roles === null) return defaults.defaultAccess === "deny" ? nothing : everything
+  let rows: Grant["rows"] = "none"
+  let fields: Set<string> | null = new Set<string>()
+  for (const role of caller.roles) {
+    for (const capability of defaults.roles.get(role) ?? noCapabilities) {
+      if (capability.resource !== "*" && capability.resource !== model.name) continue
+      if (capability.operation !== "*" && capability.operation !== operation) continue
+      if (capability.own && (model.owner === null || rows === "all")) continue
+      if (capability.fields !== null && operation === "delete") continue
+      // The first capability for every row makes those for own rows meaningless, their fields included.
+      if (!capability.own && rows === "own") fields = new Set()
+      rows = capability.own ? "own" : "all"
+      if (capability.fields === null) fields = null
+      else if (fields !== null) { for (const field of capability.fields) fields.add(field) }
+    }
+  }
+  return rows === "none" ? nothing : { rows, fields }
+}
+
+/** Thrown at a rule function that reads the record before there is one; the flag beside it counts, not the throw. */
+const noRecord = new Error("This rule has no record.")
+
+const ignore = (): void => undefined
+
+/** Turns what a rule function answered into a decision. */
+const settle = (answer: unknown, check: CompiledRules["check"]): Settled => {
+  if (answer === true) return allow
+  if (typeof answer !== "object" || answer === null) return deny
+  // An async rule denies; its later failure must not become an unhandled rejection.
+  if (answer instanceof Promise) {
+    answer.catch(ignore)
+    return deny
+  }
+  if (!("_tag" in answer) || answer._tag !== "Where" || !("text" in answer) || typeof answer.text !== "string") {
+    return deny
+  }
+  const tree = checkedText(answer.text, check)
+  return tree === null ? deny : filterDecision(tree)
+}
+
+/** Equal texts give the same tree, so that adapters recognise the shape of the plans they become part of. */
+const texts = new WeakMap<CompiledRules["check"], BoundedMap<string, { readonly tree: FilterTree | null }>>()
+
+const checkedText = (text: string, check: CompiledRules["check"]): FilterTree | null => {
+  let known = texts.get(check)
+  if (known === undefined) texts.set(check, known = new BoundedMap(500))
+  let hit = known.get(text)
+  if (hit === undefined) known.set(text, hit = { tree: check(text) })
+  return hit.tree
+}
+
+/** Runs a rule function without a record. `touched`: it asked for one, so only the record can decide. */
+const ask = (
+  run: RuleFunction,
+  caller: Caller,
+  check: CompiledRules["check"]
+): { readonly touched: boolean; readonly answer: Settled } => {
+  let touched = false
+  const context: RuleContext = {
+    caller,
+    get record(): WireRecord {
+      touched = true
+      throw noRecord
+    }
+  }
+  try {
+    const answer = settle(run(context), check)
+    return { touched, answer: touched ? deny : answer }
+  } catch {
+    return { touched, answer: deny }
+  }
+}
+
+const askWith = (run: RuleFunction, caller: Caller, record: WireRecord, check: CompiledRules["check"]): Settled => {
+  try {
+    return settle(run({ caller, record }), check)
+  } catch {
+    return deny
+  }
+}
+
+const holdsOne = (caller: Caller, roles: readonly string[]): boolean =>
+  Array.isArray(roles) && caller.roles.some((role) => roles.includes(role))
+
+/** Remembers what belongs to a rule and a caller, for as long as both live. */
+const perCaller = <A>(
+  known: WeakMap<CompiledRule, WeakMap<Caller, A>>,
+  rule: CompiledRule,
+  caller: Caller,
+  make: () => A
+): A => {
+  let callers = known.get(rule)
+  if (callers === undefined) known.set(rule, callers = new WeakMap())
+  let value = callers.get(caller)
+  if (value === undefined) callers.set(caller, value = make())
+  return value
+}
+
+const recordDecisions = new WeakMap<CompiledRule, WeakMap<Caller, Decision>>()
+const fieldAnswers = new WeakMap<CompiledRule, WeakMap<Caller, (record: WireRecord) => boolean>>()
+
+const decideRule = (rule: CompiledRule, operation: Operation, caller: Caller, rules: CompiledRules): Decision => {
+  switch (rule?.of) {
+    case "constant":
+      return rule.allow === true ? allow : deny
+    case "roles":
+      return holdsOne(caller, rule.roles) ? allow : deny
+    case "filter":
+      return filterDecision(rule.tree)
+    case "function": {
+      const { run } = rule
+      const { touched, answer } = ask(run, caller, rules.check)
+      if (!touched) return answer
+      if (operation === "read") return deny
+      return perCaller(recordDecisions, rule, caller, () => ({
+        of: "record",
+        decide: (record) => askWith(run, caller, record, rules.check)
+      }))
+    }
+    default:
+      return deny
+  }
+}
+
+/** A field rule's answer: yes, no, or (write only) decided by the record. */
+type FieldAnswer = boolean | ((record: WireRecord) => boolean)
+
+/** A field is allowed or not; a filter, even one that lets everything pass, is no answer. */
+const noFilter = (): null => null
+
+const decideField = (rule: CompiledRule | null, caller: Caller): FieldAnswer => {
+  if (rule === null) return true
+  switch (rule?.of) {
+    case "constant":
+      return rule.allow === true
+    case "roles":
+      return holdsOne(caller, rule.roles)
+    case "function": {
+      const { run } = rule
+      const { touched, answer } = ask(run, caller, noFilter)
+      if (!touched) return answer.of === "allow"
+      return perCaller(
+        fieldAnswers,
+        rule,
+        caller,
+        () => (record) => askWith(run, caller, record, noFilter).of === "allow"
+      )
+    }
+    default:
+      return false
+  }
+}
+
+const ownerTrees = new WeakMap<Field, FilterTree>()
+const tenantTrees = new WeakMap<Field, FilterTree>()
+
+const callerTree = (cache: WeakMap<Field, FilterTree>, field: Field, value: "id" | "tenant"): FilterTree => {
+  let tree = cache.get(field)
+  if (tree === undefined) {
+    tree = { op: "compare", field, is: "=", value: { of: "caller", value } }
+    cache.set(field, tree)
+  }
+  return tree
+}
+
+/** True when a tree lets only rows of the caller through by comparing the owner field with the caller's id. */
+const isOwnRows = (tree: FilterTree, owner: Field): boolean =>
+  tree.op === "and"
+    ? tree.items.some((item) => isOwnRows(item, owner))
+    : tree.op === "compare" && tree.field.name === owner.name && tree.is === "=" && tree.value.of === "caller" &&
+      tree.value.value === "id"
+
+const rowsCache = new WeakMap<FilterTree, WeakMap<FilterTree, FilterTree>>()
+
+/** The conjunction of two trees; the same two give the same object. */
+const both = (left: FilterTree, right: FilterTree): FilterTree => {
+  if (left === always) return right
+  if (right === always) return left
+  let known = rowsCache.get(left)
+  if (known === undefined) rowsCache.set(left, known = new WeakMap())
+  let tree = known.get(right)
+  if (tree === undefined) known.set(right, tree = allOf([left, right]))
+  return tree
+}
+
+type FieldWritable = Access["fieldWritable"]
+
+const noFieldRules: FieldWritable = new Map()
+const lastFieldRules = new WeakMap<Model, WeakMap<Caller, FieldWritable>>()
+
+/** The same map as last time for this model and caller when it says the same. */
+const sameFieldRules = (model: Model, caller: Caller, rules: FieldWritable): FieldWritable => {
+  let callers = lastFieldRules.get(model)
+  if (callers === undefined) lastFieldRules.set(model, callers = new WeakMap())
+  const last = callers.get(caller)
+  if (last?.size === rules.size && [...rules].every(([name, rule]) => last.get(name) === rule)) return last
+  callers.set(caller, rules)
+  return rules
+}
+
+/** Names, of those given, that a record-level field rule keeps from being written to this record (create: as it is to be written). */
+export const refusedFields = (access: Access, names: Iterable<string>, record: WireRecord): readonly string[] =>
+  access.fieldWritable.size === 0
+    ? []
+    : [...names].filter((name) => access.fieldWritable.get(name)?.(record) === false)
+
+/** Resolves what `caller` may do with `model`. Total: it never throws, whatever the rule functions do. */
+export const resolveAccess = (model: Model, caller: Caller, defaults: AccessDefaults): Access => {
+  const { rules } = model
+  const fieldsOf: { [operation in Operation]: ReadonlySet<string> | null } = {
+    read: null,
+    create: null,
+    update: null,
+    delete: null
+  }
+  const decide = (operation: Operation): Decision => {
+    const rule = rules[operation]
+    if (rule !== null) return decideRule(rule, operation, caller, rules)
+    const grant = grantOf(model, caller, operation, defaults)
+    if (grant.rows === "none") return deny
+    fieldsOf[operation] = grant.fields
+    if (grant.rows === "all" || model.owner === null) return allow
+    return filterDecision(callerTree(ownerTrees, model.owner, "id"))
+  }
+  const read = decide("read")
+  const create = decide("create")
+  const update = decide("update")
+  const remove = decide("delete")
+
+  const readable = read.of !== "deny"
+  const marks: number[] = []
+  let fieldWritable: Map<string, (record: WireRecord) => boolean> | null = null
+  for (const field of model.fields) {
+    const fieldRules = rules.fields.get(field.name)
+    // A rule of `read` that asks for a record has none and denies, so only a plain yes counts.
+    const shown = fieldRules === undefined || decideField(fieldRules.read, caller) === true
+    let mark = 0
+    if (shown && !field.system) {
+      if (readable && (fieldsOf.read === null || fieldsOf.read.has(field.name))) mark = readableBit
+      const mayCreate = create.of !== "deny" && !neverWritable(model, field, "create") &&
+        (fieldsOf.create === null || fieldsOf.create.has(field.name))
+      const mayUpdate = readable && update.of !== "deny" && !neverWritable(model, field, "update") &&
+        (fieldsOf.update === null || fieldsOf.update.has(field.name))
+      if ((mayCreate && (mark !== 0 || !readable)) || (mayUpdate && mark !== 0)) {
+        const write = fieldRules === undefined ? true : decideField(fieldRules.write, caller)
+        if (write !== false) {
+          if (mayCreate) mark |= creatableBit | (readable ? 0 : readableBit)
+          if (mayUpdate) mark |= updatableBit
+          if (write !== true) (fieldWritable ??= new Map()).set(field.name, write)
+        }
+      }
+    }
+    marks.push(mark)
+  }
+
+  const tenantMissing = model.tenant !== null && caller.tenant === null
+  const readRows = read.of === "allow" ? always : read.of === "filter" ? read.tree : never
+  const rows = tenantMissing || readRows === never
+    ? never
+    : model.tenant === null
+    ? readRows
+    : both(callerTree(tenantTrees, model.tenant, "tenant"), readRows)
+
+  return {
+    caller,
+    model,
+    restricted: restrictModel(model, marks, readable),
+    decisions: { read, create, update, delete: remove },
+    createOwn: model.owner !== null && create.of === "filter" && isOwnRows(create.tree, model.owner),
+    rows,
+    tenantMissing,
+    // Who can neither read nor create finds no record to update or delete: they can do nothing at all.
+    visible: readable || create.of !== "deny",
+    fieldWritable: fieldWritable === null ? noFieldRules : sameFieldRules(model, caller, fieldWritable)
+  }
+}
+
+const hasFunction = (rules: CompiledRules): boolean => {
+  const isFunction = (rule: CompiledRule | null) => rule !== null && rule?.of === "function"
+  return isFunction(rules.read) || isFunction(rules.create) || isFunction(rules.update) || isFunction(rules.delete) ||
+    [...rules.fields.values()].some((field) => isFunction(field.read) || isFunction(field.write))
+}
+
+/** The resources as callers see them. */
+export interface AccessResolver {
+  /** Null: there is no such resource, or the caller can do nothing with it, which must look the same (404). */
+  readonly resolve: (caller: Caller, resource: string) => Access | null
+}
+
+const resolverLimit = 1_000
+
+/**
+ * A resolver over all models. What depends on roles alone is resolved once per role set and shared; resources with rule functions are
+ * resolved every time, because a function may answer differently for each caller and each time.
+ */
+export const makeAccessResolver = (models: Models, defaults: AccessDefaults): AccessResolver => {
+  const cached = new Map<string, { readonly model: Model; readonly known: BoundedMap<string, Access> | null }>()
+  for (const [name, model] of models) {
+    cached.set(name, { model, known: hasFunction(model.rules) ? null : new BoundedMap(resolverLimit) })
+  }
+  return {
+    resolve: (caller, resource) => {
+      const entry = cached.get(resource)
+      if (entry === undefined) return null
+      const { known, model } = entry
+      let access: Access | undefined
+      if (known === null) access = resolveAccess(model, caller, defaults)
+      else {
+        const key = model.tenant !== null && caller.tenant === null ? `-${rolesKey(caller)}` : rolesKey(caller)
+        access = known.get(key)
+        if (access === undefined) known.set(key, access = resolveAccess(model, caller, defaults))
+        else if (access.caller !== caller) access = { ...access, caller }
+      }
+      return access.visible ? access : null
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Restricted models: the part of a model that a set of field decisions leaves visible. Equal decisions give the same object, so
+ * whatever is derived from it can be cached by identity or by `id`. It never decides who may see what.
+ */
+
+import { BoundedMap } from "../bounded.ts"
+import type { Field, Model } from "../model/model.ts"
+import type { RestrictedModel } from "./access.ts"
+
+/** Bits of one field's mark. */
+export const readableBit = 1
+export const creatableBit = 2
+export const updatableBit = 4
+
+const cacheLimit = 1_000
+const cache = new WeakMap<Model, BoundedMap<string, RestrictedModel>>()
+
+const build = (model: Model, id: string, marks: readonly number[], searchable: boolean): RestrictedModel => {
+  const fields: Field[] = []
+  const byName = new Map<string, Field>()
+  const names = new Map<string, Field>()
+  const creatable = new Set<string>()
+  const updatable = new Set<string>()
+  for (const field of model.fields) {
+    const mark = marks[field.index] ?? 0
+    if ((mark & readableBit) === 0 || field.system) continue
+    fields.push(field)
+    byName.set(field.name, field)
+    if (searchable && (field.filterable || field.sortable)) {
+      names.set(field.name, field)
+      if (field.alias !== null) names.set(field.alias, field)
+    }
+    if ((mark & creatableBit) !== 0) creatable.add(field.name)
+    if ((mark & updatableBit) !== 0) updatable.add(field.name)
+  }
+  return {
+    model,
+    id,
+    fields,
+    byName,
+    names,
+    searched: searchable ? fields.filter((field) => field.searched) : [],
+    creatable,
+    updatable
+  }
+}
+
+/**
+ * The restricted model for `marks`: for each declared field, by index, a sum of `readableBit`, `creatableBit` and `updatableBit`. A
+ * field without `readableBit` does not exist in it. `searchable` false: nothing can be filtered, ordered or searched (read is denied).
+ */
+export const restrictModel = (model: Model, marks: readonly number[], searchable: boolean): RestrictedModel => {
+  const id = `${model.name}${searchable ? "?" : "!"}${marks.join("")}`
+  let known = cache.get(model)
+  if (known === undefined) cache.set(model, known = new BoundedMap(cacheLimit))
+  const hit = known.get(id)
+  if (hit !== undefined) return hit
+  const restricted = build(model, id, marks, searchable)
+  known.set(id, restricted)
+  return restricted
+}

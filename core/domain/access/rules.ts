@@ -1,0 +1,80 @@
+/**
+ * Access rules as declared and as compiled. A rule that is absent falls back to roles and defaults; one that is empty, null, of an
+ * unknown form, or that throws denies.
+ */
+
+import type { FilterTree } from "../filter/tree.ts"
+import type { Json, WireRecord } from "../model/model.ts"
+import type { Caller } from "./caller.ts"
+
+export type Operation = "read" | "create" | "update" | "delete"
+export const operations: readonly Operation[] = ["read", "create", "update", "delete"]
+
+/** A filter in the access-rule language: the filter language plus `caller.id` and `caller.tenant`. Made by `where`. */
+export interface Where {
+  readonly _tag: "Where"
+  readonly text: string
+}
+
+/** What a rule may answer: yes, no, or only records that pass a filter. Anything else denies. */
+export type RuleAnswer = boolean | Where
+
+/**
+ * What a rule function gets. `record` is the stored record in wire form with every declared field (for create: the record as it is
+ * to be written). Reading `record` makes the rule record-level: it is then decided per record, for writes inside the transaction.
+ * A rule of `read` never has a record: reading it throws, which denies.
+ */
+export interface RuleContext {
+  readonly caller: Caller
+  readonly record: WireRecord
+}
+
+export type RuleFunction = (context: RuleContext) => RuleAnswer
+
+/** `["sales"]`: callers holding one of these roles. `admin` is not implied. */
+export type Rule = boolean | readonly string[] | Where | RuleFunction
+
+export type CompiledRule =
+  | { readonly of: "constant"; readonly allow: boolean }
+  | { readonly of: "roles"; readonly roles: readonly string[] }
+  | { readonly of: "filter"; readonly tree: FilterTree }
+  | { readonly of: "function"; readonly run: RuleFunction }
+
+/** Field rules: who may read or write one field. Functions of `read` see the caller only; a filter is not an answer here (denies). */
+export interface CompiledFieldRules {
+  readonly read: CompiledRule | null
+  readonly write: CompiledRule | null
+}
+
+/** Compiled rules of a resource; null: no explicit rule. */
+export interface CompiledRules {
+  readonly read: CompiledRule | null
+  readonly create: CompiledRule | null
+  readonly update: CompiledRule | null
+  readonly delete: CompiledRule | null
+  readonly fields: ReadonlyMap<string, CompiledFieldRules>
+  /** Turns a filter text that a rule function answered into a tree over the full model; a text that does not check is null (denies). */
+  readonly check: (text: string) => FilterTree | null
+}
+
+/**
+ * Compiled roles: for each role its capabilities. `resource` and `operation` may be `*`. `fields` null means every field.
+ * `own` limits to records whose owner field equals the caller's id.
+ */
+export interface Capability {
+  readonly resource: string
+  readonly operation: Operation | "*"
+  readonly own: boolean
+  readonly fields: readonly string[] | null
+}
+
+export type Roles = ReadonlyMap<string, readonly Capability[]>
+
+/** How operations without an explicit rule are decided. `roles` null: no roles are declared. */
+export interface AccessDefaults {
+  readonly roles: Roles | null
+  /** Overrides what `roles` would do; null: `deny` when roles are declared, else `allow`. */
+  readonly defaultAccess: "allow" | "deny" | null
+}
+
+export type { Json }

@@ -1,0 +1,140 @@
+/**
+ * Filters in access rules: `where` turns a template or typed parts into the text of a filter, with every value quoted so that it can
+ * only ever be a value. It knows no model; the text is checked at startup, or, when a rule function answers it, before it is used.
+ */
+
+import { scan } from "../filter/lex.ts"
+import type { Where } from "./rules.ts"
+
+/** A value of the verified caller inside a filter: `caller.id` or `caller.tenant`. */
+export interface CallerValue {
+  readonly _tag: "CallerValue"
+  readonly value: "id" | "tenant"
+}
+
+/** A value on the right side of a condition. Dates are instants, for timestamp fields. */
+export type WhereValue = string | number | bigint | boolean | Date | CallerValue
+
+/** What may stand in a template: a value, values for `in(field, …)`, or another filter. */
+export type WherePart = WhereValue | readonly WhereValue[] | Where
+
+const make = (text: string): Where => ({ _tag: "Where", text })
+
+/** Text as a quoted literal. `*` is escaped too: a value is never a pattern. */
+const quoted = (text: string): string => `"${text.replace(/["\\*]/g, "\\$&")}"`
+
+/** A finite number in plain notation (`1e21` has no place in a filter). */
+const plain = (value: number): string => {
+  if (!Number.isFinite(value)) throw new TypeError(`${value} cannot stand in a filter`)
+  const text = String(value)
+  const parts = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/.exec(text)
+  if (parts === null) return text
+  const [, sign = "", first = "", rest = "", exponent = "0"] = parts
+  const digits = first + rest
+  const point = Number(exponent) + 1
+  if (point <= 0) return `${sign}0.${"0".repeat(-point)}${digits}`
+  return `${sign}${digits.padEnd(point, "0")}`
+}
+
+const literal = (value: WhereValue): string => {
+  switch (typeof value) {
+    case "string":
+      return quoted(value)
+    case "number":
+      return plain(value)
+    case "bigint":
+      return String(value)
+    case "boolean":
+      return value ? "true" : "false"
+    default:
+      break
+  }
+  if (value instanceof Date) {
+    if (Number.isNaN(value.getTime())) throw new TypeError("an invalid Date cannot stand in a filter")
+    return quoted(value.toISOString())
+  }
+  // Rules written in JavaScript can put anything here: what is not a value must not become text by accident.
+  if (typeof value === "object" && value !== null && value._tag === "CallerValue") {
+    if (value.value === "id" || value.value === "tenant") return `caller.${value.value}`
+  }
+  throw new TypeError(
+    `${value === null ? "null" : typeof value} cannot stand in a filter; for null write isNull(field)`
+  )
+}
+
+const isWhere = (part: WherePart): part is Where =>
+  typeof part === "object" && part !== null && "_tag" in part && part._tag === "Where"
+
+const isList = (part: WherePart): part is readonly WhereValue[] => Array.isArray(part)
+
+const list = (values: readonly WhereValue[]): string => {
+  if (values.length === 0) throw new TypeError("an empty list cannot stand in a filter")
+  return values.map(literal).join(", ")
+}
+
+const name = (field: string): string => {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(field)) throw new TypeError(`${JSON.stringify(field)} is not a field name`)
+  return field
+}
+
+const group = (filters: readonly Where[], word: "AND" | "OR"): Where => {
+  // An empty group has no text, and reading it as "every record" would open a rule by mistake.
+  if (filters.length === 0) throw new TypeError(`${word} needs at least one filter`)
+  return filters.length === 1 ? filters[0]! : make(filters.map(({ text }) => `(${text})`).join(` ${word} `))
+}
+
+/**
+ * Refuses a value that would not stand by itself: inside quotes its own quotes would end them (`"${id}"`), and next to a word it would
+ * become a second term. Both are mistakes that would let a value turn into filter text.
+ */
+const checkPlace = (before: string, after: string): void => {
+  let token = scan(before, 0)
+  while (token.kind !== "end" && token.kind !== "unterminated") token = scan(before, token.end)
+  if (token.kind === "unterminated") {
+    throw new TypeError("a value in a filter brings its own quotes; remove those around it")
+  }
+  if (!/[\s(,=<>:-]$/.test(before) || !/^[\s),]/.test(after)) {
+    throw new TypeError("a value in a filter must stand by itself, not next to other text")
+  }
+}
+
+const template = (strings: TemplateStringsArray, ...parts: readonly WherePart[]): Where => {
+  // The raw text: backslashes are the filter language's own.
+  let text = strings.raw[0] ?? ""
+  parts.forEach((part, i) => {
+    const before = strings.raw[i] ?? ""
+    const after = strings.raw[i + 1] ?? ""
+    checkPlace(i === 0 ? ` ${before}` : before, i === parts.length - 1 ? `${after} ` : after)
+    text += isWhere(part) ? `(${part.text})` : isList(part) ? list(part) : literal(part)
+    text += after
+  })
+  return make(text)
+}
+
+/**
+ * A filter for an access rule: the filter language plus `caller.id` and `caller.tenant`. Interpolated values become quoted literals, lists
+ * comma-separated ones, other filters are put in parentheses. A value that cannot be a literal (null, NaN, an empty list) throws, which
+ * denies where it happens inside a rule function. The pattern of `regex()` is best written into the template: in a value, backslashes and
+ * stars stand for themselves.
+ *
+ * @example
+ * where`status = "draft" AND owner_id = caller.id`
+ * where`region = ${region} AND in(status, ${["draft", "paid"]})`
+ * where.and(where.eq("status", "draft"), where.not(where.isNull("owner_id")))
+ */
+export const where = Object.assign(template, {
+  eq: (field: string, value: WhereValue): Where => make(`${name(field)} = ${literal(value)}`),
+  ne: (field: string, value: WhereValue): Where => make(`${name(field)} != ${literal(value)}`),
+  lt: (field: string, value: WhereValue): Where => make(`${name(field)} < ${literal(value)}`),
+  le: (field: string, value: WhereValue): Where => make(`${name(field)} <= ${literal(value)}`),
+  gt: (field: string, value: WhereValue): Where => make(`${name(field)} > ${literal(value)}`),
+  ge: (field: string, value: WhereValue): Where => make(`${name(field)} >= ${literal(value)}`),
+  in: (field: string, values: readonly WhereValue[]): Where => make(`in(${name(field)}, ${list(values)})`),
+  isNull: (field: string): Where => make(`isNull(${name(field)})`),
+  and: (...filters: readonly Where[]): Where => group(filters, "AND"),
+  or: (...filters: readonly Where[]): Where => group(filters, "OR"),
+  not: (filter: Where): Where => make(`NOT (${filter.text})`),
+  /** The verified caller's id and tenant: `where.eq("owner_id", where.callerId)`. */
+  callerId: { _tag: "CallerValue", value: "id" } satisfies CallerValue,
+  callerTenant: { _tag: "CallerValue", value: "tenant" } satisfies CallerValue
+})

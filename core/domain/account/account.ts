@@ -1,0 +1,65 @@
+/**
+ * What makes an account acceptable: its address, its password, the lifetime of a minted token. It never sees a stored account, a hash
+ * or a clock.
+ */
+
+import * as Data from "effect/Data"
+import * as Result from "effect/Result"
+
+/** Fewest characters of a password (spec 1, Authentication, configuration 4). */
+export const passwordMin = 12
+/** Most characters of a password: a longer one would only make hashing slower. */
+export const passwordMax = 128
+/** Seconds a token lives when nothing is said. */
+export const tokenSeconds = 15 * 60
+/** Longest life of a minted token, in seconds. */
+export const tokenSecondsMax = 24 * 60 * 60
+
+export type AccountRefusal =
+  | "invalid-email"
+  | "weak-password"
+  | "long-password"
+  | "invalid-roles"
+  | "unknown-role"
+  | "role-required"
+  | "invalid-lifetime"
+  | "email-taken"
+  | "unknown-user"
+  | "banned-user"
+  | "last-admin"
+
+/** A refused account operation. The message is for the person who asked for it and holds no secret. */
+export class AccountError extends Data.TaggedError("AccountError")<{
+  readonly code: AccountRefusal
+  readonly message: string
+}> {}
+
+export const refuse = (code: AccountRefusal, message: string): AccountError => new AccountError({ code, message })
+
+const emailForm = /^(?!\.)(?!.*\.\.)[A-Za-z0-9_'+.-]*[A-Za-z0-9_+-]@(?:[A-Za-z0-9][A-Za-z0-9-]*\.)+[A-Za-z]{2,}$/
+
+/** The address as it is stored and compared: lower case, without surrounding space. */
+export const readEmail = (text: string): Result.Result<string, AccountError> => {
+  const email = text.trim().toLowerCase()
+  return email.length <= 254 && emailForm.test(email)
+    ? Result.succeed(email)
+    : Result.fail(refuse("invalid-email", "The email address is not valid."))
+}
+
+/** Accepts a password of 12 to 128 characters (UTF-16 units, as everywhere on the wire). */
+export const checkPassword = (password: string): Result.Result<string, AccountError> =>
+  password.length < passwordMin
+    ? Result.fail(refuse("weak-password", `A password needs at least ${passwordMin} characters.`))
+    : password.length > passwordMax
+    ? Result.fail(refuse("long-password", `A password has at most ${passwordMax} characters.`))
+    : Result.succeed(password)
+
+/** Lifetime of a minted token in whole seconds. */
+export const readLifetime = (seconds: number | undefined): Result.Result<number, AccountError> => {
+  const value = seconds ?? tokenSeconds
+  return Number.isInteger(value) && value >= 1 && value <= tokenSecondsMax
+    ? Result.succeed(value)
+    : Result.fail(
+      refuse("invalid-lifetime", `A token lives from 1 to ${tokenSecondsMax} whole seconds (24 hours).`)
+    )
+}

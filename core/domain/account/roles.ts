@@ -1,0 +1,79 @@
+/**
+ * The project's list of roles: which there are, which one a new account gets, and what a role text means. It never decides what a
+ * role may do: that is access.
+ */
+
+import * as Result from "effect/Result"
+import { type AccountError, refuse } from "./account.ts"
+
+export const adminRole = "admin"
+
+/** The declared roles. `choices` begins with `admin`; `defaultRole` is undefined when a new account must be given a role. */
+export interface RoleList {
+  readonly choices: readonly string[]
+  readonly defaultRole: string | undefined
+}
+
+const roleName = /^[a-z0-9_-]{1,64}$/
+
+/**
+ * Reads the project's setting (spec 1, Accounts and roles, 5): `admin` is always there and first; without a list the roles are `admin`
+ * and `user`; without a default the only role besides `admin` is it.
+ */
+export const declareRoles = (
+  roles: readonly string[] | undefined,
+  defaultRole: string | undefined
+): Result.Result<RoleList, AccountError> => {
+  const choices = [...new Set([adminRole, ...(roles ?? ["user"])])]
+  const wrong = choices.find((role) => !roleName.test(role))
+  if (wrong !== undefined) {
+    return Result.fail(refuse(
+      "invalid-roles",
+      `The role name ${JSON.stringify(wrong)} is not valid: use lower-case letters, digits, "_" and "-".`
+    ))
+  }
+  if (defaultRole !== undefined && !choices.includes(defaultRole)) {
+    return Result.fail(refuse(
+      "invalid-roles",
+      `The default role ${JSON.stringify(defaultRole)} is not one of the roles: ${choices.join(", ")}.`
+    ))
+  }
+  return Result.succeed({ choices, defaultRole: defaultRole ?? (choices.length === 2 ? choices[1] : undefined) })
+}
+
+/** The roles in a stored or signed role text: comma-separated, in order, each once. */
+export const rolesOf = (text: string): readonly string[] => [
+  ...new Set(text.split(",").map((role) => role.trim()).filter((role) => role !== ""))
+]
+
+/** One role or several (a comma-separated text or a list) as the text that is stored; refuses a role outside the list. */
+export const readRoles = (
+  list: RoleList,
+  given: string | readonly string[]
+): Result.Result<string, AccountError> => {
+  const names = rolesOf(typeof given === "string" ? given : given.join(","))
+  const unknown = names.find((name) => !list.choices.includes(name))
+  if (unknown !== undefined) {
+    return Result.fail(refuse(
+      "unknown-role",
+      `There is no role ${JSON.stringify(unknown)}. The roles are: ${list.choices.join(", ")}.`
+    ))
+  }
+  return names.length === 0 ? Result.fail(roleRequired(list)) : Result.succeed(names.join(","))
+}
+
+/** The role text of a new account. The first account of a store is always an admin. */
+export const roleOfNew = (
+  list: RoleList,
+  given: string | readonly string[] | undefined,
+  first: boolean
+): Result.Result<string, AccountError> => {
+  if (given !== undefined) {
+    return Result.map(readRoles(list, given), (text) => first && !rolesOf(text).includes(adminRole) ? adminRole : text)
+  }
+  if (first) return Result.succeed(adminRole)
+  return list.defaultRole === undefined ? Result.fail(roleRequired(list)) : Result.succeed(list.defaultRole)
+}
+
+const roleRequired = (list: RoleList): AccountError =>
+  refuse("role-required", `A role must be chosen. The roles are: ${list.choices.join(", ")}.`)

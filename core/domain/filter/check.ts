@@ -1,0 +1,137 @@
+/**
+ * From syntax to the checked tree: names to fields, operators against kinds, values into canonical cells. It reports every error of the
+ * text (up to a cap), not just the first; rows and SQL are none of its business.
+ */
+
+import type { Field, Kind } from "../model/model.ts"
+import { callTree, searchTree } from "./functions.ts"
+import type { Comparator } from "./lex.ts"
+import { callerOf, type Checking, fieldOf, operandOf, partsOf, textOf } from "./literal.ts"
+import type { Syntax } from "./parse.ts"
+import { quote } from "./scope.ts"
+import type { FilterTree } from "./tree.ts"
+import { allOf, anyOf, not } from "./tree.ts"
+
+const ordered: readonly Comparator[] = ["=", "!=", "<", "<=", ">", ">=", ":"]
+const equality: readonly Comparator[] = ["=", "!=", ":"]
+
+/** Operators by kind. Every kind also has `field:*` (present), `= null` and `!= null`. */
+const operators: { readonly [kind in Kind]: readonly Comparator[] } = {
+  integer: ordered,
+  decimal: ordered,
+  float: ordered,
+  timestamp: ordered,
+  date: ordered,
+  text: ordered,
+  boolean: equality,
+  enum: equality,
+  currency: equality,
+  country: equality,
+  uuid: equality,
+  json: []
+}
+
+type Restriction = Extract<Syntax, { readonly node: "restriction" }>
+
+const allowed = (field: Field): string => {
+  const of = operators[field.kind]
+  const list = of.length === 0 ? "" : `${of.join(" ")} and `
+  return `A field of the kind ${field.kind} takes ${list}${field.name}:* (present), ${field.name} = null.`
+}
+
+/** Text `=`: a whole-value match where unescaped stars stand for anything. */
+const textEquals = (checking: Checking, field: Field, { value }: Restriction): FilterTree | null => {
+  const parts = partsOf(checking, value)
+  if (parts === null) return null
+  if (parts.length === 1) return { op: "compare", field, is: "=", value: { of: "literal", text: parts[0]! } }
+  // Stars in a row say the same as one.
+  const kept = parts.filter((part, at) => part !== "" || at === 0 || at === parts.length - 1)
+  return { op: "match", field, parts: kept }
+}
+
+const equals = (checking: Checking, field: Field, restriction: Restriction): FilterTree | null => {
+  const read = field.kind === "text" ? callerOf : operandOf
+  const operand = read(checking, field, restriction.value)
+  if (operand === undefined) return textEquals(checking, field, restriction)
+  return operand === null ? null : { op: "compare", field, is: "=", value: operand }
+}
+
+const has = (checking: Checking, field: Field, restriction: Restriction): FilterTree | null => {
+  const { isAt, value } = restriction
+  if (field.kind !== "text") return equals(checking, field, restriction)
+  const caller = callerOf(checking, field, value)
+  if (caller === null) return null
+  if (caller !== undefined) {
+    return checking.findings.add(
+      "operator",
+      "The caller's values cannot be looked for inside a text.",
+      "Use = or !=.",
+      isAt
+    )
+  }
+  const text = textOf(checking, value)
+  return text === null ? null : { op: "contains", field, text }
+}
+
+const restrictionTree = (checking: Checking, restriction: Restriction): FilterTree | null => {
+  const { is, isAt, value } = restriction
+  const field = fieldOf(checking, restriction.field)
+  if (field === null) return null
+  if (value.of === "word") {
+    if (is === ":" && value.text === "*") return not({ op: "null", field })
+    if (value.text === "null" && is === "=") return { op: "null", field }
+    if (value.text === "null" && is === "!=") return not({ op: "null", field })
+  }
+  if (!operators[field.kind].includes(is)) {
+    return checking.findings.add(
+      "operator",
+      `The operator ${is} does not work on the field ${quote(field.name)} of the kind ${field.kind}.`,
+      allowed(field),
+      isAt
+    )
+  }
+  switch (is) {
+    case "=":
+      return equals(checking, field, restriction)
+    case "!=": {
+      const tree = equals(checking, field, restriction)
+      return tree === null ? null : not(tree)
+    }
+    case ":":
+      return has(checking, field, restriction)
+    default: {
+      const operand = operandOf(checking, field, value)
+      if (operand === null) return null
+      return operand.of === "caller"
+        ? checking.findings.add("operator", "The caller's values have no order.", "Use = or !=.", isAt)
+        : { op: "compare", field, is, value: operand }
+    }
+  }
+}
+
+/** The tree of a syntax, or null after reporting. Depth is bounded by the parser. */
+export const checkSyntax = (checking: Checking, syntax: Syntax): FilterTree | null => {
+  switch (syntax.node) {
+    case "and":
+    case "or": {
+      const items: FilterTree[] = []
+      for (const item of syntax.items) {
+        if (checking.findings.full) return null
+        const tree = checkSyntax(checking, item)
+        if (tree !== null) items.push(tree)
+      }
+      if (items.length < syntax.items.length) return null
+      return syntax.node === "and" ? allOf(items) : anyOf(items)
+    }
+    case "not": {
+      const tree = checkSyntax(checking, syntax.item)
+      return tree === null ? null : not(tree)
+    }
+    case "restriction":
+      return restrictionTree(checking, syntax)
+    case "call":
+      return callTree(checking, syntax.call)
+    case "global":
+      return searchTree(checking, syntax.value)
+  }
+}

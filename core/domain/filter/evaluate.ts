@@ -1,0 +1,117 @@
+/**
+ * Decides in memory whether a record passes a checked filter, with the same answer as the database gives: for events, rules on records
+ * in hand, and the in-memory adapter. Two-valued; it reads cells and bindings and nothing else.
+ */
+
+import * as Result from "effect/Result"
+import { timestampFromMicros } from "../model/instant.ts"
+import type { Cell, Field } from "../model/model.ts"
+import { cellFromText, compareCells } from "../model/value.ts"
+import type { Bindings } from "../read/plan.ts"
+import { compilePattern } from "./pattern.ts"
+import { containsIgnoringCase, isSimilar, matchesParts } from "./text.ts"
+import type { Comparison, FilterTree, Operand } from "./tree.ts"
+
+/**
+ * The canonical cell that an operand stands for when it meets a field; null equals nothing. `now` is the day in UTC for a date field. A
+ * caller value that is missing, or no value of the field's kind, is null.
+ */
+export const operandCell = (operand: Operand, field: Field, bindings: Bindings): Cell => {
+  switch (operand.of) {
+    case "literal":
+      return operand.text
+    case "param":
+      return bindings.params[operand.index] ?? null
+    case "now": {
+      const time = timestampFromMicros(bindings.now + operand.offset)
+      return field.kind === "date" ? time.slice(0, 10) : time
+    }
+    case "caller": {
+      const text = operand.value === "id" ? bindings.caller.id : bindings.caller.tenant
+      if (text === null) return null
+      const cell = cellFromText(field, text)
+      return Result.isSuccess(cell) ? cell.success : null
+    }
+  }
+}
+
+const holds = (order: number, is: Comparison): boolean => {
+  switch (is) {
+    case "=":
+      return order === 0
+    case "<":
+      return order < 0
+    case "<=":
+      return order <= 0
+    case ">":
+      return order > 0
+    case ">=":
+      return order >= 0
+  }
+}
+
+type RegexTree = Extract<FilterTree, { readonly op: "regex" }>
+
+/** Compiled patterns live as long as their tree. */
+const patterns = new WeakMap<RegexTree, (text: string) => boolean>()
+
+/** A pattern that cannot be compiled matches nothing; whoever stores filters for later refuses such patterns first. */
+const testOf = (tree: RegexTree): (text: string) => boolean => {
+  let test = patterns.get(tree)
+  if (test === undefined) {
+    test = compilePattern(tree.pattern) ?? (() => false)
+    patterns.set(tree, test)
+  }
+  return test
+}
+
+/** Whether a record passes. `cellOf` gives the record's cell of a field. */
+export const evaluate = (tree: FilterTree, cellOf: (field: Field) => Cell, bindings: Bindings): boolean => {
+  switch (tree.op) {
+    case "true":
+      return true
+    case "false":
+      return false
+    case "and":
+      return tree.items.every((item) => evaluate(item, cellOf, bindings))
+    case "or":
+      return tree.items.some((item) => evaluate(item, cellOf, bindings))
+    case "not":
+      return !evaluate(tree.item, cellOf, bindings)
+    case "null":
+      return cellOf(tree.field) === null
+    case "search":
+      return tree.fields.some((field) => {
+        const cell = cellOf(field)
+        return cell !== null && containsIgnoringCase(cell, tree.text)
+      })
+    default: {
+      const cell = cellOf(tree.field)
+      return cell !== null && cellPasses(tree, cell, bindings)
+    }
+  }
+}
+
+type CellTree = Exclude<FilterTree, { readonly op: "true" | "false" | "and" | "or" | "not" | "null" | "search" }>
+
+const cellPasses = (tree: CellTree, cell: string, bindings: Bindings): boolean => {
+  switch (tree.op) {
+    case "compare": {
+      const operand = operandCell(tree.value, tree.field, bindings)
+      return operand !== null && holds(compareCells(tree.field, cell, operand), tree.is)
+    }
+    case "in":
+      return tree.values.some((value) => {
+        const operand = operandCell(value, tree.field, bindings)
+        return operand !== null && compareCells(tree.field, cell, operand) === 0
+      })
+    case "match":
+      return matchesParts(cell, tree.parts)
+    case "contains":
+      return containsIgnoringCase(cell, tree.text)
+    case "similar":
+      return isSimilar(cell, tree.text)
+    case "regex":
+      return testOf(tree)(cell)
+  }
+}

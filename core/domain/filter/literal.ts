@@ -1,0 +1,132 @@
+/**
+ * The two sides of a condition against the scope: a name to its field, a written value to a checked operand or text. Every value is
+ * checked by its field's kind here; operators and functions are decided elsewhere.
+ */
+
+import * as Result from "effect/Result"
+import type { Field, Kind } from "../model/model.ts"
+import { cellFromText } from "../model/value.ts"
+import type { Span } from "../problem.ts"
+import { decode } from "./lex.ts"
+import type { Value, Word } from "./parse.ts"
+import type { FilterScope, Findings } from "./scope.ts"
+import { nameHint, namesOf, nearest, quote } from "./scope.ts"
+import type { Operand } from "./tree.ts"
+
+/** What a check works with: the names in reach, and where errors go. */
+export interface Checking {
+  readonly scope: FilterScope
+  readonly findings: Findings
+}
+
+/** Access rules may name every declared field; callers only filterable ones. */
+const mayFilter = (scope: FilterScope) => (field: Field): boolean => scope.caller || field.filterable
+
+/** The field that a name stands for, or null after reporting. */
+export const fieldOf = ({ findings, scope }: Checking, name: Word): Field | null => {
+  const field = scope.names.get(name.text)
+  if (field !== undefined && mayFilter(scope)(field)) return field
+  const hint = nameHint(name.text, namesOf(scope, mayFilter(scope)), "Fields that can be filtered")
+  return field === undefined
+    ? findings.add("unknown-field", `There is no field ${quote(name.text)}.`, hint, name)
+    : findings.add("not-filterable", `The field ${quote(name.text)} cannot be filtered.`, hint, name)
+}
+
+/** Decoded text with its wildcards: the parts between unescaped stars. Null after reporting a bad escape or a value that is no text. */
+export const partsOf = ({ findings }: Checking, value: Value): readonly string[] | null => {
+  if (value.of === "call") {
+    return findings.add(
+      "value",
+      `${quote(value.name.text)} cannot be used as a text.`,
+      "Write a text in quotes.",
+      value
+    )
+  }
+  const decoded = decode(value.text, value.of === "string" ? value.start + 1 : value.start)
+  return decoded.ok
+    ? decoded.parts
+    : findings.add(
+      "syntax",
+      decoded.message,
+      "Write \\\\ for a backslash; the escapes are \\\\ \\\" \\' \\* \\n \\r \\t \\uXXXX.",
+      decoded.span
+    )
+}
+
+/** Decoded text in which a star is just a star. */
+export const textOf = (checking: Checking, value: Value): string | null => partsOf(checking, value)?.join("*") ?? null
+
+/** Kinds that a caller's id or tenant may be compared with. */
+const callerKinds: readonly Kind[] = ["text", "integer", "decimal", "uuid", "enum"]
+
+/** `caller.…` in the access-rule language; undefined when the value is nothing of the sort. */
+export const callerOf = ({ findings, scope }: Checking, field: Field, value: Value): Operand | null | undefined => {
+  if (!scope.caller || value.of !== "word" || !value.text.startsWith("caller.")) return undefined
+  if (value.text !== "caller.id" && value.text !== "caller.tenant") {
+    return findings.add(
+      "value",
+      `There is no ${quote(value.text)}.`,
+      "The caller's values are caller.id and caller.tenant.",
+      value
+    )
+  }
+  if (!callerKinds.includes(field.kind)) {
+    return findings.add(
+      "value",
+      `The field ${quote(field.name)} cannot hold ${value.text}.`,
+      `The caller's values compare with fields of the kinds ${callerKinds.join(", ")}.`,
+      value
+    )
+  }
+  return { of: "caller", value: value.text === "caller.id" ? "id" : "tenant" }
+}
+
+const refuseValue = ({ findings }: Checking, field: Field, text: string, hint: string, span: Span): null =>
+  findings.add("value", `${quote(text)} is not a value of the field ${quote(field.name)}.`, hint, span)
+
+/** A checked operand for a field, or null after reporting. */
+export const operandOf = (checking: Checking, field: Field, value: Value): Operand | null => {
+  if (value.of === "call") {
+    const name = value.name.text
+    if (name !== "now") {
+      const hint = "Only now() can stand as a value; put text in quotes."
+      return checking.findings.add("value", `${quote(name)} cannot be used as a value.`, hint, value.name)
+    }
+    if (value.args.length > 0) {
+      return checking.findings.add(
+        "argument",
+        "now() takes no arguments.",
+        "Write an offset after it, such as now() - 7d.",
+        value
+      )
+    }
+    if (field.kind !== "timestamp" && field.kind !== "date") {
+      const hint = "now() compares with timestamp and date fields."
+      return checking.findings.add("value", `The field ${quote(field.name)} is not a time.`, hint, value)
+    }
+    return { of: "now", offset: value.shift?.micros ?? 0n }
+  }
+  const caller = callerOf(checking, field, value)
+  if (caller !== undefined) return caller
+  if (value.of === "word" && value.text === "null") {
+    return refuseValue(
+      checking,
+      field,
+      "null",
+      `Use isNull(${field.name}), or put null in quotes to mean the text.`,
+      value
+    )
+  }
+  const text = textOf(checking, value)
+  if (text === null) return null
+  const cell = cellFromText(field, text)
+  if (Result.isSuccess(cell)) return { of: "literal", text: cell.success }
+  const near = field.values === null ? null : nearest(text, field.values)
+  return refuseValue(
+    checking,
+    field,
+    text,
+    near === null ? cell.failure.message : `Did you mean ${near}? ${cell.failure.message}`,
+    value
+  )
+}

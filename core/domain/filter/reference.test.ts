@@ -1,0 +1,55 @@
+import * as Result from "effect/Result"
+import { readFileSync } from "node:fs"
+import { describe, expect, it } from "vitest"
+import { filterFields, scopeOf } from "../../../test/support/filter.ts"
+import { makeField } from "../../../test/support/model.ts"
+import type { FilterErrorCode } from "./read.ts"
+import { readFilter, readOrder } from "./read.ts"
+
+const page = readFileSync(new URL("../../../docs/reference/filter.md", import.meta.url), "utf8")
+
+/** A section of the page, without its heading. */
+const section = (heading: string): string => page.split(`\n## ${heading}\n`)[1]!.split("\n## ")[0]!
+
+const codes = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1]!)
+
+const status = makeField({ name: "status", kind: "enum", values: ["draft", "paid", "shipped"], optional: true })
+const scope = scopeOf(filterFields.map((field) => field.name === "status" ? status : field))
+
+describe("the reference page", () => {
+  const [examples = "", orders = ""] = section("Examples").split("\nOrders: ")
+  const filters = examples.split("\n").filter((line) => line.startsWith("| `")).flatMap((line) =>
+    codes(line.split(" | ")[0]!)
+  )
+
+  it("has examples that are accepted", () => {
+    expect(filters.length).toBeGreaterThan(20)
+    expect(filters.filter((text) => Result.isFailure(readFilter(text, scope)))).toEqual([])
+    expect(codes(orders).filter((text) => Result.isFailure(readOrder(text, scope)))).toEqual([])
+  })
+
+  it("shows an error as it is", () => {
+    const shown = JSON.parse(page.split("```json\n")[1]!.split("```")[0]!) as { readonly errors: readonly unknown[] }
+    expect(readFilter("status = piad", scope)).toEqual(Result.fail(shown.errors))
+  })
+
+  it("lists every code", () => {
+    const every: { readonly [code in FilterErrorCode]: true } = {
+      "syntax": true,
+      "limit": true,
+      "unknown-field": true,
+      "not-filterable": true,
+      "not-sortable": true,
+      "not-searchable": true,
+      "unknown-function": true,
+      "operator": true,
+      "argument": true,
+      "value": true,
+      "duplicate": true
+    }
+    const listed = section("Errors").split("\n").filter((line) => line.startsWith("| `")).flatMap((line) =>
+      codes(line.split(" | ")[0]!)
+    )
+    expect(listed).toEqual(Object.keys(every))
+  })
+})

@@ -1,0 +1,55 @@
+/**
+ * Text matching as PostgreSQL does it, without its regular expressions: simple lower case, wildcards and trigram similarity. Linear in
+ * the texts; it knows no fields and no trees.
+ */
+
+/**
+ * Lower case by simple mapping, one code point to one, as PostgreSQL's built-in C.UTF-8 `lower` has it: unlike `toLowerCase`, İ becomes
+ * i without a combining dot, and Σ becomes σ at the end of a word too.
+ */
+export const lower = (text: string): string =>
+  text.replaceAll("\u0130", "i").replaceAll("\u03a3", "\u03c3").toLowerCase()
+
+/** Whether `text` contains `part`, ignoring case. */
+export const containsIgnoringCase = (text: string, part: string): boolean => lower(text).includes(lower(part))
+
+/** Whether the whole text is the parts in order with anything between them. Case-sensitive. */
+export const matchesParts = (text: string, parts: readonly string[]): boolean => {
+  const first = parts[0] ?? ""
+  if (parts.length < 2) return text === first
+  const last = parts[parts.length - 1]!
+  if (text.length < first.length + last.length || !text.startsWith(first) || !text.endsWith(last)) return false
+  const end = text.length - last.length
+  let at = first.length
+  // The leftmost place of every part leaves the most room for the rest.
+  for (let i = 1; i < parts.length - 1; i++) {
+    const found = text.indexOf(parts[i]!, at)
+    if (found === -1) return false
+    at = found + parts[i]!.length
+  }
+  return at <= end
+}
+
+const words = /[\p{Alphabetic}\p{Nd}]+/gu
+
+/** The distinct trigrams of a text by pg_trgm's rules: of every lower-cased word, with two blanks before and one after it. */
+const trigrams = (text: string): ReadonlySet<string> => {
+  const found = new Set<string>()
+  for (const [word] of text.matchAll(words)) {
+    const chars = [" ", " ", ...Array.from(lower(word)), " "]
+    for (let at = 0; at + 2 < chars.length; at++) found.add(chars[at]! + chars[at + 1]! + chars[at + 2]!)
+  }
+  return found
+}
+
+/** pg_trgm's `similarity(a, b) >= 0.3`, decided in whole numbers. Texts without letters or digits are similar to nothing. */
+export const isSimilar = (a: string, b: string): boolean => {
+  const left = trigrams(a)
+  const right = trigrams(b)
+  if (left.size === 0 || right.size === 0) return false
+  let shared = 0
+  for (const trigram of left) {
+    if (right.has(trigram)) shared++
+  }
+  return shared * 10 >= (left.size + right.size - shared) * 3
+}

@@ -1,0 +1,95 @@
+/**
+ * The checked filter tree: what a filter, an access rule and a row filter become once they passed the checker. The SQL compiler
+ * and the in-memory evaluator read this one shape; it is two-valued everywhere (a null never makes a condition unknown).
+ */
+
+import type { Field } from "../model/model.ts"
+import type { Span } from "../problem.ts"
+
+/**
+ * A value on the right side of a condition.
+ *
+ * `literal` is canonical text of the field's kind (see `Cell`) · `param` is taken from the plan's `params` by index · `now` is the
+ * request's instant plus `offset` microseconds · `caller` is a value of the verified caller (access rules only); a caller value
+ * that is missing (no tenant) equals nothing.
+ */
+export type Operand =
+  | { readonly of: "literal"; readonly text: string }
+  | { readonly of: "param"; readonly index: number }
+  | { readonly of: "now"; readonly offset: bigint }
+  | { readonly of: "caller"; readonly value: "id" | "tenant" }
+
+export type Comparison = "=" | "<" | "<=" | ">" | ">="
+
+/**
+ * Two-valued: `compare`, `in`, `match`, `contains`, `search`, `similar`, `regex` on a null are false; `not` is plain negation, so
+ * `not(status = "paid")` holds for a null status. `!=` is `not(=)`.
+ */
+export type FilterTree =
+  | { readonly op: "true" }
+  | { readonly op: "false" }
+  | { readonly op: "and" | "or"; readonly items: readonly FilterTree[] }
+  | { readonly op: "not"; readonly item: FilterTree }
+  | { readonly op: "compare"; readonly field: Field; readonly is: Comparison; readonly value: Operand }
+  | { readonly op: "in"; readonly field: Field; readonly values: readonly Operand[] }
+  | { readonly op: "null"; readonly field: Field }
+  /** Text `=` with wildcards: literal parts between which anything may stand. `["a", ""]` is `a*`. Case-sensitive, whole value. */
+  | { readonly op: "match"; readonly field: Field; readonly parts: readonly string[] }
+  /** Text `:`: contains, ignoring case (simple case folding: both sides lower-cased as PostgreSQL's C.UTF-8 `lower` does). */
+  | { readonly op: "contains"; readonly field: Field; readonly text: string }
+  /** Bare words, phrases, `search('…')`: some field of `fields` contains the text, ignoring case. */
+  | { readonly op: "search"; readonly fields: readonly Field[]; readonly text: string }
+  /** pg_trgm similarity at or above 0.3. `span`: the call's place in the text it was read from; it says nothing about rows. */
+  | { readonly op: "similar"; readonly field: Field; readonly text: string; readonly span?: Span }
+  /** PostgreSQL regular expression (case-sensitive, partial match). `span` as above. */
+  | { readonly op: "regex"; readonly field: Field; readonly pattern: string; readonly span?: Span }
+
+/** One key of a total order. Nulls stand last ascending and first descending, as PostgreSQL's own index order has them. */
+export interface SortKey {
+  readonly field: Field
+  readonly descending: boolean
+}
+
+export const always: FilterTree = { op: "true" }
+export const never: FilterTree = { op: "false" }
+
+/** The conjunction of trees, flattened, with constants folded. */
+export const allOf = (trees: readonly FilterTree[]): FilterTree => {
+  const items: FilterTree[] = []
+  for (const tree of trees) {
+    if (tree.op === "false") return never
+    if (tree.op === "true") continue
+    if (tree.op === "and") items.push(...tree.items)
+    else items.push(tree)
+  }
+  return items.length === 0 ? always : items.length === 1 ? items[0]! : { op: "and", items }
+}
+
+/** The disjunction of trees, flattened, with constants folded. */
+export const anyOf = (trees: readonly FilterTree[]): FilterTree => {
+  const items: FilterTree[] = []
+  for (const tree of trees) {
+    if (tree.op === "true") return always
+    if (tree.op === "false") continue
+    if (tree.op === "or") items.push(...tree.items)
+    else items.push(tree)
+  }
+  return items.length === 0 ? never : items.length === 1 ? items[0]! : { op: "or", items }
+}
+
+/** The conditions of a kind in a tree, in the order in which they stand in the text. */
+export const conditionsOf = <O extends FilterTree["op"]>(
+  tree: FilterTree,
+  op: O
+): ReadonlyArray<Extract<FilterTree, { readonly op: O }>> =>
+  tree.op === op
+    ? [tree as Extract<FilterTree, { readonly op: O }>]
+    : tree.op === "and" || tree.op === "or"
+    ? tree.items.flatMap((item) => conditionsOf(item, op))
+    : tree.op === "not"
+    ? conditionsOf(tree.item, op)
+    : []
+
+/** The negation of a tree; constants and double negations fold. */
+export const not = (tree: FilterTree): FilterTree =>
+  tree.op === "true" ? never : tree.op === "false" ? always : tree.op === "not" ? tree.item : { op: "not", item: tree }

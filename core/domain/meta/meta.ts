@@ -1,0 +1,195 @@
+/**
+ * The meta document (`GET /api/meta`; spec 1, Meta): what one caller sees of the declarations, built from restricted models only, so that
+ * a hidden field or resource has no way into it. It carries no rule, no column and no table name.
+ */
+
+import type { Access } from "../access/access.ts"
+import type { Caller } from "../access/caller.ts"
+import type { AccessResolver } from "../access/resolve.ts"
+import type { Field, Json, Kind, Models } from "../model/model.ts"
+import type { MenuItem, Page, View } from "../model/view.ts"
+import { permissionsOf, type ResourcePermissions } from "./permissions.ts"
+import type { Hash } from "./version.ts"
+import {
+  hiddenNames,
+  menuFor,
+  type MetaMenuItem,
+  type MetaPage,
+  type MetaView,
+  pagesFor,
+  restrictView,
+  type Sight,
+  viewFor
+} from "./view.ts"
+
+/** A readable field. Members that say nothing about its kind are absent. */
+export interface MetaField {
+  readonly name: string
+  readonly kind: Kind
+  /** Integers: 16, 32 (JSON numbers) or 64 (text). */
+  readonly bits?: 16 | 32 | 64
+  /** Texts: most characters. */
+  readonly max?: number
+  /** Decimals. */
+  readonly precision?: number
+  readonly scale?: number
+  /** Enums. */
+  readonly values?: readonly string[]
+  /** The resource a foreign key points at, when the caller sees that resource. */
+  readonly relation?: string
+  /** One more name accepted in `filter` and `order_by`. */
+  readonly alias?: string
+  readonly default?: { readonly value: Json } | { readonly db: true }
+  readonly optional: boolean
+  /** The caller can write it neither in a create nor in an update. */
+  readonly readOnly: boolean
+  /** In which bodies the caller may send it (an update may still depend on the record). */
+  readonly writable: { readonly create: boolean; readonly update: boolean }
+  readonly filterable: boolean
+  readonly sortable: boolean
+  readonly searched: boolean
+  readonly sensitive: boolean
+}
+
+/** A way to related records, offered when both its ends are readable. */
+export interface MetaRelation {
+  readonly name: string
+  readonly resource: string
+  readonly many: boolean
+  readonly field: string
+  readonly targetField: string
+}
+
+/** A restricted model. */
+export interface MetaModel {
+  readonly name: string
+  /** Fields of the primary key in key order; empty when one of them is hidden: records then have no address. */
+  readonly primaryKey: readonly string[]
+  readonly fields: readonly MetaField[]
+  readonly relations: readonly MetaRelation[]
+  /** Deleted records are kept; `show_deleted` and `:undelete` work. */
+  readonly softDelete: boolean
+  readonly tenantScoped: boolean
+  /** The field that holds the owner's user id, the version field: names when readable, else null. */
+  readonly owner: string | null
+  readonly version: string | null
+}
+
+export interface MetaDocument {
+  readonly user: { readonly id: string; readonly roles: readonly string[]; readonly tenant: string | null }
+  /** In declared order. */
+  readonly models: readonly MetaModel[]
+  /** By resource; a resource without a view for the caller is absent. */
+  readonly views: { readonly [resource: string]: MetaView }
+  /** By resource, for every resource in `models`. */
+  readonly permissions: { readonly [resource: string]: ResourcePermissions }
+  readonly userMenu: readonly MetaMenuItem[]
+  readonly pages: readonly MetaPage[]
+  readonly sources: readonly Json[]
+}
+
+export interface MetaRequest {
+  readonly caller: Caller
+  readonly models: Models
+  readonly views: readonly View[]
+  readonly userMenu: readonly MenuItem[]
+  readonly pages: readonly Page[]
+  readonly resolver: AccessResolver
+}
+
+const fieldOf = (field: Field, access: Access, visible: (resource: string) => boolean): MetaField => {
+  const { restricted } = access
+  const listable = access.decisions.read.of !== "deny"
+  const create = restricted.creatable.has(field.name)
+  const update = restricted.updatable.has(field.name)
+  return {
+    name: field.name,
+    kind: field.kind,
+    ...(field.kind === "integer" ? { bits: field.bits } : {}),
+    ...(field.max === null ? {} : { max: field.max }),
+    ...(field.precision === null ? {} : { precision: field.precision }),
+    ...(field.scale === null ? {} : { scale: field.scale }),
+    ...(field.values === null ? {} : { values: field.values }),
+    ...(field.relation !== null && visible(field.relation) ? { relation: field.relation } : {}),
+    ...(field.alias === null ? {} : { alias: field.alias }),
+    ...(field.default === null ? {} : { default: field.default }),
+    optional: field.optional,
+    readOnly: !create && !update,
+    writable: { create, update },
+    filterable: listable && field.filterable,
+    sortable: listable && field.sortable,
+    searched: listable && field.searched,
+    sensitive: field.sensitive
+  }
+}
+
+/** The restricted model of one access. `other` answers for related resources; null: not visible. */
+export const metaModel = (access: Access, other: (resource: string) => Access | null): MetaModel => {
+  const { model, restricted } = access
+  const visible = (resource: string): boolean => other(resource) !== null
+  const shown = (field: Field | null): string | null =>
+    field !== null && restricted.byName.has(field.name) ? field.name : null
+  const relations: MetaRelation[] = []
+  for (const relation of model.relations.values()) {
+    const target = other(relation.target)
+    const listable = target !== null && target.decisions.read.of !== "deny"
+    if (!listable || shown(relation.from) === null || !target.restricted.byName.has(relation.to)) continue
+    relations.push({
+      name: relation.name,
+      resource: relation.target,
+      many: relation.many,
+      field: relation.from.name,
+      targetField: relation.to
+    })
+  }
+  return {
+    name: model.name,
+    primaryKey: model.key.every((field) => shown(field) !== null) ? model.key.map((field) => field.name) : [],
+    fields: restricted.fields.map((field) => fieldOf(field, access, visible)),
+    relations,
+    softDelete: model.softDelete !== null,
+    tenantScoped: model.tenant !== null,
+    owner: shown(model.owner),
+    version: shown(model.version)
+  }
+}
+
+const noNames: ReadonlySet<string> = new Set()
+
+/** The meta document of a caller: plain data, ready for JSON. */
+export const metaDocument = (request: MetaRequest): MetaDocument => {
+  const { caller, models, resolver } = request
+  const accesses = new Map<string, Access>()
+  for (const name of models.keys()) {
+    const access = resolver.resolve(caller, name)
+    if (access !== null && access.visible) accesses.set(name, access)
+  }
+  const sight: Sight = {
+    exists: (resource) => models.has(resource),
+    visible: (resource) => accesses.has(resource),
+    hidden: (resource) => {
+      const access = accesses.get(resource)
+      return access === undefined ? noNames : hiddenNames(access.restricted)
+    }
+  }
+  const views: { [resource: string]: MetaView } = {}
+  const permissions: { [resource: string]: ResourcePermissions } = {}
+  for (const [name, access] of accesses) {
+    const view = viewFor(request.views, name, caller)
+    if (view !== null) views[name] = restrictView(view, access.restricted, access.decisions.read.of !== "deny")
+    permissions[name] = permissionsOf(access)
+  }
+  const pages = pagesFor(request.pages, caller, sight)
+  return {
+    user: { id: caller.id, roles: caller.roles, tenant: caller.tenant },
+    models: [...accesses.values()].map((access) => metaModel(access, (resource) => accesses.get(resource) ?? null)),
+    views,
+    permissions,
+    userMenu: menuFor(request.userMenu, pages, caller, sight),
+    pages,
+    sources: []
+  }
+}
+
+/** The ETag of a meta document: a hash of its whole text (which names the user and their roles), quotes included. */
+export const metaEtag = (text: string, hash: Hash): string => `"${hash(text)}"`

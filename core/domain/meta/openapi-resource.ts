@@ -1,0 +1,441 @@
+/**
+ * The paths of one resource in the OpenAPI document: exactly the operations its caller may use, with the parameters that `read/request.ts`
+ * and the write use cases read. What many resources share is a component of `openapi-shared.ts`; names of fields come from the restricted model.
+ */
+
+import type { Field, Json } from "../model/model.ts"
+import { granularities, seriesRanges } from "../model/view.ts"
+import { facetable, histogrammable, timed } from "../read/aggregate.ts"
+import { defaultPageSize, maxBodyFilter, maxPageSize, maxQueryFilter } from "../read/request.ts"
+import { closedObject, codes, type Doc, exampleText, openObject, ref, type Subject, type Subjects } from "./openapi-schema.ts"
+import type { Operation } from "../access/rules.ts"
+
+const name = ({ access }: Subject): string => access.model.name
+
+const parameter = (id: string): Doc => ref("parameters", id)
+const header = (id: string): Doc => ref("headers", id)
+
+/** Components of the responses to refusals, by status; `default` covers every other. */
+export const refusals = (...statuses: readonly number[]): Doc =>
+  Object.fromEntries([...statuses.map(String), "default"].map((status) => [status, ref("responses", status)]))
+
+/** Headers of a success: those of every answer, and more by name. */
+export const headersOf = (...more: readonly string[]): Doc =>
+  Object.fromEntries([...more, "X-Meta-Version", "X-Request-Id"].map((id) => [id, header(id)]))
+
+export const jsonContent = (schema: Doc): Doc => ({ "application/json": { schema } })
+
+const respond = (description: string, schema: Doc, ...headers: readonly string[]): Doc => ({
+  description,
+  headers: headersOf(...headers),
+  content: jsonContent(schema)
+})
+
+// -------------------------------------------------------------------------------------------------------------- parameters
+
+/** Names and aliases that pass, aliases with their field. */
+const namesThat = ({ access }: Subject, passes: (field: Field) => boolean): string => {
+  const names: string[] = []
+  for (const [text, field] of access.restricted.names) {
+    if (passes(field)) names.push(text === field.name ? codes([text]) : `${codes([text])} (for ${codes([field.name])})`)
+  }
+  return names.join(", ")
+}
+
+const filterExample = (field: Field): string => {
+  if (field.kind === "json") return `${field.name}:*`
+  const text = exampleText(field)
+  return `${field.name} = ${/^(?:-?[0-9.]+|true)$/.test(text) ? text : JSON.stringify(text)}`
+}
+
+const filterText = (subject: Subject): string | null => {
+  const { restricted } = subject.access
+  const first = [...restricted.names.values()].find((field) => field.filterable)
+  const parts = [
+    ...(first === undefined
+      ? []
+      : [`Fields: ${namesThat(subject, (field) => field.filterable)}.`, `Example: \`${filterExample(first)}\`.`]),
+    ...(restricted.searched.length === 0
+      ? []
+      : [`Bare words and \`search('text')\` look into ${codes(restricted.searched.map((field) => field.name))}.`])
+  ]
+  return parts.length === 0 ? null : ["A filter (AIP-160).", ...parts].join(" ")
+}
+
+const sorts = (field: Field): boolean => field.sortable && field.kind !== "json"
+
+const orderText = (subject: Subject): string | null => {
+  const names = namesThat(subject, sorts)
+  return names === "" ? null : `Names separated by commas, each with \` desc\` if wanted (AIP-132). Fields: ${names}.`
+}
+
+const maxExpandDepth = 2
+
+/** Paths that `expand` takes: relations, and relations of their targets. */
+const expandPaths = (subject: Subject, subjects: Subjects, depth = maxExpandDepth): readonly string[] =>
+  subject.relations.flatMap((relation) => {
+    const target = subjects.get(relation.target)
+    const below = target === undefined || depth === 1 ? [] : expandPaths(target, subjects, depth - 1)
+    return [relation.name, ...below.map((path) => `${relation.name}.${path}`)]
+  })
+
+const names = (items: Doc): Doc => ({ type: "array", items })
+
+/** The names that `expand` takes, or null when there are none. */
+export const relationSchema = (subject: Subject, subjects: Subjects): Doc | null => {
+  const paths = expandPaths(subject, subjects)
+  return paths.length === 0 ? null : { type: "string", enum: paths }
+}
+
+/** What the reading routes take, each as description and schema; absent where it has no use for this caller. */
+const readInputs = (subject: Subject, filterLimit: number) => {
+  const filter = filterText(subject)
+  const order = orderText(subject)
+  return {
+    ...(filter === null ? {} : { filter: { description: filter, schema: { type: "string", maxLength: filterLimit } } }),
+    ...(order === null ? {} : { order_by: { description: order, schema: { type: "string", maxLength: 2000 } } }),
+    ...(subject.access.restricted.fields.length === 0 ? {} : {
+      fields: {
+        description: "Fields of the answer; all when left out.",
+        schema: names(ref("schemas", `${name(subject)}.Field`))
+      }
+    }),
+    ...(subject.relations.length === 0 ? {} : {
+      expand: {
+        description: "Relations to follow; their records stand in `expand`.",
+        schema: names(ref("schemas", `${name(subject)}.Relation`))
+      }
+    })
+  } satisfies { readonly [input: string]: { readonly description: string; readonly schema: Doc } }
+}
+
+/** The body of `:search`: what the parameters of a list are. */
+export const searchSchema = (subject: Subject): Doc => {
+  const inputs = Object.entries(readInputs(subject, maxBodyFilter)).map(([input, { schema }]) => [input, schema])
+  return closedObject({
+    ...Object.fromEntries(inputs),
+    page_size: { type: "integer", minimum: 0, default: defaultPageSize },
+    page_token: ref("schemas", "PageToken"),
+    count: { type: "string", enum: ["exact"] },
+    ...(subject.access.model.softDelete === null ? {} : { show_deleted: { type: "boolean", default: false } })
+  }, [], { description: "The list's parameters as members.", examples: [{ page_size: 10 }] })
+}
+
+/** A list in a query is one text with commas. */
+const commaList = { style: "form", explode: false }
+
+const key = ({ access: { model, restricted } }: Subject): Doc => {
+  const readable = model.key.every((field) => restricted.byName.has(field.name))
+  const named = readable ? ` (${codes(model.key.map((field) => field.name))})` : ""
+  // Simple style joins the parts with commas and percent-encodes each, as keys are written.
+  const schema: Doc = model.key.length === 1
+    ? { type: "string", ...(readable ? { examples: [exampleText(model.key[0]!)] } : {}) }
+    : { type: "array", items: { type: "string" }, minItems: model.key.length, maxItems: model.key.length }
+  return { name: "key", in: "path", required: true, description: `The record's key${named}.`, schema }
+}
+
+/** The parameter components of one resource: `orders.filter`, `orders.key`, … */
+export const resourceParameters = (subject: Subject): Doc => {
+  const { permissions } = subject
+  const components: { [id: string]: Json } = {}
+  if (permissions.read) {
+    for (const [input, { description, schema }] of Object.entries(readInputs(subject, maxQueryFilter))) {
+      const list = schema.type === "array" ? commaList : {}
+      components[`${name(subject)}.${input}`] = { name: input, in: "query", description, ...list, schema }
+    }
+  }
+  if (permissions.read || permissions.update || permissions.delete) components[`${name(subject)}.key`] = key(subject)
+  return components
+}
+
+// -------------------------------------------------------------------------------------------------------------- operations
+
+const someRecords: { readonly [operation in Operation]: string } = {
+  read: "Only some records are visible.",
+  create: "Only some records may be created.",
+  update: "Only some records may be changed.",
+  delete: "Only some records may be deleted."
+}
+
+interface Parts {
+  readonly rule: Operation
+  readonly summary: string
+  readonly parameters?: readonly Doc[]
+  readonly body?: Doc
+  readonly responses: Doc
+}
+
+const operation = (subject: Subject, id: string, { body, parameters, responses, rule, summary }: Parts): Doc => ({
+  operationId: `${id}_${name(subject)}`,
+  tags: [name(subject)],
+  summary,
+  ...(subject.permissions.conditional.includes(rule) ? { description: someRecords[rule] } : {}),
+  ...(parameters === undefined || parameters.length === 0 ? {} : { parameters }),
+  ...(body === undefined ? {} : { requestBody: { required: true, content: jsonContent(body) } }),
+  responses
+})
+
+const writeParameters: readonly Doc[] = ["Prefer", "dry_run", "validate_only"].map(parameter)
+
+/** A choice among field names, as the aggregates take it. */
+const fieldParameter = (fields: readonly Field[], description: string): Doc => ({
+  name: "field",
+  in: "query",
+  required: true,
+  description,
+  schema: { type: "string", enum: fields.map((field) => field.name) }
+})
+
+const readPaths = (subject: Subject, collection: string): { readonly [path: string]: Doc } => {
+  const { access } = subject
+  const resource = name(subject)
+  const own = new Set(Object.keys(resourceParameters(subject)))
+  const softDelete = access.model.softDelete !== null
+  /** The resource's own parameters that exist, then shared ones. */
+  const inputs = (mine: readonly string[], shared: readonly string[]): readonly Doc[] => [
+    ...mine.map((input) => `${resource}.${input}`).filter((id) => own.has(id)).map(parameter),
+    ...shared.filter((id) => id !== "show_deleted" || softDelete).map(parameter)
+  ]
+  const list = ref("responses", `${resource}.List`)
+  const aggregable = (accepts: (field: Field) => string | null) =>
+    access.restricted.fields.filter((field) => field.filterable && accepts(field) === null)
+  const faceted = aggregable(facetable)
+  const numeric = aggregable(histogrammable)
+  const moments = aggregable(timed)
+  const measures = ["count", ...["sum", "avg", "min", "max"].flatMap((of) => numeric.map((field) => `${of}:${field.name}`))]
+  const aggregate = (id: string, fields: readonly Field[], summary: string, what: string, schema: string, more: readonly Doc[]) =>
+    fields.length === 0 ? {} : {
+      [`${collection}:${id}`]: {
+        get: operation(subject, id, {
+          rule: "read",
+          summary,
+          parameters: [fieldParameter(fields, what), ...more, ...inputs(["filter"], ["show_deleted"])],
+          responses: { "200": ref("responses", schema), ...refusals(400, 401) }
+        })
+      }
+    }
+  return {
+    [collection]: {
+      get: operation(subject, "list", {
+        rule: "read",
+        summary: "List records",
+        parameters: inputs(["filter", "order_by", "fields", "expand"], ["page_size", "page_token", "count", "show_deleted"]),
+        responses: { "200": list, ...refusals(400, 401) }
+      })
+    },
+    [`${collection}:search`]: {
+      post: operation(subject, "search", {
+        rule: "read",
+        summary: "List records, with the parameters in a body",
+        body: ref("schemas", `${resource}.Search`),
+        responses: { "200": list, ...refusals(400, 401) }
+      })
+    },
+    [`${collection}:seek`]: {
+      get: operation(subject, "seek", {
+        rule: "read",
+        summary: "The page at a row number",
+        parameters: [
+          parameter("position"),
+          ...inputs(["filter", "order_by", "fields", "expand"], ["page_size", "show_deleted"])
+        ],
+        responses: {
+          "200": respond("The page.", ref("schemas", `${resource}.Page`), "X-Service-Warning"),
+          ...refusals(400, 401)
+        }
+      })
+    },
+    ...aggregate("facets", faceted, "The most frequent values of a field", "The field.", "Facets", [parameter("limit")]),
+    ...aggregate("series", moments, "Counts or measures over time", "A timestamp or date.", "Series", [
+      ...["range", "from", "to", "granularity", "time_zone"].map(parameter),
+      {
+        name: "measure",
+        in: "query",
+        description: "What each point tells.",
+        schema: { type: "string", enum: measures, default: "count" }
+      }
+    ]),
+    ...aggregate("histogram", numeric, "Counts in buckets of equal width", "A numeric field.", "Histogram", [
+      parameter("buckets")
+    ]),
+    [`${collection}/{key}`]: {
+      get: operation(subject, "get", {
+        rule: "read",
+        summary: "Get a record",
+        parameters: inputs(["fields", "expand"], ["show_deleted", "If-None-Match"]),
+        responses: {
+          "200": respond("The record.", ref("schemas", resource), "ETag"),
+          "304": ref("responses", "304"),
+          ...refusals(400, 401, 404)
+        }
+      })
+    }
+  }
+}
+
+/** The response components of one resource: `orders.List`, `orders.Written`, `orders.Created`. */
+export const resourceResponses = ({ access: { model: { name: resource } }, permissions }: Subject): Doc => {
+  const written = (description: string, ...headers: readonly string[]): Doc =>
+    permissions.read
+      ? respond(description, ref("schemas", `${resource}.Written`), ...headers, "Preference-Applied")
+      : { description, headers: headersOf(...headers, "Preference-Applied") }
+  return {
+    [`${resource}.List`]: respond("A page of records.", ref("schemas", `${resource}.List`), "X-Service-Warning"),
+    [`${resource}.Written`]: written("The record as written; a deleted record only when `Prefer` asks for it.", "ETag"),
+    [`${resource}.Created`]: written(
+      "The record as written; no body when the caller cannot see it.",
+      "Location",
+      "ETag",
+      "Idempotency-Replayed"
+    )
+  }
+}
+
+const writePaths = (subject: Subject, collection: string): { readonly [path: string]: Doc } => {
+  const { access, permissions } = subject
+  const resource = name(subject)
+  const written = ref("responses", `${resource}.Written`)
+  const nothing = ref("responses", "204")
+  const item: { [method: string]: Json } = {}
+  if (permissions.update) {
+    item["patch"] = operation(subject, "update", {
+      rule: "update",
+      summary: "Change a record",
+      parameters: [parameter("If-Match-Required"), ...writeParameters],
+      body: ref("schemas", `${resource}.Update`),
+      responses: {
+        "200": written,
+        "204": nothing,
+        ...refusals(400, 401, 403, 404, 409, 412, 428)
+      }
+    })
+  }
+  if (permissions.delete) {
+    item["delete"] = operation(subject, "delete", {
+      rule: "delete",
+      summary: access.model.softDelete === null ? "Delete a record" : "Delete a record; it can be undeleted",
+      parameters: [parameter("If-Match"), ...writeParameters],
+      responses: {
+        "200": written,
+        "204": nothing,
+        ...refusals(400, 401, 403, 404, 409, 412)
+      }
+    })
+  }
+  return {
+    ...(permissions.create
+      ? {
+        [collection]: {
+          post: operation(subject, "create", {
+            rule: "create",
+            summary: "Create a record",
+            parameters: [...writeParameters, parameter("Idempotency-Key")],
+            body: ref("schemas", `${resource}.Create`),
+            responses: {
+              "201": ref("responses", `${resource}.Created`),
+              ...refusals(400, 401, 403, 409, 422)
+            }
+          })
+        }
+      }
+      : {}),
+    ...(Object.keys(item).length === 0 ? {} : { [`${collection}/{key}`]: item }),
+    ...(permissions.update && access.model.softDelete !== null
+      ? {
+        [`${collection}/{key}:undelete`]: {
+          post: operation(subject, "undelete", {
+            rule: "update",
+            summary: "Bring a deleted record back",
+            parameters: [parameter("If-Match"), ...writeParameters],
+            responses: {
+              "200": written,
+              "204": nothing,
+              ...refusals(400, 401, 403, 404, 409, 412)
+            }
+          })
+        }
+      }
+      : {})
+  }
+}
+
+/** The path items of one resource; `collection` is its path, for example `/api/v1/orders`. */
+export const resourcePaths = (subject: Subject, collection: string): Doc => {
+  const paths: { [path: string]: Doc } = {}
+  const parts = [
+    ...(subject.permissions.read ? [readPaths(subject, collection)] : []),
+    writePaths(subject, collection)
+  ]
+  for (const part of parts) {
+    for (const [path, item] of Object.entries(part)) {
+      const keyed = path.startsWith(`${collection}/{key}`)
+      paths[path] = { ...(keyed ? { parameters: [parameter(`${name(subject)}.key`)] } : {}), ...paths[path], ...item }
+    }
+  }
+  return paths
+}
+
+// ------------------------------------------------------------------------------------------------------------------ shared
+
+const query = (id: string, description: string, schema: Doc, required = false): readonly [string, Doc] => [
+  id,
+  { name: id, in: "query", ...(required ? { required } : {}), description, schema }
+]
+
+/** The query parameters that every resource's reading and writing routes share. */
+export const sharedQuery: Doc = Object.fromEntries([
+  query("page_size", `Records on the page. 0 is the default; more than ${maxPageSize} is cut to ${maxPageSize}.`, {
+    type: "integer",
+    minimum: 0,
+    default: defaultPageSize
+  }),
+  query("page_token", "`next_page_token` or `prev_page_token` of an answer to the same request.", ref("schemas", "PageToken")),
+  query("count", "Adds `total_size`.", { type: "string", enum: ["exact"] }),
+  query("show_deleted", "Also deleted records.", { type: "boolean", default: false }),
+  query("position", "0-based row number; beyond the end it gives the last page.", {
+    type: "integer",
+    minimum: 0,
+    maximum: 999_999_999_999_999,
+    examples: [0]
+  }, true),
+  query("limit", "Values in the answer. 0 is the default; more than 500 is cut to 500.", { type: "integer", minimum: 0, default: 50 }),
+  query("range", "Up to today; `30d` unless `from` and `to` are given.", { type: "string", enum: seriesRanges }),
+  query("from", "First date or timestamp; goes with `to`, without `range`.", { type: "string", examples: ["2026-01-01"] }),
+  query("to", "Last date, or the timestamp that ends the range.", { type: "string", examples: ["2026-01-31"] }),
+  query("granularity", "Length of a bucket.", { type: "string", enum: granularities, default: "day" }),
+  query("time_zone", "IANA time zone whose midnights bound the buckets.", { type: "string", default: "UTC" }),
+  query("buckets", "Number of buckets.", { type: "integer", minimum: 1, maximum: 100, default: 10 }),
+  query("dry_run", "Checks everything and writes nothing.", { type: "boolean", default: false }),
+  query("validate_only", "Another name for `dry_run` (AIP-163).", { type: "boolean", default: false })
+])
+
+/** Schemas and responses of the aggregates. */
+const facet = openObject({ value: { description: "A value of the field, or null." }, count: ref("schemas", "Count") }, ["value", "count"])
+const point = openObject({
+  start: { type: "string", format: "date-time" },
+  count: ref("schemas", "Count"),
+  value: { type: ["string", "null"], description: "The measure as exact text, when one was asked for." }
+}, ["start"])
+const bound: Doc = { type: ["number", "string"] }
+const bucket = openObject({ from: bound, to: bound, count: ref("schemas", "Count") }, ["from", "to", "count"])
+const field: Doc = { type: "string" }
+
+export const aggregateResponses: Doc = {
+  Facets: respond("The most frequent values first.", openObject({ field, facets: { type: "array", items: facet } }, ["field", "facets"]), "X-Service-Warning"),
+  Series: respond(
+    "Every bucket of the range, empty ones too.",
+    openObject({
+      field,
+      granularity: { type: "string", enum: granularities },
+      time_zone: { type: "string" },
+      measure: { type: "string" },
+      points: { type: "array", items: point }
+    }, ["field", "granularity", "time_zone", "points"]),
+    "X-Service-Warning"
+  ),
+  Histogram: respond(
+    "Buckets between the smallest and the largest value; none when there is no value.",
+    openObject({ field, buckets: { type: "array", items: bucket } }, ["field", "buckets"]),
+    "X-Service-Warning"
+  )
+}

@@ -1,0 +1,268 @@
+/**
+ * JSON Schemas (2020-12, as OpenAPI 3.1 uses them) of fields and records: what a value looks like in answers, what a body accepts, and an
+ * example that both take. It sees restricted models only, so a hidden field has no way into a schema.
+ */
+
+import type { Access } from "../access/access.ts"
+import type { Field, Json, Relation } from "../model/model.ts"
+import type { ResourcePermissions } from "./permissions.ts"
+
+/** A JSON object under construction. */
+export type Doc = { readonly [member: string]: Json }
+
+/** One resource of the document, as the caller sees it. */
+export interface Subject {
+  readonly access: Access
+  readonly permissions: ResourcePermissions
+  /** Relations that `expand` can follow for this caller. */
+  readonly relations: readonly Relation[]
+}
+
+export type Subjects = ReadonlyMap<string, Subject>
+
+export const ref = (kind: "schemas" | "parameters" | "headers" | "responses", name: string): Doc => ({
+  $ref: `#/components/${kind}/${name}`
+})
+
+/** Names in a Markdown text. */
+export const codes = (names: Iterable<string>): string => [...names].map((name) => `\`${name}\``).join(", ")
+
+const integerLimits = {
+  16: { format: "int16", minimum: -(2 ** 15), maximum: 2 ** 15 - 1 },
+  32: { format: "int32", minimum: -(2 ** 31), maximum: 2 ** 31 - 1 },
+  // The limits are those of a JSON number; the text form has all 64 bits.
+  64: { format: "int64", minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
+} as const
+
+const integerPattern = "^-?[0-9]{1,19}$"
+
+/** Digits before and after the point, or null where precision and scale do not say so. */
+const decimalDigits = ({ precision, scale }: Field): { readonly whole: number; readonly fraction: number } | null => {
+  const fraction = scale ?? 0
+  if (precision === null || fraction < 0 || fraction > precision) return null
+  return { whole: Math.max(precision - fraction, 1), fraction }
+}
+
+const decimalPattern = (field: Field): string => {
+  const digits = decimalDigits(field)
+  if (digits === null) return "^-?[0-9]+(\\.[0-9]+)?$"
+  return `^-?[0-9]{1,${digits.whole}}${digits.fraction === 0 ? "" : `(\\.[0-9]{1,${digits.fraction}})?`}$`
+}
+
+/** A schema with one type; null joins it where the field is optional. */
+const typed = (field: Field, type: string | readonly string[], more: Doc = {}): Doc => {
+  const types = [...(typeof type === "string" ? [type] : type), ...(field.optional ? ["null"] : [])]
+  return { type: types.length === 1 ? types[0]! : types, ...more }
+}
+
+/** What kinds have in common in answers and bodies. */
+const commonSchema = (field: Field): Doc => {
+  switch (field.kind) {
+    case "boolean":
+      return typed(field, "boolean")
+    case "timestamp":
+      return typed(field, "string", { format: "date-time" })
+    case "date":
+      return typed(field, "string", { format: "date" })
+    case "uuid":
+      return typed(field, "string", { format: "uuid" })
+    case "currency":
+      return typed(field, "string", { pattern: "^[A-Z]{3}$" })
+    case "country":
+      return typed(field, "string", { pattern: "^[A-Z]{2}$" })
+    case "enum":
+      return typed(field, "string", { enum: [...field.values ?? [], ...(field.optional ? [null] : [])] })
+    case "text":
+      return typed(field, "string", field.max === null ? {} : { maxLength: field.max })
+    default:
+      // Any JSON value.
+      return {}
+  }
+}
+
+/** A value as answers carry it: 64-bit integers and decimals as text, floats that JSON has no number for as text. */
+export const answerSchema = (field: Field): Doc => {
+  switch (field.kind) {
+    case "integer":
+      return field.bits === 64
+        ? typed(field, "string", { format: "int64", pattern: integerPattern })
+        : typed(field, "integer", { format: integerLimits[field.bits].format })
+    case "decimal":
+      return typed(field, "string", { format: "decimal", pattern: decimalPattern(field) })
+    case "float":
+      return typed(field, ["number", "string"], { format: "double", pattern: "^(NaN|-?Infinity)$" })
+    default:
+      return commonSchema(field)
+  }
+}
+
+/** A value as bodies accept it: integers and decimals as text or as a number. */
+export const bodySchema = (field: Field): Doc => {
+  switch (field.kind) {
+    case "integer":
+      return typed(field, ["string", "integer"], { ...integerLimits[field.bits], pattern: integerPattern })
+    case "decimal":
+      return typed(field, ["string", "number"], { format: "decimal", pattern: decimalPattern(field) })
+    case "float":
+      return typed(field, "number", { format: "double" })
+    default:
+      return commonSchema(field)
+  }
+}
+
+const decimalExample = (field: Field): string => {
+  const digits = decimalDigits(field)
+  if (digits === null) return "0"
+  const whole = field.precision === digits.fraction ? "0" : "12".slice(0, digits.whole)
+  return digits.fraction === 0 ? whole : `${whole}.${"5".padEnd(digits.fraction, "0")}`
+}
+
+/** A value that the field takes in a body and that an answer may carry. */
+export const exampleOf = (field: Field): Json => {
+  switch (field.kind) {
+    case "integer":
+      return field.bits === 64 ? "1" : 1
+    case "decimal":
+      return decimalExample(field)
+    case "float":
+      return 0.25
+    case "boolean":
+      return true
+    case "timestamp":
+      return "2026-01-31T09:30:00Z"
+    case "date":
+      return "2026-01-31"
+    case "uuid":
+      return "123e4567-e89b-42d3-a456-426614174000"
+    case "currency":
+      return "EUR"
+    case "country":
+      return "NO"
+    case "enum":
+      return field.values?.[0] ?? ""
+    case "text":
+      return field.max === null ? "text" : "text".slice(0, field.max)
+    case "json":
+      return { note: "any JSON" }
+  }
+}
+
+/** The example as text, as keys and filters write it. */
+export const exampleText = (field: Field): string => {
+  const example = exampleOf(field)
+  return typeof example === "string" ? example : JSON.stringify(example)
+}
+
+export const exampleEtag = "\"mVw0bJ2zqUdc4kTo\""
+
+const object = (properties: Doc, required: readonly string[], more: Doc = {}): Doc => ({
+  type: "object",
+  ...(required.length === 0 ? {} : { required }),
+  properties,
+  ...more
+})
+
+/** An object whose members are all declared: bodies, where an unknown member is refused. */
+export const closedObject = (properties: Doc, required: readonly string[], more: Doc = {}): Doc =>
+  object(properties, required, { additionalProperties: false, ...more })
+
+export { object as openObject }
+
+const entries = (fields: readonly Field[], schema: (field: Field) => Doc): Doc =>
+  Object.fromEntries(fields.map((field) => [field.name, schema(field)]))
+
+const related = ({ many, target }: Relation): Doc =>
+  many
+    ? { type: "array", items: ref("schemas", target) }
+    : { anyOf: [ref("schemas", target), { type: "null" }] }
+
+/**
+ * A record in answers. Only `etag` always stands: a request's `fields` leaves others out; `permissions` belongs to gets and lists, `expand` to
+ * requests that ask for it.
+ */
+const recordSchema = ({ access, relations }: Subject, subjects: Subjects): Doc => {
+  const { fields } = access.restricted
+  const schemaOf = (field: Field): Doc =>
+    field.relation !== null && subjects.has(field.relation)
+      ? { ...answerSchema(field), description: `Key of a record of \`${field.relation}\`.` }
+      : answerSchema(field)
+  const expand = relations.length === 0
+    ? {}
+    : { expand: object(Object.fromEntries(relations.map((relation) => [relation.name, related(relation)])), []) }
+  return object(
+    { ...entries(fields, schemaOf), etag: ref("schemas", "ETag"), permissions: ref("schemas", "Permissions"), ...expand },
+    ["etag"],
+    { examples: [{ ...Object.fromEntries(fields.map((field) => [field.name, exampleOf(field)])), etag: exampleEtag }] }
+  )
+}
+
+/** Whether a create must give the field: nothing else would fill it. */
+const isRequired = (access: Access, field: Field): boolean =>
+  !field.optional && field.default === null && !(access.createOwn && field === access.model.owner)
+
+const exampleBody = (fields: readonly Field[]): Doc =>
+  Object.fromEntries(fields.map((field) => [field.name, exampleOf(field)]))
+
+const creatableFields = ({ restricted }: Access): readonly Field[] =>
+  restricted.fields.filter((field) => restricted.creatable.has(field.name))
+
+const updatableFields = ({ restricted }: Access): readonly Field[] =>
+  restricted.fields.filter((field) => restricted.updatable.has(field.name))
+
+/** Bodies that a create and an update accept. */
+export const createExample = (access: Access): Doc => exampleBody(creatableFields(access))
+export const updateExample = (access: Access): Doc => exampleBody(updatableFields(access).slice(0, 3))
+
+const createSchema = (access: Access): Doc => {
+  const fields = creatableFields(access)
+  const schemaOf = (field: Field): Doc =>
+    field.default !== null && "value" in field.default
+      ? { ...bodySchema(field), default: field.default.value }
+      : bodySchema(field)
+  return closedObject(
+    entries(fields, schemaOf),
+    fields.filter((field) => isRequired(access, field)).map((field) => field.name),
+    { examples: [createExample(access)] }
+  )
+}
+
+const updateSchema = (access: Access): Doc =>
+  closedObject(entries(updatableFields(access), bodySchema), [], { examples: [updateExample(access)] })
+
+/** The schemas of one resource by component name: `orders`, `orders.Field`, `orders.Written`, `orders.Create`, `orders.Update`, pages. */
+export const resourceSchemas = (subject: Subject, subjects: Subjects): Doc => {
+  const { access, permissions } = subject
+  const { model: { name }, restricted } = access
+  const items: Doc = { type: "array", items: ref("schemas", name) }
+  const token = ref("schemas", "PageToken")
+  const count = ref("schemas", "Count")
+  return {
+    ...(permissions.read
+      ? {
+        [name]: recordSchema(subject, subjects),
+        ...(restricted.fields.length === 0
+          ? {}
+          : { [`${name}.Field`]: { type: "string", enum: restricted.fields.map((field) => field.name) } }),
+        [`${name}.List`]: object(
+          { items, next_page_token: token, prev_page_token: token, total_size_estimate: count, total_size: count },
+          ["items", "next_page_token", "total_size_estimate"]
+        ),
+        [`${name}.Page`]: object(
+          { items, next_page_token: token, prev_page_token: token },
+          ["items", "next_page_token", "prev_page_token"]
+        )
+      }
+      : {}),
+    ...(permissions.read && (permissions.create || permissions.update || permissions.delete)
+      ? {
+        [`${name}.Written`]: {
+          description: "A record as written: every field the caller may read.",
+          allOf: [ref("schemas", name)],
+          required: restricted.fields.map((field) => field.name)
+        }
+      }
+      : {}),
+    ...(permissions.create ? { [`${name}.Create`]: createSchema(access) } : {}),
+    ...(permissions.update ? { [`${name}.Update`]: updateSchema(access) } : {})
+  }
+}

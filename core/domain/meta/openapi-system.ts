@@ -1,0 +1,413 @@
+/**
+ * What the OpenAPI document has beside the resources: batch writes, meta, the document itself, sign-in, and the components all routes share
+ * (headers, problems, preconditions). It names a resource only where the caller may write it.
+ */
+
+import type { Json } from "../model/model.ts"
+import { problemKinds } from "../problem.ts"
+import { maxOperations } from "../write/batch.ts"
+import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
+import {
+  closedObject,
+  codes,
+  createExample,
+  type Doc,
+  exampleEtag,
+  exampleOf,
+  openObject,
+  ref,
+  type Subject,
+  type Subjects,
+  updateExample
+} from "./openapi-schema.ts"
+
+const text: Doc = { type: "string" }
+const flag: Doc = { type: "boolean" }
+const anything: Doc = { type: "object" }
+const list = (items: Doc): Doc => ({ type: "array", items })
+
+// ---------------------------------------------------------------------------------------------------------------- problems
+
+const slugsByStatus = (): ReadonlyMap<number, readonly string[]> => {
+  const found = new Map<number, string[]>()
+  for (const [slug, { status, title }] of Object.entries(problemKinds)) {
+    const line = `\`${slug}\`: ${title}.`
+    const known = found.get(status)
+    if (known === undefined) found.set(status, [line])
+    else known.push(line)
+  }
+  return found
+}
+
+const problemTable = (): string => {
+  const rows = Object.entries(problemKinds).map(([slug, { status, title }]) => `| ${status} | \`${slug}\` | ${title} |`)
+  return ["| Status | Slug | Title |", "| --- | --- | --- |", ...rows].join("\n")
+}
+
+const problemSchema = (): Doc =>
+  openObject(
+    {
+      type: { type: "string", examples: ["urn:service:problem:not-found"] },
+      title: text,
+      status: { type: "integer" },
+      detail: text,
+      instance: { type: "string", description: "Path of the request." },
+      parameter: { type: "string", description: "The parameter whose text has the errors." },
+      errors: list(openObject({
+        code: text,
+        message: text,
+        hint: text,
+        span: openObject({ start: { type: "integer" }, end: { type: "integer" } }, ["start", "end"]),
+        parameter: text,
+        field: text
+      }, ["message"])),
+      code: { type: "string", description: "Sign-in routes: the auth server's own code." },
+      etag: { type: "string", description: "412: the current version." },
+      changed: { ...list(text), description: "412: fields that changed since the version sent, where known." },
+      suggestion: { type: "string", description: "`expensive-query`: an index that would help." },
+      operation: { type: "integer", description: "Batch: index of the operation that failed." },
+      op: text,
+      resource: text
+    },
+    ["type", "title", "status", "detail"],
+    { description: `A refusal (RFC 9457). \`type\` is \`urn:service:problem:\` and the slug.\n\n${problemTable()}` }
+  )
+
+const refusalHeaders: { readonly [status: string]: readonly string[] } = {
+  "401": ["WWW-Authenticate"],
+  "409": ["Retry-After"],
+  "412": ["ETag"],
+  "429": ["Retry-After"],
+  default: ["Retry-After"]
+}
+
+const refusal = (status: string, description: string): Doc => ({
+  description,
+  headers: headersOf(...refusalHeaders[status] ?? []),
+  content: { "application/problem+json": { schema: ref("schemas", "Problem") } }
+})
+
+const problemResponses = (): Doc => ({
+  ...Object.fromEntries(
+    [...slugsByStatus()].map(([status, lines]) => [String(status), refusal(String(status), lines.join(" "))])
+  ),
+  default: refusal("default", "Any other refusal.")
+})
+
+// -------------------------------------------------------------------------------------------------------- headers, parameters
+
+const headers: { readonly [name: string]: Doc } = {
+  "ETag": { description: "The record's version, for `If-Match`.", schema: ref("schemas", "ETag") },
+  "Location": { description: "Path of the new record.", schema: text },
+  "Preference-Applied": { description: "The preference of `Prefer` that was followed.", schema: text },
+  "Idempotency-Replayed": { description: "`true`: the stored answer of an earlier request.", schema: { type: "string", enum: ["true"] } },
+  "X-Service-Warning": { description: "The query is expensive; an index that would help.", schema: text },
+  "X-Meta-Version": { description: "Changes when the models or the caller's roles do; then read the meta document again.", schema: text },
+  "X-Request-Id": { description: "The request's own id when it sent one, else a new one.", schema: text },
+  "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 0 } },
+  "WWW-Authenticate": { description: "Always `Bearer`.", schema: text }
+}
+
+const headerParameter = (name: string, description: string, schema: Doc, required = false): Doc => ({
+  name,
+  in: "header",
+  ...(required ? { required } : {}),
+  description,
+  schema
+})
+
+const headerParameters: Doc = {
+  "If-Match": headerParameter("If-Match", "ETag of the version to act on, or `*`; left out: the current version.", text),
+  "If-Match-Required": headerParameter("If-Match", "ETag of the version to change, or `*` for any.", text, true),
+  "If-None-Match": headerParameter("If-None-Match", "ETags already held: 304 when one is current.", text),
+  "Prefer": headerParameter("Prefer", "Whether the answer holds the record.", {
+    type: "string",
+    enum: ["return=minimal", "return=representation"]
+  }),
+  "Idempotency-Key": headerParameter(
+    "Idempotency-Key",
+    "The same key and body within 24 hours give the stored answer instead of a second write.",
+    { type: "string", pattern: "^[\\x21-\\x7e]{1,255}$" }
+  )
+}
+
+// ------------------------------------------------------------------------------------------------------------------- batch
+
+/** The fields that `reorder` can number. */
+const reorderable = ({ access: { restricted } }: Subject): readonly string[] =>
+  restricted.fields
+    .filter((field) => field.kind === "integer" && field.relation === null && restricted.updatable.has(field.name))
+    .map((field) => field.name)
+
+const namesWhere = (subjects: Subjects, passes: (subject: Subject) => boolean): readonly string[] =>
+  [...subjects].filter(([, subject]) => passes(subject)).map(([name]) => name)
+
+const exampleKey = ({ access: { model, restricted } }: Subject): Json => {
+  const parts = model.key.map((field) => restricted.byName.has(field.name) ? exampleOf(field) : "1")
+  return parts.length === 1 ? parts[0]! : parts
+}
+
+/** The operations that the caller may use in a batch, by component name. */
+const batchOperations = (subjects: Subjects): Doc => {
+  const creatable = namesWhere(subjects, ({ permissions }) => permissions.create)
+  const updatable = namesWhere(subjects, ({ permissions }) => permissions.update)
+  const deletable = namesWhere(subjects, ({ permissions }) => permissions.delete)
+  const ordered = updatable.filter((name) => reorderable(subjects.get(name)!).length > 0)
+  const etag: Doc = { type: "string", description: "The record's ETag, or `*`." }
+  const operation = (op: string, resources: readonly string[], properties: Doc, required: readonly string[], example: (subject: Subject) => Doc): Doc =>
+    resources.length === 0 ? {} : {
+      [`Batch.${op}`]: closedObject(
+        { op: { const: op }, resource: { type: "string", enum: resources }, ...properties },
+        ["op", "resource", ...required],
+        { examples: [{ op, resource: resources[0]!, ...example(subjects.get(resources[0]!)!) }] }
+      )
+    }
+  const data = (body: string): Doc => ({
+    ...anything,
+    description: `The ${body} body of the resource; a reference may stand for any value.`
+  })
+  const fields = ordered.map((name) => `${codes(reorderable(subjects.get(name)!))} of \`${name}\``).join(", ")
+  return {
+    ...operation("create", creatable, {
+      data: data("create"),
+      ref: { type: "string", pattern: "^[A-Za-z0-9_.-]{1,64}$", description: "A name for the record in later operations." }
+    }, ["data"], ({ access }) => ({ data: createExample(access) })),
+    ...operation(
+      "update",
+      updatable,
+      { key: ref("schemas", "Batch.Key"), etag, data: data("update") },
+      ["key", "etag", "data"],
+      (subject) => ({ key: exampleKey(subject), etag: exampleEtag, data: updateExample(subject.access) })
+    ),
+    ...operation("delete", deletable, { key: ref("schemas", "Batch.Key"), etag }, ["key"], (subject) => ({
+      key: exampleKey(subject)
+    })),
+    ...operation(
+      "reorder",
+      ordered,
+      {
+        field: { type: "string", description: `An integer that becomes 1, 2, 3, … : ${fields}.` },
+        keys: { ...list(ref("schemas", "Batch.Key")), maxItems: maxOperations, description: "In their final order." },
+        etags: { type: "object", additionalProperties: text, description: "ETag by key text." }
+      },
+      ["field", "keys"],
+      (subject) => ({ field: reorderable(subject)[0]!, keys: [exampleKey(subject)], etags: {} })
+    )
+  }
+}
+
+const scalar: Doc = { type: ["string", "number", "boolean"] }
+
+const batchSchemas = (operations: Doc): Doc => {
+  const names = Object.keys(operations)
+  const examples = names.flatMap((name) => (operations[name] as { examples: readonly Json[] }).examples)
+  return {
+    ...operations,
+    // The member is written as a pattern, so that no tool takes it for a reference of this document.
+    "Batch.Reference": closedObject({ field: { type: "string", description: "A field; left out: the key." } }, ["$ref"], {
+      description: "Stands for a record that an earlier create named with `ref`.",
+      patternProperties: { "^\\$ref$": text }
+    }),
+    "Batch.Key": {
+      description: "Key text as in paths, its only part, a list of parts, or a reference.",
+      anyOf: [scalar, list({ anyOf: [scalar, ref("schemas", "Batch.Reference")] }), ref("schemas", "Batch.Reference")]
+    },
+    "Batch": closedObject({
+      ops: {
+        type: "array",
+        maxItems: maxOperations,
+        description: "Run in order in one transaction.",
+        items: {
+          oneOf: names.map((name) => ref("schemas", name)),
+          discriminator: {
+            propertyName: "op",
+            mapping: Object.fromEntries(names.map((name) => [name.slice("Batch.".length), `#/components/schemas/${name}`]))
+          }
+        }
+      }
+    }, ["ops"], { examples: [{ ops: examples.slice(0, 1) }] }),
+    "Batch.Results": openObject({
+      results: list(openObject({
+        record: { ...anything, description: "Create and update: the record, unless `return=minimal`." },
+        etag: ref("schemas", "ETag"),
+        deleted: flag,
+        records: list(openObject({ key: text, etag: ref("schemas", "ETag") }, ["key", "etag"]))
+      }, []))
+    }, ["results"])
+  }
+}
+
+const batchPath = (basePath: string): Doc => ({
+  [`${basePath}:batchWrite`]: {
+    post: {
+      operationId: "batchWrite",
+      tags: ["batch"],
+      summary: "Several writes in one transaction",
+      description: "All or nothing; a refusal names the operation that failed.",
+      parameters: ["Prefer", "Idempotency-Key", "dry_run", "validate_only"].map((id) => ref("parameters", id)),
+      requestBody: { required: true, content: jsonContent(ref("schemas", "Batch")) },
+      responses: {
+        "200": {
+          description: "One result per operation, in order.",
+          headers: headersOf("Preference-Applied", "Idempotency-Replayed"),
+          content: jsonContent(ref("schemas", "Batch.Results"))
+        },
+        ...refusals(400, 401, 403, 404, 409, 412, 413, 415, 422, 428)
+      }
+    }
+  }
+})
+
+// ------------------------------------------------------------------------------------------------------------ system, sign-in
+
+const answer = (description: string, schema: Doc): Doc => ({ description, headers: headersOf(), content: jsonContent(schema) })
+
+const metaSchema = openObject({
+  user: openObject({ id: text, roles: list(text), tenant: { type: ["string", "null"] } }, ["id", "roles", "tenant"]),
+  models: list(anything),
+  views: { type: "object", additionalProperties: anything },
+  permissions: {
+    type: "object",
+    additionalProperties: openObject(
+      { read: flag, create: flag, update: flag, delete: flag, conditional: list(text) },
+      ["read", "create", "update", "delete", "conditional"]
+    )
+  },
+  userMenu: list(anything),
+  pages: list(anything),
+  sources: list(anything)
+}, ["user", "models", "views", "permissions", "userMenu", "pages", "sources"])
+
+const systemPaths = (parent: string): Doc => {
+  const document = (id: string, summary: string, description: string, schema: Doc): Doc => ({
+    get: {
+      operationId: id,
+      tags: ["system"],
+      summary,
+      parameters: [ref("parameters", "If-None-Match")],
+      responses: {
+        "200": { description, headers: headersOf("ETag"), content: jsonContent(schema) },
+        "304": ref("responses", "304"),
+        ...refusals(401)
+      }
+    }
+  })
+  return {
+    [`${parent}/meta`]: document("getMeta", "Models and permissions", "What the caller may see and do.", metaSchema),
+    [`${parent}/openapi.json`]: document("getOpenapi", "This document", "The document for the caller.", anything)
+  }
+}
+
+const user = openObject({ id: text, email: text, name: text }, ["id", "email"])
+const email: Doc = { type: "string", format: "email", examples: ["ada@example.org"] }
+const password: Doc = { type: "string", format: "password" }
+
+const authPaths = (auth: string, admin: boolean): Doc => {
+  const route = (id: string, summary: string, parts: Doc): Doc => ({ operationId: id, tags: ["sign-in"], summary, ...parts })
+  const open = { security: [] }
+  const takes = (schema: Doc): Doc => ({ requestBody: { required: true, content: jsonContent(schema) } })
+  return {
+    [`${auth}/sign-in/email`]: {
+      post: route("signIn", "Sign in: sets the session cookie", {
+        ...open,
+        ...takes(closedObject({ email, password, rememberMe: { type: "boolean", default: true } }, ["email", "password"])),
+        responses: { "200": answer("Signed in.", openObject({ user }, ["user"])), ...refusals(400, 401, 429) }
+      })
+    },
+    [`${auth}/sign-out`]: {
+      post: route("signOut", "End the session", {
+        security: [{ session: [] }],
+        responses: { "200": answer("Signed out.", openObject({ success: flag }, [])), ...refusals() }
+      })
+    },
+    [`${auth}/token`]: {
+      get: route("getToken", "A bearer token, valid for 15 minutes", {
+        security: [{ session: [] }],
+        responses: { "200": answer("The token.", openObject({ token: text }, ["token"])), ...refusals(401) }
+      })
+    },
+    [`${auth}/jwks`]: {
+      get: route("getKeys", "The public keys of tokens", {
+        ...open,
+        responses: { "200": answer("A JWK set (RFC 7517).", openObject({ keys: list(anything) }, ["keys"])), ...refusals() }
+      })
+    },
+    [`${auth}/status`]: {
+      get: route("getStatus", "Whether the first user is still to be created", {
+        ...open,
+        responses: { "200": answer("The state.", openObject({ needsAdmin: flag }, ["needsAdmin"])), ...refusals() }
+      })
+    },
+    ...(admin
+      ? {
+        [`${auth}/admin/create-user`]: {
+          post: route("createUser", "Create a user", {
+            security: [{ session: [] }],
+            ...takes(
+              openObject({
+                email,
+                password: { ...password, minLength: 12 },
+                name: text,
+                role: { type: "string", description: "One role, or several with commas." }
+              }, ["email", "password", "name"])
+            ),
+            responses: { "200": answer("The user.", openObject({ user }, ["user"])), ...refusals(400, 401, 403, 409) }
+          })
+        }
+      }
+      : {})
+  }
+}
+
+/** What the system part of a document depends on besides the resources. */
+export interface SystemParts {
+  readonly basePath: string
+  /** Path of the sign-in routes, or null when they are not served. */
+  readonly authPath: string | null
+  /** Name of the session cookie. */
+  readonly sessionCookie: string
+  /** Whether the caller may create users. */
+  readonly admin: boolean
+}
+
+/** Paths and components beside those of the resources. */
+export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
+  const { authPath, basePath } = parts
+  const operations = batchOperations(subjects)
+  const hasBatch = Object.keys(operations).length > 0
+  return {
+    paths: {
+      ...(hasBatch ? batchPath(basePath) : {}),
+      ...systemPaths(basePath.slice(0, basePath.lastIndexOf("/"))),
+      ...(authPath === null ? {} : authPaths(authPath, parts.admin))
+    },
+    parameters: headerParameters,
+    headers,
+    responses: {
+      "204": { description: "Done; no body.", headers: headersOf("Preference-Applied") },
+      "304": { description: "The version held is current.", headers: headersOf("ETag") },
+      ...problemResponses()
+    },
+    schemas: {
+      ETag: { type: "string", description: "Quotes included.", examples: [exampleEtag] },
+      Count: { type: "integer", minimum: 0 },
+      PageToken: { type: "string", description: "Opaque; empty: there is no such page." },
+      Permissions: openObject({
+        update: flag,
+        delete: flag,
+        fields: { type: "object", additionalProperties: { type: "string", enum: ["edit", "read"] }, description: "Gets only." }
+      }, ["update", "delete"], { description: "What the caller may do with this record; every write is checked again." }),
+      Problem: problemSchema(),
+      ...(hasBatch ? batchSchemas(operations) : {})
+    },
+    securitySchemes: {
+      bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
+      ...(authPath === null ? {} : { session: { type: "apiKey", in: "cookie", name: parts.sessionCookie } })
+    },
+    tags: [
+      ...(hasBatch ? [{ name: "batch" }] : []),
+      { name: "system" },
+      ...(authPath === null ? [] : [{ name: "sign-in" }])
+    ]
+  }
+}

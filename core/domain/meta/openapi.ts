@@ -1,0 +1,152 @@
+/**
+ * The OpenAPI 3.1 document of one caller (`GET /api/openapi.json`; spec 1, Meta, 4): their resources, the operations they may use, their fields. It
+ * is built from `Access` values alone, so what the caller may not know is not even at hand; serving and caching it is not its business.
+ */
+
+import type { Access } from "../access/access.ts"
+import type { Caller } from "../access/caller.ts"
+import type { Json, Models, Relation } from "../model/model.ts"
+import {
+  aggregateResponses,
+  relationSchema,
+  resourceParameters,
+  resourcePaths,
+  resourceResponses,
+  searchSchema,
+  sharedQuery
+} from "./openapi-resource.ts"
+import { type Doc, resourceSchemas, type Subject } from "./openapi-schema.ts"
+import { systemDocument } from "./openapi-system.ts"
+import { permissionsOf } from "./permissions.ts"
+
+export interface OpenapiRequest {
+  readonly models: Models
+  /** The caller's access to a resource; null when there is no such resource for them. */
+  readonly resolve: (resource: string) => Access | null
+  readonly caller: Caller
+  /** Path of the resources, for example `/api/v1`. */
+  readonly basePath: string
+  readonly title: string
+  /** Version of the described API: the project's own. */
+  readonly version: string
+  /** Where the service is reached, for example `https://admin.example.org`; no slash at the end. */
+  readonly serverUrl: string
+  /** Path of the sign-in routes, for example `/api/auth`; null: not served. */
+  readonly authPath: string | null
+}
+
+const description = (searchable: boolean): string =>
+  `Resources with filters (AIP-160), orders (AIP-132), keyset pages, aggregates and preconditions.
+
+- **Credential**: \`Authorization: Bearer <token>\`. This document shows what its caller may use and no more.
+- **Filters**: \`field = value\`, \`!=\`, \`<\`, \`<=\`, \`>\`, \`>=\`, \`:\` (has); \`AND\`, \`OR\` (binds tighter than \`AND\`), \`NOT\`; ` +
+  `\`in(field, a, b)\`, \`isNull(field)\`, \`similar(field, 'text')\`, \`regex(field, 'pattern')\`, \`now() - 7d\`` +
+  `${searchable ? ", `search('text')`" : ""}. Long filters go to \`:search\`.
+- **Exact values**: 64-bit integers and decimals travel as text.
+- **Versions**: every record has an \`etag\`; a change must send it in \`If-Match\`.
+- **Refusals** are \`application/problem+json\` (RFC 9457); see the schema \`Problem\`.
+- Every route that has \`GET\` answers \`HEAD\`. Unknown and repeated parameters are refused.`
+
+/** The relations that `expand` can follow: both ends readable, and the target listable. */
+const followable = (access: Access, listable: (resource: string) => Access | null): readonly Relation[] =>
+  [...access.model.relations.values()].filter(({ from, target, to }) =>
+    access.restricted.byName.has(from.name) && listable(target)?.restricted.byName.has(to) === true
+  )
+
+const subjectsOf = ({ models, resolve }: OpenapiRequest): ReadonlyMap<string, Subject> => {
+  const accesses = new Map<string, Access>()
+  for (const name of models.keys()) {
+    const access = resolve(name)
+    if (access === null || !access.visible) continue
+    const { create, delete: remove, read, update } = permissionsOf(access)
+    if (create || remove || read || update) accesses.set(name, access)
+  }
+  const listable = (resource: string): Access | null => {
+    const access = accesses.get(resource)
+    return access !== undefined && permissionsOf(access).read ? access : null
+  }
+  return new Map(
+    [...accesses].map(([name, access]) => [
+      name,
+      {
+        access,
+        permissions: permissionsOf(access),
+        relations: listable(name) === null ? [] : followable(access, listable)
+      }
+    ])
+  )
+}
+
+/** Adds what components a part of the document refers to, and what those refer to. */
+const references = (part: Json, found: Set<string>, components: { readonly [kind: string]: Doc }): void => {
+  if (part === null || typeof part !== "object") return
+  if (Array.isArray(part)) {
+    for (const item of part as readonly Json[]) references(item, found, components)
+    return
+  }
+  for (const [member, value] of Object.entries(part)) {
+    if (member !== "$ref" || typeof value !== "string") references(value, found, components)
+    else if (!found.has(value)) {
+      found.add(value)
+      const [kind = "", name = ""] = value.slice("#/components/".length).split("/")
+      references(components[kind]?.[name] ?? null, found, components)
+    }
+  }
+}
+
+/** The components that the paths use. */
+const used = (paths: Doc, components: { readonly [kind: string]: Doc }): Doc => {
+  const found = new Set<string>()
+  references(paths, found, components)
+  const kept: { [kind: string]: Json } = {}
+  for (const [kind, items] of Object.entries(components)) {
+    const own = Object.entries(items).filter(([name]) => found.has(`#/components/${kind}/${name}`))
+    if (own.length > 0) kept[kind] = Object.fromEntries(own)
+  }
+  return kept
+}
+
+/** The document as plain data, ready for JSON. Equal requests give equal documents. */
+export const openapiDocument = (request: OpenapiRequest): Doc => {
+  const { authPath, basePath, caller, serverUrl, title, version } = request
+  const subjects = subjectsOf(request)
+  const system = systemDocument(subjects, {
+    basePath,
+    authPath,
+    sessionCookie: `${serverUrl.startsWith("https:") ? "__Secure-" : ""}service.session_token`,
+    admin: caller.roles.includes("admin")
+  })
+  const paths: { [path: string]: Json } = {}
+  const parameters: { [name: string]: Json } = { ...system.parameters, ...sharedQuery }
+  const schemas: { [name: string]: Json } = { ...system.schemas }
+  const responses: { [name: string]: Json } = { ...system.responses, ...aggregateResponses }
+  for (const [name, subject] of subjects) {
+    Object.assign(paths, resourcePaths(subject, `${basePath}/${name}`))
+    Object.assign(parameters, resourceParameters(subject))
+    Object.assign(schemas, resourceSchemas(subject, subjects), {
+      [`${name}.Search`]: searchSchema(subject),
+      [`${name}.Relation`]: relationSchema(subject, subjects)
+    })
+    Object.assign(responses, resourceResponses(subject))
+  }
+  Object.assign(paths, system.paths)
+  return {
+    openapi: "3.1.0",
+    info: {
+      title,
+      version,
+      description: description([...subjects.values()].some(({ access }) => access.restricted.searched.length > 0))
+    },
+    servers: [{ url: serverUrl }],
+    security: [{ bearer: [] }],
+    tags: [
+      ...[...subjects.keys()].map((name) => ({ name })),
+      ...system.tags
+    ],
+    paths,
+    components: {
+      ...used(paths, { schemas, parameters, responses, headers: system.headers }),
+      securitySchemes: system.securitySchemes
+    }
+  }
+}

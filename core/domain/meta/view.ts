@@ -1,0 +1,160 @@
+/**
+ * Views as one caller sees them: every reference to a field they cannot read is taken out (spec 1, Meta, 1), and menus and pages lose what
+ * leads to something they cannot see. Nothing here grants or adds anything.
+ */
+
+import type { RestrictedModel } from "../access/access.ts"
+import type { Caller } from "../access/caller.ts"
+import { scan } from "../filter/lex.ts"
+import type { Chart, Label, MenuItem, Page, View } from "../model/view.ts"
+
+/** A view in the meta document. Field names in it are readable fields of the model beside it. */
+export interface MetaView {
+  readonly name: string
+  readonly label: Label
+  readonly columns: readonly string[]
+  /** An `order_by` text; empty: by primary key. */
+  readonly sort: string
+  readonly filters: ReadonlyArray<{ readonly name: string; readonly filter: string }>
+  readonly search: readonly string[]
+  readonly layout: ReadonlyArray<{ readonly label: string | null; readonly fields: readonly string[] }>
+  readonly chart: Chart | null
+  readonly title: string | null
+  /** Null: not in the sidebar. */
+  readonly nav: {
+    readonly group: string | null
+    readonly order: number
+    readonly icon: string | null
+    readonly recent: { readonly sort: string; readonly limit: number } | null
+  } | null
+}
+
+export interface MetaPage {
+  readonly name: string
+  readonly label: string
+  readonly href: string
+  readonly resource: string | null
+}
+
+export interface MetaMenuItem {
+  readonly label: string
+  readonly href: string
+  readonly page: string | null
+  readonly resource: string | null
+}
+
+const isFor = (roles: readonly string[] | null, caller: Caller): boolean =>
+  roles === null || caller.roles.some((role) => roles.includes(role))
+
+/** The view of a resource for a caller: the first declared one without roles or with one of theirs; null when none fits. */
+export const viewFor = (views: readonly View[], resource: string, caller: Caller): View | null =>
+  views.find((view) => view.resource === resource && isFor(view.roles, caller)) ?? null
+
+/** Names and aliases of the declared fields that the caller cannot read. */
+export const hiddenNames = ({ byName, model }: RestrictedModel): ReadonlySet<string> => {
+  const names = new Set<string>()
+  for (const field of model.fields) {
+    if (byName.has(field.name)) continue
+    names.add(field.name)
+    if (field.alias !== null) names.add(field.alias)
+  }
+  return names
+}
+
+/** Whether an unquoted word of a filter is one of the names. A checked filter may have lost a condition that could never hold. */
+const mentions = (filter: string, names: ReadonlySet<string>): boolean => {
+  for (let token = scan(filter, 0); token.kind !== "end"; token = scan(filter, token.end)) {
+    if (token.kind === "word" && names.has(token.text.replace(/^-/, ""))) return true
+  }
+  return false
+}
+
+/**
+ * A view without every reference to a hidden field. A saved filter, a chart or a list of recent records that uses one goes as a whole,
+ * because a part of it would mean something else; lists of fields and orders lose only the hidden name. `listable` false (the
+ * caller cannot read): whatever needs a list goes too.
+ */
+export const restrictView = (view: View, restricted: RestrictedModel, listable: boolean): MetaView => {
+  const visible = (name: string): boolean => restricted.byName.has(name)
+  const usable = (names: readonly string[]): boolean => listable && names.every(visible)
+  const hidden = hiddenNames(restricted)
+  const { chart, nav } = view
+  return {
+    name: view.name,
+    label: { singular: view.label.singular, plural: view.label.plural },
+    columns: listable ? view.columns.filter(visible) : [],
+    sort: listable
+      ? view.sort.filter(({ field }) => visible(field.name))
+        .map(({ field, descending }) => descending ? `${field.name} desc` : field.name).join(", ")
+      : "",
+    filters: view.filters.filter(({ fields, filter }) => usable(fields) && !mentions(filter, hidden))
+      .map(({ name, filter }) => ({ name, filter })),
+    search: listable ? view.search.filter(visible) : [],
+    layout: view.layout.map(({ fields, label }) => ({ label, fields: fields.filter(visible) }))
+      .filter(({ fields }) => fields.length > 0),
+    chart: chart !== null && usable(chartFields(chart)) ? chart : null,
+    title: view.title !== null && visible(view.title) ? view.title : null,
+    nav: nav === null ? null : {
+      group: nav.group,
+      order: nav.order,
+      icon: nav.icon,
+      recent: nav.recent !== null && usable(nav.recent.fields)
+        ? { sort: nav.recent.sort, limit: nav.recent.limit }
+        : null
+    }
+  }
+}
+
+const chartFields = (chart: Chart): readonly string[] =>
+  chart.of === "series" && chart.measured !== null ? [chart.field, chart.measured] : [chart.field]
+
+/** Which resources exist at all, and which of them the caller sees. */
+export interface Sight {
+  readonly exists: (resource: string) => boolean
+  readonly visible: (resource: string) => boolean
+  /** Names and aliases of fields of a visible resource that the caller cannot read. */
+  readonly hidden: (resource: string) => ReadonlySet<string>
+}
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "))
+  } catch {
+    return text
+  }
+}
+
+/**
+ * False when an address of the admin app (`/orders`, `/orders?filter=…`) belongs to a resource that the caller does not see, or when its
+ * query names a field of it that they cannot read.
+ */
+const leadsSomewhere = (href: string, sight: Sight): boolean => {
+  const [, segment, rest] = /^\/([^/?#]+)(.*)$/s.exec(href) ?? []
+  if (segment === undefined || !sight.exists(segment)) return true
+  if (!sight.visible(segment)) return false
+  const hidden = sight.hidden(segment)
+  return !(decoded(rest ?? "").match(/\w+/g) ?? []).some((word) => hidden.has(word))
+}
+
+const isOpen = (
+  entry: { readonly roles: readonly string[] | null; readonly resource: string | null; readonly href: string },
+  caller: Caller,
+  sight: Sight
+): boolean =>
+  isFor(entry.roles, caller) && (entry.resource === null || sight.visible(entry.resource)) &&
+  leadsSomewhere(entry.href, sight)
+
+export const pagesFor = (pages: readonly Page[], caller: Caller, sight: Sight): readonly MetaPage[] =>
+  pages.filter((page) => isOpen(page, caller, sight))
+    .map(({ href, label, name, resource }) => ({ name, label, href, resource }))
+
+/** The user menu without what the caller cannot see; `pages` are those they see, entries to other pages go. */
+export const menuFor = (
+  menu: readonly MenuItem[],
+  pages: readonly MetaPage[],
+  caller: Caller,
+  sight: Sight
+): readonly MetaMenuItem[] =>
+  menu.filter((item) =>
+    isOpen(item, caller, sight) && (item.page === null || pages.some((page) => page.name === item.page))
+  ).map(({ href, label, page, resource }) => ({ label, href, page, resource }))

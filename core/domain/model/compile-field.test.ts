@@ -1,0 +1,198 @@
+import { describe, expect, it } from "vitest"
+import { one, type RefusalCase, refusalLines, resource, sound } from "../../../test/support/refusals.ts"
+import { f } from "./field.ts"
+
+const cases: readonly RefusalCase[] = [
+  [
+    "field named permissions",
+    one({ permissions: f.text() }),
+    "a.permissions: A field cannot be named \"permissions\": responses use it for what the caller may do. → Choose another name; column(\"permissions\") keeps the column."
+  ],
+  [
+    "field named etag",
+    one({ etag: f.text() }),
+    "a.etag: A field cannot be named \"etag\": responses use it for the record's version. → Choose another name; column(\"etag\") keeps the column."
+  ],
+  [
+    "field named expand",
+    one({ expand: f.json() }),
+    "a.expand: A field cannot be named \"expand\": responses use it for related records. → Choose another name; column(\"expand\") keeps the column."
+  ],
+  [
+    "field with a prototype name",
+    one({ constructor: f.text() }),
+    "a.constructor: A field cannot be named \"constructor\": every JavaScript object has a property of that name. → Choose another name; column(\"constructor\") keeps the column."
+  ],
+  [
+    "field named __proto__",
+    one({ ["__proto__"]: f.text() }),
+    "a.__proto__: A field cannot be named \"__proto__\": every JavaScript object has a property of that name. → Choose another name; column(\"__proto__\") keeps the column."
+  ],
+  ["field named __proto__ in a literal", {
+    resources: [resource("a", { primaryKey: "id", fields: Object.setPrototypeOf({ id: f.integer() }, f.text()) })]
+  }, "a.__proto__: A field cannot be named \"__proto__\". → Choose another name."],
+  [
+    "field with capitals",
+    one({ createdAt: f.timestamp() }),
+    "a.createdAt: \"createdAt\" is not a field name. → Use lower-case letters, digits and _, beginning with a letter, at most 63 characters. The column keeps its name with column(\"…\")."
+  ],
+  [
+    "field that is not a field",
+    one({ name: "text" }),
+    "a.name: The declaration is \"text\", not a field. → Write it with f, such as f.text() or f.integer()."
+  ],
+  [
+    "kind that was not called",
+    one({ name: f.text }),
+    "a.name: The declaration is a function, not a field. → Call the kind: f.text(), not f.text."
+  ],
+  [
+    "no fields",
+    { resources: [resource("a", { primaryKey: "id" })] },
+    "a: The fields are undefined, not an object. → Write fields: { id: f.integer(), … }.",
+    "a.id: primaryKey names \"id\", which is not a declared field. → There is none to choose from."
+  ],
+  [
+    "empty fields",
+    { resources: [resource("a", { primaryKey: "id", fields: {} })] },
+    "a: The resource has no fields. → Declare at least its primary key.",
+    "a.id: primaryKey names \"id\", which is not a declared field. → There is none to choose from."
+  ],
+  [
+    "bits of another width",
+    one({ n: f.integer().bits(8 as never) }),
+    "a.n: bits(8) is not a width of integers. → Write bits(16), bits(32) or bits(64)."
+  ],
+  [
+    "modifiers of other kinds",
+    one({
+      n: (f.integer() as never as ReturnType<typeof f.text>).max(3).searched(),
+      t: (f.text() as never as ReturnType<typeof f.integer>).bits(64)
+    }),
+    "a.n: searched() is for texts, not for integer. → Remove searched().",
+    "a.n: max() is for texts, not for integer. → Remove max().",
+    "a.t: bits() is for integers, not for text. → Remove bits()."
+  ],
+  [
+    "max that is no length",
+    one({ t: f.text().max(0) }),
+    "a.t: max(0) is not a number of characters. → Write a whole number of at least 1, such as max(200)."
+  ],
+  [
+    "scale larger than precision",
+    one({ d: f.decimal({ precision: 2, scale: 4 }) }),
+    "a.d: The scale 4 is larger than the precision 2. → Write f.decimal({ precision: 12, scale: 2 }), with scale at most precision, or f.decimal()."
+  ],
+  [
+    "decimal without a scale",
+    one({ d: f.decimal({ precision: 2 } as never) }),
+    "a.d: The scale undefined is not a whole number from 0 to 1000. → Write f.decimal({ precision: 12, scale: 2 }), with scale at most precision, or f.decimal()."
+  ],
+  [
+    "decimal with a precision of 0",
+    one({ d: f.decimal({ precision: 0, scale: 0 }) }),
+    "a.d: The precision 0 is not a whole number from 1 to 1000. → Write f.decimal({ precision: 12, scale: 2 }), with scale at most precision, or f.decimal()."
+  ],
+  [
+    "enum without values",
+    one({ e: f.enum([]) }),
+    "a.e: The enum has no values. → Write the allowed values: f.enum([\"draft\", \"paid\"])."
+  ],
+  [
+    "enum with a value twice",
+    one({ e: f.enum(["a", "b", "a"]) }),
+    "a.e: The enum has the value \"a\" twice. → Remove one of the two."
+  ],
+  [
+    "enum of something else",
+    one({ e: f.enum(["a", 1 as never, ""]), g: f.enum("ab" as never) }),
+    "a.e: The enum value 1 is not a text of at least one character. → Write the allowed values: f.enum([\"draft\", \"paid\"]).",
+    "a.e: The enum value \"\" is not a text of at least one character. → Write the allowed values: f.enum([\"draft\", \"paid\"]).",
+    "a.g: The values of the enum are \"ab\", not a list. → Write the allowed values: f.enum([\"draft\", \"paid\"])."
+  ],
+  ["sortable JSON", one({ j: f.json().sortable() }), "a.j: JSON values have no order. → Remove sortable()."],
+  [
+    "alias of no use",
+    one({ t: f.text().alias("u") }),
+    "a.t: The alias \"u\" is of no use: the field is neither filterable nor sortable. → Add filterable() or sortable(), or remove alias()."
+  ],
+  [
+    "alias that is a field",
+    one({ t: sound.alias("u"), u: f.text() }),
+    "a.t: The alias \"u\" is also the name of field \"u\". → Choose another alias."
+  ],
+  [
+    "alias that is the field itself",
+    one({ t: sound.alias("t") }),
+    "a.t: The alias \"t\" is the field's own name. → Remove alias()."
+  ],
+  [
+    "alias twice",
+    one({ t: sound.alias("x"), u: sound.alias("x") }),
+    "a.u: The alias \"x\" is also the alias of field \"t\". → Choose another alias."
+  ],
+  [
+    "alias that is reserved",
+    one({ t: sound.alias("etag"), u: sound.alias("A B") }),
+    "a.t: The alias \"etag\" cannot be used: responses use it for the record's version. → Choose another alias.",
+    "a.u: alias(\"A B\") is not a name. → Use lower-case letters, digits and _, beginning with a letter, at most 63 characters."
+  ],
+  [
+    "column twice",
+    one({ t: f.text(), u: f.text().column("t") }),
+    "a.u: The column \"t\" is also the column of field \"t\". → Declare each column once; alias() gives a field one more name in filters."
+  ],
+  [
+    "column that is no name",
+    one({ t: f.text().column(""), u: f.text().column("x".repeat(64)) }),
+    "a.t: column(\"\") is not a column's name. → Write the column's name, at most 63 bytes.",
+    "a.u: column(\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…) is not a column's name. → Write the column's name, at most 63 bytes."
+  ],
+  [
+    "default and dbDefault",
+    one({ t: f.text().default("a").dbDefault() }),
+    "a.t: The field has default() and dbDefault(). → Keep the one that makes the value: the service or the database."
+  ],
+  [
+    "default that is no value",
+    one({
+      n: f.integer().default("x" as never),
+      e: f.enum(["a"]).default("b" as never),
+      d: f.decimal({ precision: 4, scale: 2 }).default("123.45"),
+      t: f.text().max(2).default("abc"),
+      z: f.date().default("2026-02-30")
+    }),
+    "a.n: The default \"x\" is not a value of the field: Expected an integer from -2147483648 to 2147483647, such as 42. → Give a value of kind integer.",
+    "a.e: The default \"b\" is not a value of the field: Expected one of \"a\". → Give a value of kind enum.",
+    "a.d: The default \"123.45\" is not a value of the field: Expected a decimal number without an exponent, with at most 2 digits before the point and 2 after it. → Give a value of kind decimal.",
+    "a.t: The default \"abc\" is not a value of the field: Expected at most 2 characters. → Give a value of kind text.",
+    "a.z: The default \"2026-02-30\" is not a value of the field: Expected a date that exists, from year 0001 to 9999, such as 2026-01-31. → Give a value of kind date."
+  ],
+  [
+    "default of null",
+    one({ n: f.integer().default(null as never) }),
+    "a.n: The default is null. → Use optional() for fields that may have no value."
+  ],
+  [
+    "default that is no JSON",
+    one({
+      j: f.json().default(new Date(0) as never),
+      k: f.json().default({ at: [() => 1] } as never),
+      n: f.integer().default(1n as never)
+    }),
+    "a.j: The default \"1970-01-01T00:00:00.000Z\" is not JSON. → Give a value of kind json.",
+    "a.k: The default {\"at\":[null]} is not JSON. → Give a value of kind json.",
+    "a.n: The default 1 is not JSON. → Give a value of kind integer."
+  ],
+  [
+    "field that no create can fill",
+    one({ n: f.integer().readOnly() }),
+    "a.n: No create can give the field a value: it is required, read-only and has no default. → Add dbDefault() if the database fills it, default(…) or optional(), or remove readOnly()."
+  ]
+]
+
+describe("fields that cannot be", () => {
+  it.each(cases)("%s", (_, config, ...lines) => {
+    expect(refusalLines(config)).toEqual(lines)
+  })
+})

@@ -1,0 +1,405 @@
+/**
+ * Reads declarations of fields and system columns and refuses what can be seen without knowing other resources: names, kinds,
+ * sizes and modifiers that do not go together. It resolves no relation and checks no default; `compile.ts` does.
+ */
+
+import { blankField, type FieldSpec } from "./field.ts"
+import type { Kind } from "./model.ts"
+import { didYouMean, type Report, shown } from "./refusal.ts"
+
+/** A field declaration that was read. `broken`: something about it was refused, so what follows from it is not reported again. */
+export interface DraftField {
+  readonly name: string
+  readonly spec: FieldSpec
+  broken: boolean
+}
+
+export type Bag = { readonly [key: string]: unknown }
+
+export const isBag = (value: unknown): value is Bag =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Lower-case words of letters, digits and `_`: names of resources and fields. */
+export const namePattern = /^[a-z][a-z0-9_]*$/
+export const nameRule = "Use lower-case letters, digits and _, beginning with a letter, at most 63 characters."
+
+export const isName = (value: unknown): value is string =>
+  typeof value === "string" && value.length <= 63 && namePattern.test(value)
+
+/** PostgreSQL keeps 63 bytes of an identifier. */
+export const isIdentifier = (value: unknown): value is string => {
+  if (typeof value !== "string" || value === "" || value.includes("\0") || !value.isWellFormed()) return false
+  let bytes = 0
+  for (const character of value) {
+    const code = character.codePointAt(0)!
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4
+  }
+  return bytes <= 63
+}
+
+export const isCount = (value: unknown, least: number, most: number): value is number =>
+  typeof value === "number" && Number.isInteger(value) && value >= least && value <= most
+
+export const isTextList = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === "string")
+
+/** Reports keys that are not known, and keys that are there with the value `undefined` (a name that was never defined). */
+export const refuseUnknownKeys = (
+  bag: Bag,
+  known: readonly string[],
+  path: string,
+  report: (message: string, fix: string) => void
+): void => {
+  for (const key of Object.keys(bag)) {
+    const place = path === "" ? key : `${path}.${key}`
+    if (!known.includes(key)) report(`There is no property ${place}.`, didYouMean(key, known))
+    else if (bag[key] === undefined) {
+      report(`${place} is undefined.`, "Leave it out, or check the name it is taken from.")
+    }
+  }
+}
+
+const kinds: readonly (Kind | "relation")[] = [
+  "integer",
+  "text",
+  "boolean",
+  "timestamp",
+  "date",
+  "decimal",
+  "float",
+  "enum",
+  "uuid",
+  "json",
+  "currency",
+  "country",
+  "relation"
+]
+
+const isKind = (value: unknown): value is Kind | "relation" => kinds.some((kind) => kind === value)
+
+const objectNames: ReadonlySet<string> = new Set(["prototype", ...Object.getOwnPropertyNames(Object.prototype)])
+
+/** Why a name cannot be a key of any object in a response, or null. */
+export const objectName = (name: string): string | null =>
+  objectNames.has(name) ? "every JavaScript object has a property of that name" : null
+
+/** Names that responses and the rule language need for themselves. */
+const taken: ReadonlyMap<string, string> = new Map([
+  ["permissions", "responses use it for what the caller may do"],
+  ["etag", "responses use it for the record's version"],
+  ["expand", "responses use it for related records"],
+  ["caller", "access rules use it for the caller"]
+])
+
+/** Why a name cannot be a field's, or null. */
+export const takenBy = (name: string): string | null => taken.get(name) ?? objectName(name)
+
+type Say = (message: string, fix: string) => void
+
+const size = (spec: Bag, kind: string, say: Say): Pick<FieldSpec, "bits" | "max" | "precision" | "scale"> => {
+  let bits: 16 | 32 | 64 = 32
+  if (spec["bits"] === 16 || spec["bits"] === 32 || spec["bits"] === 64) {
+    bits = spec["bits"]
+    if (bits !== 32 && kind !== "integer") say(`bits() is for integers, not for ${kind}.`, "Remove bits().")
+  } else say(`bits(${shown(spec["bits"])}) is not a width of integers.`, "Write bits(16), bits(32) or bits(64).")
+
+  let max: number | null = null
+  if (spec["max"] !== null) {
+    if (kind !== "text") say(`max() is for texts, not for ${kind}.`, "Remove max().")
+    else if (isCount(spec["max"], 1, 1_000_000_000)) max = spec["max"]
+    else {
+      say(
+        `max(${shown(spec["max"])}) is not a number of characters.`,
+        "Write a whole number of at least 1, such as max(200)."
+      )
+    }
+  }
+
+  let precision: number | null = null
+  let scale: number | null = null
+  if (kind === "decimal" && (spec["precision"] !== null || spec["scale"] !== null)) {
+    const fix = "Write f.decimal({ precision: 12, scale: 2 }), with scale at most precision, or f.decimal()."
+    if (!isCount(spec["precision"], 1, 1000)) {
+      say(`The precision ${shown(spec["precision"])} is not a whole number from 1 to 1000.`, fix)
+    } else if (!isCount(spec["scale"], 0, 1000)) {
+      say(`The scale ${shown(spec["scale"])} is not a whole number from 0 to 1000.`, fix)
+    } else if (spec["scale"] > spec["precision"]) {
+      say(`The scale ${spec["scale"]} is larger than the precision ${spec["precision"]}.`, fix)
+    } else {
+      precision = spec["precision"]
+      scale = spec["scale"]
+    }
+  }
+  return { bits, max, precision, scale }
+}
+
+const enumValues = (values: unknown, say: Say): readonly string[] => {
+  const fix = "Write the allowed values: f.enum([\"draft\", \"paid\"])."
+  if (!Array.isArray(values)) {
+    say(`The values of the enum are ${shown(values)}, not a list.`, fix)
+    return []
+  }
+  if (values.length === 0) say("The enum has no values.", fix)
+  const kept: string[] = []
+  for (const value of values) {
+    if (typeof value !== "string" || value === "" || value.includes("\0") || !value.isWellFormed()) {
+      say(`The enum value ${shown(value)} is not a text of at least one character.`, fix)
+    } else if (kept.includes(value)) say(`The enum has the value ${shown(value)} twice.`, "Remove one of the two.")
+    else kept.push(value)
+  }
+  return kept
+}
+
+/** Reads what a builder holds. Anything refused is left out of the answer, which is always usable. */
+const readSpec = (raw: unknown, say: Say): FieldSpec => {
+  if (!isBag(raw) || raw["_tag"] !== "Field" || !isBag(raw["spec"])) {
+    say(
+      `The declaration is ${shown(raw)}, not a field.`,
+      typeof raw === "function"
+        ? "Call the kind: f.text(), not f.text."
+        : "Write it with f, such as f.text() or f.integer()."
+    )
+    return blankField
+  }
+  const spec = raw["spec"]
+  const kind = spec["kind"]
+  if (!isKind(kind)) {
+    say(`There is no kind of field ${shown(kind)}.`, didYouMean(kind, kinds))
+    return blankField
+  }
+  const flag = (name: string): boolean => spec[name] === true
+
+  let target: string | null = null
+  if (kind === "relation") {
+    if (typeof spec["target"] === "string") target = spec["target"]
+    else {
+      say(
+        `The relation points at ${shown(spec["target"])}.`,
+        "Give the resource's name, such as relation(\"customers\"); between files that import each other only the name works."
+      )
+    }
+  }
+  const way = (modifier: "as" | "inverse"): string | null => {
+    const name = spec[modifier]
+    if (name === null || name === false || name === undefined) return null
+    if (kind !== "relation") say(`${modifier}() is for relations, not for ${kind}.`, `Remove ${modifier}().`)
+    else if (!isName(name)) say(`${modifier}(${shown(name)}) is not a name.`, nameRule)
+    else if (objectName(name) !== null) {
+      say(`${modifier}("${name}") cannot be used: ${objectName(name)}.`, "Choose another name.")
+    } else return name
+    return null
+  }
+  const as = way("as")
+  const inverse = spec["inverse"] === false ? false : way("inverse")
+
+  const searched = flag("searched")
+  if (searched && kind !== "text") say(`searched() is for texts, not for ${kind}.`, "Remove searched().")
+  const sortable = flag("sortable")
+  if (sortable && kind === "json") say("JSON values have no order.", "Remove sortable().")
+
+  let alias: string | null = null
+  if (spec["alias"] !== null) {
+    if (!isName(spec["alias"])) say(`alias(${shown(spec["alias"])}) is not a name.`, nameRule)
+    else if (takenBy(spec["alias"]) !== null) {
+      say(`The alias "${spec["alias"]}" cannot be used: ${takenBy(spec["alias"])}.`, "Choose another alias.")
+    } else {
+      alias = spec["alias"]
+      if (!flag("filterable") && !sortable) {
+        say(
+          `The alias "${alias}" is of no use: the field is neither filterable nor sortable.`,
+          "Add filterable() or sortable(), or remove alias()."
+        )
+      }
+    }
+  }
+  let column: string | null = null
+  if (spec["column"] !== null) {
+    if (isIdentifier(spec["column"])) column = spec["column"]
+    else {
+      say(`column(${shown(spec["column"])}) is not a column's name.`, "Write the column's name, at most 63 bytes.")
+    }
+  }
+  const given = isBag(spec["default"]) && "value" in spec["default"] ? spec["default"] : null
+  if (given !== null && flag("dbDefault")) {
+    say("The field has default() and dbDefault().", "Keep the one that makes the value: the service or the database.")
+  }
+  return {
+    kind,
+    ...size(spec, kind, say),
+    values: kind === "enum" ? enumValues(spec["values"], say) : null,
+    target,
+    as,
+    inverse,
+    optional: flag("optional"),
+    readOnly: flag("readOnly"),
+    filterable: flag("filterable"),
+    sortable: sortable && kind !== "json",
+    searched: searched && kind === "text",
+    sensitive: flag("sensitive"),
+    alias,
+    column,
+    // The value itself is judged once the kind is known for certain (relations take theirs from elsewhere).
+    default: given as FieldSpec["default"],
+    dbDefault: flag("dbDefault")
+  }
+}
+
+/** Reads one declared field. The draft is usable whatever was refused. */
+export const readField = (resource: string, name: string, raw: unknown, report: Report): DraftField => {
+  let broken = false
+  const say: Say = (message, fix) => {
+    broken = true
+    report(resource, name, message, fix)
+  }
+  const reason = takenBy(name)
+  if (reason !== null) {
+    say(
+      `A field cannot be named "${name}": ${reason}.`,
+      `Choose another name; column("${name}") keeps the column.`
+    )
+  } else if (!isName(name)) {
+    say(`${shown(name)} is not a field name.`, `${nameRule} The column keeps its name with column("…").`)
+  }
+  const spec = readSpec(raw, say)
+  return { name, spec, broken }
+}
+
+/** Reads the declaration of all fields, in declared order. */
+export const readFields = (resource: string, raw: unknown, report: Report): ReadonlyMap<string, DraftField> => {
+  const fields = new Map<string, DraftField>()
+  if (!isBag(raw)) {
+    report(resource, null, `The fields are ${shown(raw)}, not an object.`, "Write fields: { id: f.integer(), … }.")
+    return fields
+  }
+  if (Object.keys(raw).length === 0) {
+    report(resource, null, "The resource has no fields.", "Declare at least its primary key.")
+  }
+  for (const name of Object.keys(raw)) fields.set(name, readField(resource, name, raw[name], report))
+  // An object literal's `__proto__: f.text()` sets the prototype and declares no key.
+  const prototype: unknown = Object.getPrototypeOf(raw)
+  if (isBag(prototype) && prototype["_tag"] === "Field") {
+    report(resource, "__proto__", "A field cannot be named \"__proto__\".", "Choose another name.")
+  }
+
+  const columns = new Map<string, string>()
+  for (const field of fields.values()) {
+    const column = field.spec.column ?? field.name
+    const other = columns.get(column)
+    if (other !== undefined) {
+      field.broken = true
+      report(
+        resource,
+        field.name,
+        `The column "${column}" is also the column of field "${other}".`,
+        "Declare each column once; alias() gives a field one more name in filters."
+      )
+    } else columns.set(column, field.name)
+  }
+  const aliases = new Map<string, string>()
+  for (const field of fields.values()) {
+    const alias = field.spec.alias
+    if (alias === null) continue
+    const other = fields.has(alias) ? alias : aliases.get(alias)
+    if (other !== undefined) {
+      field.broken = true
+      report(
+        resource,
+        field.name,
+        other === field.name
+          ? `The alias "${alias}" is the field's own name.`
+          : `The alias "${alias}" is also ${fields.has(alias) ? "the name" : "the alias"} of field "${other}".`,
+        other === field.name ? "Remove alias()." : "Choose another alias."
+      )
+    } else aliases.set(alias, field.name)
+  }
+  return fields
+}
+
+/** What a resource's tenant, softDelete or version stands for: a declared field, or a column of its own. */
+export type DraftColumn =
+  | { readonly of: "field"; readonly field: DraftField }
+  | { readonly of: "column"; readonly name: string; readonly spec: FieldSpec }
+
+/** What the columns of the service may be, and what a bare column name stands for. */
+const roles = {
+  tenant: { usual: "text", kinds: ["text", "uuid", "integer"], words: "a text, uuid or integer" },
+  softDelete: { usual: "timestamp", kinds: ["timestamp"], words: "an optional timestamp" },
+  version: { usual: "timestamp", kinds: ["timestamp", "integer"], words: "a timestamp or an integer" }
+} as const
+
+export type ColumnRole = keyof typeof roles
+
+export const columnKinds = (role: ColumnRole): { readonly kinds: readonly string[]; readonly words: string } =>
+  roles[role]
+
+/** Reads `tenant`, `softDelete` or `version`; null when it is not declared or was refused. */
+export const readColumn = (
+  resource: string,
+  role: ColumnRole,
+  raw: unknown,
+  fields: ReadonlyMap<string, DraftField>,
+  report: Report
+): DraftColumn | null => {
+  if (raw === undefined) return null
+  const byColumn = (column: string): DraftField | undefined =>
+    [...fields.values()].find((field) => (field.spec.column ?? field.name) === column)
+  if (typeof raw === "string") {
+    const field = fields.get(raw)
+    if (field !== undefined) return { of: "field", field }
+    if (!isIdentifier(raw)) {
+      report(
+        resource,
+        null,
+        `${role} is ${shown(raw)}, which is not a column's name.`,
+        "Write the column's name, at most 63 bytes."
+      )
+      return null
+    }
+    const holder = byColumn(raw)
+    if (holder !== undefined) {
+      report(
+        resource,
+        holder.name,
+        `${role} names the column "${raw}", which is declared as field "${holder.name}".`,
+        `Write ${role}: "${holder.name}".`
+      )
+      return null
+    }
+    return {
+      of: "column",
+      name: raw,
+      spec: { ...blankField, kind: roles[role].usual, column: raw, optional: role === "softDelete" }
+    }
+  }
+  if (isBag(raw) && raw["_tag"] === "Field") {
+    let broken = false
+    const say: Say = (message, fix) => {
+      broken = true
+      report(resource, null, `${role}: ${message}`, fix)
+    }
+    const spec = readSpec(raw, say)
+    if (broken) return null
+    if (spec.column === null) {
+      say("The declaration names no column.", `Write ${role}: f.${spec.kind}().column("…").`)
+      return null
+    }
+    const holder = byColumn(spec.column)
+    if (holder !== undefined) {
+      report(
+        resource,
+        holder.name,
+        `${role} declares the column "${spec.column}", which is also declared as field "${holder.name}".`,
+        `Write ${role}: "${holder.name}".`
+      )
+      return null
+    }
+    return { of: "column", name: spec.column, spec: { ...spec, optional: spec.optional || role === "softDelete" } }
+  }
+  report(
+    resource,
+    null,
+    `${role} is ${shown(raw)}, not the name of a field or column.`,
+    `Write ${role}: "…" with the name of a field or column.`
+  )
+  return null
+}

@@ -1,0 +1,117 @@
+/**
+ * Compiles the pages and the user menu of the admin app. Addresses are checked, because they become links in other people's browsers.
+ */
+
+import { isBag, refuseUnknownKeys } from "./compile-field.ts"
+import type { KnownRoles } from "./compile-rule.ts"
+import { readRoles } from "./compile-view.ts"
+import { didYouMean, type Report, shown } from "./refusal.ts"
+import type { MenuItem, Page } from "./view.ts"
+
+/** What menus and pages are checked against. */
+export interface MenuScope {
+  /** Names of the declared resources. */
+  readonly resources: ReadonlySet<string>
+  readonly roles: KnownRoles
+  readonly report: Report
+}
+
+const isLabel = (value: unknown): value is string =>
+  typeof value === "string" && value.trim() !== "" && value.length <= 200
+
+const pageName = /^[a-z][a-z0-9_-]{0,62}$/
+
+/** A path of this site, or an http, https or mailto address. Never `javascript:`, never `//host`. */
+const isAddress = (value: unknown): value is string =>
+  typeof value === "string" && value.length <= 2000 && !/[\s\\\p{Cc}]/u.test(value) &&
+  (/^\/(?!\/)/.test(value) || (/^(?:https?:\/\/[^/]|mailto:.)/i.test(value) && URL.canParse(value)))
+
+const addressFix = "Write a path such as \"/reports\", or an http(s) or mailto address."
+
+const readResource = (raw: unknown, path: string, of: MenuScope): string | null => {
+  if (raw === undefined) return null
+  if (typeof raw === "string" && of.resources.has(raw)) return raw
+  of.report(
+    null,
+    null,
+    `${path}.resource is ${shown(raw)}, which is not a resource.`,
+    didYouMean(raw, of.resources)
+  )
+  return null
+}
+
+const eachEntry = (
+  raw: unknown,
+  name: string,
+  fix: string,
+  of: MenuScope
+): ReadonlyArray<readonly [string, { readonly [key: string]: unknown }]> => {
+  if (raw === undefined) return []
+  if (!Array.isArray(raw)) {
+    of.report(null, null, `${name} is ${shown(raw)}, not a list.`, fix)
+    return []
+  }
+  return raw.flatMap((item, index) => {
+    const path = `${name}[${index}]`
+    if (isBag(item)) return [[path, item] as const]
+    of.report(null, null, `${path} is ${shown(item)}, not an object.`, fix)
+    return []
+  })
+}
+
+export const compilePages = (raw: unknown, of: MenuScope): readonly Page[] => {
+  const fix = "Write pages: [{ name: \"reports\", label: \"Reports\" }]."
+  const pages: Page[] = []
+  for (const [path, item] of eachEntry(raw, "pages", fix, of)) {
+    const say = (message: string, how: string): void => of.report(null, null, message, how)
+    refuseUnknownKeys(item, ["name", "label", "href", "roles", "resource"], path, say)
+    const { name, label, href } = item
+    if (typeof name !== "string" || !pageName.test(name)) {
+      say(`${path}.name is ${shown(name)}, which is not a page's name.`, "Use lower-case letters, digits, _ and -.")
+    } else if (of.resources.has(name)) {
+      say(`${path}.name "${name}" is also the name of a resource.`, "Rename the page.")
+    } else if (pages.some((page) => page.name === name)) {
+      say(`Two pages are named "${name}".`, "Rename one of them.")
+    }
+    if (!isLabel(label)) say(`${path}.label is ${shown(label)}.`, "Give it a text that people read.")
+    if (href !== undefined && !isAddress(href)) {
+      say(`${path}.href is ${shown(href)}, which is not an address.`, addressFix)
+    }
+    pages.push({
+      name: typeof name === "string" ? name : "",
+      label: isLabel(label) ? label : "",
+      href: isAddress(href) ? href : `/${typeof name === "string" ? name : ""}`,
+      roles: readRoles(item["roles"], `${path}.roles`, of.roles, say),
+      resource: readResource(item["resource"], path, of)
+    })
+  }
+  return pages
+}
+
+export const compileMenu = (raw: unknown, pages: readonly Page[], of: MenuScope): readonly MenuItem[] => {
+  const fix = "Write userMenu: [{ label: \"Help\", href: \"https://…\" }]."
+  const items: MenuItem[] = []
+  for (const [path, item] of eachEntry(raw, "userMenu", fix, of)) {
+    const say = (message: string, how: string): void => of.report(null, null, message, how)
+    refuseUnknownKeys(item, ["label", "href", "page", "roles", "resource"], path, say)
+    const { label, href, page } = item
+    if (!isLabel(label)) say(`${path}.label is ${shown(label)}.`, "Give it a text that people read.")
+    let target: Page | undefined
+    if ((href === undefined) === (page === undefined)) {
+      say(`${path} has ${href === undefined ? "neither href nor page" : "href and page"}.`, "Give one of them.")
+    } else if (page !== undefined) {
+      target = pages.find((each) => each.name === page)
+      if (target === undefined) {
+        say(`${path}.page is ${shown(page)}, which is not a page.`, didYouMean(page, pages.map((each) => each.name)))
+      }
+    } else if (!isAddress(href)) say(`${path}.href is ${shown(href)}, which is not an address.`, addressFix)
+    items.push({
+      label: isLabel(label) ? label : "",
+      href: target?.href ?? (isAddress(href) ? href : ""),
+      page: target?.name ?? null,
+      roles: readRoles(item["roles"], `${path}.roles`, of.roles, say),
+      resource: readResource(item["resource"], path, of)
+    })
+  }
+  return items
+}

@@ -1,0 +1,364 @@
+/**
+ * Reads options, sign-in settings and sources: fills in defaults and refuses what cannot hold. It reads no environment and reaches no
+ * other service; secrets are never repeated in a message.
+ */
+
+import { type Bag, isBag, isCount, isTextList, refuseUnknownKeys } from "./compile-field.ts"
+import type { KnownRoles } from "./compile-rule.ts"
+import { readRoles } from "./compile-view.ts"
+import { type AuthDeclaration, defaultOptions, type Options, type Source } from "./config.ts"
+import { didYouMean, type Report, shown, shownAddress } from "./refusal.ts"
+
+/** What options are checked against. */
+export interface OptionsScope {
+  readonly resources: ReadonlySet<string>
+  /** Names of declared pages: a remote resource cannot take their addresses. */
+  readonly pages: ReadonlySet<string>
+  readonly roles: KnownRoles
+  readonly report: Report
+}
+
+type Say = (message: string, fix: string) => void
+
+const optionNames = [
+  "statementTimeoutMs",
+  "scanGuard",
+  "roles",
+  "defaultAccess",
+  "rowPermissions",
+  "basePath",
+  "writeHooks",
+  "onUnhandledError",
+  "cors",
+  "sources",
+  "serverTiming",
+  "maxBodyBytes",
+  "trustedProxies"
+] as const
+
+const count = (raw: unknown, path: string, least: number, most: number, usual: number, say: Say): number => {
+  if (raw === undefined) return usual
+  if (isCount(raw, least, most)) return raw
+  say(`${path} is ${shown(raw)}.`, `Write a whole number from ${least} to ${most}.`)
+  return usual
+}
+
+const choice = <T extends string>(raw: unknown, path: string, all: readonly T[], say: Say): T | null => {
+  if (raw === undefined) return null
+  const found = all.find((each) => each === raw)
+  if (found !== undefined) return found
+  say(`${path} is ${shown(raw)}.`, `Write ${all.map((each) => `"${each}"`).join(" or ")}.`)
+  return null
+}
+
+const readScanGuard = (raw: unknown, say: Say): Options["scanGuard"] => {
+  const usual = defaultOptions.scanGuard
+  if (raw === undefined) return usual
+  if (!isBag(raw)) {
+    say(`options.scanGuard is ${shown(raw)}.`, "Write scanGuard: { mode: \"reject\", seqScanRows: 10000 }.")
+    return usual
+  }
+  refuseUnknownKeys(raw, ["mode", "seqScanRows"], "options.scanGuard", say)
+  return {
+    mode: choice(raw["mode"], "options.scanGuard.mode", ["reject", "warn", "off"], say) ?? usual.mode,
+    seqScanRows: count(
+      raw["seqScanRows"],
+      "options.scanGuard.seqScanRows",
+      0,
+      Number.MAX_SAFE_INTEGER,
+      usual.seqScanRows,
+      say
+    )
+  }
+}
+
+const readRowPermissions = (raw: unknown, of: OptionsScope, say: Say): Options["rowPermissions"] => {
+  if (raw === undefined || raw === true) return defaultOptions.rowPermissions
+  if (raw === false) return null
+  if (!isBag(raw) || !isTextList(raw["except"])) {
+    say(`options.rowPermissions is ${shown(raw)}.`, "Write false, or { except: [\"orders\"] }.")
+    return defaultOptions.rowPermissions
+  }
+  refuseUnknownKeys(raw, ["except"], "options.rowPermissions", say)
+  for (const name of raw["except"]) {
+    if (!of.resources.has(name)) {
+      say(`options.rowPermissions.except names "${name}", which is not a resource.`, didYouMean(name, of.resources))
+    }
+  }
+  return { except: new Set(raw["except"]) }
+}
+
+const basePathPattern = /^(?:\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*){2,}$/
+
+const readBasePath = (raw: unknown, say: Say): string => {
+  if (raw === undefined) return defaultOptions.basePath
+  if (typeof raw === "string" && raw.length <= 200 && basePathPattern.test(raw)) return raw
+  say(
+    `options.basePath is ${shown(raw)}.`,
+    "Write a path of at least two segments without a slash at its end, such as \"/api/v1\": the system endpoints sit beside its last segment."
+  )
+  return defaultOptions.basePath
+}
+
+const readHooks = (raw: unknown, say: Say): Options["writeHooks"] => {
+  if (raw === undefined) return []
+  const fix = "Write writeHooks: [(change) => …]."
+  if (!Array.isArray(raw)) {
+    say(`options.writeHooks is ${shown(raw)}, not a list of functions.`, fix)
+    return []
+  }
+  return raw.flatMap((hook: unknown, index) => {
+    if (typeof hook === "function") return [hook as Options["writeHooks"][number]]
+    say(`options.writeHooks[${index}] is ${shown(hook)}, not a function.`, fix)
+    return []
+  })
+}
+
+/** An origin as browsers send it: scheme, host and port, nothing after. */
+const isOrigin = (value: unknown): value is string => {
+  if (typeof value !== "string" || !/^https?:\/\//.test(value) || !URL.canParse(value)) return false
+  return new URL(value).origin === value
+}
+
+const readCors = (raw: unknown, say: Say): Options["cors"] => {
+  const usual = defaultOptions.cors
+  if (raw === undefined) return usual
+  if (!isBag(raw) || !Array.isArray(raw["origins"])) {
+    say(`options.cors is ${shown(raw)}.`, "Write cors: { origins: [\"https://app.example.com\"] }.")
+    return usual
+  }
+  refuseUnknownKeys(raw, ["origins", "maxAgeSeconds"], "options.cors", say)
+  const origins: string[] = []
+  for (const [index, origin] of raw["origins"].entries()) {
+    if (isOrigin(origin)) origins.push(origin)
+    else {
+      say(
+        `options.cors.origins[${index}] is ${shown(origin)}, which is not an origin.`,
+        "Write scheme, host and port as browsers send them, such as \"https://app.example.com\"; there is no wildcard."
+      )
+    }
+  }
+  return {
+    origins,
+    maxAgeSeconds: count(raw["maxAgeSeconds"], "options.cors.maxAgeSeconds", 0, 86_400, usual.maxAgeSeconds, say)
+  }
+}
+
+/** An http(s) URL with a path and nothing after it; its last slash does not count. */
+const sourceUrl = (raw: unknown): string | null => {
+  if (typeof raw !== "string" || !/^https?:\/\//i.test(raw) || !URL.canParse(raw)) return null
+  const url = new URL(raw)
+  const path = url.pathname.replace(/\/$/, "")
+  if (path === "" || /[?#]/.test(raw) || url.username !== "" || url.password !== "") return null
+  return `${url.origin}${path}`
+}
+
+/**
+ * Checks sources (spec 2, Source declaration): the list of the options, or of `SERVICE_SOURCES`. Every refusal names its source.
+ * `known` are sources that were read before: a url or resource may not stand in both lists.
+ */
+export const readSources = (raw: unknown, of: OptionsScope, known: readonly Source[] = []): readonly Source[] => {
+  const report: Say = (message, fix) => of.report(null, null, message, fix)
+  if (!Array.isArray(raw)) {
+    report(
+      `sources is ${shown(raw)}, not a list.`,
+      "Write sources: [{ url: \"https://…/api/v1\", label: \"Shop\", resources: [\"orders\"] }], or false."
+    )
+    return []
+  }
+  const sources: Source[] = []
+  const all = (): readonly Source[] => [...known, ...sources]
+  for (const [index, item] of raw.entries()) {
+    if (!isBag(item)) {
+      report(`sources[${index}] is ${shown(item)}, not an object.`, "Give it url, label and resources.")
+      continue
+    }
+    const place = `The source ${typeof item["url"] === "string" ? shownAddress(item["url"]) : `sources[${index}]`}`
+    const say: Say = (message, fix) => report(`${place}: ${message}`, fix)
+    refuseUnknownKeys(item, ["url", "label", "resources", "roles"], "", say)
+    const url = sourceUrl(item["url"])
+    if (url === null) {
+      say(
+        `url is ${shownAddress(item["url"])}, not an http(s) URL with a path and nothing after it.`,
+        "Write the address of its resources API, such as \"https://shop.example.com/api/v1\"."
+      )
+    } else if (all().some((other) => other.url === url)) say("The url is listed twice.", "List each source once.")
+    const { label } = item
+    if (typeof label !== "string" || label.trim() === "") {
+      say(`label is ${shown(label)}.`, "Give the source a name that people read.")
+    }
+    const names: string[] = []
+    if (!isTextList(item["resources"]) || item["resources"].length === 0) {
+      say(`resources is ${shown(item["resources"])}.`, "List the names of the resources to draw.")
+    } else {
+      for (const name of item["resources"]) {
+        const other = all().find((source) => source.resources.includes(name))
+        if (of.resources.has(name)) {
+          say(`It draws "${name}", which is a resource of this app.`, "Leave it out, or rename the app's own.")
+        } else if (of.pages.has(name)) {
+          say(`It draws "${name}", which is a page of this app.`, "Leave it out, or rename the page.")
+        } else if (other !== undefined) {
+          say(`It draws "${name}", which is also drawn from ${shown(other.url)}.`, "Draw it from one of them.")
+        } else if (names.includes(name)) say(`It draws "${name}" twice.`, "List it once.")
+        else names.push(name)
+      }
+    }
+    const roles = readRoles(item["roles"], "roles", of.roles, say)
+    if (url !== null) sources.push({ url, label: typeof label === "string" ? label : "", resources: names, roles })
+  }
+  return sources
+}
+
+/** Reads `options`, with every default filled in. */
+export const readOptions = (raw: unknown, of: OptionsScope): Options => {
+  const say: Say = (message, fix) => of.report(null, null, message, fix)
+  if (raw === undefined) return defaultOptions
+  if (!isBag(raw)) {
+    say(`options is ${shown(raw)}, not an object.`, "Write options: { statementTimeoutMs: 15000 }.")
+    return defaultOptions
+  }
+  refuseUnknownKeys(raw, optionNames, "options", say)
+  const { onUnhandledError, serverTiming, sources } = raw
+  if (onUnhandledError !== undefined && typeof onUnhandledError !== "function") {
+    say(`options.onUnhandledError is ${shown(onUnhandledError)}.`, "Write a function: (error, context) => …")
+  }
+  if (serverTiming !== undefined && typeof serverTiming !== "boolean") {
+    say(`options.serverTiming is ${shown(serverTiming)}.`, "Write true or false.")
+  }
+  return {
+    statementTimeoutMs: count(
+      raw["statementTimeoutMs"],
+      "options.statementTimeoutMs",
+      1,
+      600_000,
+      defaultOptions.statementTimeoutMs,
+      say
+    ),
+    scanGuard: readScanGuard(raw["scanGuard"], say),
+    defaultAccess: choice(raw["defaultAccess"], "options.defaultAccess", ["allow", "deny"], say),
+    rowPermissions: readRowPermissions(raw["rowPermissions"], of, say),
+    basePath: readBasePath(raw["basePath"], say),
+    writeHooks: readHooks(raw["writeHooks"], say),
+    onUnhandledError: typeof onUnhandledError === "function" ? onUnhandledError as Options["onUnhandledError"] : null,
+    cors: readCors(raw["cors"], say),
+    sources: sources === false ? null : sources === undefined ? [] : readSources(sources, of),
+    serverTiming: serverTiming === true,
+    maxBodyBytes: count(raw["maxBodyBytes"], "options.maxBodyBytes", 1024, 1024 ** 3, defaultOptions.maxBodyBytes, say),
+    trustedProxies: count(raw["trustedProxies"], "options.trustedProxies", 0, 100, defaultOptions.trustedProxies, say)
+  }
+}
+
+const authNames = [
+  "tenant",
+  "url",
+  "secret",
+  "roles",
+  "defaultRole",
+  "signInPerMinute",
+  "trustedOrigins",
+  "jwksUrl",
+  "issuer",
+  "apps",
+  "cache"
+] as const satisfies readonly (keyof AuthDeclaration)[]
+
+const roleName = /^[a-z0-9_-]+$/
+
+const isWebUrl = (value: unknown): boolean =>
+  typeof value === "string" && /^https?:\/\/./i.test(value) && URL.canParse(value)
+
+const readApps = (raw: unknown, auth: Bag, of: OptionsScope, say: Say): void => {
+  const fix = "Write apps: [{ issuer: \"https://…\", roles: { editor: \"sales\" }, tenant: 1 }]."
+  if (!Array.isArray(raw)) {
+    say(`auth.apps is ${shown(raw)}, not a list.`, fix)
+    return
+  }
+  for (const [index, app] of raw.entries()) {
+    const path = `auth.apps[${index}]`
+    if (!isBag(app)) {
+      say(`${path} is ${shown(app)}, not an object.`, fix)
+      continue
+    }
+    refuseUnknownKeys(app, ["issuer", "roles", "tenant", "keys"], path, say)
+    if (!isWebUrl(app["issuer"])) say(`${path}.issuer is ${shownAddress(app["issuer"])}, not an http(s) URL.`, fix)
+    else if (
+      typeof auth["url"] === "string" && auth["url"].replace(/\/$/, "") === String(app["issuer"]).replace(/\/$/, "")
+    ) {
+      say(`${path}.issuer is this app itself.`, "Remove it.")
+    }
+    if (!isBag(app["roles"])) say(`${path}.roles is ${shown(app["roles"])}.`, fix)
+    else {
+      for (const [role, local] of Object.entries(app["roles"])) {
+        const names = typeof local === "string" ? [local] : local
+        if (!isTextList(names)) say(`${path}.roles.${role} is ${shown(local)}.`, "Name a local role, or list some.")
+        else {
+          for (const name of names) {
+            if (of.roles !== null && !of.roles.has(name)) {
+              say(`${path}.roles.${role} names the role "${name}", which is not declared.`, didYouMean(name, of.roles))
+            }
+          }
+        }
+      }
+    }
+    refuseTenant(app["tenant"], path, say)
+  }
+}
+
+const refuseTenant = (raw: unknown, path: string, say: Say): void => {
+  if (raw === undefined || (typeof raw === "string" && raw !== "") || Number.isSafeInteger(raw)) return
+  say(`${path}.tenant is ${shown(raw)}.`, "Write a text of at least one character or a whole number.")
+}
+
+/** Checks `auth` as far as it can be without an environment. */
+export const checkAuth = (raw: unknown, of: OptionsScope): AuthDeclaration | null => {
+  if (raw === undefined) return null
+  const say: Say = (message, fix) => of.report(null, null, message, fix)
+  if (!isBag(raw)) {
+    say("auth is not an object.", "Write auth: { tenant: 1 }.")
+    return null
+  }
+  refuseUnknownKeys(raw, authNames, "auth", say)
+  refuseTenant(raw["tenant"], "auth", say)
+  for (const name of ["url", "jwksUrl", "issuer"] as const) {
+    if (raw[name] !== undefined && !isWebUrl(raw[name])) {
+      say(
+        `auth.${name} is ${shownAddress(raw[name])}, not an http(s) URL.`,
+        "Write an address such as \"https://admin.example.com\"."
+      )
+    }
+  }
+  const { secret, roles, defaultRole } = raw
+  if (secret !== undefined && (typeof secret !== "string" || secret.length < 32)) {
+    say("auth.secret is too short.", "Use 32 random bytes in base64, best from the variable AUTH_SECRET.")
+  }
+  if (roles !== undefined && !isTextList(roles)) {
+    say(`auth.roles is ${shown(roles)}, not a list of roles.`, "Write roles: [\"admin\", \"sales\"].")
+  } else if (roles !== undefined) {
+    for (const role of roles) {
+      if (!roleName.test(role)) say(`auth.roles has ${shown(role)}.`, "Use lower-case letters, digits, _ and -.")
+    }
+  }
+  if (defaultRole !== undefined) {
+    const choices = new Set(["admin", ...(isTextList(roles) ? roles : ["user"])])
+    if (typeof defaultRole !== "string" || !choices.has(defaultRole)) {
+      say(`auth.defaultRole is ${shown(defaultRole)}, which accounts cannot have.`, didYouMean(defaultRole, choices))
+    }
+  }
+  count(raw["signInPerMinute"], "auth.signInPerMinute", 1, 10_000, 5, say)
+  const origins = raw["trustedOrigins"]
+  if (origins !== undefined && !isTextList(origins)) {
+    say(
+      `auth.trustedOrigins is ${shown(origins)}, not a list of origins.`,
+      "Write trustedOrigins: [\"https://admin.example.com\"]."
+    )
+  }
+  if (raw["apps"] !== undefined) readApps(raw["apps"], raw, of, say)
+  const { cache } = raw
+  if (cache !== undefined && !isBag(cache)) say(`auth.cache is ${shown(cache)}.`, "Write cache: { refreshMs: 600000 }.")
+  else if (cache !== undefined) {
+    refuseUnknownKeys(cache, ["refreshMs", "minReloadMs"], "auth.cache", say)
+    count(cache["refreshMs"], "auth.cache.refreshMs", 1, 86_400_000, 600_000, say)
+    count(cache["minReloadMs"], "auth.cache.minReloadMs", 0, 86_400_000, 30_000, say)
+  }
+  return raw as AuthDeclaration
+}

@@ -1,0 +1,553 @@
+/**
+ * Turns declared resources into models: reads each declaration, gives relations the kind of the key they point at, refuses what does
+ * not fit together, and names the ways that `expand` can follow. It knows no database; whether tables and columns exist is asked elsewhere.
+ */
+
+import * as Result from "effect/Result"
+import {
+  type Bag,
+  columnKinds,
+  type ColumnRole,
+  type DraftColumn,
+  type DraftField,
+  isBag,
+  isIdentifier,
+  isName,
+  isTextList,
+  nameRule,
+  objectName,
+  readColumn,
+  readFields,
+  refuseUnknownKeys
+} from "./compile-field.ts"
+import {
+  type CompiledEvent,
+  compileEvents,
+  compileRules,
+  compileValidate,
+  type KnownRoles,
+  type RuleScope
+} from "./compile-rule.ts"
+import type { FieldSpec } from "./field.ts"
+import type { Field, Json, Model, Relation } from "./model.ts"
+import { didYouMean, type Report, shown } from "./refusal.ts"
+import { cellFromJson } from "./value.ts"
+
+/** A resource that was read, whatever was refused about it. */
+export interface Draft {
+  readonly name: string
+  readonly declaration: Bag
+  readonly schema: string | null
+  readonly table: string
+  readonly fields: ReadonlyMap<string, DraftField>
+  /** The key's fields; empty when the key was refused. */
+  readonly key: readonly DraftField[]
+  readonly owner: DraftField | null
+  readonly tenant: DraftColumn | null
+  readonly softDelete: DraftColumn | null
+  readonly version: DraftColumn | null
+}
+
+/** A model with what only startup needs of it. */
+export interface Built {
+  readonly model: Model
+  readonly events: ReadonlyMap<string, CompiledEvent>
+  readonly broken: ReadonlySet<string>
+}
+
+const properties = [
+  "table",
+  "fields",
+  "primaryKey",
+  "tenant",
+  "owner",
+  "softDelete",
+  "version",
+  "validate",
+  "access",
+  "events"
+] as const
+
+const tablePattern = /^(?:(?:"((?:[^"]|"")+)"|([^".\s]+))\.)?(?:"((?:[^"]|"")+)"|([^".\s]+))$/
+
+/** Parts of a table's name: `orders`, `shop.orders`, or quoted parts where a name has dots or spaces. Letters keep their case. */
+const readTable = (raw: unknown): { readonly schema: string | null; readonly table: string } | null => {
+  if (typeof raw !== "string") return null
+  const parts = tablePattern.exec(raw)
+  if (parts === null) return null
+  const part = (quoted: string | undefined, plain: string | undefined): string | null =>
+    quoted === undefined ? plain ?? null : quoted.replaceAll("\"\"", "\"")
+  const schema = part(parts[1], parts[2])
+  const table = part(parts[3], parts[4])
+  if (!isIdentifier(table) || (schema !== null && !isIdentifier(schema))) return null
+  return { schema, table }
+}
+
+const readKey = (
+  resource: string,
+  raw: unknown,
+  fields: ReadonlyMap<string, DraftField>,
+  report: Report
+): readonly DraftField[] => {
+  const names = typeof raw === "string" ? [raw] : raw
+  if (!isTextList(names) || names.length === 0) {
+    report(
+      resource,
+      null,
+      raw === undefined
+        ? "The resource has no primaryKey."
+        : `primaryKey is ${shown(raw)}, not the name of a field or a list of names.`,
+      "Write primaryKey: \"id\", or a list of field names."
+    )
+    return []
+  }
+  const key: DraftField[] = []
+  let complete = true
+  for (const name of names) {
+    const field = fields.get(name)
+    if (field === undefined) {
+      complete = false
+      report(
+        resource,
+        name,
+        `primaryKey names "${name}", which is not a declared field.`,
+        didYouMean(name, fields.keys())
+      )
+    } else if (key.includes(field)) {
+      complete = false
+      report(resource, name, `primaryKey names "${name}" twice.`, "Remove one of the two.")
+    } else key.push(field)
+  }
+  return complete ? key : []
+}
+
+/** Reads one entry of `resources`; null when it is no resource at all or its name cannot be used. */
+export const readResource = (
+  raw: unknown,
+  index: number,
+  taken: ReadonlyMap<string, Draft>,
+  report: Report
+): Draft | null => {
+  if (!isBag(raw) || raw["_tag"] !== "Resource") {
+    report(
+      null,
+      null,
+      `resources[${index}] is ${shown(raw)}, not a resource.`,
+      raw === undefined
+        ? "Check the name it is imported by; files that import each other may see it too early."
+        : "Make it with defineResource(\"orders\", { … })."
+    )
+    return null
+  }
+  const name = raw["name"]
+  if (!isName(name)) {
+    report(
+      typeof name === "string" ? name : null,
+      null,
+      `resources[${index}] is named ${shown(name)}, which is not a resource name.`,
+      nameRule
+    )
+    return null
+  }
+  const reason = objectName(name)
+  if (reason !== null) {
+    report(
+      name,
+      null,
+      `A resource cannot be named "${name}": ${reason}.`,
+      "Choose another name; table keeps the table."
+    )
+    return null
+  }
+  if (taken.has(name)) {
+    report(name, null, `Two resources are named "${name}".`, "Rename one of them; both may have the same table.")
+    return null
+  }
+  const declaration = raw["declaration"]
+  if (!isBag(declaration)) {
+    report(
+      name,
+      null,
+      `The declaration is ${shown(declaration)}, not an object.`,
+      "Write defineResource(\"orders\", { fields: { … }, … })."
+    )
+    return null
+  }
+  refuseUnknownKeys(declaration, properties, "", (message, fix) => report(name, null, message, fix))
+  const table = readTable(declaration["table"] === undefined ? name : declaration["table"])
+  if (table === null) {
+    report(
+      name,
+      null,
+      `table is ${shown(declaration["table"])}, which is not a table's name.`,
+      "Write \"orders\" or \"shop.orders\"; parts with dots or spaces in double quotes."
+    )
+  }
+  const fields = readFields(name, declaration["fields"], report)
+  const ownerName = declaration["owner"]
+  const owner = typeof ownerName === "string" ? fields.get(ownerName) ?? null : null
+  if (owner === null && ownerName !== undefined) {
+    report(
+      name,
+      typeof ownerName === "string" ? ownerName : null,
+      `owner is ${shown(ownerName)}, which is not a declared field.`,
+      typeof ownerName === "string"
+        ? didYouMean(ownerName, fields.keys())
+        : "Write owner: \"…\" with the name of a field."
+    )
+  }
+  const column = (role: ColumnRole): DraftColumn | null => readColumn(name, role, declaration[role], fields, report)
+  return {
+    name,
+    declaration,
+    schema: table?.schema ?? null,
+    table: table?.table ?? name,
+    fields,
+    key: readKey(name, declaration["primaryKey"], fields, report),
+    owner,
+    tenant: column("tenant"),
+    softDelete: column("softDelete"),
+    version: column("version")
+  }
+}
+
+type Shape = Pick<FieldSpec, "bits" | "max" | "precision" | "scale" | "values"> & { readonly kind: Field["kind"] }
+
+/** Gives every field its kind: its own, or for a relation that of the key it points at, through any number of relations. */
+export const resolveShapes = (drafts: ReadonlyMap<string, Draft>, report: Report): ReadonlyMap<DraftField, Shape> => {
+  const shapes = new Map<DraftField, Shape>()
+  const unknown: Shape = { kind: "text", bits: 32, max: null, precision: null, scale: null, values: null }
+  const resolve = (draft: Draft, field: DraftField, path: readonly DraftField[]): Shape => {
+    const known = shapes.get(field)
+    if (known !== undefined) return known
+    const { spec } = field
+    const settle = (shape: Shape): Shape => {
+      shapes.set(field, shape)
+      return shape
+    }
+    const refuse = (message: string | null, fix: string): Shape => {
+      field.broken = true
+      if (message !== null) report(draft.name, field.name, message, fix)
+      return settle(unknown)
+    }
+    if (spec.kind !== "relation") {
+      const { bits, max, precision, scale, values } = spec
+      return settle({ kind: spec.kind, bits, max, precision, scale, values })
+    }
+    if (spec.target === null) return refuse(null, "")
+    const target = drafts.get(spec.target)
+    if (target === undefined) {
+      return refuse(
+        `The relation points at "${spec.target}", which is not a declared resource.`,
+        didYouMean(spec.target, drafts.keys())
+      )
+    }
+    const key = target.key[0]
+    if (key === undefined) return refuse(null, "")
+    if (target.key.length > 1) {
+      return refuse(
+        `The relation points at "${target.name}", whose key has ${target.key.length} fields.`,
+        "Declare the field with its own kind, such as f.integer(); relations need a key of one field."
+      )
+    }
+    if (path.includes(field)) {
+      return refuse(
+        "The relation's kind cannot be known: the keys it points at point back at it.",
+        "Declare one of the keys with its own kind, such as f.integer()."
+      )
+    }
+    const shape = resolve(target, key, [...path, field])
+    if (key.broken) return refuse(null, "")
+    return settle(shape)
+  }
+  for (const draft of drafts.values()) {
+    for (const field of draft.fields.values()) resolve(draft, field, [])
+  }
+  return shapes
+}
+
+const ownerKinds: readonly string[] = ["text", "uuid", "integer"]
+
+/** Refuses roles of fields that do not go together: key, owner, tenant, soft delete, version, defaults. */
+const checkRoles = (draft: Draft, shapes: ReadonlyMap<DraftField, Shape>, report: Report): void => {
+  const fieldOf = (column: DraftColumn | null): DraftField | null => column?.of === "field" ? column.field : null
+  const tenant = fieldOf(draft.tenant)
+  const softDelete = fieldOf(draft.softDelete)
+  const version = fieldOf(draft.version)
+  const say = (field: DraftField, message: string, fix: string): void => {
+    if (field.broken) return
+    report(draft.name, field.name, message, fix)
+  }
+  for (const field of draft.key) {
+    const kind = shapes.get(field)?.kind
+    if (field.spec.optional) say(field, "A field of the primary key cannot be optional.", "Remove optional().")
+    if (kind === "json" || kind === "float") {
+      say(
+        field,
+        `A field of the primary key cannot be of kind ${kind}: its values have no exact text.`,
+        "Choose another key."
+      )
+    }
+    if (field.spec.sensitive) {
+      say(field, "A field of the primary key cannot be sensitive: it stands in every path.", "Remove sensitive().")
+    }
+    if (field === softDelete || field === version) {
+      say(
+        field,
+        `The field cannot be in the primary key and ${field === version ? "version" : "softDelete"}.`,
+        "Choose another field."
+      )
+    }
+    if (draft.key.length === 1 && field.spec.default !== null) {
+      say(field, "A primary key cannot have one default for all records.", "Remove default(), or write dbDefault().")
+    }
+  }
+  const { owner } = draft
+  if (owner !== null) {
+    const kind = shapes.get(owner)?.kind ?? "text"
+    if (!ownerKinds.includes(kind)) {
+      say(owner, `The owner is of kind ${kind} and cannot hold a user's id.`, "Name a text, uuid or integer field.")
+    }
+    if (owner === tenant) say(owner, "The field cannot be owner and tenant.", "Choose another field for one of them.")
+  }
+  for (const role of ["tenant", "softDelete", "version"] as const) {
+    const column = draft[role]
+    if (column === null) continue
+    const { kinds, words } = columnKinds(role)
+    const kind = column.of === "field" ? shapes.get(column.field)?.kind ?? "text" : column.spec.kind
+    const fits = kinds.includes(kind)
+    if (column.of === "column") {
+      if (!fits) report(draft.name, null, `${role} is of kind ${kind}.`, `It must be ${words}.`)
+      continue
+    }
+    const { field } = column
+    if (!fits) say(field, `${role} is of kind ${kind}.`, `It must be ${words}.`)
+    if (role === "softDelete" && !field.spec.optional) {
+      say(field, "softDelete is not optional, but records that are not deleted have no value.", "Add optional().")
+    }
+    if (role === "tenant" && field.spec.optional) {
+      say(field, "tenant is optional, but a record without tenant would belong to nobody.", "Remove optional().")
+    }
+    if (field.spec.default !== null) {
+      say(field, `${role} has a default, but the service sets it.`, "Remove default().")
+    }
+  }
+  if (softDelete !== null && softDelete === version) {
+    say(softDelete, "The field cannot be softDelete and version.", "Choose another field for one of them.")
+  }
+  if (tenant !== null && tenant === version) {
+    say(tenant, "The field cannot be tenant and version.", "Choose another field for one of them.")
+  }
+  const systemNames = [draft.tenant, draft.softDelete, draft.version].flatMap((column) =>
+    column?.of === "column" ? [column.name] : []
+  )
+  for (const name of new Set(systemNames.filter((each, index) => systemNames.indexOf(each) !== index))) {
+    report(
+      draft.name,
+      null,
+      `The column "${name}" cannot be two of tenant, softDelete and version.`,
+      "Name a column of its own for each."
+    )
+  }
+  for (const field of draft.fields.values()) {
+    const { spec } = field
+    if (spec.alias !== null && systemNames.includes(spec.alias)) {
+      say(field, `The alias "${spec.alias}" is also the name of a column of the resource.`, "Choose another alias.")
+    }
+    const filled = spec.optional || !spec.readOnly || spec.default !== null || spec.dbDefault ||
+      draft.key.includes(field) || [owner, tenant, softDelete, version].includes(field)
+    if (!filled) {
+      say(
+        field,
+        "No create can give the field a value: it is required, read-only and has no default.",
+        "Add dbDefault() if the database fills it, default(…) or optional(), or remove readOnly()."
+      )
+    }
+  }
+}
+
+/** Whether a value is JSON all the way down; at most 64 levels, as in a body. */
+const isJson = (value: unknown, depth = 0): value is Json =>
+  value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value) ||
+  (depth < 64 && typeof value === "object" && Object.values(value).every((item) => isJson(item, depth + 1)) &&
+    (Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null)))
+
+const checkDefault = (resource: string, field: Field, report: Report): void => {
+  if (field.default === null || !("value" in field.default)) return
+  const { value } = field.default
+  if (value === null || value === undefined) {
+    report(resource, field.name, `The default is ${shown(value)}.`, "Use optional() for fields that may have no value.")
+    return
+  }
+  if (!isJson(value)) {
+    report(resource, field.name, `The default ${shown(value)} is not JSON.`, `Give a value of kind ${field.kind}.`)
+    return
+  }
+  const cell = cellFromJson(field, value)
+  if (Result.isFailure(cell)) {
+    report(
+      resource,
+      field.name,
+      `The default ${shown(value)} is not a value of the field: ${cell.failure.message}`,
+      `Give a value of kind ${field.kind}.`
+    )
+  }
+}
+
+/** Builds the model of a draft, without relations. */
+export const buildModel = (
+  draft: Draft,
+  shapes: ReadonlyMap<DraftField, Shape>,
+  roles: KnownRoles,
+  report: Report
+): Built & { readonly relations: Map<string, Relation> } => {
+  checkRoles(draft, shapes, report)
+  const managed = new Set(
+    [draft.tenant, draft.softDelete, draft.version].flatMap((column) => column?.of === "field" ? [column.field] : [])
+  )
+  const columns: Field[] = []
+  const built = new Map<DraftField, Field>()
+  for (const field of draft.fields.values()) {
+    const { spec } = field
+    const shape = shapes.get(field)!
+    const made: Field = {
+      name: field.name,
+      column: spec.column ?? field.name,
+      index: columns.length,
+      ...shape,
+      relation: spec.kind === "relation" ? spec.target : null,
+      optional: spec.optional,
+      readOnly: spec.readOnly || managed.has(field),
+      filterable: spec.filterable,
+      sortable: spec.sortable,
+      searched: spec.searched,
+      sensitive: spec.sensitive,
+      alias: spec.alias,
+      default: spec.default !== null ? { value: spec.default.value } : spec.dbDefault ? { db: true } : null,
+      system: false
+    }
+    columns.push(made)
+    built.set(field, made)
+    if (!field.broken) checkDefault(draft.name, made, report)
+  }
+  const fields = [...columns]
+  const system = (column: DraftColumn | null): Field | null => {
+    if (column === null) return null
+    if (column.of === "field") return built.get(column.field) ?? null
+    const { spec } = column
+    const made: Field = {
+      name: column.name,
+      column: column.name,
+      index: columns.length,
+      kind: spec.kind === "relation" ? "text" : spec.kind,
+      bits: spec.bits,
+      max: spec.max,
+      precision: null,
+      scale: null,
+      values: null,
+      relation: null,
+      optional: spec.optional,
+      readOnly: true,
+      filterable: false,
+      sortable: false,
+      searched: false,
+      sensitive: false,
+      alias: null,
+      default: null,
+      system: true
+    }
+    columns.push(made)
+    return made
+  }
+  const tenant = system(draft.tenant)
+  const softDelete = system(draft.softDelete)
+  const version = system(draft.version)
+  const byName = new Map(fields.map((field) => [field.name, field]))
+  const names = new Map<string, Field>()
+  for (const column of columns) if (column.alias !== null) names.set(column.alias, column)
+  for (const column of columns) names.set(column.name, column)
+  const broken = new Set([...draft.fields.values()].flatMap((field) => field.broken ? [field.name] : []))
+  const of: RuleScope = {
+    resource: draft.name,
+    fields: byName,
+    scope: { names, searched: fields.filter((field) => field.searched), caller: true },
+    broken,
+    roles,
+    softDelete: draft.softDelete !== null,
+    report
+  }
+  const rules = compileRules(draft.declaration["access"], of)
+  const validate = compileValidate(draft.declaration["validate"], of)
+  const events = compileEvents(draft.declaration["events"], of)
+  const relations = new Map<string, Relation>()
+  const model: Model = {
+    name: draft.name,
+    schema: draft.schema,
+    table: draft.table,
+    fields,
+    columns,
+    byName,
+    key: draft.key.map((field) => built.get(field)!),
+    tenant,
+    owner: draft.owner === null ? null : built.get(draft.owner) ?? null,
+    softDelete,
+    version,
+    validate,
+    rules,
+    events: [...events.keys()],
+    relations
+  }
+  return { model, events, broken, relations }
+}
+
+/** Fills each model's relations: from every relation field the way to its target, and from the target the way back. */
+export const linkModels = (
+  drafts: ReadonlyMap<string, Draft>,
+  built: ReadonlyMap<string, { readonly model: Model; readonly relations: Map<string, Relation> }>,
+  report: Report
+): void => {
+  /** The field that gave each name, by model and name. */
+  const givers = new Map<string, { readonly resource: string; readonly field: string }>()
+  const add = (
+    on: { readonly model: Model; readonly relations: Map<string, Relation> },
+    relation: Relation,
+    from: { readonly resource: string; readonly field: string },
+    modifier: "as" | "inverse"
+  ): void => {
+    const { model, relations } = on
+    const fix = modifier === "as"
+      ? "Name the way to the target with as(\"…\")."
+      : "Name the way back with inverse(\"…\"), or write inverse(false) for none."
+    if (relations.has(relation.name)) {
+      const other = givers.get(`${model.name}.${relation.name}`)
+      report(
+        from.resource,
+        from.field,
+        `The relation is expanded on "${model.name}" as "${relation.name}", and so is ${
+          other?.resource ?? model.name
+        }.${other?.field ?? "?"}.`,
+        fix
+      )
+    } else {
+      relations.set(relation.name, relation)
+      givers.set(`${model.name}.${relation.name}`, from)
+    }
+  }
+  for (const draft of drafts.values()) {
+    const source = built.get(draft.name)
+    if (source === undefined) continue
+    for (const field of draft.fields.values()) {
+      if (field.spec.kind !== "relation" || field.broken) continue
+      const from = source.model.byName.get(field.name)
+      const target = built.get(field.spec.target ?? "")
+      const to = target?.model.key[0]
+      if (from === undefined || target === undefined || to === undefined) continue
+      const giver = { resource: draft.name, field: field.name }
+      const name = field.spec.as ?? field.name.replace(/_id$/, "")
+      add(source, { name, target: target.model.name, many: false, from, to: to.name }, giver, "as")
+      if (field.spec.inverse === false) continue
+      const back = field.spec.inverse ?? draft.name
+      add(target, { name: back, target: draft.name, many: true, from: to, to: field.name }, giver, "inverse")
+    }
+  }
+}

@@ -1,0 +1,291 @@
+/**
+ * Compiles access rules, validations and events of one resource, once its fields are known. A rule that is absent stays absent; one that
+ * is malformed is refused, so that no rule can fail open. What a rule means for a caller is decided elsewhere.
+ */
+
+import * as Result from "effect/Result"
+import type { CompiledFieldRules, CompiledRule, CompiledRules, Operation, RuleFunction } from "../access/rules.ts"
+import { operations } from "../access/rules.ts"
+import type { FilterScope } from "../filter/read.ts"
+import { readFilter } from "../filter/read.ts"
+import type { FilterTree } from "../filter/tree.ts"
+import { type Bag, isBag, isName, isTextList, nameRule, refuseUnknownKeys } from "./compile-field.ts"
+import type { Field, ValidateRule, WireRecord } from "./model.ts"
+import { didYouMean, type Report, shown } from "./refusal.ts"
+import { builtInEvents, type ChangeOperation, changeOperations } from "./resource.ts"
+
+/** A declared event, compiled. `match` null: every change of these operations. A `match` that throws is the event's failure. */
+export interface CompiledEvent {
+  readonly name: string
+  readonly on: ReadonlySet<ChangeOperation>
+  readonly match:
+    | ((change: {
+      readonly operation: ChangeOperation
+      readonly before: WireRecord | null
+      readonly after: WireRecord | null
+    }) => boolean)
+    | null
+}
+
+/** Role names a configuration declares, or null when it declares none and any name may stand in a rule. */
+export type KnownRoles = ReadonlySet<string> | null
+
+/** What a rule is checked against. */
+export interface RuleScope {
+  readonly resource: string
+  /** Declared fields by name. */
+  readonly fields: ReadonlyMap<string, Field>
+  /** Every column with its aliases, system columns included. */
+  readonly scope: FilterScope
+  /** Names of fields about which something was refused already. */
+  readonly broken: ReadonlySet<string>
+  readonly roles: KnownRoles
+  readonly softDelete: boolean
+  readonly report: Report
+}
+
+const isFunction = (value: unknown): value is (...args: never) => unknown => typeof value === "function"
+
+const isAsync = (value: unknown): boolean => Object.prototype.toString.call(value) === "[object AsyncFunction]"
+
+/** Whether a text mentions a field that was refused already: then what is wrong with the text may only follow from that. */
+export const mentions = (text: string, names: ReadonlySet<string>): boolean =>
+  names.size > 0 && (text.match(/[A-Za-z_][A-Za-z0-9_]*/g) ?? []).some((word) => names.has(word))
+
+/** Refuses names of roles that no role set declares. */
+export const refuseUnknownRoles = (
+  names: readonly string[],
+  known: KnownRoles,
+  path: string,
+  say: (message: string, fix: string) => void
+): void => {
+  for (const name of names) {
+    if (name === "") say(`${path} has an empty role name.`, "Name a role, or remove it.")
+    else if (known !== null && !known.has(name)) {
+      say(`${path} names the role "${name}", which is not declared.`, didYouMean(name, known))
+    }
+  }
+}
+
+/** Checks a filter text; null when it was refused (or follows from something refused). */
+export const checkFilterText = (
+  text: unknown,
+  scope: FilterScope,
+  broken: ReadonlySet<string>,
+  path: string,
+  say: (message: string, fix: string) => void
+): FilterTree | null => {
+  if (typeof text !== "string") {
+    say(`The filter of ${path} is ${shown(text)}, not a text.`, "Write a filter, such as status = \"draft\".")
+    return null
+  }
+  if (text.trim() === "") {
+    say(`The filter of ${path} is empty.`, "Write a condition, or true for every record.")
+    return null
+  }
+  const checked = readFilter(text, scope)
+  if (Result.isSuccess(checked)) return checked.success
+  if (!mentions(text, broken)) {
+    for (const error of checked.failure) {
+      const part = error.span === undefined ? "" : text.slice(error.span.start, error.span.end)
+      const at = part === "" || part === text ? "" : `, at ${shown(part)}`
+      say(
+        `The filter ${shown(text)} of ${path} does not check${at}: ${error.message}`,
+        error.hint ?? "Correct the filter; the reference of the filter language has its functions and forms."
+      )
+    }
+  }
+  return null
+}
+
+/** Compiles one rule. Null: it was refused. */
+const compileRule = (raw: unknown, path: string, field: string | null, of: RuleScope): CompiledRule | null => {
+  const say = (message: string, fix: string): void => of.report(of.resource, field, message, fix)
+  const forms = field === null
+    ? "Write true, false, a list of roles, where`…` or a function."
+    : "Write true, false, a list of roles or a function."
+  if (typeof raw === "boolean") return { of: "constant", allow: raw }
+  if (isFunction(raw)) {
+    if (isAsync(raw)) {
+      say(
+        `${path} is an async function, which could only deny.`,
+        "Decide from the caller and the record, without waiting."
+      )
+      return null
+    }
+    return { of: "function", run: raw as RuleFunction }
+  }
+  if (Array.isArray(raw)) {
+    if (!isTextList(raw)) {
+      say(
+        `${path} is a list with something else than role names.`,
+        "List the names of roles: [\"sales\", \"finance\"]."
+      )
+      return null
+    }
+    refuseUnknownRoles(raw, of.roles, path, say)
+    return { of: "roles", roles: [...raw] }
+  }
+  if (isBag(raw) && raw["_tag"] === "Where") {
+    if (field !== null) {
+      say(`${path} is a filter; a field cannot be allowed for some records by a filter.`, forms)
+      return null
+    }
+    const tree = checkFilterText(raw["text"], of.scope, of.broken, path, say)
+    return tree === null ? null : { of: "filter", tree }
+  }
+  if (typeof raw === "string") {
+    say(
+      `${path} is the text ${shown(raw)}, which is neither a filter nor a list of roles.`,
+      `Write where\`${raw.includes("`") ? "…" : raw}\` for a filter, or [${JSON.stringify(raw)}] for a role.`
+    )
+    return null
+  }
+  say(`${path} is ${shown(raw)}, which is not a rule.`, forms)
+  return null
+}
+
+const fieldOperations = ["read", "write"] as const
+
+/** Compiles `access`. */
+export const compileRules = (raw: unknown, of: RuleScope): CompiledRules => {
+  const say = (message: string, fix: string): void => of.report(of.resource, null, message, fix)
+  const rules: { [operation in Operation]: CompiledRule | null } = {
+    read: null,
+    create: null,
+    update: null,
+    delete: null
+  }
+  const fields = new Map<string, CompiledFieldRules>()
+  if (isBag(raw)) {
+    refuseUnknownKeys(raw, [...operations, "fields"], "access", say)
+    for (const operation of operations) {
+      const rule = raw[operation]
+      if (rule !== undefined) rules[operation] = compileRule(rule, `access.${operation}`, null, of)
+    }
+    const ofFields = raw["fields"]
+    if (isBag(ofFields)) {
+      for (const name of Object.keys(ofFields)) {
+        const path = `access.fields.${name}`
+        const sayField = (message: string, fix: string): void => of.report(of.resource, name, message, fix)
+        if (!of.fields.has(name)) {
+          sayField(`${path} is a rule of a field that the resource does not have.`, didYouMean(name, of.fields.keys()))
+          continue
+        }
+        const rule = ofFields[name]
+        if (!isBag(rule)) {
+          sayField(`${path} is ${shown(rule)}, not an object.`, `Write ${name}: { read: …, write: … }.`)
+          continue
+        }
+        refuseUnknownKeys(rule, fieldOperations, path, sayField)
+        const compiled = { read: null as CompiledRule | null, write: null as CompiledRule | null }
+        for (const operation of fieldOperations) {
+          if (rule[operation] !== undefined) {
+            compiled[operation] = compileRule(rule[operation], `${path}.${operation}`, name, of)
+          }
+        }
+        fields.set(name, compiled)
+      }
+    } else if (ofFields !== undefined) {
+      say(`access.fields is ${shown(ofFields)}, not an object.`, "Write fields: { total: { write: [\"finance\"] } }.")
+    }
+  } else if (raw !== undefined) {
+    say(`access is ${shown(raw)}, not an object.`, "Write access: { read: …, create: …, update: …, delete: … }.")
+  }
+  const check = (text: string): FilterTree | null => {
+    if (text.trim() === "") return null
+    const checked = readFilter(text, of.scope)
+    return Result.isSuccess(checked) ? checked.success : null
+  }
+  return { ...rules, fields, check }
+}
+
+/** Compiles `validate`. */
+export const compileValidate = (raw: unknown, of: RuleScope): readonly ValidateRule[] => {
+  if (raw === undefined) return []
+  const say = (message: string, fix: string): void => of.report(of.resource, null, message, fix)
+  const fix = "Write validate: [(record) => …], each giving a list of { field, message } or nothing."
+  if (!Array.isArray(raw)) {
+    say(`validate is ${shown(raw)}, not a list of functions.`, fix)
+    return []
+  }
+  const rules: ValidateRule[] = []
+  for (const [index, rule] of raw.entries()) {
+    if (!isFunction(rule)) say(`validate[${index}] is ${shown(rule)}, not a function.`, fix)
+    else if (isAsync(rule)) {
+      say(
+        `validate[${index}] is an async function; nobody would wait for its problems.`,
+        "Check the record without waiting."
+      )
+    } else rules.push(rule as ValidateRule)
+  }
+  return rules
+}
+
+const builtIn = (name: string): ChangeOperation | null =>
+  Object.hasOwn(builtInEvents, name) ? builtInEvents[name as keyof typeof builtInEvents] : null
+
+const compileEvent = (name: string, raw: unknown, of: RuleScope): CompiledEvent | null => {
+  const say = (message: string, fix: string): void => of.report(of.resource, null, message, fix)
+  const path = `events.${name}`
+  if (!isName(name)) {
+    say(`${shown(name)} is not an event name.`, nameRule)
+    return null
+  }
+  const own = builtIn(name)
+  const never = (operation: unknown): boolean => {
+    if (operation !== "undelete" || of.softDelete) return false
+    say(`${path} can never happen: the resource has no softDelete.`, "Declare softDelete, or remove the event.")
+    return true
+  }
+  if (raw === true && own !== null) return never(own) ? null : { name, on: new Set([own]), match: null }
+  const fix = `Write ${name}: { on: ["create"], match: ({ after }) => … }.`
+  if (!isBag(raw)) {
+    say(
+      `${path} is ${shown(raw)}${raw === true ? ", but the event is not a built-in one" : ", not an event"}.`,
+      raw === true
+        ? `Built-in are ${Object.keys(builtInEvents).join(", ")}. ${fix}`
+        : own === null
+        ? fix
+        : `Write ${name}: true.`
+    )
+    return null
+  }
+  refuseUnknownKeys(raw, ["on", "match"], path, say)
+  const on = new Set<ChangeOperation>()
+  if (!Array.isArray(raw["on"]) || raw["on"].length === 0) {
+    say(`${path} says no operation it happens on.`, fix)
+  } else {
+    for (const operation of raw["on"]) {
+      const known = changeOperations.find((each) => each === operation)
+      if (known === undefined) {
+        say(`${path}.on has ${shown(operation)}, which is not an operation.`, didYouMean(operation, changeOperations))
+      } else if (own !== null && known !== own) {
+        say(`${path} cannot happen on ${known}: its name means ${own}.`, "Give the event another name.")
+      } else if (!never(known)) on.add(known)
+    }
+  }
+  const match = raw["match"]
+  if (match === undefined) return { name, on, match: null }
+  if (!isFunction(match)) say(`${path}.match is ${shown(match)}, not a function.`, fix)
+  else if (isAsync(match)) {
+    say(`${path}.match is an async function; its answer would always count as yes.`, "Decide without waiting.")
+  } else return { name, on, match: match as NonNullable<CompiledEvent["match"]> }
+  return null
+}
+
+/** Compiles `events`, by name in declared order. */
+export const compileEvents = (raw: unknown, of: RuleScope): ReadonlyMap<string, CompiledEvent> => {
+  const events = new Map<string, CompiledEvent>()
+  if (raw === undefined) return events
+  if (!isBag(raw)) {
+    of.report(of.resource, null, `events is ${shown(raw)}, not an object.`, "Write events: { created: true }.")
+    return events
+  }
+  const bag: Bag = raw
+  for (const name of Object.keys(bag)) {
+    const event = compileEvent(name, bag[name], of)
+    if (event !== null) events.set(name, event)
+  }
+  return events
+}

@@ -1,0 +1,290 @@
+import { describe, expect, it } from "vitest"
+import { app, type RefusalCase, refusalLines } from "../../../test/support/refusals.ts"
+import { readSources } from "./compile-options.ts"
+
+const cases: readonly RefusalCase[] = [
+  [
+    "capabilities that do not check",
+    app({ roles: { sales: ["a.raed", "b.read"], "Big Boss": [], x: "a.read" } }),
+    "config: Role \"sales\": \"a.raed\" names an unknown operation \"raed\". → Did you mean \"read\"?",
+    "config: Role \"sales\": \"b.read\" names an unknown resource \"b\". → Did you mean \"a\"?",
+    "config: Role \"Big Boss\" is not a valid role name. → Use lower-case letters, digits, _ and -.",
+    "config: Role \"x\" is not a list of capabilities. → Write x: [\"orders.read\"], or [] for a role that may do nothing by itself."
+  ],
+  [
+    "roles declared twice",
+    app({ roles: {}, options: { roles: {} } }),
+    "config: Roles are declared twice: as roles and as options.roles. → Keep one of them."
+  ],
+  [
+    "roles that are no object",
+    app({ roles: ["sales"] }),
+    "config: roles is [\"sales\"], not an object. → Write roles: defineRoles({ admin: [\"*\"], sales: [\"orders.read\"] })."
+  ],
+  [
+    "view of an unknown resource",
+    app({ views: { aa: {} } }),
+    "aa: A view is declared for \"aa\", which is not a resource. → Did you mean \"a\"?"
+  ],
+  [
+    "view with unknown fields",
+    app({
+      views: {
+        a: {
+          columns: ["nam", "id", "id"],
+          search: ["id"],
+          title: "titel",
+          layout: [{ fields: ["name"] }, { fields: ["name", 1], titel: "x" }]
+        }
+      }
+    }),
+    "a.nam: view \"a\": columns[0] is \"nam\", which is not a field. → Did you mean \"name\"?",
+    "a.id: view \"a\": columns names \"id\" twice. → Remove one of the two.",
+    "a.id: view \"a\": search names \"id\", which is neither filterable nor searched. → Add filterable() or searched() to the field, or remove it here.",
+    "a: view \"a\": There is no property layout[1].titel. → Use one of label, fields.",
+    "a: view \"a\": layout[1].fields[1] is 1, which is not a field. → Name a field of the resource.",
+    "a.name: view \"a\": layout names \"name\" in two groups. → Remove one of the two.",
+    "a.titel: view \"a\": title is \"titel\", which is not a field. → Use one of id, name, total."
+  ],
+  [
+    "view with an unknown property",
+    app({ views: { a: { colums: [] } } }),
+    "a: view \"a\": There is no property colums. → Did you mean \"columns\"?"
+  ],
+  [
+    "view with an order that does not check",
+    app({ views: { a: { sort: "id desc, nme", nav: { recent: { sort: "" } } } } }),
+    "a: view \"a\": The order \"id desc, nme\" of sort does not check: The field \"id\" cannot be sorted. → Fields that can be sorted: name.",
+    "a: view \"a\": The order \"id desc, nme\" of sort does not check: There is no field \"nme\". → Did you mean name?",
+    "a: view \"a\": nav.recent.sort is \"\", not an order. → Write an order such as \"created_at desc, id\"."
+  ],
+  [
+    "view with filters that do not check",
+    app({
+      views: {
+        a: { filters: [{ name: "A", filter: "nme = 1" }, { name: "A", filter: "name = x", of: 1 }, { filter: 1 }, 2] }
+      }
+    }),
+    "a: view \"a\": The filter \"nme = 1\" of filters[0] does not check, at \"nme\": There is no field \"nme\". → Did you mean name?",
+    "a: view \"a\": There is no property filters[1].of. → Use one of name, filter.",
+    "a: view \"a\": Two filters are named \"A\". → Rename one of them.",
+    "a: view \"a\": filters[2] has the name undefined. → Give it a text that people read.",
+    "a: view \"a\": The filter of filters[2] is 1, not a text. → Write a filter, such as status = \"draft\".",
+    "a: view \"a\": filters[3] is 2. → Write filters: [{ name: \"Open\", filter: \"status = draft\" }]."
+  ],
+  [
+    "view with a chart that does not fit",
+    app({ views: { a: { chart: { of: "series", field: "id", granularity: "dai", measure: "sum:name" } } } }),
+    "a.id: view \"a\": chart.field \"id\" is not filterable, as aggregates need. → Add filterable() to the field.",
+    "a.id: view \"a\": chart.field: The field \"id\" is neither a timestamp nor a date. → Name another field, or draw another chart.",
+    "a: view \"a\": chart.granularity is \"dai\". → Did you mean \"day\"?",
+    "a.name: view \"a\": chart.measure: The field \"name\" is not a number. → Name another field, or draw another chart."
+  ],
+  [
+    "view with an unknown chart",
+    app({ views: { a: { chart: { of: "pie" } } } }),
+    "a: view \"a\": chart is {\"of\":\"pie\"}. → Write chart: { of: \"series\", field: \"created_at\" }; of is series, histogram or facets."
+  ],
+  [
+    "chart with too many buckets",
+    app({ views: { a: { chart: { of: "histogram", field: "total", buckets: 101, limit: 1 } } } }),
+    "a: view \"a\": There is no property chart.limit. → Use one of of, field, buckets.",
+    "a: view \"a\": chart.buckets is 101. → Write a whole number from 1 to 100."
+  ],
+  [
+    "view that can never be shown",
+    app({ views: { a: [{ name: "x" }, { name: "x", roles: ["r"] }] } }),
+    "a: Two views are named \"x\". → Give each a name of its own.",
+    "a: view \"x\" can never be shown: \"x\" before it is for everybody. → Put the view without roles last, or give the one before it roles."
+  ],
+  [
+    "view for nobody",
+    app({ views: { a: { roles: [] } } }),
+    "a: view \"a\": roles is [], not a list of roles. → List at least one role, or leave roles out for everybody."
+  ],
+  [
+    "views that are no views",
+    app({ views: [{ columns: [] }] }),
+    "config: views[0] is {\"columns\":[]}, not a view. → Make it with defineView(orders, { … })."
+  ],
+  [
+    "label that is no label",
+    app({ views: { a: { label: "A", nav: { order: "first", group: 1 } } } }),
+    "a: view \"a\": label is \"A\". → Write label: { singular: \"Order\", plural: \"Orders\" }.",
+    "a: view \"a\": nav.group is 1. → Give it a text that people read.",
+    "a: view \"a\": nav.order is \"first\". → Write a number."
+  ],
+  [
+    "page with the name of a resource",
+    app({ pages: [{ name: "a", label: "A" }, { name: "P", label: "" }] }),
+    "config: pages[0].name \"a\" is also the name of a resource. → Rename the page.",
+    "config: pages[1].name is \"P\", which is not a page's name. → Use lower-case letters, digits, _ and -.",
+    "config: pages[1].label is \"\". → Give it a text that people read."
+  ],
+  [
+    "page with an address that is none",
+    app({
+      pages: [
+        { name: "p", label: "P", href: "javascript:alert(1)" },
+        { name: "q", label: "Q", href: "//example.com" },
+        { name: "p", label: "P" }
+      ]
+    }),
+    "config: pages[0].href is \"javascript:alert(1)\", which is not an address. → Write a path such as \"/reports\", or an http(s) or mailto address.",
+    "config: pages[1].href is \"//example.com\", which is not an address. → Write a path such as \"/reports\", or an http(s) or mailto address.",
+    "config: Two pages are named \"p\". → Rename one of them."
+  ],
+  [
+    "menu entry that leads nowhere",
+    app({
+      pages: [{ name: "reports", label: "R" }],
+      userMenu: [{ label: "A" }, { label: "B", href: "/", page: "reports" }, { label: "C", page: "report" }, {
+        label: "D",
+        href: "/",
+        resource: "aa"
+      }]
+    }),
+    "config: userMenu[0] has neither href nor page. → Give one of them.",
+    "config: userMenu[1] has href and page. → Give one of them.",
+    "config: userMenu[2].page is \"report\", which is not a page. → Did you mean \"reports\"?",
+    "config: userMenu[3].resource is \"aa\", which is not a resource. → Did you mean \"a\"?"
+  ],
+  [
+    "unknown option",
+    app({ options: { statementTimeoutMS: 1 } }),
+    "config: There is no property options.statementTimeoutMS. → Did you mean \"statementTimeoutMs\"?"
+  ],
+  [
+    "options that cannot hold",
+    app({
+      options: {
+        statementTimeoutMs: 0,
+        scanGuard: { mode: "block", rows: 1 },
+        defaultAccess: "maybe",
+        rowPermissions: { except: ["aa"] },
+        basePath: "/v1/",
+        writeHooks: [1],
+        onUnhandledError: 1,
+        cors: { origins: ["*", "https://a.example/"] },
+        serverTiming: "yes",
+        maxBodyBytes: 1.5,
+        trustedProxies: -1
+      }
+    }),
+    "config: options.onUnhandledError is 1. → Write a function: (error, context) => …",
+    "config: options.serverTiming is \"yes\". → Write true or false.",
+    "config: options.statementTimeoutMs is 0. → Write a whole number from 1 to 600000.",
+    "config: There is no property options.scanGuard.rows. → Use one of mode, seqScanRows.",
+    "config: options.scanGuard.mode is \"block\". → Write \"reject\" or \"warn\" or \"off\".",
+    "config: options.defaultAccess is \"maybe\". → Write \"allow\" or \"deny\".",
+    "config: options.rowPermissions.except names \"aa\", which is not a resource. → Did you mean \"a\"?",
+    "config: options.basePath is \"/v1/\". → Write a path of at least two segments without a slash at its end, such as \"/api/v1\": the system endpoints sit beside its last segment.",
+    "config: options.writeHooks[0] is 1, not a function. → Write writeHooks: [(change) => …].",
+    "config: options.cors.origins[0] is \"*\", which is not an origin. → Write scheme, host and port as browsers send them, such as \"https://app.example.com\"; there is no wildcard.",
+    "config: options.cors.origins[1] is \"https://a.example/\", which is not an origin. → Write scheme, host and port as browsers send them, such as \"https://app.example.com\"; there is no wildcard.",
+    "config: options.maxBodyBytes is 1.5. → Write a whole number from 1024 to 1073741824.",
+    "config: options.trustedProxies is -1. → Write a whole number from 0 to 100."
+  ],
+  [
+    "sources that do not hold",
+    app({
+      pages: [{ name: "p", label: "P" }],
+      options: {
+        sources: [
+          { url: "https://b.example", label: "B", resources: ["x"] },
+          { url: "https://b.example/api/v1", label: "", resources: ["a", "p", "x"], token: "t" },
+          { url: "https://b.example/api/v1/", label: "C", resources: ["x"] },
+          { url: "https://me:hush@b.example/api", resources: [] }
+        ]
+      }
+    }),
+    "config: The source \"https://b.example\": url is \"https://b.example\", not an http(s) URL with a path and nothing after it. → Write the address of its resources API, such as \"https://shop.example.com/api/v1\".",
+    "config: The source \"https://b.example/api/v1\": There is no property token. → Use one of url, label, resources, roles.",
+    "config: The source \"https://b.example/api/v1\": label is \"\". → Give the source a name that people read.",
+    "config: The source \"https://b.example/api/v1\": It draws \"a\", which is a resource of this app. → Leave it out, or rename the app's own.",
+    "config: The source \"https://b.example/api/v1\": It draws \"p\", which is a page of this app. → Leave it out, or rename the page.",
+    "config: The source \"https://b.example/api/v1/\": The url is listed twice. → List each source once.",
+    "config: The source \"https://b.example/api/v1/\": It draws \"x\", which is also drawn from \"https://b.example/api/v1\". → Draw it from one of them.",
+    "config: The source \"https://…@b.example/api\": url is \"https://…@b.example/api\", not an http(s) URL with a path and nothing after it. → Write the address of its resources API, such as \"https://shop.example.com/api/v1\".",
+    "config: The source \"https://…@b.example/api\": label is undefined. → Give the source a name that people read.",
+    "config: The source \"https://…@b.example/api\": resources is []. → List the names of the resources to draw."
+  ],
+  [
+    "sign-in that does not hold",
+    app({
+      auth: {
+        tenant: "",
+        url: "localhost",
+        secret: "hush",
+        roles: ["Boss"],
+        defaultRole: "bos",
+        signInPerMinute: 0,
+        tenants: 1
+      }
+    }),
+    "config: There is no property auth.tenants. → Did you mean \"tenant\"?",
+    "config: auth.tenant is \"\". → Write a text of at least one character or a whole number.",
+    "config: auth.url is \"localhost\", not an http(s) URL. → Write an address such as \"https://admin.example.com\".",
+    "config: auth.secret is too short. → Use 32 random bytes in base64, best from the variable AUTH_SECRET.",
+    "config: auth.roles has \"Boss\". → Use lower-case letters, digits, _ and -.",
+    "config: auth.defaultRole is \"bos\", which accounts cannot have. → Did you mean \"Boss\"?",
+    "config: auth.signInPerMinute is 0. → Write a whole number from 1 to 10000."
+  ],
+  [
+    "secrets of sign-in are not repeated",
+    app({ auth: "hush" }),
+    "config: auth is not an object. → Write auth: { tenant: 1 }."
+  ],
+  [
+    "trusted apps that do not hold",
+    app({
+      auth: { url: "https://me.example", apps: [{ issuer: "https://me.example/", roles: { x: "y" } }, { issuer: 1 }] },
+      roles: { sales: [] }
+    }),
+    "config: auth.apps[0].issuer is this app itself. → Remove it.",
+    "config: auth.apps[0].roles.x names the role \"y\", which is not declared. → Use one of sales, user, admin, anonymous.",
+    "config: auth.apps[1].issuer is 1, not an http(s) URL. → Write apps: [{ issuer: \"https://…\", roles: { editor: \"sales\" }, tenant: 1 }].",
+    "config: auth.apps[1].roles is undefined. → Write apps: [{ issuer: \"https://…\", roles: { editor: \"sales\" }, tenant: 1 }]."
+  ],
+  [
+    "unknown setting",
+    app({ resource: [], db: "mysql://x", authenticate: true }),
+    "config: There is no property resource. → Did you mean \"resources\"?",
+    "config: authenticate is true, not a function. → Write (request) => ({ user: { id, roles } }).",
+    "config: db is not the URL of a PostgreSQL database. → Write \"postgres://…\", or set DATABASE_URL and leave db out."
+  ],
+  [
+    "no configuration",
+    undefined,
+    "config: The configuration is undefined, not an object. → Export defineConfig({ resources: […] }) by default."
+  ],
+  ["no resources", {}, "config: resources is undefined, not a list. → Write resources: [orders, customers]."]
+]
+
+describe("sources of the environment", () => {
+  it("are checked together with those of the options", () => {
+    const messages: string[] = []
+    const scope = {
+      resources: new Set(["orders"]),
+      pages: new Set<string>(),
+      roles: null,
+      report: (_: string | null, __: string | null, message: string) => messages.push(message)
+    }
+    const url = "https://b.example/api/v1"
+    const own = readSources([{ url, label: "B", resources: ["parts"] }], scope)
+    expect(own).toEqual([{ url, label: "B", resources: ["parts"], roles: null }])
+    expect(messages).toEqual([])
+    readSources([{ url: `${url}/`, label: "B", resources: ["parts", "orders"] }], scope, own)
+    expect(messages).toEqual([
+      `The source "${url}/": The url is listed twice.`,
+      `The source "${url}/": It draws "parts", which is also drawn from "${url}".`,
+      `The source "${url}/": It draws "orders", which is a resource of this app.`
+    ])
+  })
+})
+
+describe("views and settings that cannot be", () => {
+  it.each(cases)("%s", (_, config, ...lines) => {
+    expect(refusalLines(config)).toEqual(lines)
+  })
+})

@@ -1,0 +1,457 @@
+/**
+ * Compiles views, pages and menus: every field, order, filter and address they name is checked against the models. What a caller then
+ * sees of a view is decided per caller by `/api/meta`.
+ */
+
+import * as Result from "effect/Result"
+import type { FilterScope } from "../filter/read.ts"
+import { readOrder } from "../filter/read.ts"
+import type { FilterTree, SortKey } from "../filter/tree.ts"
+import { facetable, histogrammable, timed } from "../read/aggregate.ts"
+import { type Bag, isBag, isCount, isTextList, refuseUnknownKeys } from "./compile-field.ts"
+import { checkFilterText, type KnownRoles, mentions, refuseUnknownRoles } from "./compile-rule.ts"
+import type { Field, Model } from "./model.ts"
+import { didYouMean, type Report, shown } from "./refusal.ts"
+import { type Chart, granularities, type Label, type Nav, seriesRanges, type View, type ViewFilter } from "./view.ts"
+
+type Say = (message: string, fix: string) => void
+
+/** Names of the fields that a tree uses. */
+export const fieldsOf = (tree: FilterTree, into: Set<string> = new Set()): Set<string> => {
+  switch (tree.op) {
+    case "true":
+    case "false":
+      break
+    case "and":
+    case "or":
+      for (const item of tree.items) fieldsOf(item, into)
+      break
+    case "not":
+      fieldsOf(tree.item, into)
+      break
+    case "search":
+      for (const field of tree.fields) into.add(field.name)
+      break
+    default:
+      into.add(tree.field.name)
+  }
+  return into
+}
+
+/** `order_lines` as people read it: `Order lines`. */
+const sentence = (name: string): string => {
+  const words = name.replaceAll("_", " ").trim()
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+const singular = (plural: string): string =>
+  /[^aeiou]ies$/.test(plural)
+    ? `${plural.slice(0, -3)}y`
+    : /(?:ss|sh|ch|x|z)es$/.test(plural)
+    ? plural.slice(0, -2)
+    : /[^s]s$/.test(plural)
+    ? plural.slice(0, -1)
+    : plural
+
+const isLabel = (value: unknown): value is string =>
+  typeof value === "string" && value.trim() !== "" && value.length <= 200
+
+/** Reads `roles` of a view, page, menu entry or source: null is everybody. */
+export const readRoles = (raw: unknown, path: string, known: KnownRoles, say: Say): readonly string[] | null => {
+  if (raw === undefined) return null
+  if (!isTextList(raw) || raw.length === 0) {
+    say(`${path} is ${shown(raw)}, not a list of roles.`, "List at least one role, or leave roles out for everybody.")
+    return null
+  }
+  refuseUnknownRoles(raw, known, path, say)
+  return [...raw]
+}
+
+/** What a view is checked against. */
+export interface ViewScope {
+  readonly model: Model
+  readonly broken: ReadonlySet<string>
+  readonly roles: KnownRoles
+  readonly report: Report
+}
+
+const properties = [
+  "name",
+  "label",
+  "columns",
+  "sort",
+  "filters",
+  "search",
+  "layout",
+  "chart",
+  "title",
+  "nav",
+  "roles"
+] as const
+
+/** Reads views of one model. One reader per view keeps paths and reports short. */
+class ViewReader {
+  readonly of: ViewScope
+  readonly scope: FilterScope
+  /** Where the view stands, for messages: `view "orders"`. */
+  readonly place: string
+
+  constructor(of: ViewScope, place: string) {
+    this.of = of
+    this.place = place
+    const names = new Map<string, Field>()
+    for (const field of of.model.fields) {
+      if (field.alias !== null) names.set(field.alias, field)
+      names.set(field.name, field)
+    }
+    this.scope = { names, searched: of.model.fields.filter((field) => field.searched), caller: false }
+  }
+
+  say = (message: string, fix: string, field: string | null = null): void =>
+    this.of.report(this.of.model.name, field, `${this.place}: ${message}`, fix)
+
+  field(raw: unknown, path: string): Field | null {
+    const field = typeof raw === "string" ? this.of.model.byName.get(raw) : undefined
+    if (field !== undefined) return field
+    this.say(
+      `${path} is ${shown(raw)}, which is not a field.`,
+      typeof raw === "string" ? didYouMean(raw, this.of.model.byName.keys()) : "Name a field of the resource.",
+      typeof raw === "string" ? raw : null
+    )
+    return null
+  }
+
+  fields(raw: unknown, path: string): readonly Field[] {
+    if (!Array.isArray(raw)) {
+      this.say(`${path} is ${shown(raw)}, not a list of fields.`, "List names of fields.")
+      return []
+    }
+    const fields: Field[] = []
+    for (const [index, name] of raw.entries()) {
+      const field = this.field(name, `${path}[${index}]`)
+      if (field === null) continue
+      if (fields.includes(field)) this.say(`${path} names "${field.name}" twice.`, "Remove one of the two.", field.name)
+      else fields.push(field)
+    }
+    return fields
+  }
+
+  order(raw: unknown, path: string): readonly SortKey[] {
+    if (typeof raw !== "string" || raw.trim() === "") {
+      this.say(`${path} is ${shown(raw)}, not an order.`, "Write an order such as \"created_at desc, id\".")
+      return []
+    }
+    const checked = readOrder(raw, this.scope)
+    if (Result.isSuccess(checked)) return checked.success
+    if (!mentions(raw, this.of.broken)) {
+      for (const error of checked.failure) {
+        this.say(
+          `The order ${shown(raw)} of ${path} does not check: ${error.message}`,
+          error.hint ?? "Name sortable fields, each with asc or desc if wanted."
+        )
+      }
+    }
+    return []
+  }
+
+  label(raw: unknown): Label {
+    const plural = sentence(this.of.model.name)
+    const usual = { singular: singular(plural), plural }
+    if (raw === undefined) return usual
+    if (!isBag(raw) || !isLabel(raw["singular"]) || !isLabel(raw["plural"])) {
+      this.say(`label is ${shown(raw)}.`, "Write label: { singular: \"Order\", plural: \"Orders\" }.")
+      return usual
+    }
+    refuseUnknownKeys(raw, ["singular", "plural"], "label", this.say)
+    return { singular: raw["singular"], plural: raw["plural"] }
+  }
+
+  filters(raw: unknown): readonly ViewFilter[] {
+    if (raw === undefined) return []
+    const fix = "Write filters: [{ name: \"Open\", filter: \"status = draft\" }]."
+    if (!Array.isArray(raw)) {
+      this.say(`filters is ${shown(raw)}, not a list.`, fix)
+      return []
+    }
+    const filters: ViewFilter[] = []
+    const names = new Set<unknown>()
+    for (const [index, item] of raw.entries()) {
+      const path = `filters[${index}]`
+      if (!isBag(item)) {
+        this.say(`${path} is ${shown(item)}.`, fix)
+        continue
+      }
+      refuseUnknownKeys(item, ["name", "filter"], path, this.say)
+      const { name, filter } = item
+      if (!isLabel(name)) {
+        this.say(`${path} has the name ${shown(name)}.`, "Give it a text that people read.")
+      } else if (names.has(name)) this.say(`Two filters are named ${shown(name)}.`, "Rename one of them.")
+      names.add(name)
+      const tree = checkFilterText(filter, this.scope, this.of.broken, path, this.say)
+      if (tree !== null && typeof filter === "string" && typeof name === "string") {
+        filters.push({ name, filter, fields: [...fieldsOf(tree)] })
+      }
+    }
+    return filters
+  }
+
+  search(raw: unknown): readonly string[] {
+    if (raw === undefined) return this.scope.searched.map((field) => field.name)
+    const fields = this.fields(raw, "search")
+    for (const field of fields) {
+      if (!field.filterable && !field.searched) {
+        this.say(
+          `search names "${field.name}", which is neither filterable nor searched.`,
+          "Add filterable() or searched() to the field, or remove it here.",
+          field.name
+        )
+      }
+    }
+    return fields.map((field) => field.name)
+  }
+
+  layout(raw: unknown): View["layout"] {
+    if (raw === undefined) return [{ label: null, fields: this.of.model.fields.map((field) => field.name) }]
+    const fix = "Write layout: [{ label: \"Amounts\", fields: [\"total\", \"currency\"] }]."
+    if (!Array.isArray(raw)) {
+      this.say(`layout is ${shown(raw)}, not a list of groups.`, fix)
+      return []
+    }
+    const seen = new Set<Field>()
+    const groups: { label: string | null; fields: readonly string[] }[] = []
+    for (const [index, group] of raw.entries()) {
+      const path = `layout[${index}]`
+      if (!isBag(group)) {
+        this.say(`${path} is ${shown(group)}, not a group.`, fix)
+        continue
+      }
+      refuseUnknownKeys(group, ["label", "fields"], path, this.say)
+      const { label } = group
+      if (label !== undefined && !isLabel(label)) {
+        this.say(`${path}.label is ${shown(label)}.`, "Give it a text that people read.")
+      }
+      const fields = this.fields(group["fields"], `${path}.fields`)
+      for (const field of fields) {
+        if (seen.has(field)) {
+          this.say(`layout names "${field.name}" in two groups.`, "Remove one of the two.", field.name)
+        }
+        seen.add(field)
+      }
+      groups.push({ label: isLabel(label) ? label : null, fields: fields.map((field) => field.name) })
+    }
+    return groups
+  }
+
+  chart(raw: unknown): Chart | null {
+    if (raw === undefined) return null
+    const of = isBag(raw) ? raw["of"] : undefined
+    if (!isBag(raw) || (of !== "series" && of !== "histogram" && of !== "facets")) {
+      this.say(
+        `chart is ${shown(raw)}.`,
+        "Write chart: { of: \"series\", field: \"created_at\" }; of is series, histogram or facets."
+      )
+      return null
+    }
+    const keys = { series: ["granularity", "range", "measure"], histogram: ["buckets"], facets: ["limit"] }[of]
+    refuseUnknownKeys(raw, ["of", "field", ...keys], "chart", this.say)
+    const field = this.field(raw["field"], "chart.field")
+    if (field === null) return null
+    this.aggregated(field, "chart.field", { series: timed, histogram: histogrammable, facets: facetable }[of])
+    switch (of) {
+      case "series":
+        return this.series(raw, field)
+      case "histogram":
+        return { of, field: field.name, buckets: this.count(raw["buckets"], "chart.buckets", 100, 10) }
+      case "facets":
+        return { of, field: field.name, limit: this.count(raw["limit"], "chart.limit", 500, 10) }
+    }
+  }
+
+  /** Refuses a field that the aggregate routes would refuse. */
+  private aggregated(field: Field, path: string, accepts: (field: Field) => string | null): void {
+    if (this.of.broken.has(field.name)) return
+    if (!field.filterable) {
+      this.say(
+        `${path} "${field.name}" is not filterable, as aggregates need.`,
+        "Add filterable() to the field.",
+        field.name
+      )
+    }
+    const reason = accepts(field)
+    if (reason !== null) this.say(`${path}: ${reason}`, "Name another field, or draw another chart.", field.name)
+  }
+
+  private count(raw: unknown, path: string, most: number, usual: number): number {
+    if (raw === undefined) return usual
+    if (isCount(raw, 1, most)) return raw
+    this.say(`${path} is ${shown(raw)}.`, `Write a whole number from 1 to ${most}.`)
+    return usual
+  }
+
+  private series(raw: Bag, field: Field): Chart {
+    const one = <T extends string>(value: unknown, all: readonly T[], path: string, usual: T): T => {
+      if (value === undefined) return usual
+      const found = all.find((each) => each === value)
+      if (found === undefined) this.say(`${path} is ${shown(value)}.`, didYouMean(value, all))
+      return found ?? usual
+    }
+    const granularity = one(raw["granularity"], granularities, "chart.granularity", "day")
+    const range = one(raw["range"], seriesRanges, "chart.range", "30d")
+    const measure = raw["measure"] ?? "count"
+    if (measure === "count") return { of: "series", field: field.name, granularity, range, measure, measured: null }
+    const parts = typeof measure === "string" ? /^(sum|avg|min|max):(.+)$/s.exec(measure) : null
+    const measured = parts === null ? null : this.field(parts[2], "chart.measure")
+    if (parts === null) {
+      this.say(`chart.measure is ${shown(measure)}.`, "Write \"count\", or sum:, avg:, min: or max: and a field.")
+    } else if (measured !== null) this.aggregated(measured, "chart.measure", histogrammable)
+    return measured === null
+      ? { of: "series", field: field.name, granularity, range, measure: "count", measured }
+      : {
+        of: "series",
+        field: field.name,
+        granularity,
+        range,
+        measure: `${parts?.[1]}:${measured.name}`,
+        measured: measured.name
+      }
+  }
+
+  nav(raw: unknown): Nav | null {
+    const usual: Nav = { group: null, order: 0, icon: null, recent: null }
+    if (raw === undefined) return usual
+    if (raw === false) return null
+    if (!isBag(raw)) {
+      this.say(
+        `nav is ${shown(raw)}.`,
+        "Write nav: { group: \"Sales\", order: 1, icon: \"cart\" }, or false for no entry."
+      )
+      return usual
+    }
+    refuseUnknownKeys(raw, ["group", "order", "icon", "recent"], "nav", this.say)
+    const { group, order, icon, recent } = raw
+    if (group !== undefined && !isLabel(group)) {
+      this.say(`nav.group is ${shown(group)}.`, "Give it a text that people read.")
+    }
+    if (order !== undefined && !Number.isFinite(order)) this.say(`nav.order is ${shown(order)}.`, "Write a number.")
+    if (icon !== undefined && !isLabel(icon)) this.say(`nav.icon is ${shown(icon)}.`, "Write the name of an icon.")
+    let recently: Nav["recent"] = null
+    if (recent !== undefined) {
+      if (!isBag(recent)) {
+        this.say(`nav.recent is ${shown(recent)}.`, "Write recent: { sort: \"created_at desc\", limit: 5 }.")
+      } else {
+        refuseUnknownKeys(recent, ["sort", "limit"], "nav.recent", this.say)
+        const keys = this.order(recent["sort"], "nav.recent.sort")
+        recently = {
+          sort: typeof recent["sort"] === "string" ? recent["sort"] : "",
+          limit: this.count(recent["limit"], "nav.recent.limit", 20, 5),
+          fields: keys.map(({ field }) => field.name)
+        }
+      }
+    }
+    return {
+      group: isLabel(group) ? group : null,
+      order: typeof order === "number" && Number.isFinite(order) ? order : 0,
+      icon: isLabel(icon) ? icon : null,
+      recent: recently
+    }
+  }
+
+  read(raw: Bag): View {
+    refuseUnknownKeys(raw, properties, "", this.say)
+    const { model } = this.of
+    const name = raw["name"]
+    if (name !== undefined && !isLabel(name)) this.say(`name is ${shown(name)}.`, "Give it a text.")
+    return {
+      resource: model.name,
+      name: isLabel(name) ? name : model.name,
+      label: this.label(raw["label"]),
+      columns: raw["columns"] === undefined
+        ? model.fields.filter((field) => field.kind !== "json").map((field) => field.name)
+        : this.fields(raw["columns"], "columns").map((field) => field.name),
+      sort: raw["sort"] === undefined ? [] : this.order(raw["sort"], "sort"),
+      filters: this.filters(raw["filters"]),
+      search: this.search(raw["search"]),
+      layout: this.layout(raw["layout"]),
+      chart: this.chart(raw["chart"]),
+      title: raw["title"] === undefined ? null : this.field(raw["title"], "title")?.name ?? null,
+      nav: this.nav(raw["nav"]),
+      roles: readRoles(raw["roles"], "roles", this.of.roles, this.say)
+    }
+  }
+}
+
+/** The view of a resource for which none is declared. */
+const plainView = (of: ViewScope): View => new ViewReader({ ...of, report: () => undefined }, "view").read({})
+
+/**
+ * Compiles `views`: a list of `defineView(…)`, or an object of declarations by resource name. Every resource ends with a view for
+ * everybody, so that nobody who can see it is without one.
+ */
+export const compileViews = (
+  raw: unknown,
+  models: ReadonlyMap<string, ViewScope>,
+  report: Report
+): readonly View[] => {
+  const declared: { readonly resource: string; readonly declaration: unknown }[] = []
+  if (Array.isArray(raw)) {
+    for (const [index, item] of raw.entries()) {
+      if (isBag(item) && item["_tag"] === "View" && typeof item["resource"] === "string") {
+        declared.push({ resource: item["resource"], declaration: item["declaration"] })
+      } else {report(
+          null,
+          null,
+          `views[${index}] is ${shown(item)}, not a view.`,
+          "Make it with defineView(orders, { … })."
+        )}
+    }
+  } else if (isBag(raw)) {
+    for (const resource of Object.keys(raw)) {
+      const entry = raw[resource]
+      for (const declaration of Array.isArray(entry) ? entry : [entry]) declared.push({ resource, declaration })
+    }
+  } else if (raw !== undefined) {
+    report(null, null, `views is ${shown(raw)}.`, "Write views: { orders: { … } }, or a list of defineView(…).")
+  }
+  const views: View[] = []
+  for (const { resource, declaration } of declared) {
+    const of = models.get(resource)
+    if (of === undefined) {
+      report(
+        resource,
+        null,
+        `A view is declared for "${resource}", which is not a resource.`,
+        didYouMean(resource, models.keys())
+      )
+      continue
+    }
+    if (!isBag(declaration)) {
+      report(
+        resource,
+        null,
+        `The view is ${shown(declaration)}, not an object.`,
+        `Write ${resource}: { columns: […] }.`
+      )
+      continue
+    }
+    const name = isLabel(declaration["name"]) ? declaration["name"] : resource
+    const place = `view "${name}"`
+    const others = views.filter((view) => view.resource === resource)
+    if (others.some((view) => view.name === name)) {
+      report(resource, null, `Two views are named "${name}".`, "Give each a name of its own.")
+    }
+    const open = others.find((view) => view.roles === null)
+    if (open !== undefined) {
+      report(
+        resource,
+        null,
+        `${place} can never be shown: "${open.name}" before it is for everybody.`,
+        "Put the view without roles last, or give the one before it roles."
+      )
+    }
+    views.push(new ViewReader(of, place).read(declaration))
+  }
+  for (const [resource, of] of models) {
+    if (!views.some((view) => view.resource === resource && view.roles === null)) views.push(plainView(of))
+  }
+  return views
+}

@@ -1,0 +1,147 @@
+/**
+ * From a configuration to everything the service runs on, or to all of its refusals together. This is the only door: behind it, names
+ * exist, filters check and values fit. What only a database can tell (tables, columns, types) is asked elsewhere.
+ */
+
+import * as Result from "effect/Result"
+import { compileRoles } from "../access/roles.ts"
+import type { AccessDefaults, Roles } from "../access/rules.ts"
+import { type Bag, isBag, isTextList, refuseUnknownKeys } from "./compile-field.ts"
+import { compileMenu, compilePages } from "./compile-menu.ts"
+import { checkAuth, readOptions } from "./compile-options.ts"
+import { buildModel, type Draft, linkModels, readResource, resolveShapes } from "./compile-resource.ts"
+import type { CompiledEvent, KnownRoles } from "./compile-rule.ts"
+import { compileViews, type ViewScope } from "./compile-view.ts"
+import type { AuthDeclaration, Config, Options } from "./config.ts"
+import type { Model, Models } from "./model.ts"
+import { type Refusal, type Report, shown } from "./refusal.ts"
+import type { MenuItem, Page, View } from "./view.ts"
+
+export type { CompiledEvent } from "./compile-rule.ts"
+
+/** A configuration that holds. */
+export interface Compiled {
+  readonly models: Models
+  /** Declared events by resource and name (their names are also in each model). */
+  readonly events: ReadonlyMap<string, ReadonlyMap<string, CompiledEvent>>
+  /** Views in declared order; every resource has one for everybody. */
+  readonly views: readonly View[]
+  readonly userMenu: readonly MenuItem[]
+  readonly pages: readonly Page[]
+  /** Null: no roles are declared. */
+  readonly roles: Roles | null
+  readonly defaults: AccessDefaults
+  readonly options: Options
+  /** As declared and checked; null: not given. */
+  readonly auth: AuthDeclaration | null
+}
+
+const configNames = [
+  "resources",
+  "views",
+  "roles",
+  "auth",
+  "authenticate",
+  "db",
+  "userMenu",
+  "pages",
+  "options"
+] as const
+
+/** Roles that exist without being declared: the administrator, and visitors of public forms; `user` too, unless `auth.roles` is given. */
+const builtInRoles = ["admin", "anonymous"]
+
+const readRoleSet = (config: Bag, say: (message: string, fix: string) => void): Bag | null => {
+  const own = config["roles"]
+  const inOptions = isBag(config["options"]) ? config["options"]["roles"] : undefined
+  if (own !== undefined && inOptions !== undefined) {
+    say("Roles are declared twice: as roles and as options.roles.", "Keep one of them.")
+  }
+  const declared = own ?? inOptions
+  if (declared === undefined) return null
+  if (isBag(declared)) return declared
+  say(
+    `roles is ${shown(declared)}, not an object.`,
+    "Write roles: defineRoles({ admin: [\"*\"], sales: [\"orders.read\"] })."
+  )
+  return null
+}
+
+const knownRoles = (declared: Bag | null, auth: unknown): KnownRoles => {
+  const accounts = isBag(auth) && isTextList(auth["roles"]) ? auth["roles"] : null
+  if (declared === null && accounts === null) return null
+  return new Set([...(declared === null ? [] : Object.keys(declared)), ...(accounts ?? ["user"]), ...builtInRoles])
+}
+
+/**
+ * Compiles a configuration. Everything that can be wrong without a database is refused here, all of it together, each refusal naming
+ * resource, field and what to write instead. Plain-JavaScript configurations are checked as strictly as typed ones.
+ */
+export const compileModels = (config: Config): Result.Result<Compiled, readonly Refusal[]> => {
+  const refusals: Refusal[] = []
+  const report: Report = (resource, field, message, fix) => refusals.push({ resource, field, message, fix })
+  const say = (message: string, fix: string): void => report(null, null, message, fix)
+  const raw: unknown = config
+  if (!isBag(raw)) {
+    say(`The configuration is ${shown(raw)}, not an object.`, "Export defineConfig({ resources: […] }) by default.")
+    return Result.fail(refusals)
+  }
+  refuseUnknownKeys(raw, configNames, "", say)
+  const declaredRoles = readRoleSet(raw, say)
+  const roles = knownRoles(declaredRoles, raw["auth"])
+
+  const drafts = new Map<string, Draft>()
+  const resources = raw["resources"]
+  if (!Array.isArray(resources)) {
+    say(`resources is ${shown(resources)}, not a list.`, "Write resources: [orders, customers].")
+  } else {
+    for (const [index, resource] of resources.entries()) {
+      const draft = readResource(resource, index, drafts, report)
+      if (draft !== null) drafts.set(draft.name, draft)
+    }
+  }
+  const shapes = resolveShapes(drafts, report)
+  const built = new Map([...drafts].map(([name, draft]) => [name, buildModel(draft, shapes, roles, report)] as const))
+  linkModels(drafts, built, report)
+  const models = new Map<string, Model>([...built].map(([name, { model }]) => [name, model]))
+
+  const scopes = new Map([...built].map(([name, { model, broken }]): [string, ViewScope] => [
+    name,
+    { model, broken, roles, report }
+  ]))
+  const views = compileViews(raw["views"], scopes, report)
+  const names = new Set(models.keys())
+  const pages = compilePages(raw["pages"], { resources: names, roles, report })
+  const userMenu = compileMenu(raw["userMenu"], pages, { resources: names, roles, report })
+  const scope = { resources: names, pages: new Set(pages.map((page) => page.name)), roles, report }
+  const options = readOptions(raw["options"], scope)
+  const auth = checkAuth(raw["auth"], scope)
+  if (raw["authenticate"] !== undefined && typeof raw["authenticate"] !== "function") {
+    say(
+      `authenticate is ${shown(raw["authenticate"])}, not a function.`,
+      "Write (request) => ({ user: { id, roles } })."
+    )
+  }
+  if (raw["db"] !== undefined && (typeof raw["db"] !== "string" || !/^postgres(?:ql)?:\/\/./.test(raw["db"]))) {
+    say("db is not the URL of a PostgreSQL database.", "Write \"postgres://…\", or set DATABASE_URL and leave db out.")
+  }
+
+  let compiledRoles: Roles | null = null
+  if (declaredRoles !== null) {
+    const result = compileRoles(declaredRoles as { readonly [role: string]: readonly string[] }, models)
+    if (Result.isSuccess(result)) compiledRoles = result.success
+    else refusals.push(...result.failure)
+  }
+  if (refusals.length > 0) return Result.fail(refusals)
+  return Result.succeed({
+    models,
+    events: new Map([...built].map(([name, { events }]) => [name, events])),
+    views,
+    userMenu,
+    pages,
+    roles: compiledRoles,
+    defaults: { roles: compiledRoles, defaultAccess: options.defaultAccess },
+    options,
+    auth
+  })
+}

@@ -1,0 +1,222 @@
+/**
+ * The configuration of a service as people write it (`defineConfig`), and its options with their defaults in one place. It holds types and
+ * defaults; what a value may be is decided by `compile-options.ts`.
+ */
+
+import type { Caller } from "../access/caller.ts"
+import type { DeclaredRoles } from "../access/roles.ts"
+import type { WireRecord } from "./model.ts"
+import type { ChangeOperation, RecordFrom, Resource } from "./resource.ts"
+import type { DeclaredView, MenuDeclaration, PageDeclaration, ViewDeclaration } from "./view.ts"
+
+declare const transactionBrand: unique symbol
+
+/**
+ * The write transaction a hook runs in. Opaque here: the database adapter that made it takes it back and runs further statements in the
+ * same transaction. It is of no use once the hook has returned.
+ */
+export interface Transaction {
+  readonly [transactionBrand]: true
+}
+
+/** One write, after it happened and before the commit. */
+export interface Change {
+  readonly operation: ChangeOperation
+  readonly resource: string
+  /** The stored record before the write; null on create. */
+  readonly before: WireRecord | null
+  /** The record as written; null when the row was removed. */
+  readonly after: WireRecord | null
+  readonly caller: Caller
+  readonly transaction: Transaction
+}
+
+/** A change with records typed by the resource it names: `if (change.resource === "orders") change.after?.total`. */
+export type ChangeOf<R extends Resource> = R extends Resource ? Omit<Change, "resource" | "before" | "after"> & {
+    readonly resource: R["name"]
+    readonly before: RecordFrom<R> | null
+    readonly after: RecordFrom<R> | null
+  }
+  : never
+
+/** Runs inside the write transaction, after the write. Throwing or rejecting rolls the write back (spec 1, Write pipeline, 5). */
+export type WriteHook<C = Change> = (change: C) => void | Promise<void>
+
+/** What is known of the request in which something unexpected happened. */
+export interface UnhandledContext {
+  readonly requestId: string
+  readonly method: string
+  /** Path without its query. */
+  readonly path: string
+}
+
+export type UnhandledErrorHook = (error: unknown, context: UnhandledContext) => void
+
+/** What happens to a read that would scan a large table (spec 1, Limits). */
+export type ScanGuardMode = "reject" | "warn" | "off"
+
+/** Another instance whose resources the admin app draws (spec 2, Source declaration). */
+export interface SourceDeclaration {
+  /** Its resources API: an http(s) URL with a path and nothing after it. */
+  readonly url: string
+  readonly label: string
+  readonly resources: readonly string[]
+  /** Only callers holding one of these roles are told about it. */
+  readonly roles?: readonly string[]
+}
+
+/** Options of the service (spec 1, App construction). All of them may be left out; `defaultOptions` says what holds then. */
+export interface OptionsDeclaration<C = Change> {
+  /** Longest time one statement may take, in milliseconds. 1 to 600,000; default 15,000. */
+  readonly statementTimeoutMs?: number
+  /** Refuses (`reject`, default), marks (`warn`) or lets pass (`off`) reads that scan a table of more than `seqScanRows` (10,000) rows. */
+  readonly scanGuard?: { readonly mode?: ScanGuardMode; readonly seqScanRows?: number }
+  /** The same as `roles` of the configuration; give one of them. */
+  readonly roles?: DeclaredRoles
+  /** What holds for an operation without a rule. Without it: denied when roles are declared and none gives it, else allowed. */
+  readonly defaultAccess?: "allow" | "deny"
+  /** `false`: list items carry no `permissions`; `{ except: ["orders"] }`: those of the named resources do not. */
+  readonly rowPermissions?: boolean | { readonly except: readonly string[] }
+  /** Path of the resources API, default `/api/v1`. The system endpoints sit beside its last segment. */
+  readonly basePath?: string
+  readonly writeHooks?: readonly WriteHook<C>[]
+  /** Gets every unexpected error that became a 500. What it throws is ignored. */
+  readonly onUnhandledError?: UnhandledErrorHook
+  /** Origins whose pages may call the API. `maxAgeSeconds`: how long a browser keeps the answer to a preflight, default 600. */
+  readonly cors?: { readonly origins: readonly string[]; readonly maxAgeSeconds?: number }
+  /** Remote resources; `false` also ignores those of the environment. */
+  readonly sources?: false | readonly SourceDeclaration[]
+  /** Adds `Server-Timing` with the phases of each request. Default false. */
+  readonly serverTiming?: boolean
+  /** Largest request body in bytes; 1,024 to 1,073,741,824, default 2 MiB. */
+  readonly maxBodyBytes?: number
+  /** Number of proxies in front that set `X-Forwarded-For`. Default 0: the client is the socket's address. */
+  readonly trustedProxies?: number
+}
+
+/** Options with every default filled in. */
+export interface Options {
+  readonly statementTimeoutMs: number
+  readonly scanGuard: { readonly mode: ScanGuardMode; readonly seqScanRows: number }
+  readonly defaultAccess: "allow" | "deny" | null
+  /** Null: no list items carry permissions; otherwise all but those of the named resources do. */
+  readonly rowPermissions: { readonly except: ReadonlySet<string> } | null
+  /** Begins with `/`, does not end with it. */
+  readonly basePath: string
+  readonly writeHooks: readonly WriteHook[]
+  readonly onUnhandledError: UnhandledErrorHook | null
+  readonly cors: { readonly origins: readonly string[]; readonly maxAgeSeconds: number }
+  /** Null: turned off, also those of the environment. */
+  readonly sources: readonly Source[] | null
+  readonly serverTiming: boolean
+  readonly maxBodyBytes: number
+  readonly trustedProxies: number
+}
+
+export interface Source {
+  readonly url: string
+  readonly label: string
+  readonly resources: readonly string[]
+  readonly roles: readonly string[] | null
+}
+
+export const defaultOptions: Options = {
+  statementTimeoutMs: 15_000,
+  scanGuard: { mode: "reject", seqScanRows: 10_000 },
+  defaultAccess: null,
+  rowPermissions: { except: new Set() },
+  basePath: "/api/v1",
+  writeHooks: [],
+  onUnhandledError: null,
+  cors: { origins: [], maxAgeSeconds: 600 },
+  sources: [],
+  serverTiming: false,
+  maxBodyBytes: 2 * 1024 * 1024,
+  trustedProxies: 0
+}
+
+/** Sign-in and accounts as configured (spec 1, Authentication). What is left out comes from the environment or has a default. */
+export interface AuthDeclaration {
+  /** The tenant everybody signed in here works in. */
+  readonly tenant?: string | number
+  /** Public URL of the API (`AUTH_URL`): issuer and audience of tokens. */
+  readonly url?: string
+  /** Signs cookies and encrypts token keys (`AUTH_SECRET`): 32 random bytes in base64. Better kept in the environment. */
+  readonly secret?: string
+  /** Roles that accounts may have, beside `admin`; default `["admin", "user"]`. */
+  readonly roles?: readonly string[]
+  /** The role of a new account when none is given. */
+  readonly defaultRole?: string
+  /** Sign-in attempts per minute and client, default 5. */
+  readonly signInPerMinute?: number
+  readonly trustedOrigins?: readonly string[]
+  /** Where keys are read and who must have issued tokens, when accounts live in another service. */
+  readonly jwksUrl?: string
+  readonly issuer?: string
+  /** Other apps whose users may work here (spec 2, Source declaration). */
+  readonly apps?: readonly TrustedAppDeclaration[]
+  /** How long keys are kept: read again every `refreshMs` (10 minutes), for unknown keys at most every `minReloadMs` (30 s). */
+  readonly cache?: { readonly refreshMs?: number; readonly minReloadMs?: number }
+}
+
+export interface TrustedAppDeclaration {
+  readonly issuer: string
+  readonly roles: { readonly [role: string]: string | readonly string[] }
+  readonly tenant?: string | number
+  readonly keys?: { readonly keys: readonly object[] }
+}
+
+/** Turns a request into a user by verifying its credential; throws otherwise. Takes the place of the built-in sign-in. */
+export type AuthenticateFunction = (request: {
+  readonly method: string
+  readonly url: string
+  readonly headers: { get(name: string): string | null }
+}) => Authenticated | Promise<Authenticated>
+
+export interface Authenticated {
+  readonly user: { readonly id: string; readonly roles: readonly string[] }
+  readonly tenant?: string | number | null
+}
+
+/** Views by resource name; several for different roles as a list. */
+export type ViewsByName<Resources extends readonly Resource[]> = {
+  readonly [R in Resources[number] as R["name"]]?:
+    | ViewDeclaration<R["~fields"]>
+    | readonly ViewDeclaration<R["~fields"]>[]
+}
+
+/** A configuration with types that follow from its resources. */
+export interface ConfigDeclaration<Resources extends readonly Resource[]> {
+  readonly resources: Resources
+  readonly views?: ViewsByName<Resources> | readonly DeclaredView[]
+  /** From `defineRoles`. Once declared, an operation without a rule needs a capability. */
+  readonly roles?: DeclaredRoles
+  readonly auth?: AuthDeclaration
+  readonly authenticate?: AuthenticateFunction
+  /** The database's URL; else `DATABASE_URL`; else the embedded one. */
+  readonly db?: string
+  readonly userMenu?: readonly MenuDeclaration[]
+  readonly pages?: readonly PageDeclaration[]
+  readonly options?: OptionsDeclaration<ChangeOf<Resources[number]>>
+}
+
+/** A configuration as startup takes it: checked by `compileModels`, whatever language it was written in. */
+export interface Config {
+  readonly resources: readonly Resource[]
+  readonly views?: unknown
+  readonly roles?: DeclaredRoles
+  readonly auth?: AuthDeclaration
+  readonly authenticate?: AuthenticateFunction
+  readonly db?: string
+  readonly userMenu?: readonly MenuDeclaration[]
+  readonly pages?: readonly PageDeclaration[]
+  readonly options?: OptionsDeclaration
+}
+
+/**
+ * Declares a service: the default export of `admin.config.ts`, and what `createAdmin` takes. Gives back what it got; mistakes that types
+ * do not catch are refused at startup, all together.
+ */
+export const defineConfig = <const Resources extends readonly Resource[]>(
+  config: ConfigDeclaration<Resources>
+): Config => config as unknown as Config

@@ -1,0 +1,443 @@
+/**
+ * Compares compiled models with what a database really holds, and refuses what does not fit: missing tables and columns, types, enum values,
+ * nullability, keys, generated columns, relation targets. The facts arrive as data; nothing here asks a database. What only makes the
+ * service slower or some writes fail is advice and not decided here.
+ */
+
+import type { Field, Kind, Model, Models } from "./model.ts"
+import { didYouMean, type Refusal } from "./refusal.ts"
+
+/** What a column is. The names of types are PostgreSQL's own (`int8`, `bpchar`); that of a domain's base type for a domain. */
+export interface ColumnFact {
+  readonly name: string
+  /** As SQL writes it: `numeric(12,2)`. */
+  readonly type: string
+  readonly base: string
+  readonly domain: string | null
+  readonly nullable: boolean
+  readonly default: string | null
+  readonly identity: "always" | "by default" | null
+  readonly generated: boolean
+  readonly maxLength: number | null
+  readonly precision: number | null
+  readonly scale: number | null
+  /** Labels of an enum type. */
+  readonly values: readonly string[] | null
+  readonly privileges: { readonly select: boolean }
+}
+
+export interface ForeignKeyFact {
+  readonly columns: readonly string[]
+  readonly target: { readonly schema: string; readonly table: string; readonly columns: readonly string[] }
+}
+
+/** What a table or view is. */
+export interface TableFact {
+  readonly schema: string
+  readonly name: string
+  readonly kind: "table" | "partitioned" | "partition" | "view" | "materialized view" | "foreign"
+  readonly columns: readonly ColumnFact[]
+  readonly primaryKey: readonly string[] | null
+  /** Columns of each further full unique index. */
+  readonly uniques: ReadonlyArray<readonly string[]>
+  readonly foreignKeys: readonly ForeignKeyFact[]
+  readonly checks: ReadonlyArray<{ readonly definition: string }>
+  readonly privileges: { readonly select: boolean }
+}
+
+export interface ServerFact {
+  /** `server_version_num`. */
+  readonly version: number
+  readonly encoding: string
+}
+
+const quotedName = (name: string): string => /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll("\"", "\"\"")}"`
+
+const textLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+/** A model's table as SQL would write it. */
+export const tableName = (table: { readonly schema: string | null; readonly table: string }): string =>
+  table.schema === null ? quotedName(table.table) : `${quotedName(table.schema)}.${quotedName(table.table)}`
+
+/** The names of a model's table in an ALTER statement. */
+const nameOf = (model: Model): string => tableName({ schema: model.schema, table: model.table })
+
+const texts: readonly string[] = ["text", "varchar", "bpchar", "citext", "name"]
+
+/** The types whose values a kind stands for (integers: by width). */
+const basesOf = (field: Field): readonly string[] => {
+  switch (field.kind) {
+    case "integer":
+      return [`int${field.bits / 8}`]
+    case "text":
+    case "currency":
+    case "country":
+    case "enum":
+      return texts
+    case "boolean":
+      return ["bool"]
+    case "timestamp":
+      return ["timestamptz", "timestamp"]
+    case "date":
+      return ["date"]
+    case "decimal":
+      return ["numeric"]
+    case "float":
+      return ["float8", "float4"]
+    case "uuid":
+      return ["uuid"]
+    case "json":
+      return ["jsonb", "json"]
+  }
+}
+
+/** The type that a column of this field is best made with. */
+export const sqlTypeOf = (field: Field): string => {
+  switch (field.kind) {
+    case "integer":
+      return field.bits === 64 ? "bigint" : field.bits === 16 ? "smallint" : "integer"
+    case "text":
+      return field.max === null ? "text" : `varchar(${field.max})`
+    case "currency":
+    case "country":
+    case "enum":
+      return "text"
+    case "timestamp":
+      return "timestamptz"
+    case "decimal":
+      return field.precision === null ? "numeric" : `numeric(${field.precision},${field.scale})`
+    case "float":
+      return "double precision"
+    case "json":
+      return "jsonb"
+    case "boolean":
+    case "date":
+    case "uuid":
+      return field.kind
+  }
+}
+
+/** How a column of this type is declared, or null when no kind fits. */
+export const declarationOf = (column: ColumnFact): string | null => {
+  if (column.values !== null) return `f.enum(${JSON.stringify(column.values)})`
+  const sized = column.precision !== null && column.scale !== null && column.scale >= 0 && column.scale <= column.precision
+  const known: { readonly [base: string]: string } = {
+    int2: "f.integer().bits(16)",
+    int4: "f.integer()",
+    int8: "f.integer().bits(64)",
+    bool: "f.boolean()",
+    timestamptz: "f.timestamp()",
+    timestamp: "f.timestamp()",
+    date: "f.date()",
+    numeric: sized ? `f.decimal({ precision: ${column.precision}, scale: ${column.scale} })` : "f.decimal()",
+    float4: "f.float()",
+    float8: "f.float()",
+    uuid: "f.uuid()",
+    json: "f.json()",
+    jsonb: "f.json()"
+  }
+  if (texts.includes(column.base)) return column.maxLength === null ? "f.text()" : `f.text().max(${column.maxLength})`
+  return Object.hasOwn(known, column.base) ? known[column.base]! : null
+}
+
+/**
+ * The values that a check constraint allows a column, where it says so plainly: `status IN ('draft', 'paid')`, as the database prints it.
+ * Null when the constraint says anything else.
+ */
+export const valuesInCheck = (definition: string, column: string): readonly string[] | null => {
+  const name = `(?:"${column.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("\"", "\"\"")}"|${
+    /^[a-z_][a-z0-9_]*$/.test(column) ? column : "(?!)"
+  })`
+  const literal = "'(?:[^']|'')*'(?:::[a-z ]+(?:\\([0-9]+\\))?(?:\\[\\])?)?"
+  const operand = `\\(*${name}\\)?(?:::[a-z ]+)?\\)*`
+  const list = new RegExp(
+    `^CHECK \\(\\(?\\(*${operand} = ANY \\(\\(?(?:ARRAY\\[(${literal}(?:, ${literal})*)\\])\\)?(?:::[a-z ]+\\[\\])?\\)+$`
+  )
+  const single = new RegExp(`^CHECK \\(\\(?${operand} = \\(?(${literal})\\)?\\)+$`)
+  const items = list.exec(definition)?.[1] ?? single.exec(definition)?.[1]
+  if (items === undefined) return null
+  return [...items.matchAll(/'((?:[^']|'')*)'/g)].map((match) => match[1]!.replaceAll("''", "'"))
+}
+
+/** The values that checks allow a column; null where no check lists them. */
+export const checkedValues = (table: Pick<TableFact, "checks">, column: string): readonly string[] | null => {
+  for (const { definition } of table.checks) {
+    const values = valuesInCheck(definition, column)
+    if (values !== null) return values
+  }
+  return null
+}
+
+const isView = (table: TableFact): boolean => table.kind === "view" || table.kind === "materialized view"
+
+const article = (kind: Kind): string => kind === "integer" || kind === "enum" ? `an ${kind}` : `a ${kind}`
+
+type Say = (message: string, fix: string) => void
+
+const checkType = (field: Field, column: ColumnFact, table: string, say: Say): void => {
+  const named = column.domain === null ? column.type : `${column.type} (a domain over ${column.base})`
+  if (column.values !== null) {
+    if (field.kind !== "enum") {
+      say(`The column is of the enum type ${named}, and the field is ${article(field.kind)}.`, `Write ${declarationOf(column)}.`)
+      return
+    }
+    const declared = field.values ?? []
+    const missing = declared.filter((value) => !column.values!.includes(value))
+    const extra = column.values.filter((value) => !declared.includes(value))
+    if (missing.length > 0) {
+      say(
+        `The enum type ${column.type} has no ${missing.map((value) => JSON.stringify(value)).join(", ")}.`,
+        `Remove the value, or run: ${missing.map((value) => `alter type ${column.type} add value ${textLiteral(value)};`).join(" ")}`
+      )
+    }
+    if (extra.length > 0) {
+      say(
+        `The enum type ${column.type} also has ${extra.map((value) => JSON.stringify(value)).join(", ")}, which the field does not list.`,
+        `Write ${declarationOf(column)}.`
+      )
+    }
+    return
+  }
+  if (!basesOf(field).includes(column.base)) {
+    const declaration = declarationOf(column)
+    const what = field.kind === "integer" ? `an integer of ${field.bits} bits` : article(field.kind)
+    say(
+      `The column is of type ${named}, and the field is ${what}.`,
+      declaration === null
+        ? `No kind of field fits ${column.base}: leave the column out, or change it: alter table ${table} alter column ${
+          quotedName(column.name)
+        } type ${sqlTypeOf(field)} using ${quotedName(column.name)}::${sqlTypeOf(field)};`
+        : `Write ${declaration}, or change the column to ${sqlTypeOf(field)}.`
+    )
+    return
+  }
+  if (field.kind === "decimal" && column.scale !== null && column.precision !== null) {
+    const whole = column.precision - column.scale
+    if (field.precision === null || field.scale === null || field.scale > column.scale || field.precision - field.scale > whole) {
+      say(
+        `The column is of type ${named}, which ${
+          field.scale !== null && field.scale <= column.scale ? "is too narrow for" : "would round"
+        } values that the field allows.`,
+        `Write ${declarationOf(column) ?? `f.decimal({ precision: ${column.precision}, scale: ${column.scale} })`}.`
+      )
+    }
+  }
+  const shortest = field.kind === "currency" ? 3 : field.kind === "country" ? 2 : field.kind === "enum"
+    ? Math.max(0, ...(field.values ?? []).map((value) => [...value].length))
+    : 0
+  if (column.maxLength !== null && column.maxLength < shortest) {
+    say(
+      `The column holds at most ${column.maxLength} characters, and values of the field have up to ${shortest}.`,
+      `Run: alter table ${table} alter column ${quotedName(column.name)} type text;`
+    )
+  }
+}
+
+const hasDefault = (column: ColumnFact): boolean =>
+  column.default !== null || column.identity !== null || column.generated
+
+const checkColumn = (model: Model, field: Field, column: ColumnFact, table: TableFact, say: Say): void => {
+  const name = nameOf(model)
+  const alter = `alter table ${name} alter column ${quotedName(column.name)}`
+  checkType(field, column, name, say)
+  if (field.kind === "enum" && column.values === null) {
+    const allowed = checkedValues(table, column.name)
+    const refused = allowed === null ? [] : (field.values ?? []).filter((value) => !allowed.includes(value))
+    if (allowed !== null && refused.length > 0) {
+      say(
+        `A check constraint of the table does not allow ${refused.map((value) => JSON.stringify(value)).join(", ")}.`,
+        `Write f.enum(${JSON.stringify(allowed)}), or change the constraint.`
+      )
+    }
+  }
+  if (!column.privileges.select) {
+    say("The database role may not read the column.", `Run: grant select on ${name} to <role>;`)
+  }
+  if (!isView(table)) {
+    if (column.nullable && !field.optional) {
+      say(
+        "The column may be null, and the field is not optional.",
+        `${field.system || model.key.includes(field) ? "Run: " : "Add optional(), or run: "}${alter} set not null;`
+      )
+    } else if (!column.nullable && field.optional && (!field.readOnly || field === model.softDelete)) {
+      say(
+        "The column is NOT NULL, and the field is optional.",
+        field === model.softDelete ? `Run: ${alter} drop not null;` : `Remove optional(), or run: ${alter} drop not null;`
+      )
+    }
+    const byDatabase = field.default !== null && "db" in field.default
+    if (byDatabase && !hasDefault(column)) {
+      say("The column has no default, and the field says dbDefault().", `Remove dbDefault(), or run: ${alter} set default …;`)
+    }
+  }
+  const written = field === model.softDelete || field === model.version || field === model.tenant
+  if (column.generated && (!field.readOnly || written)) {
+    say(
+      "The database computes the column, and the field can be written.",
+      written ? "Name another column." : "Add readOnly().dbDefault()."
+    )
+  } else if (column.identity === "always" && !field.readOnly) {
+    say(
+      "The column is GENERATED ALWAYS AS IDENTITY, and the field can be written.",
+      `Add readOnly().dbDefault(), or run: ${alter} set generated by default;`
+    )
+  }
+}
+
+/** Whether rows are told apart by these columns: some unique key lies within them. */
+const isUnique = (table: TableFact, columns: ReadonlySet<string>): boolean =>
+  [table.primaryKey, ...table.uniques].some((key) => key !== null && key.length > 0 && key.every((name) => columns.has(name)))
+
+const checkKey = (model: Model, table: TableFact, say: Say): void => {
+  if (isView(table) || table.kind === "foreign") return
+  const columns = new Set(model.key.map((field) => field.column))
+  // Every statement names the tenant, so a key that is unique within each tenant is enough.
+  if (model.tenant !== null) columns.add(model.tenant.column)
+  if (isUnique(table, columns)) return
+  const names = model.key.map((field) => quotedName(field.column)).join(", ")
+  const index = `create unique index on ${nameOf(model)} (${
+    model.tenant === null || model.key.some((field) => field.column === model.tenant?.column)
+      ? ""
+      : `${quotedName(model.tenant.column)}, `
+  }${names});`
+  say(
+    `primaryKey is (${model.key.map((field) => field.name).join(", ")}), and nothing in the database keeps it unique.`,
+    table.primaryKey === null
+      ? `Run: alter table ${nameOf(model)} add primary key (${names});`
+      : `Declare the table's primary key (${table.primaryKey.join(", ")}), or run: ${index}`
+  )
+}
+
+const checkRelation = (
+  field: Field,
+  table: TableFact,
+  models: Models,
+  tables: ReadonlyMap<string, TableFact | null>,
+  say: Say
+): void => {
+  if (field.relation === null) return
+  const target = models.get(field.relation)
+  const targetTable = tables.get(field.relation)
+  if (target === undefined || targetTable === undefined || targetTable === null) return
+  const own = table.foreignKeys.filter((key) => key.columns.length === 1 && key.columns[0] === field.column)
+  if (own.length === 0) return
+  const column = target.key[0]?.column
+  const fits = own.some((key) =>
+    key.target.schema === targetTable.schema && key.target.table === targetTable.name && key.target.columns[0] === column
+  )
+  if (fits) return
+  const { target: real } = own[0]!
+  const there = [...tables].find(([, each]) => each?.schema === real.schema && each.name === real.table)?.[0]
+  say(
+    `The relation points at "${field.relation}" (${targetTable.name}.${column ?? "?"}), and the foreign key at ${real.table}.${
+      real.columns.join(", ")
+    }.`,
+    there !== undefined && there !== field.relation
+      ? `Write relation("${there}").`
+      : "Declare the field with its own kind, or point the foreign key at the resource's key."
+  )
+}
+
+/** The statement that makes a model's table, for one that is not there. */
+export const createTableSql = (model: Model): string => {
+  const lines = model.columns.map((field) => {
+    const identity = field.kind === "integer" && field.default !== null && "db" in field.default && model.key.includes(field)
+    const made = field.default !== null && "db" in field.default
+      ? identity
+        ? " generated by default as identity"
+        : field.kind === "timestamp"
+        ? " default now()"
+        : field.kind === "uuid"
+        ? " default gen_random_uuid()"
+        : ""
+      : ""
+    return `${quotedName(field.column)} ${sqlTypeOf(field)}${field.optional ? "" : " not null"}${made}`
+  })
+  const key = `primary key (${model.key.map((field) => quotedName(field.column)).join(", ")})`
+  return `create table ${nameOf(model)} (${[...lines, key].join(", ")});`
+}
+
+/**
+ * Everything about the models that the database does not bear out, in declared order. `tables` has the facts of each resource's table by
+ * the resource's name, null where there is no such table; `known` are names of tables that exist, for suggestions.
+ */
+export const checkFacts = (
+  models: Models,
+  facts: {
+    readonly server: ServerFact
+    readonly tables: ReadonlyMap<string, TableFact | null>
+    readonly known?: readonly string[]
+  }
+): readonly Refusal[] => {
+  const refusals: Refusal[] = []
+  const { server, tables } = facts
+  if (server.version < 150_000) {
+    refusals.push({
+      resource: null,
+      field: null,
+      message: `The database server is PostgreSQL ${Math.floor(server.version / 10_000)}.`,
+      fix: "Use PostgreSQL 15 or newer."
+    })
+  }
+  if (server.encoding !== "UTF8") {
+    refusals.push({
+      resource: null,
+      field: null,
+      message: `The database's encoding is ${server.encoding}.`,
+      fix: "Use a database made with encoding 'UTF8'."
+    })
+  }
+  for (const model of models.values()) {
+    const table = tables.get(model.name) ?? null
+    if (table === null) {
+      const near = facts.known === undefined || facts.known.length === 0
+        ? ""
+        : `${didYouMean(model.schema === null ? model.table : `${model.schema}.${model.table}`, facts.known)} Or run: `
+      refusals.push({
+        resource: model.name,
+        field: null,
+        message: `There is no table ${nameOf(model)}, or the database role cannot see it.`,
+        fix: `${near === "" ? "Run: " : near}${createTableSql(model)}`
+      })
+      continue
+    }
+    const sayTable: Say = (message, fix) => refusals.push({ resource: model.name, field: null, message, fix })
+    if (!table.privileges.select) {
+      sayTable("The database role may not read the table.", `Run: grant select on ${nameOf(model)} to <role>;`)
+    }
+    for (const field of model.columns) {
+      const role = field === model.tenant
+        ? "tenant"
+        : field === model.softDelete
+        ? "softDelete"
+        : field === model.version
+        ? "version"
+        : null
+      const say: Say = (message, fix) => {
+        refusals.push(
+          field.system
+            ? { resource: model.name, field: null, message: `${role ?? "column"} ("${field.column}"): ${message}`, fix }
+            : { resource: model.name, field: field.name, message, fix }
+        )
+      }
+      const column = table.columns.find((each) => each.name === field.column)
+      if (column === undefined) {
+        const names = table.columns.map((each) => each.name)
+        const near = didYouMean(field.column, names)
+        say(
+          `The table ${nameOf(model)} has no column "${field.column}".`,
+          `${near.startsWith("Did you mean") ? `${near} ` : ""}Add it: alter table ${nameOf(model)} add column ${
+            quotedName(field.column)
+          } ${sqlTypeOf(field)}${field.optional ? "" : " not null"};`
+        )
+        continue
+      }
+      checkColumn(model, field, column, table, say)
+      checkRelation(field, table, models, tables, say)
+    }
+    if (model.key.every((field) => table.columns.some((column) => column.name === field.column))) {
+      checkKey(model, table, sayTable)
+    }
+  }
+  return refusals
+}

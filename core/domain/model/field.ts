@@ -1,0 +1,257 @@
+/**
+ * Field declarations: `f` and the modifiers that people chain on a field. A builder only records what was written and carries the
+ * value's type; it never judges. Whether a declaration makes sense is decided at startup by `compile.ts`.
+ */
+
+import type { Json, Kind } from "./model.ts"
+
+/** What a declaration says about one field, exactly as written. Plain-JavaScript configs may put anything in here. */
+export interface FieldSpec {
+  readonly kind: Kind | "relation"
+  readonly bits: 16 | 32 | 64
+  readonly max: number | null
+  readonly precision: number | null
+  readonly scale: number | null
+  readonly values: readonly string[] | null
+  /** Relations: name of the resource pointed at. */
+  readonly target: string | null
+  /** Relations: `as("customer")`, the public name of the way to the target. */
+  readonly as: string | null
+  /** Relations: `inverse("lines")`, the public name of the way back; false: there is none. */
+  readonly inverse: string | false | null
+  readonly optional: boolean
+  readonly readOnly: boolean
+  readonly filterable: boolean
+  readonly sortable: boolean
+  readonly searched: boolean
+  readonly sensitive: boolean
+  readonly alias: string | null
+  readonly column: string | null
+  readonly default: { readonly value: Json } | null
+  readonly dbDefault: boolean
+}
+
+/** What the type system knows of a field. */
+export interface FieldType {
+  readonly value: Json
+  readonly optional: boolean
+  readonly readOnly: boolean
+  readonly generated: boolean
+}
+
+/** Any field declaration, whatever its kind. */
+export interface AnyField {
+  readonly _tag: "Field"
+  readonly spec: FieldSpec
+  /** Types only; there is no such member at run time. */
+  readonly "~field": FieldType
+}
+
+/** The fields of a resource by name, in declared order. */
+export interface FieldMap {
+  readonly [name: string]: AnyField
+}
+
+/** Something that a relation may point at besides a name: a resource, whose key then gives the relation its type. */
+export interface RelationTarget {
+  readonly name: string
+  readonly "~key": Json
+}
+
+/** Wire type of an integer of this width: 64 bits travel as text (spec 1, Field declarations). */
+export type IntegerOf<Bits extends 16 | 32 | 64> = Bits extends 64 ? string : number
+
+type AnyKind = Kind | "relation"
+
+/** A field of which nothing is said yet. */
+export const blankField: FieldSpec = {
+  kind: "text",
+  bits: 32,
+  max: null,
+  precision: null,
+  scale: null,
+  values: null,
+  target: null,
+  as: null,
+  inverse: null,
+  optional: false,
+  readOnly: false,
+  filterable: false,
+  sortable: false,
+  searched: false,
+  sensitive: false,
+  alias: null,
+  column: null,
+  default: null,
+  dbDefault: false
+}
+
+/**
+ * A field under declaration. Every modifier gives a new builder. `Value` is the value in wire form, `Optional` adds null, `ReadOnly` keeps it
+ * out of request bodies, `Generated` (a default) lets a create leave it out.
+ */
+export class FieldBuilder<
+  K extends AnyKind,
+  Value extends Json,
+  Optional extends boolean = false,
+  ReadOnly extends boolean = false,
+  Generated extends boolean = false
+> implements AnyField {
+  readonly _tag = "Field"
+  readonly spec: FieldSpec
+  declare readonly "~field": {
+    readonly kind: K
+    readonly value: Value
+    readonly optional: Optional
+    readonly readOnly: ReadOnly
+    readonly generated: Generated
+  }
+
+  constructor(spec: FieldSpec) {
+    this.spec = spec
+  }
+
+  /** The value may be null, and a create may leave it out. */
+  optional(): FieldBuilder<K, Value, true, ReadOnly, Generated> {
+    return new FieldBuilder({ ...this.spec, optional: true })
+  }
+
+  /** Never accepted in a request body. */
+  readOnly(): FieldBuilder<K, Value, Optional, true, Generated> {
+    return new FieldBuilder({ ...this.spec, readOnly: true })
+  }
+
+  /** Accepted in `filter`. */
+  filterable(): FieldBuilder<K, Value, Optional, ReadOnly, Generated> {
+    return new FieldBuilder({ ...this.spec, filterable: true })
+  }
+
+  /** Accepted in `order_by`. */
+  sortable(): FieldBuilder<K, Value, Optional, ReadOnly, Generated> {
+    return new FieldBuilder({ ...this.spec, sortable: true })
+  }
+
+  /** The value that a create without this field gets, written by the service. */
+  default(value: Value): FieldBuilder<K, Value, Optional, ReadOnly, true> {
+    return new FieldBuilder({ ...this.spec, default: { value } })
+  }
+
+  /** The column has a default, an identity or is generated: a create without this field leaves the value to the database. */
+  dbDefault(): FieldBuilder<K, Value, Optional, ReadOnly, true> {
+    return new FieldBuilder({ ...this.spec, dbDefault: true })
+  }
+
+  /** The value never appears in logs or change history. */
+  sensitive(): FieldBuilder<K, Value, Optional, ReadOnly, Generated> {
+    return new FieldBuilder({ ...this.spec, sensitive: true })
+  }
+
+  /** One more name accepted in `filter` and `order_by`; records keep the field's own name. */
+  alias(name: string): FieldBuilder<K, Value, Optional, ReadOnly, Generated> {
+    return new FieldBuilder({ ...this.spec, alias: name })
+  }
+
+  /** The column's name where it differs from the field's. */
+  column(name: string): FieldBuilder<K, Value, Optional, ReadOnly, Generated> {
+    return new FieldBuilder({ ...this.spec, column: name })
+  }
+
+  /** Integers: the column's width. 16 and 32 travel as JSON numbers, 64 as text. */
+  bits<Bits extends 16 | 32 | 64>(
+    this: FieldBuilder<"integer", number | string, Optional, ReadOnly, Generated>,
+    bits: Bits
+  ): FieldBuilder<"integer", IntegerOf<Bits>, Optional, ReadOnly, Generated> {
+    return new FieldBuilder({ ...this.spec, bits })
+  }
+
+  /** Texts: most characters (Unicode code points). */
+  max(
+    this: FieldBuilder<"text", string, Optional, ReadOnly, Generated>,
+    characters: number
+  ): FieldBuilder<"text", string, Optional, ReadOnly, Generated> {
+    return new FieldBuilder({ ...this.spec, max: characters })
+  }
+
+  /** Texts: bare words, quoted phrases and `search('…')` look into this field. */
+  searched(
+    this: FieldBuilder<"text", string, Optional, ReadOnly, Generated>
+  ): FieldBuilder<"text", string, Optional, ReadOnly, Generated> {
+    return new FieldBuilder({ ...this.spec, searched: true })
+  }
+
+  /** Relations: the name under which `expand` follows this field. Without it: the field's name without a trailing `_id`. */
+  as(
+    this: FieldBuilder<"relation", Value, Optional, ReadOnly, Generated>,
+    name: string
+  ): FieldBuilder<"relation", Value, Optional, ReadOnly, Generated> {
+    return new FieldBuilder({ ...this.spec, as: name })
+  }
+
+  /**
+   * Relations: the name under which `expand` on the target comes back to these records. Without it: the name of the resource that
+   * declares the field. `false`: the target has no way back.
+   */
+  inverse(
+    this: FieldBuilder<"relation", Value, Optional, ReadOnly, Generated>,
+    name: string | false
+  ): FieldBuilder<"relation", Value, Optional, ReadOnly, Generated> {
+    return new FieldBuilder({ ...this.spec, inverse: name })
+  }
+}
+
+/** Total digits and digits after the point, as in `numeric(precision, scale)`. */
+export interface DecimalSize {
+  readonly precision: number
+  readonly scale: number
+}
+
+/**
+ * A foreign key to another resource's single-column primary key, whose kind it takes. Given the resource itself its type is known exactly;
+ * given a name it is `string | number`.
+ */
+export const relation: {
+  <Target extends RelationTarget>(target: Target): FieldBuilder<"relation", Target["~key"]>
+  (target: string): FieldBuilder<"relation", string | number>
+} = (target: string | RelationTarget): FieldBuilder<"relation", string | number> =>
+  new FieldBuilder({
+    ...blankField,
+    kind: "relation",
+    target: typeof target === "object" && target !== null ? target.name : target
+  })
+
+const plain = <K extends Kind, Value extends Json>(kind: K): FieldBuilder<K, Value> =>
+  new FieldBuilder({ ...blankField, kind })
+
+/** The kinds of fields (spec 1, Field declarations; `docs/reference/resources.md` has every wire format). */
+export const f = {
+  /** A whole number; 32 bits unless `.bits(16)` or `.bits(64)`. */
+  integer: () => plain<"integer", number>("integer"),
+  /** Text without NUL; `.max(n)` bounds its length. */
+  text: () => plain<"text", string>("text"),
+  boolean: () => plain<"boolean", boolean>("boolean"),
+  /** An instant with microseconds: `2026-11-21T07:50:00.123456Z`. */
+  timestamp: () => plain<"timestamp", string>("timestamp"),
+  /** A calendar day: `2026-11-21`. */
+  date: () => plain<"date", string>("date"),
+  /** An exact decimal, as text; without a size it is unconstrained. */
+  decimal: (size?: DecimalSize): FieldBuilder<"decimal", string> =>
+    new FieldBuilder({
+      ...blankField,
+      kind: "decimal",
+      precision: size == null ? null : size.precision,
+      scale: size == null ? null : size.scale
+    }),
+  /** An IEEE 754 double, as a JSON number. For money and quantities use `decimal`. */
+  float: () => plain<"float", number>("float"),
+  /** One of the given texts, in this order. */
+  enum: <const Values extends readonly string[]>(values: Values): FieldBuilder<"enum", Values[number]> =>
+    new FieldBuilder({ ...blankField, kind: "enum", values }),
+  uuid: () => plain<"uuid", string>("uuid"),
+  /** Any JSON value (`json` or `jsonb` columns). */
+  json: () => plain<"json", Json>("json"),
+  /** An ISO 4217 currency code: `EUR`. */
+  currency: () => plain<"currency", string>("currency"),
+  /** An ISO 3166-1 alpha-2 country code: `CH`. */
+  country: () => plain<"country", string>("country"),
+  relation
+} as const

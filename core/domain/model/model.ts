@@ -1,0 +1,120 @@
+/**
+ * The compiled model: what a declared resource is once every name, kind and rule has been checked. Everything behind the
+ * startup refusals works on these values only; nothing here reads a declaration, a database or a clock.
+ */
+
+import type { CompiledRules } from "../access/rules.ts"
+
+/** A JSON value as it stands in a request body, a default or a view. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+/**
+ * The kinds of values. A relation has the kind of the key it points at; `float` is IEEE 754 double (wire: JSON number).
+ */
+export type Kind =
+  | "integer"
+  | "text"
+  | "boolean"
+  | "timestamp"
+  | "date"
+  | "decimal"
+  | "float"
+  | "enum"
+  | "uuid"
+  | "json"
+  | "currency"
+  | "country"
+
+/**
+ * One stored value as exact, canonical text; `null` is SQL NULL.
+ *
+ * integer `-?[0-9]+` · decimal plain notation with the column's scale · float shortest round-trip text · boolean
+ * `true`/`false` · timestamp `YYYY-MM-DDTHH:MM:SS[.ffffff]Z` (UTC, trailing zeros of the fraction dropped) · date
+ * `YYYY-MM-DD` · uuid lower case · json JSON text · text, enum, currency, country the text itself.
+ */
+export type Cell = string | null
+
+/** One row of a plan's answer: the plan's columns in order, then one `"true"`/`"false"` cell for each of its checks. */
+export type Row = readonly Cell[]
+
+/** A declared field, or a system column (tenant, soft delete, version) that no field shows. */
+export interface Field {
+  readonly name: string
+  readonly column: string
+  /** Position in `Model.columns`. */
+  readonly index: number
+  readonly kind: Kind
+  /** Integers only: 16, 32 (wire: JSON number) or 64 (wire: text). */
+  readonly bits: 16 | 32 | 64
+  /** Text only: most characters (Unicode code points), or null. */
+  readonly max: number | null
+  /** Decimals only; null means unconstrained. */
+  readonly precision: number | null
+  readonly scale: number | null
+  /** Enums only: the allowed values in declared order. */
+  readonly values: readonly string[] | null
+  /** Name of the resource this foreign key points at, or null. */
+  readonly relation: string | null
+  /** `optional()`: the value may be null and may be left out of a create. */
+  readonly optional: boolean
+  readonly readOnly: boolean
+  readonly filterable: boolean
+  readonly sortable: boolean
+  readonly searched: boolean
+  readonly sensitive: boolean
+  /** One more name accepted in `filter` and `order_by`. */
+  readonly alias: string | null
+  readonly default: { readonly value: Json } | { readonly db: true } | null
+  /** True for a system column that is not a declared field: never readable, filterable or writable by callers. */
+  readonly system: boolean
+}
+
+/** What a validate rule answers: problems of the whole record, or nothing. */
+export interface FieldProblem {
+  readonly field: string
+  readonly message: string
+}
+
+/** A record in wire form: field name to JSON value, as responses carry it. */
+export type WireRecord = { readonly [field: string]: Json }
+
+export type ValidateRule = (record: WireRecord) => ReadonlyArray<FieldProblem> | null | undefined | void
+
+/** A compiled resource. */
+export interface Model {
+  readonly name: string
+  readonly schema: string | null
+  readonly table: string
+  /** Declared fields in declared order; `fields[i].index === i`. */
+  readonly fields: readonly Field[]
+  /** Declared fields, then system columns; `columns[i].index === i`. */
+  readonly columns: readonly Field[]
+  /** Declared fields by name (aliases are not in here). */
+  readonly byName: ReadonlyMap<string, Field>
+  /** The primary key's fields in key order. */
+  readonly key: readonly Field[]
+  readonly tenant: Field | null
+  readonly owner: Field | null
+  readonly softDelete: Field | null
+  /** Read-only version or updated_at column that drives the ETag, or null (ETag is then a hash of the readable fields). */
+  readonly version: Field | null
+  readonly validate: readonly ValidateRule[]
+  readonly rules: CompiledRules
+  /** Declared events (document 3); names only matter to core. */
+  readonly events: readonly string[]
+  /** Relations that `expand` can follow, by their public name: to-one by the field, to-many by the other side's field. */
+  readonly relations: ReadonlyMap<string, Relation>
+}
+
+/** A way from one record to others. `from`/`to` pair up: this model's field equals the target model's field. */
+export interface Relation {
+  readonly name: string
+  readonly target: string
+  readonly many: boolean
+  readonly from: Field
+  /** Name of the target's field. */
+  readonly to: string
+}
+
+/** All compiled resources by name, in declared order. */
+export type Models = ReadonlyMap<string, Model>

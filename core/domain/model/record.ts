@@ -1,0 +1,39 @@
+/**
+ * Types of records, inferred from fields. Types only: nothing in this file exists at run time, so nothing here decides anything.
+ */
+
+import type { AnyField, FieldMap } from "./field.ts"
+import type { Json } from "./model.ts"
+
+/** The value of a field in wire form: `string` for 64-bit integers, decimals and times, `| null` when it is optional. */
+export type ValueOf<Field extends AnyField> = Field["~field"]["optional"] extends true ? Field["~field"]["value"] | null
+  : Field["~field"]["value"]
+
+/** A record as responses and rules carry it: every declared field. */
+export type RecordOf<Fields extends FieldMap> = { readonly [Name in keyof Fields & string]: ValueOf<Fields[Name]> }
+
+/** Names of the declared fields. */
+export type FieldName<Fields extends FieldMap> = keyof Fields & string
+
+type Writable<Fields extends FieldMap> = {
+  [Name in FieldName<Fields>]: Fields[Name]["~field"]["readOnly"] extends true ? never : Name
+}[FieldName<Fields>]
+
+type Required<Fields extends FieldMap> = {
+  [Name in Writable<Fields>]: Fields[Name]["~field"]["optional"] extends true ? never
+    : Fields[Name]["~field"]["generated"] extends true ? never
+    : Name
+}[Writable<Fields>]
+
+/** The body of a create: fields that are not read-only; those that are optional or have a default may be left out. */
+export type CreateOf<Fields extends FieldMap> =
+  & { readonly [Name in Required<Fields>]: ValueOf<Fields[Name]> }
+  & { readonly [Name in Exclude<Writable<Fields>, Required<Fields>>]?: ValueOf<Fields[Name]> }
+
+/** The body of an update: any of the fields that are not read-only. */
+export type UpdateOf<Fields extends FieldMap> = { readonly [Name in Writable<Fields>]?: ValueOf<Fields[Name]> }
+
+/** Names of fields whose value is one of the given kinds of JSON. */
+export type FieldNameOf<Fields extends FieldMap, Value extends Json> = {
+  [Name in FieldName<Fields>]: Fields[Name]["~field"]["value"] extends Value ? Name : never
+}[FieldName<Fields>]

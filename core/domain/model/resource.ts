@@ -1,0 +1,149 @@
+/**
+ * Resource declarations: `defineResource` and the types that let rules, validations and events see records of the declared fields. It
+ * keeps what was written and judges nothing; `compile.ts` does, for TypeScript and plain-JavaScript configs alike.
+ */
+
+import type { Caller } from "../access/caller.ts"
+import type { RuleAnswer, Where } from "../access/rules.ts"
+import type { AnyField, FieldBuilder, FieldMap } from "./field.ts"
+import type { FieldProblem, Json } from "./model.ts"
+import type { FieldName, RecordOf } from "./record.ts"
+
+/** A rule over given arguments: yes or no for everybody, the roles it holds for, a filter, or a function of the arguments. */
+export type RuleOf<Arguments> = boolean | readonly string[] | Where | ((context: Arguments) => RuleAnswer)
+
+/** A rule of one field: like a resource's rule, but without filters. */
+export type FieldRuleOf<Arguments> = boolean | readonly string[] | ((context: Arguments) => boolean)
+
+/** What rules of `read` get: the caller. Which rows may be read is a filter, not a question to a record. */
+export interface ReadContext {
+  readonly caller: Caller
+}
+
+/** What rules of writes get: the stored record, for a create the record as it is to be written. */
+export interface WriteContext<Fields extends FieldMap> {
+  readonly caller: Caller
+  readonly record: RecordOf<Fields>
+}
+
+/** Access rules of a resource (spec 1, Authorization). An operation without a rule is decided by roles and `defaultAccess`. */
+export interface AccessDeclaration<Fields extends FieldMap> {
+  readonly read?: RuleOf<ReadContext>
+  readonly create?: RuleOf<WriteContext<Fields>>
+  readonly update?: RuleOf<WriteContext<Fields>>
+  readonly delete?: RuleOf<WriteContext<Fields>>
+  /** Rules of single fields: a field the caller may not read does not exist for them. */
+  readonly fields?: {
+    readonly [Name in FieldName<Fields>]?: {
+      readonly read?: FieldRuleOf<ReadContext>
+      readonly write?: FieldRuleOf<WriteContext<Fields>>
+    }
+  }
+}
+
+/** What can happen to a record. A soft delete is a delete. */
+export type ChangeOperation = "create" | "update" | "delete" | "undelete"
+export const changeOperations: readonly ChangeOperation[] = ["create", "update", "delete", "undelete"]
+
+/** Events that need no more than `true`, and the operation each stands for. */
+export const builtInEvents = {
+  created: "create",
+  updated: "update",
+  deleted: "delete",
+  undeleted: "undelete"
+} as const satisfies { readonly [name: string]: ChangeOperation }
+
+/** A change as `match` sees it: `before` is null on create, `after` is null when the row was removed. */
+export interface EventContext<Fields extends FieldMap> {
+  readonly operation: ChangeOperation
+  readonly before: RecordOf<Fields> | null
+  readonly after: RecordOf<Fields> | null
+}
+
+/** An event of its own: on these operations, when `match` (if any) says so. */
+export interface EventDeclaration<Fields extends FieldMap> {
+  readonly on: readonly ChangeOperation[]
+  readonly match?: (change: EventContext<Fields>) => boolean
+}
+
+/** `created`, `updated`, `deleted` and `undeleted` may be `true`; every other name needs `on`. */
+export type EventsDeclaration<Fields extends FieldMap> =
+  & { readonly [Name in keyof typeof builtInEvents]?: true | EventDeclaration<Fields> }
+  & { readonly [name: string]: true | EventDeclaration<Fields> }
+
+/**
+ * A column that the service uses and nobody sees: the name of a declared field, the name of a column that no field declares, or a field
+ * declaration for such a column (`f.integer().column("tenant_id")`) where its kind is not the usual one.
+ */
+export type SystemColumn<Fields extends FieldMap> =
+  | FieldName<Fields>
+  | (string & {})
+  | FieldBuilder<"integer", number | string, boolean, boolean, boolean>
+  | FieldBuilder<"text" | "uuid" | "timestamp", string, boolean, boolean, boolean>
+
+/** A resource as declared (spec 1, Resource declaration; `docs/reference/resources.md`). */
+export interface ResourceDeclaration<
+  Fields extends FieldMap,
+  Key extends FieldName<Fields> | readonly FieldName<Fields>[]
+> {
+  /** The table, `schema.table` allowed; the resource's name when left out. */
+  readonly table?: string
+  readonly fields: Fields
+  /** One field, or several in the order in which they stand in URLs. */
+  readonly primaryKey: Key
+  /** Makes the resource tenant-scoped. A bare column name stands for a text column. */
+  readonly tenant?: SystemColumn<Fields>
+  /** The field that `.own` compares with the caller's id; it must store that id. */
+  readonly owner?: FieldName<Fields>
+  /** An optional timestamp: set by a delete, cleared by `:undelete`. */
+  readonly softDelete?: SystemColumn<Fields>
+  /** A timestamp or integer that every update raises; it drives the ETag and cannot be written by callers. */
+  readonly version?: SystemColumn<Fields>
+  /** Rules over the whole record, run after each value was checked by itself. */
+  readonly validate?: ReadonlyArray<(record: RecordOf<Fields>) => ReadonlyArray<FieldProblem> | null | undefined | void>
+  readonly access?: AccessDeclaration<Fields>
+  readonly events?: EventsDeclaration<Fields>
+}
+
+type KeyOf<Fields extends FieldMap, Key> = Key extends FieldName<Fields> ? Fields[Key]["~field"]["value"]
+  : Key extends readonly [infer Only extends FieldName<Fields>] ? Fields[Only]["~field"]["value"]
+  : string
+
+/** A declared resource. What it declares stays unread until startup, so a mistake in it is a refusal and not a crash. */
+export interface Resource<Name extends string = string, Fields extends FieldMap = FieldMap, Key extends Json = Json> {
+  readonly _tag: "Resource"
+  readonly name: Name
+  readonly declaration: unknown
+  /** Types only; there are no such members at run time. */
+  readonly "~fields": Fields
+  readonly "~key": Key
+}
+
+/** The record type of a resource: `RecordFrom<typeof orders>`. */
+export type RecordFrom<R extends Resource> = RecordOf<R["~fields"]>
+
+/**
+ * Declares a resource. `name` is the `{resource}` segment of its paths. The record type follows from `fields`.
+ *
+ * @example
+ * const orders = defineResource("orders", {
+ *   table: "shop.orders",
+ *   primaryKey: "id",
+ *   fields: { id: f.integer().bits(64).readOnly().dbDefault(), status: f.enum(["draft", "paid"]).filterable() }
+ * })
+ */
+export const defineResource = <
+  const Name extends string,
+  Fields extends { readonly [name: string]: AnyField },
+  const Key extends FieldName<Fields> | readonly FieldName<Fields>[]
+>(
+  name: Name,
+  declaration: ResourceDeclaration<Fields, Key>
+): Resource<Name, Fields, KeyOf<Fields, Key>> => {
+  const resource: Omit<Resource<Name, Fields, KeyOf<Fields, Key>>, "~fields" | "~key"> = {
+    _tag: "Resource",
+    name,
+    declaration
+  }
+  return resource as Resource<Name, Fields, KeyOf<Fields, Key>>
+}

@@ -1,0 +1,106 @@
+import * as Result from "effect/Result"
+import { describe, expect, it } from "vitest"
+import { makeField } from "../../../test/support/model.ts"
+import type { FieldParts } from "../../../test/support/model.ts"
+import type { Field } from "../model/model.ts"
+import { bucketStarts, checkTimeZone, histogramJson, seriesPoints, seriesRange } from "./aggregate.ts"
+
+const field = (kind: Field["kind"], more: Partial<FieldParts> = {}): Field => makeField({ name: "x", kind, bits: 32, ...more })
+
+const iso = (at: readonly number[]) => at.map((instant) => new Date(instant).toISOString().replace(".000Z", "Z"))
+
+describe("bucketStarts", () => {
+  it("begins days at local midnight across the change to summer time", () => {
+    const starts = bucketStarts(Date.parse("2026-03-28T10:00:00Z"), Date.parse("2026-03-31T00:00:00Z"), "day", "Europe/Berlin", 100)
+    expect(iso(starts)).toEqual(["2026-03-27T23:00:00Z", "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z", "2026-03-30T22:00:00Z"])
+  })
+
+  it("gives the repeated hour of an autumn night two buckets", () => {
+    const starts = bucketStarts(Date.parse("2026-10-24T23:30:00Z"), Date.parse("2026-10-25T03:00:00Z"), "hour", "Europe/Berlin", 100)
+    expect(iso(starts)).toEqual(["2026-10-24T23:00:00Z", "2026-10-25T00:00:00Z", "2026-10-25T01:00:00Z", "2026-10-25T02:00:00Z"])
+  })
+
+  it("moves a midnight that does not exist to the first instant after it", () => {
+    // Beirut skips 00:00 to 01:00 on 2026-03-29.
+    const starts = bucketStarts(Date.parse("2026-03-28T12:00:00Z"), Date.parse("2026-03-30T12:00:00Z"), "day", "Asia/Beirut", 100)
+    expect(iso(starts)).toEqual(["2026-03-27T22:00:00Z", "2026-03-28T22:00:00Z", "2026-03-29T21:00:00Z"])
+  })
+
+  it("begins weeks on Monday, quarters and years on their first day, with offsets of half hours", () => {
+    const at = Date.parse("2026-08-12T10:00:00Z")
+    expect(iso(bucketStarts(at, at + 1, "week", "Asia/Kolkata", 10))).toEqual(["2026-08-09T18:30:00Z"])
+    expect(iso(bucketStarts(at, at + 1, "quarter", "UTC", 10))).toEqual(["2026-07-01T00:00:00Z"])
+    expect(iso(bucketStarts(at, at + 1, "year", "America/New_York", 10))).toEqual(["2026-01-01T05:00:00Z"])
+  })
+
+  it("stops one past the limit", () => {
+    expect(bucketStarts(0, Number.MAX_SAFE_INTEGER, "hour", "UTC", 24)).toHaveLength(25)
+  })
+})
+
+describe("seriesRange and seriesPoints", () => {
+  const now = Date.parse("2026-11-21T08:00:00Z")
+  const timestamp = field("timestamp")
+
+  it("covers seven whole local days for 7d, empty ones included", () => {
+    const range = Result.getOrThrow(seriesRange({ range: "7d", from: "", to: "" }, timestamp, "Europe/Berlin", now))
+    expect(range).toMatchObject({ from: "2026-11-14T23:00:00Z", to: "2026-11-21T23:00:00Z" })
+    const points = seriesPoints([["2026-11-19T23:00:00Z", "3"]], range, "day", "Europe/Berlin", { of: "count" })
+    expect(points?.map(([, count]) => count)).toEqual(["0", "0", "0", "0", "0", "3", "0"])
+  })
+
+  it("takes dates as local midnights, and to as that whole day", () => {
+    const range = seriesRange({ range: "", from: "2026-03-29", to: "2026-03-29" }, timestamp, "Europe/Berlin", now)
+    expect(Result.getOrThrow(range)).toMatchObject({ from: "2026-03-28T23:00:00Z", to: "2026-03-29T22:00:00Z" })
+  })
+
+  it("compares date fields with calendar days", () => {
+    const range = seriesRange({ range: "", from: "2026-03-29", to: "2026-03-30" }, field("date"), "Europe/Berlin", now)
+    expect(Result.getOrThrow(range)).toMatchObject({ from: "2026-03-29", to: "2026-03-31" })
+  })
+
+  it.each([
+    ["2026-02-30", "2026-03-01"],
+    ["2026-03-02", "2026-03-01"],
+    ["yesterday", "2026-03-01"],
+    ["2026-03-01T00:00:00", "2026-03-02"]
+  ])("refuses from=%s to=%s", (from, to) => {
+    expect(Result.isFailure(seriesRange({ range: "", from, to }, timestamp, "UTC", now))).toBe(true)
+  })
+
+  it("is null past the most points", () => {
+    const range = Result.getOrThrow(seriesRange({ range: "", from: "2000-01-01", to: "2026-01-01" }, timestamp, "UTC", now))
+    expect(seriesPoints([], range, "hour", "UTC", { of: "count" })).toBeNull()
+  })
+
+  it("keeps what the database counted even in a bucket it does not expect", () => {
+    const range = Result.getOrThrow(seriesRange({ range: "", from: "2026-01-01", to: "2026-01-01" }, timestamp, "UTC", now))
+    const points = seriesPoints([["2026-01-01T00:20:00Z", "5"]], range, "day", "UTC", { of: "count" })
+    expect(points).toEqual([["2026-01-01T00:00:00Z", "0"], ["2026-01-01T00:20:00Z", "5"]])
+  })
+})
+
+describe("checkTimeZone", () => {
+  it.each(["UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires"])("accepts %s", (name) => {
+    expect(checkTimeZone(name)).toEqual(Result.succeed(name))
+  })
+  it.each(["+02:00", "Mars/Base", "", "Europe/Berlin'; --", "x".repeat(100)])("refuses %j", (name) => {
+    expect(Result.isFailure(checkTimeZone(name))).toBe(true)
+  })
+})
+
+describe("histogramJson", () => {
+  it("has exact bounds for 64-bit integers beyond a double", () => {
+    const text = histogramJson(field("integer", { bits: 64 }), ["9007199254740993", "9007199254740997", "1", "2"], 2)
+    expect(JSON.parse(text).buckets).toEqual([
+      { from: "9007199254740993", to: "9007199254740995", count: 1 },
+      { from: "9007199254740995", to: "9007199254740997", count: 2 }
+    ])
+  })
+
+  it("has texts for decimals, numbers for 32-bit integers, and no buckets without rows", () => {
+    expect(JSON.parse(histogramJson(field("decimal"), ["-0.05", "0.05", "1", "1"], 2)).buckets[0]).toEqual({ from: "-0.05", to: "0", count: 1 })
+    expect(JSON.parse(histogramJson(field("integer"), ["1", "2", "1", "1"], 2)).buckets[0]).toEqual({ from: 1, to: 1.5, count: 1 })
+    expect(JSON.parse(histogramJson(field("integer"), [null, null, "0"], 1)).buckets).toEqual([])
+  })
+})

@@ -1,0 +1,319 @@
+/**
+ * Facets, series and histograms (spec 1, Endpoints; AIP-style custom methods): which fields and measures they accept, which buckets an answer has, and
+ * its JSON. Time zones are IANA names; buckets begin at local midnight, hour and so on, also across clock changes.
+ */
+
+import * as Result from "effect/Result"
+import type { RestrictedModel } from "../access/access.ts"
+import type { Cell, Field, Row } from "../model/model.ts"
+import { cellFromText, jsonFromCell } from "../model/value.ts"
+import { invalidParameter } from "../problem.ts"
+import type { Problem } from "../problem.ts"
+import { unknownField } from "./list.ts"
+import type { Granularity, Measure } from "./plan.ts"
+
+/** Most points of a series. */
+export const maxPoints = 10_000
+
+/** A readable field by name for an aggregate parameter; hidden, unknown and (where it must be) unfilterable are refused alike by name. */
+export const aggregateField = (
+  restricted: RestrictedModel,
+  parameter: string,
+  name: string,
+  accepts: (field: Field) => string | null
+): Result.Result<Field, Problem> => {
+  const field = restricted.byName.get(name)
+  if (field === undefined) return Result.fail(invalidParameter(parameter, unknownField(name)))
+  const refusal = field.filterable ? accepts(field) : `The field "${name}" is not filterable.`
+  return refusal === null ? Result.succeed(field) : Result.fail(invalidParameter(parameter, refusal))
+}
+
+export const isNumeric = (field: Field): boolean =>
+  field.relation === null && (field.kind === "integer" || field.kind === "decimal" || field.kind === "float")
+
+export const facetable = (field: Field): string | null =>
+  field.kind === "json" ? `The field "${field.name}" has no facets.` : null
+
+export const histogrammable = (field: Field): string | null =>
+  isNumeric(field) ? null : `The field "${field.name}" is not a number.`
+
+export const timed = (field: Field): string | null =>
+  field.kind === "timestamp" || field.kind === "date" ? null : `The field "${field.name}" is neither a timestamp nor a date.`
+
+/** `count`, `sum:<field>`, `avg:<field>`, `min:<field>`, `max:<field>` of a numeric field. */
+export const readMeasure = (restricted: RestrictedModel, text: string): Result.Result<Measure, Problem> => {
+  if (text === "count") return Result.succeed({ of: "count" })
+  const match = /^(sum|avg|min|max):(.+)$/s.exec(text)
+  if (match === null) {
+    return Result.fail(invalidParameter("measure", "The parameter must be count, or sum:, avg:, min: or max: with a field."))
+  }
+  return Result.map(
+    aggregateField(restricted, "measure", match[2]!, histogrammable),
+    (field): Measure => ({ of: match[1] as "sum" | "avg" | "min" | "max", field })
+  )
+}
+
+/** An IANA time zone that this runtime knows; offsets such as `+02:00` are not names. */
+export const checkTimeZone = (name: string): Result.Result<string, Problem> => {
+  const refused = Result.fail(invalidParameter("time_zone", "The parameter must be an IANA time zone such as Europe/Berlin."))
+  if (!/^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/.test(name)) return refused
+  try {
+    return Result.succeed(new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions().timeZone && name)
+  } catch {
+    return refused
+  }
+}
+
+const dayMs = 86_400_000
+const rangeDays: { readonly [range: string]: number } = { "7d": 7, "30d": 30, "90d": 90, "1y": 365 }
+
+/** Local wall-clock time as if it were UTC, in milliseconds. */
+const localTime = (instant: number, format: Intl.DateTimeFormat): number => {
+  const parts: { [type: string]: number } = {}
+  for (const { type, value } of format.formatToParts(instant)) parts[type] = Number(value)
+  const at = new Date(0)
+  at.setUTCFullYear(parts["year"]!, parts["month"]! - 1, parts["day"])
+  at.setUTCHours(parts["hour"]! % 24, parts["minute"], parts["second"])
+  return at.getTime() + (((instant % 1000) + 1000) % 1000)
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+const formatOf = (timeZone: string): Intl.DateTimeFormat => {
+  let format = formats.get(timeZone)
+  if (format === undefined) {
+    if (formats.size > 600) formats.clear()
+    format = new Intl.DateTimeFormat("en-US", {
+      timeZone,
+      calendar: "iso8601",
+      hourCycle: "h23",
+      year: "numeric",
+      month: "numeric",
+      day: "numeric",
+      hour: "numeric",
+      minute: "numeric",
+      second: "numeric"
+    })
+    formats.set(timeZone, format)
+  }
+  return format
+}
+
+/**
+ * The instant of a local wall-clock time. Twice-occurring times give the first; times a clock change skips give the instant that the offset before
+ * the change points at, as PostgreSQL does.
+ */
+const instantOf = (local: number, timeZone: string): number => {
+  const format = formatOf(timeZone)
+  const before = local - dayMs
+  const offset = localTime(before, format) - before
+  const candidate = local - offset
+  if (localTime(candidate, format) === local) return candidate
+  const after = local + dayMs
+  const later = local - (localTime(after, format) - after)
+  return localTime(later, format) === local ? later : candidate
+}
+
+/** The local start of the bucket that a local time falls into. */
+const floorLocal = (local: number, granularity: Granularity): number => {
+  const at = new Date(local)
+  if (granularity === "hour") {
+    at.setUTCMinutes(0, 0, 0)
+    return at.getTime()
+  }
+  at.setUTCHours(0, 0, 0, 0)
+  if (granularity === "week") at.setUTCDate(at.getUTCDate() - ((at.getUTCDay() + 6) % 7))
+  else if (granularity === "month") at.setUTCDate(1)
+  else if (granularity === "quarter") at.setUTCMonth(at.getUTCMonth() - (at.getUTCMonth() % 3), 1)
+  else if (granularity === "year") at.setUTCMonth(0, 1)
+  return at.getTime()
+}
+
+const nextLocal = (local: number, granularity: Granularity): number => {
+  const at = new Date(local)
+  if (granularity === "day") at.setUTCDate(at.getUTCDate() + 1)
+  else if (granularity === "week") at.setUTCDate(at.getUTCDate() + 7)
+  else if (granularity === "month") at.setUTCMonth(at.getUTCMonth() + 1)
+  else if (granularity === "quarter") at.setUTCMonth(at.getUTCMonth() + 3)
+  else at.setUTCFullYear(at.getUTCFullYear() + 1)
+  return at.getTime()
+}
+
+/** The bucket starts, as instants, from the bucket of `from` up to and without `to`; at most `limit + 1`. */
+export const bucketStarts = (
+  from: number,
+  to: number,
+  granularity: Granularity,
+  timeZone: string,
+  limit: number
+): readonly number[] => {
+  const starts: number[] = []
+  const format = formatOf(timeZone)
+  let local = floorLocal(localTime(from, format), granularity)
+  if (granularity === "hour") {
+    // Hours step in real time: the repeated hour of an autumn night is two buckets.
+    const offset = localTime(from, format) - from
+    for (let at = local - offset; at < to && starts.length <= limit; at += 3_600_000) starts.push(at)
+    return starts
+  }
+  for (let at = instantOf(local, timeZone); at < to && starts.length <= limit; at = instantOf(local, timeZone)) {
+    starts.push(at)
+    local = nextLocal(local, granularity)
+  }
+  return starts
+}
+
+const toIso = (instant: number): string => new Date(instant).toISOString().replace(/\.?0*Z$/, "Z")
+
+export interface SeriesRange {
+  /** Inclusive and exclusive bounds as cells of the field's kind; null: open. */
+  readonly from: string | null
+  readonly to: string | null
+  /** The same bounds as instants in milliseconds, for the empty buckets. */
+  readonly start: number | null
+  readonly end: number | null
+}
+
+/** ISO dates or timestamps for `from` and `to`; dates are local midnights of the time zone, `to` as a date is that whole day. */
+const readBound = (
+  parameter: "from" | "to",
+  text: string,
+  timeZone: string,
+  timestampField: Field
+): Result.Result<number, Problem> => {
+  const date = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/.exec(text)
+  if (date !== null) {
+    const local = Date.parse(`${text}T00:00:00Z`)
+    if (!Number.isNaN(local) && new Date(local).toISOString().startsWith(text)) {
+      return Result.succeed(instantOf(parameter === "to" ? local + dayMs : local, timeZone))
+    }
+  } else {
+    const cell = cellFromText(timestampField, text)
+    if (Result.isSuccess(cell)) return Result.succeed(Date.parse(cell.success))
+  }
+  return Result.fail(invalidParameter(parameter, "The parameter must be an ISO 8601 date or timestamp with a zone."))
+}
+
+/** The bounds of a series. `now` is the request's instant in milliseconds; ranges end with the current bucket and cover whole days. */
+export const seriesRange = (
+  request: { readonly range: string; readonly from: string; readonly to: string },
+  field: Field,
+  timeZone: string,
+  now: number
+): Result.Result<SeriesRange, Problem> => {
+  const bounds = (start: number, end: number): SeriesRange => {
+    if (field.kind === "timestamp") return { from: toIso(start), to: toIso(end), start, end }
+    // A date column is compared with local calendar days.
+    const format = formatOf(timeZone)
+    const day = (instant: number) => new Date(localTime(instant, format)).toISOString().slice(0, 10)
+    return { from: day(start), to: day(end), start, end }
+  }
+  if (request.from !== "") {
+    const timestampField: Field = { ...field, kind: "timestamp" }
+    const from = readBound("from", request.from, timeZone, timestampField)
+    if (Result.isFailure(from)) return Result.fail(from.failure)
+    const to = readBound("to", request.to, timeZone, timestampField)
+    if (Result.isFailure(to)) return Result.fail(to.failure)
+    return from.success < to.success
+      ? Result.succeed(bounds(from.success, to.success))
+      : Result.fail(invalidParameter("to", "The parameter must be later than from."))
+  }
+  if (request.range === "all") return Result.succeed({ from: null, to: null, start: null, end: null })
+  const today = floorLocal(localTime(now, formatOf(timeZone)), "day")
+  const first = today - (rangeDays[request.range]! - 1) * dayMs
+  return Result.succeed(bounds(instantOf(first, timeZone), instantOf(today + dayMs, timeZone)))
+}
+
+/**
+ * The points of a series: every bucket of the range, those without rows with 0 (`null` for avg, min and max). Rows are `[start, value]` in
+ * order of start; null when there are more than `maxPoints`.
+ */
+export const seriesPoints = (
+  rows: readonly Row[],
+  range: SeriesRange,
+  granularity: Granularity,
+  timeZone: string,
+  measure: Measure
+): ReadonlyArray<readonly [start: string, value: Cell]> | null => {
+  const values = new Map<number, Cell>()
+  for (const row of rows) values.set(Date.parse(row[0]!), row[1] ?? null)
+  const instants = [...values.keys()]
+  const from = range.start ?? instants[0]
+  const last = instants.at(-1)
+  const end = range.end ?? (last === undefined ? undefined : last + 1)
+  if (from === undefined || end === undefined) return []
+  const starts = new Set(bucketStarts(from, end, granularity, timeZone, maxPoints))
+  // What the database counted is never dropped, even where the two time zone tables disagree.
+  for (const instant of instants) starts.add(instant)
+  if (starts.size > maxPoints) return null
+  const empty: Cell = measure.of === "count" || measure.of === "sum" ? "0" : null
+  return [...starts].sort((a, b) => a - b).map((at) => [toIso(at), values.has(at) ? values.get(at)! : empty] as const)
+}
+
+/** `{ field, granularity, time_zone, points: [{ start, count }] }`; with a measure the member is `value`, a number or exact text. */
+export const seriesJson = (
+  field: Field,
+  granularity: Granularity,
+  timeZone: string,
+  measure: Measure,
+  points: ReadonlyArray<readonly [start: string, value: Cell]>
+): string => {
+  const items = points.map(([start, value]) => {
+    const member = measure.of === "count" ? "count" : "value"
+    const text = value === null ? "null" : measure.of === "count" ? value : JSON.stringify(value)
+    return `{"start":"${start}","${member}":${text}}`
+  })
+  return `{"field":${JSON.stringify(field.name)},"granularity":"${granularity}","time_zone":${JSON.stringify(timeZone)},` +
+    (measure.of === "count" ? "" : `"measure":${JSON.stringify(`${measure.of}:${measure.field.name}`)},`) +
+    `"points":[${items.join(",")}]}`
+}
+
+export const facetsJson = (field: Field, rows: readonly Row[]): string =>
+  `{"field":${JSON.stringify(field.name)},"facets":[${
+    rows.map(([value, count]) => `{"value":${jsonFromCell(field, value ?? null)},"count":${count}}`).join(",")
+  }]}`
+
+/** Exact decimal texts scaled to integers, so that bucket bounds are exact. */
+const scaled = (text: string, scale: number): bigint => {
+  const [whole = "0", fraction = ""] = text.split(".")
+  return BigInt(whole + fraction.padEnd(scale, "0"))
+}
+
+const unscaled = (value: bigint, scale: number): string => {
+  if (scale === 0) return String(value)
+  const digits = String(value < 0n ? -value : value).padStart(scale + 1, "0")
+  const text = `${value < 0n ? "-" : ""}${digits.slice(0, -scale)}.${digits.slice(-scale)}`
+  return text.replace(/\.?0+$/, "")
+}
+
+/** Digits that bounds get beyond those of the data. */
+const boundDigits = 6
+
+/**
+ * `{ field, buckets: [{ from, to, count }] }` of a histogram row `[min, max, count…]`. Bounds are exact for integers and decimals (rounded
+ * at six digits past the data's own), texts for decimals and 64-bit integers, numbers otherwise.
+ */
+export const histogramJson = (field: Field, row: Row | undefined, buckets: number): string => {
+  const head = `{"field":${JSON.stringify(field.name)},"buckets":[`
+  const min = row?.[0] ?? null
+  const max = row?.[1] ?? null
+  if (row === undefined || min === null || max === null) return `${head}]}`
+  const asText = field.kind === "decimal" || (field.kind === "integer" && field.bits === 64)
+  const bound = field.kind === "float"
+    ? (i: number) => String(i === buckets ? Number(max) : Number(min) + ((Number(max) - Number(min)) / buckets) * i)
+    : exactBound(min, max, buckets)
+  const items: string[] = []
+  for (let i = 0; i < buckets; i++) {
+    const text = (at: number) => asText ? `"${bound(at)}"` : bound(at)
+    items.push(`{"from":${text(i)},"to":${text(i + 1)},"count":${row[i + 2] ?? "0"}}`)
+  }
+  return `${head}${items.join(",")}]}`
+}
+
+const exactBound = (min: string, max: string, buckets: number): (i: number) => string => {
+  const digits = Math.max(min.split(".")[1]?.length ?? 0, max.split(".")[1]?.length ?? 0)
+  const scale = digits + boundDigits
+  const low = scaled(min, scale)
+  const width = scaled(max, scale) - low
+  return (i) => unscaled(low + (width * BigInt(i)) / BigInt(buckets), scale)
+}

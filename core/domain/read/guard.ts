@@ -1,0 +1,111 @@
+/**
+ * The scan guard's judgement (spec 1, Limits): whether a plan would read too much of a big table, and which index would help. It judges what
+ * the database's planner estimated; it never asks the database itself.
+ */
+
+import type { FilterTree, SortKey } from "../filter/tree.ts"
+import type { Field, Model } from "../model/model.ts"
+
+export interface ScanGuard {
+  readonly mode: "reject" | "warn" | "off"
+  /** Tables up to this many rows may be scanned. */
+  readonly seqScanRows: number
+}
+
+/** Cost of scanning one row as the planner counts it (cpu_tuple_cost plus a share of its page), used to forgive scans that stop early. */
+const costPerRow = 0.02
+
+/**
+ * Expensive: a sequential scan of a table above the limit whose cost is that of reading more rows than the limit. A scan under a LIMIT that ends
+ * after a page is cheap by cost, whatever its node is called.
+ */
+export const isExpensive = (
+  estimate: { readonly scannedRows: number; readonly cost: number },
+  guard: ScanGuard
+): boolean => estimate.scannedRows > guard.seqScanRows && estimate.cost > guard.seqScanRows * costPerRow
+
+/** Fields compared for equality and by range in the conditions that must all hold. */
+const conditionFields = (tree: FilterTree): { readonly equal: Field[]; readonly range: Field[] } => {
+  const equal: Field[] = []
+  const range: Field[] = []
+  for (const item of tree.op === "and" ? tree.items : [tree]) {
+    if (item.op === "compare") (item.is === "=" ? equal : range).push(item.field)
+    else if (item.op === "in") equal.push(item.field)
+  }
+  return { equal, range }
+}
+
+const identifier = (name: string): string => /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll("\"", "\"\"")}"`
+
+/**
+ * A `create index` statement that would serve the query, naming only columns that `mayName` allows; null when nothing nameable would help.
+ */
+export const suggestIndex = (
+  model: Model,
+  where: FilterTree,
+  order: readonly SortKey[],
+  mayName: (field: Field) => boolean
+): string | null => {
+  const { equal, range } = conditionFields(where)
+  const columns: string[] = []
+  const taken = new Set<Field>()
+  const add = (field: Field, descending: boolean) => {
+    if (taken.has(field) || !mayName(field)) return
+    taken.add(field)
+    columns.push(identifier(field.column) + (descending ? " desc" : ""))
+  }
+  for (const field of equal) add(field, false)
+  for (const sort of order) add(sort.field, sort.descending)
+  if (order.length === 0) { for (const field of range) add(field, false) }
+  const patterns = textFields(where).filter(mayName)
+  const table = (model.schema === null ? "" : `${identifier(model.schema)}.`) + identifier(model.table)
+  if (patterns.length > 0) {
+    const operators = patterns.map((field) => `${identifier(field.column)} gin_trgm_ops`).join(", ")
+    return `create index on ${table} using gin (${operators})`
+  }
+  const keyOnly = [...taken].every((field) => model.key.includes(field))
+  if (keyOnly && range.length > 0) {
+    return suggestIndex(model, where, [], mayName)
+  }
+  return columns.length === 0 || keyOnly ? null : `create index on ${table} (${columns.join(", ")})`
+}
+
+/** Fields under contains, search, similar and regex conditions: a trigram index serves those. */
+const textFields = (tree: FilterTree): Field[] => {
+  switch (tree.op) {
+    case "and":
+    case "or":
+      return [...new Set(tree.items.flatMap(textFields))]
+    case "not":
+      return textFields(tree.item)
+    case "contains":
+    case "similar":
+    case "regex":
+    case "match":
+      return [tree.field]
+    case "search":
+      return [...tree.fields]
+    default:
+      return []
+  }
+}
+
+/** The tree with its values left out: equal texts are one shape of filter. */
+export const filterShape = (tree: FilterTree): string => {
+  switch (tree.op) {
+    case "and":
+    case "or":
+      return `(${tree.items.map(filterShape).join(` ${tree.op} `)})`
+    case "not":
+      return `not ${filterShape(tree.item)}`
+    case "compare":
+      return `${tree.field.index}${tree.is}`
+    case "search":
+      return `search ${tree.fields.map((field) => field.index).join(",")}`
+    case "true":
+    case "false":
+      return tree.op
+    default:
+      return `${tree.op} ${tree.field.index}`
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * Records on their way out: which columns a shape reads, and the writer that splices their exact texts into JSON. No record object is
+ * built on this path unless a record-level rule asks for one.
+ */
+
+import type { Access, Decision } from "../access/access.ts"
+import { evaluate } from "../filter/evaluate.ts"
+import type { FilterTree } from "../filter/tree.ts"
+import type { Cell, Field, Json, Model, Row, WireRecord } from "../model/model.ts"
+import { jsonWriter, wireFromCell } from "../model/value.ts"
+import { etagFields, etagOf } from "./etag.ts"
+import type { Bindings } from "./plan.ts"
+
+/** Which parts of a record an answer shows. */
+export interface Shown {
+  /** Readable fields to write, in declared order. */
+  readonly fields: readonly Field[]
+  /** `none`, `row`: `{ update, delete }`, `full`: also `fields` with edit or read. */
+  readonly permissions: "none" | "row" | "full"
+}
+
+/** The columns to read and where each stands in a row; checks follow the columns. */
+export interface Layout {
+  readonly columns: readonly Field[]
+  readonly checks: readonly FilterTree[]
+  readonly position: ReadonlyMap<Field, number>
+}
+
+const noColumns: readonly Field[] = []
+
+/** The smallest set of columns for an answer: shown fields, ETag, `more` (sort keys), and all of them when a rule needs the record. */
+export const layoutOf = (access: Access, shown: Shown, more: readonly Field[]): Layout => {
+  const { decisions, model, restricted } = access
+  const checks: FilterTree[] = []
+  const wanted = new Set<Field>([...shown.fields, ...etagFields(restricted), ...model.key, ...more])
+  if (shown.permissions !== "none") {
+    if (decisions.update.of === "filter") checks.push(decisions.update.tree)
+    if (decisions.delete.of === "filter") checks.push(decisions.delete.tree)
+    if (model.softDelete !== null) wanted.add(model.softDelete)
+    const needsRecord = decisions.update.of === "record" || decisions.delete.of === "record" ||
+      (shown.permissions === "full" && access.fieldWritable.size > 0)
+    if (needsRecord) { for (const field of model.columns) wanted.add(field) }
+  }
+  const columns = wanted.size === 0 ? noColumns : [...wanted]
+  return { columns, checks, position: new Map(columns.map((field, i) => [field, i])) }
+}
+
+/** The record in wire form with every declared field that the row holds. */
+export const wireRecord = (model: Model, cellOf: (field: Field) => Cell): WireRecord => {
+  const record: { [name: string]: Json } = {}
+  for (const field of model.fields) record[field.name] = wireFromCell(field, cellOf(field))
+  return record
+}
+
+/** A finished item: its JSON without the closing brace (so that members can be added), its ETag. */
+export interface WrittenItem {
+  readonly open: string
+  readonly etag: string
+}
+
+export type ItemWriter = (row: Row, bindings: Bindings) => WrittenItem
+
+/** Decides one operation for one row. A `record` decision that answers a filter is evaluated in memory, as the database would. */
+const rowDecision = (
+  decision: Decision,
+  check: () => Cell,
+  record: () => WireRecord,
+  cellOf: (field: Field) => Cell,
+  bindings: Bindings
+): boolean => {
+  if (decision.of === "allow") return true
+  if (decision.of === "deny") return false
+  if (decision.of === "filter") return check() === "true"
+  const decided = decision.decide(record())
+  if (decided.of === "filter") return evaluate(decided.tree, cellOf, bindings)
+  return decided.of === "allow"
+}
+
+/** Builds the writer of one shape; `digest` is the Seal port's. */
+export const itemWriter = (
+  access: Access,
+  shown: Shown,
+  layout: Layout,
+  digest: (text: string) => string
+): ItemWriter => {
+  const { decisions, model, restricted } = access
+  const parts = shown.fields.map((field, i) => ({
+    prefix: `${i === 0 ? "{" : ","}${JSON.stringify(field.name)}:`,
+    position: layout.position.get(field)!,
+    write: jsonWriter(field)
+  }))
+  const start = parts.length === 0 ? "{" : ","
+  const updateCheck = layout.columns.length
+  const deleteCheck = updateCheck + (decisions.update.of === "filter" ? 1 : 0)
+  const softDelete = model.softDelete === null ? -1 : layout.position.get(model.softDelete) ?? -1
+  const constant = decisions.update.of !== "filter" && decisions.update.of !== "record" &&
+    decisions.delete.of !== "filter" && decisions.delete.of !== "record"
+  const constants = permissionsText(decisions.update.of === "allow", decisions.delete.of === "allow")
+  const none = permissionsText(false, false)
+
+  return (row, bindings) => {
+    const cellOf = (field: Field): Cell => row[layout.position.get(field)!] ?? null
+    let text = ""
+    for (const part of parts) {
+      const cell = row[part.position] ?? null
+      text += part.prefix + (cell === null ? "null" : part.write(cell))
+    }
+    const etag = etagOf(restricted, cellOf, digest)
+    text += `${start}"etag":"\\"${etag.slice(1, -1)}\\""`
+    if (shown.permissions === "none") return { open: text, etag }
+
+    const deleted = softDelete >= 0 && row[softDelete] !== null
+    if (shown.permissions === "row" && (constant || deleted)) {
+      return { open: text + (deleted ? none : constants), etag }
+    }
+    let cached: WireRecord | undefined
+    const record = () => cached ??= wireRecord(model, cellOf)
+    const update = !deleted &&
+      rowDecision(decisions.update, () => row[updateCheck] ?? null, record, cellOf, bindings)
+    const remove = !deleted &&
+      rowDecision(decisions.delete, () => row[deleteCheck] ?? null, record, cellOf, bindings)
+    text += permissionsText(update, remove)
+    if (shown.permissions === "full") {
+      text = `${text.slice(0, -1)},"fields":{`
+      restricted.fields.forEach((field, i) => {
+        const edit = update && restricted.updatable.has(field.name) &&
+          (access.fieldWritable.get(field.name)?.(record()) ?? true)
+        text += `${i === 0 ? "" : ","}${JSON.stringify(field.name)}:${edit ? "\"edit\"" : "\"read\""}`
+      })
+      text += "}}"
+    }
+    return { open: text, etag }
+  }
+}
+
+const permissionsText = (update: boolean, remove: boolean): string =>
+  `,"permissions":{"update":${update},"delete":${remove}}`

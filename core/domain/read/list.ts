@@ -1,0 +1,180 @@
+/**
+ * From a list request to its plan, against the restricted model only: texts are checked, the caller's rows and soft delete are added, the
+ * order is made total. What does not depend on values is one `ListShape`, cached per restricted model.
+ */
+
+import * as Result from "effect/Result"
+import type { Access, RestrictedModel } from "../access/access.ts"
+import { BoundedMap } from "../bounded.ts"
+import { readFilter, readOrder } from "../filter/read.ts"
+import type { FilterTree, SortKey } from "../filter/tree.ts"
+import { allOf, always, not } from "../filter/tree.ts"
+import type { Field, Model } from "../model/model.ts"
+import { invalidParameter, problem } from "../problem.ts"
+import type { Problem, ProblemError } from "../problem.ts"
+import { itemWriter, layoutOf } from "./item.ts"
+import type { ItemWriter, Layout, Shown } from "./item.ts"
+import type { PageShape } from "./plan.ts"
+
+/** Everything about a page that does not depend on its position or the request's instant. */
+export interface ListShape {
+  readonly page: PageShape
+  readonly order: readonly SortKey[]
+  readonly layout: Layout
+  readonly write: ItemWriter
+  /** The fields shown, for `expand`. */
+  readonly shown: Shown
+}
+
+type Checked<A> = Result.Result<A, readonly ProblemError[]>
+
+/** Caches of one restricted model: checked texts and shapes. Texts above `cachedText` characters are not worth keeping. */
+interface Caches {
+  readonly filters: BoundedMap<string, Checked<FilterTree>>
+  readonly orders: BoundedMap<string, Checked<readonly SortKey[]>>
+  readonly shapes: BoundedMap<string, { readonly access: Access; readonly shape: ListShape }>
+}
+
+const cachedText = 4_000
+const caches = new WeakMap<RestrictedModel, Caches>()
+
+const cachesOf = (restricted: RestrictedModel): Caches => {
+  let found = caches.get(restricted)
+  if (found === undefined) {
+    found = { filters: new BoundedMap(500), orders: new BoundedMap(100), shapes: new BoundedMap(500) }
+    caches.set(restricted, found)
+  }
+  return found
+}
+
+const refusal = (slug: "invalid-filter" | "invalid-order-by", parameter: string, errors: readonly ProblemError[]): Problem =>
+  problem(slug, errors[0]?.message ?? "The text is not valid.", { parameter, errors })
+
+/** Checks a filter text for the caller; empty text lets every row pass. */
+export const checkFilter = (restricted: RestrictedModel, text: string): Result.Result<FilterTree, Problem> => {
+  if (text.trim() === "") return Result.succeed(always)
+  const cache = cachesOf(restricted).filters
+  let checked = cache.get(text)
+  if (checked === undefined) {
+    checked = readFilter(text, { names: restricted.names, searched: restricted.searched, caller: false })
+    if (text.length <= cachedText) cache.set(text, checked)
+  }
+  return Result.mapError(checked, (errors) => refusal("invalid-filter", "filter", errors))
+}
+
+/** Checks an order text and makes it total: the key's fields follow, so that no two rows are equal. */
+export const checkOrder = (restricted: RestrictedModel, text: string): Result.Result<readonly SortKey[], Problem> => {
+  const cache = cachesOf(restricted).orders
+  let checked = cache.get(text)
+  if (checked === undefined) {
+    checked = text.trim() === ""
+      ? Result.succeed([])
+      : readOrder(text, { names: restricted.names, searched: restricted.searched, caller: false })
+    checked = Result.map(checked, (keys) => totalOrder(restricted.model, keys))
+    if (text.length <= cachedText) cache.set(text, checked)
+  }
+  return Result.mapError(checked, (errors) => refusal("invalid-order-by", "order_by", errors))
+}
+
+/** The key goes last, in the direction of the last named key: one index then serves both. */
+const totalOrder = (model: Model, keys: readonly SortKey[]): readonly SortKey[] => {
+  const named = new Set(keys.map((key) => key.field))
+  const descending = keys.at(-1)?.descending ?? false
+  const rest = model.key.filter((field) => !named.has(field)).map((field) => ({ field, descending }))
+  return [...keys, ...rest]
+}
+
+/** The fields of a `fields` parameter in declared order; an unknown name and a hidden one are refused alike. */
+export const checkFields = (
+  restricted: RestrictedModel,
+  names: readonly string[] | null
+): Result.Result<readonly Field[], Problem> => {
+  if (names === null) return Result.succeed(restricted.fields)
+  const unknown = names.filter((name) => !restricted.byName.has(name))
+  if (unknown.length > 0) {
+    const errors = unknown.slice(0, 20).map((name) => ({ parameter: "fields", message: unknownField(name) }))
+    return Result.fail(problem("invalid-parameter", errors[0]!.message, { errors }))
+  }
+  return Result.succeed(restricted.fields.filter((field) => names.includes(field.name)))
+}
+
+export const unknownField = (name: string): string => `There is no field "${name.slice(0, 100)}".`
+
+const conditions = new WeakMap<Model, FilterTree>()
+
+/** The condition "not soft-deleted"; every row when the model has no soft delete. */
+export const liveOnly = (model: Model): FilterTree => {
+  if (model.softDelete === null) return always
+  let tree = conditions.get(model)
+  if (tree === undefined) {
+    tree = { op: "null", field: model.softDelete }
+    conditions.set(model, tree)
+  }
+  return tree
+}
+
+/** The condition "soft-deleted". */
+export const deletedOnly = (model: Model): FilterTree => not(liveOnly(model))
+
+/** Refuses `show_deleted=true` where nothing is soft-deleted. */
+export const checkShowDeleted = (model: Model, showDeleted: boolean): Result.Result<boolean, Problem> =>
+  showDeleted && model.softDelete === null
+    ? Result.fail(invalidParameter("show_deleted", "This resource has no soft delete."))
+    : Result.succeed(showDeleted)
+
+/** The rows a request may see: row filter and tenant, soft delete, and the caller's filter. */
+export const visibleRows = (access: Access, filter: FilterTree, showDeleted: boolean): FilterTree =>
+  allOf([access.rows, showDeleted ? always : liveOnly(access.model), filter])
+
+interface ShapeRequest {
+  readonly filterText: string
+  readonly orderText: string
+  readonly filter: FilterTree
+  readonly order: readonly SortKey[]
+  readonly fields: readonly string[] | null
+  readonly shown: Shown
+  readonly showDeleted: boolean
+  readonly limit: number
+  /** Fields to read besides: the near sides of expanded relations. */
+  readonly more: readonly Field[]
+}
+
+/** The shape of a list or get, from the cache where the same access asked the same before. */
+export const listShape = (access: Access, request: ShapeRequest, digest: (text: string) => string): ListShape => {
+  const { more, order, shown } = request
+  const key = [
+    request.filterText,
+    request.orderText,
+    request.fields?.join(",") ?? "*",
+    `${request.showDeleted} ${request.limit} ${shown.permissions} ${order.length}`,
+    more.map((field) => field.index).join(",")
+  ].join("\u0000")
+  const cache = cachesOf(access.restricted).shapes
+  const cached = cache.get(key)
+  if (cached !== undefined && sameDecisions(cached.access, access)) return cached.shape
+
+  const layout = layoutOf(access, shown, [...order.map((sort) => sort.field), ...more])
+  const shape: ListShape = {
+    order,
+    layout,
+    shown,
+    write: itemWriter(access, shown, layout, digest),
+    page: {
+      model: access.model,
+      columns: layout.columns,
+      where: visibleRows(access, request.filter, request.showDeleted),
+      order,
+      limit: request.limit,
+      checks: layout.checks
+    }
+  }
+  if (key.length <= cachedText) cache.set(key, { access, shape })
+  return shape
+}
+
+/** Whether a cached shape may serve: its rows and decisions are the same values (they hold no caller: operands bind later). */
+const sameDecisions = (a: Access, b: Access): boolean =>
+  a === b || (
+    a.rows === b.rows && a.decisions.update === b.decisions.update && a.decisions.delete === b.decisions.delete &&
+    a.fieldWritable === b.fieldWritable
+  )

@@ -1,0 +1,41 @@
+/**
+ * Page tokens: a position in an order, sealed so that it says nothing and fits only where it was given. The token is bound to resource,
+ * filter, order, `show_deleted`, tenant and user; anything else does not open it.
+ */
+
+import type { Caller } from "../access/caller.ts"
+import type { Cell } from "../model/model.ts"
+
+/** What a token remembers. `cells` pair with the order's keys. */
+export interface PagePosition {
+  /** Rows after this position, or before it. */
+  readonly direction: "after" | "before"
+  /** Whether answers carry a `prev_page_token` (they do once a walk began with `:seek`). */
+  readonly bothWays: boolean
+  readonly cells: readonly Cell[]
+  /** The estimate the first page gave, or -1: later pages repeat it instead of counting again. */
+  readonly estimate: number
+}
+
+/** The context a token is sealed to. */
+export const pageContext = (
+  caller: Caller,
+  resource: string,
+  request: { readonly filter: string; readonly orderBy: string; readonly showDeleted: boolean }
+): string =>
+  JSON.stringify(["page", resource, request.filter, request.orderBy, request.showDeleted, caller.tenant, caller.id])
+
+export const writePosition = (position: PagePosition): string =>
+  JSON.stringify([
+    (position.direction === "after" ? 1 : 0) + (position.bothWays ? 2 : 0),
+    position.estimate,
+    ...position.cells
+  ])
+
+/** Reads a token's text back; null when it does not fit an order of `keys` keys. */
+export const readPosition = (text: string, keys: number): PagePosition | null => {
+  const parts = JSON.parse(text) as readonly [number, number, ...Cell[]]
+  const cells = parts.slice(2) as readonly Cell[]
+  if (cells.length !== keys) return null
+  return { direction: (parts[0] & 1) === 1 ? "after" : "before", bothWays: (parts[0] & 2) === 2, cells, estimate: parts[1] }
+}

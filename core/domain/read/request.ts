@@ -1,0 +1,282 @@
+/**
+ * Request parameters of the reading routes, from query pairs or from a `:search` body, into typed requests. It knows names, forms and
+ * limits; it knows no model. Every bad parameter is reported, all together.
+ */
+
+import * as Result from "effect/Result"
+import type { Json } from "../model/model.ts"
+import { problem } from "../problem.ts"
+import type { Problem, ProblemError } from "../problem.ts"
+import type { Granularity } from "./plan.ts"
+
+export const defaultPageSize = 50
+export const maxPageSize = 500
+/** Most characters of a filter in a query string, and in a `:search` body (spec 1, Limits). */
+export const maxQueryFilter = 10_000
+export const maxBodyFilter = 200_000
+
+/** Parameters of a list, `:search` or `:seek`, as sent: texts are not checked against a model yet. */
+export interface ListRequest {
+  readonly filter: string
+  readonly orderBy: string
+  readonly pageSize: number
+  readonly pageToken: string
+  /** Names asked for, or null: all readable fields. */
+  readonly fields: readonly string[] | null
+  readonly exactCount: boolean
+  readonly showDeleted: boolean
+  readonly expand: readonly string[]
+  /** `:seek` only: the 0-based row number. */
+  readonly position: string
+}
+
+export interface GetRequest {
+  readonly fields: readonly string[] | null
+  readonly showDeleted: boolean
+  readonly expand: readonly string[]
+}
+
+export interface FacetsRequest {
+  readonly field: string
+  readonly filter: string
+  readonly limit: number
+  readonly showDeleted: boolean
+}
+
+export interface SeriesRequest {
+  readonly field: string
+  readonly filter: string
+  readonly range: string
+  readonly from: string
+  readonly to: string
+  readonly granularity: Granularity
+  readonly timeZone: string
+  readonly measure: string
+  readonly showDeleted: boolean
+}
+
+export interface HistogramRequest {
+  readonly field: string
+  readonly filter: string
+  readonly buckets: number
+  readonly showDeleted: boolean
+}
+
+type Pairs = ReadonlyArray<readonly [name: string, value: string]>
+
+/** Reads parameters one by one and collects what is wrong with them. */
+class Parameters {
+  readonly values = new Map<string, string>()
+  readonly errors: ProblemError[] = []
+
+  constructor(pairs: Pairs, known: readonly string[]) {
+    for (const [name, value] of pairs) {
+      if (!known.includes(name)) this.refuse(name, `There is no parameter "${name.slice(0, 100)}" here.`)
+      else if (this.values.has(name)) this.refuse(name, "The parameter stands more than once.")
+      else this.values.set(name, value)
+    }
+  }
+
+  refuse(parameter: string, message: string): void {
+    this.errors.push({ parameter: parameter.slice(0, 100), message })
+  }
+
+  text(name: string): string {
+    return this.values.get(name) ?? ""
+  }
+
+  required(name: string): string {
+    const value = this.values.get(name) ?? ""
+    if (value === "") this.refuse(name, "The parameter is required.")
+    return value
+  }
+
+  /** A whole number within bounds; above `max` it is cut, below `min` refused; 0 or absent is the default when `zero` says so. */
+  integer(name: string, fallback: number, min: number, max: number): number {
+    const text = this.values.get(name)
+    if (text === undefined || text === "") return fallback
+    if (!/^-?[0-9]{1,18}$/.test(text) || Number(text) < min) {
+      this.refuse(name, `The parameter must be a whole number of at least ${min}.`)
+      return fallback
+    }
+    const value = Number(text)
+    return value === 0 && min === 0 ? fallback : Math.min(value, max)
+  }
+
+  boolean(name: string): boolean {
+    const text = this.values.get(name)
+    if (text === undefined || text === "false") return false
+    if (text !== "true") this.refuse(name, "The parameter must be true or false.")
+    return text === "true"
+  }
+
+  choice<A extends string>(name: string, choices: readonly A[], fallback: A): A {
+    const text = this.values.get(name)
+    if (text === undefined) return fallback
+    const found = choices.find((choice) => choice === text)
+    if (found === undefined) this.refuse(name, `The parameter must be one of ${choices.join(", ")}.`)
+    return found ?? fallback
+  }
+
+  names(name: string): readonly string[] | null {
+    const text = this.values.get(name)
+    if (text === undefined || text.trim() === "") return null
+    const names = [...new Set(text.split(",").map((part) => part.trim()))]
+    if (names.includes("")) this.refuse(name, "The parameter must be a comma-separated list of names.")
+    if (names.length > 200) this.refuse(name, "The parameter names too many fields (200 at most).")
+    return names
+  }
+
+  filter(limit: number): string {
+    const filter = this.text("filter")
+    if (filter.length > limit) this.tooLong = { length: filter.length, limit }
+    return filter
+  }
+
+  tooLong: { length: number; limit: number } | null = null
+
+  done<A>(request: A): Result.Result<A, Problem> {
+    if (this.errors.length > 0) {
+      return Result.fail(problem("invalid-parameter", this.errors[0]!.message, { errors: this.errors.slice(0, 20) }))
+    }
+    if (this.tooLong !== null) return Result.fail(filterTooLong(this.tooLong.length, this.tooLong.limit))
+    return Result.succeed(request)
+  }
+}
+
+const filterTooLong = (length: number, limit: number): Problem => {
+  const message = `The filter has ${length} characters; ${limit} are allowed here.`
+  const hint = limit === maxQueryFilter ? `Send it in the body of a POST to :search (up to ${maxBodyFilter}).` : "Shorten the filter."
+  return problem("invalid-filter", message, {
+    parameter: "filter",
+    errors: [{ code: "too-long", message, hint, span: { start: limit, end: length } }]
+  })
+}
+
+const listNames = ["filter", "order_by", "page_size", "page_token", "fields", "count", "show_deleted", "expand"]
+
+const readList = (parameters: Parameters, filterLimit: number): Result.Result<ListRequest, Problem> => {
+  const filter = parameters.filter(filterLimit)
+  const orderBy = parameters.text("order_by")
+  if (orderBy.length > 2_000) parameters.refuse("order_by", "The parameter is too long (2000 characters at most).")
+  const pageToken = parameters.text("page_token")
+  if (pageToken.length > 8_000) parameters.refuse("page_token", "The page token is not valid.")
+  const count = parameters.values.get("count")
+  if (count !== undefined && count !== "exact") parameters.refuse("count", "The parameter must be exact.")
+  return parameters.done({
+    filter,
+    orderBy,
+    pageSize: parameters.integer("page_size", defaultPageSize, 0, maxPageSize),
+    pageToken,
+    fields: parameters.names("fields"),
+    exactCount: count === "exact",
+    showDeleted: parameters.boolean("show_deleted"),
+    expand: parameters.names("expand") ?? [],
+    position: ""
+  })
+}
+
+export const listRequest = (query: Pairs): Result.Result<ListRequest, Problem> =>
+  readList(new Parameters(query, listNames), maxQueryFilter)
+
+/** A `:search` body: the list's parameters as JSON members; `fields` and `expand` are arrays (or comma lists). */
+export const searchRequest = (body: Json): Result.Result<ListRequest, Problem> => {
+  if (body === null || typeof body !== "object" || Array.isArray(body)) {
+    return Result.fail(problem("invalid-parameter", "The body must be a JSON object.", {
+      errors: [{ parameter: "", message: "The body must be a JSON object." }]
+    }))
+  }
+  const pairs: Array<readonly [string, string]> = []
+  const wrong: ProblemError[] = []
+  for (const [name, value] of Object.entries(body)) {
+    if (value === null) continue
+    if (Array.isArray(value) && (name === "fields" || name === "expand") && value.every((v) => typeof v === "string")) {
+      if (value.some((v: string) => v.includes(","))) wrong.push({ parameter: name, message: "A name has no comma." })
+      pairs.push([name, value.join(",")])
+    } else if (typeof value === "string" && name !== "page_size" && name !== "show_deleted") pairs.push([name, value])
+    else if (typeof value === "number" && name === "page_size") pairs.push([name, String(value)])
+    else if (typeof value === "boolean" && name === "show_deleted") pairs.push([name, String(value)])
+    else if (listNames.includes(name)) wrong.push({ parameter: name, message: "The value has the wrong type." })
+    else pairs.push([name, ""])
+  }
+  const parameters = new Parameters(pairs, listNames)
+  parameters.errors.push(...wrong)
+  return readList(parameters, maxBodyFilter)
+}
+
+export const seekRequest = (query: Pairs): Result.Result<ListRequest, Problem> => {
+  const parameters = new Parameters(query, ["position", "order_by", "filter", "page_size", "fields", "show_deleted", "expand"])
+  const position = parameters.required("position")
+  if (position !== "" && !/^[0-9]{1,15}$/.test(position)) {
+    parameters.refuse("position", "The parameter must be a row number of at least 0.")
+  }
+  return Result.map(readList(parameters, maxQueryFilter), (request) => ({ ...request, position }))
+}
+
+export const getRequest = (query: Pairs): Result.Result<GetRequest, Problem> => {
+  if (query.length === 0) return Result.succeed(plainGet)
+  const parameters = new Parameters(query, ["fields", "show_deleted", "expand"])
+  return parameters.done({
+    fields: parameters.names("fields"),
+    showDeleted: parameters.boolean("show_deleted"),
+    expand: parameters.names("expand") ?? []
+  })
+}
+
+const plainGet: GetRequest = { fields: null, showDeleted: false, expand: [] }
+
+export const facetsRequest = (query: Pairs): Result.Result<FacetsRequest, Problem> => {
+  const parameters = new Parameters(query, ["field", "filter", "limit", "show_deleted"])
+  return parameters.done({
+    field: parameters.required("field"),
+    filter: parameters.filter(maxQueryFilter),
+    limit: parameters.integer("limit", 50, 0, 500),
+    showDeleted: parameters.boolean("show_deleted")
+  })
+}
+
+const granularities: readonly Granularity[] = ["hour", "day", "week", "month", "quarter", "year"]
+
+export const seriesRequest = (query: Pairs): Result.Result<SeriesRequest, Problem> => {
+  const parameters = new Parameters(query, [
+    "field",
+    "range",
+    "from",
+    "to",
+    "granularity",
+    "time_zone",
+    "filter",
+    "measure",
+    "show_deleted"
+  ])
+  const from = parameters.text("from")
+  const to = parameters.text("to")
+  const range = parameters.choice("range", ["7d", "30d", "90d", "1y", "all", ""], "")
+  if (range !== "" && (from !== "" || to !== "")) parameters.refuse("range", "Give a range or from and to, not both.")
+  if (range === "" && (from === "") !== (to === "")) {
+    parameters.refuse(from === "" ? "from" : "to", "from and to go together.")
+  }
+  return parameters.done({
+    field: parameters.required("field"),
+    filter: parameters.filter(maxQueryFilter),
+    range: range === "" && from === "" ? "30d" : range,
+    from,
+    to,
+    granularity: parameters.choice("granularity", granularities, "day"),
+    timeZone: parameters.values.get("time_zone") ?? "UTC",
+    measure: parameters.values.get("measure") ?? "count",
+    showDeleted: parameters.boolean("show_deleted")
+  })
+}
+
+export const histogramRequest = (query: Pairs): Result.Result<HistogramRequest, Problem> => {
+  const parameters = new Parameters(query, ["field", "buckets", "filter", "show_deleted"])
+  const buckets = parameters.integer("buckets", 10, 1, 1_000)
+  if (buckets > 100) parameters.refuse("buckets", "The parameter must be at most 100.")
+  return parameters.done({
+    field: parameters.required("field"),
+    buckets,
+    filter: parameters.filter(maxQueryFilter),
+    showDeleted: parameters.boolean("show_deleted")
+  })
+}

@@ -1,0 +1,203 @@
+/**
+ * Batch bodies (spec 1, Batch writes) into operations, and references between them. It checks forms only; what an operation may do is decided by
+ * the same pipeline as a single write.
+ */
+
+import * as Result from "effect/Result"
+import type { RestrictedModel } from "../access/access.ts"
+import type { Cell, Field, Json, Model } from "../model/model.ts"
+import { cellFromText, wireFromCell } from "../model/value.ts"
+import { problem } from "../problem.ts"
+import type { Problem } from "../problem.ts"
+import { readKey } from "../read/key.ts"
+
+export const maxOperations = 500
+
+export type BatchOperation =
+  | { readonly op: "create"; readonly resource: string; readonly data: Json; readonly ref: string | null }
+  | { readonly op: "update"; readonly resource: string; readonly key: Json; readonly etag: string | null; readonly data: Json }
+  | { readonly op: "delete"; readonly resource: string; readonly key: Json; readonly etag: string | null }
+  | {
+    readonly op: "reorder"
+    readonly resource: string
+    readonly field: string
+    readonly keys: readonly Json[]
+    readonly etags: { readonly [key: string]: Json }
+  }
+
+type JsonObject = { readonly [member: string]: Json }
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  value !== null && typeof value === "object" && !Array.isArray(value)
+
+const refused = (parameter: string, message: string, members: { readonly [member: string]: unknown } = {}): Problem =>
+  problem("invalid-parameter", message, { ...members, errors: [{ parameter, message }] })
+
+const members: { readonly [op: string]: readonly string[] } = {
+  create: ["op", "resource", "data", "ref"],
+  update: ["op", "resource", "key", "etag", "data"],
+  delete: ["op", "resource", "key", "etag"],
+  reorder: ["op", "resource", "field", "keys", "etags"]
+}
+
+/** Adds which operation failed to its problem. */
+export const inOperation = (error: Problem, operation: number, op: string, resource: string): Problem =>
+  problem(error.slug, error.detail, { ...error.members, operation, op, resource }, error.headers)
+
+/** The operations of a body, all of the right form; else a 400 naming the first that is not. */
+export const readBatch = (body: Json): Result.Result<readonly BatchOperation[], Problem> => {
+  const list = isObject(body) ? body["ops"] ?? body["operations"] : undefined
+  if (!isObject(body) || !Array.isArray(list)) {
+    return Result.fail(refused("ops", "The body must be an object with a list \"ops\"."))
+  }
+  const extra = Object.keys(body).filter((name) => name !== "ops" && name !== "operations")
+  if (extra.length > 0 || (body["ops"] !== undefined && body["operations"] !== undefined)) {
+    return Result.fail(refused(extra[0]?.slice(0, 100) ?? "operations", "The body has one member, \"ops\"."))
+  }
+  if (list.length > maxOperations) return Result.fail(refused("ops", `A batch has at most ${maxOperations} operations.`))
+  const operations: BatchOperation[] = []
+  for (const [index, item] of list.entries()) {
+    const operation = readOperation(item, index)
+    if (Result.isFailure(operation)) return Result.fail(operation.failure)
+    operations.push(operation.success)
+  }
+  return Result.succeed(operations)
+}
+
+const readOperation = (item: Json, index: number): Result.Result<BatchOperation, Problem> => {
+  const fail = (member: string, message: string) =>
+    Result.fail(refused(`ops[${index}]${member === "" ? "" : `.${member}`}`, message, { operation: index }))
+  if (!isObject(item)) return fail("", "The operation must be an object.")
+  const { data, etag, key, op, resource } = item
+  if (typeof op !== "string" || !Object.hasOwn(members, op)) return fail("op", "The op must be create, update, delete or reorder.")
+  if (typeof resource !== "string" || resource === "") return fail("resource", "The resource's name is required.")
+  const extra = Object.keys(item).find((name) => !members[op]!.includes(name))
+  if (extra !== undefined) return fail(extra.slice(0, 100), `An operation "${op}" has no such member.`)
+  if (etag !== undefined && etag !== null && typeof etag !== "string") return fail("etag", "The ETag must be text.")
+  if (op === "create") {
+    const { ref } = item
+    if (data === undefined) return fail("data", "The record's data are required.")
+    if (ref !== undefined && (typeof ref !== "string" || !/^[A-Za-z0-9_.-]{1,64}$/.test(ref))) {
+      return fail("ref", "A ref is 1 to 64 letters, digits, _, - or periods.")
+    }
+    return Result.succeed({ op, resource, data, ref: ref ?? null })
+  }
+  if (op === "reorder") {
+    const { etags, field, keys } = item
+    if (typeof field !== "string") return fail("field", "The field's name is required.")
+    if (!Array.isArray(keys)) return fail("keys", "The keys must be a list in their final order.")
+    if (keys.length > maxOperations) return fail("keys", `At most ${maxOperations} records can be reordered at once.`)
+    if (etags !== undefined && !isObject(etags)) return fail("etags", "The etags must be an object from key to ETag.")
+    return Result.succeed({ op, resource, field, keys, etags: etags ?? {} })
+  }
+  if (key === undefined || key === null) return fail("key", "The record's key is required.")
+  if (op === "delete") return Result.succeed({ op, resource, key, etag: etag ?? null })
+  if (data === undefined) return fail("data", "The record's data are required.")
+  return Result.succeed({ op: "update", resource, key, etag: etag ?? null, data })
+}
+
+/** A record that an earlier create of the batch named. */
+export interface Referenced {
+  readonly restricted: RestrictedModel
+  readonly key: readonly string[]
+  readonly cellOf: (field: Field) => Cell
+}
+
+export type References = ReadonlyMap<string, Referenced>
+
+interface Reference {
+  readonly name: string
+  readonly field: string | null
+}
+
+/** A value of the form `{ $ref }` or `{ $ref, field }`, or null. */
+const asReference = (value: Json): Reference | null => {
+  if (!isObject(value) || typeof value["$ref"] !== "string") return null
+  const { field } = value
+  const size = Object.keys(value).length
+  if (size === 1) return { name: value["$ref"], field: null }
+  return size === 2 && typeof field === "string" ? { name: value["$ref"], field } : null
+}
+
+const unresolved = (name: string, message: string): Problem => refused("$ref", message.replace("%", name.slice(0, 64)))
+
+/** The value that a reference stands for, in wire form. */
+const resolve = (references: References, reference: Reference): Result.Result<Json, Problem> => {
+  const found = references.get(reference.name)
+  if (found === undefined) return Result.fail(unresolved(reference.name, "No earlier create of this batch has the ref \"%\"."))
+  const { key, restricted } = found
+  if (reference.field === null) {
+    return key.length === 1
+      ? Result.succeed(wireFromCell(restricted.model.key[0]!, key[0]!))
+      : Result.fail(unresolved(reference.name, "The ref \"%\" has a composite key; name one of its fields."))
+  }
+  const field = restricted.byName.get(reference.field)
+  return field === undefined
+    ? Result.fail(unresolved(reference.field, "There is no field \"%\"."))
+    : Result.succeed(wireFromCell(field, found.cellOf(field)))
+}
+
+/** The names that data or a key refer to. */
+export const referencedNames = (value: Json): readonly string[] => {
+  const reference = asReference(value)
+  if (reference !== null) return [reference.name]
+  if (Array.isArray(value)) return value.flatMap(referencedNames)
+  return isObject(value) ? Object.values(value).flatMap((member) => asReference(member)?.name ?? []) : []
+}
+
+/** Data with references replaced by values. Members of `json` fields are left alone: there `$ref` is data. */
+export const resolveData = (
+  restricted: RestrictedModel,
+  references: References,
+  data: Json
+): Result.Result<Json, Problem> => {
+  if (!isObject(data)) return Result.succeed(data)
+  let resolved: { [member: string]: Json } | null = null
+  for (const [name, value] of Object.entries(data)) {
+    const reference = restricted.byName.get(name)?.kind === "json" ? null : asReference(value)
+    if (reference === null) continue
+    const found = resolve(references, reference)
+    if (Result.isFailure(found)) return found
+    resolved ??= { ...data }
+    resolved[name] = found.success
+  }
+  return Result.succeed(resolved ?? data)
+}
+
+const invalidKey = (message: string): Problem => problem("invalid-key", message, { errors: [{ message }] })
+
+/** A key: URL text (`a,b` when composite), a number, a list of parts, or a reference (spec 1, Batch writes, 1 and 2). */
+export const resolveKey = (model: Model, references: References, key: Json): Result.Result<readonly string[], Problem> => {
+  const reference = asReference(key)
+  if (reference !== null && reference.field === null) {
+    const found = references.get(reference.name)
+    if (found === undefined) return Result.fail(unresolved(reference.name, "No earlier create of this batch has the ref \"%\"."))
+    return found.restricted.model === model || (found.key.length === 1 && model.key.length === 1)
+      ? readParts(model, found.key.map((cell, i) => wireFromCell(found.restricted.model.key[i]!, cell)))
+      : Result.fail(invalidKey("The reference is to a record of another resource."))
+  }
+  if (typeof key === "string") return readKey(model, key)
+  const parts: Json[] = []
+  for (const part of Array.isArray(key) ? key as readonly Json[] : [key]) {
+    const named = asReference(part)
+    if (named === null) parts.push(part)
+    else {
+      const found = resolve(references, named)
+      if (Result.isFailure(found)) return Result.fail(found.failure)
+      parts.push(found.success)
+    }
+  }
+  return readParts(model, parts)
+}
+
+const readParts = (model: Model, parts: readonly Json[]): Result.Result<readonly string[], Problem> => {
+  if (parts.length !== model.key.length) return Result.fail(invalidKey(`The key has ${model.key.length} parts.`))
+  const cells: string[] = []
+  for (const [i, part] of parts.entries()) {
+    const text = typeof part === "string" ? part : typeof part === "number" || typeof part === "boolean" ? String(part) : null
+    const cell = text === null ? null : cellFromText(model.key[i]!, text)
+    if (cell === null || Result.isFailure(cell)) return Result.fail(invalidKey("The key is not of the right form."))
+    cells.push(cell.success)
+  }
+  return Result.succeed(cells)
+}

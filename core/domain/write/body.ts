@@ -1,0 +1,132 @@
+/**
+ * Request bodies into values: unknown, hidden and read-only fields are refused, every value is checked by its field, defaults and the fields the
+ * service sets itself are added. All bad fields are reported together. It never reads a stored record.
+ */
+
+import * as Result from "effect/Result"
+import type { Access } from "../access/access.ts"
+import type { Cell, Field, FieldProblem, Json, ValidateRule, WireRecord } from "../model/model.ts"
+import { cellFromJson, cellFromText } from "../model/value.ts"
+import { problem } from "../problem.ts"
+import type { Problem, ProblemError } from "../problem.ts"
+
+/** Values to write by field. A create lists what it gives; what is absent takes the database's default. */
+export type Values = ReadonlyMap<Field, Cell>
+
+export const invalidRecord = (errors: readonly ProblemError[]): Problem =>
+  problem("invalid-record", errors.length === 1 ? errors[0]!.message : `${errors.length} fields are not valid.`, { errors })
+
+export const readOnlyError = (name: string): ProblemError => ({
+  field: name,
+  code: "read-only",
+  message: `The field "${name}" is read-only.`
+})
+
+const unknownError = (name: string): ProblemError =>
+  name === "etag"
+    ? { field: "etag", code: "read-only", message: "An ETag is sent in the If-Match header, not in the body." }
+    : { field: name.slice(0, 100), code: "unknown", message: `There is no field "${name.slice(0, 100)}".` }
+
+/** Most problems listed in one answer. */
+const maxErrors = 100
+
+/** Reads the fields of a body that the caller may write. */
+const readFields = (
+  access: Access,
+  body: Json,
+  writable: ReadonlySet<string>,
+  errors: ProblemError[]
+): Map<Field, Cell> => {
+  const values = new Map<Field, Cell>()
+  if (body === null || typeof body !== "object" || Array.isArray(body)) {
+    errors.push({ code: "type", message: "The record must be a JSON object." })
+    return values
+  }
+  for (const [name, value] of Object.entries(body)) {
+    if (errors.length >= maxErrors) break
+    const field = access.restricted.byName.get(name)
+    if (field === undefined) errors.push(unknownError(name))
+    else if (!writable.has(name)) errors.push(readOnlyError(name))
+    else {
+      const cell = cellFromJson(field, value)
+      if (Result.isSuccess(cell)) values.set(field, cell.success)
+      else errors.push({ field: name, code: cell.failure.code, message: cell.failure.message })
+    }
+  }
+  return values
+}
+
+/** The values of a PATCH: what the body gives, nothing else. */
+export const readPatch = (access: Access, body: Json): Result.Result<Values, Problem> => {
+  const errors: ProblemError[] = []
+  const values = readFields(access, body, access.restricted.updatable, errors)
+  return errors.length > 0 ? Result.fail(invalidRecord(errors)) : Result.succeed(values)
+}
+
+/** The cell of a declared default; declarations are checked at startup, so that a refusal here is a defect. */
+const defaultCell = (field: Field, value: Json): Cell => Result.getOrThrow(cellFromJson(field, value))
+
+/**
+ * The values of a create: the body's, the caller as owner under an own-rows rule, the caller's tenant, declared defaults. Fields that have
+ * to be given and are not are reported with the rest; when such a field is hidden from or read-only for the caller, no create of theirs can
+ * succeed, which is a 403.
+ */
+export const readCreate = (access: Access, body: Json): Result.Result<Values, Problem> => {
+  const { caller, model, restricted } = access
+  const errors: ProblemError[] = []
+  const values = readFields(access, body, restricted.creatable, errors)
+  const { owner, tenant, version } = model
+  if (owner !== null && access.createOwn && !values.has(owner)) {
+    const own = cellFromText(owner, caller.id)
+    if (Result.isFailure(own)) return Result.fail(problem("access-denied", "You may not do this."))
+    values.set(owner, own.success)
+  }
+  if (tenant !== null) {
+    const own = caller.tenant === null ? null : cellFromText(tenant, caller.tenant)
+    if (own === null || Result.isFailure(own)) {
+      return Result.fail(problem("tenant-required", "This resource belongs to tenants, and the credential names none."))
+    }
+    values.set(tenant, own.success)
+  }
+  let impossible = false
+  for (const field of model.fields) {
+    if (values.has(field) || field === version || errors.some((error) => error.field === field.name)) continue
+    if (field.default !== null) {
+      if ("value" in field.default) values.set(field, defaultCell(field, field.default.value))
+    } else if (!field.optional && !field.readOnly) {
+      if (restricted.creatable.has(field.name)) {
+        errors.push({ field: field.name, code: "required", message: `The field "${field.name}" is required.` })
+      } else impossible = true
+    }
+  }
+  if (errors.length > 0) return Result.fail(invalidRecord(errors))
+  return impossible ? Result.fail(problem("access-denied", "You may not do this.")) : Result.succeed(values)
+}
+
+/**
+ * Runs the resource's validate rules on the record as it is to be written. A problem about a field the caller cannot read says only that
+ * the record is not valid.
+ */
+export const validateRecord = (access: Access, record: WireRecord): Result.Result<void, Problem> => {
+  const errors: ProblemError[] = []
+  for (const rule of access.model.validate) {
+    for (const found of runRule(rule, record)) {
+      errors.push(
+        access.restricted.byName.has(found.field)
+          ? { field: found.field, code: "invalid", message: found.message }
+          : { code: "invalid", message: "The record is not valid." }
+      )
+    }
+  }
+  return errors.length > 0 ? Result.fail(invalidRecord(errors)) : Result.succeed(undefined)
+}
+
+const runRule = (rule: ValidateRule, record: WireRecord): readonly FieldProblem[] => rule(record) ?? []
+
+/** The stored cells with the given values on top. */
+export const merged = (stored: (field: Field) => Cell, values: Values) => (field: Field): Cell =>
+  values.has(field) ? values.get(field)! : stored(field)
+
+/** The values that differ from the stored ones: nothing left means nothing to write. */
+export const changedValues = (stored: (field: Field) => Cell, values: Values): Values =>
+  new Map([...values].filter(([field, cell]) => stored(field) !== cell))

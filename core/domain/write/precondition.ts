@@ -1,0 +1,37 @@
+/** Preconditions and preferences of writes: `If-Match` (RFC 9110, 13.1.1), `Prefer: return=…` (RFC 7240). */
+
+import { problem } from "../problem.ts"
+import type { Problem } from "../problem.ts"
+import { tagListed } from "../read/etag.ts"
+
+/** What a write demands of the stored version: nothing, any version, or one of a list of tags. */
+export type Precondition = null | string
+
+/** A missing precondition where one is required. */
+export const preconditionRequired = (): Problem =>
+  problem("precondition-required", "Send the record's ETag in If-Match, or * for any version.")
+
+/** Whether the current tag satisfies the precondition; null is satisfied by every version. */
+export const preconditionHolds = (precondition: Precondition, etag: string): boolean =>
+  precondition === null || precondition.trim() === "*" || tagListed(precondition, etag, false)
+
+/** The refusal of a stale version, with what a client needs to merge: the current tag and, where known, the fields that changed. */
+export const preconditionFailed = (etag: string, changed: readonly string[] | null): Problem =>
+  problem(
+    "precondition-failed",
+    "The record has changed since the version that If-Match names.",
+    { etag, ...(changed === null ? {} : { changed }) },
+    { etag }
+  )
+
+export type ReturnPreference = "minimal" | "representation"
+
+/** The `return` preference of a Prefer header; the first one given counts, unknown values are no preference. */
+export const returnPreference = (header: string | null): ReturnPreference | null => {
+  if (header === null) return null
+  for (const part of header.split(",")) {
+    const match = /^\s*return\s*=\s*"?(minimal|representation)"?\s*(?:;.*)?$/i.exec(part)
+    if (match !== null) return match[1]!.toLowerCase() as ReturnPreference
+  }
+  return null
+}

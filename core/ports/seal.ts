@@ -1,0 +1,18 @@
+/**
+ * The port to keyed hashing and sealing. Synchronous, because every page and every record needs it.
+ *
+ * Contract: `digest` is a keyed hash, the same in every instance that shares the secret; nobody without the secret can test guesses.
+ * `seal` encrypts and authenticates `text` together with `context`; `open` gives the text back only for the same context and an
+ * untouched token, else null. Tokens are URL-safe text.
+ */
+
+import * as Context from "effect/Context"
+
+export interface SealService {
+  /** 22 characters of base64url (128 bits and a little). */
+  readonly digest: (text: string) => string
+  readonly seal: (context: string, text: string) => string
+  readonly open: (context: string, token: string) => string | null
+}
+
+export class Seal extends Context.Service<Seal, SealService>()("resource-admin/ports/Seal") {}

@@ -1,0 +1,31 @@
+/**
+ * The port that turns a request's credential into a caller. It is the only way a `Caller` comes into being.
+ *
+ * Contract: resolves with a caller for a valid credential and fails with `Unauthenticated` for anything else (missing, malformed,
+ * expired, wrongly signed, revoked). `Refused` is for a verified credential that may not work here (403), `KeysUnavailable` for keys that
+ * cannot be read now (503). A cached answer must be synchronous: no promise on the hot path.
+ */
+
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import type * as Effect from "effect/Effect"
+import type { Caller } from "../domain/access/caller.ts"
+
+export class TokensError extends Data.TaggedError("TokensError")<{
+  readonly reason: "Unauthenticated" | "Refused" | "KeysUnavailable"
+  /** For logs; never sent. */
+  readonly why: string
+}> {}
+
+/** What authenticators may look at: a web `Request` fits, and so does the light request of the Node listener. */
+export interface Credentials {
+  readonly method: string
+  readonly url: string
+  readonly headers: { get(name: string): string | null }
+}
+
+export interface TokensService {
+  readonly authenticate: (request: Credentials) => Effect.Effect<Caller, TokensError>
+}
+
+export class Tokens extends Context.Service<Tokens, TokensService>()("resource-admin/ports/Tokens") {}

@@ -1,0 +1,27 @@
+/** The example shop: what the service is told about it. Tables and indexes are in schema.sql, the data in data.sql. */
+
+import { defineConfig } from "resource-admin"
+import { customers } from "./resources/customers.ts"
+import { orderLines } from "./resources/order-lines.ts"
+import { orders } from "./resources/orders.ts"
+import { productTags } from "./resources/product-tags.ts"
+import { products } from "./resources/products.ts"
+import { shops } from "./resources/shops.ts"
+import { staff } from "./resources/staff.ts"
+import { roles } from "./roles.ts"
+import { views } from "./views.ts"
+
+export default defineConfig({
+  resources: [orders, orderLines, customers, products, productTags, staff, shops],
+  views,
+  roles,
+  // Everybody who signs in here works in shop 1; what belongs to other shops does not exist for them.
+  auth: { tenant: 1, roles: ["admin", "sales", "viewer"] },
+  userMenu: [
+    { label: "My orders", href: "/orders", roles: ["sales"] },
+    { label: "Price list", page: "price-list" },
+    { label: "API reference", href: "/api/docs" }
+  ],
+  pages: [{ name: "price-list", label: "Price list", resource: "products" }],
+  options: { serverTiming: true }
+})

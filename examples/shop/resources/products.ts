@@ -1,0 +1,41 @@
+/** What is sold. What a product costs the shop is not for everybody. */
+
+import { defineResource, f } from "resource-admin"
+
+export const products = defineResource("products", {
+  table: "shop.products",
+  primaryKey: "id",
+  tenant: f.integer().column("tenant_id"),
+  softDelete: "deleted_at",
+  version: "updated_at",
+  fields: {
+    id: f.integer().bits(64).readOnly().dbDefault().filterable().sortable(),
+    sku: f.text().max(40).filterable(),
+    name: f.text().max(120).searched().filterable().sortable(),
+    description: f.text().max(4000).optional().searched(),
+    category: f.enum(["lighting", "seating", "storage", "tables", "textiles"]).filterable(),
+    price: f.decimal({ precision: 10, scale: 2 }).filterable().sortable(),
+    cost: f.decimal({ precision: 10, scale: 2 }).optional().filterable(),
+    stock: f.integer().default(0).filterable(),
+    active: f.boolean().default(true).filterable(),
+    measures: f.json().optional(),
+    updated_at: f.timestamp(),
+    deleted_at: f.timestamp().optional()
+  },
+  validate: [
+    ({ price, stock }) => [
+      ...(Number(price) > 0 ? [] : [{ field: "price", message: "Must be above zero." }]),
+      ...(stock >= 0 ? [] : [{ field: "stock", message: "Must not be negative." }])
+    ]
+  ],
+  access: {
+    create: ["admin"],
+    update: ["admin"],
+    delete: ["admin"],
+    fields: {
+      // For a viewer this field does not exist: not in records, filters, facets, errors or the API document.
+      cost: { read: ["admin", "sales"] },
+      deleted_at: { read: ["admin"] }
+    }
+  }
+})

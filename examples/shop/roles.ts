@@ -1,0 +1,18 @@
+/** Who may do what, from afar. Rules of the resources narrow it: an operation with a rule there is decided by that rule alone. */
+
+import { defineRoles } from "resource-admin"
+
+export const roles = defineRoles({
+  admin: ["*"],
+  sales: [
+    "customers.read",
+    "customers.create",
+    "customers.update",
+    "products.read",
+    "product_tags.read",
+    "orders.read.own",
+    "orders.create.own",
+    "order_lines.*.own"
+  ],
+  viewer: ["*.read"]
+})

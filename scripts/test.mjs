@@ -1,0 +1,56 @@
+// Runs every check that `npm test` stands for: the types, then all tests (or those named as arguments). It ends with
+// one line, `N passed, N failed`, and with exit code 0 only if something was tested and nothing failed. A failure that
+// is no test counts as one: wrong types, a test file that does not load, an error outside of any test.
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const packages = join(root, "node_modules")
+
+/** Runs a JavaScript program; gives its exit code, where a signal is 1. */
+const run = (file, options) => {
+  const ended = spawnSync(process.execPath, [file, ...options], { cwd: root, stdio: "inherit" })
+  if (ended.error) throw ended.error
+  return ended.status ?? 1
+}
+
+const section = (title) => process.stdout.write(`\n== ${title}\n`)
+
+if (Number(process.versions.node.split(".")[0]) < 24) {
+  process.stderr.write(`Tests need Node 24, this is ${process.versions.node}: start them with \`npm test\`.\n`)
+  process.exit(1)
+}
+
+section("Types")
+const types = run(join(packages, "typescript", "bin", "tsc"), ["--noEmit", "-p", "."])
+if (types === 0) process.stdout.write("no errors\n")
+
+section("Tests")
+const folder = mkdtempSync(join(tmpdir(), "resource-admin-test-"))
+const report = join(folder, "report.json")
+const options = ["run", "--allowOnly=false", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`]
+let passed = 0
+let failed = types === 0 ? 0 : 1
+let skipped = 0
+try {
+  const code = run(join(packages, "vitest", "vitest.mjs"), [...options, ...process.argv.slice(2)])
+  if (existsSync(report)) {
+    const result = JSON.parse(readFileSync(report, "utf8"))
+    for (const file of result.testResults) {
+      const count = (...states) => file.assertionResults.filter((each) => states.includes(each.status)).length
+      passed += count("passed")
+      skipped += count("skipped", "pending", "todo", "disabled")
+      failed += count("failed")
+      if (file.status === "failed" && count("failed") === 0) failed += 1
+    }
+  }
+  if (code !== 0 && failed === (types === 0 ? 0 : 1) && passed > 0) failed += 1
+  if (passed + failed === 0) process.stderr.write("No test ran, so nothing is known.\n")
+  process.exitCode = code === 0 && failed === 0 && passed > 0 ? 0 : 1
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+process.stdout.write(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}\n`)

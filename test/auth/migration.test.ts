@@ -1,0 +1,95 @@
+import { getMigrations } from "better-auth/db/migration"
+import { admin, jwt } from "better-auth/plugins"
+import { PostgresDialect } from "kysely"
+import { Pool } from "pg"
+import { describe, expect, it } from "vitest"
+import { createAuth } from "../../adapters/auth/auth.ts"
+import { authMigrationSql } from "../../adapters/auth/migration.ts"
+import { createUser, issueToken } from "../../adapters/auth/users.ts"
+import { openDatabase } from "../support/postgres.ts"
+import { authUrl, openStore, password, secret } from "./store.ts"
+
+describe("the auth migration", () => {
+  it("makes exactly the tables that better-auth wants", async () => {
+    await using store = await openStore()
+    const migrations = await getMigrations({
+      database: { dialect: new PostgresDialect({ pool: store.pool }), type: "postgres", schemaName: "auth" },
+      plugins: [admin(), jwt()],
+      secret,
+      logger: { disabled: true }
+    })
+    const { schemaProblems, toBeAdded, toBeAddedIndexes, toBeCreated, unsafeChanges } = migrations
+    expect({ schemaProblems, toBeAdded, toBeAddedIndexes, toBeCreated, unsafeChanges }).toEqual({
+      schemaProblems: [],
+      toBeAdded: [],
+      toBeAddedIndexes: [],
+      toBeCreated: [],
+      unsafeChanges: []
+    })
+  })
+
+  it("may be applied again, keeping everything, and by two processes at once", async () => {
+    await using store = await openStore("")
+    const auth = store.instance()
+    const sql = authMigrationSql(auth)
+    await Promise.all([store.database.execute(sql), store.database.execute(sql), store.database.execute(sql)])
+    await createUser(auth, { email: "ann@example.org", password })
+    await store.database.execute(sql)
+    expect(await store.database.rows(`select email, role from auth."user"`)).toEqual([["ann@example.org", "admin"]])
+  })
+
+  it("needs no more than a role that owns the database", async () => {
+    const database = await openDatabase()
+    const role = `owner_${database.name}`
+    try {
+      await database.execute(`create role ${role} login nosuperuser; alter database ${database.name} owner to ${role}`)
+      const pool = new Pool({ connectionString: database.url.replace("//postgres@", `//${role}@`) })
+      try {
+        const auth = createAuth({ database: pool, secret, url: authUrl })
+        await pool.query(authMigrationSql(auth))
+        await pool.query(authMigrationSql(auth))
+        expect((await createUser(auth, { email: "ann@example.org", password })).role).toBe("admin")
+      } finally {
+        await pool.end()
+      }
+    } finally {
+      await database.execute(`reassign owned by ${role} to postgres; drop owned by ${role}; drop role ${role}`)
+      await database.drop()
+    }
+  })
+
+  it.each(["auth", "My \"own\" schema", undefined])("works with a dialect and the schema %j", async (schemaName) => {
+    await using store = await openStore("")
+    const auth = createAuth({
+      database: {
+        dialect: new PostgresDialect({ pool: store.pool }),
+        type: "postgres",
+        ...(schemaName === undefined ? {} : { schemaName })
+      },
+      secret,
+      url: authUrl
+    })
+    await store.pool.query(authMigrationSql(auth))
+    await createUser(auth, { email: "ann@example.org", password })
+    const { token } = await issueToken(auth, { email: "ann@example.org" })
+    expect(token.split(".")).toHaveLength(3)
+    const [[schema] = []] = await store.database.rows(
+      "select n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.relname = 'jwks'"
+    )
+    expect(schema).toBe(schemaName ?? "public")
+  })
+})
+
+describe("options that cannot be right", () => {
+  const database = { connect: () => Promise.reject(new Error("never")), end: () => Promise.resolve() }
+  it.each([
+    [{ secret: "short" }, /AUTH_SECRET/],
+    [{ url: "localhost" }, /AUTH_URL/],
+    [{ signInPerMinute: 0 }, /signInPerMinute/],
+    [{ basePath: "api/auth" }, /path/],
+    [{ roles: ["Sales"] }, /role/],
+    [{ defaultRole: "boss" }, /role/]
+  ])("%j are refused at once", (wrong, message) => {
+    expect(() => createAuth({ database, secret, url: authUrl, ...wrong })).toThrow(message)
+  })
+})

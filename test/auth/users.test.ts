@@ -1,0 +1,417 @@
+import * as Effect from "effect/Effect"
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { accountsOf } from "../../adapters/auth/accounts.ts"
+import type { Auth, AuthOptions } from "../../adapters/auth/auth.ts"
+import {
+  createUser,
+  deleteUser,
+  hasUsers,
+  listUsers,
+  revokeUser,
+  roleChoices,
+  setUserBanned,
+  setUserRole
+} from "../../adapters/auth/users.ts"
+import { ask, codeOf, openStore, password, sessionOf, signIn, type Store } from "./store.ts"
+
+let store: Store
+let auth: Auth
+
+beforeAll(async () => {
+  store = await openStore()
+  auth = store.instance()
+})
+
+afterAll(() => store[Symbol.asyncDispose]())
+
+beforeEach(() => store.database.execute(`truncate auth."user", auth.attempt cascade`))
+
+const add = (email: string, role?: string, on = auth) =>
+  createUser(on, { email: `${email}@example.org`, password, role })
+const roles = async (): Promise<Record<string, string>> =>
+  Object.fromEntries(
+    (await listUsers(auth)).map(({ banned, email, role }) => [email.split("@")[0], banned ? `${role} (banned)` : role])
+  )
+const idOf = async (email: string): Promise<string> =>
+  (await listUsers(auth)).find((user) => user.email === `${email}@example.org`)?.id ?? "nobody"
+/** One admin and one user, and the admin's session. */
+const withAdmin = async (options: Partial<AuthOptions> = {}) => {
+  const on = store.instance(options)
+  await add("admin", undefined, on)
+  const cookie = await sessionOf(on, "admin@example.org")
+  return {
+    on,
+    cookie,
+    post: (path: string, body: unknown) => ask(on, "POST", `/admin/${path}`, { cookie, body })
+  }
+}
+
+describe("the first user", () => {
+  it("is an admin, whatever was asked for; later ones are users", async () => {
+    expect(await hasUsers(auth)).toBe(false)
+    expect((await add("ann", "user")).role).toBe("admin")
+    expect((await add("bob")).role).toBe("user")
+    expect(await hasUsers(auth)).toBe(true)
+  })
+
+  it("is one only, when ten are created at once on two instances", async () => {
+    const other = store.instance()
+    await Promise.all(Array.from({ length: 10 }, (_, n) => add(`u${n}`, undefined, n % 2 === 0 ? auth : other)))
+    expect(Object.values(await roles()).sort()).toEqual(["admin", ...Array.from({ length: 9 }, () => "user")])
+  })
+
+  it("is created once, when the same one is created ten times at once", async () => {
+    const codes = await Promise.all(Array.from({ length: 10 }, () => codeOf(add("ann"))))
+    expect(codes.filter((code) => code === "done")).toHaveLength(1)
+    expect(codes.filter((code) => code === "email-taken")).toHaveLength(9)
+  })
+})
+
+describe("host functions", () => {
+  it("list accounts without passwords", async () => {
+    await add("ann")
+    const [ann] = await listUsers(auth)
+    expect(Object.keys(ann ?? {}).sort()).toEqual(["banned", "createdAt", "email", "id", "role"])
+    expect(ann?.createdAt).toBeInstanceOf(Date)
+  })
+
+  it.each([
+    ["ann", password, undefined, "invalid-email"],
+    ["ann@example.org", "elevenchars", undefined, "weak-password"],
+    ["ann@example.org", "x".repeat(129), undefined, "long-password"],
+    ["ann@example.org", password, "boss", "unknown-role"]
+  ])("refuse to create %s", async (email, word, role, code) => {
+    expect(await codeOf(createUser(auth, { email, password: word, role }))).toBe(code)
+    expect(await hasUsers(auth)).toBe(false)
+  })
+
+  it("refuse an address that is taken, in any case", async () => {
+    await add("ann")
+    expect(await codeOf(createUser(auth, { email: "ANN@Example.org", password }))).toBe("email-taken")
+  })
+
+  it("say that there is no such user", async () => {
+    await add("ann")
+    const email = "nobody@example.org"
+    expect(await codeOf(setUserRole(auth, { email, role: "user" }))).toBe("unknown-user")
+    expect(await codeOf(setUserBanned(auth, { email, banned: true }))).toBe("unknown-user")
+    expect(await codeOf(deleteUser(auth, email))).toBe("unknown-user")
+    expect(await codeOf(revokeUser(auth, email))).toBe("unknown-user")
+  })
+
+  it("set one role or several of the project's list", async () => {
+    const project = store.instance({ roles: ["sales", "finance"] })
+    expect(roleChoices(project)).toEqual(["admin", "sales", "finance"])
+    expect(project.defaultRole).toBeUndefined()
+    await add("ann", undefined, project)
+    expect(await codeOf(add("bob", undefined, project))).toBe("role-required")
+    await add("bob", "sales", project)
+    await setUserRole(project, { email: "bob@example.org", role: "sales, finance" })
+    expect((await roles())["bob"]).toBe("sales,finance")
+    expect(await codeOf(setUserRole(project, { email: "bob@example.org", role: "sales,user" }))).toBe("unknown-role")
+    expect(await codeOf(setUserRole(project, { email: "bob@example.org", role: "" }))).toBe("role-required")
+  })
+
+  it("ban and unban: sign-in and sessions end, then sign-in works again", async () => {
+    await add("ann")
+    await add("bob")
+    const cookie = await sessionOf(auth, "bob@example.org")
+    await setUserBanned(auth, { email: "bob@example.org", banned: true })
+    expect((await ask(auth, "GET", "/token", { cookie })).status).toBe(401)
+    expect((await signIn(auth, "bob@example.org")).status).toBe(401)
+    await setUserBanned(auth, { email: "bob@example.org", banned: false })
+    expect((await ask(auth, "GET", "/token", { cookie })).status).toBe(401)
+    expect((await signIn(auth, "bob@example.org")).status).toBe(200)
+  })
+
+  it("delete with sessions and credentials", async () => {
+    await add("ann")
+    await add("bob")
+    await sessionOf(auth, "bob@example.org")
+    await deleteUser(auth, "bob@example.org")
+    const rows = await store.database.rows(
+      "select (select count(*) from auth.session), (select count(*) from auth.account)"
+    )
+    expect(rows).toEqual([["0", "1"]])
+    expect((await signIn(auth, "bob@example.org")).status).toBe(401)
+  })
+
+  it("end sessions by revokeUser", async () => {
+    await add("ann")
+    const cookie = await sessionOf(auth, "ann@example.org")
+    await revokeUser(auth, "ann@example.org")
+    expect((await ask(auth, "GET", "/token", { cookie })).status).toBe(401)
+    expect((await signIn(auth, "ann@example.org")).status).toBe(200)
+  })
+})
+
+describe("the last active admin", () => {
+  const email = "ann@example.org"
+
+  it("cannot be demoted, banned or deleted on the host", async () => {
+    await add("ann")
+    await add("bob")
+    await add("eve", "admin")
+    await setUserBanned(auth, { email: "eve@example.org", banned: true })
+    expect(await codeOf(setUserRole(auth, { email, role: "user" }))).toBe("last-admin")
+    expect(await codeOf(setUserBanned(auth, { email, banned: true }))).toBe("last-admin")
+    expect(await codeOf(deleteUser(auth, email))).toBe("last-admin")
+    expect(await roles()).toEqual({ ann: "admin", bob: "user", eve: "admin (banned)" })
+    await setUserRole(auth, { email, role: "user,admin" })
+    await setUserBanned(auth, { email: "eve@example.org", banned: false })
+    expect(await codeOf(setUserRole(auth, { email, role: "user" }))).toBe("done")
+  })
+
+  it.each(["set-role", "update-user (role)", "update-user (ban)", "ban-user", "remove-user"])(
+    "cannot go by HTTP: %s",
+    async (path) => {
+      const { post } = await withAdmin()
+      await add("eve", "admin")
+      const admin = await idOf("admin")
+      const eve = await idOf("eve")
+      // Eve is the second admin; once she is banned, the first cannot go. Nobody may ban or remove themselves anyway.
+      const bodies: Record<string, (userId: string) => unknown> = {
+        "set-role": (userId) => ({ userId, role: "user" }),
+        "update-user (role)": (userId) => ({ userId, data: { role: "user" } }),
+        "update-user (ban)": (userId) => ({ userId, data: { banned: true } }),
+        "ban-user": (userId) => ({ userId }),
+        "remove-user": (userId) => ({ userId })
+      }
+      const send = (userId: string) => post(path.split(" ")[0] ?? "", bodies[path]?.(userId))
+      expect((await send(eve)).status).toBe(200)
+      const refused = await send(admin)
+      expect([400, 409]).toContain(refused.status)
+      if (path === "set-role" || path.includes("(role)")) {
+        expect(refused).toMatchObject({
+          status: 409,
+          body: { code: "LAST_ADMIN" }
+        })
+      }
+      expect((await roles())["admin"]).toBe("admin")
+    }
+  )
+
+  it("stays when all admins are demoted at once, again and again", async () => {
+    for (const name of ["a", "b", "c", "d"]) await add(name, "admin")
+    const other = store.instance()
+    for (let round = 0; round < 5; round += 1) {
+      const codes = await Promise.all(["a", "b", "c", "d"].map((name, n) =>
+        codeOf(
+          n === 3
+            ? setUserBanned(other, { email: `${name}@example.org`, banned: true })
+            : setUserRole(n % 2 === 0 ? auth : other, { email: `${name}@example.org`, role: "user" })
+        )
+      ))
+      expect(codes.filter((code) => code === "last-admin")).toHaveLength(1)
+      expect(Object.values(await roles()).filter((role) => role === "admin")).toHaveLength(1)
+      await store.database.execute(`update auth."user" set role = 'admin', banned = false`)
+    }
+  })
+
+  it("stays when two admins demote each other by HTTP at once", async () => {
+    const { cookie, on } = await withAdmin()
+    await add("eve", "admin")
+    const eveCookie = await sessionOf(on, "eve@example.org")
+    const [admin, eve] = [await idOf("admin"), await idOf("eve")]
+    const answers = await Promise.all([
+      ask(on, "POST", "/admin/set-role", { cookie, body: { userId: eve, role: "user" } }),
+      ask(on, "POST", "/admin/set-role", { cookie: eveCookie, body: { userId: admin, role: "user" } })
+    ])
+    expect(answers.map(({ status }) => status)).toContain(200)
+    expect(Object.values(await roles()).filter((role) => role === "admin")).toHaveLength(1)
+  })
+})
+
+describe("the admin routes", () => {
+  it("need the session of an admin", async () => {
+    const { on } = await withAdmin()
+    await add("bob")
+    const cookie = await sessionOf(on, "bob@example.org")
+    const body = { email: "new@example.org", password, name: "New", role: "admin" }
+    expect((await ask(on, "POST", "/admin/create-user", { body })).status).toBe(401)
+    expect((await ask(on, "POST", "/admin/create-user", { body, cookie })).status).toBe(403)
+    expect((await ask(on, "GET", "/admin/list-users", { cookie })).status).toBe(403)
+    expect(
+      (await ask(on, "POST", "/admin/set-role", { body: { userId: await idOf("bob"), role: "admin" }, cookie })).status
+    ).toBe(403)
+    expect((await ask(on, "POST", "/update-user", { body: { role: "admin", name: "B" }, cookie })).status)
+      .toBeGreaterThanOrEqual(400)
+    expect(await roles()).toEqual({ admin: "admin", bob: "user" })
+  })
+
+  it("give admin rights to no other role", async () => {
+    const { on } = await withAdmin({ roles: ["manager", "user"] })
+    await add("max", "manager,user", on)
+    const cookie = await sessionOf(on, "max@example.org")
+    expect((await ask(on, "GET", "/admin/list-users", { cookie })).status).toBe(403)
+    const asked = await ask(on, "POST", "/admin/has-permission", {
+      cookie,
+      body: { permissions: { user: ["create"] } }
+    })
+    expect(asked.body).toMatchObject({ success: false })
+  })
+
+  it("create users with one role, several, or the default", async () => {
+    const { post } = await withAdmin({ roles: ["sales", "finance"], defaultRole: "sales" })
+    const create = (name: string, more: object) =>
+      post("create-user", { email: `${name}@example.org`, password, name, ...more })
+    expect((await create("a", {})).status).toBe(200)
+    expect((await create("b", { role: "finance" })).status).toBe(200)
+    expect((await create("c", { role: "sales, finance" })).status).toBe(200)
+    expect((await create("d", { role: ["finance", "admin"] })).status).toBe(200)
+    expect((await create("e", { data: { role: "finance" } })).status).toBe(200)
+    expect(await roles()).toEqual({
+      admin: "admin",
+      a: "sales",
+      b: "finance",
+      c: "sales,finance",
+      d: "finance,admin",
+      e: "finance"
+    })
+    for (const email of ["a@example.org", "c@example.org"]) expect((await signIn(auth, email)).status).toBe(200)
+  })
+
+  it("refuse a role outside the list, however it is written", async () => {
+    const { post } = await withAdmin({ roles: ["sales", "finance"] })
+    await add("bob", "sales", store.instance({ roles: ["sales", "finance"] }))
+    const userId = await idOf("bob")
+    for (const role of ["boss", "sales,boss", "constructor", "__proto__", ["sales", "boss"], "", [], 7, { a: 1 }]) {
+      const answers = [
+        await post("create-user", { email: "new@example.org", password, name: "n", role }),
+        await post("set-role", { userId, role }),
+        await post("update-user", { userId, data: { role } })
+      ]
+      expect(answers.map(({ status }) => status), JSON.stringify(role)).toEqual([400, 400, 400])
+    }
+    expect(await roles()).toEqual({ admin: "admin", bob: "sales" })
+  })
+
+  it("name the choices when a role must be chosen", async () => {
+    const { post } = await withAdmin({ roles: ["sales", "finance"] })
+    const answer = await post("create-user", { email: "new@example.org", password, name: "n" })
+    expect(answer).toMatchObject({ status: 400, body: { type: "urn:service:problem:invalid-record" } })
+    expect(String(answer.body?.["detail"])).toContain("admin, sales, finance")
+  })
+
+  it("let nobody choose an id or other stored columns", async () => {
+    const { post } = await withAdmin()
+    await post("create-user", {
+      email: "bob@example.org",
+      password,
+      name: "b",
+      data: { id: "chosen", tokenEpoch: 5, createdAt: "2000-01-01" }
+    })
+    const bob = (await listUsers(auth)).find(({ email }) => email === "bob@example.org")
+    expect(bob?.id).toMatch(/^[A-Za-z0-9]{32}$/)
+    await post("update-user", { userId: bob?.id, data: { id: "chosen", name: "Bob" } })
+    expect(await idOf("bob")).toBe(bob?.id)
+  })
+
+  it("show accounts without what is ours alone", async () => {
+    const { cookie, on } = await withAdmin()
+    const answer = await ask(on, "GET", "/admin/list-users", { cookie })
+    expect(answer.body).toMatchObject({ total: 1, users: [{ email: "admin@example.org" }] })
+    expect(answer.text).not.toMatch(/tokenEpoch|password/)
+  })
+
+  it("tell an address that is taken", async () => {
+    const { post } = await withAdmin()
+    expect((await post("create-user", { email: "Admin@example.org", password, name: "x" })).status).toBe(400)
+  })
+})
+
+describe("twelve characters", () => {
+  const short = "elevenchars"
+
+  it("on every path that sets a password", async () => {
+    const { cookie, on, post } = await withAdmin()
+    await add("bob")
+    const bob = await sessionOf(on, "bob@example.org")
+    const userId = await idOf("bob")
+    const create = (more: object) => post("create-user", { email: "new@example.org", name: "n", ...more })
+    const change = (newPassword: string) =>
+      ask(on, "POST", "/change-password", { cookie: bob, body: { currentPassword: password, newPassword } })
+    for (
+      const answer of [
+        await create({ password: short }),
+        await create({ password: "" }),
+        await create({}),
+        await create({ password: "x".repeat(129) }),
+        await create({ password: 123456789012 }),
+        await post("set-user-password", { userId, newPassword: short }),
+        await change(short),
+        await post("update-user", { userId, data: { password: short } })
+      ]
+    ) expect(answer.status).toBe(400)
+    expect(await roles()).toEqual({ admin: "admin", bob: "user" })
+    expect((await signIn(on, "bob@example.org")).status).toBe(200)
+    expect((await create({ password: "twelve chars" })).status).toBe(200)
+    expect((await post("set-user-password", { userId, newPassword: "other twelve" })).status).toBe(200)
+    expect((await signIn(on, "bob@example.org", "other twelve")).status).toBe(200)
+    expect((await ask(on, "GET", "/token", { cookie })).status).toBe(200)
+  })
+
+  it("and a password change ends every other session but gives its maker a new one", async () => {
+    const { on } = await withAdmin()
+    await add("bob")
+    const here = await sessionOf(on, "bob@example.org")
+    const there = await sessionOf(on, "bob@example.org")
+    const changed = await ask(on, "POST", "/change-password", {
+      cookie: here,
+      body: { currentPassword: password, newPassword: "another password", revokeOtherSessions: false }
+    })
+    expect(changed.status).toBe(200)
+    expect((await ask(on, "GET", "/token", { cookie: there })).status).toBe(401)
+    const cookie = changed.headers.getSetCookie().map((each) => each.split(";", 1)[0]).join("; ")
+    expect((await ask(on, "GET", "/token", { cookie })).status).toBe(200)
+  })
+
+  it("and guesses of the current password are limited", async () => {
+    await add("ann")
+    const on = store.instance({ signInPerMinute: 3 })
+    const cookie = await sessionOf(on, "ann@example.org")
+    const guess = () =>
+      ask(on, "POST", "/change-password", {
+        cookie,
+        body: { currentPassword: "wrong", newPassword: "another password" }
+      })
+    const statuses = [await guess(), await guess(), await guess(), await guess()].map(({ status }) => status)
+    expect(statuses).toEqual([400, 400, 400, 429])
+  })
+})
+
+describe("the accounts port", () => {
+  it("does what the host functions do, and fails with their codes", async () => {
+    const accounts = accountsOf(auth)
+    const done = await Effect.runPromise(Effect.gen(function*() {
+      const none = yield* accounts.any
+      const ann = yield* accounts.create({ email: "ann@example.org", password })
+      yield* accounts.create({ email: "bob@example.org", password })
+      yield* accounts.setRole("bob@example.org", ["user", "admin"])
+      yield* accounts.setBanned("bob@example.org", true)
+      yield* accounts.revoke("ann@example.org")
+      const refused = yield* Effect.flip(accounts.remove("ann@example.org"))
+      yield* accounts.remove("bob@example.org")
+      const { token } = yield* accounts.issueToken("ann@example.org", 60)
+      return { none, ann, refused, left: yield* accounts.list, token }
+    }))
+    expect(done).toMatchObject({
+      none: false,
+      ann: { role: "admin" },
+      refused: { _tag: "AccountError", code: "last-admin" }
+    })
+    expect(done.left).toEqual([done.ann])
+    expect(done.token.split(".")).toHaveLength(3)
+  })
+
+  it("tells a store that is away from one that refuses", async () => {
+    const away = store.instance({
+      database: {
+        connect: () => Promise.reject(Object.assign(new Error("no"), { code: "ECONNREFUSED" })),
+        end: () => Promise.resolve()
+      }
+    })
+    const failure = await Effect.runPromise(Effect.flip(accountsOf(away).list))
+    expect(failure._tag).toBe("AccountsUnavailable")
+  })
+})

@@ -1,0 +1,147 @@
+/**
+ * Facets, series and histograms over rows in memory, exact as the database's: integers and decimals never become JavaScript numbers.
+ */
+
+import type { Cell, Field, Row } from "../../core/domain/model/model.ts"
+import { compareCells } from "../../core/domain/model/value.ts"
+import { bucketStarts } from "../../core/domain/read/aggregate.ts"
+import type { FacetsPlan, HistogramPlan, Measure, SeriesPlan } from "../../core/domain/read/plan.ts"
+
+export type CellsOf = (row: Row, field: Field) => Cell
+
+/** A decimal text as an integer and its number of fraction digits. Understands exponents, as floats have them. */
+interface Numeral {
+  readonly digits: bigint
+  readonly scale: number
+}
+
+const numeral = (text: string): Numeral => {
+  const [mantissa = "0", exponent = "0"] = text.split(/e/i)
+  const [whole = "0", fraction = ""] = mantissa.split(".")
+  const shift = Number(exponent)
+  const scale = fraction.length - shift
+  const digits = BigInt(whole + fraction)
+  return scale < 0 ? { digits: digits * 10n ** BigInt(-scale), scale: 0 } : { digits, scale }
+}
+
+const scaledTo = ({ digits, scale }: Numeral, to: number): bigint => digits * 10n ** BigInt(to - scale)
+
+const plain = ({ digits, scale }: Numeral): string => {
+  const text = String(digits < 0n ? -digits : digits).padStart(scale + 1, "0")
+  const sign = digits < 0n ? "-" : ""
+  return scale === 0 ? sign + text : `${sign}${text.slice(0, -scale)}.${text.slice(-scale)}`
+}
+
+const add = (a: Numeral, b: Numeral): Numeral => {
+  const scale = Math.max(a.scale, b.scale)
+  return { digits: scaledTo(a, scale) + scaledTo(b, scale), scale }
+}
+
+/** Position of the first group of four digits, and that group, as PostgreSQL's numeric stores them. */
+const leading = ({ digits, scale }: Numeral): { readonly weight: number; readonly first: number } => {
+  const text = String(digits < 0n ? -digits : digits)
+  if (text === "0") return { weight: 0, first: 0 }
+  const power = text.length - scale - 1
+  const weight = Math.floor(power / 4)
+  return { weight, first: Number(text.slice(0, power - weight * 4 + 1).padEnd(power - weight * 4 + 1, "0")) }
+}
+
+/** Division with the number of digits PostgreSQL gives it (select_div_scale: 16 significant), rounded half away from zero. */
+const divide = (a: Numeral, by: bigint): Numeral => {
+  const [left, right] = [leading(a), leading({ digits: by, scale: 0 })]
+  const weight = left.weight - right.weight - (left.first <= right.first ? 1 : 0)
+  const scale = Math.max(16 - weight * 4, a.scale, 0)
+  const numerator = scaledTo({ digits: a.digits < 0n ? -a.digits : a.digits, scale: a.scale }, Math.max(scale, a.scale)) * 2n + by
+  const quotient = numerator / (by * 2n)
+  return { digits: a.digits < 0n ? -quotient : quotient, scale }
+}
+
+const exactSum = (cells: readonly string[]): Numeral =>
+  cells.map(numeral).reduce(add, { digits: 0n, scale: 0 })
+
+const measured = (measure: Measure, rows: readonly Row[], cellOf: CellsOf): Cell => {
+  if (measure.of === "count") return String(rows.length)
+  const { field } = measure
+  const cells = rows.map((row) => cellOf(row, field)).filter((cell) => cell !== null)
+  if (cells.length === 0) return null
+  switch (measure.of) {
+    case "sum":
+      return field.kind === "float" ? String(cells.reduce((sum, cell) => sum + Number(cell), 0)) : plain(exactSum(cells))
+    case "avg":
+      return field.kind === "float"
+        ? String(cells.reduce((sum, cell) => sum + Number(cell), 0) / cells.length)
+        : plain(divide(exactSum(cells), BigInt(cells.length)))
+    case "min":
+      return cells.reduce((low, cell) => compareCells(field, cell, low) < 0 ? cell : low)
+    case "max":
+      return cells.reduce((high, cell) => compareCells(field, cell, high) > 0 ? cell : high)
+  }
+}
+
+/** Groups rows by a text that names the group. */
+const grouped = <K>(rows: readonly Row[], keyOf: (row: Row) => K): Map<K, Row[]> => {
+  const groups = new Map<K, Row[]>()
+  for (const row of rows) {
+    const key = keyOf(row)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [row])
+    else group.push(row)
+  }
+  return groups
+}
+
+export const facetRows = (plan: FacetsPlan, rows: readonly Row[], cellOf: CellsOf): readonly Row[] =>
+  [...grouped(rows, (row) => cellOf(row, plan.field))]
+    .map(([value, group]) => ({ value, count: group.length }))
+    .sort((a, b) =>
+      b.count - a.count ||
+      (a.value === null ? 1 : b.value === null ? -1 : compareCells(plan.field, a.value, b.value))
+    )
+    .slice(0, plan.limit)
+    .map(({ count, value }) => [value, String(count)])
+
+const isoOf = (instant: number): string => new Date(instant).toISOString().replace(/\.?0*Z$/, "Z")
+
+export const seriesRows = (plan: SeriesPlan, rows: readonly Row[], cellOf: CellsOf): readonly Row[] => {
+  const { field, from, to } = plan
+  const within = rows.filter((row) => {
+    const cell = cellOf(row, field)
+    return cell !== null && !cell.endsWith("infinity") && (from === null || compareCells(field, cell, from) >= 0) &&
+      (to === null || compareCells(field, cell, to) < 0)
+  })
+  const startOf = (cell: string): number => {
+    // A date is a day of the zone's calendar: the bucket of its noon there, give or take the zone's offset.
+    if (field.kind === "date") {
+      const noon = Date.parse(`${cell}T12:00:00Z`)
+      const starts = bucketStarts(noon - 86_400_000, noon + 86_400_000, "day", plan.timeZone, 10)
+      const day = starts.find((at) => dayIn(at, plan.timeZone) === cell) ?? noon
+      return bucketStarts(day, day + 1, plan.granularity, plan.timeZone, 1)[0]!
+    }
+    const instant = Math.floor(Date.parse(cell.replace(/(\.\d{3})\d*Z$/, "$1Z")))
+    return bucketStarts(instant, instant + 1, plan.granularity, plan.timeZone, 1)[0]!
+  }
+  return [...grouped(within, (row) => startOf(cellOf(row, field)!))]
+    .sort(([a], [b]) => a - b)
+    .slice(0, plan.limit + 1)
+    .map(([start, group]) => [isoOf(start), measured(plan.measure, group, cellOf)])
+}
+
+const dayIn = (instant: number, timeZone: string): string =>
+  new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" }).format(instant)
+
+export const histogramRows = (plan: HistogramPlan, rows: readonly Row[], cellOf: CellsOf): readonly Row[] => {
+  const { buckets, field } = plan
+  const cells = rows.map((row) => cellOf(row, field)).filter((cell) => cell !== null && /\d$/.test(cell)) as readonly string[]
+  const counts = Array.from({ length: buckets }, () => 0)
+  if (cells.length === 0) return [[null, null, ...counts.map(String)]]
+  const low = cells.reduce((least, cell) => compareCells(field, cell, least) < 0 ? cell : least)
+  const high = cells.reduce((most, cell) => compareCells(field, cell, most) > 0 ? cell : most)
+  const scale = cells.reduce((most, cell) => Math.max(most, numeral(cell).scale), 0)
+  const from = scaledTo(numeral(low), scale)
+  const width = scaledTo(numeral(high), scale) - from
+  for (const cell of cells) {
+    const at = width === 0n ? buckets - 1 : Number(((scaledTo(numeral(cell), scale) - from) * BigInt(buckets)) / width)
+    counts[Math.min(at, buckets - 1)]!++
+  }
+  return [[low, high, ...counts.map(String)]]
+}

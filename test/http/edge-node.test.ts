@@ -1,0 +1,343 @@
+// The edge on real sockets: what only a Node listener can get wrong. Limits on heads and bodies, slow and broken clients, pipelining,
+// aborts, and the drain.
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import { request as httpRequest } from "node:http"
+import { connect } from "node:net"
+import type { Socket } from "node:net"
+import { afterEach, describe, expect, it } from "vitest"
+import type { EdgeOptions } from "../../adapters/http/handle.ts"
+import { listen } from "../../adapters/http/node.ts"
+import type { ListenOptions } from "../../adapters/http/node.ts"
+import { json } from "../../core/app/call.ts"
+import { until, viaNode } from "./edge-app.ts"
+import type { NodeStage } from "./edge-app.ts"
+
+const open: NodeStage[] = []
+const start = async (options?: EdgeOptions, listening?: Partial<ListenOptions>): Promise<NodeStage> => {
+  const stage = await viaNode(options, listening)
+  open.push(stage)
+  return stage
+}
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((stage) => stage.listener.close()))
+})
+
+const head = (method: string, target: string, ...headers: string[]): string =>
+  [`${method} ${target} HTTP/1.1`, "Host: x", "Authorization: Bearer user-ada", ...headers, "", ""].join("\r\n")
+const last = "Connection: close"
+const jsonType = "Content-Type: application/json"
+
+/** The responses in what a connection gave: status, lower-cased headers, body by Content-Length. */
+const responses = (text: string): Array<{ status: number; headers: Map<string, string>; body: string }> => {
+  const found = []
+  let rest = text
+  while (rest !== "") {
+    const end = rest.indexOf("\r\n\r\n")
+    const [statusLine = "", ...lines] = rest.slice(0, end).split("\r\n")
+    const headers = new Map(lines.map((line) => {
+      const colon = line.indexOf(": ")
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 2)]
+    }))
+    const length = Number(headers.get("content-length") ?? 0)
+    found.push({ status: Number(statusLine.split(" ")[1]), headers, body: rest.slice(end + 4, end + 4 + length) })
+    rest = rest.slice(end + 4 + length)
+  }
+  return found
+}
+
+const only = (text: string) => {
+  const all = responses(text)
+  expect(all).toHaveLength(1)
+  return all[0]!
+}
+
+const isProblem = (text: string, status: number, type: string): void => {
+  const answer = only(text)
+  expect(answer.status).toBe(status)
+  expect(answer.headers.get("content-type")).toBe("application/problem+json")
+  expect(answer.headers.get("x-meta-version")).toBe("models")
+  expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/)
+  expect(answer.headers.get("x-content-type-options")).toBe("nosniff")
+  expect(JSON.parse(answer.body)).toMatchObject({ type, status })
+}
+
+/** A raw connection whose received text can be waited for. */
+const dial = async (port: number): Promise<{ socket: Socket; received: () => string; closed: Promise<void> }> => {
+  let text = ""
+  const socket = connect(port, "127.0.0.1")
+  socket.on("data", (chunk) => {
+    text += chunk.toString()
+  })
+  socket.on("error", () => undefined)
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()))
+  await new Promise<void>((resolve) => socket.once("connect", () => resolve()))
+  return { socket, received: () => text, closed }
+}
+
+describe("heads", () => {
+  it("refuses a head past the limit with 431", async () => {
+    const stage = await start()
+    const text = await stage.talk(head("GET", `/api/v1/orders?filter=${"a".repeat(170_000)}`))
+    isProblem(text, 431, "urn:service:problem:header-too-large")
+    expect(stage.routed).toEqual([])
+  })
+
+  it.each([
+    ["garbage", "\0\x01garbage\r\n\r\n"],
+    ["a bad header name", "GET / HTTP/1.1\r\nHost: x\r\nb@d name: 1\r\n\r\n"],
+    ["raw bytes in the target", "GET /api/v1/orders?x=é HTTP/1.1\r\nHost: x\r\n\r\n"],
+    ["two lengths", head("POST", "/api/v1/orders", jsonType, "Content-Length: 1", "Content-Length: 2")],
+    ["a length and chunks", head("POST", "/api/v1/orders", jsonType, "Content-Length: 1", "Transfer-Encoding: chunked")]
+  ])("answers %s with 400 and closes", async (_, text) => {
+    const stage = await start()
+    isProblem(await stage.talk(text), 400, "about:blank")
+    expect(stage.routed).toEqual([])
+  })
+
+  it("answers 400 without a Host", async () => {
+    const stage = await start()
+    isProblem(await stage.talk("GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n"), 400, "about:blank")
+  })
+
+  it("takes HTTP/1.0, absolute and asterisk targets", async () => {
+    const stage = await start()
+    expect(only(await stage.talk("GET /livez HTTP/1.0\r\n\r\n")).status).toBe(200)
+    expect(only(await stage.talk(head("GET", "http://evil.test/api/v1/orders?a=1", last))).status).toBe(200)
+    expect(only(await stage.talk(head("OPTIONS", "*", last))).status).toBe(404)
+    expect(only(await stage.talk("OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).status).toBe(401)
+    expect(stage.routed).toMatchObject([{ use: "list", path: "/api/v1/orders", query: [["a", "1"]] }])
+  })
+
+  it("does not believe the Host header", async () => {
+    let seen = ""
+    const stage = await start({
+      publicUrl: "http://admin.example.com",
+      auth: async (request) => {
+        seen = request.url
+        return new Response(null, { status: 204 })
+      }
+    })
+    await stage.talk("GET /api/auth/token?a=1 HTTP/1.1\r\nHost: evil.test\r\nConnection: close\r\n\r\n")
+    expect(seen).toBe("http://admin.example.com/api/auth/token?a=1")
+  })
+})
+
+describe("bodies", () => {
+  const chunked = (size: number): string => `${size.toString(16)}\r\n${"x".repeat(size)}\r\n`
+
+  it("refuses a chunked body at the limit, while it is still coming", async () => {
+    const stage = await start({ maxBodyBytes: 100 })
+    const client = await dial(stage.listener.port)
+    client.socket.write(head("POST", "/api/v1/orders", jsonType, "Transfer-Encoding: chunked") + chunked(60))
+    client.socket.write(chunked(60))
+    await until(() => client.received().includes("\r\n\r\n"))
+    expect(only(client.received()).status).toBe(413)
+    expect(stage.routed).toEqual([])
+    client.socket.destroy()
+  })
+
+  it("refuses by Content-Length before a byte has come, and lets the client finish on the same connection", async () => {
+    const stage = await start({ maxBodyBytes: 100 })
+    const client = await dial(stage.listener.port)
+    client.socket.write(head("POST", "/api/v1/orders", jsonType, "Content-Length: 2000000"))
+    await until(() => client.received().includes("\r\n\r\n"))
+    expect(only(client.received()).status).toBe(413)
+    client.socket.write("x".repeat(2_000_000))
+    client.socket.write(head("GET", "/api/v1/orders", last))
+    await client.closed
+    expect(responses(client.received()).map((response) => response.status)).toEqual([413, 200])
+  })
+
+  it("cuts a client that goes on sending after the refusal", async () => {
+    const stage = await start({ maxBodyBytes: 100 }, { lingerMs: 50 })
+    const client = await dial(stage.listener.port)
+    client.socket.write(head("POST", "/api/v1/orders", jsonType, "Content-Length: 1000000"))
+    client.socket.write("x".repeat(1000))
+    await client.closed
+    expect(only(client.received()).status).toBe(413)
+  })
+
+  it("joins chunks", async () => {
+    const stage = await start()
+    const text = await stage.talk(
+      `${
+        head("POST", "/api/v1/orders", jsonType, "Transfer-Encoding: chunked", last)
+      }3\r\n{"a\r\n4\r\n":1}\r\n0\r\n\r\n`
+    )
+    expect(only(text).status).toBe(200)
+    expect(stage.routed[0]?.body).toBe(`{"a":1}`)
+  })
+
+  it("cuts off a body that does not come in time", async () => {
+    const stage = await start({}, { requestTimeoutMs: 150, headersTimeoutMs: 100 })
+    const text = await stage.talk(head("POST", "/api/v1/orders", jsonType, "Content-Length: 10") + "{")
+    isProblem(text, 408, "about:blank")
+    await until(() => stage.lines.length === 1)
+    expect(stage.routed).toEqual([])
+  })
+
+  it("cuts off a head that does not come in time", async () => {
+    const stage = await start({}, { requestTimeoutMs: 150, headersTimeoutMs: 100 })
+    isProblem(await stage.talk("GET / HTTP/1.1\r\nHost:"), 408, "about:blank")
+  })
+
+  it("answers a broken chunk with 400", async () => {
+    const stage = await start()
+    const text = await stage.talk(`${head("POST", "/api/v1/orders", jsonType, "Transfer-Encoding: chunked")}zz\r\n`)
+    isProblem(text, 400, "about:blank")
+  })
+
+  it("continues a client that waits only when the body is wanted", async () => {
+    const stage = await start({ maxBodyBytes: 100 })
+    const wanted = await dial(stage.listener.port)
+    wanted.socket.write(head("POST", "/api/v1/orders", jsonType, "Content-Length: 2", "Expect: 100-continue", last))
+    await until(() => wanted.received().includes("\r\n\r\n"))
+    expect(wanted.received()).toBe("HTTP/1.1 100 Continue\r\n\r\n")
+    wanted.socket.write("{}")
+    await wanted.closed
+    expect(responses(wanted.received()).map((response) => response.status)).toEqual([100, 200])
+    for (const [headers, status] of [[[jsonType, "Content-Length: 101"], 413], [["Content-Length: 2"], 415]] as const) {
+      const answer = only(await stage.talk(head("POST", "/api/v1/orders", ...headers, "Expect: 100-continue")))
+      expect(answer.status).toBe(status)
+      expect(answer.headers.get("connection")).toBe("close")
+    }
+  })
+})
+
+describe("connections", () => {
+  it("answers pipelined requests in order on one connection", async () => {
+    const stage = await start()
+    const sent = ["/api/v1/orders/slow", "/api/v1/orders/1", "/api/v1/hidden", "/livez"]
+    const client = await dial(stage.listener.port)
+    client.socket.write(
+      sent.map((target, at) => head("GET", target, `X-Request-Id: r${at}`, ...at === 3 ? [last] : [])).join("")
+    )
+    await until(() => stage.lines.length === 3)
+    expect(client.received()).toBe("")
+    Deferred.doneUnsafe(stage.gate, Effect.void)
+    await client.closed
+    const answers = responses(client.received())
+    expect(answers.map((answer) => answer.status)).toEqual([200, 200, 404, 200])
+    expect(answers.map((answer) => answer.headers.get("x-request-id"))).toEqual(["r0", "r1", "r2", "r3"])
+  })
+
+  it("does not answer in another request's place when garbage follows", async () => {
+    const stage = await start()
+    const client = await dial(stage.listener.port)
+    client.socket.write(`${head("GET", "/api/v1/orders/slow")}\0garbage\r\n\r\n`)
+    await client.closed
+    expect(client.received()).toBe("")
+    await until(() => stage.slow.interrupted === 1)
+  })
+
+  it("interrupts the work when the client goes away, and tells nobody", async () => {
+    const stage = await start()
+    const client = await dial(stage.listener.port)
+    client.socket.write(head("GET", "/api/v1/orders/slow"))
+    await until(() => stage.slow.started === 1)
+    client.socket.destroy()
+    await until(() => stage.slow.interrupted === 1)
+    await until(() => stage.lines.length === 1)
+    expect(JSON.parse(stage.lines[0]!)).toMatchObject({ status: 499, path: "/api/v1/orders/slow" })
+    expect(stage.errors).toEqual([])
+    expect((await stage.ask({ target: "/api/v1/orders" })).status).toBe(200)
+  })
+
+  it("interrupts every request of a pipeline", async () => {
+    const stage = await start()
+    const client = await dial(stage.listener.port)
+    client.socket.write(head("GET", "/api/v1/orders/slow").repeat(3))
+    await until(() => stage.slow.started === 3)
+    client.socket.destroy()
+    await until(() => stage.slow.interrupted === 3)
+    expect(stage.errors).toEqual([])
+  })
+
+  it("interrupts a request whose body stops half way when the client goes away", async () => {
+    const stage = await start({ maxInFlight: 1 })
+    const client = await dial(stage.listener.port)
+    client.socket.write(`${head("POST", "/api/v1/orders", jsonType, "Content-Length: 10")}{`)
+    await until(() => stage.authenticated.count === 1)
+    client.socket.destroy()
+    await until(() => stage.lines.length === 1)
+    expect(JSON.parse(stage.lines[0]!).status).toBe(499)
+    expect(stage.routed).toEqual([])
+    expect((await stage.ask({ target: "/api/v1/orders" })).status).toBe(200)
+  })
+
+  it("tells routes the peer's address", async () => {
+    const stage = await start({
+      extraRoutes: [{
+        prefix: "/who",
+        access: "public",
+        handle: (visit) => Effect.succeed(json(200, JSON.stringify(visit.address)))
+      }]
+    })
+    expect((await stage.ask({ target: "/who" })).text).toBe(`"127.0.0.1"`)
+  })
+
+  it("rejects when the port is taken", async () => {
+    const stage = await start()
+    await expect(listen(stage.edge, { port: stage.listener.port })).rejects.toMatchObject({ code: "EADDRINUSE" })
+  })
+})
+
+describe("close", () => {
+  it("lets running requests finish, refuses new connections and closes idle ones", async () => {
+    const stage = await start({}, { graceMs: 10_000 })
+    const idle = await dial(stage.listener.port)
+    const kept = await dial(stage.listener.port)
+    kept.socket.write(head("GET", "/livez"))
+    await until(() => kept.received() !== "")
+    const running = await dial(stage.listener.port)
+    running.socket.write(head("GET", "/api/v1/orders/slow"))
+    await until(() => stage.slow.started === 1)
+    const closing = stage.listener.close()
+    expect(stage.listener.close()).toBe(closing)
+    await Promise.all([idle.closed, kept.closed])
+    await expect(stage.ask({ target: "/livez" })).rejects.toMatchObject({ code: "ECONNREFUSED" })
+    expect(stage.slow.interrupted).toBe(0)
+    Deferred.doneUnsafe(stage.gate, Effect.void)
+    await closing
+    await running.closed
+    const answer = only(running.received())
+    expect([answer.status, answer.headers.get("connection")]).toEqual([200, "close"])
+  })
+
+  it("cuts what does not finish within the grace time, and waits for its cleanup", async () => {
+    const stage = await start({}, { graceMs: 50 })
+    const running = await dial(stage.listener.port)
+    running.socket.write(head("GET", "/api/v1/orders/slow"))
+    await until(() => stage.slow.started === 1)
+    await stage.listener.close()
+    expect(stage.slow).toEqual({ started: 1, interrupted: 1, finished: 0 })
+    await running.closed
+    expect(running.received()).toBe("")
+  })
+})
+
+describe("a large upload refused early", () => {
+  it("reaches an ordinary client as the answer, not as a broken connection", async () => {
+    const stage = await start({ maxBodyBytes: 1000 })
+    const status = await new Promise<number>((resolve, reject) => {
+      const req = httpRequest({
+        port: stage.listener.port,
+        host: "127.0.0.1",
+        method: "POST",
+        path: "/api/v1/orders",
+        headers: {
+          "authorization": "Bearer user-ada",
+          "content-type": "application/json",
+          "transfer-encoding": "chunked"
+        }
+      }, (res) => {
+        res.resume()
+        resolve(res.statusCode!)
+      })
+      req.on("error", reject)
+      req.end(Buffer.alloc(8_000_000, 120))
+    })
+    expect(status).toBe(413)
+  })
+})

@@ -1,0 +1,357 @@
+// Proves the rules about imports and files: each one refuses a planted violation and lets its neighbour through, and
+// the project itself is clean. It runs the commands that `npm run lint` runs, with the project's own tables.
+import { execFile } from "node:child_process"
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+
+interface Ended {
+  readonly code: number
+  readonly output: string
+}
+
+const run = (folder: string, args: ReadonlyArray<string>): Promise<Ended> =>
+  new Promise((resolve) => {
+    const child = execFile(process.execPath, args, { cwd: folder, maxBuffer: 1 << 26 }, (_, output, complaints) => {
+      resolve({ code: child.exitCode ?? -1, output: output + complaints })
+    })
+  })
+
+const boundaries = (folder: string) => run(folder, [join(root, "scripts", "boundaries.mjs")])
+const oxlint = (folder: string, ...options: ReadonlyArray<string>) =>
+  run(folder, [join(root, "node_modules", "oxlint", "bin", "oxlint"), "--deny-warnings", ...options])
+
+const temporary: Array<string> = []
+/** A folder with the project's settings and the given files. */
+const plant = (files: ReadonlyMap<string, string>): string => {
+  const folder = mkdtempSync(join(tmpdir(), "resource-admin-lint-"))
+  temporary.push(folder)
+  for (const name of ["package.json", "tsconfig.json", ".oxlintrc.json"]) cpSync(join(root, name), join(folder, name))
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"), "junction")
+  for (const [path, text] of files) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text)
+  }
+  return folder
+}
+afterAll(() => {
+  for (const folder of temporary) rmSync(folder, { recursive: true, force: true })
+})
+
+const from = (specifier: string) => `import * as x from "${specifier}"\nexport const y = x\n`
+
+/** Who must not import what: the path of the planted file without its number, and the specifier. */
+const refused: ReadonlyArray<readonly [string, string]> = [
+  // domain: itself and effect's data
+  ["core/domain/read/a", "../../ports/records.ts"],
+  ["core/domain/read/a", "../../app/list.ts"],
+  ["core/domain/read/a", "../../../adapters/postgres/records.ts"],
+  ["core/domain/read/a", "../../../composition/index.ts"],
+  ["core/domain/read/a", "../../../test/support/rows.ts"],
+  ["core/domain/read/a", "resource-admin"],
+  ["core/domain/read/a", "node:fs"],
+  ["core/domain/read/a", "fs"],
+  ["core/domain/read/a", "node:crypto"],
+  ["core/domain/read/a", "effect/Effect"],
+  ["core/domain/read/a", "effect/Clock"],
+  ["core/domain/read/a", "effect/Random"],
+  ["core/domain/read/a", "effect/Context"],
+  ["core/domain/read/a", "effect/http/HttpRouter"],
+  ["core/domain/read/a", "zod"],
+  ["core/domain/read/a", "vitest"],
+  // ports: domain and the words of a signature
+  ["core/ports/a", "../app/list.ts"],
+  ["core/ports/a", "../../adapters/mail/mail.ts"],
+  ["core/ports/a", "../../composition/index.ts"],
+  ["core/ports/a", "effect/Layer"],
+  ["core/ports/a", "node:stream"],
+  ["core/ports/a", "pg"],
+  // app: domain, ports, effect without the outside world
+  ["core/app/a", "../../adapters/http/routes.ts"],
+  ["core/app/a", "../../composition/index.ts"],
+  ["core/app/a", "../../test/fakes/records.ts"],
+  ["core/app/a", "effect/FileSystem"],
+  ["core/app/a", "effect/sql/SqlClient"],
+  ["core/app/a", "effect/http"],
+  ["core/app/a", "effect/crypto/Digest"],
+  ["core/app/a", "@effect/platform-node/NodeServices"],
+  ["core/app/a", "node:path"],
+  // adapters: never each other, and only http sees app
+  ["adapters/postgres/a", "../../core/app/list.ts"],
+  ["adapters/queue/a", "../../core/app/list.ts"],
+  ["adapters/postgres/a", "../queue/queue.ts"],
+  ["adapters/http/a", "../auth/tokens.ts"],
+  ["adapters/http/deep/a", "../../mail/mail.ts"],
+  ["adapters/storage-s3/a", "../storage-local/storage.ts"],
+  ["adapters/mail/a", "../../composition/config.ts"],
+  ["adapters/mail/a", "../../test/fakes/mail.ts"],
+  ["adapters/mail/a", "../../../outside.ts"],
+  // each technology in its place
+  ["adapters/http/a", "pg"],
+  ["adapters/auth/a", "pg"],
+  ["adapters/auth/a", "pg-protocol"],
+  ["adapters/http/a", "@effect/sql-pg/PgClient"],
+  ["composition/a", "@effect/sql-pg"],
+  ["adapters/mail/a", "effect/sql"],
+  ["composition/a", "effect/sql/SqlClient"],
+  ["adapters/http/a", "jose"],
+  ["composition/a", "jose"],
+  ["adapters/http/a", "better-auth"],
+  ["composition/a", "better-auth/plugins"],
+  ["adapters/http/a", "@better-auth/core"],
+  ["adapters/postgres/a", "kysely"],
+  ["adapters/postgres/a", "effect/http"],
+  ["adapters/outbound/a", "effect/http/HttpClient"],
+  ["adapters/outbound/a", "effect/http-api/HttpApi"],
+  ["adapters/queue/a", "@effect/platform-node/NodeRuntime"],
+  ["adapters/http/a", "effect/cli/Command"],
+  ["adapters/http/a", "swagger-ui"],
+  ["adapters/postgres/a", "swagger-ui-dist"],
+  // a technology without a row belongs to nobody in core and adapters
+  ["core/domain/read/a", "vite"],
+  ["core/ports/a", "vite"],
+  ["core/app/a", "vite"],
+  ["adapters/http/a", "vite"],
+  ["adapters/mail/a", "vite"],
+  ["core/domain/read/a", "re2js"],
+  ["core/app/a", "re2js"],
+  ["adapters/postgres/a", "re2js"],
+  ["composition/a", "re2js"],
+  // what the package does not declare or does not ship, the barrel, and what only tests need
+  ["composition/a", "undici"],
+  ["composition/a", "typescript"],
+  ["composition/a", "#core/problem"],
+  ["composition/a", "../test/fakes/records.ts"],
+  ["composition/a", "../examples/shop/start.ts"],
+  ["composition/a", "../core/domain/problem.test.ts"],
+  ["composition/a", "effect"],
+  ["adapters/http/a", "effect"],
+  ["composition/a", "effect/testing/TestClock"],
+  // web: model, filter and meta
+  ["web/client/a", "../../core/domain/access/rules.ts"],
+  ["web/client/a", "../../core/domain/problem.ts"],
+  ["web/client/a", "../../core/ports/records.ts"],
+  ["web/client/a", "../../composition/index.ts"],
+  ["web/client/a", "../admin/main.ts"],
+  ["web/client/a", "node:fs"],
+  ["web/admin/a", "pg"],
+  ["web/admin/a", "effect/Effect"],
+  ["web/admin/a", "effect/encoding/Base64"],
+  ["web/admin/a", "../../adapters/http/routes.ts"],
+  // a test beside the code keeps to its layer but for tools and test/
+  ["core/domain/read/a.test", "../../app/list.ts"],
+  ["core/domain/read/a.test", "pg"],
+  ["core/domain/read/a.test", "../../../adapters/postgres/records.ts"],
+  ["adapters/http/a.test", "../postgres/records.ts"],
+  ["adapters/http/a.test", "jose"]
+]
+
+const allowed: ReadonlyArray<readonly [string, string]> = [
+  ["core/domain/read/b", "../filter/tree.ts"],
+  ["core/domain/read/b", "effect/Result"],
+  ["core/domain/read/b", "effect/Option"],
+  ["core/domain/read/b", "effect/Data"],
+  ["core/domain/filter/b", "re2js"],
+  ["core/ports/b", "../domain/problem.ts"],
+  ["core/ports/b", "effect/Effect"],
+  ["core/ports/b", "effect/Context"],
+  ["core/app/b", "../domain/problem.ts"],
+  ["core/app/b", "../ports/records.ts"],
+  ["core/app/b", "effect/Effect"],
+  ["core/app/b", "effect/Layer"],
+  ["adapters/http/b", "../../core/app/list.ts"],
+  ["adapters/http/b", "effect/http/HttpRouter"],
+  ["adapters/http/b", "@effect/platform-node/NodeHttpServer"],
+  ["adapters/http/b", "swagger-ui-dist"],
+  ["adapters/postgres/deep/b", "../records.ts"],
+  ["adapters/mail/b", "effect/encoding/Base64"],
+  ["adapters/postgres/b", "../../core/domain/read/plan.ts"],
+  ["adapters/postgres/b", "../../core/ports/records.ts"],
+  ["adapters/postgres/b", "pg"],
+  ["adapters/postgres/b", "@effect/sql-pg/PgClient"],
+  ["adapters/queue/b", "effect/sql/SqlClient"],
+  ["adapters/auth/b", "jose"],
+  ["adapters/auth/b", "better-auth/plugins"],
+  ["adapters/auth/b", "kysely"],
+  ["adapters/storage-local/b", "node:fs/promises"],
+  ["composition/b", "../core/app/list.ts"],
+  ["composition/b", "../adapters/postgres/records.ts"],
+  ["composition/b", "../package.json"],
+  ["composition/b", "pg"],
+  ["composition/b", "vite"],
+  ["composition/b", "effect/http"],
+  ["composition/b", "effect/cli/Command"],
+  ["composition/b", "node:child_process"],
+  ["web/client/b", "../../core/domain/model/model.ts"],
+  ["web/client/b", "../../core/domain/filter/tree.ts"],
+  ["web/client/b", "../../core/domain/meta/meta.ts"],
+  ["web/client/b", "effect/Result"],
+  ["web/admin/b", "../client/client.ts"],
+  ["core/domain/read/b.test", "vitest"],
+  ["core/domain/read/b.test", "@effect/vitest"],
+  ["core/domain/read/b.test", "../../../test/support/rows.ts"],
+  ["core/app/b.test", "../../test/fakes/records.ts"],
+  ["core/app/b.test", "effect/testing/TestClock"],
+  ["test/http/b", "../../adapters/postgres/records.ts"],
+  ["test/http/b", "jose"],
+  ["test/http/b", "undici"],
+  ["examples/shop/b", "resource-admin"]
+]
+
+/** The other ways to write an import; each in core/app, where `pg` is refused. */
+const forms: ReadonlyArray<readonly [string, string]> = [
+  ["import type", "import type { Pool } from \"pg\"\nexport type P = Pool\n"],
+  ["a type's import()", "export type P = import(\"pg\").Pool\n"],
+  ["import()", "export const p = () => import(\"pg\")\n"],
+  ["import() of a template", "export const p = () => import(`pg`)\n"],
+  ["import() of a computed name", "export const p = (name: string) => import(name)\n"],
+  ["export from", "export { Pool } from \"pg\"\n"],
+  ["export type from", "export type { Pool } from \"pg\"\n"],
+  ["export * as", "export * as pg from \"pg\"\n"],
+  ["a side effect", "import \"pg\"\n"],
+  ["import = require", "import pg = require(\"pg\")\nexport const p = pg\n"],
+  ["require", "declare const require: (name: string) => unknown\nexport const p = require(\"pg\")\n"]
+]
+
+/** Rules about a file and not an import: rule, path, text, and whether the file is refused. */
+const whole: ReadonlyArray<readonly [string, string, string, boolean]> = [
+  ["file-name", "core/domain/utils.ts", "export const a = 1\n", true],
+  ["file-name", "core/domain/helpers.ts", "export const a = 1\n", true],
+  ["file-name", "adapters/http/common.ts", "export const a = 1\n", true],
+  ["file-name", "adapters/http/types/routes.ts", "export const a = 1\n", true],
+  ["file-name", "composition/manager.test.ts", "export const a = 1\n", true],
+  ["file-name", "test/support/service.ts", "export const a = 1\n", true],
+  ["file-name", "composition/services.ts", "export const a = 1\n", false],
+  ["export-all", "core/domain/all.ts", "export * from \"./problem.ts\"\n", true],
+  ["export-all", "composition/all.ts", "export type * from \"../core/domain/problem.ts\"\n", true],
+  ["export-all", "composition/index.ts", "export * from \"./all.ts\"\n", false],
+  ["clock", "core/domain/clock-a.ts", "export const a = new Date()\n", true],
+  ["clock", "core/app/clock-b.ts", "export const a = Date()\n", true],
+  ["clock", "core/app/clock-c.ts", "export const a = new Date(0)\n", false],
+  ["clock", "core/app/clock-d.test.ts", "export const a = new Date()\n", false],
+  ["clock", "adapters/http/clock-e.ts", "export const a = new Date()\n", false],
+  ["layer", "core/loose.ts", "export const a = 1\n", true],
+  ["layer", "adapters/loose.ts", "export const a = 1\n", true],
+  ["syntax", "composition/broken.ts", "export const = 1\n", true]
+]
+
+const unique = (path: string, index: number) => path.replace(/(\.test)?$/, `${index}$1.ts`)
+
+describe("boundaries", () => {
+  let found: ReadonlyMap<string, ReadonlyArray<string>>
+  let ended: Ended
+
+  beforeAll(async () => {
+    const files = new Map<string, string>()
+    refused.forEach(([path, specifier], index) => files.set(unique(path, index), from(specifier)))
+    allowed.forEach(([path, specifier], index) => files.set(unique(path, index), from(specifier)))
+    forms.forEach(([, text], index) => files.set(`core/app/form${index}.ts`, text))
+    whole.forEach(([, path, text]) => files.set(path, text))
+    ended = await boundaries(plant(files))
+    const lines = new Map<string, Array<string>>()
+    for (const [, path, rule] of ended.output.matchAll(/^(\S+?):\d+:\d+ ([a-z-]+): .+$/gm)) {
+      lines.set(path!, [...(lines.get(path!) ?? []), rule!])
+    }
+    found = lines
+  })
+
+  it("ends with an error and counts every planted file", () => {
+    expect(ended.code).toBe(1)
+    const planted = refused.length + allowed.length + forms.length + whole.length
+    expect(ended.output).toMatch(new RegExp(`^boundaries: ${planted} files, [1-9]\\d* violations$`, "m"))
+  })
+  it.each(refused.map(([path, specifier], index) => ({ path, specifier, index })))(
+    "$path must not import $specifier",
+    ({ path, index }) => expect(found.get(unique(path, index))).toEqual(["import"])
+  )
+  it.each(allowed.map(([path, specifier], index) => ({ path, specifier, index })))(
+    "$path may import $specifier",
+    ({ path, index }) => expect(found.get(unique(path, index))).toBeUndefined()
+  )
+  it.each(forms.map(([form], index) => ({ form, index })))(
+    "sees $form",
+    ({ index }) => expect(found.get(`core/app/form${index}.ts`)).toEqual(["import"])
+  )
+  it.each(whole.map(([rule, path, , isRefused]) => ({ rule, path, isRefused })))(
+    "$rule in $path: refused $isRefused",
+    ({ rule, path, isRefused }) => expect(found.get(path) ?? []).toEqual(isRefused ? [rule] : [])
+  )
+  it("fails on a tree without files, which proves nothing", async () => {
+    expect(await boundaries(plant(new Map()))).toMatchObject({ code: 1, output: "boundaries: 0 files, 0 violations\n" })
+  })
+  it("finds the project clean", async () => {
+    const project = await boundaries(root)
+    expect(project.output).toMatch(/^boundaries: [1-9]\d* files, 0 violations\n$/)
+    expect(project.code).toBe(0)
+  })
+})
+
+/** Rule, path, text, and whether the linter refuses the file. */
+const linted: ReadonlyArray<readonly [string, string, string, boolean]> = [
+  ["no-floating-promises", "core/app/float.ts", "const f = async () => 1\nexport const a = () => {\n  f()\n}\n", true],
+  [
+    "no-misused-promises",
+    "adapters/http/misuse.ts",
+    "const f = async () => true\nexport const a = () => (f() ? 1 : 2)\n",
+    true
+  ],
+  ["no-explicit-any", "core/app/any.ts", "export const a = (x: any): string => String(x)\n", true],
+  ["no-default-export", "core/app/standard.ts", "export default 1\n", true],
+  ["no-default-export", "examples/shop/admin.config.ts", "export default 1\n", false],
+  ["no-focused-tests", "core/app/focus.test.ts", "import { it } from \"vitest\"\nit.only(\"a\", () => {})\n", true],
+  ["no-restricted-properties", "core/domain/now.ts", "export const a = Date.now()\n", true],
+  ["no-restricted-properties", "core/app/chance.ts", "export const a = Math.random()\n", true],
+  ["no-restricted-properties", "core/app/identity.ts", "export const a = crypto.randomUUID()\n", true],
+  [
+    "no-restricted-properties",
+    "core/app/bytes.ts",
+    "export const a = crypto.getRandomValues(new Uint8Array(1))\n",
+    true
+  ],
+  [
+    "no-restricted-properties",
+    "core/app/today.ts",
+    "import * as DateTime from \"effect/DateTime\"\nexport const a = DateTime.nowUnsafe()\n",
+    true
+  ],
+  ["no-restricted-properties", "adapters/http/now.ts", "export const a = Date.now()\n", false],
+  ["no-restricted-globals", "core/ports/env.ts", "export const a = process.env\n", true],
+  ["no-restricted-globals", "core/app/print.ts", "export const a = () => console.log(1)\n", true],
+  ["no-restricted-globals", "core/app/reach.ts", "export const a = () => fetch(\"http://localhost\")\n", true],
+  ["no-restricted-globals", "core/app/around.ts", "export const a = globalThis\n", true],
+  ["no-restricted-globals", "core/domain/wait.ts", "export const a = () => setTimeout(() => {}, 1)\n", true],
+  ["no-restricted-globals", "core/domain/repeat.ts", "export const a = () => setInterval(() => {}, 1)\n", true],
+  ["no-restricted-globals", "core/domain/soon.ts", "export const a = () => setImmediate(() => {})\n", true],
+  ["no-restricted-globals", "core/domain/measure.ts", "export const a = performance.now()\n", true],
+  ["no-restricted-globals", "core/domain/local.ts", "export const a = (process: number) => process\n", false],
+  ["no-restricted-globals", "core/app/time.test.ts", "export const a = performance.now()\n", false],
+  ["no-restricted-globals", "composition/print.ts", "export const a = () => console.log(1)\n", false]
+]
+
+describe("linter", () => {
+  let found: ReadonlyMap<string, ReadonlyArray<string>>
+
+  beforeAll(async () => {
+    const { code, output } = await oxlint(plant(new Map(linted.map(([, path, text]) => [path, text]))), "--format=unix")
+    expect(code).toBe(1)
+    const lines = new Map<string, Array<string>>()
+    for (const [, path, rule] of output.matchAll(/^(\S+?):\d+:\d+: .*\(([a-z-]+)\)\]$/gm)) {
+      lines.set(path!, [...(lines.get(path!) ?? []), rule!])
+    }
+    found = lines
+  })
+
+  it.each(linted.map(([rule, path, , isRefused]) => ({ rule, path, isRefused })))(
+    "$rule in $path: refused $isRefused",
+    ({ rule, path, isRefused }) => expect(found.get(path) ?? []).toEqual(isRefused ? [rule] : [])
+  )
+  it("finds the project clean", async () => {
+    const project = await oxlint(root)
+    expect(project.output).toMatch(/Found 0 warnings and 0 errors/)
+    expect(project.code).toBe(0)
+  })
+})

@@ -1,0 +1,129 @@
+/**
+ * Databases for tests: one embedded server for everything that runs at once, a template for each schema, a clone for each test file.
+ * It fails when the server cannot start, touches only databases it made, and drops the clone when the file is done.
+ */
+
+import { createHash, randomBytes } from "node:crypto"
+import { realpathSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { Client } from "pg"
+import { openEmbedded } from "../../composition/embedded/embedded.ts"
+
+export interface TestDatabase {
+  /** For `makePostgres` and anything else that speaks to PostgreSQL. */
+  readonly url: string
+  readonly name: string
+  /** Runs statements without parameters on a connection of its own, as the superuser. */
+  readonly execute: (sql: string) => Promise<void>
+  /** One statement's rows, each a list of values as texts. */
+  readonly rows: (sql: string) => Promise<ReadonlyArray<ReadonlyArray<string | null>>>
+  /** Ends every other connection to this database. */
+  readonly disconnectAll: () => Promise<void>
+  /** Drops the database, whoever is still connected, and lets go of the server. */
+  readonly drop: () => Promise<void>
+}
+
+const project = realpathSync(fileURLToPath(new URL("../..", import.meta.url)))
+const folder = join(tmpdir(), `service-tests-${createHash("sha256").update(project).digest("hex").slice(0, 12)}`)
+
+// The server stays for the next file; a run of many files starts it once.
+const lingerMs = 5_000
+
+const urlOf = (url: string, database: string): string => url.replace(/\/[^/?]*\?/, `/${database}?`)
+
+const connect = async (url: string, database: string): Promise<Client> => {
+  const parsed = new URL(url.replace(/^(postgres(?:ql)?:\/\/[^/@?]*@)\//, "$1localhost/"))
+  const client = new Client({
+    host: parsed.searchParams.get("host") ?? parsed.hostname,
+    port: Number(parsed.searchParams.get("port") ?? parsed.port),
+    user: parsed.username,
+    ...(parsed.password === "" ? {} : { password: decodeURIComponent(parsed.password) }),
+    database
+  })
+  // A connection that this file ends on purpose must not end the process.
+  client.on("error", () => {})
+  await client.connect()
+  return client
+}
+
+const withClient = async <A>(url: string, database: string, work: (client: Client) => Promise<A>): Promise<A> => {
+  const client = await connect(url, database)
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Any number that means "templates" to everybody here. */
+const templateLock = 740_118
+
+/** The template of a schema, made once; processes that want it at the same time wait for each other. */
+const ensureTemplate = (url: string, schema: string): Promise<string> => {
+  const name = `test_template_${createHash("sha256").update(schema).digest("hex").slice(0, 16)}`
+  return withClient(url, "postgres", async (client) => {
+    await client.query("select pg_advisory_lock($1)", [templateLock])
+    const found = await client.query("select 1 from pg_database where datname = $1 and datistemplate", [name])
+    if (found.rowCount === 1) return name
+    // What a run that broke off left behind has the name but is no template yet.
+    await client.query(`drop database if exists ${name}`)
+    await client.query(`create database ${name} template template0`)
+    await withClient(url, name, (inside) => inside.query(schema))
+    await client.query(`alter database ${name} with is_template true`)
+    return name
+  })
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM"
+  }
+}
+
+/** Drops clones of processes that ended without dropping them. */
+const dropAbandoned = async (client: Client): Promise<void> => {
+  const { rows } = await client.query<{ readonly datname: string }>(
+    "select datname from pg_database where datname ~ '^test_clone_[0-9]+_'"
+  )
+  for (const { datname } of rows) {
+    const pid = Number(datname.split("_")[2])
+    if (!isAlive(pid)) await client.query(`drop database if exists ${datname} with (force)`)
+  }
+}
+
+/** Extensions that tests may use. */
+const extensions = "create extension if not exists pg_trgm; create extension if not exists citext;"
+
+/** A database of its own with `schema` (SQL) in it. Text orders by code point, as in databases the service makes. */
+export const openDatabase = async (schema = ""): Promise<TestDatabase> => {
+  const server = await openEmbedded(folder, { durable: false, linger: lingerMs })
+  const template = await ensureTemplate(server.url, `${extensions}\n${schema}`)
+  const name = `test_clone_${process.pid}_${randomBytes(5).toString("hex")}`
+  await withClient(server.url, "postgres", async (client) => {
+    await dropAbandoned(client)
+    await client.query(`create database ${name} template ${template}`)
+  })
+  return {
+    name,
+    url: urlOf(server.url, name),
+    execute: (sql) => withClient(server.url, name, async (client) => void await client.query(sql)),
+    rows: (sql) =>
+      withClient(server.url, name, async (client) => {
+        const result = await client.query<Array<string | null>>({ text: sql, rowMode: "array", types: { getTypeParser: () => String } })
+        return result.rows
+      }),
+    disconnectAll: () =>
+      withClient(server.url, "postgres", async (client) => {
+        await client.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [name])
+      }),
+    drop: async () => {
+      await withClient(server.url, "postgres", (client) => client.query(`drop database if exists ${name} with (force)`))
+      await server.release()
+    }
+  }
+}

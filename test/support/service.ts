@@ -1,0 +1,199 @@
+/**
+ * The composed service for HTTP scenarios: the same configuration and rows on the records fake and on PostgreSQL, called through the web-standard
+ * `fetch`. Callers are credentials of a test authenticator; nothing else of the service is replaced.
+ */
+
+import * as Result from "effect/Result"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { Unauthorized } from "../../adapters/auth/authenticator.ts"
+import type { Authenticator } from "../../adapters/auth/authenticator.ts"
+import { makeFetch } from "../../adapters/http/fetch.ts"
+import type { Edge } from "../../adapters/http/handle.ts"
+import { makePostgres } from "../../adapters/postgres/connection.ts"
+import { idempotencySchema } from "../../adapters/postgres/idempotency.ts"
+import { makeRecords } from "../../adapters/postgres/records.ts"
+import { compileOrThrow, makeService } from "../../composition/create-admin.ts"
+import type { Config } from "../../core/domain/model/config.ts"
+import type { Compiled } from "../../core/domain/model/compile.ts"
+import type { Cell, Json, Model, Row } from "../../core/domain/model/model.ts"
+import { cellFromJson } from "../../core/domain/model/value.ts"
+import type { RecordsService } from "../../core/ports/records.ts"
+import { makeFakeRecords } from "../fakes/records.ts"
+import type { FakeRecords } from "../fakes/records.ts"
+import { openDatabase } from "./postgres.ts"
+import type { TestDatabase } from "./postgres.ts"
+
+export interface TestCaller {
+  readonly id: string
+  readonly roles: readonly string[]
+  readonly tenant?: string
+}
+
+/** What an answer looks like to a scenario. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The parsed body; undefined when it is not JSON. */
+  // eslint-disable-next-line -- scenarios look into answers of any shape
+  readonly json: Answered
+}
+
+/** A JSON value that scenarios may look into without asking first: a wrong path gives undefined and fails the expectation. */
+export type Answered = {
+  readonly [member: string]: Answered
+  readonly [index: number]: Answered
+} & Json
+
+export interface CallOptions {
+  readonly headers?: { readonly [name: string]: string }
+  /** An object is sent as JSON; a string as it is, with the JSON content type unless `headers` says otherwise. */
+  readonly body?: unknown
+}
+
+export interface TestService {
+  readonly backend: "fake" | "postgres"
+  readonly compiled: Compiled
+  readonly edge: Edge
+  /** Calls as the caller; null sends no credential. `path` begins with `/`. */
+  readonly call: (caller: TestCaller | null, method: string, path: string, options?: CallOptions) => Promise<Answer>
+  readonly get: (caller: TestCaller | null, path: string, headers?: { readonly [name: string]: string }) => Promise<Answer>
+  /** The fake, on the fake backend. */
+  readonly fake: FakeRecords | null
+  /** The database, on PostgreSQL. */
+  readonly database: TestDatabase | null
+  /** Errors that became a 500. */
+  readonly unhandled: readonly unknown[]
+  readonly log: readonly string[]
+  readonly close: () => Promise<void>
+}
+
+/** A configuration with the tables it needs and what stands in them. */
+export interface Fixture {
+  readonly config: Config
+  /** DDL of the tables, for PostgreSQL. */
+  readonly schema: string
+  /** Rows by resource, values in wire form by field name, or by column for system columns (as texts). */
+  readonly rows: { readonly [resource: string]: ReadonlyArray<{ readonly [name: string]: Json }> }
+  /** Defaults the database fills in, for the fake. */
+  readonly defaultOf?: NonNullable<Parameters<typeof makeFakeRecords>[0]>["defaultOf"]
+}
+
+export const testSecret = "a secret of the tests, long enough"
+
+const cellsOf = (model: Model, row: { readonly [name: string]: Json }): Row =>
+  model.columns.map((column): Cell => {
+    const value = row[column.name] ?? row[column.column] ?? null
+    return value === null ? null : Result.getOrThrow(cellFromJson(column, value))
+  })
+
+const quote = (name: string): string => `"${name.replaceAll("\"", "\"\"")}"`
+
+const insertSql = (model: Model, rows: readonly Row[]): string =>
+  rows.map((row) => {
+    const table = model.schema === null ? quote(model.table) : `${quote(model.schema)}.${quote(model.table)}`
+    const columns = model.columns.map((column) => quote(column.column)).join(", ")
+    const values = row.map((cell) => cell === null ? "null" : `'${cell.replaceAll("'", "''")}'`).join(", ")
+    return `insert into ${table} (${columns}) overriding system value values (${values});`
+  }).join("\n")
+
+const tokenOf = (caller: TestCaller): string => Buffer.from(JSON.stringify(caller)).toString("base64url")
+
+/** Verifies the bearer tokens that `tokenOf` makes. */
+export const testAuthenticator: Authenticator = (request) => {
+  const token = /^Bearer ([\w-]+)$/.exec(request.headers.get("authorization") ?? "")?.[1]
+  if (token === undefined) throw new Unauthorized("no credential")
+  const caller = JSON.parse(Buffer.from(token, "base64url").toString()) as TestCaller
+  return {
+    user: { id: caller.id, roles: caller.roles },
+    ...(caller.tenant === undefined ? {} : { tenant: caller.tenant })
+  }
+}
+
+/** Starts the service of a fixture on one of the two backends. */
+export const startService = async (backend: "fake" | "postgres", fixture: Fixture): Promise<TestService> => {
+  const unhandled: unknown[] = []
+  const log: string[] = []
+  const config: Config = {
+    ...fixture.config,
+    options: { onUnhandledError: (error) => void unhandled.push(error), ...fixture.config.options }
+  }
+  const compiled = compileOrThrow(config)
+  const seeds = Object.entries(fixture.rows).map(([resource, rows]) => {
+    const model = compiled.models.get(resource)
+    if (model === undefined) throw new Error(`The fixture has rows of "${resource}", which is no resource.`)
+    return { model, rows: rows.map((row) => cellsOf(model, row)) }
+  })
+  let records: RecordsService
+  let fake: FakeRecords | null = null
+  let database: TestDatabase | null = null
+  let release = async (): Promise<void> => {}
+  if (backend === "fake") {
+    fake = makeFakeRecords(fixture.defaultOf === undefined ? {} : { defaultOf: fixture.defaultOf })
+    for (const { model, rows } of seeds) fake.seed(model, rows)
+    records = fake.service
+  } else {
+    const opened = await openDatabase(`${idempotencySchema.join(";\n")};\n${fixture.schema}`)
+    database = opened
+    await opened.execute(seeds.map(({ model, rows }) => insertSql(model, rows)).join("\n"))
+    await opened.execute("analyze")
+    const scope = Scope.makeUnsafe()
+    const postgres = await Effect.runPromise(Effect.provideService(
+      makePostgres({ url: opened.url, statementTimeoutMs: compiled.options.statementTimeoutMs, readConnections: 4, writeConnections: 4 }),
+      Scope.Scope,
+      scope
+    ))
+    records = makeRecords(postgres)
+    release = async () => {
+      await Effect.runPromise(Scope.close(scope, Exit.void))
+      await opened.drop()
+    }
+  }
+  const edge = makeService({
+    compiled,
+    records,
+    authenticator: testAuthenticator,
+    secret: testSecret,
+    publicUrl: "http://service.test",
+    log: (line) => void log.push(line)
+  })
+  const fetch = makeFetch(edge, Context.empty())
+  const call: TestService["call"] = async (caller, method, path, { body, headers = {} } = {}) => {
+    const response = await fetch(
+      new Request(`http://service.test${path}`, {
+        method,
+        headers: {
+          ...(caller === null ? {} : { authorization: `Bearer ${tokenOf(caller)}` }),
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...headers
+        },
+        ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
+      })
+    )
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, json: parsed(text) }
+  }
+  return {
+    backend,
+    compiled,
+    edge,
+    call,
+    get: (caller, path, headers) => call(caller, "GET", path, headers === undefined ? {} : { headers }),
+    fake,
+    database,
+    unhandled,
+    log,
+    close: release
+  }
+}
+
+const parsed = (text: string): Answered => {
+  try {
+    return JSON.parse(text) as Answered
+  } catch {
+    return undefined as unknown as Answered
+  }
+}

@@ -1,0 +1,23 @@
+// Decides which files are tests and how they run. It never decides what a test may reach: boundaries.mjs does.
+import { defaultServerConditions } from "vite"
+import { configDefaults, defineConfig } from "vitest/config"
+
+// The package imports itself by name in examples and tests; "source" makes that the TypeScript, not the build.
+const conditions = ["source", ...defaultServerConditions]
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: ["source"] } },
+  test: {
+    include: ["core", "adapters", "composition", "web", "examples", "bench", "test"].map((folder) =>
+      `${folder}/**/*.test.ts`
+    ),
+    exclude: [...configDefaults.exclude, "dist/**", "data/**"],
+    environment: "node",
+    pool: "forks",
+    maxWorkers: 2,
+    execArgv: ["--conditions=source"],
+    testTimeout: 20_000,
+    hookTimeout: 60_000
+  }
+})
