@@ -22,6 +22,7 @@ import type { Settings } from "./environment.ts"
 export interface Assembly {
   readonly config: Config
   readonly compiled: Compiled
+  /** Empty only where none was asked for. */
   readonly secret: string
   /** Public URL of the API. */
   readonly url: string
@@ -35,8 +36,11 @@ export const tunnelOrigins: readonly string[] = [
   "https://*.loca.lt"
 ]
 
-const record = (value: unknown): { readonly [name: string]: unknown } =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? value as { readonly [name: string]: unknown } : {}
+type Bag = { readonly [name: string]: unknown }
+
+const isBag = (value: unknown): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value)
+
+const record = (value: unknown): Bag => isBag(value) ? value : {}
 
 /** The configuration wins where both say something; lists of origins add up. */
 const merge = (config: Config, settings: Settings): Config => {
@@ -59,23 +63,23 @@ const merge = (config: Config, settings: Settings): Config => {
 
 /**
  * Checks configuration and settings together; throws `StartupError` with everything that is wrong. A missing secret is made and kept
- * beside the embedded database, and refused for any other: several instances must share one.
+ * beside the embedded database, and refused for any other: several instances must share one. `secretless` work signs nothing.
  */
 export const assemble = (
   config: Config,
-  { refusals: known, settings }: { readonly settings: Settings; readonly refusals: readonly Refusal[] }
+  { refusals: known, settings }: { readonly settings: Settings; readonly refusals: readonly Refusal[] },
+  secretless = false
 ): Assembly => {
   const refusals = [...known]
-  const usable = typeof config === "object" && config !== null && !Array.isArray(config)
-  const merged = usable && (config.options === undefined || Object.keys(record(config.options)).length > 0)
-    ? merge(config, settings)
-    : config
+  // What is no object at all is left as it is, for the compiler to refuse.
+  const usable = isBag(config)
+  const merged = usable && (config.options === undefined || isBag(config.options)) ? merge(config, settings) : config
   const compiled = compileModels(merged)
   if (Result.isFailure(compiled)) refusals.push(...compiled.failure)
   const auth = usable ? record(config.auth) : {}
   const ownDatabase = usable && config.db !== undefined
   const given = typeof auth["secret"] === "string" ? auth["secret"] : settings.secret
-  if (given === null && (settings.databaseUrl !== null || ownDatabase)) {
+  if (given === null && !secretless && (settings.databaseUrl !== null || ownDatabase)) {
     refusals.push({
       resource: null,
       field: null,
@@ -85,7 +89,7 @@ export const assemble = (
   }
   if (Result.isFailure(compiled) || refusals.length > 0) throw new StartupError(refusals)
   const url = typeof auth["url"] === "string" ? auth["url"] : settings.url ?? defaultUrl
-  return { config: merged, compiled: compiled.success, secret: given ?? keptSecret(settings.data), url }
+  return { config: merged, compiled: compiled.success, secret: given ?? (secretless ? "" : keptSecret(settings.data)), url }
 }
 
 /** The roles that accounts may have: as configured, else those declared; undefined: the auth server's own default. */

@@ -25,7 +25,7 @@ const prettyLine = (json: string): string => {
   const clock = typeof time === "string" ? time.slice(11, 19) : ""
   if (event === "request") {
     const { method, ms, path, status, user } = rest
-    return `${clock} ${String(method)} ${String(path)} ${String(status)} ${String(ms)} ms${user === undefined ? "" : ` ${String(user)}`}`
+    return `${clock} ${String(method)} ${String(path)} ${String(status)} ${String(ms)} ms${typeof user === "string" ? ` ${user}` : ""}`
   }
   const { frames, ...shown } = rest
   const details = Object.entries(shown).map(([name, value]) =>

@@ -8,23 +8,31 @@ import { quote, tableIn } from "./database.ts"
 /** SQLSTATE raised when a change would leave no active admin. */
 export const lastAdminState = "RA001"
 
-/** The epoch of a deleted user: above every epoch a token can carry. */
+/** SQLSTATE raised when a session would begin for a banned user. */
+export const bannedState = "RA002"
+
+/** The epoch of a deleted user or key: above every epoch a token can carry. */
 export const deletedEpoch = Number.MAX_SAFE_INTEGER
 
 /** The key of the advisory lock that serialises changes to who is admin: the first account, demotions, bans, deletions. */
 export const adminLock = 7_304_119_236_001
 
-/** What names the store's schema: the `Auth` of createAuth, or the schema itself. */
+/** What decides about the store's tables: the `Auth` of createAuth, or the same settings. */
 export interface AuthSchema {
   /** Undefined: the tables are where the search path puts them. */
   readonly schema: string | undefined
+  /** Whether there are second factors, which need a table. Turning it off again leaves the table alone. */
+  readonly twoFactor?: boolean | undefined
 }
+
+/** How the revocation list names a key: user ids never look like it. */
+export const revokedKey = (id: string): string => `key:${id}`
 
 /**
  * The SQL that makes or completes the auth store. It needs a role that may create in the database (its owner), nothing more; it is safe
  * to repeat and safe when two processes apply it at once.
  */
-export const authMigrationSql = ({ schema }: AuthSchema): string => {
+export const authMigrationSql = ({ schema, twoFactor }: AuthSchema): string => {
   const t = tableIn(schema)
   const active = (row: string) =>
     `('admin' = any (string_to_array(${row}."role", ',')) and not (coalesce(${row}."banned", false)`
@@ -106,7 +114,23 @@ create table if not exists ${t("attempt")} (
 );
 create index if not exists "attempt_at_idx" on ${t("attempt")} ("at");
 
--- Users whose tokens were revoked while such tokens may still live: tokens below "epoch" are refused.
+-- API keys of users: the SHA-256 of their text, never the text.
+create table if not exists ${t("apiKey")} (
+  "id" text primary key,
+  "name" text not null,
+  "userId" text not null references ${t("user")} ("id") on delete cascade,
+  "roles" text not null,
+  "hash" text not null,
+  "epoch" bigint not null default 0,
+  "createdAt" timestamptz not null default current_timestamp,
+  "expiresAt" timestamptz not null,
+  "revokedAt" timestamptz,
+  "firstUsedAt" timestamptz,
+  "lastUsedAt" timestamptz
+);
+create index if not exists "apiKey_userId_idx" on ${t("apiKey")} ("userId");
+
+-- Users and keys ("key:<id>") that were revoked while their tokens may still live: what is below "epoch" is refused.
 create table if not exists ${t("revocation")} (
   "userId" text primary key,
   "epoch" bigint not null,
@@ -143,6 +167,9 @@ begin
   end if;
   if new."tokenEpoch" <> old."tokenEpoch" then
     perform ${t("revoke_tokens")}(new."id", new."tokenEpoch");
+    -- A sign-in that waits for its second factor, and devices that need none, end with everything else.
+    delete from ${t("verification")}
+      where "value" = new."id" and ("identifier" like '2fa-%' or "identifier" like 'trust-device-%');
   end if;
   if coalesce(new."banned", false) and not coalesce(old."banned", false) then
     delete from ${t("session")} where "userId" = new."id";
@@ -157,10 +184,59 @@ begin
   return null;
 end $$;
 
+create or replace function ${t("guard_session")}() returns trigger language plpgsql as $$
+declare
+  barred boolean;
+begin
+  -- Waits for a ban that is under way: the session then either does not begin or is ended by it.
+  select coalesce(u."banned", false) and (u."banExpires" is null or u."banExpires" > now()) into barred
+    from ${t("user")} u where u."id" = new."userId" for share;
+  if barred then
+    raise exception 'the user is banned' using errcode = '${bannedState}';
+  end if;
+  return new;
+end $$;
+
+create or replace function ${t("guard_key")}() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'DELETE' then
+    perform ${t("revoke_tokens")}('${revokedKey("")}' || old."id", ${deletedEpoch});
+    return old;
+  end if;
+  if (new."userId", new."roles", new."hash", new."expiresAt", new."revokedAt")
+    is distinct from (old."userId", old."roles", old."hash", old."expiresAt", old."revokedAt") then
+    new."epoch" := old."epoch" + 1;
+    perform ${t("revoke_tokens")}('${revokedKey("")}' || new."id", new."epoch");
+  end if;
+  return new;
+end $$;
+
+create or replace trigger "guard_session" before insert on ${t("session")}
+  for each row execute function ${t("guard_session")}();
+
+create or replace trigger "guard_key" before update or delete on ${t("apiKey")}
+  for each row execute function ${t("guard_key")}();
+
 create or replace trigger "guard_user" before update or delete on ${t("user")}
   for each row execute function ${t("guard_user")}();
 
 create or replace trigger "guard_password" after update of "password" on ${t("account")}
   for each row when (old."password" is distinct from new."password") execute function ${t("guard_password")}();
-`
+${twoFactor === true ? twoFactorSql(t) : ""}`
 }
+
+const twoFactorSql = (t: (name: string) => string): string => `
+-- Second factors: secrets and recovery codes are encrypted with AUTH_SECRET.
+alter table ${t("user")} add column if not exists "twoFactorEnabled" boolean default false;
+
+create table if not exists ${t("twoFactor")} (
+  "id" text primary key,
+  "secret" text not null,
+  "backupCodes" text not null,
+  "userId" text not null references ${t("user")} ("id") on delete cascade,
+  "verified" boolean default true,
+  "failedVerificationCount" integer default 0,
+  "lockedUntil" timestamptz
+);
+create index if not exists "twoFactor_userId_idx" on ${t("twoFactor")} ("userId");
+`

@@ -38,7 +38,7 @@ interface Change {
 export const makeRevocations = (store: Queries, schema: string | undefined): Revocations => {
   const text = `select h.horizon, r."userId", r."epoch"::text as epoch, extract(epoch from now() - r."at")::text as age
     from (select pg_snapshot_xmin(pg_current_snapshot())::text as horizon) h
-    left join ${tableIn(schema)("revocation")} r on r."changed" > $1::xid8 and r."at" > now() - interval '0.2 s'`
+    left join ${tableIn(schema)("revocation")} r on r."changed" >= $1::xid8`
   const revoked = new Map<string, { readonly epoch: number; readonly until: number }>()
   // Every transaction below the horizon had ended when the list was read, so nothing below it can appear later.
   let horizon = "0"

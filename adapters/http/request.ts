@@ -6,6 +6,7 @@
 import type * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Reply } from "../../core/app/call.ts"
+import { clientOf } from "../../core/domain/account/client.ts"
 import { invalidParameter, problem } from "../../core/domain/problem.ts"
 import type { Problem } from "../../core/domain/problem.ts"
 
@@ -84,15 +85,11 @@ export const acceptedId = (sent: string | null): string | null =>
   sent !== null && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : null
 
 /**
- * The client's address behind `proxies` trusted proxies: the n-th address from the right of `X-Forwarded-For`, as each trusted proxy
- * appends the peer it saw. With none, or without the header, the peer of the connection.
+ * The client's address behind `proxies` trusted proxies, or the peer's: see `clientOf`. A header that fewer proxies wrote than are
+ * configured is not believed, as somebody went around them. Null when nobody knows.
  */
-export const clientAddress = (request: EdgeRequest, proxies: number): string | null => {
-  const forwarded = proxies === 0 ? null : request.headers.get("x-forwarded-for")
-  if (forwarded === null) return request.address
-  const hops = forwarded.split(",").map((hop) => hop.trim()).filter((hop) => hop !== "")
-  return hops.at(-proxies) ?? hops[0] ?? request.address
-}
+export const clientAddress = (request: EdgeRequest, proxies: number): string | null =>
+  clientOf(request.address, proxies === 0 ? null : request.headers.get("x-forwarded-for"), proxies).address
 
 const isJson = (contentType: string): boolean => {
   const [media, ...parameters] = contentType.toLowerCase().split(";")

@@ -104,7 +104,9 @@ const membership = (field: Field, values: readonly Operand[], alias: string, wri
   if (inline.every((text) => text !== null)) return `${column} in (${inline.join(", ")})`
   writer.stable = false
   const member = (operands: readonly Operand[]) => `${column} = any(${writer.add({ of: "operands", operands, field })})`
-  const padded = field.kind === "text" ? values.filter((value) => value.of === "literal" && value.text.endsWith(" ")) : []
+  const padded = field.kind === "text"
+    ? values.filter((value) => value.of === "literal" && value.text.endsWith(" "))
+    : []
   if (padded.length === 0) return member(values)
   const tests = padded.map((value) => comparison(field, "=", value, alias, writer))
   const rest = values.filter((value) => !padded.includes(value))
@@ -125,7 +127,8 @@ const constantOf = (field: Field, value: Operand): string | null =>
     : null
 
 /** Equality that indexes are made for and that every request has: the key's parts and the caller's own values. */
-const structural = (field: Field, value: Operand): boolean => value.of === "caller" || (value.of === "param" && !field.optional)
+const structural = (field: Field, value: Operand): boolean =>
+  value.of === "caller" || (value.of === "param" && !field.optional)
 
 const special = /[\\%_]/g
 

@@ -3,8 +3,8 @@
  * order finds the first row at once: a deep page costs what the first one costs. What to read was decided by the plan.
  */
 
-import type { Field, Model } from "../../core/domain/model/model.ts"
 import type { FilterTree, SortKey } from "../../core/domain/filter/tree.ts"
+import type { Field, Model } from "../../core/domain/model/model.ts"
 import type { CountPlan, PagePlan, PageShape } from "../../core/domain/read/plan.ts"
 import { columnOf, conditionSql, truthSql } from "./compile-filter.ts"
 import { type Statement, tableOf, Writer } from "./sql.ts"
@@ -33,7 +33,9 @@ type Branch = readonly string[]
 const branchesAfter = (order: readonly SortKey[], nulls: readonly boolean[], writer: Writer): readonly Branch[] => {
   const columns = order.map(({ field }) => columnOf("t", field))
   const places = order.map((_, index) => nulls[index] === true ? "null" : writer.add({ of: "position", index }))
-  const equal = order.map((_, index) => nulls[index] === true ? `${columns[index]} is null` : `${columns[index]} = ${places[index]}`)
+  const equal = order.map((_, index) =>
+    nulls[index] === true ? `${columns[index]} is null` : `${columns[index]} = ${places[index]}`
+  )
   const last = order.length - 1
 
   // The longest tail that runs in one direction with known values is one comparison of rows.
@@ -91,16 +93,22 @@ const compile = (shape: PageShape, variant: Variant, trigramSchema: string): Sta
     writer.stable = false
     const offset = writer.add({ of: "offset" })
     // Skipped rows are walked in the index alone; only the page itself is read from the table.
-    const all = branches.length === 1 ? branches[0]! : [`(${branches.map((branch) => `(${branch.join(" and ")})`).join(" or ")})`]
+    const all = branches.length === 1
+      ? branches[0]!
+      : [`(${branches.map((branch) => `(${branch.join(" and ")})`).join(" or ")})`]
     const keys = model.key.map((field) => columnOf("t", field)).join(", ")
     const pairs = model.key.map((field) => `${columnOf("t", field)} = ${columnOf("p", field)}`).join(" and ")
     return writer.finish(
-      `select ${list} from (select ${keys} from ${table} t${condition(all)}${sorted} limit ${limit} offset ${offset}::bigint) p` +
+      `select ${list} from (select ${keys} from ${table} t${
+        condition(all)
+      }${sorted} limit ${limit} offset ${offset}::bigint) p` +
         ` join ${table} t on ${pairs}${sorted}`
     )
   }
 
-  if (branches.length === 1) return writer.finish(`select ${list} from ${table} t${condition(branches[0]!)}${sorted} limit ${limit}`)
+  if (branches.length === 1) {
+    return writer.finish(`select ${list} from ${table} t${condition(branches[0]!)}${sorted} limit ${limit}`)
+  }
 
   // Each branch stops after a page; the outer order merges them.
   const named = columns.map((column, i) => `${column} as c${i}`)
@@ -138,7 +146,8 @@ export const pageStatement = (plan: PagePlan, trigramSchema: string): Statement 
 }
 
 /** A condition with its `where`; nothing when every row passes. */
-export const whereSql = (tree: FilterTree, writer: Writer): string => tree.op === "true" ? "" : ` where ${conditionSql(tree, "t", writer)}`
+export const whereSql = (tree: FilterTree, writer: Writer): string =>
+  tree.op === "true" ? "" : ` where ${conditionSql(tree, "t", writer)}`
 
 const countOf = (model: Model, where: FilterTree, cap: number | null, trigramSchema: string): Statement => {
   const writer = new Writer(trigramSchema)

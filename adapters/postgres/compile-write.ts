@@ -34,7 +34,10 @@ export interface Answer {
 const answerSql = ({ checks, columns }: Answer, writer: Writer): string =>
   checks.length === 0
     ? list(columns)
-    : [...(columns.length === 0 ? [] : [list(columns)]), ...checks.map((check) => `${truthSql(check, "t", writer)}::text`)].join(", ")
+    : [
+      ...(columns.length === 0 ? [] : [list(columns)]),
+      ...checks.map((check) => `${truthSql(check, "t", writer)}::text`)
+    ].join(", ")
 
 export const lockStatement = (
   model: Model,
@@ -46,10 +49,17 @@ export const lockStatement = (
   const writer = new Writer(trigramSchema)
   const tests = [keySql(model, key, writer)]
   if (where.op !== "true") tests.push(conditionSql(where, "t", writer))
-  return writer.finish(`select ${answerSql(answer, writer)} from ${tableOf(model)} t where ${tests.join(" and ")} for update`)
+  return writer.finish(
+    `select ${answerSql(answer, writer)} from ${tableOf(model)} t where ${tests.join(" and ")} for update`
+  )
 }
 
-export const passesStatement = (model: Model, key: readonly string[], tree: FilterTree, trigramSchema: string): Statement => {
+export const passesStatement = (
+  model: Model,
+  key: readonly string[],
+  tree: FilterTree,
+  trigramSchema: string
+): Statement => {
   const writer = new Writer(trigramSchema)
   const passes = truthSql(tree, "t", writer)
   return writer.finish(`select (${passes})::text from ${tableOf(model)} t where ${keySql(model, key, writer)}`)
@@ -66,6 +76,8 @@ export const insertStatement = (
   trigramSchema: string
 ): Statement => {
   const writer = new Writer(trigramSchema)
+  // Statements of many rows come in many lengths: not worth keeping prepared.
+  writer.stable = rows.length === 1
   // A row without values still needs a column to take its default.
   const names = fields.length === 0 ? [model.key[0]!] : fields
   const tuples = rows.map((row) =>
@@ -114,5 +126,5 @@ export const updateStatement = (
 
 export const removeStatement = (model: Model, key: readonly string[]): Statement => {
   const writer = new Writer()
-  return writer.finish(`delete from ${tableOf(model)} t where ${keySql(model, key, writer)}`)
+  return writer.finish(`delete from ${tableOf(model)} t where ${keySql(model, key, writer)} returning 'removed'::text`)
 }

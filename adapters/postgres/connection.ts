@@ -8,11 +8,11 @@ import * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as PgPool from "@effect/sql-pg/PgPool"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import type { SqlError } from "effect/sql/SqlError"
-import type { RecordsError } from "../../core/ports/records.ts"
+import type { RecordsError, RecordsReason } from "../../core/ports/records.ts"
 import { failed, refuse, refuseCommit, sqlState } from "./errors.ts"
+import { addressOf } from "./socket.ts"
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`, or with `?host=/folder` a unix socket. `sslmode=no-verify` encrypts without checking the certificate. */
@@ -27,6 +27,8 @@ export interface PostgresOptions {
   readonly waitMs?: number
   /** Longest time to connect in milliseconds. Default 5000. */
   readonly connectTimeoutMs?: number
+  /** Longest silence of the server while an answer is due, in milliseconds. Default: ten seconds more than the statement timeout. */
+  readonly silenceMs?: number
   /**
    * A transaction-mode pooler stands in between: statements are unnamed, reads run in a transaction of their own. Left out, it is found
    * out: a server that refuses or ignores the startup parameters is treated as one.
@@ -45,7 +47,10 @@ export interface Session {
     prepare: boolean
   ) => Effect.Effect<ReadonlyArray<Array<string | null>>, SqlError>
   /** Rows as objects, values as the driver decodes them. */
-  readonly objects: (sql: string, params: readonly unknown[]) => Effect.Effect<ReadonlyArray<{ readonly [column: string]: unknown }>, SqlError>
+  readonly objects: (
+    sql: string,
+    params: readonly unknown[]
+  ) => Effect.Effect<ReadonlyArray<{ readonly [column: string]: unknown }>, SqlError>
 }
 
 export interface Postgres {
@@ -82,14 +87,6 @@ const textForms = { timezone: "UTC", datestyle: "ISO, MDY" } as const
 /** Settings of pg_trgm's own operators; `similar` is defined by 0.3 whatever the server's default. */
 const similarity = { "pg_trgm.similarity_threshold": "0.3" } as const
 
-const addressOf = (url: string): Pick<PgConnection.Config, "url" | "ssl"> => {
-  // `user@/database?host=/folder` is how libpq writes a socket; a URL needs a host there.
-  const parsed = new URL(url.replace(/^(postgres(?:ql)?:\/\/[^/@?]*@)\//, "$1localhost/"))
-  if (parsed.searchParams.get("sslmode") !== "no-verify") return { url: Redacted.make(parsed.href) }
-  parsed.searchParams.delete("sslmode")
-  return { url: Redacted.make(parsed.href), ssl: { rejectUnauthorized: false } }
-}
-
 /** A pool that gives up on a waiting request after some time. */
 interface Gate {
   readonly use: <A, E>(
@@ -99,28 +96,72 @@ interface Gate {
   readonly discard: (connection: PgConnection.PgConnection) => Effect.Effect<void>
 }
 
+/** A request that waits for its turn. Whoever takes it out of the queue decides what becomes of it. */
+interface Waiting {
+  readonly until: number
+  readonly settle: (entered: boolean) => void
+}
+
+/**
+ * The queue stands before the pool, so that the pool always has a connection for who is let in, and one timer serves all who wait: they
+ * leave in the order they came, and so do their deadlines.
+ */
 const makeGate = (pool: PgPool.PgPool, size: number, waitMs: number): Gate => {
   let busy = 0
+  const queue = new Set<Waiting>()
+  let timer: ReturnType<typeof setTimeout> | undefined
+
   const leave = Effect.sync(() => {
+    // The place goes from hand to hand: nobody who comes later gets in before those who wait.
+    for (const first of queue) {
+      queue.delete(first)
+      return first.settle(true)
+    }
     busy--
   })
+  const expire = (): void => {
+    timer = undefined
+    const now = performance.now()
+    for (const waiting of queue) {
+      if (waiting.until > now) {
+        timer = setTimeout(expire, waiting.until - now + 1).unref()
+        return
+      }
+      queue.delete(waiting)
+      waiting.settle(false)
+    }
+  }
+  const waited = <A, E>(f: (connection: PgConnection.PgConnection) => Effect.Effect<A, E>) =>
+    Effect.uninterruptibleMask((restore) => {
+      let holds = false
+      const turn = Effect.callback<boolean>((resume) => {
+        const waiting: Waiting = {
+          until: performance.now() + waitMs,
+          settle: (entered) => {
+            holds = entered
+            // Later, so that a row of requests that fail at once does not nest.
+            queueMicrotask(() => resume(Effect.succeed(entered)))
+          }
+        }
+        queue.add(waiting)
+        timer ??= setTimeout(expire, waitMs + 1).unref()
+        return Effect.sync(() => void queue.delete(waiting))
+      })
+      // An interruption may come when the place is given already; it must not be lost.
+      const kept = Effect.onError(restore(turn), () => holds ? leave : Effect.void)
+      return Effect.flatMap(
+        kept,
+        (entered): Effect.Effect<A, E | SqlError | RecordsError> =>
+          entered ? Effect.ensuring(restore(pool.use(f)), leave) : Effect.fail(failed("Overloaded"))
+      )
+    })
   return {
     discard: pool.invalidate,
     use: <A, E>(f: (connection: PgConnection.PgConnection) => Effect.Effect<A, E>) =>
       Effect.suspend((): Effect.Effect<A, E | SqlError | RecordsError> => {
-        const free = busy < size
+        if (busy === size) return waited(f)
         busy++
-        if (free) return Effect.ensuring(pool.use(f), leave)
-        let begun = false
-        const work = pool.use((connection) => {
-          begun = true
-          return f(connection)
-        })
-        const patience = Effect.flatMap(
-          Effect.sleep(waitMs),
-          () => begun ? Effect.never : Effect.fail(failed("Overloaded"))
-        )
-        return Effect.ensuring(Effect.raceFirst(work, patience), leave)
+        return Effect.ensuring(pool.use(f), leave)
       })
   }
 }
@@ -161,7 +202,7 @@ const within = <A, E>(
     readonly commitMs: number
     /** What a failed commit means. */
     readonly refused: (error: SqlError) => Effect.Effect<never, RecordsError>
-    readonly lost: RecordsError
+    readonly lost: RecordsReason["_tag"]
   },
   body: Effect.Effect<A, E>
 ): Effect.Effect<A, E | SqlError | RecordsError> =>
@@ -175,11 +216,12 @@ const within = <A, E>(
     const commit = Effect.flatMap(
       translated(connection.query("commit", [], how.prepare), how.refused),
       // An aborted transaction answers COMMIT with ROLLBACK: somebody went on after a failed statement.
-      (result) => result.command === "ROLLBACK" ? Effect.die(new Error("commit of an aborted transaction")) : Effect.void
+      (result) =>
+        result.command === "ROLLBACK" ? Effect.die(new Error("commit of an aborted transaction")) : Effect.void
     )
     const committed = Effect.timeoutOrElse(Effect.interruptible(commit), {
       duration: how.commitMs,
-      orElse: () => Effect.andThen(discard, Effect.fail(how.lost))
+      orElse: () => Effect.andThen(discard, Effect.suspend(() => Effect.fail(failed(how.lost))))
     })
     return Effect.flatMap(
       Effect.exit(restore(Effect.andThen(started, body))),
@@ -194,10 +236,9 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
     const settings = { ...defaults, ...options }
     const { statementTimeoutMs } = settings
     const base: PgPool.Config = {
-      ...addressOf(settings.url),
+      ...addressOf(settings.url, settings.silenceMs ?? statementTimeoutMs + 10_000),
       applicationName: settings.applicationName,
       connectTimeout: settings.connectTimeoutMs,
-      keepAlive: 30_000,
       // A row of big texts must not close the connection.
       maxMessageSize: 256 * 1024 * 1024,
       preparedStatementCacheSize: 200
@@ -236,7 +277,9 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
           if (!isSqlError(error)) return Effect.fail(error)
           const state = sqlState(error)
           // 08P01 is PgBouncer's answer to a startup parameter it does not know, 42704 and 22023 a server's.
-          return state === "08P01" || state === "42704" || state === "22023" ? Effect.succeed([[null, null]]) : refuse(error)
+          return state === "08P01" || state === "42704" || state === "22023"
+            ? Effect.succeed([[null, null]])
+            : refuse(error)
         }),
         (rows) => (pooler = rows[0]?.[0] !== "on" || rows[0][1] !== String(statementTimeoutMs))
       )
@@ -257,7 +300,7 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
         }
         const gate = pooler ? pooled.read : direct.read
         const begin = ["begin read only", local(how.timeoutMs ?? statementTimeoutMs)]
-        const ends = { begin, prepare: false, commitMs, refused: meaning, lost: failed("Unavailable") }
+        const ends = { begin, prepare: false, commitMs, refused: meaning, lost: "Unavailable" as const }
         return translated(
           gate.use((connection) => within(gate, connection, ends, query(connection, sql, params, prepare))),
           meaning
@@ -268,7 +311,7 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       decided((pooler) => {
         const gate = pooler ? pooled.write : direct.write
         const begin = pooler ? ["begin", local(statementTimeoutMs)] : ["begin"]
-        const ends = { begin, prepare: !pooler, commitMs, refused: refuseCommit, lost: failed("OutcomeUnknown") }
+        const ends = { begin, prepare: !pooler, commitMs, refused: refuseCommit, lost: "OutcomeUnknown" as const }
         const work = gate.use((connection) => {
           const session: Session = {
             run: (sql, params, prepare) => query(connection, sql, params, prepare && !pooler),

@@ -53,7 +53,8 @@ export const reasonOf = (error: SqlError): RecordsReason["_tag"] | null => {
 }
 
 /** A failure of the port. */
-export const failed = (_tag: RecordsReason["_tag"], cause?: unknown): RecordsError => new RecordsError({ reason: { _tag }, cause })
+export const failed = (_tag: RecordsReason["_tag"], cause?: unknown): RecordsError =>
+  new RecordsError({ reason: { _tag }, cause })
 
 /** A statement's failure as the port's; what has no reason dies. */
 export const refuse = (error: SqlError): Effect.Effect<never, RecordsError> => {

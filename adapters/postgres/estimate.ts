@@ -29,7 +29,17 @@ export interface Scan {
 }
 
 /** Nodes that give their first row only after reading all of their input, so that a LIMIT above them saves nothing below. */
-const blocking = new Set(["Sort", "Aggregate", "Hash", "Materialize", "WindowAgg", "SetOp", "BitmapAnd", "BitmapOr", "CTE Scan"])
+const blocking = new Set([
+  "Sort",
+  "Aggregate",
+  "Hash",
+  "Materialize",
+  "WindowAgg",
+  "SetOp",
+  "BitmapAnd",
+  "BitmapOr",
+  "CTE Scan"
+])
 
 const isWholeScan = (node: PlanNode): boolean => {
   switch (node["Node Type"]) {
@@ -70,7 +80,16 @@ export const wholeScans = (root: PlanNode): readonly Scan[] => {
   return scans
 }
 
-const passing = new Set(["Limit", "Sort", "Incremental Sort", "Aggregate", "Result", "Subquery Scan", "Unique", "ProjectSet"])
+const passing = new Set([
+  "Limit",
+  "Sort",
+  "Incremental Sort",
+  "Aggregate",
+  "Result",
+  "Subquery Scan",
+  "Unique",
+  "ProjectSet"
+])
 
 /** The planner's estimate of rows that pass the condition: those of the first node that neither cuts, sorts nor groups. */
 export const passingRows = (root: PlanNode): number => {

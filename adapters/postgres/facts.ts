@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import type { RecordsError } from "../../core/ports/records.ts"
 import type { Postgres } from "./connection.ts"
+import { refuse } from "./errors.ts"
 
 export interface ColumnFacts {
   readonly name: string
@@ -44,7 +45,9 @@ export interface IndexFacts {
   /** `btree`, `gin`, … */
   readonly method: string
   /** Key columns in order; null stands for an expression. */
-  readonly columns: ReadonlyArray<{ readonly name: string | null; readonly descending: boolean; readonly operators: string }>
+  readonly columns: ReadonlyArray<
+    { readonly name: string | null; readonly descending: boolean; readonly operators: string }
+  >
   /** SQL of a partial index's condition, or null. */
   readonly predicate: string | null
   readonly definition: string
@@ -72,7 +75,12 @@ export interface TableFacts {
   readonly checks: ReadonlyArray<{ readonly name: string; readonly definition: string }>
   readonly indexes: readonly IndexFacts[]
   readonly rowSecurity: boolean
-  readonly privileges: { readonly select: boolean; readonly insert: boolean; readonly update: boolean; readonly delete: boolean }
+  readonly privileges: {
+    readonly select: boolean
+    readonly insert: boolean
+    readonly update: boolean
+    readonly delete: boolean
+  }
   readonly comment: string | null
 }
 
@@ -104,8 +112,7 @@ const serverSql = `select json_build_object(
   'collation', case to_jsonb(d)->>'datlocprovider' when 'b' then 'builtin ' when 'i' then 'icu ' else 'libc ' end
     || coalesce(to_jsonb(d)->>'datlocale', to_jsonb(d)->>'daticulocale', d.datcollate),
   'extensions', coalesce((select json_object_agg(e.extname, n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace), '{}'),
-  'readOnly', pg_is_in_recovery() or coalesce((select s.reset_val = 'on' from pg_settings s
-    where s.name = 'default_transaction_read_only' and s.source <> 'client'), false)
+  'readOnly', current_setting('transaction_read_only') = 'on'
 )::text from pg_database d where d.datname = current_database()`
 
 const columnsSql = `coalesce((select json_agg(json_build_object(
@@ -162,7 +169,9 @@ const indexesSql = `coalesce((select json_agg(json_build_object(
 const foreignKeysSql = `coalesce((select json_agg(json_build_object(
     'name', f.conname,
     'columns', ${namesOf("f.conrelid", "f.conkey")},
-    'target', json_build_object('schema', tn.nspname, 'table', tc.relname, 'columns', ${namesOf("f.confrelid", "f.confkey")}),
+    'target', json_build_object('schema', tn.nspname, 'table', tc.relname, 'columns', ${
+  namesOf("f.confrelid", "f.confkey")
+}),
     'onDelete', case f.confdeltype when 'r' then 'restrict' when 'c' then 'cascade' when 'n' then 'set null' when 'd' then 'set default' else 'no action' end
   ) order by f.conname)
   from pg_constraint f join pg_class tc on tc.oid = f.confrelid join pg_namespace tn on tn.oid = tc.relnamespace
@@ -176,7 +185,9 @@ const tablesSql = `select c.oid::text, json_build_object(
     when c.relkind = 'v' then 'view' when c.relkind = 'm' then 'materialized view' else 'foreign' end,
   'rows', case when c.reltuples >= 0 then c.reltuples end,
   'columns', ${columnsSql},
-  'primaryKey', (select ${namesOf("p.conrelid", "p.conkey")} from pg_constraint p where p.conrelid = c.oid and p.contype = 'p'),
+  'primaryKey', (select ${
+  namesOf("p.conrelid", "p.conkey")
+} from pg_constraint p where p.conrelid = c.oid and p.contype = 'p'),
   'uniques', coalesce((select json_agg(${namesOf("x.indrelid", "(x.indkey::int2[])[0:x.indnkeyatts - 1]")})
     from pg_index x where x.indrelid = c.oid and x.indisunique and not x.indisprimary and x.indisvalid and x.indpred is null and x.indexprs is null), '[]'),
   'foreignKeys', ${foreignKeysSql},
@@ -195,7 +206,8 @@ from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.oid = any($1::oid[]) order by n.nspname, c.relname`
 
 // Each name is resolved on its own: of a name without a schema the search path decides.
-const resolveSql = `select i::text, coalesce(to_regclass(case when s = '' then quote_ident(t) else quote_ident(s) || '.' || quote_ident(t) end)::oid::text, '')
+const resolveSql =
+  `select i::text, coalesce(to_regclass(case when s = '' then quote_ident(t) else quote_ident(s) || '.' || quote_ident(t) end)::oid::text, '')
 from unnest($1::text[], $2::text[]) with ordinality as x(s, t, i) order by i`
 
 const listSql = `select c.oid::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -221,11 +233,18 @@ export const makeFacts = (postgres: Postgres): Facts => {
       (rows) => new Map(rows.map(([oid, text]) => [oid, JSON.parse(text!) as TableFacts]))
     )
   return {
-    server: Effect.map(read(serverSql, []), (rows) => JSON.parse(rows[0]![0]!) as ServerFacts),
+    // In a transaction as writes have it: reads are read-only always.
+    server: Effect.map(
+      postgres.transaction((session) => Effect.catch(session.run(serverSql, [], false), refuse)),
+      (rows) => JSON.parse(rows[0]![0]!) as ServerFacts
+    ),
     tables: (names) =>
       Effect.gen(function*() {
         if (names.length === 0) return []
-        const resolved = yield* read(resolveSql, [names.map((name) => name.schema ?? ""), names.map((name) => name.table)])
+        const resolved = yield* read(resolveSql, [
+          names.map((name) => name.schema ?? ""),
+          names.map((name) => name.table)
+        ])
         const oids = resolved.map((row) => row[1] ?? "")
         const found = yield* described([...new Set(oids.filter((oid) => oid !== ""))])
         return oids.map((oid) => found.get(oid) ?? null)

@@ -27,9 +27,12 @@ const digest = "sha256(convert_to($1 || chr(1) || $2, 'UTF8'))"
 const instant = (parameter: string) => `timestamptz 'epoch' + ${parameter}::bigint * interval '1 microsecond'`
 
 const claimSql = "select pg_try_advisory_xact_lock(hashtextextended($1 || chr(1) || $2, 8173))::text"
-const readSql = `select request, answer from service.idempotency_key where id = ${digest} and stored_at > ${instant("$3")}`
+const readSql = `select request, answer from service.idempotency_key where id = ${digest} and stored_at > ${
+  instant("$3")
+}`
 // Answers past their day go a few at a time with those that come.
-const storeSql = `with old as (delete from service.idempotency_key where id in (select id from service.idempotency_key` +
+const storeSql =
+  `with old as (delete from service.idempotency_key where id in (select id from service.idempotency_key` +
   ` where stored_at <= ${instant("$6")} order by stored_at limit 20 for update skip locked) and id <> ${digest})` +
   ` insert into service.idempotency_key (id, request, answer, stored_at) values (${digest}, $3, $4, ${instant("$5")})` +
   ` on conflict (id) do update set request = excluded.request, answer = excluded.answer, stored_at = excluded.stored_at`

@@ -10,7 +10,13 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Cell, Field, Model, Row } from "../../core/domain/model/model.ts"
 import type { AggregatePlan, CountPlan, PagePlan } from "../../core/domain/read/plan.ts"
 import { Records } from "../../core/ports/records.ts"
-import type { PlanEstimate, RecordsError, RecordsReader, RecordsService, RecordsTransaction } from "../../core/ports/records.ts"
+import type {
+  PlanEstimate,
+  RecordsError,
+  RecordsReader,
+  RecordsService,
+  RecordsTransaction
+} from "../../core/ports/records.ts"
 import { aggregateColumns, aggregateStatement } from "./compile-aggregate.ts"
 import { countStatement, pageStatement } from "./compile-page.ts"
 import {
@@ -23,7 +29,7 @@ import {
   type VersionStep
 } from "./compile-write.ts"
 import { makePostgres, type Postgres, type PostgresOptions, type Session } from "./connection.ts"
-import { failed, refuse, refusePattern } from "./errors.ts"
+import { failed, reasonOf, refuse, refusePattern } from "./errors.ts"
 import { passingRows, type PlanNode, wholeScans } from "./estimate.ts"
 import { makeIdempotency } from "./idempotency.ts"
 import { bind, canonicalRows, quoted, type Statement, tableOf, type Values, valuesOf } from "./sql.ts"
@@ -47,7 +53,8 @@ interface Extensions {
   trigram: string | null
 }
 
-const findTrigram = "select n.nspname::text from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'pg_trgm'"
+const findTrigram =
+  "select n.nspname::text from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'pg_trgm'"
 
 /** Compiles a statement and runs it; should it need pg_trgm, where that lives is found first. */
 type Executor = (
@@ -79,7 +86,11 @@ const noPosition: readonly Cell[] = []
 type Plan = PagePlan | CountPlan | AggregatePlan
 
 const statementOf = (plan: Plan, trigram: string): Statement =>
-  "shape" in plan ? pageStatement(plan, trigram) : "of" in plan ? aggregateStatement(plan, trigram) : countStatement(plan, trigram)
+  "shape" in plan
+    ? pageStatement(plan, trigram)
+    : "of" in plan
+    ? aggregateStatement(plan, trigram)
+    : countStatement(plan, trigram)
 
 const valuesFor = (plan: Plan): Values =>
   "shape" in plan
@@ -87,7 +98,8 @@ const valuesFor = (plan: Plan): Values =>
     : valuesOf(plan.bindings)
 
 const makeReader = (run: Run, execute: Executor): RecordsReader => {
-  const runPlan = (plan: Plan, explain = false) => execute((trigram) => statementOf(plan, trigram), valuesFor(plan), explain)
+  const runPlan = (plan: Plan, explain = false) =>
+    execute((trigram) => statementOf(plan, trigram), valuesFor(plan), explain)
   return {
     page: (plan) =>
       Effect.map(runPlan(plan), (rows): readonly Row[] => {
@@ -95,7 +107,8 @@ const makeReader = (run: Run, execute: Executor): RecordsReader => {
         return plan.before === undefined ? canonical : [...canonical].reverse()
       }),
     count: (plan) => Effect.map(runPlan(plan), (rows) => rows[0]?.[0] ?? "0"),
-    aggregate: (plan) => Effect.map(runPlan(plan), (rows): readonly Row[] => canonicalRows(rows, aggregateColumns(plan))),
+    aggregate: (plan) =>
+      Effect.map(runPlan(plan), (rows): readonly Row[] => canonicalRows(rows, aggregateColumns(plan))),
     estimate: (plan) => Effect.flatMap(runPlan(plan, true), (rows) => judged(run, rows))
   }
 }
@@ -104,13 +117,16 @@ const makeReader = (run: Run, execute: Executor): RecordsReader => {
 const judged = (run: Run, rows: Rows): Effect.Effect<PlanEstimate, RecordsError> => {
   // The driver decodes json; a server that sends text is read the same.
   const cell: unknown = rows[0]?.[0]
-  const [{ Plan: root }] = (typeof cell === "string" ? JSON.parse(cell) : cell) as readonly [{ readonly Plan: PlanNode }]
+  const [{ Plan: root }] = (typeof cell === "string" ? JSON.parse(cell) : cell) as readonly [
+    { readonly Plan: PlanNode }
+  ]
   const estimate = { cost: root["Total Cost"], rows: passingRows(root) }
   const scans = wholeScans(root)
   if (scans.length === 0) return Effect.succeed({ ...estimate, scannedRows: 0 })
   const names = scans.map((scan) => `to_regclass(${quoted(`${quotedName(scan.schema)}.${quotedName(scan.table)}`)})`)
   // The planner's own way: rows per page when last analyzed, times the pages there are now.
-  const sizes = `select i::text, ceil(case when c.reltuples > 0 and c.relpages > 0 then c.reltuples / c.relpages else 60 end` +
+  const sizes =
+    `select i::text, ceil(case when c.reltuples > 0 and c.relpages > 0 then c.reltuples / c.relpages else 60 end` +
     ` * (pg_relation_size(c.oid) / current_setting('block_size')::numeric))::text` +
     ` from unnest(array[${names.join(", ")}]::oid[]) with ordinality as n(oid, i) join pg_class c on c.oid = n.oid`
   return Effect.map(run(sizes, [], once), (found) => {
@@ -147,13 +163,26 @@ const versionStep = (run: Run, model: Model, field: Field): Effect.Effect<Versio
 
 /** What write hooks get: further statements in the same transaction, with `$1` placeholders. It ends with the transaction. */
 export interface TransactionHandle {
-  readonly query: (sql: string, params?: readonly unknown[]) => Promise<ReadonlyArray<{ readonly [column: string]: unknown }>>
+  readonly query: (
+    sql: string,
+    params?: readonly unknown[]
+  ) => Promise<ReadonlyArray<{ readonly [column: string]: unknown }>>
 }
 
-const makeHandle = (session: Session, isOpen: () => boolean): TransactionHandle => ({
+/** What becomes of a transaction while its body runs. */
+interface Fate {
+  open: boolean
+  /** A hook's own statement met a serialization failure or deadlock, whatever the hook then makes of it. */
+  conflict: SqlError | null
+}
+
+const makeHandle = (session: Session, fate: Fate): TransactionHandle => ({
   query: (sql, params = []) =>
-    isOpen()
-      ? Effect.runPromise(session.objects(sql, params))
+    fate.open
+      ? Effect.runPromise(Effect.tapError(session.objects(sql, params), (error) =>
+        Effect.sync(() => {
+          if (reasonOf(error) === "Conflict") fate.conflict = error
+        })))
       : Promise.reject(new Error("The transaction of this handle has ended."))
 })
 
@@ -161,11 +190,12 @@ const makeTransaction = (
   session: Session,
   extensions: Extensions,
   statementTimeoutMs: number,
-  isOpen: () => boolean
+  fate: Fate
 ): RecordsTransaction => {
   const statement = (sql: string, params: readonly unknown[], prepare: boolean) =>
     Effect.catch(session.run(sql, params, prepare), refuse)
-  const limit = (milliseconds: number) => statement(`select set_config('statement_timeout', '${milliseconds}ms', true)`, [], false)
+  const limit = (milliseconds: number) =>
+    statement(`select set_config('statement_timeout', '${milliseconds}ms', true)`, [], false)
 
   const run: Run = (sql, params, how) =>
     how.regex
@@ -182,7 +212,8 @@ const makeTransaction = (
   return {
     ...makeReader(run, executor),
     ...makeIdempotency(extensions, statement),
-    handle: makeHandle(session, isOpen),
+    handle: makeHandle(session, fate),
+    checkDeferred: Effect.asVoid(statement("set constraints all immediate", [], false)),
     lock: ({ bindings, checks, columns, key, model, where }) =>
       Effect.map(
         executor((trigram) => lockStatement(model, key, where, { columns, checks }, trigram), valuesOf(bindings)),
@@ -211,14 +242,27 @@ const makeTransaction = (
       const step = touch && version !== null ? versionStep(run, model, version) : Effect.succeed(null)
       return Effect.flatMap(step, (next) =>
         Effect.flatMap(
-          executor((trigram) => updateStatement(model, key, set, next, { columns, checks }, trigram), valuesOf(bindings)),
+          executor(
+            (trigram) => updateStatement(model, key, set, next, { columns, checks }, trigram),
+            valuesOf(bindings)
+          ),
           (rows) => {
             const row = canonicalRows(rows, columns)[0]
-            return row === undefined ? Effect.die(new Error("the row to update is gone although it was locked")) : Effect.succeed(row)
+            return row === undefined
+              ? Effect.die(new Error("the row to update is gone although it was locked"))
+              : Effect.succeed(row)
           }
         ))
     },
-    remove: ({ key, model }) => Effect.asVoid(executor(() => removeStatement(model, key), noValues)),
+    remove: ({ key, model }) =>
+      Effect.flatMap(
+        executor(() => removeStatement(model, key), noValues),
+        // A trigger or a policy may keep a row without an error; nobody must be told that it is gone.
+        (rows) =>
+          rows.length === 0
+            ? Effect.die(new Error("the row to remove is still there, or gone although it was locked"))
+            : Effect.void
+      ),
     savepoint: <A, E>(body: Effect.Effect<A, E>) =>
       Effect.suspend((): Effect.Effect<A, E | RecordsError> => {
         const name = `s${++savepoints}`
@@ -241,17 +285,24 @@ const noValues: Values = valuesOf({ caller: { id: "", tenant: null }, now: 0n, p
 export const makeRecords = (postgres: Postgres): RecordsService => {
   const extensions: Extensions = { trigram: null }
   const { statementTimeoutMs } = postgres
-  const forRegex = { prepare: false, timeoutMs: Math.min(regexTimeoutMs, statementTimeoutMs), refuse: refusePattern } as const
+  const forRegex = {
+    prepare: false,
+    timeoutMs: Math.min(regexTimeoutMs, statementTimeoutMs),
+    refuse: refusePattern
+  } as const
   const run: Run = (sql, params, how) => postgres.read(sql, params, how.regex ? forRegex : how)
   return {
     ...makeReader(run, makeExecutor(run, extensions)),
-    transaction: (body) =>
-      postgres.transaction((session) => {
-        let open = true
-        const ended = Effect.sync(() => {
-          open = false
-        })
-        return Effect.ensuring(body(makeTransaction(session, extensions, statementTimeoutMs, () => open)), ended)
+    transaction: <A, E>(body: (tx: RecordsTransaction) => Effect.Effect<A, E>) =>
+      postgres.transaction((session): Effect.Effect<A, E | RecordsError> => {
+        const fate: Fate = { open: true, conflict: null }
+        // A hook fails as a defect, but a conflict stays one that the whole transaction may be tried again for.
+        const judged = Effect.catchCause(
+          body(makeTransaction(session, extensions, statementTimeoutMs, fate)),
+          (cause): Effect.Effect<never, E | RecordsError> =>
+            fate.conflict === null ? Effect.failCause(cause) : Effect.fail(failed("Conflict", fate.conflict))
+        )
+        return Effect.ensuring(judged, Effect.sync(() => void (fate.open = false)))
       }),
     ping: Effect.asVoid(run("select 1", [], once))
   }

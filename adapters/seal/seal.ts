@@ -1,25 +1,53 @@
 /**
  * The Seal port on node:crypto: keyed SHA-512 digests and AES-256-GCM tokens with keys derived from one secret by HKDF. It keeps no
- * state but the keys.
+ * state but the keys and a bounded memory of digests.
  */
 
-import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from "node:crypto"
+import { createCipheriv, createDecipheriv, createSecretKey, hash, hkdfSync, randomFillSync } from "node:crypto"
 import type { SealService } from "../../core/ports/seal.ts"
 
 const ivBytes = 12
 const tagBytes = 16
+
+/** Random bytes for initialization vectors, drawn for many tokens at a time: one draw costs more than one encryption. */
+const randomness = Buffer.alloc(ivBytes * 256)
+let used = randomness.length
+
+const freshIv = (): Buffer => {
+  if (used === randomness.length) {
+    randomFillSync(randomness)
+    used = 0
+  }
+  // A copy: the cipher may still hold it when the buffer is filled again.
+  return Buffer.from(randomness.subarray(used, used += ivBytes))
+}
+
+/** Digests of short texts, most of all of versions: pages that are read again show the same rows. */
+const rememberedLength = 64
+const rememberedCount = 4_096
 
 /** Builds the service from the deployment's secret (at least 16 characters; the same one in every instance). */
 export const makeSeal = (secret: string): SealService => {
   if (secret.length < 16) throw new Error("The secret must have at least 16 characters; set AUTH_SECRET (openssl rand -base64 32).")
   const key = (purpose: string) => Buffer.from(hkdfSync("sha256", secret, "resource-admin", purpose, 32))
   const prefix = key("digest").toString("base64")
-  const sealing = key("seal")
+  // As a key object: a buffer would be imported again for every token, which costs five times the encryption.
+  const sealing = createSecretKey(key("seal"))
+  // A SHA-512/256 style truncation is not length-extendable in use: only 132 of 512 bits leave.
+  const digest = (text: string): string => hash("sha512", prefix + text, "base64url").slice(0, 22)
+  const known = new Map<string, string>()
   return {
-    // A SHA-512/256 style truncation is not length-extendable in use: only 132 of 512 bits leave.
-    digest: (text) => hash("sha512", prefix + text, "base64url").slice(0, 22),
+    digest: (text) => {
+      if (text.length > rememberedLength) return digest(text)
+      let found = known.get(text)
+      if (found === undefined) {
+        if (known.size >= rememberedCount) known.clear()
+        known.set(text, found = digest(text))
+      }
+      return found
+    },
     seal: (context, text) => {
-      const iv = randomBytes(ivBytes)
+      const iv = freshIv()
       const cipher = createCipheriv("aes-256-gcm", sealing, iv)
       cipher.setAAD(Buffer.from(context))
       return Buffer.concat([iv, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]).toString("base64url")

@@ -5,18 +5,17 @@
 
 import * as Effect from "effect/Effect"
 import type { Access } from "../domain/access/access.ts"
-import { problem } from "../domain/problem.ts"
-import type { Problem } from "../domain/problem.ts"
+import type { Json } from "../domain/model/model.ts"
+import { invalidParameter, Problem } from "../domain/problem.ts"
 import { writeKey } from "../domain/read/key.ts"
 import type { Bindings } from "../domain/read/plan.ts"
-import { inOperation, readBatch, referencedNames, resolveData, resolveKey } from "../domain/write/batch.ts"
+import { inOperation, isReference, readBatch, referencedNames, resolveData, resolveKey } from "../domain/write/batch.ts"
 import type { BatchOperation, Referenced } from "../domain/write/batch.ts"
 import { returnPreference } from "../domain/write/precondition.ts"
-import { RecordsError } from "../ports/records.ts"
-import type { RecordsTransaction } from "../ports/records.ts"
+import type { RecordsError, RecordsTransaction } from "../ports/records.ts"
 import type { Call, Reply } from "./call.ts"
 import { json } from "./call.ts"
-import { answerWrite } from "./change.ts"
+import { answerWrite, preferenceApplied } from "./change.ts"
 import type { Outcome } from "./change.ts"
 import { accessTo } from "./core.ts"
 import type { Core } from "./core.ts"
@@ -24,20 +23,30 @@ import { readJson } from "./read.ts"
 import { recordsProblem } from "./refusal.ts"
 import { reorder } from "./reorder.ts"
 import { phase } from "./timing.ts"
-import { cells, createMany, execute, prepareCreate, prepareUpdate, writtenRecord } from "./write.ts"
-import type { Write, Written } from "./write.ts"
+import {
+  cells,
+  createMany,
+  execute,
+  isConflict,
+  isRefusedValue,
+  prepareCreate,
+  prepareUpdate,
+  writtenRecord
+} from "./write.ts"
+import type { CreateWrite, Written } from "./write.ts"
 
 /** A group of creates failed: which of them is found by running one by one. */
 class GroupFailed {
   readonly _tag = "GroupFailed"
 }
 
-type Create = Write & { op: "create" }
+type Create = BatchOperation & { op: "create" }
 
+/** A create that waits for others of its kind. */
 interface Pending {
   readonly index: number
-  readonly ref: string | null
-  readonly write: Create
+  readonly operation: Create
+  readonly write: CreateWrite
 }
 
 /** The state of one run of a batch. */
@@ -46,10 +55,13 @@ interface Run {
   readonly call: Call
   readonly tx: RecordsTransaction
   readonly bindings: Bindings
-  readonly references: Map<string, Referenced>
-  readonly written: Written[]
-  readonly results: string[]
+  readonly grouped: boolean
   readonly minimal: boolean
+  readonly references: Map<string, Referenced>
+  pending: Pending[]
+  readonly written: Written[]
+  /** The answer's entry for each operation, as JSON. */
+  readonly results: string[]
 }
 
 type Step<A> = Effect.Effect<A, Problem | RecordsError | GroupFailed>
@@ -59,153 +71,192 @@ export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<R
     const parsed = yield* phase("batch.parse")(readJson(body))
     const operations = yield* Effect.fromResult(readBatch(parsed))
     const preference = returnPreference(call.header("prefer"))
-    const headers: { readonly [name: string]: string } = preference === null ? {} : { "preference-applied": `return=${preference}` }
-    const attempt = (grouped: boolean) => {
-      const run = (tx: RecordsTransaction, bindings: Bindings): Effect.Effect<Outcome, Problem | RecordsError | GroupFailed> => {
-        const state: Run = {
+    const attempt = (grouped: boolean) =>
+      answerWrite(core, call, body, (tx, bindings): Effect.Effect<Outcome, Problem | RecordsError | GroupFailed> => {
+        const minimal = preference === "minimal"
+        const run: Run = {
           core,
           call,
           tx,
           bindings,
+          grouped,
+          minimal,
           references: new Map(),
+          pending: [],
           written: [],
-          results: Array.from({ length: operations.length }),
-          minimal: preference === "minimal"
+          results: []
         }
-        return Effect.map(runOperations(state, operations, grouped), () => ({
-          reply: json(200, `{"results":[${state.results.join(",")}]}`, headers),
-          written: state.written
+        return Effect.map(runOperations(run, operations), () => ({
+          reply: json(200, `{"results":[${run.results.join(",")}]}`, preferenceApplied(preference)),
+          written: run.written
         }))
-      }
-      return answerWrite(core, call, "POST", body, run)
-    }
+      })
     // Hooks see every write as it happens, so that nothing is grouped where there are any.
-    if (core.options.writeHooks.length > 0) return yield* withoutGroups(attempt(false))
-    return yield* Effect.catch(attempt(true), (error) =>
-      error._tag === "GroupFailed" ? withoutGroups(attempt(false)) : Effect.fail(error))
+    const ungrouped = Effect.catch(
+      attempt(false),
+      (error) => error instanceof GroupFailed ? Effect.die(error) : Effect.fail(error)
+    )
+    if (core.options.writeHooks.length > 0) return yield* ungrouped
+    return yield* Effect.catch(attempt(true), (error) => error instanceof GroupFailed ? ungrouped : Effect.fail(error))
   })
 
-const withoutGroups = (reply: Effect.Effect<Reply, Problem | GroupFailed>): Effect.Effect<Reply, Problem> =>
-  Effect.catch(reply, (error) => error._tag === "GroupFailed" ? Effect.die(error) : Effect.fail(error))
-
-const runOperations = (run: Run, operations: readonly BatchOperation[], grouped: boolean): Step<void> =>
+const runOperations = (run: Run, operations: readonly BatchOperation[]): Step<void> =>
   Effect.gen(function*() {
-    let pending: Pending[] = []
     for (const [index, operation] of operations.entries()) {
-      const named = (error: Problem) => inOperation(error, index, operation.op, operation.resource)
-      if (operation.op === "create") {
-        const waiting = new Set(pending.map((item) => item.ref))
-        if (referencedNames(operation.data).some((name) => waiting.has(name))) {
-          yield* flush(run, pending)
-          pending = []
-        }
-        const write = yield* Effect.mapError(prepare(run, operation), named)
-        if (operation.ref !== null && (run.references.has(operation.ref) || waiting.has(operation.ref))) {
-          return yield* Effect.fail(named(refTwice(operation.ref)))
-        }
-        const first = pending[0]
-        if (first !== undefined && !(grouped && sameShape(first.write, write))) {
-          yield* flush(run, pending)
-          pending = []
-        }
-        pending.push({ index, ref: operation.ref, write })
-      } else {
-        yield* flush(run, pending)
-        pending = []
-        yield* Effect.catch(runOne(run, index, operation), (error) => Effect.flatMap(asProblem(error), (p) => Effect.fail(named(p))))
+      if (operation.op === "create") yield* queue(run, index, operation)
+      else {
+        yield* flush(run)
+        yield* named(runOne(run, index, operation), index, operation)
       }
     }
-    yield* flush(run, pending)
+    yield* flush(run)
   })
 
-const refTwice = (name: string): Problem => {
-  const message = `The ref "${name}" stands twice in this batch.`
-  return problem("invalid-parameter", message, { errors: [{ parameter: "ref", message }] })
-}
+/** Adds to a failure which operation it is of. Conflicts stay errors of the port: the whole transaction runs again. */
+const named = <A>(
+  step: Effect.Effect<A, Problem | RecordsError>,
+  index: number,
+  { op, resource }: BatchOperation
+): Effect.Effect<A, Problem | RecordsError> =>
+  Effect.catch(step, (error) =>
+    isConflict(error) ? Effect.fail(error) : Effect.mapError(
+      error instanceof Problem ? Effect.fail(error) : recordsProblem(error),
+      (found) => inOperation(found, index, op, resource)
+    ))
 
-/** Conflicts stay errors of the port: the whole transaction runs again. */
-const asProblem = (error: Problem | RecordsError): Effect.Effect<Problem, RecordsError> =>
-  error instanceof RecordsError
-    ? error.reason._tag === "Conflict" ? Effect.fail(error) : Effect.flip(recordsProblem(error))
-    : Effect.succeed(error)
+// ------------------------------------------------------------------------------------------------------------------ creates
 
-const accessOf = (run: Run, resource: string, operation: "create" | "update" | "delete"): Effect.Effect<Access, Problem> =>
-  accessTo(run.core, run.call.caller, resource, operation)
-
-const prepare = (run: Run, operation: BatchOperation & { op: "create" }): Effect.Effect<Create, Problem> =>
+/** Prepares a create and lets it wait for others of its kind. */
+const queue = (run: Run, index: number, operation: Create): Step<void> =>
   Effect.gen(function*() {
-    const access = yield* accessOf(run, operation.resource, "create")
-    const data = yield* Effect.fromResult(resolveData(access.restricted, run.references, operation.data))
-    return (yield* Effect.fromResult(prepareCreate(access, data))) as Create
+    const names = new Set(referencedNames(operation.data))
+    if (run.pending.some(({ operation: { ref } }) => ref !== null && names.has(ref))) yield* flush(run)
+    const prepared = named(prepare(run, operation), index, operation)
+    // Those before it come first with their own failures, as they would one by one.
+    const write = yield* Effect.catch(prepared, (error) => Effect.andThen(flush(run), Effect.fail(error)))
+    const first = run.pending[0]
+    if (first !== undefined && !(run.grouped && sameShape(first.write, write))) yield* flush(run)
+    run.pending.push({ index, operation, write })
+  })
+
+const prepare = (run: Run, { data, ref, resource }: Create): Effect.Effect<CreateWrite, Problem> =>
+  Effect.gen(function*() {
+    const access = yield* accessTo(run.core, run.call.caller, resource, "create")
+    const resolved = yield* Effect.fromResult(resolveData(access.restricted, run.references, data))
+    const write = yield* Effect.fromResult(prepareCreate(access, resolved))
+    if (ref !== null && (run.references.has(ref) || run.pending.some((other) => other.operation.ref === ref))) {
+      return yield* Effect.fail(invalidParameter("ref", `The ref "${ref}" stands twice in this batch.`))
+    }
+    return write
   })
 
 /** Whether two creates can go into one statement: same access, same fields given, and no rule that wants to see them one by one. */
-const sameShape = (a: Create, b: Create): boolean => {
-  if (a.access.model !== b.access.model || a.access.decisions.create.of === "record" || a.values.size !== b.values.size) return false
+const sameShape = (a: CreateWrite, b: CreateWrite): boolean => {
+  if (a.access.model !== b.access.model || a.access.decisions.create !== b.access.decisions.create) return false
+  if (a.access.decisions.create.of === "record" || a.values.size !== b.values.size) return false
   for (const field of a.values.keys()) if (!b.values.has(field)) return false
   return true
 }
 
-const flush = (run: Run, pending: readonly Pending[]): Step<void> => {
-  if (pending.length === 0) return Effect.void
-  const { bindings, core, references, tx } = run
-  return Effect.matchEffect(createMany(core, tx, pending.map((item) => item.write), bindings), {
-    onSuccess: (rows) => {
-      rows.forEach((written, i) => {
-        const { index, ref } = pending[i]!
-        if (ref !== null) {
-          references.set(ref, { restricted: written.access.restricted, key: written.key, cellOf: cells(written.row) })
+/** Writes the creates that wait. */
+const flush = (run: Run): Step<void> =>
+  Effect.suspend((): Step<void> => {
+    const { bindings, core, pending, references, tx } = run
+    const [first] = pending
+    if (first === undefined) return Effect.void
+    run.pending = []
+    const created = createMany(core, tx, pending.map((item) => item.write), bindings)
+    return Effect.matchEffect(created, {
+      onSuccess: (rows) => {
+        for (const [i, written] of rows.entries()) {
+          const { index, operation: { ref } } = pending[i]!
+          if (ref !== null) references.set(ref, referenced(written))
+          note(run, index, written)
         }
-        record(run, index, written)
-      })
-      return Effect.void
-    },
-    onFailure: (error): Step<never> => {
-      if (pending.length > 1 && !(error instanceof RecordsError && error.reason._tag === "Conflict")) {
-        return Effect.fail(new GroupFailed())
-      }
-      const { index, write } = pending[0]!
-      return Effect.flatMap(asProblem(error), (p) => Effect.fail(inOperation(p, index, "create", write.access.model.name)))
-    }
+        return Effect.void
+      },
+      onFailure: (error): Step<void> =>
+        pending.length > 1 && (error instanceof Problem || isRefusedValue(error))
+          ? Effect.fail(new GroupFailed())
+          : named(Effect.fail(error), first.index, first.operation)
+    })
   })
+
+// ------------------------------------------------------------------------------------------------------------------- others
+
+const runOne = (
+  run: Run,
+  index: number,
+  operation: Exclude<BatchOperation, Create>
+): Effect.Effect<void, Problem | RecordsError> =>
+  Effect.gen(function*() {
+    const { bindings, core, references, tx } = run
+    const { op, resource } = operation
+    const access = yield* accessTo(core, run.call.caller, resource, op === "delete" ? "delete" : "update")
+    if (op === "reorder") return yield* runReorder(run, index, access, operation)
+    const key = yield* Effect.fromResult(resolveKey(access.model, references, operation.key))
+    if (op === "delete") {
+      return note(run, index, yield* execute(core, tx, { op, access, key, precondition: operation.etag }, bindings))
+    }
+    const data = yield* Effect.fromResult(resolveData(access.restricted, references, operation.data))
+    const write = yield* Effect.fromResult(prepareUpdate(access, key, data, operation.etag))
+    note(run, index, yield* execute(core, tx, write, bindings))
+  })
+
+const runReorder = (
+  run: Run,
+  index: number,
+  access: Access,
+  { etags, field, keys }: BatchOperation & { op: "reorder" }
+): Effect.Effect<void, Problem | RecordsError> =>
+  Effect.gen(function*() {
+    const { bindings, core, references, tx } = run
+    const held: { [key: string]: Json } = { ...etags }
+    const parts: Array<readonly string[]> = []
+    for (const key of keys) {
+      const resolved = yield* Effect.fromResult(resolveKey(access.model, references, key))
+      parts.push(resolved)
+      // The client cannot know the version of what this very batch created, and nobody else can have changed it.
+      if (isReference(key)) held[writeKey(resolved)] ??= "*"
+    }
+    const written = yield* reorder(core, tx, access, { field, keys: parts, etags: held }, bindings)
+    const records = written.map((item) => {
+      keep(run, item)
+      const { etag } = writtenRecord(core, item, bindings)
+      return `{"key":${JSON.stringify(writeKey(item.key))},"etag":${JSON.stringify(etag)}}`
+    })
+    run.results[index] = `{"records":[${records.join(",")}]}`
+  })
+
+// ------------------------------------------------------------------------------------------------------------------ results
+
+const referenced = ({ access, key, row, visible }: Written): Referenced => ({
+  restricted: access.restricted,
+  key,
+  visible,
+  cellOf: cells(row)
+})
+
+/** Remembers a write for after the commit; references to its record see it as it is now. */
+const keep = (run: Run, written: Written): void => {
+  run.written.push(written)
+  for (const [name, { key, restricted, visible }] of run.references) {
+    if (restricted.model !== written.access.model || writeKey(key) !== writeKey(written.key)) continue
+    run.references.set(name, { ...referenced(written), visible })
+  }
 }
 
 /** Notes what a write did and what the batch answers for it. */
-const record = (run: Run, index: number, written: Written): void => {
-  run.written.push(written)
-  const { etag, json: text } = writtenRecord(run.core, written, run.bindings)
-  run.results[index] = written.op === "delete"
-    ? "{\"deleted\":true}"
-    : !written.visible
-    ? "{}"
-    : run.minimal
-    ? `{"etag":${JSON.stringify(etag)}}`
-    : `{"record":${text},"etag":${JSON.stringify(etag)}}`
+const note = (run: Run, index: number, written: Written): void => {
+  if (written.op !== "create") keep(run, written)
+  else run.written.push(written)
+  run.results[index] = written.op === "delete" ? "{\"deleted\":true}" : writtenResult(run, written)
 }
 
-const runOne = (run: Run, index: number, operation: Exclude<BatchOperation, { op: "create" }>): Effect.Effect<void, Problem | RecordsError> =>
-  Effect.gen(function*() {
-    const { bindings, core, references, tx } = run
-    const access = yield* accessOf(run, operation.resource, operation.op === "delete" ? "delete" : "update")
-    if (operation.op === "reorder") {
-      const keys = []
-      for (const key of operation.keys) keys.push(yield* Effect.fromResult(resolveKey(access.model, references, key)))
-      const written = yield* reorder(core, tx, access, { field: operation.field, keys, etags: operation.etags }, bindings)
-      run.written.push(...written)
-      run.results[index] = `{"records":[${
-        written.map((item) => {
-          const { etag } = writtenRecord(core, item, bindings)
-          return `{"key":${JSON.stringify(writeKey(item.key))},"etag":${JSON.stringify(etag)}}`
-        }).join(",")
-      }]}`
-      return
-    }
-    const key = yield* Effect.fromResult(resolveKey(access.model, references, operation.key))
-    const write: Write = operation.op === "delete"
-      ? { op: "delete", access, key, precondition: operation.etag }
-      : yield* Effect.flatMap(
-        Effect.fromResult(resolveData(access.restricted, references, operation.data)),
-        (data) => Effect.fromResult(prepareUpdate(access, key, data, operation.etag))
-      )
-    record(run, index, yield* execute(core, tx, write, bindings))
-  })
+const writtenResult = (run: Run, written: Written): string => {
+  // What the caller cannot read is not shown to its creator either.
+  if (!written.visible) return "{}"
+  const { etag, json: record } = writtenRecord(run.core, written, run.bindings)
+  const tag = `"etag":${JSON.stringify(etag)}`
+  return run.minimal ? `{${tag}}` : `{"record":${record},${tag}}`
+}

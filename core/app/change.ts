@@ -5,7 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import type { Access } from "../domain/access/access.ts"
-import type { Json } from "../domain/model/model.ts"
+import { rolesKey } from "../domain/access/caller.ts"
 import { invalidParameter, problem } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import { readKey, writeKey } from "../domain/read/key.ts"
@@ -21,7 +21,16 @@ import type { Core } from "./core.ts"
 import { readJson } from "./read.ts"
 import { recordsProblem } from "./refusal.ts"
 import { phase } from "./timing.ts"
-import { committed, execute, inTransaction, prepareCreate, prepareUndelete, prepareUpdate, ruleOf, writtenRecord } from "./write.ts"
+import {
+  committed,
+  execute,
+  inTransaction,
+  prepareCreate,
+  prepareUndelete,
+  prepareUpdate,
+  ruleOf,
+  writtenRecord
+} from "./write.ts"
 import type { Write, Written } from "./write.ts"
 
 /** Carries a finished answer out of a transaction that is to be rolled back. */
@@ -41,7 +50,9 @@ const readDryRun = (call: Call): Effect.Effect<boolean, Problem> => {
     if (name !== "dry_run" && name !== "validate_only") {
       return Effect.fail(invalidParameter(name.slice(0, 100), `There is no parameter "${name.slice(0, 100)}" here.`))
     }
-    if (value !== "true" && value !== "false") return Effect.fail(invalidParameter(name, "The parameter must be true or false."))
+    if (value !== "true" && value !== "false") {
+      return Effect.fail(invalidParameter(name, "The parameter must be true or false."))
+    }
     if (seen.has(name)) return Effect.fail(invalidParameter(name, "The parameter stands more than once."))
     seen.add(name)
     dryRun ||= value === "true"
@@ -65,98 +76,107 @@ export interface Outcome {
   readonly written: readonly Written[]
 }
 
+/** An answer as it is kept for its idempotency key. */
+interface StoredAnswer {
+  /** Under which roles it was made: what it shows was readable to them. */
+  readonly roles: string
+  readonly reply: Reply
+}
+
+/** The kept answer. To a caller whose roles have changed since it tells what happened, and shows no record. */
+const replayed = (call: Call, stored: string): Reply => {
+  const { reply, roles } = JSON.parse(stored) as StoredAnswer
+  const headers = { ...reply.headers, "idempotency-replayed": "true" }
+  if (roles === rolesKey(call.caller)) return { ...reply, headers }
+  const { "content-type": _, etag: __, "preference-applied": ___, ...rest } = headers as {
+    readonly [name: string]: string
+  }
+  return { status: reply.status, headers: rest, body: null }
+}
+
 /**
- * Runs a body in one transaction and answers after the commit. With an idempotency key the stored answer of an earlier identical request is given
- * instead; it is committed with the writes, so that neither exists without the other. `body` bytes are part of what "identical" means.
+ * Runs a body in one transaction and answers after the commit. With an idempotency key the answer to an earlier request of the same user, path and
+ * bytes is given instead; it is committed with the writes, so that neither exists without the other.
  */
 export const answerWrite = <E = never>(
   core: Core,
   call: Call,
-  method: string,
+  /** What the client sent, where an idempotency key counts; else null. */
   body: Uint8Array | null,
   run: (tx: RecordsTransaction, bindings: Bindings) => Effect.Effect<Outcome, Problem | RecordsError | E>
 ): Effect.Effect<Reply, Problem | E> =>
   Effect.gen(function*() {
     const dryRun = yield* readDryRun(call)
-    const key = body === null ? null : yield* readIdempotencyKey(call)
+    const sent = body === null ? null : yield* readIdempotencyKey(call)
     const bindings = yield* bindingsOf(call.caller)
-    const request = key === null
-      ? ""
-      : core.seal.digest(JSON.stringify([method, call.path, dryRun, call.header("prefer")]) + new TextDecoder().decode(body!))
-    const scope = JSON.stringify([call.caller.tenant, call.caller.id])
+    const { caller } = call
+    const claim = sent === null || dryRun
+      ? null
+      : { scope: JSON.stringify([caller.tenant, caller.id]), key: sent, now: bindings.now }
+    const request = claim === null ? "" : core.seal.digest(`${call.path}\n${decoder.decode(body!)}`)
+
     const transaction = (tx: RecordsTransaction): Effect.Effect<Outcome, Problem | RecordsError | DryRun | E> =>
       Effect.gen(function*() {
-        if (key !== null && !dryRun) {
-          const claimed = yield* tx.claimKey({ scope, key, now: bindings.now })
-          if (claimed.of === "busy") {
-            return yield* Effect.fail(
-              problem("conflict", "A request with this idempotency key is being processed.", {}, { "retry-after": "1" })
-            )
-          }
+        if (claim !== null) {
+          const claimed = yield* tx.claimKey(claim)
+          if (claimed.of === "busy") return yield* Effect.fail(keyBusy())
           if (claimed.of === "stored") {
-            if (claimed.request !== request) {
-              return yield* Effect.fail(
-                problem("idempotency-key-reused", "This idempotency key was used for another request.")
-              )
-            }
-            return { reply: storedReply(claimed.answer), written: [] }
+            if (claimed.request !== request) return yield* Effect.fail(keyReused())
+            return { reply: replayed(call, claimed.answer), written: [] }
           }
         }
         const outcome = yield* run(tx, bindings)
-        if (dryRun) return yield* Effect.fail(new DryRun(outcome.reply))
-        if (key !== null) {
-          yield* tx.storeKey({ scope, key, request, answer: JSON.stringify(outcome.reply), now: bindings.now })
+        if (dryRun) {
+          yield* tx.checkDeferred
+          return yield* Effect.fail(new DryRun(outcome.reply))
+        }
+        if (claim !== null) {
+          const answer: StoredAnswer = { roles: rolesKey(caller), reply: outcome.reply }
+          yield* tx.storeKey({ ...claim, request, answer: JSON.stringify(answer) })
         }
         return outcome
       })
     const outcome = yield* phase("write.execute")(inTransaction(core, transaction)).pipe(
       Effect.catch((error) => {
         if (error instanceof DryRun) return Effect.succeed<Outcome>({ reply: error.reply, written: [] })
-        return error instanceof RecordsError ? recordsProblem(error) : Effect.fail(error as Exclude<typeof error, RecordsError>)
+        return error instanceof RecordsError
+          ? recordsProblem(error)
+          : Effect.fail(error as Exclude<typeof error, RecordsError>)
       })
     )
     for (const written of outcome.written) committed(core, written)
     return outcome.reply
   })
 
-const storedReply = (answer: string): Reply => {
-  const reply = JSON.parse(answer) as Reply
-  return { ...reply, headers: { ...reply.headers, "idempotency-replayed": "true" } }
-}
+const decoder = new TextDecoder()
 
-const preferenceApplied = (preference: ReturnPreference | null): { readonly [name: string]: string } =>
+const keyBusy = (): Problem =>
+  problem("conflict", "A request with this idempotency key is being processed.", {}, { "retry-after": "1" })
+
+const keyReused = (): Problem => problem("idempotency-key-reused", "This idempotency key was used for another request.")
+
+/** Says which preference the answer follows (RFC 7240, 3). */
+export const preferenceApplied = (preference: ReturnPreference | null): { readonly [name: string]: string } =>
   preference === null ? {} : { "preference-applied": `return=${preference}` }
 
-/** The answer to a single write. */
+/** The answer to a single write. A record that the caller cannot see is not shown to its creator either. */
 const presentWrite = (core: Core, call: Call, written: Written, bindings: Bindings): Reply => {
   const preference = returnPreference(call.header("prefer"))
-  const applied = preferenceApplied(preference)
+  const { access, key, op, visible } = written
+  const withBody = visible && (op === "delete" ? preference === "representation" : preference !== "minimal")
   const { etag, json: record } = writtenRecord(core, written, bindings)
-  if (written.op === "delete") {
-    return preference === "representation"
-      ? json(200, record, { ...applied, ...(written.access.model.softDelete === null ? {} : { etag }) })
-      : { status: 204, headers: applied, body: null }
-  }
   const headers = {
-    ...applied,
-    ...(written.visible ? { etag } : {}),
-    ...(written.op === "create" ? { location: `${call.path}/${writeKey(written.key)}` } : {})
+    ...(preference === (withBody ? "representation" : "minimal") ? preferenceApplied(preference) : {}),
+    // A removed row has no version that a client could name again.
+    ...(visible && (op !== "delete" || (withBody && access.model.softDelete !== null)) ? { etag } : {}),
+    ...(op === "create" ? { location: `${call.path}/${writeKey(key)}` } : {})
   }
-  const status = written.op === "create" ? 201 : 200
-  if (preference === "minimal" || !written.visible) {
-    return { status: written.op === "create" ? 201 : 204, headers, body: null }
-  }
-  return json(status, record, headers)
+  const status = op === "create" ? 201 : withBody ? 200 : 204
+  return withBody ? json(status, record, headers) : { status, headers, body: null }
 }
 
-const single = (
-  core: Core,
-  call: Call,
-  method: string,
-  body: Uint8Array | null,
-  write: Write
-): Effect.Effect<Reply, Problem> =>
-  answerWrite<never>(core, call, method, body, (tx, bindings) =>
+const single = (core: Core, call: Call, body: Uint8Array | null, write: Write): Effect.Effect<Reply, Problem> =>
+  answerWrite<never>(core, call, body, (tx, bindings) =>
     Effect.map(execute(core, tx, write, bindings), (written) => ({
       reply: presentWrite(core, call, written, bindings),
       written: [written]
@@ -179,9 +199,9 @@ const target = (
 export const create = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
   Effect.gen(function*() {
     const access = yield* phase("write.access")(accessTo(core, call.caller, resource, "create"))
-    const record: Json = yield* phase("write.parse")(readJson(body))
+    const record = yield* phase("write.parse")(readJson(body))
     const write = yield* phase("write.plan")(Effect.suspend(() => Effect.fromResult(prepareCreate(access, record))))
-    return yield* single(core, call, "POST", body, write)
+    return yield* single(core, call, body, write)
   })
 
 export const update = (
@@ -196,19 +216,18 @@ export const update = (
     const record = yield* phase("write.parse")(readJson(body))
     const precondition = call.header("if-match")
     const write = yield* Effect.fromResult(prepareUpdate(access, key, record, precondition))
-    return yield* single(core, call, "PATCH", null, write)
+    return yield* single(core, call, null, write)
   })
 
 export const remove = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
   Effect.gen(function*() {
     const { access, key } = yield* target(core, call, resource, segment, "delete")
-    return yield* single(core, call, "DELETE", null, { op: "delete", access, key, precondition: call.header("if-match") })
+    return yield* single(core, call, null, { op: "delete", access, key, precondition: call.header("if-match") })
   })
 
 export const undelete = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
   Effect.gen(function*() {
     const { access, key } = yield* target(core, call, resource, segment, "undelete")
     const write = yield* Effect.fromResult(prepareUndelete(access, key, call.header("if-match")))
-    return yield* single(core, call, "POST", null, write)
+    return yield* single(core, call, null, write)
   })
-

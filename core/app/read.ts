@@ -127,14 +127,17 @@ const answerList = (
     const position = yield* openPosition(core, context, request.pageToken, shape)
     const bindings = yield* bindingsOf(call.caller)
     const first: PagePlan = { shape: shape.page, bindings }
-    const warning = yield* guardPlan(core, access, key, first, filter)
+    const count = { model: access.model, where: shape.page.where, bindings }
+    let warning = yield* guardPlan(core, access, key, first, filter)
+    if (request.exactCount) {
+      warning = { ...warning, ...(yield* guardPlan(core, access, `${key}\u0000count`, { ...count, cap: null }, filter)) }
+    }
     const backward = position?.direction === "before"
     const plan: PagePlan = position === null
       ? first
       : backward
       ? { ...first, before: position.cells }
       : { ...first, after: position.cells }
-    const count = { model: access.model, where: shape.page.where, bindings }
 
     const estimate = position !== null && position.estimate >= 0
       ? Effect.succeed(position.estimate)

@@ -6,17 +6,16 @@
 import * as Effect from "effect/Effect"
 import type { Access } from "../domain/access/access.ts"
 import type { FilterTree } from "../domain/filter/tree.ts"
-import { always, not } from "../domain/filter/tree.ts"
+import { not } from "../domain/filter/tree.ts"
 import type { Field, Json, Row } from "../domain/model/model.ts"
-import { notFound, problem } from "../domain/problem.ts"
+import { invalidParameter } from "../domain/problem.ts"
 import { writeKey } from "../domain/read/key.ts"
-import { visibleRows } from "../domain/read/list.ts"
 import type { Bindings } from "../domain/read/plan.ts"
 import { invalidRecord, readOnlyError } from "../domain/write/body.ts"
 import { RecordsError } from "../ports/records.ts"
 import type { RecordsTransaction } from "../ports/records.ts"
 import type { Core } from "./core.ts"
-import { apply, checkPatch, locked, runHooks } from "./write.ts"
+import { apply, checkPatch, judge, lockRow, runHooks } from "./write.ts"
 import type { Step, Written } from "./write.ts"
 
 export interface Reorder {
@@ -31,14 +30,20 @@ export interface Reorder {
 interface Changing {
   readonly key: readonly string[]
   readonly before: Row
-  readonly value: string
-  readonly write: (values: ReadonlyMap<Field, string>) => Step<Row>
+  /** Gives it its final value. */
+  readonly run: Step<Row>
 }
 
 const fieldOf = (access: Access, name: string): Step<Field> => {
   const field = access.restricted.byName.get(name)
   if (field === undefined) {
-    return Effect.fail(invalidRecord([{ field: name.slice(0, 100), code: "unknown", message: `There is no field "${name.slice(0, 100)}".` }]))
+    return Effect.fail(
+      invalidRecord([{
+        field: name.slice(0, 100),
+        code: "unknown",
+        message: `There is no field "${name.slice(0, 100)}".`
+      }])
+    )
   }
   if (!access.restricted.updatable.has(name)) return Effect.fail(invalidRecord([readOnlyError(name)]))
   return field.kind === "integer" && field.relation === null
@@ -54,15 +59,9 @@ export const reorder = (
   bindings: Bindings
 ): Step<readonly Written[]> =>
   Effect.gen(function*() {
-    const { model } = access
     const field = yield* fieldOf(access, request.field)
     const texts = request.keys.map(writeKey)
-    const twice = texts.find((text, i) => texts.indexOf(text) !== i)
-    if (twice !== undefined) {
-      return yield* Effect.fail(problem("invalid-parameter", "A key stands twice.", {
-        errors: [{ parameter: "keys", message: "A key stands twice." }]
-      }))
-    }
+    if (new Set(texts).size < texts.length) return yield* Effect.fail(invalidParameter("keys", "A key stands twice."))
     // Locks are taken in one order whatever the keys' order is, so that two reorders wait for each other instead of deadlocking.
     const byText = [...request.keys.keys()].sort((a, b) => texts[a]! < texts[b]! ? -1 : 1)
     const rows: Row[] = Array.from({ length: request.keys.length })
@@ -70,28 +69,19 @@ export const reorder = (
     for (const i of byText) {
       const key = request.keys[i]!
       const value = String(i + 1)
-      const row = yield* tx.lock({
-        model,
-        key,
-        where: visibleRows(access, always, false),
-        columns: model.columns,
-        checks: [],
-        bindings
-      })
-      if (row === null) return yield* Effect.fail(notFound())
+      const etag = request.etags[texts[i]!]
+      const values = new Map([[field, value]])
+      const write = { op: "update", access, key, values, precondition: typeof etag === "string" ? etag : null } as const
+      const row = yield* lockRow(tx, write, bindings)
       rows[i] = row
       if (row[field.index] === value) continue
-      const etag = request.etags[texts[i]!]
-      const precondition = typeof etag === "string" ? etag : null
-      const values = new Map([[field, value]])
-      const update = { op: "update", access, key, values, precondition } as const
-      const { settled } = yield* locked(core, tx, update, bindings, (stored) => checkPatch(access, stored, values))
-      changing.push({ key, before: row, value, write: (set) => apply(tx, update, set, settled, bindings) })
+      const settled = yield* judge(core, tx, write, row, () => checkPatch(access, row, values, values), bindings)
+      changing.push({ key, before: row, run: apply(tx, write, row, values, settled, bindings) })
     }
     if (changing.length > 1) yield* moveAway(tx, access, field, changing, bindings)
     const after = new Map<Row, Row>()
     for (const item of changing) {
-      const row = yield* item.write(new Map([[field, item.value]]))
+      const row = yield* item.run
       yield* runHooks(core, tx, access, "update", item.before, row)
       after.set(item.before, row)
     }
@@ -148,4 +138,3 @@ const moveAway = (
     yield* Effect.catch(tx.savepoint(moveTo(above)), (error) =>
       error instanceof RecordsError && error.reason._tag === "Check" ? down : Effect.fail(error))
   })
-

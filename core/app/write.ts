@@ -8,22 +8,33 @@ import * as Result from "effect/Result"
 import type { Access, Decision } from "../domain/access/access.ts"
 import { refusedFields } from "../domain/access/resolve.ts"
 import type { Operation } from "../domain/access/rules.ts"
+import { evaluate } from "../domain/filter/evaluate.ts"
 import type { FilterTree } from "../domain/filter/tree.ts"
-import { always } from "../domain/filter/tree.ts"
+import { allOf, always } from "../domain/filter/tree.ts"
 import type { WriteHook } from "../domain/model/config.ts"
+import { timestampFromMicros } from "../domain/model/instant.ts"
 import type { Cell, Field, Json, Row, WireRecord } from "../domain/model/model.ts"
-import { notFound, problem } from "../domain/problem.ts"
+import { invalidParameter, notFound, problem } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import { etagOf, tagListed } from "../domain/read/etag.ts"
 import { itemWriter, layoutOf, wireRecord } from "../domain/read/item.ts"
 import type { ItemWriter } from "../domain/read/item.ts"
 import { visibleRows } from "../domain/read/list.ts"
 import type { Bindings } from "../domain/read/plan.ts"
-import { changedValues, invalidRecord, merged, readCreate, readOnlyError, readPatch, validateRecord } from "../domain/write/body.ts"
+import {
+  changedValues,
+  invalidRecord,
+  merged,
+  readCreate,
+  readOnlyError,
+  readPatch,
+  validateRecord
+} from "../domain/write/body.ts"
 import type { Values } from "../domain/write/body.ts"
 import { preconditionFailed, preconditionHolds, preconditionRequired } from "../domain/write/precondition.ts"
 import type { Precondition } from "../domain/write/precondition.ts"
-import type { RecordsError, RecordsTransaction } from "../ports/records.ts"
+import { RecordsError } from "../ports/records.ts"
+import type { RecordsTransaction } from "../ports/records.ts"
 import { accessDenied } from "./core.ts"
 import type { Core } from "./core.ts"
 
@@ -43,6 +54,10 @@ export type Write =
     readonly key: readonly string[]
     readonly precondition: Precondition
   }
+
+export type CreateWrite = Write & { readonly op: "create" }
+type UpdateWrite = Write & { readonly op: "update" }
+type ExistingWrite = Exclude<Write, { op: "create" }>
 
 /** What a write did. `row` has the cells of all columns of the model, as written (of the removed row: as it was). */
 export interface Written {
@@ -68,12 +83,12 @@ const checkFieldRules = (access: Access, names: Iterable<string>, record: WireRe
   return refused.length > 0 ? Result.fail(invalidRecord(refused.map(readOnlyError))) : Result.succeed(undefined)
 }
 
-export const prepareCreate = (access: Access, body: Json): Result.Result<Write, Problem> =>
+export const prepareCreate = (access: Access, body: Json): Result.Result<CreateWrite, Problem> =>
   Result.flatMap(readCreate(access, body), (values) => {
     const record = wireRecord(access.model, (field) => values.get(field) ?? null)
     const allowed = checkFieldRules(access, Object.keys(body as object), record)
     if (Result.isFailure(allowed)) return Result.fail(allowed.failure)
-    return Result.map(validateRecord(access, record), (): Write => ({ op: "create", access, values }))
+    return Result.map(validateRecord(access, record), (): CreateWrite => ({ op: "create", access, values }))
   })
 
 export const prepareUpdate = (
@@ -91,50 +106,75 @@ export const prepareUndelete = (
   precondition: Precondition
 ): Result.Result<Write, Problem> =>
   access.model.softDelete === null
-    ? Result.fail(problem("invalid-parameter", "This resource has no soft delete: its records cannot be undeleted.", {
-      errors: [{ parameter: "", message: "This resource has no soft delete." }]
-    }))
+    ? Result.fail(invalidParameter("undelete", "This resource has no soft delete: its records cannot be undeleted."))
     : Result.succeed({ op: "undelete", access, key, precondition })
+
+/** A decision once the record has been asked. */
+export type Settled = Exclude<Decision, { of: "record" }>
 
 /** The tree that a decision asks the database to judge; other decisions ask nothing. */
 const decisionTree = (decision: Decision): FilterTree => decision.of === "filter" ? decision.tree : always
 
-/** The conditions a row must meet as written: the caller's own row filter and the rule's filter. */
-const writtenChecks = (access: Access, decision: Decision): readonly FilterTree[] => [access.rows, decisionTree(decision)]
-
 /** Settles a decision against a record; a record-level rule that throws was turned into a denial by the resolver. */
-const settle = (decision: Decision, record: () => WireRecord): Exclude<Decision, { of: "record" }> =>
+const settle = (decision: Decision, record: () => WireRecord): Settled =>
   decision.of === "record" ? decision.decide(record()) : decision
 
 export type Step<A> = Effect.Effect<A, Problem | RecordsError>
 
-/** A filter that a record-level rule answered holds for the stored row, too. */
-const storedPasses = (
+/**
+ * Whether the row as it stands passes a settled decision. `checked` is what the database said about the decision's own filter when it gave the
+ * row; a filter that a record-level rule answered is asked now.
+ */
+const rowPasses = (
   tx: RecordsTransaction,
   access: Access,
   key: readonly string[],
-  bindings: Bindings,
-  original: Decision,
-  settled: Exclude<Decision, { of: "record" }>,
-  checked: boolean
+  settled: Settled,
+  checked: Cell | undefined,
+  bindings: Bindings
 ): Step<boolean> => {
-  if (settled.of === "deny") return Effect.succeed(false)
-  if (settled.of === "allow") return Effect.succeed(true)
-  return original.of === "record"
+  if (settled.of !== "filter") return Effect.succeed(settled.of === "allow")
+  return checked === undefined
     ? tx.passes({ model: access.model, key, tree: settled.tree, bindings })
-    : Effect.succeed(checked)
+    : Effect.succeed(checked === "true")
 }
 
+/** What a database says against values of the caller. */
+const refusedValues: ReadonlySet<string> = new Set(["Unique", "ForeignKey", "NotNull", "Check", "BadValue"])
+
+export const isRefusedValue = (error: unknown): boolean =>
+  error instanceof RecordsError && refusedValues.has(error.reason._tag)
+
+/**
+ * A row that the caller may not write is a 403, whatever the database has against its values: "taken" would tell of rows that the caller cannot
+ * see. `cellOf` gives undefined for what only the database knows; then its refusal stands.
+ */
+const deniedFirst =
+  (tree: FilterTree, cellOf: (field: Field) => Cell | undefined, bindings: Bindings) =>
+  (error: RecordsError): Step<never> => {
+    if (!isRefusedValue(error)) return Effect.fail(error)
+    let known = true
+    const passes = evaluate(tree, (field) => {
+      const cell = cellOf(field)
+      known &&= cell !== undefined
+      return cell ?? null
+    }, bindings)
+    return Effect.fail(known && !passes ? accessDenied() : error)
+  }
+
 /** Which readable fields differ between the current row and the version whose tag the client sent; null when that is not known. */
-const changedSince = (core: Core, access: Access, key: readonly string[], precondition: string, row: Row): readonly string[] | null => {
+const changedSince = (
+  core: Core,
+  access: Access,
+  key: readonly string[],
+  precondition: string,
+  row: Row
+): readonly string[] | null => {
   const held = core.versions.recent(access.model.name, key)
     .find((old) => tagListed(precondition, etagOf(access.restricted, cells(old), core.seal.digest), false))
   if (held === undefined) return null
   return access.restricted.fields.filter((field) => held[field.index] !== row[field.index]).map((field) => field.name)
 }
-
-const create = (core: Core, tx: RecordsTransaction, write: Write & { op: "create" }, bindings: Bindings): Step<Written> =>
-  Effect.map(createMany(core, tx, [write], bindings), (written) => written[0]!)
 
 /**
  * Creates with the same access and the same fields given go to the database as one statement. Rules are judged on the rows as written, as
@@ -143,28 +183,36 @@ const create = (core: Core, tx: RecordsTransaction, write: Write & { op: "create
 export const createMany = (
   core: Core,
   tx: RecordsTransaction,
-  writes: ReadonlyArray<Write & { op: "create" }>,
+  writes: readonly CreateWrite[],
   bindings: Bindings
-): Effect.Effect<readonly Written[], Problem | RecordsError> =>
+): Step<readonly Written[]> =>
   Effect.gen(function*() {
     const { access, values } = writes[0]!
     const { model } = access
     const decision = access.decisions.create
     const fields = [...values.keys()]
-    const rows = yield* tx.insert({
+    const insert = tx.insert({
       model,
       fields,
       rows: writes.map((write) => fields.map((field) => write.values.get(field) ?? null)),
       columns: model.columns,
-      checks: writtenChecks(access, decision),
+      checks: [access.rows, decisionTree(decision)],
       bindings
     })
+    // The row of a single create; a group that fails is run again one by one.
+    const rows = yield* Effect.catch(
+      insert,
+      deniedFirst(decisionTree(decision), (field) => values.get(field), bindings)
+    )
+    if (rows.length !== writes.length) {
+      return yield* Effect.die(new Error(`${writes.length} rows were inserted, ${rows.length} came back`))
+    }
     const results: Written[] = []
     for (const row of rows) {
       const key = model.key.map((field) => row[field.index]!)
       const settled = settle(decision, () => wireRecord(model, cells(row)))
-      const allowed = yield* storedPasses(tx, access, key, bindings, decision, settled, row[model.columns.length + 1] === "true")
-      if (!allowed) return yield* Effect.fail(accessDenied())
+      const checked = decision.of === "record" ? undefined : row[model.columns.length + 1]
+      if (!(yield* rowPasses(tx, access, key, settled, checked, bindings))) return yield* Effect.fail(accessDenied())
       const visible = access.decisions.read.of !== "deny" && row[model.columns.length] === "true"
       yield* runHooks(core, tx, access, "create", null, row)
       results.push({ op: "create", access, row, before: null, key, changed: true, visible })
@@ -172,124 +220,139 @@ export const createMany = (
     return results
   })
 
-/** The locked row of a write, judged: 404, 403, then 428 and 412 (decisions: order of checks). */
-export const locked = (
+/**
+ * Locks the row of a write; 404 when there is none that the caller can see. Behind its columns stands what the database says about the filter
+ * of the operation's rule.
+ */
+export const lockRow = (tx: RecordsTransaction, { access, key, op }: ExistingWrite, bindings: Bindings): Step<Row> =>
+  Effect.flatMap(
+    tx.lock({
+      model: access.model,
+      key,
+      where: op === "undelete" ? access.rows : visibleRows(access, always, false),
+      columns: access.model.columns,
+      checks: [decisionTree(access.decisions[ruleOf(op)])],
+      bindings
+    }),
+    (row) => row === null ? Effect.fail(notFound()) : Effect.succeed(row)
+  )
+
+/**
+ * Judges a write by its locked row (decisions: order of checks): the rule (403), what the body says about this record (400, `check`), then the
+ * precondition (428, 412). The rule goes before `check`, whose answer may depend on fields that the caller cannot read.
+ */
+export const judge = (
   core: Core,
   tx: RecordsTransaction,
-  write: Exclude<Write, { op: "create" }>,
-  bindings: Bindings,
-  check: (row: Row) => Effect.Effect<void, Problem>
-): Step<{ readonly row: Row; readonly settled: Exclude<Decision, { of: "record" }> }> =>
+  write: ExistingWrite,
+  row: Row,
+  check: () => Result.Result<void, Problem>,
+  bindings: Bindings
+): Step<Settled> =>
   Effect.gen(function*() {
-    const { access, key } = write
+    const { access, key, precondition } = write
     const { model } = access
     const decision = access.decisions[ruleOf(write.op)]
-    const row = yield* tx.lock({
-      model,
-      key,
-      where: write.op === "undelete" ? access.rows : visibleRows(access, always, false),
-      columns: model.columns,
-      checks: [decisionTree(decision)],
-      bindings
-    })
-    if (row === null) return yield* Effect.fail(notFound())
-    yield* check(row)
     const settled = settle(decision, () => wireRecord(model, cells(row)))
-    const allowed = yield* storedPasses(tx, access, key, bindings, decision, settled, row[model.columns.length] === "true")
-    if (!allowed) return yield* Effect.fail(accessDenied())
-    if (write.op === "update" && write.precondition === null) return yield* Effect.fail(preconditionRequired())
+    const checked = decision.of === "record" ? undefined : row[model.columns.length]
+    if (!(yield* rowPasses(tx, access, key, settled, checked, bindings))) return yield* Effect.fail(accessDenied())
+    yield* Effect.fromResult(check())
+    if (write.op === "update" && precondition === null) return yield* Effect.fail(preconditionRequired())
     const etag = etagOf(access.restricted, cells(row), core.seal.digest)
-    if (!preconditionHolds(write.precondition, etag)) {
-      return yield* Effect.fail(preconditionFailed(etag, changedSince(core, access, key, write.precondition ?? "", row)))
+    if (!preconditionHolds(precondition, etag)) {
+      return yield* Effect.fail(preconditionFailed(etag, changedSince(core, access, key, precondition ?? "", row)))
     }
-    return { row, settled }
+    return settled
   })
 
-/** Writes values to a locked row and checks the row as written: leaving the own row filter or the rule's filter is a 403. */
+/** Writes values to a locked row. Leaving the own row filter or the rule's filter by that is a 403. */
 export const apply = (
   tx: RecordsTransaction,
-  write: Exclude<Write, { op: "create" }>,
+  { access, key }: ExistingWrite,
+  stored: Row,
   set: Values,
-  settled: Exclude<Decision, { of: "record" }>,
+  settled: Settled,
   bindings: Bindings
 ): Step<Row> =>
   Effect.gen(function*() {
-    const { access, key } = write
-    const columns = access.model.columns
-    const row = yield* tx.update({
-      model: access.model,
-      key,
-      set: [...set],
-      touch: true,
-      columns,
-      checks: [access.rows, decisionTree(settled)],
-      bindings
-    })
+    const { columns } = access.model
+    const checks = [access.rows, decisionTree(settled)]
+    const updated = tx.update({ model: access.model, key, set: [...set], touch: true, columns, checks, bindings })
+    const row = yield* Effect.catch(updated, deniedFirst(allOf(checks), merged(cells(stored), set), bindings))
     if (row[columns.length] !== "true" || row[columns.length + 1] !== "true") return yield* Effect.fail(accessDenied())
     return row
   })
 
-const update = (core: Core, tx: RecordsTransaction, write: Write & { op: "update" }, bindings: Bindings): Step<Written> =>
+const update = (core: Core, tx: RecordsTransaction, write: UpdateWrite, bindings: Bindings): Step<Written> =>
   Effect.gen(function*() {
     const { access, key, values } = write
-    const { row, settled } = yield* locked(core, tx, write, bindings, (stored) => checkPatch(access, stored, values))
+    const row = yield* lockRow(tx, write, bindings)
     const set = changedValues(cells(row), values)
+    const settled = yield* judge(core, tx, write, row, () => checkPatch(access, row, values, set), bindings)
     if (set.size === 0) return { op: "update", access, row, before: row, key, changed: false, visible: true }
-    const after = yield* apply(tx, write, set, settled, bindings)
+    const after = yield* apply(tx, write, row, set, settled, bindings)
     yield* runHooks(core, tx, access, "update", row, after)
     return { op: "update", access, row: after, before: row, key, changed: true, visible: true }
   })
 
-/** Field rules that look at the record, and the validate rules on the record as it would be. */
-export const checkPatch = (access: Access, stored: Row, values: Values): Effect.Effect<void, Problem> =>
-  Effect.suspend(() => {
-    const { model } = access
-    if (access.fieldWritable.size > 0) {
-      const names = [...values.keys()].map((field) => field.name)
-      const allowed = checkFieldRules(access, names, wireRecord(model, cells(stored)))
-      if (Result.isFailure(allowed)) return Effect.fail(allowed.failure)
-    }
-    if (model.validate.length === 0) return Effect.void
-    return Effect.fromResult(validateRecord(access, wireRecord(model, merged(cells(stored), values))))
+/**
+ * Field rules that look at the record, for all fields that the body names, and, when something changes, the validate rules on the record as it
+ * would be.
+ */
+export const checkPatch = (access: Access, stored: Row, values: Values, set: Values): Result.Result<void, Problem> => {
+  const { model } = access
+  if (access.fieldWritable.size > 0) {
+    const names = [...values.keys()].map((field) => field.name)
+    const allowed = checkFieldRules(access, names, wireRecord(model, cells(stored)))
+    if (Result.isFailure(allowed)) return allowed
+  }
+  return set.size === 0 || model.validate.length === 0
+    ? Result.succeed(undefined)
+    : validateRecord(access, wireRecord(model, merged(cells(stored), set)))
+}
+
+const nothingToCheck = () => Result.succeed(undefined)
+
+const undelete = (core: Core, tx: RecordsTransaction, write: ExistingWrite, bindings: Bindings): Step<Written> =>
+  Effect.gen(function*() {
+    const { access, key } = write
+    const softDelete = access.model.softDelete!
+    const row = yield* lockRow(tx, write, bindings)
+    const settled = yield* judge(core, tx, write, row, nothingToCheck, bindings)
+    if (row[softDelete.index] === null) return yield* Effect.fail(problem("conflict", "The record is not deleted."))
+    const after = yield* apply(tx, write, row, new Map([[softDelete, null]]), settled, bindings)
+    yield* runHooks(core, tx, access, "undelete", row, after)
+    return { op: "undelete", access, row: after, before: row, key, changed: true, visible: true }
   })
 
-const remove = (core: Core, tx: RecordsTransaction, write: Write & { op: "delete" | "undelete" }, bindings: Bindings): Step<Written> =>
+const remove = (core: Core, tx: RecordsTransaction, write: ExistingWrite, bindings: Bindings): Step<Written> =>
   Effect.gen(function*() {
     const { access, key } = write
     const { model } = access
-    const { softDelete } = model
-    const { row, settled } = yield* locked(core, tx, write, bindings, () => Effect.void)
+    const row = yield* lockRow(tx, write, bindings)
+    yield* judge(core, tx, write, row, nothingToCheck, bindings)
     let after: Row | null = null
-    if (write.op === "undelete") {
-      if (softDelete !== null && row[softDelete.index] === null) {
-        return yield* Effect.fail(problem("conflict", "The record is not deleted."))
-      }
-      after = yield* apply(tx, write, new Map([[softDelete!, null]]), settled, bindings)
-    } else if (softDelete !== null) {
-      // A rule on the row as written cannot ask for a live row: the stored row was judged, and the row filter still is.
-      after = yield* apply(tx, write, new Map([[softDelete, instantCell(bindings.now)]]), { of: "allow" }, bindings)
-    } else yield* tx.remove({ model, key })
-    yield* runHooks(core, tx, access, write.op, row, after)
-    return { op: write.op, access, row: after ?? row, before: row, key, changed: true, visible: true }
+    if (model.softDelete === null) yield* tx.remove({ model, key })
+    else {
+      // No filter is asked about the row as written: one that wants live rows would forbid every delete.
+      const set = [[model.softDelete, timestampFromMicros(bindings.now)]] as const
+      after = yield* tx.update({ model, key, set, touch: true, columns: model.columns, checks: [], bindings })
+    }
+    yield* runHooks(core, tx, access, "delete", row, after)
+    return { op: "delete", access, row: after ?? row, before: row, key, changed: true, visible: true }
   })
-
-/** Microseconds since the epoch as a timestamp cell. */
-const instantCell = (micros: bigint): string => {
-  const fraction = String(micros % 1_000_000n).padStart(6, "0").replace(/0+$/, "")
-  const seconds = new Date(Number(micros / 1000n)).toISOString().slice(0, 19)
-  return `${seconds}${fraction === "" ? "" : `.${fraction}`}Z`
-}
 
 /** Runs one write inside a transaction. */
 export const execute = (core: Core, tx: RecordsTransaction, write: Write, bindings: Bindings): Step<Written> => {
   switch (write.op) {
     case "create":
-      return create(core, tx, write, bindings)
+      return Effect.map(createMany(core, tx, [write], bindings), (written) => written[0]!)
     case "update":
       return update(core, tx, write, bindings)
     case "delete":
+      return remove(core, tx, write, bindings)
     case "undelete":
-      return remove(core, tx, { ...write, op: write.op }, bindings)
+      return undelete(core, tx, write, bindings)
   }
 }
 
@@ -313,11 +376,7 @@ export const runHooks = (
     caller,
     transaction: tx.handle
   } as Parameters<WriteHook>[0]
-  return Effect.forEach(
-    core.options.writeHooks,
-    (hook) => Effect.promise(async () => hook(change)),
-    { discard: true }
-  )
+  return Effect.forEach(core.options.writeHooks, (hook) => Effect.promise(async () => hook(change)), { discard: true })
 }
 
 /** To be called once the transaction has committed. */
@@ -330,13 +389,22 @@ export const committed = (core: Core, written: Written): void => {
 const writers = new WeakMap<Access["restricted"], ItemWriter>()
 
 /** The record of a write as the answer shows it: readable fields and ETag. */
-export const writtenRecord = (core: Core, written: Written, bindings: Bindings): { readonly json: string; readonly etag: string } => {
+export const writtenRecord = (
+  core: Core,
+  written: Written,
+  bindings: Bindings
+): { readonly json: string; readonly etag: string } => {
   const { access } = written
   let write = writers.get(access.restricted)
   if (write === undefined) {
     const shown = { fields: access.restricted.fields, permissions: "none" } as const
     const all = new Map(access.model.columns.map((field) => [field, field.index]))
-    write = itemWriter(access, shown, { ...layoutOf(access, shown, []), columns: access.model.columns, position: all }, core.seal.digest)
+    write = itemWriter(
+      access,
+      shown,
+      { ...layoutOf(access, shown, []), columns: access.model.columns, position: all },
+      core.seal.digest
+    )
     writers.set(access.restricted, write)
   }
   const item = write(written.row, bindings)
@@ -354,12 +422,11 @@ export const inTransaction = <A, E>(
   body: (tx: RecordsTransaction) => Effect.Effect<A, E | RecordsError>
 ): Effect.Effect<A, E | RecordsError> => {
   const attempt = (left: number): Effect.Effect<A, E | RecordsError> =>
-    Effect.catch(core.records.transaction(body), (error) =>
-      left > 1 && isConflict(error) ? attempt(left - 1) : Effect.fail(error))
+    Effect.catch(
+      core.records.transaction(body),
+      (error) => left > 1 && isConflict(error) ? attempt(left - 1) : Effect.fail(error)
+    )
   return attempt(maxTries)
 }
 
-const isConflict = (error: unknown): boolean =>
-  typeof error === "object" && error !== null && "_tag" in error && error._tag === "RecordsError" &&
-  "reason" in error && (error as RecordsError).reason._tag === "Conflict"
-
+export const isConflict = (error: unknown): boolean => error instanceof RecordsError && error.reason._tag === "Conflict"

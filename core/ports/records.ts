@@ -108,7 +108,9 @@ export interface RecordsTransaction extends RecordsReader {
     readonly checks: readonly FilterTree[]
     readonly bindings: Bindings
   }) => Effect.Effect<Row, RecordsError>
-  readonly remove: (target: { readonly model: Model; readonly key: readonly string[] }) => Effect.Effect<void, RecordsError>
+  readonly remove: (
+    target: { readonly model: Model; readonly key: readonly string[] }
+  ) => Effect.Effect<void, RecordsError>
   /** Whether the row as it stands in this transaction passes the tree. */
   readonly passes: (check: {
     readonly model: Model
@@ -118,6 +120,8 @@ export interface RecordsTransaction extends RecordsReader {
   }) => Effect.Effect<boolean, RecordsError>
   /** Runs the body inside a savepoint: its failure undoes its writes only. */
   readonly savepoint: <A, E>(body: Effect.Effect<A, E>) => Effect.Effect<A, E | RecordsError>
+  /** Judges now what the database would judge at the commit (deferred constraints): a dry run never gets there. */
+  readonly checkDeferred: Effect.Effect<void, RecordsError>
   /** What write hooks get: the adapter's own handle for further statements in this transaction. */
   readonly handle: unknown
   /**
@@ -125,7 +129,11 @@ export interface RecordsTransaction extends RecordsReader {
    * `busy`: a twin holds it now. `stored`: it was used before; `request` is the digest of the request it was used for.
    */
   readonly claimKey: (key: { readonly scope: string; readonly key: string; readonly now: bigint }) => Effect.Effect<
-    { readonly of: "new" } | { readonly of: "busy" } | { readonly of: "stored"; readonly request: string; readonly answer: string },
+    { readonly of: "new" } | { readonly of: "busy" } | {
+      readonly of: "stored"
+      readonly request: string
+      readonly answer: string
+    },
     RecordsError
   >
   /** Stores the answer for a claimed key; it is committed or rolled back with the writes. `answer` is opaque text. */

@@ -23,5 +23,9 @@ export default defineConfig({
     { label: "API reference", href: "/api/docs" }
   ],
   pages: [{ name: "price-list", label: "Price list", resource: "products" }],
-  options: { serverTiming: true }
+  options: {
+    // Tables of up to so many rows may be read from end to end; the default is 10,000, which this shop has just outgrown.
+    scanGuard: { mode: "reject", seqScanRows: 100_000 },
+    serverTiming: true
+  }
 })

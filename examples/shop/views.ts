@@ -67,9 +67,16 @@ export const views = [
     title: "name",
     nav: { group: "Catalogue", order: 1, icon: "box" }
   }),
-  defineView(productTags, { label: { singular: "Tag", plural: "Tags" }, title: "tag", nav: { group: "Catalogue", order: 2 } }),
+  defineView(productTags, {
+    label: { singular: "Tag", plural: "Tags" },
+    title: "tag",
+    nav: { group: "Catalogue", order: 2 }
+  }),
   // Lines are shown within their order.
-  defineView(orderLines, { columns: ["position", "product_id", "quantity", "unit_price", "discount", "total"], nav: false }),
+  defineView(orderLines, {
+    columns: ["position", "product_id", "quantity", "unit_price", "discount", "total"],
+    nav: false
+  }),
   defineView(staff, {
     label: { singular: "Colleague", plural: "Staff" },
     columns: ["name", "email", "team", "active"],

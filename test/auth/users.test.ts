@@ -1,5 +1,5 @@
 import * as Effect from "effect/Effect"
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { accountsOf } from "../../adapters/auth/accounts.ts"
 import type { Auth, AuthOptions } from "../../adapters/auth/auth.ts"
 import {
@@ -206,6 +206,28 @@ describe("the last active admin", () => {
       expect(Object.values(await roles()).filter((role) => role === "admin")).toHaveLength(1)
       await store.database.execute(`update auth."user" set role = 'admin', banned = false`)
     }
+  })
+
+  it("stays when another demotion is still uncommitted", async () => {
+    await add("ann")
+    await add("bob", "admin")
+    const client = await store.pool.connect()
+    try {
+      await client.query("begin")
+      await client.query(`update auth."user" set role = 'user' where email = $1`, [email])
+      const second = codeOf(setUserRole(auth, { email: "bob@example.org", role: "user" }))
+      // It must wait: whether it may go on is known when the first has ended.
+      const waiting = () =>
+        store.database.rows(
+          "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+        )
+      await vi.waitFor(async () => expect(await waiting()).toHaveLength(1), { timeout: 5_000 })
+      await client.query("commit")
+      expect(await second).toBe("last-admin")
+    } finally {
+      client.release()
+    }
+    expect(await roles()).toEqual({ ann: "user", bob: "admin" })
   })
 
   it("stays when two admins demote each other by HTTP at once", async () => {

@@ -6,21 +6,16 @@ import { makePostgres } from "../../adapters/postgres/connection.ts"
 import { makeRecords } from "../../adapters/postgres/records.ts"
 import { makeFakeRecords } from "../fakes/records.ts"
 import { openDatabase } from "../support/postgres.ts"
-import { contractSchema, recordsContract, type RecordsHarness } from "./records.ts"
+import { contractSchema } from "./records-tables.ts"
+import { recordsContract, type RecordsHarness } from "./records.ts"
 
 recordsContract("in memory", async () => {
   let fake = makeFakeRecords()
-  // The tables are emptied by taking a new fake.
-  const records: RecordsHarness["records"] = {
-    page: (plan) => fake.service.page(plan),
-    count: (plan) => fake.service.count(plan),
-    aggregate: (plan) => fake.service.aggregate(plan),
-    estimate: (plan) => fake.service.estimate(plan),
-    transaction: (body) => fake.service.transaction(body),
-    ping: Effect.suspend(() => fake.service.ping)
-  }
   return {
-    records,
+    // The tables are emptied by taking a new fake.
+    get records() {
+      return fake.service
+    },
     clear: async () => {
       fake = makeFakeRecords()
     },

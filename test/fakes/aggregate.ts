@@ -51,13 +51,13 @@ const divide = (a: Numeral, by: bigint): Numeral => {
   const [left, right] = [leading(a), leading({ digits: by, scale: 0 })]
   const weight = left.weight - right.weight - (left.first <= right.first ? 1 : 0)
   const scale = Math.max(16 - weight * 4, a.scale, 0)
-  const numerator = scaledTo({ digits: a.digits < 0n ? -a.digits : a.digits, scale: a.scale }, Math.max(scale, a.scale)) * 2n + by
+  const numerator =
+    scaledTo({ digits: a.digits < 0n ? -a.digits : a.digits, scale: a.scale }, Math.max(scale, a.scale)) * 2n + by
   const quotient = numerator / (by * 2n)
   return { digits: a.digits < 0n ? -quotient : quotient, scale }
 }
 
-const exactSum = (cells: readonly string[]): Numeral =>
-  cells.map(numeral).reduce(add, { digits: 0n, scale: 0 })
+const exactSum = (cells: readonly string[]): Numeral => cells.map(numeral).reduce(add, { digits: 0n, scale: 0 })
 
 const measured = (measure: Measure, rows: readonly Row[], cellOf: CellsOf): Cell => {
   if (measure.of === "count") return String(rows.length)
@@ -66,7 +66,9 @@ const measured = (measure: Measure, rows: readonly Row[], cellOf: CellsOf): Cell
   if (cells.length === 0) return null
   switch (measure.of) {
     case "sum":
-      return field.kind === "float" ? String(cells.reduce((sum, cell) => sum + Number(cell), 0)) : plain(exactSum(cells))
+      return field.kind === "float"
+        ? String(cells.reduce((sum, cell) => sum + Number(cell), 0))
+        : plain(exactSum(cells))
     case "avg":
       return field.kind === "float"
         ? String(cells.reduce((sum, cell) => sum + Number(cell), 0) / cells.length)
@@ -131,7 +133,9 @@ const dayIn = (instant: number, timeZone: string): string =>
 
 export const histogramRows = (plan: HistogramPlan, rows: readonly Row[], cellOf: CellsOf): readonly Row[] => {
   const { buckets, field } = plan
-  const cells = rows.map((row) => cellOf(row, field)).filter((cell) => cell !== null && /\d$/.test(cell)) as readonly string[]
+  const cells = rows.map((row) => cellOf(row, field)).filter((cell) =>
+    cell !== null && /\d$/.test(cell)
+  ) as readonly string[]
   const counts = Array.from({ length: buckets }, () => 0)
   if (cells.length === 0) return [[null, null, ...counts.map(String)]]
   const low = cells.reduce((least, cell) => compareCells(field, cell, least) < 0 ? cell : least)

@@ -66,7 +66,8 @@ const failure = (_tag: RecordsReason["_tag"]) => new RecordsError({ reason: { _t
 const dayMicros = 86_400_000_000n
 
 /** A declared default as a cell. */
-const textOf = (value: Json): Cell => value === null ? null : typeof value === "object" ? JSON.stringify(value) : String(value)
+const textOf = (value: Json): Cell =>
+  value === null ? null : typeof value === "object" ? JSON.stringify(value) : String(value)
 
 const tableName = (model: Model): string => `${model.schema ?? ""}.${model.table}`
 const keyText = (parts: readonly Cell[]): string => JSON.stringify(parts)
@@ -99,7 +100,8 @@ const checkPatterns = (tree: FilterTree): Effect.Effect<void, RecordsError> => {
   }
 }
 
-const passesTree = (tree: FilterTree, row: Row, bindings: Bindings): boolean => evaluate(tree, (field) => cellOf(row, field), bindings)
+const passesTree = (tree: FilterTree, row: Row, bindings: Bindings): boolean =>
+  evaluate(tree, (field) => cellOf(row, field), bindings)
 
 const answer = (row: Row, columns: readonly Field[], checks: readonly FilterTree[], bindings: Bindings): Row => [
   ...columns.map((field) => cellOf(row, field)),
@@ -119,7 +121,9 @@ const pageOf = (plan: PagePlan, rows: readonly Row[]): readonly Row[] => {
     // An empty position is the end.
     if (before.length > 0) found = found.filter((row) => compareKeys(order, place(row), (index) => before[index]!) < 0)
     const end = found.length - offset
-    return found.slice(Math.max(0, end - shape.limit), Math.max(0, end)).map((row) => answer(row, shape.columns, shape.checks, bindings))
+    return found.slice(Math.max(0, end - shape.limit), Math.max(0, end)).map((row) =>
+      answer(row, shape.columns, shape.checks, bindings)
+    )
   }
   return found.slice(offset, offset + shape.limit).map((row) => answer(row, shape.columns, shape.checks, bindings))
 }
@@ -180,8 +184,13 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
   }
   const committed = (model: Model): readonly Row[] => [...tableOf(model).values()]
 
-  const estimate: RecordsReader["estimate"] = options.estimate ?? ((plan) =>
-    Effect.succeed({ scannedRows: 0, cost: 1, rows: committed("shape" in plan ? plan.shape.model : plan.model).length }))
+  const estimate: RecordsReader["estimate"] = options.estimate ??
+    ((plan) =>
+      Effect.succeed({
+        scannedRows: 0,
+        cost: 1,
+        rows: committed("shape" in plan ? plan.shape.model : plan.model).length
+      }))
 
   /** Takes a lock for the rest of the transaction, waiting for whoever has it. */
   const acquire = (owner: Owner, name: string): Effect.Effect<void, RecordsError> =>
@@ -276,14 +285,20 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
     }
     const nowMicros = Effect.map(Clock.currentTimeMillis, (now) => BigInt(now) * 1000n)
 
-    const insertOne = (model: Model, fields: readonly Field[], cells: readonly Cell[]): Effect.Effect<Row, RecordsError> =>
+    const insertOne = (
+      model: Model,
+      fields: readonly Field[],
+      cells: readonly Cell[]
+    ): Effect.Effect<Row, RecordsError> =>
       Effect.gen(function*() {
         const now = yield* nowMicros
         const row: Cell[] = []
         for (const field of model.columns) {
           const at = fields.indexOf(field)
           const cell = at < 0 ? yield* filled(model, field, now) : cells[at] ?? null
-          if (cell === null && (model.key.includes(field) || !(field.optional || field.system))) return yield* Effect.fail(failure("NotNull"))
+          if (cell === null && (model.key.includes(field) || !(field.optional || field.system))) {
+            return yield* Effect.fail(failure("NotNull"))
+          }
           row.push(cell)
         }
         const key = keyOf(model, row)
@@ -303,6 +318,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
     return {
       ...makeReader(read, begin, estimate),
       handle: { fake: true },
+      checkDeferred: Effect.void,
       lock: ({ bindings, checks, columns, key, model, where }) =>
         Effect.gen(function*() {
           yield* begin("lock")
@@ -352,6 +368,9 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
           yield* begin("remove")
           const text = keyText(key)
           yield* acquire(owner, lockName(model, text))
+          if (find(model, text) === null) {
+            return yield* Effect.die(new Error("the row to remove is gone although it was locked"))
+          }
           write(model, text, null)
         }),
       passes: ({ bindings, key, model, tree }) =>

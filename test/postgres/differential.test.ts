@@ -32,13 +32,85 @@ const random = (): number => {
 const below = (n: number): number => Math.floor(random() * n)
 const chance = (p: number): boolean => random() < p
 const pick = <A>(items: readonly A[]): A => items[below(items.length)]!
-const several = <A>(least: number, most: number, make: () => A): A[] => Array.from({ length: least + below(most - least + 1) }, make)
+const several = <A>(least: number, most: number, make: () => A): A[] =>
+  Array.from({ length: least + below(most - least + 1) }, make)
 
 // Letters whose case is special, signs that mean something to LIKE, quoting and regular expressions, and what lies beyond the BMP.
 const pieces = [
-  "a", "b", "A", "ab", "Ab", "abc", "x", "i", "I", "İ", "ı", "ß", "ẞ", "ss", "σ", "ς", "Σ", "é", "É", "e\u0301", "\u0301", "Å", "å", "Å", "K", "k", "ſ", "s",
-  "ǅ", "Ǆ", "ǆ", "ﬁ", "ΐ", "Ω", "ω", "Ა", "ა", "Ꭰ", "ꭰ", "𐐀", "𐐨", "😀", "👩‍👩‍👧", "漢字", "א", "%", "_", "\\", "*", "'", "\"", "''", "$1", "\n", "\t",
-  " ", "\u00a0", "\uffee", "0", "1", "100%", "{", "}", ",", "NULL", "null", "(", ")", ".", "note", "Note", "order", "ORDER 12", "-"
+  "a",
+  "b",
+  "A",
+  "ab",
+  "Ab",
+  "abc",
+  "x",
+  "i",
+  "I",
+  "İ",
+  "ı",
+  "ß",
+  "ẞ",
+  "ss",
+  "σ",
+  "ς",
+  "Σ",
+  "é",
+  "É",
+  "e\u0301",
+  "\u0301",
+  "Å",
+  "å",
+  "Å",
+  "K",
+  "k",
+  "ſ",
+  "s",
+  "ǅ",
+  "Ǆ",
+  "ǆ",
+  "ﬁ",
+  "ΐ",
+  "Ω",
+  "ω",
+  "Ა",
+  "ა",
+  "Ꭰ",
+  "ꭰ",
+  "𐐀",
+  "𐐨",
+  "😀",
+  "👩‍👩‍👧",
+  "漢字",
+  "א",
+  "%",
+  "_",
+  "\\",
+  "*",
+  "'",
+  "\"",
+  "''",
+  "$1",
+  "\n",
+  "\t",
+  " ",
+  "\u00a0",
+  "\uffee",
+  "0",
+  "1",
+  "100%",
+  "{",
+  "}",
+  ",",
+  "NULL",
+  "null",
+  "(",
+  ")",
+  ".",
+  "note",
+  "Note",
+  "order",
+  "ORDER 12",
+  "-"
 ]
 const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text)
 const asciiPieces = pieces.filter(isAscii)
@@ -55,7 +127,8 @@ interface Column {
   readonly value: () => string
 }
 
-const around = (edges: readonly bigint[]) => (): string => String(chance(0.5) ? pick(edges) + BigInt(below(3) - 1) : BigInt(below(20) - 5))
+const around = (edges: readonly bigint[]) => (): string =>
+  String(chance(0.5) ? pick(edges) + BigInt(below(3) - 1) : BigInt(below(20) - 5))
 const clamp = (low: bigint, high: bigint, make: () => string) => (): string => {
   const value = BigInt(make())
   return String(value < low ? low : value > high ? high : value)
@@ -65,20 +138,44 @@ const days = ["0001-01-01", "1970-01-01", "1999-12-31", "2024-02-29", "2026-03-2
 const randomDay = (): string => chance(0.6) ? pick(days) : `2026-${two(1 + below(12))}-${two(1 + below(28))}`
 const randomInstant = (): string => {
   const fraction = pick(["", "", ".5", ".123456", ".000001", ".999999", ".1"])
-  return `${randomDay()}T${pick(["00:00:00", "23:59:59", "02:30:00", `${two(below(24))}:${two(below(60))}:${two(below(60))}`])}${fraction}Z`
+  return `${randomDay()}T${
+    pick(["00:00:00", "23:59:59", "02:30:00", `${two(below(24))}:${two(below(60))}:${two(below(60))}`])
+  }${fraction}Z`
 }
 const randomDecimal = (digits: number, places: number) => (): string => {
   const whole = chance(0.3) ? "9".repeat(digits) : String(below(30))
   const fraction = places === 0 ? "" : `.${String(below(10 ** Math.min(places, 6))).padStart(places, "0")}`
   return `${chance(0.3) ? "-" : ""}${whole}${fraction}`
 }
-const floats = ["0", "-0", "0.1", "0.2", "0.30000000000000004", "0.3", "1e21", "1e-7", "5e-324", "1.7976931348623157e308", "-1.5", "2", "9007199254740993"]
+const floats = [
+  "0",
+  "-0",
+  "0.1",
+  "0.2",
+  "0.30000000000000004",
+  "0.3",
+  "1e21",
+  "1e-7",
+  "5e-324",
+  "1.7976931348623157e308",
+  "-1.5",
+  "2",
+  "9007199254740993"
+]
 const uuids = several(8, 8, () => "xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx".replaceAll("x", () => below(16).toString(16)))
 const labels = ["draft", "paid", "Shipped", "it's", "ß"]
 
 const kinds: ReadonlyArray<() => Column> = [
-  () => ({ parts: { name: "i16", kind: "integer", bits: 16 }, type: "smallint", value: clamp(-32768n, 32767n, around([-32768n, 32767n, 0n])) }),
-  () => ({ parts: { name: "i32", kind: "integer", bits: 32 }, type: "integer", value: clamp(-(2n ** 31n), 2n ** 31n - 1n, around([-(2n ** 31n), 2n ** 31n - 1n, 0n])) }),
+  () => ({
+    parts: { name: "i16", kind: "integer", bits: 16 },
+    type: "smallint",
+    value: clamp(-32768n, 32767n, around([-32768n, 32767n, 0n]))
+  }),
+  () => ({
+    parts: { name: "i32", kind: "integer", bits: 32 },
+    type: "integer",
+    value: clamp(-(2n ** 31n), 2n ** 31n - 1n, around([-(2n ** 31n), 2n ** 31n - 1n, 0n]))
+  }),
   () => ({
     parts: { name: "i64", kind: "integer" },
     type: "bigint",
@@ -86,13 +183,33 @@ const kinds: ReadonlyArray<() => Column> = [
   }),
   () => ({ parts: { name: "txt", kind: "text" }, type: "text", value: randomText }),
   () => ({ parts: { name: "vc", kind: "text", max: 200 }, type: "varchar(200)", value: randomText }),
-  () => ({ parts: { name: "ch", kind: "text", max: 40 }, type: "char(40)", value: () => randomText().slice(0, 30).toWellFormed() }),
+  () => ({
+    parts: { name: "ch", kind: "text", max: 40 },
+    type: "char(40)",
+    value: () => randomText().slice(0, 30).toWellFormed()
+  }),
   () => ({ parts: { name: "dom", kind: "text" }, type: "label", value: randomText }),
-  () => ({ parts: { name: "dec", kind: "decimal", precision: 12, scale: 2 }, type: "numeric(12,2)", value: randomDecimal(10, 2) }),
-  () => ({ parts: { name: "num", kind: "decimal" }, type: "numeric", value: () => chance(0.1) ? pick(["NaN", "Infinity", "-Infinity"]) : randomDecimal(25, below(8))() }),
-  () => ({ parts: { name: "flt", kind: "float" }, type: "double precision", value: () => chance(0.1) ? pick(["NaN", "Infinity", "-Infinity"]) : pick(floats) }),
+  () => ({
+    parts: { name: "dec", kind: "decimal", precision: 12, scale: 2 },
+    type: "numeric(12,2)",
+    value: randomDecimal(10, 2)
+  }),
+  () => ({
+    parts: { name: "num", kind: "decimal" },
+    type: "numeric",
+    value: () => chance(0.1) ? pick(["NaN", "Infinity", "-Infinity"]) : randomDecimal(25, below(8))()
+  }),
+  () => ({
+    parts: { name: "flt", kind: "float" },
+    type: "double precision",
+    value: () => chance(0.1) ? pick(["NaN", "Infinity", "-Infinity"]) : pick(floats)
+  }),
   () => ({ parts: { name: "bool", kind: "boolean" }, type: "boolean", value: () => String(chance(0.5)) }),
-  () => ({ parts: { name: "tz", kind: "timestamp" }, type: "timestamptz", value: () => chance(0.05) ? pick(["infinity", "-infinity"]) : randomInstant() }),
+  () => ({
+    parts: { name: "tz", kind: "timestamp" },
+    type: "timestamptz",
+    value: () => chance(0.05) ? pick(["infinity", "-infinity"]) : randomInstant()
+  }),
   () => ({ parts: { name: "ts", kind: "timestamp" }, type: "timestamp", value: () => randomInstant() }),
   () => ({ parts: { name: "dt", kind: "date" }, type: "date", value: randomDay }),
   () => ({ parts: { name: "st", kind: "enum", values: labels }, type: "status", value: () => pick(labels) }),
@@ -105,7 +222,8 @@ const kinds: ReadonlyArray<() => Column> = [
 
 const isText = (field: Field): boolean => field.kind === "text"
 /** Kinds that an enum type of the database would order otherwise, or that have no order at all. */
-const isOrdered = (field: Field): boolean => field.kind !== "enum" && field.kind !== "json" && field.kind !== "uuid" && field.kind !== "boolean"
+const isOrdered = (field: Field): boolean =>
+  field.kind !== "enum" && field.kind !== "json" && field.kind !== "uuid" && field.kind !== "boolean"
 
 describe(`evaluate and SQL agree (seed ${seed})`, () => {
   let database: TestDatabase
@@ -114,7 +232,9 @@ describe(`evaluate and SQL agree (seed ${seed})`, () => {
 
   beforeAll(async () => {
     database = await openDatabase(
-      `create domain label as text; create type status as enum (${labels.map((label) => `'${label.replaceAll("'", "''")}'`).join(", ")});`
+      `create domain label as text; create type status as enum (${
+        labels.map((label) => `'${label.replaceAll("'", "''")}'`).join(", ")
+      });`
     )
     postgres = await Effect.runPromise(Scope.provide(makePostgres({ url: database.url }), scope))
   })
@@ -123,7 +243,8 @@ describe(`evaluate and SQL agree (seed ${seed})`, () => {
     await database?.drop()
   })
 
-  const read = (sql: string, params: readonly unknown[]) => Effect.runPromise(postgres.read(sql, params, { prepare: false }))
+  const read = (sql: string, params: readonly unknown[]) =>
+    Effect.runPromise(postgres.read(sql, params, { prepare: false }))
 
   /** A table with a key and some random columns, half of them optional. */
   const makeTable = async (name: string): Promise<{ readonly model: Model; readonly rows: readonly Row[] }> => {
@@ -141,17 +262,24 @@ describe(`evaluate and SQL agree (seed ${seed})`, () => {
       ...columns.map((column, i) => optional[i] && chance(0.25) ? null : column.value())
     ])
     const types = ["integer primary key", ...columns.map((column, i) => column.type + (optional[i] ? "" : " not null"))]
-    await database.execute(`create table "${name}" (${model.fields.map((field, i) => `"${field.column}" ${types[i]}`).join(", ")})`)
+    await database.execute(
+      `create table "${name}" (${model.fields.map((field, i) => `"${field.column}" ${types[i]}`).join(", ")})`
+    )
     const params: Array<string | null> = []
     const tuples = values.map((row) => `(${row.map((cell) => `$${params.push(cell)}`).join(", ")})`).join(", ")
-    await Effect.runPromise(postgres.transaction((session) => session.run(`insert into "${name}" values ${tuples}`, params, false)))
+    await Effect.runPromise(
+      postgres.transaction((session) => session.run(`insert into "${name}" values ${tuples}`, params, false))
+    )
     const list = model.fields.map((field) => `t."${field.column}"::text`).join(", ")
     const rows = canonicalRows(await read(`select ${list} from "${name}" t order by t.id`, []), model.fields)
     return { model, rows }
   }
 
   const bindingsOf = (): Bindings => ({
-    caller: { id: pick(["0", "7", "a", "İ", "draft", "NaN", "2026-01-01", ...uuids.slice(0, 2)]), tenant: chance(0.3) ? null : pick(["1", "32767", "abc", "99999999999999999999"]) },
+    caller: {
+      id: pick(["0", "7", "a", "İ", "draft", "NaN", "2026-01-01", ...uuids.slice(0, 2)]),
+      tenant: chance(0.3) ? null : pick(["1", "32767", "abc", "99999999999999999999"])
+    },
     now: BigInt(Date.UTC(2026, 2, 29, 1, 30)) * 1000n + BigInt(below(3)),
     params: []
   })
@@ -162,7 +290,9 @@ describe(`evaluate and SQL agree (seed ${seed})`, () => {
       const column = kinds.map((make) => make()).find(({ parts }) => parts.name === field.name)
       const text = own !== null && chance(0.6)
         ? (isText(field) && chance(0.3) ? (chance(0.5) ? own + pick([" ", "a", "%"]) : own.toUpperCase()) : own)
-        : column === undefined ? String(below(rowCount)) : column.value()
+        : column === undefined
+        ? String(below(rowCount))
+        : column.value()
       const cell = cellFromText(field, field.kind === "decimal" && chance(0.1) ? `${text}001` : text)
       if (Result.isSuccess(cell)) return { of: "literal", text: cell.success }
     }
@@ -193,7 +323,8 @@ describe(`evaluate and SQL agree (seed ${seed})`, () => {
 
   const patternOf = (field: Field, rows: readonly Row[]): string => {
     const safe = (text: string) => text.replace(/[^\p{L}\p{N}]/gu, "")
-    const atom = () => pick([".", "[ab]", "[^a]", "a", "x*", "(a|b)", "[0-9]+", "b?", safe(fragmentOf(field, rows)) || "o"])
+    const atom = () =>
+      pick([".", "[ab]", "[^a]", "a", "x*", "(a|b)", "[0-9]+", "b?", safe(fragmentOf(field, rows)) || "o"])
     return `${chance(0.2) ? "^" : ""}${several(1, 3, atom).join("")}${chance(0.2) ? "$" : ""}`
   }
 
@@ -212,7 +343,11 @@ describe(`evaluate and SQL agree (seed ${seed})`, () => {
           return { op: "search", fields: texts.filter(() => chance(0.7)), text: fragmentOf(field, rows) }
         case 2:
           if (!ascii) return { op: "contains", field, text: fragmentOf(field, rows) }
-          return { op: "similar", field, text: chance(0.5) ? fragmentOf(field, rows) : pick(rows)[field.index] ?? "note" }
+          return {
+            op: "similar",
+            field,
+            text: chance(0.5) ? fragmentOf(field, rows) : pick(rows)[field.index] ?? "note"
+          }
         case 3:
           return { op: "regex", field, pattern: patternOf(field, rows) }
         default:
@@ -221,7 +356,12 @@ describe(`evaluate and SQL agree (seed ${seed})`, () => {
     }
     if (field.kind === "json") return { op: "null", field }
     if (chance(0.25)) return { op: "in", field, values: several(0, 5, () => operandOf(field, rows, bindings)) }
-    return { op: "compare", field, is: isOrdered(field) ? pick(comparisons) : "=", value: operandOf(field, rows, bindings) }
+    return {
+      op: "compare",
+      field,
+      is: isOrdered(field) ? pick(comparisons) : "=",
+      value: operandOf(field, rows, bindings)
+    }
   }
 
   const treeOf = (model: Model, rows: readonly Row[], bindings: { params: string[] }, depth: number): FilterTree => {
@@ -242,26 +382,41 @@ describe(`evaluate and SQL agree (seed ${seed})`, () => {
         const trees = Array.from({ length: perStatement }, () => treeOf(model, rows, { params }, 4))
 
         const where = new Writer("public")
-        const selects = trees.map((tree, i) => `select ${i}, t.id from ${tableOf(model)} t where ${conditionSql(tree, "t", where)}`)
+        const selects = trees.map((tree, i) =>
+          `select ${i}, t.id from ${tableOf(model)} t where ${conditionSql(tree, "t", where)}`
+        )
         const conditions = where.finish(`select u.i::text, u.id::text from (${selects.join(" union all ")}) u(i, id)`)
         const checks = new Writer("public")
         const columns = trees.map((tree) => `${truthSql(tree, "t", checks)}::text`).join(", ")
         const truths = checks.finish(`select ${columns} from ${tableOf(model)} t order by t.id`)
 
         const selected = trees.map(() => new Set<number>())
-        for (const [i, id] of await read(conditions.sql, bind(conditions, valuesOf(bindings)))) selected[Number(i)]!.add(Number(id))
+        for (const [i, id] of await read(conditions.sql, bind(conditions, valuesOf(bindings)))) {
+          selected[Number(i)]!.add(Number(id))
+        }
         const judged = await read(truths.sql, bind(truths, valuesOf(bindings)))
 
         for (const [i, tree] of trees.entries()) {
           for (const [id, row] of rows.entries()) {
             const expected = evaluate(tree, (field) => row[field.index] ?? null, bindings)
             if (selected[i]!.has(id) !== expected || judged[id]![i] !== String(expected)) {
-              const shown = JSON.stringify(tree, (key, value: unknown) =>
-                key === "field" ? (value as Field).name : key === "fields" ? (value as readonly Field[]).map((field) => field.name) : typeof value === "bigint" ? String(value) : value)
+              const shown = JSON.stringify(
+                tree,
+                (key, value: unknown) =>
+                  key === "field"
+                    ? (value as Field).name
+                    : key === "fields"
+                    ? (value as readonly Field[]).map((field) => field.name)
+                    : typeof value === "bigint"
+                    ? String(value)
+                    : value
+              )
               const record = Object.fromEntries(model.fields.map((field) => [field.name, row[field.index]]))
               expect.fail(
                 `memory says ${expected}, WHERE ${selected[i]!.has(id)}, check ${judged[id]![i]}\n` +
-                  `tree ${shown}\nrow ${JSON.stringify(record)}\ncaller ${JSON.stringify(bindings.caller)} params ${JSON.stringify(params)}\nDIFFERENTIAL_SEED=${seed}`
+                  `tree ${shown}\nrow ${JSON.stringify(record)}\ncaller ${JSON.stringify(bindings.caller)} params ${
+                    JSON.stringify(params)
+                  }\nDIFFERENTIAL_SEED=${seed}`
               )
             }
           }

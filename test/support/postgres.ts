@@ -96,12 +96,20 @@ const dropAbandoned = async (client: Client): Promise<void> => {
   }
 }
 
+/** The server of this run. `TEST_POSTGRES_URL` names another one (as its superuser), to test on other versions. */
+const openServer = async (): Promise<{ readonly url: string; readonly release: () => Promise<void> }> => {
+  const given = process.env["TEST_POSTGRES_URL"]
+  return given === undefined
+    ? openEmbedded(folder, { durable: false, linger: lingerMs })
+    : { url: given.includes("?") ? given : `${given}?`, release: () => Promise.resolve() }
+}
+
 /** Extensions that tests may use. */
 const extensions = "create extension if not exists pg_trgm; create extension if not exists citext;"
 
 /** A database of its own with `schema` (SQL) in it. Text orders by code point, as in databases the service makes. */
 export const openDatabase = async (schema = ""): Promise<TestDatabase> => {
-  const server = await openEmbedded(folder, { durable: false, linger: lingerMs })
+  const server = await openServer()
   const template = await ensureTemplate(server.url, `${extensions}\n${schema}`)
   const name = `test_clone_${process.pid}_${randomBytes(5).toString("hex")}`
   await withClient(server.url, "postgres", async (client) => {
@@ -114,7 +122,11 @@ export const openDatabase = async (schema = ""): Promise<TestDatabase> => {
     execute: (sql) => withClient(server.url, name, async (client) => void await client.query(sql)),
     rows: (sql) =>
       withClient(server.url, name, async (client) => {
-        const result = await client.query<Array<string | null>>({ text: sql, rowMode: "array", types: { getTypeParser: () => String } })
+        const result = await client.query<Array<string | null>>({
+          text: sql,
+          rowMode: "array",
+          types: { getTypeParser: () => String }
+        })
         return result.rows
       }),
     disconnectAll: () =>

@@ -92,15 +92,16 @@ const cellsOf = (model: Model, row: { readonly [name: string]: Json }): Row =>
 
 const quote = (name: string): string => `"${name.replaceAll("\"", "\"\"")}"`
 
-const insertSql = (model: Model, rows: readonly Row[]): string =>
-  rows.map((row) => {
-    const table = model.schema === null ? quote(model.table) : `${quote(model.schema)}.${quote(model.table)}`
-    const columns = model.columns.map((column) => quote(column.column)).join(", ")
-    const values = row.map((cell) => cell === null ? "null" : `'${cell.replaceAll("'", "''")}'`).join(", ")
-    return `insert into ${table} (${columns}) overriding system value values (${values});`
-  }).join("\n")
+const insertSql = (model: Model, rows: readonly Row[]): string => {
+  if (rows.length === 0) return ""
+  const table = model.schema === null ? quote(model.table) : `${quote(model.schema)}.${quote(model.table)}`
+  const columns = model.columns.map((column) => quote(column.column)).join(", ")
+  const values = rows.map((row) => `(${row.map((cell) => cell === null ? "null" : `'${cell.replaceAll("'", "''")}'`).join(", ")})`)
+  return `insert into ${table} (${columns}) overriding system value values ${values.join(",\n")};`
+}
 
-const tokenOf = (caller: TestCaller): string => Buffer.from(JSON.stringify(caller)).toString("base64url")
+/** The bearer token of a caller. */
+export const tokenOf = (caller: TestCaller): string => Buffer.from(JSON.stringify(caller)).toString("base64url")
 
 /** Verifies the bearer tokens that `tokenOf` makes. */
 export const testAuthenticator: Authenticator = (request) => {

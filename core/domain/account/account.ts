@@ -27,6 +27,11 @@ export type AccountRefusal =
   | "unknown-user"
   | "banned-user"
   | "last-admin"
+  | "invalid-name"
+  | "invalid-expiry"
+  | "role-not-held"
+  | "unknown-key"
+  | "invalid-provider"
 
 /** A refused account operation. The message is for the person who asked for it and holds no secret. */
 export class AccountError extends Data.TaggedError("AccountError")<{

@@ -20,8 +20,7 @@ const ipv4 = /^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\.(?!$)|$)){4}
 
 /** The eight groups of an IPv6 address, or null for anything else. */
 const groupsOf = (text: string): readonly number[] | null => {
-  const zone = text.indexOf("%")
-  let address = zone === -1 ? text : text.slice(0, zone)
+  let address = text
   const tail = address.slice(address.lastIndexOf(":") + 1)
   if (tail.includes(".")) {
     if (!ipv4.test(tail)) return null
@@ -40,7 +39,7 @@ const groupsOf = (text: string): readonly number[] | null => {
 
 /** Reads one address; null when it is none. An IPv4 address inside an IPv6 one is that IPv4 address. */
 const readClient = (text: string): Client | null => {
-  const address = strip(text)
+  const [address = ""] = strip(text).split("%", 1)
   if (ipv4.test(address)) return { address, group: address }
   const groups = groupsOf(address)
   if (groups === null) return null

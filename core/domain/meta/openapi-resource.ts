@@ -175,7 +175,7 @@ const operation = (subject: Subject, id: string, { body, parameters, responses, 
   responses
 })
 
-const writeParameters: readonly Doc[] = ["Prefer", "dry_run", "validate_only"].map(parameter)
+const writeParameters: readonly Doc[] = ["Prefer", "dry_run"].map(parameter)
 
 /** A choice among field names, as the aggregates take it. */
 const fieldParameter = (fields: readonly Field[], description: string): Doc => ({
@@ -405,8 +405,10 @@ export const sharedQuery: Doc = Object.fromEntries([
   query("granularity", "Length of a bucket.", { type: "string", enum: granularities, default: "day" }),
   query("time_zone", "IANA time zone whose midnights bound the buckets.", { type: "string", default: "UTC" }),
   query("buckets", "Number of buckets.", { type: "integer", minimum: 1, maximum: 100, default: 10 }),
-  query("dry_run", "Checks everything and writes nothing.", { type: "boolean", default: false }),
-  query("validate_only", "Another name for `dry_run` (AIP-163).", { type: "boolean", default: false })
+  query("dry_run", "Checks everything and writes nothing. `validate_only` (AIP-163) is another name for it.", {
+    type: "boolean",
+    default: false
+  })
 ])
 
 /** Schemas and responses of the aggregates. */

@@ -30,8 +30,7 @@ export const codes = (names: Iterable<string>): string => [...names].map((name) 
 const integerLimits = {
   16: { format: "int16", minimum: -(2 ** 15), maximum: 2 ** 15 - 1 },
   32: { format: "int32", minimum: -(2 ** 31), maximum: 2 ** 31 - 1 },
-  // The limits are those of a JSON number; the text form has all 64 bits.
-  64: { format: "int64", minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
+  64: { format: "int64" }
 } as const
 
 const integerPattern = "^-?[0-9]{1,19}$"

@@ -244,7 +244,7 @@ const batchPath = (basePath: string): Doc => ({
       tags: ["batch"],
       summary: "Several writes in one transaction",
       description: "All or nothing; a refusal names the operation that failed.",
-      parameters: ["Prefer", "Idempotency-Key", "dry_run", "validate_only"].map((id) => ref("parameters", id)),
+      parameters: ["Prefer", "Idempotency-Key", "dry_run"].map((id) => ref("parameters", id)),
       requestBody: { required: true, content: jsonContent(ref("schemas", "Batch")) },
       responses: {
         "200": {

@@ -223,7 +223,7 @@ const checkType = (field: Field, column: ColumnFact, table: string, say: Say): v
     }
   }
   const shortest = field.kind === "currency" ? 3 : field.kind === "country" ? 2 : field.kind === "enum"
-    ? Math.max(0, ...(field.values ?? []).map((value) => [...value].length))
+    ? Math.max(0, ...(field.values ?? []).map((value) => Array.from(value).length))
     : 0
   if (column.maxLength !== null && column.maxLength < shortest) {
     say(
@@ -390,14 +390,12 @@ export const checkFacts = (
   for (const model of models.values()) {
     const table = tables.get(model.name) ?? null
     if (table === null) {
-      const near = facts.known === undefined || facts.known.length === 0
-        ? ""
-        : `${didYouMean(model.schema === null ? model.table : `${model.schema}.${model.table}`, facts.known)} Or run: `
+      const near = didYouMean(model.schema === null ? model.table : `${model.schema}.${model.table}`, facts.known ?? [])
       refusals.push({
         resource: model.name,
         field: null,
         message: `There is no table ${nameOf(model)}, or the database role cannot see it.`,
-        fix: `${near === "" ? "Run: " : near}${createTableSql(model)}`
+        fix: `${near.startsWith("Did you mean") ? `${near} Or run: ` : "Run: "}${createTableSql(model)}`
       })
       continue
     }

@@ -192,6 +192,7 @@ export const searchRequest = (body: Json): Result.Result<ListRequest, Problem> =
     if (value === null) continue
     if (Array.isArray(value) && (name === "fields" || name === "expand") && value.every((v) => typeof v === "string")) {
       if (value.some((v: string) => v.includes(","))) wrong.push({ parameter: name, message: "A name has no comma." })
+      else if (value.some((v: string) => v.trim() === "")) wrong.push({ parameter: name, message: "A name is empty." })
       pairs.push([name, value.join(",")])
     } else if (typeof value === "string" && name !== "page_size" && name !== "show_deleted") pairs.push([name, value])
     else if (typeof value === "number" && name === "page_size") pairs.push([name, String(value)])

@@ -15,7 +15,13 @@ export const maxOperations = 500
 
 export type BatchOperation =
   | { readonly op: "create"; readonly resource: string; readonly data: Json; readonly ref: string | null }
-  | { readonly op: "update"; readonly resource: string; readonly key: Json; readonly etag: string | null; readonly data: Json }
+  | {
+    readonly op: "update"
+    readonly resource: string
+    readonly key: Json
+    readonly etag: string | null
+    readonly data: Json
+  }
   | { readonly op: "delete"; readonly resource: string; readonly key: Json; readonly etag: string | null }
   | {
     readonly op: "reorder"
@@ -54,7 +60,9 @@ export const readBatch = (body: Json): Result.Result<readonly BatchOperation[], 
   if (extra.length > 0 || (body["ops"] !== undefined && body["operations"] !== undefined)) {
     return Result.fail(refused(extra[0]?.slice(0, 100) ?? "operations", "The body has one member, \"ops\"."))
   }
-  if (list.length > maxOperations) return Result.fail(refused("ops", `A batch has at most ${maxOperations} operations.`))
+  if (list.length > maxOperations) {
+    return Result.fail(refused("ops", `A batch has at most ${maxOperations} operations.`))
+  }
   const operations: BatchOperation[] = []
   for (const [index, item] of list.entries()) {
     const operation = readOperation(item, index)
@@ -69,8 +77,11 @@ const readOperation = (item: Json, index: number): Result.Result<BatchOperation,
     Result.fail(refused(`ops[${index}]${member === "" ? "" : `.${member}`}`, message, { operation: index }))
   if (!isObject(item)) return fail("", "The operation must be an object.")
   const { data, etag, key, op, resource } = item
-  if (typeof op !== "string" || !Object.hasOwn(members, op)) return fail("op", "The op must be create, update, delete or reorder.")
+  if (typeof op !== "string" || !Object.hasOwn(members, op)) {
+    return fail("op", "The op must be create, update, delete or reorder.")
+  }
   if (typeof resource !== "string" || resource === "") return fail("resource", "The resource's name is required.")
+  if (resource.length > 100) return fail("resource", "No resource has so long a name.")
   const extra = Object.keys(item).find((name) => !members[op]!.includes(name))
   if (extra !== undefined) return fail(extra.slice(0, 100), `An operation "${op}" has no such member.`)
   if (etag !== undefined && etag !== null && typeof etag !== "string") return fail("etag", "The ETag must be text.")
@@ -96,10 +107,12 @@ const readOperation = (item: Json, index: number): Result.Result<BatchOperation,
   return Result.succeed({ op: "update", resource, key, etag: etag ?? null, data })
 }
 
-/** A record that an earlier create of the batch named. */
+/** A record that an earlier create of the batch named, as it stands. */
 export interface Referenced {
   readonly restricted: RestrictedModel
   readonly key: readonly string[]
+  /** Whether the caller can see the record; if not, nothing but its key can be referred to. */
+  readonly visible: boolean
   readonly cellOf: (field: Field) => Cell
 }
 
@@ -124,18 +137,23 @@ const unresolved = (name: string, message: string): Problem => refused("$ref", m
 /** The value that a reference stands for, in wire form. */
 const resolve = (references: References, reference: Reference): Result.Result<Json, Problem> => {
   const found = references.get(reference.name)
-  if (found === undefined) return Result.fail(unresolved(reference.name, "No earlier create of this batch has the ref \"%\"."))
-  const { key, restricted } = found
+  if (found === undefined) {
+    return Result.fail(unresolved(reference.name, "No earlier create of this batch has the ref \"%\"."))
+  }
+  const { key, restricted, visible } = found
   if (reference.field === null) {
     return key.length === 1
       ? Result.succeed(wireFromCell(restricted.model.key[0]!, key[0]!))
       : Result.fail(unresolved(reference.name, "The ref \"%\" has a composite key; name one of its fields."))
   }
   const field = restricted.byName.get(reference.field)
-  return field === undefined
+  return field === undefined || !(visible || restricted.model.key.includes(field))
     ? Result.fail(unresolved(reference.field, "There is no field \"%\"."))
     : Result.succeed(wireFromCell(field, found.cellOf(field)))
 }
+
+/** Whether a key stands for a record that the batch itself created. */
+export const isReference = (key: Json): boolean => asReference(key)?.field === null
 
 /** The names that data or a key refer to. */
 export const referencedNames = (value: Json): readonly string[] => {
@@ -167,11 +185,17 @@ export const resolveData = (
 const invalidKey = (message: string): Problem => problem("invalid-key", message, { errors: [{ message }] })
 
 /** A key: URL text (`a,b` when composite), a number, a list of parts, or a reference (spec 1, Batch writes, 1 and 2). */
-export const resolveKey = (model: Model, references: References, key: Json): Result.Result<readonly string[], Problem> => {
+export const resolveKey = (
+  model: Model,
+  references: References,
+  key: Json
+): Result.Result<readonly string[], Problem> => {
   const reference = asReference(key)
   if (reference !== null && reference.field === null) {
     const found = references.get(reference.name)
-    if (found === undefined) return Result.fail(unresolved(reference.name, "No earlier create of this batch has the ref \"%\"."))
+    if (found === undefined) {
+      return Result.fail(unresolved(reference.name, "No earlier create of this batch has the ref \"%\"."))
+    }
     return found.restricted.model === model || (found.key.length === 1 && model.key.length === 1)
       ? readParts(model, found.key.map((cell, i) => wireFromCell(found.restricted.model.key[i]!, cell)))
       : Result.fail(invalidKey("The reference is to a record of another resource."))
@@ -194,7 +218,11 @@ const readParts = (model: Model, parts: readonly Json[]): Result.Result<readonly
   if (parts.length !== model.key.length) return Result.fail(invalidKey(`The key has ${model.key.length} parts.`))
   const cells: string[] = []
   for (const [i, part] of parts.entries()) {
-    const text = typeof part === "string" ? part : typeof part === "number" || typeof part === "boolean" ? String(part) : null
+    const text = typeof part === "string"
+      ? part
+      : typeof part === "number" || typeof part === "boolean"
+      ? String(part)
+      : null
     const cell = text === null ? null : cellFromText(model.key[i]!, text)
     if (cell === null || Result.isFailure(cell)) return Result.fail(invalidKey("The key is not of the right form."))
     cells.push(cell.success)

@@ -5,8 +5,9 @@
 
 import * as Result from "effect/Result"
 import type { Access } from "../access/access.ts"
+import { parseJson } from "../json.ts"
 import type { Cell, Field, FieldProblem, Json, ValidateRule, WireRecord } from "../model/model.ts"
-import { cellFromJson, cellFromText } from "../model/value.ts"
+import { cellFromJson, cellFromText, compareCells } from "../model/value.ts"
 import { problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 
@@ -14,7 +15,9 @@ import type { Problem, ProblemError } from "../problem.ts"
 export type Values = ReadonlyMap<Field, Cell>
 
 export const invalidRecord = (errors: readonly ProblemError[]): Problem =>
-  problem("invalid-record", errors.length === 1 ? errors[0]!.message : `${errors.length} fields are not valid.`, { errors })
+  problem("invalid-record", errors.length === 1 ? errors[0]!.message : `${errors.length} fields are not valid.`, {
+    errors
+  })
 
 export const readOnlyError = (name: string): ProblemError => ({
   field: name,
@@ -127,6 +130,22 @@ const runRule = (rule: ValidateRule, record: WireRecord): readonly FieldProblem[
 export const merged = (stored: (field: Field) => Cell, values: Values) => (field: Field): Cell =>
   values.has(field) ? values.get(field)! : stored(field)
 
+/** Whether two cells of a field hold the same value; the texts may differ where a database writes JSON or decimals in its own way. */
+const sameValue = (field: Field, a: Cell, b: Cell): boolean => {
+  if (a === b || a === null || b === null) return a === b
+  if (field.kind !== "json") return compareCells(field, a, b) === 0
+  const [left, right] = [parseJson(a), parseJson(b)]
+  // What cannot be read exactly (numbers beyond JavaScript's) counts as different: then it is written.
+  return Result.isSuccess(left) && Result.isSuccess(right) && sameJson(left.success, right.success)
+}
+
+const sameJson = (a: Json, b: Json): boolean => {
+  if (a === b || a === null || b === null || typeof a !== "object" || typeof b !== "object") return a === b
+  const [left, right] = [Object.entries(a), new Map<string, Json>(Object.entries(b))]
+  return Array.isArray(a) === Array.isArray(b) && left.length === right.size &&
+    left.every(([name, value]) => right.has(name) && sameJson(value, right.get(name)!))
+}
+
 /** The values that differ from the stored ones: nothing left means nothing to write. */
 export const changedValues = (stored: (field: Field) => Cell, values: Values): Values =>
-  new Map([...values].filter(([field, cell]) => stored(field) !== cell))
+  new Map([...values].filter(([field, cell]) => !sameValue(field, stored(field), cell)))

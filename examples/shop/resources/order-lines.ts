@@ -37,7 +37,7 @@ export const orderLines = defineResource("order_lines", {
   access: {
     fields: {
       // Decided per record: ten or more of something may be discounted by whoever may write the line.
-      discount: { write: ({ caller, record }) => caller.roles.includes("admin") || record.quantity >= 10 }
+      discount: { write: (context) => context.caller.roles.includes("admin") || context.record.quantity >= 10 }
     }
   }
 })

@@ -12,6 +12,8 @@ export const productTags = defineResource("product_tags", {
     tag: f.text().max(30).filterable().sortable(),
     added_at: f.timestamp().readOnly().dbDefault()
   },
-  validate: [({ tag }) =>
-    /^[a-z0-9-]+$/.test(tag) ? null : [{ field: "tag", message: "Use lower-case letters, digits and hyphens." }]]
+  validate: [
+    ({ tag }) =>
+      /^[a-z0-9-]+$/.test(tag) ? null : [{ field: "tag", message: "Use lower-case letters, digits and hyphens." }]
+  ]
 })

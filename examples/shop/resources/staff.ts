@@ -20,7 +20,9 @@ export const staff = defineResource("staff", {
     joined_on: f.date().optional().filterable(),
     updated_at: f.timestamp()
   },
-  validate: [({ commission }) => Number(commission) < 0 ? [{ field: "commission", message: "Must not be negative." }] : null],
+  validate: [
+    ({ commission }) => Number(commission) < 0 ? [{ field: "commission", message: "Must not be negative." }] : null
+  ],
   access: {
     // A function of the caller alone: it runs once a request and answers a decision or a filter.
     read: ({ caller }) => caller.roles.includes("admin") ? true : where`active = true`,

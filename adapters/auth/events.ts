@@ -1,0 +1,60 @@
+/**
+ * What the auth server tells a log: who signed in or could not, which accounts and keys changed. An entry holds ids and keyed hashes, never
+ * a password, token, cookie, code, key or address; nothing that a caller typed gets in unhashed.
+ */
+
+import { createHmac } from "node:crypto"
+
+export type AuthEventName =
+  | "sign-in-ok"
+  | "sign-in-failed"
+  | "sign-in-limited"
+  | "sign-in-overtaken"
+  | "second-factor-wanted"
+  | "second-factor-failed"
+  | "second-factor-on"
+  | "second-factor-off"
+  | "recovery-codes-made"
+  | "password-changed"
+  | "password-change-failed"
+  | "account-created"
+  | "account-deleted"
+  | "account-changed"
+  | "account-banned"
+  | "account-unbanned"
+  | "role-changed"
+  | "password-set"
+  | "tokens-revoked"
+  | "token-minted"
+  | "key-created"
+  | "key-revoked"
+  | "key-used-first"
+
+/** One thing that happened. */
+export interface AuthEvent {
+  /** `warn` is for what somebody should look at when it comes often. */
+  readonly level: "info" | "warn"
+  readonly event: AuthEventName
+  /** Id of the user it happened to, when known. */
+  readonly user?: string
+  /** Keyed hash of the email address: the same for the same address, and no way back. */
+  readonly account?: string
+  /** Keyed hash of the client's address, as limits see it. */
+  readonly client?: string
+  /** Id of the admin who did it over HTTP; absent on the host. */
+  readonly by?: string
+  /** Id of an API key: the part of its text that is no secret. */
+  readonly key?: string
+  /** `password`, `totp`, `recovery-code`, or the id of a provider. */
+  readonly method?: string
+  /** Seconds that a minted token lives, or that a limited client waits. */
+  readonly seconds?: number
+}
+
+export type AuthLog = (entry: AuthEvent) => void
+
+/** Hashes for log entries, from a key that only this deployment has. */
+export const makeHashes = (secret: string): (kind: "account" | "client", value: string) => string => {
+  const key = createHmac("sha256", secret).update("log").digest()
+  return (kind, value) => createHmac("sha256", key).update(`${kind}:${value}`).digest("base64url").slice(0, 16)
+}

@@ -1,0 +1,107 @@
+/**
+ * The `dev` command: a server that starts anew whenever the configuration, anything it imports, or the `.env` file changes. A version that is
+ * wrong is reported and leaves the running server as it is.
+ */
+
+import { type FSWatcher, watch } from "node:fs"
+import { basename, dirname } from "node:path"
+import { assemble } from "../assembly.ts"
+import { ConfigFileError, findConfig, loadConfig } from "../config-file.ts"
+import { openDatabases } from "../database.ts"
+import { envFile, loadEnvFile } from "../environment.ts"
+import { explain, type Server, settingsOf, startServer } from "../server.ts"
+import { describe, note } from "./output.ts"
+import type { ProjectFlags } from "./project.ts"
+
+/** Calls back once after the files changed and have been quiet for a moment. Folders are watched: editors replace files. */
+const watchFiles = (files: readonly string[], changed: (file: string) => void): () => void => {
+  const folders = new Map<string, Set<string>>()
+  for (const file of files) {
+    const names = folders.get(dirname(file)) ?? new Set()
+    folders.set(dirname(file), names.add(basename(file)))
+  }
+  let quiet: NodeJS.Timeout | undefined
+  const watchers: FSWatcher[] = []
+  for (const [folder, names] of folders) {
+    const watcher = watch(folder, (_event, name) => {
+      if (name === null || !names.has(name)) return
+      clearTimeout(quiet)
+      quiet = setTimeout(() => changed(name), 80)
+    })
+    watcher.on("error", () => watcher.close())
+    watchers.push(watcher)
+  }
+  return () => {
+    clearTimeout(quiet)
+    for (const watcher of watchers) watcher.close()
+  }
+}
+
+interface Session {
+  server: Server | null
+  files: readonly string[]
+}
+
+/** Loads the newest version and puts it in the place of the running one, or says what is wrong with it. */
+const reload = async (session: Session, flags: ProjectFlags & { readonly port: number | undefined }): Promise<void> => {
+  try {
+    loadEnvFile(flags.project)
+    const loaded = await loadConfig(findConfig(flags.project, flags.config))
+    session.files = loaded.files
+    // Everything that can be known without the database is known before the running server is given up.
+    assemble(loaded.config, settingsOf({ folder: flags.project }))
+    await session.server?.close()
+    session.server = null
+    session.server = await startServer(loaded.config, {
+      folder: flags.project,
+      dev: true,
+      ...(flags.port === undefined ? {} : { port: flags.port })
+    })
+    note(`ready at ${session.server.address}`)
+  } catch (error) {
+    if (error instanceof ConfigFileError) session.files = [...new Set([...session.files, ...error.files])]
+    note(`\n${error instanceof ConfigFileError ? describe(error) : explain(error).trimEnd()}\n`)
+    note(session.server === null ? "Waiting for a change." : "The server goes on with what it had.")
+  }
+}
+
+export const dev = async (flags: ProjectFlags & { readonly port: number | undefined }): Promise<void> => {
+  const session: Session = { server: null, files: [] }
+  loadEnvFile(flags.project)
+  const { settings } = settingsOf({ folder: flags.project })
+  // Held all along, so that the embedded database need not start again with every change.
+  const held = await openDatabases(settings, undefined, () => {})
+
+  let running = Promise.resolve()
+  let stopWatching = (): void => {}
+  let stopped = false
+  const turn = (): void => {
+    running = running.then(async () => {
+      stopWatching()
+      if (stopped) return
+      await reload(session, flags)
+      stopWatching = watchFiles([...session.files, envFile(flags.project)], (name) => {
+        note(`${name} changed`)
+        turn()
+      })
+    })
+  }
+  turn()
+  await running
+
+  await new Promise<void>((done) => {
+    let asked = false
+    const stop = (): void => {
+      if (asked) process.exit(130)
+      asked = true
+      done()
+    }
+    process.on("SIGINT", stop).on("SIGTERM", stop)
+  })
+  stopped = true
+  await running
+  stopWatching()
+  await session.server?.close()
+  await held.release()
+  process.exit(0)
+}

@@ -1,0 +1,145 @@
+/**
+ * The `introspect` command: reads the database's tables and writes them as one generated file of resources, beside a configuration that
+ * belongs to people. A generated file that somebody edited is not replaced unless that is asked for.
+ */
+
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
+import { basename, join, relative, resolve } from "node:path"
+import { makePostgres } from "../../adapters/postgres/connection.ts"
+import { makeFacts } from "../../adapters/postgres/facts.ts"
+import type { TableFacts } from "../../adapters/postgres/facts.ts"
+import { configNames } from "../config-file.ts"
+import { StartupError } from "../create-admin.ts"
+import { draftResources } from "../introspect/draft.ts"
+import { printModule, provenance } from "../introspect/print.ts"
+import { settingsOf } from "../server.ts"
+import { CliFailure, print, printJson } from "./output.ts"
+import { type ProjectFlags, withDatabases } from "./project.ts"
+import { exampleConfig, introspectedConfig, projectFiles } from "./scaffold.ts"
+
+const namesOf = (text: string | undefined, usual: readonly string[]): readonly string[] => {
+  const names = (text ?? "").split(",").map((name) => name.trim()).filter((name) => name !== "")
+  return names.length === 0 ? usual : names
+}
+
+/** Everything in the given schemas. */
+const readTables = async (url: string, schemas: readonly string[]): Promise<readonly TableFacts[]> => {
+  const scope = Scope.makeUnsafe()
+  try {
+    const postgres = await Effect.runPromise(
+      Effect.provideService(makePostgres({ url, readConnections: 1, statementTimeoutMs: 60_000 }), Scope.Scope, scope)
+    )
+    return await Effect.runPromise(makeFacts(postgres).all(schemas))
+  } catch (error) {
+    if (error instanceof Error && "reason" in error) {
+      throw new CliFailure("The database cannot be read. Check DATABASE_URL, and whether the role may connect.")
+    }
+    throw error
+  } finally {
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+  }
+}
+
+const chosen = (tables: readonly TableFacts[], asked: readonly string[]): readonly TableFacts[] => {
+  if (asked.length === 0) return tables
+  const missing = asked.filter((name) => !tables.some((table) => table.name === name || `${table.schema}.${table.name}` === name))
+  if (missing.length > 0) throw new CliFailure(`There is no table ${missing.join(", ")}.`)
+  return tables.filter((table) => asked.includes(table.name) || asked.includes(`${table.schema}.${table.name}`))
+}
+
+/** Replaces a file as a whole, so that a reader never sees half of it. */
+const replace = (path: string, text: string): void => {
+  writeFileSync(`${path}.new`, text)
+  renameSync(`${path}.new`, path)
+}
+
+/** Writes what a project needs beside the generated file and does not have; gives the names. */
+const completeProject = (folder: string, module: string): readonly string[] => {
+  const written: string[] = []
+  for (const { path, secret, text } of projectFiles(folder)) {
+    if (existsSync(join(folder, path))) continue
+    writeFileSync(join(folder, path), text, { flag: "wx", mode: secret === true ? 0o600 : 0o644 })
+    written.push(path)
+  }
+  const config = configNames.find((name) => existsSync(join(folder, name)))
+  // The example of a new project, untouched, gives way to the real thing.
+  if (config === undefined || readFileSync(join(folder, config), "utf8") === exampleConfig) {
+    replace(join(folder, config ?? configNames[0]), introspectedConfig(module))
+    written.push(config ?? configNames[0])
+  }
+  return written
+}
+
+export const introspectCommand = async (
+  flags: ProjectFlags & {
+    readonly schema: string | undefined
+    readonly tables: string | undefined
+    readonly out: string | undefined
+    readonly check: boolean
+    readonly force: boolean
+    readonly json: boolean
+  }
+): Promise<void> => {
+  const { refusals, settings } = settingsOf({ folder: flags.project })
+  if (refusals.length > 0) throw new StartupError(refusals)
+  const schemas = namesOf(flags.schema, ["public"])
+  const tables = await withDatabases(settings, null, ({ url }) => readTables(url, schemas))
+  const drafts = draftResources(chosen(tables, namesOf(flags.tables, [])))
+  if (drafts.resources.length === 0) {
+    throw new CliFailure(
+      `There is no table with a primary key in ${schemas.map((name) => `schema ${name}`).join(", ")}.${
+        drafts.left.length === 0 ? "" : `\n${drafts.left.map((line) => `  ${line}`).join("\n")}`
+      }`
+    )
+  }
+  const text = printModule(drafts)
+  const path = resolve(settings.folder, flags.out ?? "admin.resources.ts")
+  const before = existsSync(path) ? readFileSync(path, "utf8") : null
+  const state = before === null ? "missing" : before === text ? "current" : provenance(before)
+  const report = (change: "written" | "unchanged" | "outdated", files: readonly string[]): void => {
+    const short = relative(settings.folder, path)
+    if (flags.json) {
+      printJson({
+        file: short,
+        change,
+        files,
+        resources: drafts.resources.map(({ fields, name }) => ({ name, fields: fields.length })),
+        left: drafts.left
+      })
+      return
+    }
+    for (const file of files) print(`Wrote ${file}`)
+    if (change === "unchanged") print(`${short} is up to date: ${drafts.resources.length} resources.`)
+    if (change === "written") print(`${drafts.resources.length} resources from ${schemas.join(", ")}.`)
+    if (change === "outdated") print(`${short} is not up to date. Run: service introspect`)
+    for (const line of drafts.left) print(`  left out ${line}`)
+  }
+
+  if (flags.check) {
+    report(state === "current" ? "unchanged" : "outdated", [])
+    if (state !== "current") process.exitCode = 1
+    return
+  }
+  if ((state === "edited" || state === "foreign") && !flags.force) {
+    throw new CliFailure(
+      state === "foreign"
+        ? `${path} was not written by this command. Choose another file with --out, or replace it with --force.`
+        : `${path} was edited by hand since it was generated. Move the changes to admin.config.ts (extendResource), then run the command again with --force.`
+    )
+  }
+  const files: string[] = []
+  if (state !== "current") {
+    replace(path, text)
+    files.push(relative(settings.folder, path))
+  }
+  files.push(...completeProject(settings.folder, relative(settings.folder, path).replaceAll("\\", "/")))
+  report(state === "current" ? "unchanged" : "written", files)
+  if (flags.json) return
+  const config = configNames.map((name) => join(settings.folder, name)).find((file) => existsSync(file))
+  if (config !== undefined && !readFileSync(config, "utf8").includes(basename(path).replace(/\.[cm]?ts$/, ""))) {
+    print(`\n${basename(config)} does not use it yet. Add:\n  import { resources } from "./${relative(settings.folder, path)}"`)
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * The `migration` command: writes the SQL of the service's own tables into the project's migrations, once for each version, or applies it.
+ * Files that exist are never changed.
+ */
+
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join, relative, resolve } from "node:path"
+import { keepsAccounts } from "../assembly.ts"
+import { applyMigrations, authMigration, findMissing, migrationScript, serviceMigration } from "../migrations.ts"
+import type { Migration } from "../migrations.ts"
+import { print, printJson } from "./output.ts"
+import { loadProject, type ProjectFlags, withDatabases, withPool } from "./project.ts"
+
+const heading = ({ digest, name, version }: Migration): string => `-- service migration ${name} ${version} ${digest}`
+
+const purposes: { readonly [name in Migration["name"]]: string } = {
+  service: "Tables that the service keeps beside yours: applied migrations, answers kept for Idempotency-Key.",
+  auth: "Accounts, sessions and signing keys, in the schema auth."
+}
+
+/** Writes what is missing in the folder; gives the paths of new files. */
+const writeFiles = (folder: string, migrations: readonly Migration[], separate: boolean): readonly string[] => {
+  mkdirSync(folder, { recursive: true })
+  const names = readdirSync(folder).filter((name) => name.endsWith(".sql"))
+  const known = new Set(names.map((name) => readFileSync(join(folder, name), "utf8").split("\n", 1)[0]))
+  let number = Math.max(0, ...names.map((name) => Number(/^[0-9]+/.exec(name)?.[0] ?? 0)))
+  return migrations.flatMap((migration) => {
+    if (known.has(heading(migration))) return []
+    number += 1
+    const path = join(folder, `${String(number).padStart(3, "0")}_${migration.name}.sql`)
+    const place = separate && migration.name === "auth" ? "\n-- Apply it to the database of ADMIN_DATABASE_URL." : ""
+    const text = `${heading(migration)}\n-- ${purposes[migration.name]}${place}\n-- Safe to apply again.\n\n${migrationScript(migration)}`
+    writeFileSync(path, text, { flag: "wx" })
+    return [path]
+  })
+}
+
+export const migration = async (
+  flags: ProjectFlags & { readonly apply: boolean; readonly out: string | undefined; readonly json: boolean }
+): Promise<void> => {
+  const project = await loadProject(flags, true)
+  const { settings } = project
+  const wanted = keepsAccounts(project) ? [serviceMigration, authMigration] : [serviceMigration]
+  const separate = settings.adminDatabaseUrl !== null
+
+  if (!flags.apply) {
+    const folder = resolve(settings.folder, flags.out ?? "db/migrations")
+    const written = writeFiles(folder, wanted, separate).map((path) => relative(settings.folder, path))
+    if (flags.json) return printJson({ written })
+    if (written.length === 0) return print(`Nothing to write: ${relative(settings.folder, folder)} is up to date.`)
+    for (const path of written) print(`Wrote ${path}`)
+    return print("Apply them with psql -f, or all at once with: service migration --apply")
+  }
+
+  await withDatabases(settings, project.config, async ({ authUrl, url }) => {
+    const applied: string[] = []
+    const parts = authUrl === url
+      ? [{ url, migrations: wanted }]
+      : [
+        { url, migrations: [serviceMigration] },
+        { url: authUrl, migrations: wanted.filter(({ name }) => name === "auth") }
+      ]
+    for (const part of parts) {
+      await withPool(part.url, async (pool) => {
+        const missing = await findMissing(pool, part.migrations)
+        await applyMigrations(pool, missing)
+        applied.push(...missing.map(({ name, version }) => `${name} ${version}`))
+      })
+    }
+    if (flags.json) return printJson({ applied })
+    print(applied.length === 0 ? "Nothing to apply: the tables are up to date." : `Applied ${applied.join(", ")}.`)
+  })
+}

@@ -1,0 +1,92 @@
+/**
+ * What most commands begin with: the project's configuration, its settings, its databases, its accounts. Everything opened here is closed
+ * when the work is done. It prints nothing.
+ */
+
+import { isUnavailable } from "../../adapters/auth/database.ts"
+import type { Auth } from "../../adapters/auth/auth.ts"
+import type { Config } from "../../core/domain/model/config.ts"
+import { assemble, keepsAccounts, makeAuth } from "../assembly.ts"
+import type { Assembly } from "../assembly.ts"
+import { findConfig, loadConfig } from "../config-file.ts"
+import { openDatabases, openPool } from "../database.ts"
+import type { Databases, LazyPool } from "../database.ts"
+import type { Settings } from "../environment.ts"
+import { applyMigrations, authMigration, findMissing } from "../migrations.ts"
+import { settingsOf } from "../server.ts"
+import { CliFailure } from "./output.ts"
+
+/** Flags that every command about a project has. */
+export interface ProjectFlags {
+  /** Folder of the project. */
+  readonly project: string
+  /** The configuration file where it is not the usual one. */
+  readonly config: string | undefined
+}
+
+export interface Project extends Assembly {
+  readonly settings: Settings
+  /** The configuration file. */
+  readonly path: string
+  /** It and everything it imports. */
+  readonly files: readonly string[]
+}
+
+/** Loads a project. Throws `ConfigFileError` or `StartupError`. Work that signs nothing is `secretless`. */
+export const loadProject = async (flags: ProjectFlags, secretless = false): Promise<Project> => {
+  const read = settingsOf({ folder: flags.project })
+  const { config, files, path } = await loadConfig(findConfig(read.settings.folder, flags.config))
+  return { ...assemble(config, read, secretless), settings: read.settings, path, files }
+}
+
+/** Runs work on the project's databases and lets them go. A database that cannot be reached is a plain failure. */
+export const withDatabases = async <A>(
+  settings: Settings,
+  config: Pick<Config, "db"> | null,
+  work: (databases: Databases) => Promise<A>
+): Promise<A> => {
+  const databases = await openDatabases(settings, config?.db, () => {})
+  try {
+    return await work(databases)
+  } catch (error) {
+    if (isUnavailable(error)) {
+      throw new CliFailure(
+        `The database cannot be reached: ${error instanceof Error && error.message !== "" ? error.message : "no answer"}.\nCheck ${
+          databases.authUrl === databases.url ? "DATABASE_URL" : "DATABASE_URL and ADMIN_DATABASE_URL"
+        }.`
+      )
+    }
+    throw error
+  } finally {
+    await databases.release()
+  }
+}
+
+/** Runs work on a pool and closes it. */
+export const withPool = async <A>(url: string, work: (pool: LazyPool) => Promise<A>): Promise<A> => {
+  const pool = openPool(url, 2)
+  try {
+    return await work(pool)
+  } finally {
+    await pool.end()
+  }
+}
+
+/** Runs work on the project's accounts. In the embedded database their tables are made when missing. */
+export const withAuth = async <A>(flags: ProjectFlags, work: (auth: Auth, project: Project) => Promise<A>): Promise<A> => {
+  const project = await loadProject(flags)
+  if (!keepsAccounts(project)) {
+    throw new CliFailure("This project keeps no accounts: its configuration says that somebody else verifies credentials.")
+  }
+  return withDatabases(project.settings, project.config, (databases) =>
+    withPool(databases.authUrl, async (pool) => {
+      const missing = await findMissing(pool, [authMigration])
+      if (missing.length > 0) {
+        if (!databases.embedded || databases.authUrl !== databases.url) {
+          throw new CliFailure("The tables of accounts are missing or out of date. Run: service migration --apply")
+        }
+        await applyMigrations(pool, missing)
+      }
+      return work(makeAuth(project, project.settings, pool), project)
+    }))
+}

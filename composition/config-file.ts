@@ -1,0 +1,111 @@
+/**
+ * Finds and loads a project's configuration file: TypeScript or JavaScript, with whatever it imports. It decides what a person is told when
+ * that fails; whether the configuration makes sense is decided by the compiler.
+ */
+
+import { existsSync } from "node:fs"
+import { isAbsolute, join, relative, resolve } from "node:path"
+import type { Config } from "../core/domain/model/config.ts"
+
+/** Names of configuration files, in the order in which they are looked for. */
+export const configNames = ["admin.config.ts", "admin.config.mts", "admin.config.js", "admin.config.mjs"] as const
+
+/** A configuration file that cannot be found or loaded. `files` are those to watch for a better version. */
+export class ConfigFileError extends Error {
+  override readonly name = "ConfigFileError"
+  readonly files: readonly string[]
+  constructor(message: string, files: readonly string[]) {
+    super(message)
+    this.files = files
+  }
+}
+
+export interface LoadedConfig {
+  readonly config: Config
+  readonly path: string
+  /** The configuration file and every file of the project that it imports, absolute. */
+  readonly files: readonly string[]
+}
+
+/** The configuration file of a project, or the one asked for. Throws `ConfigFileError` when there is none. */
+export const findConfig = (folder: string, asked?: string): string => {
+  if (asked !== undefined) {
+    const path = resolve(folder, asked)
+    if (existsSync(path)) return path
+    throw new ConfigFileError(`There is no file ${path}.`, [path])
+  }
+  const found = configNames.map((name) => join(folder, name)).find((path) => existsSync(path))
+  if (found !== undefined) return found
+  throw new ConfigFileError(
+    `There is no ${configNames[0]} in ${folder}.\n`
+      + "Make a project with `service init`, or one from an existing database with `service introspect`.",
+    [join(folder, configNames[0])]
+  )
+}
+
+/** Where a loading configuration finds this very program. */
+const handover = Symbol.for("resource-admin/own-package")
+
+const virtual = "\0resource-admin"
+
+/**
+ * Makes `import … from "resource-admin"` in a configuration mean this very program, loaded already: whatever is installed beside the
+ * project, declarations and program are of one version, and nothing of it is transformed again.
+ */
+const ownPackage = async () => {
+  const entry: { readonly [name: string]: unknown } = await import("./index.ts")
+  Object.assign(globalThis, { [handover]: entry })
+  const names = Object.keys(entry).map((name) => `export const ${name} = own.${name}`)
+  return {
+    name: "own-package",
+    enforce: "pre" as const,
+    resolveId: (source: string) => source === "resource-admin" ? virtual : null,
+    load: (id: string) =>
+      id === virtual ? `const own = globalThis[Symbol.for("${handover.description}")]\n${names.join("\n")}\n` : null
+  }
+}
+
+/** The lines of an error that help: what went wrong, and where in the project. */
+const explainFailure = (error: unknown, folder: string): string => {
+  if (!(error instanceof Error)) return String(error)
+  const frames = (error.stack ?? "").split("\n")
+    .filter((line) => /^\s+at /.test(line) && line.includes(folder) && !line.includes("node_modules"))
+    .slice(0, 3)
+    .map((line) => `    ${line.trim().replaceAll("file://", "").replaceAll(`${folder}/`, "")}`)
+  const causes = "errors" in error && Array.isArray(error.errors) ? "" : error.cause instanceof Error ? `\n${error.cause.message}` : ""
+  return `${error.name === "Error" ? "" : `${error.name}: `}${error.message}${causes}${frames.length === 0 ? "" : `\n${frames.join("\n")}`}`
+}
+
+/** Loads a configuration file afresh, past every module cache of the project's own files. */
+export const loadConfig = async (path: string): Promise<LoadedConfig> => {
+  const [{ runnerImport }, plugin] = await Promise.all([import("vite"), ownPackage()])
+  const folder = resolve(path, "..")
+  let loaded: Awaited<ReturnType<typeof runnerImport<unknown>>>
+  try {
+    loaded = await runnerImport<unknown>(path, {
+      root: folder,
+      configFile: false,
+      envFile: false,
+      logLevel: "silent",
+      plugins: [plugin]
+    })
+  } catch (error) {
+    throw new ConfigFileError(`${relativeTo(path)} cannot be loaded.\n${explainFailure(error, folder)}`, [path])
+  }
+  const files = [path, ...loaded.dependencies.filter((file) => isAbsolute(file) && !file.includes("\0"))]
+  const module = loaded.module
+  const config = typeof module === "object" && module !== null && "default" in module ? module.default : undefined
+  if (config === undefined) {
+    throw new ConfigFileError(
+      `${relativeTo(path)} has no default export.\nEnd it with: export default defineConfig({ resources: […] })`,
+      files
+    )
+  }
+  // Anything else that is wrong with it is the compiler's to say.
+  return { config: config as Config, path, files }
+}
+
+const relativeTo = (path: string): string => {
+  const short = relative(process.cwd(), path)
+  return short.startsWith("..") ? path : short
+}

@@ -1,0 +1,85 @@
+/**
+ * The public face of the package: declarations, the service as a web-standard `fetch`, listeners, authentication and the host functions. What
+ * is not exported here is nobody's business outside.
+ */
+
+export { defineConfig } from "../core/domain/model/config.ts"
+export type {
+  Authenticated,
+  AuthDeclaration,
+  AuthenticateFunction,
+  Change,
+  ChangeOf,
+  Config,
+  OptionsDeclaration,
+  Transaction,
+  UnhandledErrorHook,
+  WriteHook
+} from "../core/domain/model/config.ts"
+export { extendResource, withResources } from "../core/domain/model/extend.ts"
+export type { Extension } from "../core/domain/model/extend.ts"
+export { f, relation } from "../core/domain/model/field.ts"
+export type { AnyField, FieldBuilder, FieldMap } from "../core/domain/model/field.ts"
+export type { FieldProblem, Json, Kind, Model, Models, WireRecord } from "../core/domain/model/model.ts"
+export type { CreateOf, RecordOf, UpdateOf } from "../core/domain/model/record.ts"
+export type { Refusal } from "../core/domain/model/refusal.ts"
+export { defineResource } from "../core/domain/model/resource.ts"
+export type {
+  AccessDeclaration,
+  EventsDeclaration,
+  RecordFrom,
+  Resource,
+  ResourceDeclaration
+} from "../core/domain/model/resource.ts"
+export { defineView } from "../core/domain/model/view.ts"
+export type {
+  ChartDeclaration,
+  DeclaredView,
+  MenuDeclaration,
+  NavDeclaration,
+  PageDeclaration,
+  ViewDeclaration
+} from "../core/domain/model/view.ts"
+
+export type { Caller } from "../core/domain/access/caller.ts"
+export { defineRoles } from "../core/domain/access/roles.ts"
+export type { CapabilityText, DeclaredRoles } from "../core/domain/access/roles.ts"
+export type { RuleAnswer, Where } from "../core/domain/access/rules.ts"
+export { where } from "../core/domain/access/where.ts"
+
+export { createAuth } from "../adapters/auth/auth.ts"
+export type { Auth, AuthOptions } from "../adapters/auth/auth.ts"
+export { KeysUnavailable, Refused, Unauthorized } from "../adapters/auth/authenticator.ts"
+export type { Authenticator, Identity } from "../adapters/auth/authenticator.ts"
+export { builtInAuthenticator } from "../adapters/auth/built-in.ts"
+export type { BuiltInOptions } from "../adapters/auth/built-in.ts"
+export type { AuthDatabase } from "../adapters/auth/database.ts"
+export { jwtAuthenticator } from "../adapters/auth/jwt.ts"
+export type { JwtOptions } from "../adapters/auth/jwt.ts"
+export { authMigrationSql } from "../adapters/auth/migration.ts"
+export { withTrustedApps } from "../adapters/auth/trusted.ts"
+export type { TrustedApp } from "../adapters/auth/trusted.ts"
+export {
+  createUser,
+  deleteUser,
+  hasUsers,
+  issueToken,
+  listUsers,
+  revokeUser,
+  roleChoices,
+  setUserBanned,
+  setUserRole
+} from "../adapters/auth/users.ts"
+export type { Account, IssuedToken, NewAccount } from "../core/ports/accounts.ts"
+export { AccountError } from "../core/domain/account/account.ts"
+
+export type { ExtraRoute } from "../adapters/http/handle.ts"
+export { listen } from "../adapters/http/node.ts"
+export type { Listener, ListenOptions } from "../adapters/http/node.ts"
+export type { PostgresOptions } from "../adapters/postgres/connection.ts"
+export type { TransactionHandle } from "../adapters/postgres/records.ts"
+
+export { createAdmin, StartupError } from "./create-admin.ts"
+export type { Admin, AdminOptions } from "./create-admin.ts"
+export { runServer, startServer } from "./server.ts"
+export type { Server, ServerOptions } from "./server.ts"

@@ -1,0 +1,317 @@
+/**
+ * A running server: opens databases, checks everything, builds the service, and only then the port. It decides the order of starting and
+ * of stopping, and what happens on signals. It answers no request itself.
+ */
+
+import * as Effect from "effect/Effect"
+import type { Auth } from "../adapters/auth/auth.ts"
+import { isUnavailable } from "../adapters/auth/database.ts"
+import type { ExtraRoute } from "../adapters/http/handle.ts"
+import { listen } from "../adapters/http/node.ts"
+import type { Listener } from "../adapters/http/node.ts"
+import { AccountError } from "../core/domain/account/account.ts"
+import type { Config } from "../core/domain/model/config.ts"
+import type { Refusal } from "../core/domain/model/refusal.ts"
+import { problem } from "../core/domain/problem.ts"
+import type { Problem } from "../core/domain/problem.ts"
+import { RecordsError } from "../core/ports/records.ts"
+import { assemble, keepsAccounts, makeAuth, makeAuthenticator, tunnelOrigins } from "./assembly.ts"
+import type { Assembly } from "./assembly.ts"
+import { createAdmin, StartupError } from "./create-admin.ts"
+import type { Admin } from "./create-admin.ts"
+import { openDatabases, openPool } from "./database.ts"
+import type { Databases } from "./database.ts"
+import { loadEnvFile, portOf, readSettings } from "./environment.ts"
+import type { Settings } from "./environment.ts"
+import { openLog } from "./log.ts"
+import type { LogSink } from "./log.ts"
+import { applyMigrations, authMigration, findMissing, serviceMigration } from "./migrations.ts"
+import type { Migration } from "./migrations.ts"
+import { checkDatabase } from "./startup.ts"
+
+/** How a server is started. Everything may be left out. */
+export interface ServerOptions {
+  /** The project's folder: where `.env` and `data/` are. Default: the working directory. */
+  readonly folder?: string
+  /** Variables instead of the process's own and the `.env` file's. */
+  readonly env?: { readonly [name: string]: string | undefined }
+  /** Overrides the port of the settings; 0 picks a free one. */
+  readonly port?: number
+  /** Development: public tunnels may sign in. */
+  readonly dev?: boolean
+  readonly extraRoutes?: readonly ExtraRoute[]
+  /** Takes log lines instead of standard output. */
+  readonly log?: (line: string) => void
+  /** How long to wait for a database that cannot be reached at start, in milliseconds. Default 10,000. */
+  readonly patienceMs?: number
+}
+
+/** A server that answers. */
+export interface Server {
+  /** Where it listens: `http://127.0.0.1:5173`. */
+  readonly address: string
+  readonly port: number
+  /** The public URL. */
+  readonly url: string
+  readonly admin: Admin
+  /** Null when somebody else verifies credentials. */
+  readonly auth: Auth | null
+  /** Stops accepting, lets running requests finish, closes connections, lets the embedded database go. May be called again. */
+  readonly close: () => Promise<void>
+}
+
+const migrationRefusal = (missing: readonly Migration[], place: string): Refusal => ({
+  resource: null,
+  field: null,
+  message: `The tables of the service (${missing.map(({ name }) => name).join(", ")}) are missing or out of date in ${place}.`,
+  fix: "Run: service migration --apply, with a role that may create schemas; or apply the files that service migration writes."
+})
+
+const isDown = (error: unknown): boolean =>
+  (error instanceof RecordsError && error.reason._tag === "Unavailable") || isUnavailable(error)
+
+/** Tries again while the database cannot be reached, for so long. */
+const patiently = async <A>(work: () => Promise<A>, patienceMs: number, log: LogSink): Promise<A> => {
+  const end = performance.now() + patienceMs
+  for (let pause = 100;; pause = Math.min(pause * 2, 1_000)) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isDown(error)) throw error
+      if (performance.now() + pause > end) {
+        throw new StartupError([{
+          resource: null,
+          field: null,
+          message: "The database cannot be reached.",
+          fix: "Check DATABASE_URL and ADMIN_DATABASE_URL, and whether the server runs and takes connections from here."
+        }])
+      }
+      log.event("warn", "database-unreachable", { retryInMs: pause })
+      await new Promise((done) => setTimeout(done, pause))
+    }
+  }
+}
+
+/** The service's own tables: made in the embedded database, asked for in any other. */
+const settleMigrations = async (
+  databases: Databases,
+  accounts: boolean,
+  connections: number
+): Promise<readonly Refusal[]> => {
+  const same = databases.authUrl === databases.url
+  const sets = same || !accounts
+    ? [{ url: databases.url, own: databases.embedded, wanted: accounts ? [serviceMigration, authMigration] : [serviceMigration] }]
+    : [
+      { url: databases.url, own: databases.embedded, wanted: [serviceMigration] },
+      { url: databases.authUrl, own: false, wanted: [authMigration] }
+    ]
+  const refusals: Refusal[] = []
+  for (const { own, url, wanted } of sets) {
+    const pool = openPool(url, connections)
+    try {
+      const missing = await findMissing(pool, wanted)
+      if (missing.length > 0 && own) await applyMigrations(pool, missing)
+      else if (missing.length > 0) {
+        refusals.push(migrationRefusal(missing, url === databases.url ? "the database" : "the database of ADMIN_DATABASE_URL"))
+      }
+    } finally {
+      await pool.end()
+    }
+  }
+  return refusals
+}
+
+/** What has to be closed, in the order in which it was opened. */
+class Opened {
+  readonly #closers: Array<() => Promise<void>> = []
+  add(close: () => Promise<void>): void {
+    this.#closers.push(close)
+  }
+  /** Last opened, first closed; a failure does not keep the rest open. */
+  async close(): Promise<void> {
+    const errors: unknown[] = []
+    for (const close of this.#closers.splice(0).toReversed()) {
+      try {
+        await close()
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+    if (errors.length > 0) throw errors[0]
+  }
+}
+
+const statusOf = (auth: Auth): Effect.Effect<{ readonly needsAdmin: boolean }, Problem> =>
+  Effect.tryPromise({
+    try: async () => ({ needsAdmin: await auth.needsAdmin() }),
+    catch: () => problem("unavailable", "The accounts cannot be read now.", {}, { "retry-after": "5" })
+  })
+
+const build = async (
+  assembly: Assembly,
+  settings: Settings,
+  options: ServerOptions,
+  log: LogSink,
+  opened: Opened
+): Promise<Server> => {
+  const databases = await openDatabases(settings, assembly.config.db, (line) => log.event("warn", "database", { message: line }))
+  opened.add(databases.release)
+  const accounts = keepsAccounts(assembly)
+  const patienceMs = options.patienceMs ?? 10_000
+  const settled = patiently(() => settleMigrations(databases, accounts, 1), patienceMs, log)
+
+  const pool = openPool(databases.authUrl, settings.authConnections)
+  opened.add(pool.end)
+  const auth = accounts
+    ? makeAuth(assembly, settings, pool, {
+      origins: options.dev === true ? tunnelOrigins : [],
+      onError: (cause) =>
+        log.event("error", "auth", { error: cause instanceof Error ? cause.constructor.name : typeof cause })
+    })
+    : null
+  const admin = await createAdmin(assembly.config, {
+    database: {
+      url: databases.url,
+      readConnections: settings.readConnections,
+      writeConnections: settings.writeConnections,
+      ...(settings.pooler === null ? {} : { pooler: settings.pooler })
+    },
+    authenticator: makeAuthenticator(assembly, auth),
+    secret: assembly.secret,
+    publicUrl: assembly.url,
+    log: log.line,
+    ...(auth === null ? {} : { auth: auth.handler, authStatus: statusOf(auth) }),
+    ...(options.extraRoutes === undefined ? {} : { extraRoutes: options.extraRoutes })
+  })
+  opened.add(admin.close)
+
+  const checked = patiently(() => Effect.runPromise(checkDatabase(admin.compiled, admin.postgres)), patienceMs, log)
+  const [migrations, facts] = await Promise.allSettled([settled, checked])
+  if (migrations.status === "rejected") throw migrations.reason
+  if (facts.status === "rejected") throw facts.reason
+  const refusals = [...migrations.value, ...facts.value]
+  if (refusals.length > 0) throw new StartupError(refusals)
+
+  const port = options.port ?? portOf(settings, assembly.url)
+  const listener = await openListener(admin, settings.host, port)
+  opened.add(listener.close)
+  const host = listener.address.includes(":") ? `[${listener.address}]` : listener.address
+  // The first sign-in would otherwise wait for what this loads. A failure shows at that sign-in.
+  auth?.warm().catch(() => {})
+  let closing: Promise<void> | undefined
+  return {
+    address: `http://${host}:${listener.port}`,
+    port: listener.port,
+    url: assembly.url,
+    admin,
+    auth,
+    close: () => closing ??= opened.close()
+  }
+}
+
+const openListener = async (admin: Admin, host: string, port: number): Promise<Listener> => {
+  try {
+    return await listen(admin.edge, { port, host, context: admin.context })
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown"
+    throw new StartupError([{
+      resource: null,
+      field: null,
+      message: `Port ${port} of ${host} cannot be opened (${code}).`,
+      fix: code === "EADDRINUSE" ? "End the program that has it, or set PORT." : "Set PORT and SERVICE_HOST to what this machine has."
+    }])
+  }
+}
+
+/** Reads the variables and the `.env` file of a project's folder. */
+export const settingsOf = (options: Pick<ServerOptions, "folder" | "env">): ReturnType<typeof readSettings> => {
+  const folder = options.folder ?? process.cwd()
+  if (options.env === undefined) loadEnvFile(folder)
+  return readSettings(options.env ?? process.env, folder)
+}
+
+/** The sink that settings ask for: standard output unless the caller takes the lines. */
+const sinkOf = (settings: Settings, options: ServerOptions): LogSink =>
+  options.log !== undefined
+    ? openLog("json", (text) => text.trimEnd().split("\n").forEach((line) => options.log?.(line)))
+    : openLog(settings.log ?? (process.stdout.isTTY ? "pretty" : "json"), (text) => process.stdout.write(text))
+
+/**
+ * Starts a server and resolves once it answers. Everything wrong with configuration, environment and database is one `StartupError`; the
+ * port is not opened then, and nothing is left open. Signals are the caller's business: see `runServer`.
+ */
+export const startServer = async (config: Config, options: ServerOptions = {}): Promise<Server> => {
+  const read = settingsOf(options)
+  const assembly = assemble(config, read)
+  const log = sinkOf(read.settings, options)
+  const opened = new Opened()
+  opened.add(() => Promise.resolve(log.flush()))
+  try {
+    const server = await build(assembly, read.settings, options, log, opened)
+    log.event("info", "listening", { address: server.address, url: server.url })
+    opened.add(() => Promise.resolve(log.event("info", "closing")))
+    return server
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+/** What to tell a person about a failed start: refusals as they are, anything else with its stack. */
+export const explain = (error: unknown): string =>
+  error instanceof StartupError || error instanceof AccountError
+      || (error instanceof Error && error.name === "EmbeddedDatabaseError")
+    ? error.message
+    : error instanceof Error
+    ? error.stack ?? error.message
+    : String(error)
+
+/** Numbers of signals, for the exit code of a second one: 128 + n. */
+const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const
+
+/** Closes the server at the first SIGTERM or SIGINT and ends the process; a second one ends it at once. */
+export const closeOnSignal = (server: Pick<Server, "close">): void => {
+  let closing = false
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      if (closing) process.exit(128 + signalNumbers[signal])
+      closing = true
+      server.close().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          process.stderr.write(`${explain(error)}\n`)
+          process.exit(1)
+        }
+      )
+    })
+  }
+}
+
+/**
+ * Starts a server as the main thing of a process: prints why when it cannot start (exit code 1), and stops it on signals. Resolves once it
+ * answers, with null when it did not start.
+ */
+export const runServer = async (config: Config, options: ServerOptions = {}): Promise<Server | null> => {
+  try {
+    const server = await startServer(config, options)
+    closeOnSignal(server)
+    if (process.stdout.isTTY) await greet(server)
+    return server
+  } catch (error) {
+    process.stderr.write(`${explain(error).trimEnd()}\n`)
+    process.exitCode = 1
+    return null
+  }
+}
+
+/** Where to go first, for a person at a terminal. */
+const greet = async (server: Server): Promise<void> => {
+  const { basePath } = server.admin.compiled.options
+  const parent = basePath.slice(0, basePath.lastIndexOf("/"))
+  const needsAdmin = await server.auth?.needsAdmin() ?? false
+  process.stdout.write(
+    `\n  API   ${server.url}${basePath}\n  Docs  ${server.url}${parent}/docs\n${
+      needsAdmin ? "\n  There is no user yet: service users create <EMAIL> --generate-password\n" : ""
+    }\n`
+  )
+}

@@ -1,0 +1,49 @@
+/**
+ * OpenTelemetry (traces, metrics) by Effect's own exporter, on when the standard variable `OTEL_EXPORTER_OTLP_ENDPOINT` is set and off otherwise,
+ * at no cost then. Its modules are loaded only when they are wanted.
+ */
+
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+
+export interface Telemetry {
+  /** What the service's effects run in: the tracer, or nothing. */
+  readonly context: Context.Context<never>
+  readonly enabled: boolean
+  /** Sends what is still buffered. */
+  readonly close: () => Promise<void>
+}
+
+const off: Telemetry = { context: Context.empty(), enabled: false, close: () => Promise.resolve() }
+
+/**
+ * Opens the exporter configured by the `OTEL_*` variables: endpoint, headers, `OTEL_SERVICE_NAME` (default `resource-admin`), resource attributes,
+ * and which signals are exported. Logs stay on standard output.
+ */
+export const openTelemetry = async (environment: { readonly [name: string]: string | undefined }): Promise<Telemetry> => {
+  if ((environment["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "") === "" || environment["OTEL_SDK_DISABLED"] === "true") return off
+  const [FetchHttpClient, OtlpTracer, OtlpMetrics, OtlpSerialization, OtlpExporter] = await Promise.all([
+    import("effect/http/FetchHttpClient"),
+    import("effect/observability/OtlpTracer"),
+    import("effect/observability/OtlpMetrics"),
+    import("effect/observability/OtlpSerialization"),
+    import("effect/observability/OtlpExporter")
+  ])
+  // The specification's default for both signals; the exporter's own is none.
+  const signals = { OTEL_TRACES_EXPORTER: "otlp", OTEL_METRICS_EXPORTER: "otlp" }
+  const provider = ConfigProvider.fromEnv({ env: { ...signals, ...environment } as Record<string, string> })
+  const resource = { serviceName: environment["OTEL_SERVICE_NAME"] ?? "resource-admin" }
+  const layer = Layer.mergeAll(OtlpTracer.layerFromConfig({ resource }), OtlpMetrics.layerFromConfig({ resource })).pipe(
+    Layer.provide(OtlpExporter.layerFlusher),
+    Layer.provide(OtlpSerialization.layerProtobuf),
+    Layer.provide(FetchHttpClient.layer),
+    Layer.provide(ConfigProvider.layer(provider))
+  )
+  const scope = Scope.makeUnsafe()
+  const context = await Effect.runPromise(Effect.orDie(Layer.buildWithScope(layer, scope)))
+  return { context, enabled: true, close: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
+}

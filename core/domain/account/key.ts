@@ -1,0 +1,95 @@
+/**
+ * What makes an API key acceptable: its text, name, expiry, and the roles it may carry. A key stands for the user who made it and never
+ * for more than that user. It sees no secret, no hash and no clock: the caller says what time it is.
+ */
+
+import * as Result from "effect/Result"
+import { type AccountError, refuse } from "./account.ts"
+import { adminRole, readRoles, type RoleList, rolesOf } from "./roles.ts"
+
+/** What every key begins with, so that a leaked one is recognised. */
+export const keyPrefix = "sk_"
+/** Days a key lives when nothing is said. */
+export const keyDays = 90
+/** Longest life of a key, in days. */
+export const keyDaysMax = 366
+/** Most characters of a key's name. */
+export const keyNameMax = 100
+
+/** The parts of a key's text `sk_<id>_<secret><seal>`: 64 random bits, 192 random bits, and 96 bits that only the service can make. */
+export interface KeyText {
+  readonly id: string
+  readonly secret: string
+  readonly seal: string
+}
+
+const textForm = /^sk_([0-9a-f]{16})_([A-Za-z0-9_-]{32})([A-Za-z0-9_-]{16})$/
+
+/** The parts of a text that looks like a key, or null. */
+export const readKeyText = (text: string): KeyText | null => {
+  const [, id, secret, seal] = textForm.exec(text) ?? []
+  return id === undefined || secret === undefined || seal === undefined ? null : { id, secret, seal }
+}
+
+export const printKeyText = ({ id, seal, secret }: KeyText): string => `${keyPrefix}${id}_${secret}${seal}`
+
+const control = /[\u0000-\u001f\u007f-\u009f]/
+
+/** A key's name: 1 to 100 characters that can be shown in a list. */
+export const readKeyName = (text: string): Result.Result<string, AccountError> => {
+  const name = text.trim()
+  return name !== "" && name.length <= keyNameMax && !control.test(name) && name.isWellFormed()
+    ? Result.succeed(name)
+    : Result.fail(refuse("invalid-name", `A key needs a name of 1 to ${keyNameMax} characters.`))
+}
+
+const dayMs = 24 * 60 * 60 * 1_000
+const units: { readonly [unit: string]: number } = { m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs }
+const instant = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/
+
+const instantOf = (text: string, now: Date): number => {
+  const [, amount = "", unit = ""] = /^(\d{1,6})([mhdw])$/.exec(text) ?? []
+  if (unit !== "") return now.getTime() + Number(amount) * (units[unit] ?? Number.NaN)
+  return instant.test(text) ? Date.parse(text) : Number.NaN
+}
+
+/**
+ * When a key ends: an instant, or a text, either a length (`45m`, `12h`, `90d`, `8w`) or an ISO 8601 instant (a date is its first
+ * moment in UTC). Without any, 90 days from now; at most 366, as a key that never ends is never looked at again.
+ */
+export const readKeyExpiry = (
+  given: Date | string | undefined,
+  now: Date
+): Result.Result<Date, AccountError> => {
+  const at = given === undefined
+    ? now.getTime() + keyDays * dayMs
+    : typeof given === "string"
+    ? instantOf(given.trim(), now)
+    : given.getTime()
+  return at > now.getTime() && at <= now.getTime() + keyDaysMax * dayMs
+    ? Result.succeed(new Date(at))
+    : Result.fail(refuse(
+      "invalid-expiry",
+      `A key ends within ${keyDaysMax} days: write a length such as 90d or 12h, or an instant such as 2030-01-31T00:00:00Z.`
+    ))
+}
+
+/** The roles of a key that has `wanted`, made by a user who has `held` now. An admin may hand out every role. */
+export const rolesOfKey = (wanted: string, held: string): readonly string[] => {
+  const own = rolesOf(held)
+  return own.includes(adminRole) ? rolesOf(wanted) : rolesOf(wanted).filter((role) => own.includes(role))
+}
+
+/** The role text of a new key: roles of the list that its maker holds. */
+export const readKeyRoles = (
+  list: RoleList,
+  given: string | readonly string[],
+  held: string
+): Result.Result<string, AccountError> =>
+  Result.flatMap(readRoles(list, given), (text) => {
+    const granted = rolesOfKey(text, held)
+    const missing = rolesOf(text).find((role) => !granted.includes(role))
+    return missing === undefined
+      ? Result.succeed(text)
+      : Result.fail(refuse("role-not-held", `The user does not have the role "${missing}", so no key of theirs can.`))
+  })

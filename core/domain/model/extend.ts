@@ -1,0 +1,56 @@
+/**
+ * Additions to resources that were declared elsewhere, such as in a generated file: access rules, validation, owner and tenant, other modifiers
+ * on fields. Like every declaration it keeps what was written and judges nothing.
+ */
+
+import type { AnyField, FieldMap } from "./field.ts"
+import type { Json } from "./model.ts"
+import type { FieldName } from "./record.ts"
+import type { Resource, ResourceDeclaration } from "./resource.ts"
+
+/** What may be added to a resource, or said differently. A function makes the new declaration of a field from the old one; null leaves it out. */
+export interface Extension<Fields extends FieldMap>
+  extends Partial<Omit<ResourceDeclaration<Fields, FieldName<Fields>>, "fields" | "primaryKey">>
+{
+  readonly primaryKey?: FieldName<Fields> | readonly FieldName<Fields>[]
+  readonly fields?: { readonly [Name in FieldName<Fields>]?: null | AnyField | ((field: Fields[Name]) => AnyField) }
+}
+
+type Bag = { readonly [name: string]: unknown }
+
+const isBag = (value: unknown): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/**
+ * A resource with additions. Its record type stays that of the original.
+ *
+ * @example
+ * extendResource(track, { access: { delete: ["admin"] }, fields: { composer: (field) => field.searched(), bytes: null } })
+ */
+export const extendResource = <Name extends string, Fields extends FieldMap, Key extends Json>(
+  resource: Resource<Name, Fields, Key>,
+  extension: Extension<Fields>
+): Resource<Name, Fields, Key> => {
+  const declaration = isBag(resource.declaration) ? resource.declaration : {}
+  const { fields: changes, ...more } = extension
+  const fields: Record<string, unknown> = isBag(declaration["fields"]) ? { ...declaration["fields"] } : {}
+  for (const [name, change] of Object.entries<unknown>(changes ?? {})) {
+    if (change === null) delete fields[name]
+    // A field that is not there stays undefined, which startup refuses by its name.
+    else fields[name] = typeof change === "function" && name in fields ? (change as (field: unknown) => unknown)(fields[name]) : change
+  }
+  return { ...resource, declaration: { ...declaration, ...more, fields } }
+}
+
+/** A list of resources in which those of the same name are replaced; others are added at the end. */
+export const withResources = (
+  resources: readonly Resource[],
+  ...replacements: readonly Resource[]
+): readonly Resource[] => {
+  const byName = new Map(replacements.map((resource) => [resource.name, resource]))
+  const kept = resources.map((resource) => {
+    const replacement = byName.get(resource.name)
+    byName.delete(resource.name)
+    return replacement ?? resource
+  })
+  return [...kept, ...byName.values()]
+}

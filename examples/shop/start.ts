@@ -1,0 +1,195 @@
+/**
+ * What `npm start` runs: the example shop on an embedded PostgreSQL, or on the database that `DATABASE_URL` names. It prepares tables, data
+ * and the first account, starts the server, and says what to try first. A project of your own needs none of this: `service dev` and
+ * `service serve` start it.
+ */
+
+import { randomInt } from "node:crypto"
+import { dirname, join } from "node:path"
+import { parseArgs } from "node:util"
+import { DatabaseError } from "pg"
+import { type Auth, createUser, hasUsers, listUsers, type Server, startServer } from "resource-admin"
+import { keptSecret, openDatabases, openPool } from "../../composition/database.ts"
+import { defaultUrl, type Settings } from "../../composition/environment.ts"
+import {
+  applyMigrations,
+  authMigration,
+  findMissing,
+  type Migration,
+  serviceMigration
+} from "../../composition/migrations.ts"
+import { closeOnSignal, explain, settingsOf } from "../../composition/server.ts"
+import config from "./admin.config.ts"
+import { handOver, prepareShop } from "./database.ts"
+
+/** The checkout. */
+const project = dirname(dirname(import.meta.dirname))
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`)
+
+const usage = `npm start -- [--scale <orders>] [--demo]
+
+  --scale <orders>  how many orders to generate when there are none yet: 100 to 10,000,000, default 10,000
+  --demo            also makes accounts for the roles sales and viewer, and prints their passwords
+
+  PORT              port of the API, default 5173
+  DATABASE_URL      a PostgreSQL database to use instead of the embedded one
+  SERVICE_DATA      folder of the embedded database, default data`
+
+/** A word in single quotes, as a shell reads it. */
+const quoted = (word: string): string => /^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+
+/** Letters and digits that are hard to confuse: 20 of them are 116 bits, and no shell or JSON has to quote them. */
+const newPassword = (): string => {
+  const letters = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+  return Array.from({ length: 20 }, () => letters[randomInt(letters.length)]).join("")
+}
+
+const migrate = async (url: string, wanted: readonly Migration[]): Promise<void> => {
+  const pool = openPool(url, 1)
+  try {
+    await applyMigrations(pool, await findMissing(pool, wanted))
+  } finally {
+    await pool.end()
+  }
+}
+
+interface Credentials {
+  readonly email: string
+  readonly role: string
+  /** Null: the account was there before, and nobody here knows its password. */
+  readonly password: string | null
+}
+
+/** Makes an account unless its address is taken. The first account of a store is an admin whatever the role says. */
+const ensureAccount = async (
+  auth: Auth,
+  account: { readonly email: string; readonly name: string; readonly role: string },
+  created: (id: string) => Promise<void> = () => Promise.resolve()
+): Promise<Credentials> => {
+  const { email, role } = account
+  if ((await listUsers(auth)).some((user) => user.email === email)) return { email, role, password: null }
+  const password = newPassword()
+  const { id } = await createUser(auth, { ...account, password })
+  await created(id)
+  return { email, role, password }
+}
+
+const demoAccounts = async (auth: Auth, url: string): Promise<readonly Credentials[]> => {
+  const ada = { email: "sales@shop.example", name: "Ada Brandt", role: "sales" }
+  return [
+    await ensureAccount(auth, ada, (id) => handOver(url, "seller-1", { ...ada, id })),
+    await ensureAccount(auth, { email: "viewer@shop.example", name: "Vera Lind", role: "viewer" })
+  ]
+}
+
+/** A command of this checkout, to be pasted anywhere: it reads the same settings as this process did. */
+const service = (settings: Settings, url: string, command: string): string =>
+  [
+    ...(url === defaultUrl ? [] : [`AUTH_URL=${quoted(url)}`]),
+    ...(settings.data === join(project, "data") ? [] : [`SERVICE_DATA=${quoted(settings.data)}`]),
+    // A foreign database needs the secret by name; the embedded one brings its own. Neither URL nor secret is printed.
+    ...(settings.databaseUrl === null || settings.secret !== null
+      ? []
+      : [`AUTH_SECRET="$(cat ${quoted(join(settings.data, "secret"))})"`]),
+    `npm --prefix ${quoted(project)} run -s service -- ${command} --config examples/shop/admin.config.ts`
+  ].join(" ")
+
+/** Signs in and fetches a token in one run of curl, which keeps the cookie to itself. */
+const tokenByPassword = (url: string, email: string, password: string): string =>
+  `TOKEN=$(curl -sS -b '' -o /dev/null -H 'content-type: application/json' -d '{"email":"${email}","password":"${password}"}'`
+  + ` ${url}/api/auth/sign-in/email --next -sS -b '' ${url}/api/auth/token | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')`
+
+/** What a person reads once the server answers. */
+const greeting = (settings: Settings, url: string, accounts: readonly Credentials[]): string => {
+  const made = accounts.filter(({ password }) => password !== null)
+  const admin = made.find(({ role }) => role === "admin")
+  const token = admin?.password === null || admin === undefined
+    ? `TOKEN=$(${service(settings, url, "token admin@shop.example")})`
+    : tokenByPassword(url, admin.email, admin.password)
+  const rows = accounts.map(({ email, password, role }) =>
+    `  ${role.padEnd(8)} ${email.padEnd(20)} ${password ?? "(made earlier)"}`
+  )
+  return [
+    "",
+    `  API        ${url}/api/v1/orders`,
+    `  Reference  ${url}/api/docs`,
+    "",
+    ...(made.length === 0 ? [] : ["Accounts, with passwords that are shown this once:", "", ...rows, ""]),
+    "Paste these into another terminal: a token, a filtered page, and how many orders there are of each status.",
+    "",
+    `  ${token}`,
+    `  curl -sS -G ${url}/api/v1/orders -H "Authorization: Bearer $TOKEN" --data-urlencode 'filter=status = paid AND total > 1000' -d order_by=total+desc -d page_size=3`,
+    `  curl -sS "${url}/api/v1/orders:facets?field=status" -H "Authorization: Bearer $TOKEN"`,
+    "",
+    "One more account, also when a password is lost (roles: admin, sales, viewer):",
+    "",
+    `  ${service(settings, url, "users create you@example.com --role admin --generate-password")}`,
+    "",
+    ...(settings.databaseUrl === null ? [] : ["Commands of `service` need DATABASE_URL in their environment too.", ""]),
+    `Ctrl-C stops the server${settings.databaseUrl === null ? " and its database" : ""}; the data stays.`,
+    ""
+  ].join("\n")
+}
+
+const main = async (): Promise<void> => {
+  const { values } = parseArgs({
+    options: { scale: { type: "string" }, demo: { type: "boolean" }, help: { type: "boolean", short: "h" } }
+  })
+  if (values.help === true) return say(usage)
+  const scale = values.scale === undefined ? 10_000 : Number(values.scale.replaceAll(/[_,]/g, ""))
+  if (!Number.isInteger(scale) || scale < 100 || scale > 10_000_000) throw new RangeError(`--scale is ${values.scale}.`)
+
+  const { settings } = settingsOf({ folder: project })
+  const env = {
+    ...process.env,
+    AUTH_URL: settings.url ?? `http://localhost:${settings.port ?? 5173}`,
+    AUTH_SECRET: settings.secret ?? keptSecret(settings.data)
+  }
+
+  say(settings.databaseUrl === null ? "Opening the embedded database …" : "Opening the database of DATABASE_URL …")
+  const databases = await openDatabases(settings, undefined, (line) => process.stderr.write(`${line}\n`))
+  let server: Server | undefined
+  const close = async (): Promise<void> => {
+    await server?.close()
+    await databases.release()
+  }
+  try {
+    await migrate(databases.url, [serviceMigration])
+    await migrate(databases.authUrl, [authMigration])
+    const shop = await prepareShop(databases.url, scale)
+    say(`${shop.generated ? "Generated" : "Found"} a furniture shop with ${shop.orders.toLocaleString("en")} orders.`)
+    if (!shop.generated && values.scale !== undefined) say("--scale counts only where there are no data yet.")
+
+    // The port first: a password that is made is then sure to be shown.
+    server = await startServer(config, { folder: project, env })
+    closeOnSignal({ close })
+    const { auth, url } = server
+    if (auth === null) throw new Error("The example keeps its own accounts.")
+    const first = await hasUsers(auth)
+      ? []
+      : [await ensureAccount(auth, { email: "admin@shop.example", name: "Admin", role: "admin" })]
+    const demo = values.demo === true ? await demoAccounts(auth, databases.url) : []
+    say(greeting(settings, url, [...first, ...demo]))
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+try {
+  await main()
+} catch (error) {
+  const wrongUse = error instanceof RangeError ||
+    (error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS"))
+  const text = wrongUse && error instanceof Error
+    ? `${error.message}\n\n${usage}`
+    : error instanceof DatabaseError
+    ? `The database refused: ${error.message}`
+    : explain(error).trimEnd()
+  const hint = text.includes("EADDRINUSE")
+    ? "\n\nOn another port: PORT=5174 npm start. Or is the example running already?"
+    : ""
+  process.stderr.write(`${text}${hint}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,289 @@
+/**
+ * `/api/docs` in a real Chromium, in front of a real listener: signing in, the reference under its strict policy, trying an operation out, and
+ * tokens that run out. The sign-in routes are scripted; the document is that of a real set of models.
+ */
+
+import type { Browser, Page, Request as PageRequest } from "playwright-core"
+import * as Effect from "effect/Effect"
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { docsRoutes } from "../../adapters/http/docs.ts"
+import { makeEdge } from "../../adapters/http/handle.ts"
+import { listen } from "../../adapters/http/node.ts"
+import type { Listener } from "../../adapters/http/node.ts"
+import type { App } from "../../core/app/app.ts"
+import { json } from "../../core/app/call.ts"
+import { openapiDocument } from "../../core/domain/meta/openapi.ts"
+import { TokensError } from "../../core/ports/tokens.ts"
+import type { TokensService } from "../../core/ports/tokens.ts"
+import { script } from "../http/edge-app.ts"
+import { callerOf, requestOf } from "../support/openapi.ts"
+import { chromiumPath, startChromium } from "./chromium.ts"
+
+const password = "correct horse battery"
+
+/** Sign-in, sessions and tokens in memory, shaped as the auth server's. */
+const scriptedAuth = () => {
+  const state = { sessions: new Set<string>(), tokens: new Set<string>(), issued: 0, users: 1 }
+  const sessionOf = (request: Request): string | null => {
+    const id = /(?:^|; )session=([^;]+)/.exec(request.headers.get("cookie") ?? "")?.[1] ?? null
+    return id !== null && state.sessions.has(id) ? id : null
+  }
+  const refuse = (detail: string) =>
+    Response.json({ type: "urn:service:problem:unauthenticated", title: "Authentication is required", status: 401, detail }, {
+      status: 401,
+      headers: { "content-type": "application/problem+json" }
+    })
+  const handler = async (request: Request): Promise<Response> => {
+    const session = sessionOf(request)
+    switch (`${request.method} ${new URL(request.url).pathname}`) {
+      case "POST /api/auth/sign-in/email": {
+        const body = await request.json() as { email: string; password: string }
+        if (body.password !== password) return refuse("The email address or the password is wrong.")
+        const id = crypto.randomUUID()
+        state.sessions.add(id)
+        return Response.json({ user: { id: "u1", email: body.email } }, {
+          headers: { "set-cookie": `session=${id}; Path=/; HttpOnly; SameSite=Lax` }
+        })
+      }
+      case "GET /api/auth/get-session":
+        return Response.json(session === null ? null : { session: {}, user: { id: "u1" } })
+      case "GET /api/auth/status":
+        return Response.json({ needsAdmin: state.users === 0 })
+      case "GET /api/auth/token": {
+        if (session === null) return refuse("There is no session.")
+        const token = `token-${++state.issued}`
+        state.tokens.add(token)
+        return Response.json({ token })
+      }
+      case "POST /api/auth/sign-out":
+        state.sessions.clear()
+        return Response.json({ success: true })
+      default:
+        return refuse("No such route.")
+    }
+  }
+  const tokens: TokensService = {
+    authenticate: (request) => {
+      const token = /^Bearer (.+)$/.exec(request.headers.get("authorization") ?? "")?.[1] ?? ""
+      return state.tokens.has(token)
+        ? Effect.succeed(callerOf("admin"))
+        : Effect.fail(new TokensError({ reason: "Unauthenticated", why: "not issued here" }))
+    }
+  }
+  return { state, handler, tokens }
+}
+
+/** Polls with room for a busy machine. */
+const soon = <A>(look: () => Promise<A> | A) => expect.poll(look, { timeout: 10_000 })
+
+const openServer = async (signIn: "password" | "token") => {
+  const auth = scriptedAuth()
+  const scripted = script()
+  const app: App = {
+    ...scripted.app,
+    visible: () => true,
+    openapi: (call) => Effect.sync(() => json(200, JSON.stringify(openapiDocument(requestOf(call.caller)))))
+  }
+  const basePath = "/api/v1"
+  const edge = makeEdge(app, auth.tokens, {
+    basePath,
+    ...(signIn === "password" ? { auth: auth.handler } : {}),
+    extraRoutes: docsRoutes({ basePath, tokens: auth.tokens, signIn })
+  })
+  const listener = await listen(edge, { port: 0, graceMs: 200 })
+  return { ...auth, routed: scripted.routed, listener, url: `http://127.0.0.1:${listener.port}/api/docs` }
+}
+
+describe.skipIf(chromiumPath === null)("/api/docs in Chromium", { timeout: 60_000 }, () => {
+  let browser: Browser
+  let server: Awaited<ReturnType<typeof openServer>>
+  let page: Page
+  let complaints: string[]
+  let requests: PageRequest[]
+  const listeners: Listener[] = []
+
+  beforeAll(async () => {
+    browser = await startChromium()
+  })
+  afterAll(() => browser.close())
+
+  const open = async (signIn: "password" | "token" = "password") => {
+    server = await openServer(signIn)
+    listeners.push(server.listener)
+    page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage()
+    page.setDefaultTimeout(10_000)
+    complaints = []
+    requests = []
+    await page.exposeFunction("complain", (text: string) => complaints.push(text))
+    await page.addInitScript(
+      `addEventListener("securitypolicyviolation", (event) => complain("policy: " + event.violatedDirective + " " + event.blockedURI))`
+    )
+    page.on("pageerror", (error) => complaints.push(`error: ${error.message}`))
+    page.on("console", (message) => {
+      // Chromium itself notes every answer of 400 and above; those are asked for here.
+      const { url } = message.location()
+      const expected = message.text().startsWith("Failed to load resource: the server responded with a status of 401") && url !== ""
+      if (["error", "warning"].includes(message.type()) && !expected) complaints.push(`console: ${message.text()}`)
+    })
+    page.on("request", (request) => requests.push(request))
+  }
+
+  beforeEach(() => open())
+  afterEach(async () => {
+    await page.context().close()
+    for (const listener of listeners.splice(0)) await listener.close()
+    expect(complaints).toEqual([])
+  })
+
+  const signIn = async (secret = password) => {
+    await page.getByLabel("Email").fill("ada@example.org")
+    await page.getByLabel("Password").fill(secret)
+    await page.getByRole("button", { name: "Sign in" }).click()
+  }
+  const listOrders = () => page.locator("#operations-orders-list_orders")
+  const reach = (text: string) => requests.filter((request) => request.url().includes(text))
+
+  it("answers a navigation with 401 and a form that tells nothing of the API", async () => {
+    const response = await page.goto(server.url)
+    expect(response?.status()).toBe(401)
+    expect(response?.headers()["www-authenticate"]).toBe("Bearer")
+    const html = await response!.text()
+    for (const word of ["orders", "customers", "v1", "paths"]) expect(html).not.toContain(word)
+    await soon(() => page.getByLabel("Email").isVisible()).toBe(true)
+    expect(reach("/api/docs/")).toEqual([])
+    expect(reach("openapi.json")).toEqual([])
+  })
+
+  it("says why a sign-in failed, and loads nothing", async () => {
+    await page.goto(server.url)
+    await signIn("wrong")
+    await soon(() => page.getByRole("alert").textContent()).toBe("The email address or the password is wrong.")
+    expect(await page.getByLabel("Password").inputValue()).toBe("")
+    server.state.users = 0
+    await signIn("wrong")
+    await soon(() => page.getByRole("alert").textContent()).toContain("There is no user yet")
+    expect(reach("/api/docs/")).toEqual([])
+  })
+
+  it("shows the reference after sign-in, with the token in memory only", async () => {
+    await page.goto(server.url)
+    await signIn()
+    await listOrders().waitFor()
+    expect(await page.locator(".info .title").first().textContent()).toContain("Shop")
+    expect(await page.locator(".errors-wrapper").count()).toBe(0)
+    expect(await page.locator(".opblock-tag").allTextContents()).toEqual(
+      ["orders", "customers", "lines", "kinds", "batch", "system", "sign-in"].map((tag) => expect.stringContaining(tag))
+    )
+    for (const request of [...reach("/api/docs/"), ...reach("openapi.json")]) {
+      expect(request.headers()["authorization"]).toBe("Bearer token-1")
+    }
+    expect(reach("/api/docs/").map((request) => new URL(request.url()).pathname).sort()).toEqual([
+      "/api/docs/swagger-ui-bundle.js",
+      "/api/docs/swagger-ui.css"
+    ])
+    expect(requests.every((request) => /^(?:http:\/\/127\.0\.0\.1:|data:)/.test(request.url()))).toBe(true)
+    expect(await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])")).toBe("[{},{},\"\"]")
+    expect(await page.evaluate("document.documentElement.outerHTML.includes('token-1')")).toBe(false)
+    if (process.env["SCREENSHOTS"] !== undefined) await page.screenshot({ path: `${process.env["SCREENSHOTS"]}/docs.png` })
+  })
+
+  const openAndTry = async () => {
+    await listOrders().locator("button.opblock-summary-control").click()
+    await listOrders().getByRole("button", { name: "Try it out" }).click()
+    await listOrders().getByRole("button", { name: "Execute" }).click()
+  }
+  const answered = () => listOrders().locator(".live-responses-table tbody .response-col_status").first()
+
+  it("calls operations with the token, and with a new one when it has run out", async () => {
+    await page.goto(server.url)
+    await signIn()
+    await openAndTry()
+    await soon(() => answered().textContent()).toContain("200")
+    expect(server.routed.map(({ path, use }) => [use, path])).toEqual([["list", "/api/v1/orders"]])
+    expect(server.state.issued).toBe(1)
+
+    server.state.tokens.clear()
+    await listOrders().getByRole("button", { name: "Execute" }).click()
+    await soon(() => server.routed.length).toBe(2)
+    await soon(() => answered().textContent()).toContain("200")
+    expect(server.state.issued).toBe(2)
+    expect(reach("/api/v1/orders").map((request) => request.headers()["authorization"])).toEqual([
+      "Bearer token-1",
+      "Bearer token-1",
+      "Bearer token-2"
+    ])
+    if (process.env["SCREENSHOTS"] !== undefined) {
+      await page.screenshot({ path: `${process.env["SCREENSHOTS"]}/docs-try.png`, fullPage: true })
+    }
+  })
+
+  it("renders bodies, composite keys and every schema without complaint", async () => {
+    await page.goto(server.url)
+    await signIn()
+    await listOrders().waitFor()
+    for (const id of ["orders-create_orders", "lines-get_lines", "batch-batchWrite", "orders-series_orders", "kinds-create_kinds"]) {
+      const block = page.locator(`#operations-${id}`)
+      await block.locator("button.opblock-summary-control").click()
+      await block.getByRole("button", { name: "Try it out" }).click()
+    }
+    const create = page.locator("#operations-orders-create_orders textarea").first()
+    expect(JSON.parse(await create.inputValue())).toMatchObject({ status: "draft", total: "12.50" })
+    const batch = page.locator("#operations-batch-batchWrite textarea").first()
+    expect(JSON.parse(await batch.inputValue())).toMatchObject({ ops: [{ op: "create", resource: "orders" }] })
+    // A key of two parts is written as the service reads it: encoded parts, a plain comma.
+    const line = page.locator("#operations-lines-get_lines")
+    for (const part of ["7", "a/b"]) {
+      await line.getByRole("button", { name: "Add string item" }).click()
+      await line.locator("tr[data-param-name=key] input").last().fill(part)
+    }
+    await line.getByRole("button", { name: "Execute" }).click()
+    await soon(() => server.routed.at(-1)?.key).toBe("7,a%2Fb")
+    await page.locator("section.models h4 button, section.models button").first().click()
+    await page.locator("section.models").getByText("orders.Create").waitFor()
+    if (process.env["SCREENSHOTS"] !== undefined) {
+      await page.screenshot({ path: `${process.env["SCREENSHOTS"]}/docs-all.png`, fullPage: true })
+    }
+  })
+
+  it("goes back to the form when the session is over, and starts anew for whoever signs in next", async () => {
+    await page.goto(server.url)
+    await signIn()
+    await listOrders().waitFor()
+    server.state.sessions.clear()
+    server.state.tokens.clear()
+    await openAndTry()
+    await soon(() => page.getByRole("alert").textContent()).toContain("Please sign in again.")
+    expect(await listOrders().count()).toBe(0)
+    await signIn()
+    await listOrders().waitFor()
+    expect(reach("openapi.json")).toHaveLength(2)
+    expect(reach("swagger-ui-bundle.js")).toHaveLength(1)
+  })
+
+  it("keeps a session over a reload until one signs out", async () => {
+    await page.goto(server.url)
+    await signIn()
+    await listOrders().waitFor()
+    await page.reload()
+    await listOrders().waitFor()
+    await page.getByRole("button", { name: "Sign out" }).click()
+    await soon(() => page.getByLabel("Email").isVisible()).toBe(true)
+    expect(server.state.sessions.size).toBe(0)
+  })
+
+  it("takes a pasted token where sign-in is elsewhere", async () => {
+    await page.context().close()
+    await open("token")
+    await page.goto(server.url)
+    await page.getByLabel("Bearer token").fill("nonsense")
+    await page.getByRole("button", { name: "Sign in" }).click()
+    await soon(() => page.getByRole("alert").textContent()).toContain("bearer token")
+    server.state.tokens.add("pasted")
+    await page.getByLabel("Bearer token").fill(" pasted ")
+    await page.getByRole("button", { name: "Sign in" }).click()
+    await listOrders().waitFor()
+    expect(reach("/api/auth")).toEqual([])
+    await page.getByRole("button", { name: "Sign out" }).click()
+    await page.getByLabel("Bearer token").waitFor()
+  })
+})

@@ -1,0 +1,160 @@
+/** The records contract: facets, series and histograms. */
+
+import { describe, expect, it } from "vitest"
+import { always } from "../../core/domain/filter/tree.ts"
+import type { FilterTree } from "../../core/domain/filter/tree.ts"
+import type { SeriesPlan } from "../../core/domain/read/plan.ts"
+import { bindings, equals, f, things, type Words } from "./records-tables.ts"
+
+export const aggregateSuite = ({ records, run, store }: Words): void => {
+  describe("aggregate", () => {
+    it("facets: most frequent first, then by value, null last among equals", async () => {
+      await store([{ name: "b" }, { name: "b" }, { name: "a" }, { name: null }, { name: "c", tenant_id: "2" }, {
+        name: "Z"
+      }])
+      const facets = (limit: number, where: FilterTree = always) =>
+        run(records.aggregate({ of: "facets", model: things, field: f("name"), where, limit, bindings }))
+      expect(await facets(50)).toEqual([["b", "2"], ["Z", "1"], ["a", "1"], ["c", "1"], [null, "1"]])
+      expect(await facets(2)).toEqual([["b", "2"], ["Z", "1"]])
+      expect(await facets(50, equals(f("tenant_id"), "2"))).toEqual([["c", "1"]])
+      const timestamps = records.aggregate({
+        of: "facets",
+        model: things,
+        field: f("at"),
+        where: always,
+        limit: 5,
+        bindings
+      })
+      expect(await run(timestamps)).toEqual([[null, "6"]])
+    })
+
+    const series = (parts: Partial<SeriesPlan>) =>
+      run(records.aggregate({
+        of: "series",
+        model: things,
+        field: f("at"),
+        where: always,
+        granularity: "day",
+        timeZone: "Europe/Berlin",
+        from: null,
+        to: null,
+        measure: { of: "count" },
+        limit: 100,
+        bindings,
+        ...parts
+      }))
+
+    it("series: days and months start where the time zone says, across clock changes", async () => {
+      await store([
+        { at: "2026-03-28T22:59:59.999999Z" },
+        { at: "2026-03-28T23:00:00Z" },
+        { at: "2026-03-29T21:59:59Z" },
+        { at: "2026-03-29T22:00:00Z" },
+        { at: "2026-10-24T22:00:00Z" },
+        { at: "2026-10-25T22:59:59Z" },
+        { at: "2026-10-25T23:00:00Z" },
+        { at: null }
+      ])
+      expect(await series({})).toEqual([
+        ["2026-03-27T23:00:00Z", "1"],
+        ["2026-03-28T23:00:00Z", "2"],
+        ["2026-03-29T22:00:00Z", "1"],
+        ["2026-10-24T22:00:00Z", "2"],
+        ["2026-10-25T23:00:00Z", "1"]
+      ])
+      expect(await series({ granularity: "month" })).toEqual([["2026-02-28T23:00:00Z", "4"], [
+        "2026-09-30T22:00:00Z",
+        "3"
+      ]])
+      expect(await series({ granularity: "week" })).toEqual([
+        ["2026-03-22T23:00:00Z", "3"],
+        ["2026-03-29T22:00:00Z", "1"],
+        ["2026-10-18T22:00:00Z", "2"],
+        ["2026-10-25T23:00:00Z", "1"]
+      ])
+      expect(await series({ granularity: "quarter" })).toEqual([["2025-12-31T23:00:00Z", "4"], [
+        "2026-09-30T22:00:00Z",
+        "3"
+      ]])
+      expect(await series({ granularity: "year" })).toEqual([["2025-12-31T23:00:00Z", "7"]])
+      expect(await series({ from: "2026-03-28T23:00:00Z", to: "2026-10-24T22:00:00Z" })).toEqual([
+        ["2026-03-28T23:00:00Z", "2"],
+        ["2026-03-29T22:00:00Z", "1"]
+      ])
+      expect(await series({ limit: 1 })).toHaveLength(2)
+    })
+
+    it("series: the repeated hour of an autumn night is two buckets", async () => {
+      await store([{ at: "2026-10-25T00:30:00Z" }, { at: "2026-10-25T01:30:00Z" }, { at: "2026-10-25T01:59:59Z" }])
+      expect(await series({ granularity: "hour" })).toEqual([["2026-10-25T00:00:00Z", "1"], [
+        "2026-10-25T01:00:00Z",
+        "2"
+      ]])
+      expect(await series({ granularity: "hour", timeZone: "Asia/Kolkata" })).toEqual([
+        ["2026-10-25T00:30:00Z", "1"],
+        ["2026-10-25T01:30:00Z", "2"]
+      ])
+    })
+
+    it("series: timestamps without a zone are UTC, dates are days of the zone's calendar", async () => {
+      await store([{ plain: "2026-03-28T23:30:00Z", day: "2026-03-29" }, {
+        plain: "2026-03-28T22:30:00Z",
+        day: "2026-03-30"
+      }])
+      expect(await series({ field: f("plain") })).toEqual([["2026-03-27T23:00:00Z", "1"], [
+        "2026-03-28T23:00:00Z",
+        "1"
+      ]])
+      expect(await series({ field: f("day") })).toEqual([["2026-03-28T23:00:00Z", "1"], ["2026-03-29T22:00:00Z", "1"]])
+      expect(await series({ field: f("day"), timeZone: "America/New_York", granularity: "month" })).toEqual([[
+        "2026-03-01T05:00:00Z",
+        "2"
+      ]])
+      expect(await series({ field: f("day"), from: "2026-03-30", to: "2026-03-31", timeZone: "UTC" })).toEqual([[
+        "2026-03-30T00:00:00Z",
+        "1"
+      ]])
+    })
+
+    it("series: measures are exact, and skip nulls", async () => {
+      await store([
+        { at: "2026-01-01T10:00:00Z", total: "9999999999.99", qty: "1", ratio: "0.5" },
+        { at: "2026-01-01T11:00:00Z", total: "0.02", qty: "2", ratio: "0.25" },
+        { at: "2026-01-01T12:00:00Z", total: null, qty: null, ratio: null },
+        { at: "2026-01-03T12:00:00Z", total: null, qty: null, ratio: null }
+      ])
+      const of = (measure: "sum" | "avg" | "min" | "max", name: string) =>
+        series({ timeZone: "UTC", measure: { of: measure, field: f(name) } })
+      const [first, second] = ["2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z"]
+      expect(await of("sum", "total")).toEqual([[first, "10000000000.01"], [second, null]])
+      expect(await of("sum", "qty")).toEqual([[first, "3"], [second, null]])
+      expect(await of("avg", "qty")).toEqual([[first, "1.5000000000000000"], [second, null]])
+      expect(await of("avg", "total")).toEqual([[first, "5000000000.00500000"], [second, null]])
+      expect(await of("min", "total")).toEqual([[first, "0.02"], [second, null]])
+      expect(await of("max", "at")).toEqual([[first, "2026-01-01T12:00:00Z"], [second, "2026-01-03T12:00:00Z"]])
+      expect(await of("avg", "ratio")).toEqual([[first, "0.375"], [second, null]])
+    })
+
+    const histogram = (name: string, buckets: number, where: FilterTree = always) =>
+      run(records.aggregate({ of: "histogram", model: things, field: f(name), where, buckets, bindings }))
+
+    it("histogram: exact bounds, the maximum in the last bucket", async () => {
+      await store(["0.00", "0.10", "0.29", "0.30", "0.59", "0.60", "0.90", "1.00"].map((total) => ({ total })))
+      expect(await histogram("total", 10)).toEqual([["0.00", "1.00", "1", "1", "1", "1", "0", "1", "1", "0", "0", "2"]])
+      expect(await histogram("total", 1)).toEqual([["0.00", "1.00", "8"]])
+    })
+
+    it("histogram: 64-bit edges, floats, one value, none", async () => {
+      await store([
+        { id: "-9223372036854775808", ratio: "0.1" },
+        { id: "9223372036854775807", ratio: "0.3" },
+        { id: "0", ratio: "0.2" },
+        { id: "-1", ratio: null }
+      ])
+      expect(await histogram("id", 2)).toEqual([["-9223372036854775808", "9223372036854775807", "2", "2"]])
+      expect(await histogram("ratio", 2)).toEqual([["0.1", "0.3", "1", "2"]])
+      expect(await histogram("ratio", 3, equals(f("id"), "0"))).toEqual([["0.2", "0.2", "0", "0", "1"]])
+      expect(await histogram("qty", 2)).toEqual([[null, null, "0", "0"]])
+    })
+  })
+}

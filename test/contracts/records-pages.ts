@@ -1,0 +1,286 @@
+/** The records contract: pages, counts and filters. */
+
+import { beforeEach, describe, expect, it } from "vitest"
+import { allOf, always, not } from "../../core/domain/filter/tree.ts"
+import type { FilterTree } from "../../core/domain/filter/tree.ts"
+import type { Cell, Field, Row } from "../../core/domain/model/model.ts"
+import type { Bindings, PageShape } from "../../core/domain/read/plan.ts"
+import { bindings, f, literal, order, pairs, reasonOf, shapeOf, things, type Words } from "./records-tables.ts"
+
+export const pageSuite = ({ ids, inTransaction, records, run, store, stored }: Words): void => {
+  describe("page", () => {
+    const mixed = [
+      { qty: "3", name: "b", at: "2026-01-01T00:00:00Z" },
+      { qty: null, name: "a", at: "2026-01-02T00:00:00.5Z" },
+      { qty: "1", name: null, at: null },
+      { qty: "3", name: "a", at: "2026-01-01T00:00:00Z" },
+      { qty: null, name: null, at: "2026-01-01T00:00:00.000001Z" },
+      { qty: "2", name: "Z", at: "2026-01-03T00:00:00Z" },
+      { qty: "3", name: null, at: null },
+      { qty: "-1", name: "é", at: null },
+      { qty: "3", name: "a", at: "2026-01-02T00:00:00Z" },
+      { qty: null, name: "a", at: "2026-01-01T00:00:00Z" },
+      { qty: "10", name: "", at: "2026-01-01T00:00:00Z" }
+    ]
+    const orders = [
+      ["id"],
+      ["-id"],
+      ["qty", "id"],
+      ["-qty", "-id"],
+      ["qty", "-id"],
+      ["-qty", "id"],
+      ["status", "-qty", "name", "id"],
+      ["-status", "-qty", "-name", "-id"],
+      ["qty", "name", "at", "id"],
+      ["-name", "qty", "-at", "-id"],
+      ["name", "-qty", "at", "-id"]
+    ]
+
+    const named = orders.map((names) => [names.join(", "), names] as const)
+    it.each(named)("walks order %s forwards and backwards over every row once", async (_, names) => {
+      await store(mixed)
+      const sorted = order(...names)
+      const columns = [f("id"), ...sorted.map((key) => key.field)]
+      const whole = await run(records.page({ shape: shapeOf(sorted, { columns, limit: 100 }), bindings }))
+      expect(whole).toHaveLength(mixed.length)
+      const shape = shapeOf(sorted, { columns })
+
+      const forwards: Row[] = []
+      for (let page = await run(records.page({ shape, bindings })); page.length > 0;) {
+        forwards.push(...page)
+        page = await run(records.page({ shape, bindings, after: page.at(-1)!.slice(1) }))
+      }
+      expect(forwards).toEqual(whole)
+
+      const backwards: Row[] = [whole.at(-1)!]
+      for (let page = await run(records.page({ shape, bindings, before: whole.at(-1)!.slice(1) })); page.length > 0;) {
+        backwards.unshift(...page)
+        page = await run(records.page({ shape, bindings, before: page[0]!.slice(1) }))
+      }
+      expect(backwards).toEqual(whole)
+
+      expect(await run(records.page({ shape, bindings, before: [] }))).toEqual(whole.slice(-4))
+      expect(await run(records.page({ shape, bindings, before: [], offset: 3 }))).toEqual(whole.slice(-7, -3))
+
+      for (const offset of [0, 3, 10, 11]) {
+        expect(await run(records.page({ shape, bindings, offset }))).toEqual(whole.slice(offset, offset + 4))
+      }
+    })
+
+    it("puts nulls last ascending and first descending, and orders text by code point", async () => {
+      await store([{ name: "b" }, { name: null }, { name: "Z" }, { name: "é" }, { name: "😀" }, { name: "\uffee" }, {
+        name: ""
+      }])
+      const walk = async (...names: readonly string[]) =>
+        ids(await run(records.page({ shape: shapeOf(order(...names), { limit: 20 }), bindings })))
+      expect(await walk("name", "id")).toEqual(["7", "3", "1", "4", "6", "5", "2"])
+      expect(await walk("-name", "id")).toEqual(["2", "5", "6", "4", "1", "3", "7"])
+    })
+
+    it("neither repeats nor loses rows that were there while others come and go", async () => {
+      const rows = Array.from(
+        { length: 30 },
+        (_, i) => ({ qty: i % 4 === 0 ? null : String(i % 4), id: String((i + 1) * 10) })
+      )
+      await store(rows)
+      const sorted = order("-qty", "id")
+      const shape = shapeOf(sorted, { columns: [f("id"), f("qty"), f("id")] })
+      const seen: Cell[] = []
+      let after: readonly Cell[] | undefined
+      for (let round = 0; round < 40; round++) {
+        const page = await run(records.page(after === undefined ? { shape, bindings } : { shape, bindings, after }))
+        if (page.length === 0) break
+        seen.push(...ids(page).filter((id) => Number(id) % 10 === 0))
+        after = page.at(-1)!.slice(1)
+        await store([{ id: String(round * 10 + 11), qty: null }, { id: String(round * 10 + 12), qty: "2" }, {
+          id: String(round * 10 + 13),
+          qty: "9"
+        }])
+      }
+      expect(seen).toHaveLength(rows.length)
+      expect(new Set(seen)).toEqual(new Set(rows.map((row) => row.id)))
+    })
+
+    it("answers every kind of value as its canonical text", async () => {
+      const values = {
+        id: "9223372036854775807",
+        tenant_id: "-2147483648",
+        status: "O'Reilly \\ %_ \"x\" ß 😀",
+        name: "",
+        total: "-1234567890.10",
+        ratio: "0.1",
+        day: "0001-01-01",
+        at: "2026-03-29T01:30:00.123456Z",
+        plain: "2026-03-29T02:30:00.5Z",
+        qty: "0",
+        flag: "false",
+        data: `{"a": [1, null, "\\u0001x"]}`,
+        ref: "123e4567-e89b-42d3-a456-426614174000",
+        deleted_at: "9999-12-31T23:59:59.999999Z"
+      }
+      await store([values])
+      const row = await stored(values.id)
+      const { data, updated_at: updated, ...rest } = row!
+      const { data: given, ...others } = values
+      expect(rest).toEqual(others)
+      expect(JSON.parse(data!)).toEqual(JSON.parse(given))
+      expect(updated).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?Z$/)
+    })
+
+    it("answers checks as true and false after the columns", async () => {
+      await store([{ qty: "1" }, { qty: null }])
+      const over: FilterTree = { op: "compare", field: f("qty"), is: ">", value: literal("0") }
+      const shape = shapeOf(order("id"), { checks: [over, not(over), always] })
+      expect(await run(records.page({ shape, bindings }))).toEqual([["1", "true", "false", "true"], [
+        "2",
+        "false",
+        "true",
+        "true"
+      ]])
+    })
+
+    it("binds caller, param and now operands, and lets missing ones equal nothing", async () => {
+      await store([{ tenant_id: "1", at: "2025-12-31T23:59:59Z", status: "u1" }, {
+        tenant_id: "2",
+        at: "2026-01-01T00:00:01Z"
+      }])
+      const find = async (where: FilterTree, with_: Bindings = bindings) =>
+        ids(await run(records.page({ shape: shapeOf(order("id"), { where }), bindings: with_ })))
+      const tenant: FilterTree = {
+        op: "compare",
+        field: f("tenant_id"),
+        is: "=",
+        value: { of: "caller", value: "tenant" }
+      }
+      expect(await find(tenant)).toEqual(["1"])
+      const nobody = { ...bindings, caller: { id: "u1", tenant: null } }
+      expect(await find(tenant, nobody)).toEqual([])
+      expect(await find(not(tenant), nobody)).toEqual(["1", "2"])
+      const foreign = { ...bindings, caller: { id: "u1", tenant: "not a number" } }
+      expect(await find(tenant, foreign)).toEqual([])
+      expect(
+        await find(
+          { op: "in", field: f("tenant_id"), values: [{ of: "caller", value: "tenant" }, literal("2")] },
+          foreign
+        )
+      ).toEqual(["2"])
+      expect(await find({ op: "compare", field: f("status"), is: "=", value: { of: "caller", value: "id" } })).toEqual([
+        "1"
+      ])
+      expect(
+        await find({ op: "compare", field: f("id"), is: "=", value: { of: "param", index: 1 } }, {
+          ...bindings,
+          params: ["1", "2"]
+        })
+      ).toEqual(["2"])
+      expect(await find({ op: "compare", field: f("at"), is: "<", value: { of: "now", offset: 0n } })).toEqual(["1"])
+      expect(await find({ op: "compare", field: f("at"), is: "<", value: { of: "now", offset: 2_000_000n } })).toEqual([
+        "1",
+        "2"
+      ])
+    })
+
+    it("reads composite keys", async () => {
+      await run(inTransaction((tx) =>
+        tx.insert({
+          model: pairs,
+          fields: pairs.key,
+          rows: [["1", "x"], ["1", "y"], ["2", "x"]],
+          columns: [],
+          checks: [],
+          bindings
+        })
+      ))
+      const [a, b] = pairs.key as [Field, Field]
+      const shape: PageShape = {
+        model: pairs,
+        columns: [a, b],
+        where: always,
+        order: [{ field: b, descending: true }, { field: a, descending: false }],
+        limit: 2,
+        checks: []
+      }
+      expect(await run(records.page({ shape, bindings }))).toEqual([["1", "y"], ["1", "x"]])
+      expect(await run(records.page({ shape, bindings, after: ["x", "1"] }))).toEqual([["2", "x"]])
+      expect(await run(records.page({ shape, bindings, offset: 1 }))).toEqual([["1", "x"], ["2", "x"]])
+    })
+  })
+
+  describe("count", () => {
+    it("counts exactly, and stops at the cap", async () => {
+      await store(Array.from({ length: 12 }, (_, i) => ({ qty: String(i) })))
+      const where: FilterTree = { op: "compare", field: f("qty"), is: ">=", value: literal("2") }
+      expect(await run(records.count({ model: things, where, bindings, cap: null }))).toBe("10")
+      expect(await run(records.count({ model: things, where, bindings, cap: 7 }))).toBe("7")
+      expect(await run(records.count({ model: things, where, bindings, cap: 50 }))).toBe("10")
+    })
+  })
+
+  describe("filters", () => {
+    const texts = [
+      "İstanbul",
+      "istanbul",
+      "STRASSE",
+      "straße",
+      "ΟΔΥΣΣΕΥΣ",
+      "οδυσσευς",
+      "100%",
+      "100",
+      "a_b",
+      "aXb",
+      "a\\b",
+      "",
+      "😀 x",
+      "e\u0301",
+      "é",
+      null
+    ]
+    const find = async (where: FilterTree): Promise<readonly Cell[]> =>
+      ids(await run(records.page({ shape: shapeOf(order("id"), { where, limit: 100 }), bindings }))).map((id) =>
+        texts[Number(id) - 1] ?? null
+      )
+    beforeEach(() => store(texts.map((name) => ({ name }))))
+    const name = f("name")
+
+    it("contains ignores case by simple folding and takes wildcards literally", async () => {
+      const contains = (text: string) => find({ op: "contains", field: name, text })
+      expect(await contains("STRA")).toEqual(["STRASSE", "straße"])
+      expect(await contains("STRASS")).toEqual(["STRASSE"])
+      expect(await contains("0%")).toEqual(["100%"])
+      expect(await contains("A_B")).toEqual(["a_b"])
+      expect(await contains("a\\b")).toEqual(["a\\b"])
+      expect(await contains("οδυσσευσ")).toEqual(["ΟΔΥΣΣΕΥΣ"])
+      expect(await contains("É")).toEqual(["é"])
+      expect(await contains("")).toEqual(texts.filter((text) => text !== null))
+    })
+
+    it("match is whole, case-sensitive, with wildcards between parts only", async () => {
+      const match = (...parts: readonly string[]) => find({ op: "match", field: name, parts })
+      expect(await match("1", "")).toEqual(["100%", "100"])
+      expect(await match("", "%")).toEqual(["100%"])
+      expect(await match("a", "b")).toEqual(["a_b", "aXb", "a\\b"])
+      expect(await match("S", "E")).toEqual(["STRASSE"])
+    })
+
+    it("search is null-safe over several fields, and its negation loses no row", async () => {
+      const search: FilterTree = { op: "search", fields: [name, f("status")], text: "100" }
+      expect(await find(search)).toEqual(["100%", "100"])
+      expect(await find(not(search))).toHaveLength(texts.length - 2)
+    })
+
+    it("similar and regex", async () => {
+      expect(await find({ op: "similar", field: name, text: "strasse" })).toEqual(["STRASSE", "straße"])
+      expect(await find({ op: "regex", field: name, pattern: "^[a-z]_" })).toEqual(["a_b"])
+      expect(await find(allOf([not({ op: "regex", field: name, pattern: "." }), { op: "null", field: name }]))).toEqual(
+        [null]
+      )
+      expect(
+        await run(
+          reasonOf(
+            records.count({ model: things, where: { op: "regex", field: name, pattern: "(" }, bindings, cap: null })
+          )
+        )
+      ).toBe("BadPattern")
+    })
+  })
+}

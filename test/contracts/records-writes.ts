@@ -1,0 +1,263 @@
+/** The records contract: what a transaction promises. */
+
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import { describe, expect, it } from "vitest"
+import { always, not } from "../../core/domain/filter/tree.ts"
+import type { FilterTree } from "../../core/domain/filter/tree.ts"
+import type { Cell, Field } from "../../core/domain/model/model.ts"
+import type { RecordsTransaction } from "../../core/ports/records.ts"
+import { bindings, equals, f, literal, order, pairs, reasonOf, shapeOf, things, type Words } from "./records-tables.ts"
+
+export const writeSuite = ({ inTransaction, lock, records, run, store, stored, update }: Words): void => {
+  describe("transaction", () => {
+    it("inserts in order, fills in what is not given, and judges checks on the rows as written", async () => {
+      const big: FilterTree = { op: "compare", field: f("qty"), is: ">", value: literal("5") }
+      const rows = await run(inTransaction((tx) =>
+        tx.insert({
+          model: things,
+          fields: [f("tenant_id"), f("status"), f("qty")],
+          rows: [["1", "a", "9"], ["1", "b", null], ["1", "c", "2"]],
+          columns: [f("status"), f("qty"), f("id"), f("updated_at")],
+          checks: [big],
+          bindings
+        })
+      ))
+      expect(rows.map((row) => [row[0], row[1], row[4]])).toEqual([["a", "9", "true"], ["b", null, "false"], [
+        "c",
+        "2",
+        "false"
+      ]])
+      const given = rows.map((row) => BigInt(row[2]!))
+      expect(given[1]! > given[0]! && given[2]! > given[1]!).toBe(true)
+      expect(rows[0]![3]).toMatch(/Z$/)
+    })
+
+    it("inserts no rows, and refuses rows without what has no default", async () => {
+      const insert = (rows: ReadonlyArray<readonly Cell[]>) =>
+        inTransaction((tx) =>
+          tx.insert({ model: pairs, fields: [], rows, columns: pairs.columns, checks: [], bindings })
+        )
+      expect(await run(insert([]))).toEqual([])
+      expect(await run(reasonOf(insert([[], []])))).toMatch(/^(NotNull|Unique)$/)
+    })
+
+    it("locks a row within a condition and judges checks", async () => {
+      await store([{ qty: "1" }])
+      const result = await run(inTransaction((tx) =>
+        Effect.gen(function*() {
+          const found = yield* tx.lock({
+            model: things,
+            key: ["1"],
+            where: equals(f("qty"), "1"),
+            columns: [f("id"), f("qty")],
+            checks: [equals(f("qty"), "2")],
+            bindings
+          })
+          return [found, yield* lock(tx, "1", equals(f("qty"), "2")), yield* lock(tx, "99")] as const
+        })
+      ))
+      expect(result).toEqual([["1", "1", "false"], null, null])
+    })
+
+    it("updates, and moves a timestamp version beyond the stored one even if that lies ahead", async () => {
+      await store([{ qty: "1", updated_at: "2100-01-01T00:00:00.999999Z" }, {
+        qty: "2",
+        updated_at: "2001-01-01T00:00:00Z"
+      }])
+      const [ahead, now, still] = await run(inTransaction((tx) =>
+        Effect.gen(function*() {
+          yield* lock(tx, "1")
+          yield* lock(tx, "2")
+          return [
+            yield* update(tx, "1", { qty: "5", name: null }),
+            yield* update(tx, "2", { qty: "6" }),
+            yield* update(tx, "2", { name: "x" }, false)
+          ] as const
+        })
+      ))
+      const version = f("updated_at").index
+      expect(ahead[version]).toBe("2100-01-01T00:00:01Z")
+      expect(now[version]! > "2020-01-01").toBe(true)
+      expect(still[version]).toBe(now[version])
+      expect(still[f("name").index]).toBe("x")
+      expect((await stored("1"))!["qty"]).toBe("5")
+      expect((await stored("2"))!["qty"]).toBe("6")
+    })
+
+    it("updates with a touch only, with checks, and moves an integer version by one", async () => {
+      const [a, b, note, version] = pairs.fields as [Field, Field, Field, Field]
+      const rows = await run(inTransaction((tx) =>
+        Effect.gen(function*() {
+          yield* tx.insert({ model: pairs, fields: [a, b], rows: [["1", "x,y"]], columns: [], checks: [], bindings })
+          const change = { model: pairs, key: ["1", "x,y"], columns: [version], bindings }
+          return [
+            yield* tx.update({ ...change, set: [], touch: true, checks: [] }),
+            yield* tx.update({ ...change, set: [[note, "n"]], touch: true, checks: [equals(note, "n")] }),
+            yield* tx.update({ ...change, set: [], touch: false, checks: [equals(note, "n")] })
+          ]
+        })
+      ))
+      expect(rows).toEqual([["2"], ["3", "true"], ["3", "true"]])
+    })
+
+    it("removes, and sees its own writes", async () => {
+      await store([{ qty: "1" }, { qty: "2" }])
+      const seen = await run(inTransaction((tx) =>
+        Effect.gen(function*() {
+          yield* lock(tx, "1")
+          yield* tx.remove({ model: things, key: ["1"] })
+          yield* update(tx, "2", { qty: "7" })
+          const page = yield* tx.page({ shape: shapeOf(order("id"), { columns: [f("id"), f("qty")] }), bindings })
+          const count = yield* tx.count({ model: things, where: always, bindings, cap: null })
+          const passes = (tree: FilterTree, id = "2") => tx.passes({ model: things, key: [id], tree, bindings })
+          return [
+            page,
+            count,
+            yield* passes(equals(f("qty"), "7")),
+            yield* passes(equals(f("name"), "7")),
+            yield* passes(not(equals(f("name"), "7"))),
+            yield* passes(always, "1")
+          ]
+        })
+      ))
+      expect(seen).toEqual([[["2", "7"]], "1", true, false, true, false])
+      expect(await stored("1")).toBeNull()
+    })
+
+    it("rolls back on failure, defect and interruption", async () => {
+      await store([{ qty: "1" }])
+      const attempt = <E>(end: Effect.Effect<never, E>) =>
+        inTransaction((tx) => Effect.andThen(update(tx, "1", { qty: "2" }), end))
+      expect(await run(Effect.exit(attempt(Effect.fail("no"))))).toEqual(Exit.fail("no"))
+      expect(Exit.isFailure(await run(Effect.exit(attempt(Effect.die("bug")))))).toBe(true)
+      const interrupted = await run(Effect.gen(function*() {
+        const inside = yield* Deferred.make<void>()
+        const fiber = yield* Effect.forkChild(
+          attempt(Effect.andThen(Deferred.succeed(inside, undefined), Effect.never))
+        )
+        yield* Deferred.await(inside)
+        yield* Fiber.interrupt(fiber)
+        return yield* Fiber.await(fiber)
+      }))
+      expect(Exit.isFailure(interrupted)).toBe(true)
+      expect((await stored("1"))!["qty"]).toBe("1")
+      // Nothing is left locked.
+      await run(inTransaction((tx) => update(tx, "1", { qty: "3" })))
+      expect((await stored("1"))!["qty"]).toBe("3")
+    })
+
+    it("undoes a failed savepoint only", async () => {
+      await store([{ qty: "1" }])
+      await run(inTransaction((tx) =>
+        Effect.gen(function*() {
+          yield* update(tx, "1", { qty: "2" })
+          const inner = yield* Effect.exit(
+            tx.savepoint(Effect.andThen(update(tx, "1", { qty: "3", name: "x" }), Effect.fail("no")))
+          )
+          expect(inner).toEqual(Exit.fail("no"))
+          const twin = tx.insert({
+            model: things,
+            fields: [f("id"), f("tenant_id"), f("status")],
+            rows: [["1", "1", "x"]],
+            columns: [],
+            checks: [],
+            bindings
+          })
+          expect(yield* reasonOf(tx.savepoint(twin))).toBe("Unique")
+          yield* tx.savepoint(tx.savepoint(update(tx, "1", { status: "kept" })))
+        })
+      ))
+      expect(await stored("1")).toMatchObject({ qty: "2", name: null, status: "kept" })
+    })
+
+    it("refuses a taken key and a missing value", async () => {
+      await store([{}])
+      const insert = (fields: readonly Field[], row: readonly Cell[]) =>
+        run(
+          reasonOf(
+            inTransaction((tx) => tx.insert({ model: things, fields, rows: [row], columns: [], checks: [], bindings }))
+          )
+        )
+      expect(await insert([f("id"), f("tenant_id"), f("status")], ["1", "1", "x"])).toBe("Unique")
+      expect(await insert([f("id"), f("tenant_id")], ["2", "1"])).toBe("NotNull")
+      expect(await run(reasonOf(inTransaction((tx) => update(tx, "1", { status: null }))))).toBe("NotNull")
+    })
+
+    it("waits for a lock and then sees what the other wrote: no update is lost", async () => {
+      await store([{ qty: "0" }])
+      const increment = inTransaction((tx) =>
+        Effect.gen(function*() {
+          const row = (yield* lock(tx, "1"))!
+          yield* Effect.yieldNow
+          yield* update(tx, "1", { qty: String(Number(row[f("qty").index]) + 1) })
+        })
+      )
+      await run(Effect.all(Array.from({ length: 8 }, () => increment), { concurrency: "unbounded" }))
+      expect((await stored("1"))!["qty"]).toBe("8")
+    })
+
+    it("hides its writes from others until it commits", async () => {
+      await store([{ qty: "1" }])
+      const seen = await run(inTransaction((tx) =>
+        Effect.gen(function*() {
+          yield* update(tx, "1", { qty: "2" })
+          return yield* records.count({ model: things, where: equals(f("qty"), "2"), bindings, cap: null })
+        })
+      ))
+      expect(seen).toBe("0")
+    })
+
+    it("ends a deadlock with a conflict for one of the two", async () => {
+      await store([{ qty: "1" }, { qty: "1" }])
+      const outcomes = await run(Effect.gen(function*() {
+        const first = yield* Deferred.make<void>()
+        const second = yield* Deferred.make<void>()
+        const both = (mine: string, theirs: string, here: Deferred.Deferred<void>, there: Deferred.Deferred<void>) =>
+          inTransaction((tx) =>
+            Effect.gen(function*() {
+              yield* lock(tx, mine)
+              yield* Deferred.succeed(here, undefined)
+              yield* Deferred.await(there)
+              yield* lock(tx, theirs)
+            })
+          )
+        return yield* Effect.all([reasonOf(both("1", "2", first, second)), reasonOf(both("2", "1", second, first))], {
+          concurrency: 2
+        })
+      }))
+      expect(new Set(outcomes)).toEqual(new Set(["Conflict", "success"]))
+    })
+
+    it("keeps answers for idempotency keys a day, one holder at a time", async () => {
+      const scope = `create things ${Math.random()}`
+      const now = bindings.now
+      const claim = (tx: RecordsTransaction, at = now) => tx.claimKey({ scope, key: "k1", now: at })
+      const answer = (tx: RecordsTransaction, text: string, at = now) =>
+        tx.storeKey({ scope, key: "k1", request: "digest", answer: text, now: at })
+      expect(await run(inTransaction((tx) => claim(tx)))).toEqual({ of: "new" })
+      // Rolled back: nothing is stored.
+      await run(
+        Effect.exit(
+          inTransaction((tx) => Effect.andThen(Effect.andThen(claim(tx), answer(tx, "lost")), Effect.fail("no")))
+        )
+      )
+      expect(await run(inTransaction((tx) => Effect.andThen(claim(tx), claim(tx))))).toEqual({ of: "new" })
+      const twin = await run(inTransaction((tx) =>
+        Effect.gen(function*() {
+          yield* claim(tx)
+          yield* answer(tx, "first")
+          return yield* inTransaction((other) => claim(other))
+        })
+      ))
+      expect(twin).toEqual({ of: "busy" })
+      expect(await run(inTransaction((tx) => claim(tx)))).toEqual({ of: "stored", request: "digest", answer: "first" })
+      const tomorrow = now + 86_400_000_001n
+      expect(await run(inTransaction((tx) => claim(tx, tomorrow)))).toEqual({ of: "new" })
+      await run(inTransaction((tx) => Effect.andThen(claim(tx, tomorrow), answer(tx, "second", tomorrow))))
+      expect(await run(inTransaction((tx) => claim(tx, tomorrow)))).toMatchObject({ of: "stored", answer: "second" })
+    })
+  })
+}

@@ -1,0 +1,22 @@
+// The reading half of the service over HTTP: the same scenarios on the records fake and on PostgreSQL.
+import { afterAll, beforeAll, describe, expect } from "vitest"
+import { startService } from "../../support/service.ts"
+import type { TestService } from "../../support/service.ts"
+import { shop } from "../../support/shop.ts"
+import { getScenarios } from "./gets.ts"
+import { listScenarios } from "./lists.ts"
+import { tokenScenarios } from "./tokens.ts"
+
+describe.each(["fake", "postgres"] as const)("reads on %s", (backend) => {
+  let service: TestService
+  beforeAll(async () => {
+    service = await startService(backend, shop())
+  })
+  afterAll(async () => {
+    expect(service.unhandled).toEqual([])
+    await service.close()
+  })
+  listScenarios(() => service)
+  getScenarios(() => service)
+  tokenScenarios(() => service)
+})

@@ -1,0 +1,252 @@
+/**
+ * The OpenAPI document against the official JSON Schema of OpenAPI 3.1, and real answers of the presenters against the document. The validator
+ * package carries the schemas; nothing is downloaded.
+ */
+
+import { Validator } from "@seriousme/openapi-schema-validator"
+import { createRequire } from "node:module"
+import { describe, expect, it } from "vitest"
+import type { Access } from "../../core/domain/access/access.ts"
+import { makeAccessResolver } from "../../core/domain/access/resolve.ts"
+import { metaDocument } from "../../core/domain/meta/meta.ts"
+import { openapiDocument } from "../../core/domain/meta/openapi.ts"
+import type { Cell, Field, Json } from "../../core/domain/model/model.ts"
+import { problem, problemDocument } from "../../core/domain/problem.ts"
+import { facetsJson, histogramJson, seriesJson } from "../../core/domain/read/aggregate.ts"
+import { itemWriter, layoutOf } from "../../core/domain/read/item.ts"
+import { callerOf, documentOf, everyKind, open, type OpenapiDoc, requestOf, shop, shopRoles } from "../support/openapi.ts"
+import { makeModel } from "../support/model.ts"
+
+interface Check {
+  (value: unknown): boolean
+  readonly errors?: unknown
+}
+
+interface Ajv {
+  readonly addSchema: (schema: unknown, id: string) => unknown
+  readonly addFormat: (name: string, format: true) => unknown
+  readonly compile: (schema: unknown) => Check
+}
+
+// The validator's own copy of ajv, wherever npm has put it.
+const ofValidator = createRequire(createRequire(import.meta.url).resolve("@seriousme/openapi-schema-validator"))
+const { Ajv2020 } = ofValidator("ajv/dist/2020.js") as { readonly Ajv2020: new(options: object) => Ajv }
+const addFormats = ofValidator("ajv-formats") as (ajv: Ajv) => void
+
+/** Closes every object that declares its members, so that an answer cannot have one that the document does not tell of. */
+const closed = (schema: Json): Json => {
+  if (schema === null || typeof schema !== "object") return schema
+  if (Array.isArray(schema)) return (schema as readonly Json[]).map(closed)
+  const members = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, name === "examples" ? value : closed(value)]))
+  return typeof members["properties"] === "object" && members["type"] === "object"
+    ? { additionalProperties: false, ...members }
+    : members
+}
+
+/** Checks values against parts of a document by JSON pointer. */
+const checker = (doc: OpenapiDoc, close = true) => {
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  addFormats(ajv)
+  for (const format of ["decimal", "int16", "password", "double", "int64"]) ajv.addFormat(format, true)
+  ajv.addSchema(close ? closed(doc as unknown as Json) : doc, "doc:")
+  const known = new Map<string, Check>()
+  const errorsOf = (pointer: string, value: unknown): unknown => {
+    let check = known.get(pointer)
+    if (check === undefined) known.set(pointer, check = ajv.compile({ $ref: `doc:#${pointer}` }))
+    return check(value) ? null : check.errors
+  }
+  return {
+    check: (pointer: string, value: unknown): void =>
+      expect({ pointer, value, errors: errorsOf(pointer, value) }).toEqual({ pointer, value, errors: null }),
+    refuse: (pointer: string, value: unknown): void =>
+      expect({ pointer, value, errors: errorsOf(pointer, value) }).not.toEqual({ pointer, value, errors: null })
+  }
+}
+
+const documents = [...shopRoles.roles!.keys()].map((role) => [role, documentOf(requestOf(callerOf(role)))] as const)
+
+describe("the document", () => {
+  it.each([...documents, ["nobody", documentOf(requestOf(callerOf()))] as const])("of %s is OpenAPI 3.1", async (_, doc) => {
+    const validator = new Validator()
+    expect(await validator.validate(JSON.parse(JSON.stringify(doc)) as Record<string, unknown>)).toEqual({ valid: true })
+    expect(validator.version).toBe("3.1")
+  })
+
+  it("is refused by the validator when it is wrong", async () => {
+    const broken = { ...documentOf(requestOf(callerOf("admin"))), info: {} }
+    expect((await new Validator().validate(broken as unknown as Record<string, unknown>)).valid).toBe(false)
+  })
+
+  it.each(documents)("of %s has components for all references and no others", (_, doc) => {
+    const text = JSON.stringify(doc)
+    const wanted = new Set([...text.matchAll(/"\$ref":"#\/components\/([^"]+)"/g)].map((match) => match[1]!))
+    const { securitySchemes: _schemes, ...components } = doc.components
+    const had = Object.entries(components).flatMap(([kind, items]) => Object.keys(items).map((name) => `${kind}/${name}`))
+    expect([...wanted].sort()).toEqual(had.sort())
+  })
+
+  it.each(documents)("of %s has examples that its schemas accept", (_, doc) => {
+    const { check } = checker(doc, false)
+    for (const [name, { examples }] of Object.entries(doc.components.schemas)) {
+      for (const example of examples ?? []) check(`/components/schemas/${name}`, example)
+    }
+    for (const [name, { schema }] of Object.entries(doc.components.parameters)) {
+      for (const example of schema.examples ?? []) check(`/components/parameters/${name}/schema`, example)
+    }
+  })
+})
+
+const cells: { readonly [kind in Field["kind"]]: string } = {
+  integer: "32767",
+  text: "ab",
+  boolean: "false",
+  timestamp: "2026-01-31T09:30:00.123456Z",
+  date: "2026-01-31",
+  decimal: "0.5",
+  float: "-1e-7",
+  enum: "paid",
+  uuid: "123e4567-e89b-42d3-a456-426614174000",
+  json: "[1,{\"a\":null}]",
+  currency: "NOK",
+  country: "DE"
+}
+
+const cellFor = (field: Field): Cell =>
+  field.optional ? null : field.name === "pieces" ? "9" : field.name === "rounded" ? "1200" : cells[field.kind]
+
+const bindings = { caller: callerOf("admin"), now: 0n, params: [] }
+
+const written = (access: Access, permissions: "none" | "row" | "full", cellOf: (field: Field) => Cell = cellFor): Json => {
+  const shown = { fields: access.restricted.fields, permissions }
+  const layout = layoutOf(access, shown, [])
+  const write = itemWriter(access, shown, layout, () => "0123456789abcdef")
+  return JSON.parse(`${write([...layout.columns.map((field) => field.system ? null : cellOf(field)), "true", "true"], bindings).open}}`) as Json
+}
+
+describe("answers", () => {
+  const request = requestOf(callerOf("admin"))
+  const doc = documentOf(request)
+  const { check, refuse } = checker(doc)
+  const page = (more: object) => ({ next_page_token: "", ...more })
+
+  it.each(["orders", "customers", "lines", "kinds"])("with records of %s are as described", (name) => {
+    const access = request.resolve(name)!
+    const listed = written(access, "row")
+    check(`/components/schemas/${name}.List`, page({ items: [listed], total_size_estimate: 1 }))
+    check(`/components/schemas/${name}.List`, page({ items: [], total_size_estimate: 0, total_size: 0, prev_page_token: "x" }))
+    check(`/components/schemas/${name}.Page`, page({ items: [written(access, "none")], prev_page_token: "" }))
+    check(`/components/schemas/${name}`, written(access, "full"))
+    check(`/components/schemas/${name}`, { etag: "\"x\"" })
+    check(`/components/schemas/${name}.Written`, written(access, "none"))
+    refuse(`/components/schemas/${name}.Written`, { etag: "\"x\"" })
+    refuse(`/components/schemas/${name}`, { ...listed as object, surprise: 1 })
+  })
+
+  it("carry every value that a kind can have", () => {
+    const access = request.resolve("kinds")!
+    const field = (name: string) => access.model.byName.get(name)!
+    const extremes: ReadonlyArray<readonly [string, string]> = [
+      ["small", "-32768"],
+      ["medium", "2147483647"],
+      ["large", "-9223372036854775808"],
+      ["ratio", "NaN"],
+      ["ratio", "-Infinity"],
+      ["price", "-9999999999.99"],
+      ["share", "0.001"],
+      ["exact", "123456789012345678901234567890.5"],
+      ["extra", "null"],
+      ["words", "\u0007 \"quoted\" 𝄞"],
+      ["short", "𝄞𝄞"]
+    ]
+    for (const [name, cell] of extremes) {
+      check("/components/schemas/kinds", written(access, "none", (each) => each === field(name) ? cell : cellFor(each)))
+    }
+  })
+
+  it("with expanded records are as described", () => {
+    const order = written(request.resolve("orders")!, "row") as { readonly [member: string]: Json }
+    const customer = written(request.resolve("customers")!, "none")
+    const line = written(request.resolve("lines")!, "none") as { readonly [member: string]: Json }
+    check("/components/schemas/orders", { ...order, expand: { customer, lines: [{ ...line, expand: { order: null } }] } })
+    check("/components/schemas/orders", { ...order, expand: { customer: null } })
+    refuse("/components/schemas/orders", { ...order, expand: { margin: 1 } })
+  })
+
+  it("of aggregates are as described", () => {
+    const at = (name: string) => `/components/responses/${name}/content/application~1json/schema`
+    const model = makeModel({ fields: everyKind })
+    for (const field of model.fields) {
+      check(at("Facets"), JSON.parse(facetsJson(field, [[cellFor(field), "3"], [null, "1"]])))
+    }
+    for (const name of ["small", "large", "price", "ratio"]) {
+      const field = model.byName.get(name)!
+      check(at("Histogram"), JSON.parse(histogramJson(field, ["1", "9", "2", "3"], 2)))
+      check(at("Histogram"), JSON.parse(histogramJson(field, undefined, 2)))
+    }
+    const field = model.byName.get("made_at")!
+    const price = model.byName.get("price")!
+    check(at("Series"), JSON.parse(seriesJson(field, "day", "UTC", { of: "count" }, [["2026-01-01T00:00:00Z", "4"]])))
+    check(
+      at("Series"),
+      JSON.parse(seriesJson(field, "week", "Europe/Oslo", { of: "sum", field: price }, [
+        ["2026-01-01T00:00:00Z", "12345678901234567890.12"],
+        ["2026-01-08T00:00:00Z", null]
+      ]))
+    )
+  })
+
+  it("of batches, meta and refusals are as described", () => {
+    const record = written(request.resolve("orders")!, "none")
+    check("/components/schemas/Batch.Results", {
+      results: [{ record, etag: "\"1\"" }, { deleted: true }, { etag: "\"2\"" }, {}, { records: [{ key: "1", etag: "\"1\"" }] }]
+    })
+    const meta = metaDocument({
+      caller: request.caller,
+      models: shop,
+      views: [],
+      userMenu: [],
+      pages: [],
+      resolver: makeAccessResolver(shop, open)
+    })
+    check("/paths/~1api~1meta/get/responses/200/content/application~1json/schema", meta)
+    const refusal = problem("precondition-failed", "Stale.", {
+      etag: "\"2\"",
+      changed: ["note"],
+      operation: 1,
+      op: "update",
+      resource: "orders",
+      parameter: "filter",
+      suggestion: "create index",
+      code: "LAST_ADMIN",
+      errors: [{ code: "syntax", message: "No.", hint: "Yes.", span: { start: 0, end: 1 }, parameter: "filter", field: "note" }]
+    })
+    check("/components/schemas/Problem", problemDocument(refusal, "/api/v1/orders/1"))
+    check("/components/schemas/Problem", problemDocument(problem("not-found", "No."), "/x"))
+  })
+
+  it("bodies of all forms that the service takes are as described", () => {
+    for (const data of [{ id: "1", title: "x" }, { id: 1, title: "x" }]) check("/components/schemas/customers.Create", data)
+    for (const total of ["12.5", 12.5, "-1"]) {
+      check("/components/schemas/orders.Create", { customer_id: 1, owner_id: "u", total, margin: null })
+    }
+    check("/components/schemas/orders.Update", {})
+    check("/components/schemas/Batch", {
+      ops: [
+        { op: "create", resource: "orders", data: {}, ref: "a" },
+        { op: "update", resource: "orders", key: { $ref: "a" }, etag: "*", data: { note: { $ref: "a", field: "total" } } },
+        { op: "delete", resource: "lines", key: [{ $ref: "a" }, 1] },
+        { op: "delete", resource: "lines", key: "1,2", etag: "\"x\"" },
+        { op: "reorder", resource: "orders", field: "position", keys: [1, "2"], etags: { "1": "\"x\"" } }
+      ]
+    })
+    for (const bad of [{ op: "merge", resource: "orders" }, { op: "create", resource: "nothing", data: {} }]) {
+      refuse("/components/schemas/Batch", { ops: [bad] })
+    }
+    refuse("/components/schemas/orders.Create", { id: "1", customer_id: 1, owner_id: "u", total: "1" })
+    refuse("/components/schemas/orders.Create", { owner_id: "u", total: "1" })
+  })
+
+  it("is the same text for the same request", () => {
+    expect(JSON.stringify(openapiDocument(request))).toBe(JSON.stringify(openapiDocument(requestOf(callerOf("admin")))))
+  })
+})

@@ -1,0 +1,452 @@
+// What only a real server can show: timeouts, cancelled statements, broken connections, poolers, waiting for connections, and the database's own refusals.
+import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import { connect, createServer, type Server, type Socket } from "node:net"
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { makePostgres, type Postgres, type PostgresOptions } from "../../adapters/postgres/connection.ts"
+import { makeRecords, type TransactionHandle } from "../../adapters/postgres/records.ts"
+import { always } from "../../core/domain/filter/tree.ts"
+import type { Cell, Field } from "../../core/domain/model/model.ts"
+import type { Bindings, PageShape } from "../../core/domain/read/plan.ts"
+import type { RecordsService, RecordsTransaction } from "../../core/ports/records.ts"
+import { makeModel } from "../support/model.ts"
+import { openDatabase, type TestDatabase } from "../support/postgres.ts"
+
+const model = makeModel({
+  name: "jobs",
+  version: "changed",
+  fields: [
+    { name: "id", kind: "integer" },
+    { name: "name", kind: "text", optional: true },
+    { name: "small", kind: "integer", bits: 32, optional: true },
+    { name: "parent", kind: "integer", optional: true },
+    { name: "late", kind: "integer", optional: true },
+    { name: "changed", kind: "timestamp", optional: true }
+  ]
+})
+const f = (name: string): Field => model.byName.get(name)!
+const bindings: Bindings = { caller: { id: "u1", tenant: null }, now: 0n, params: [] }
+const shape: PageShape = {
+  model,
+  columns: [f("id"), f("name")],
+  where: always,
+  order: [{ field: f("id"), descending: false }],
+  limit: 10,
+  checks: []
+}
+
+const schema = `
+create table jobs (
+  id bigint primary key, name text unique, small smallint check (small <> 13), parent bigint references jobs,
+  late bigint references jobs deferrable initially deferred, changed timestamp(3)
+);
+insert into jobs values (1, 'one'), (2, 'two');
+create function refuse() returns trigger language plpgsql as $$ begin raise exception 'the secret of row %', new.id; end $$;
+create trigger refuse before insert on jobs for each row when (new.name = 'refused') execute function refuse();
+`
+
+describe("connections", () => {
+  let database: TestDatabase
+  const scopes: Scope.Closeable[] = []
+
+  beforeAll(async () => {
+    database = await openDatabase(schema)
+  })
+  afterAll(() => database?.drop())
+  afterEach(async () => {
+    for (const scope of scopes.splice(0)) await Effect.runPromise(Scope.close(scope, Exit.void))
+  })
+
+  const open = async (
+    options: Partial<PostgresOptions> = {}
+  ): Promise<{ readonly postgres: Postgres; readonly records: RecordsService }> => {
+    const scope = Effect.runSync(Scope.make())
+    scopes.push(scope)
+    const postgres = await Effect.runPromise(Scope.provide(makePostgres({ url: database.url, ...options }), scope))
+    return { postgres, records: makeRecords(postgres) }
+  }
+
+  const reasonOf = async (effect: Effect.Effect<unknown, unknown>): Promise<unknown> => {
+    const exit = await Effect.runPromise(Effect.exit(effect))
+    if (Exit.isSuccess(exit)) return "success"
+    const error: unknown = Cause.squash(exit.cause)
+    return typeof error === "object" && error !== null && "reason" in error
+      ? (error.reason as { readonly _tag: string })._tag
+      : error
+  }
+  const names = (records: RecordsService) =>
+    Effect.map(records.page({ shape, bindings }), (rows) => rows.map((row) => row[1]))
+  const lock = (tx: RecordsTransaction, id: string) =>
+    tx.lock({ model, key: [id], where: always, columns: [f("id")], checks: [], bindings })
+  const rename = (tx: RecordsTransaction, id: string, name: string) =>
+    tx.update({ model, key: [id], set: [[f("name"), name]], touch: false, columns: [f("name")], checks: [], bindings })
+  const activity = (pattern: string) =>
+    database.rows(
+      `select pid::text from pg_stat_activity where datname = current_database() and state = 'active' and query like '${pattern}' and pid <> pg_backend_pid()`
+    )
+  const once = async (condition: () => Promise<boolean>): Promise<void> => {
+    for (let attempt = 0; attempt < 400; attempt++) if (await condition()) return
+    expect.fail("it never happened")
+  }
+
+  describe.each([["direct", false], ["pooler", true]] as const)("%s", (_, pooler) => {
+    it("ends a statement at its timeout", async () => {
+      const { postgres, records } = await open({ pooler, statementTimeoutMs: 150 })
+      expect(await reasonOf(postgres.read("select pg_sleep(20)::text", [], { prepare: true }))).toBe("Timeout")
+      // Waiting for a lock counts, too.
+      const waited = await reasonOf(
+        records.transaction((tx) => Effect.andThen(lock(tx, "1"), records.transaction((other) => lock(other, "1"))))
+      )
+      expect(waited).toBe("Timeout")
+      expect(await Effect.runPromise(names(records))).toEqual(["one", "two"])
+    })
+
+    it("reads read-only", async () => {
+      const { postgres } = await open({ pooler })
+      expect(await reasonOf(postgres.read("delete from jobs returning id::text", [], { prepare: false }))).toBe(
+        "ReadOnly"
+      )
+      expect(await reasonOf(postgres.read("select nextval('pg_temp.none')::text", [], { prepare: false }))).not.toBe(
+        "success"
+      )
+    })
+
+    it("cancels the statement of an interrupted read where it runs, and the connection serves on", async () => {
+      const { postgres, records } = await open({ pooler, readConnections: 1 })
+      const fiber = Effect.runFork(postgres.read("select pg_sleep(30)::text as interrupted", [], { prepare: false }))
+      await once(async () => (await activity("%as interrupted%")).length === 1)
+      await Effect.runPromise(Fiber.interrupt(fiber))
+      expect(await activity("%as interrupted%")).toEqual([])
+      expect(await Effect.runPromise(names(records))).toEqual(["one", "two"])
+    })
+
+    it("rolls an interrupted transaction back while its statement runs", async () => {
+      const { postgres, records } = await open({ pooler, writeConnections: 1 })
+      const fiber = Effect.runFork(
+        postgres.transaction((session) =>
+          Effect.andThen(
+            session.run("update jobs set name = 'gone' where id = 1", [], true),
+            session.run("select pg_sleep(30)::text as midway", [], false)
+          )
+        )
+      )
+      await once(async () => (await activity("%as midway%")).length === 1)
+      await Effect.runPromise(Fiber.interrupt(fiber))
+      await Effect.runPromise(records.transaction((tx) => rename(tx, "2", "two")))
+      expect(await Effect.runPromise(names(records))).toEqual(["one", "two"])
+    })
+
+    it("recovers by itself from connections that the server ended", async () => {
+      const { records } = await open({ pooler, readConnections: 3, writeConnections: 3 })
+      const many = Effect.all(Array.from({ length: 9 }, () => names(records)), { concurrency: "unbounded" })
+      await Effect.runPromise(many)
+      await Effect.runPromise(records.transaction((tx) => lock(tx, "1")))
+      await database.disconnectAll()
+      // The news may still be on its way: a request may meet it, the next does not.
+      await once(async () => (await reasonOf(names(records))) === "success")
+      expect(await reasonOf(many)).toBe("success")
+      await once(async () => (await reasonOf(records.transaction((tx) => lock(tx, "1")))) === "success")
+    })
+
+    it("says unavailable when a connection breaks within a transaction, and outcome unknown when it breaks at the commit", async () => {
+      const { records } = await open({ pooler })
+      const broken = records.transaction((tx) =>
+        Effect.gen(function*() {
+          yield* rename(tx, "1", "lost")
+          yield* Effect.promise(() => database.disconnectAll())
+          yield* rename(tx, "1", "lost too")
+        })
+      )
+      expect(await reasonOf(broken)).toBe("Unavailable")
+      await once(async () => (await reasonOf(records.ping)) === "success")
+      const committed = records.transaction((tx) =>
+        Effect.andThen(rename(tx, "1", "lost"), Effect.promise(() => database.disconnectAll()))
+      )
+      expect(await reasonOf(committed)).toBe("OutcomeUnknown")
+      await once(async () => (await reasonOf(names(records))) === "success")
+      expect(await Effect.runPromise(names(records))).toEqual(["one", "two"])
+    })
+
+    it("finishes a commit that was asked for before the interruption", async () => {
+      const { records } = await open({ pooler })
+      await Effect.runPromise(Effect.gen(function*() {
+        const last = yield* Deferred.make<void>()
+        const fiber = yield* Effect.forkChild(
+          records.transaction((tx) => Effect.andThen(rename(tx, "2", "kept"), Deferred.succeed(last, undefined)))
+        )
+        yield* Deferred.await(last)
+        yield* Fiber.interrupt(fiber)
+      }))
+      const [, second] = await Effect.runPromise(names(records))
+      expect(["kept", "two"]).toContain(second)
+      await Effect.runPromise(records.transaction((tx) => rename(tx, "2", "two")))
+    })
+
+    it("gives up waiting for a connection", async () => {
+      const { records } = await open({ pooler, writeConnections: 1, waitMs: 40 })
+      const outcome = await Effect.runPromise(
+        records.transaction((tx) =>
+          Effect.andThen(
+            lock(tx, "1"),
+            Effect.promise(() => reasonOf(records.transaction((other) => lock(other, "2"))))
+          )
+        )
+      )
+      expect(outcome).toBe("Overloaded")
+      expect(await reasonOf(records.transaction((tx) => lock(tx, "2")))).toBe("success")
+    })
+
+    it("serves more requests at once than it has connections", async () => {
+      const { records } = await open({ pooler, readConnections: 2 })
+      const all = await Effect.runPromise(
+        Effect.all(Array.from({ length: 60 }, () => names(records)), { concurrency: "unbounded" })
+      )
+      expect(all).toHaveLength(60)
+      expect(new Set(all.map(String)).size).toBe(1)
+    })
+
+    it("goes on when a column changes its type under a prepared statement", async () => {
+      const { records } = await open({ pooler, readConnections: 1 })
+      const small = records.page({ shape: { ...shape, columns: [f("small")] }, bindings })
+      await Effect.runPromise(small)
+      await database.execute("alter table jobs alter small type bigint")
+      expect(await reasonOf(small)).toBe("success")
+      await database.execute("alter table jobs alter small type smallint")
+      expect(await reasonOf(small)).toBe("success")
+    })
+
+    it("names what the database refuses", async () => {
+      const { records } = await open({ pooler })
+      const insert = (values: { readonly [name: string]: Cell }) =>
+        reasonOf(records.transaction((tx) =>
+          tx.insert({
+            model,
+            fields: Object.keys(values).map(f),
+            rows: [Object.values(values)],
+            columns: [],
+            checks: [],
+            bindings
+          })
+        ))
+      expect(await insert({ id: "1" })).toBe("Unique")
+      expect(await insert({ id: "3", name: "two" })).toBe("Unique")
+      expect(await insert({ id: null })).toBe("NotNull")
+      expect(await insert({ id: "3", small: "13" })).toBe("Check")
+      expect(await insert({ id: "3", small: "70000" })).toBe("BadValue")
+      expect(await insert({ id: "3", parent: "99" })).toBe("ForeignKey")
+      // Deferred: the commit refuses.
+      expect(await insert({ id: "3", late: "99" })).toBe("ForeignKey")
+      // A dry run asks before that.
+      const dry = records.transaction((tx) => {
+        const row = ["3", "99"]
+        const late = tx.insert({
+          model,
+          fields: [f("id"), f("late")],
+          rows: [row],
+          columns: [],
+          checks: [],
+          bindings
+        })
+        return Effect.andThen(late, Effect.andThen(tx.checkDeferred, Effect.fail("not reached")))
+      })
+      expect(await reasonOf(dry)).toBe("ForeignKey")
+      expect(await insert({ id: "3", name: "refused" })).toBe("Check")
+      expect(await insert({ id: "3", name: "a\0b" })).toBe("BadValue")
+      expect(await Effect.runPromise(records.count({ model, where: always, bindings, cap: null }))).toBe("2")
+    })
+
+    it("bounds a regular expression by a limit of its own", async () => {
+      const { records } = await open({ pooler })
+      await database.execute("insert into jobs select i, repeat('x', 40) || i from generate_series(100, 3000) i")
+      try {
+        const where = {
+          op: "regex",
+          field: f("name"),
+          pattern: "^(x*)(x*)(x*)(x*)(x*)\\1\\2\\3\\4\\5[0-9]+y?$"
+        } as const
+        const started = performance.now()
+        expect(await reasonOf(records.count({ model, where, bindings, cap: null }))).toBe("SlowPattern")
+        expect(await reasonOf(records.transaction((tx) => tx.count({ model, where, bindings, cap: null })))).toBe(
+          "SlowPattern"
+        )
+        expect(performance.now() - started).toBeLessThan(5_000)
+        const bad = { ...where, pattern: "a{2,1}" } as const
+        expect(await reasonOf(records.count({ model, where: bad, bindings, cap: null }))).toBe("BadPattern")
+        expect(await reasonOf(records.estimate({ model, where: bad, bindings, cap: null }))).toBe("BadPattern")
+      } finally {
+        await database.execute("delete from jobs where id >= 100")
+      }
+    })
+
+    it("moves a version of coarse precision by a step it can hold", async () => {
+      const { records } = await open({ pooler })
+      await database.execute("update jobs set changed = '2100-01-01 00:00:00.999' where id = 1")
+      const touch = (tx: RecordsTransaction) =>
+        tx.update({ model, key: ["1"], set: [], touch: true, columns: [f("changed")], checks: [], bindings })
+      expect(await Effect.runPromise(records.transaction((tx) => Effect.all([touch(tx), touch(tx)])))).toEqual([
+        ["2100-01-01T00:00:01Z"],
+        ["2100-01-01T00:00:01.001Z"]
+      ])
+    })
+
+    it("gives hooks a handle that ends with the transaction", async () => {
+      const { records } = await open({ pooler })
+      let kept: TransactionHandle | undefined
+      await Effect.runPromise(Effect.exit(records.transaction((tx) =>
+        Effect.gen(function*() {
+          const handle = tx.handle as TransactionHandle
+          kept = handle
+          yield* rename(tx, "1", "inside")
+          expect(yield* Effect.promise(() => handle.query("select name, id from jobs where id = $1", ["1"]))).toEqual([{
+            name: "inside",
+            id: 1n
+          }])
+          yield* Effect.promise(() => handle.query("insert into jobs (id) values (50)"))
+          return yield* Effect.fail("no")
+        })
+      )))
+      await expect(kept!.query("select 1")).rejects.toThrow("has ended")
+      expect(await Effect.runPromise(names(records))).toEqual(["one", "two"])
+    })
+  })
+
+  it("says read-only when the database is", async () => {
+    await database.execute(`alter database ${database.name} set default_transaction_read_only = on`)
+    try {
+      const { records } = await open()
+      expect(await reasonOf(records.transaction((tx) => rename(tx, "1", "x")))).toBe("ReadOnly")
+      expect(await reasonOf(records.ping)).toBe("success")
+    } finally {
+      await database.execute(
+        `begin read write; alter database ${database.name} reset default_transaction_read_only; commit`
+      )
+    }
+  })
+
+  it("says unavailable where nobody answers, and builds without a database", async () => {
+    const { records } = await open({ url: "postgres://postgres@127.0.0.1:1/none" })
+    expect(await reasonOf(records.ping)).toBe("Unavailable")
+    const missing = await open({ url: database.url.replace(database.name, "no_such_database") })
+    expect(await reasonOf(missing.records.ping)).toBe("Unavailable")
+    expect(await reasonOf(missing.records.transaction(() => Effect.void))).toBe("Unavailable")
+  })
+
+  it("keeps no setting and no statement on a connection", async () => {
+    const { postgres } = await open({ pooler: true, writeConnections: 1 })
+    const look = postgres.transaction((session) =>
+      session.run("select pg_backend_pid()::text, (select count(*)::text from pg_prepared_statements)", [], true)
+    )
+    await Effect.runPromise(look)
+    const plain = await Effect.runPromise(look)
+    expect(plain[0]![1]).toBe("0")
+    const outside = await database.rows(
+      "select name from pg_settings where name = 'statement_timeout' and setting <> '0'"
+    )
+    expect(outside).toEqual([])
+  })
+
+  describe("finds a pooler out", () => {
+    let server: Server | undefined
+    const sockets = new Set<Socket>()
+    afterEach(async () => {
+      for (const socket of sockets) socket.destroy()
+      sockets.clear()
+      await new Promise<void>((resolve) => server === undefined ? resolve() : server.close(() => resolve()))
+      server = undefined
+    })
+
+    const int32 = (value: number): Buffer => {
+      const bytes = Buffer.alloc(4)
+      bytes.writeInt32BE(value)
+      return bytes
+    }
+    const framed = (body: Buffer): Buffer => Buffer.concat([int32(body.length + 4), body])
+    const known = new Set([
+      "user",
+      "database",
+      "client_encoding",
+      "datestyle",
+      "timezone",
+      "standard_conforming_strings",
+      "application_name"
+    ])
+
+    /** Swallows what the server says from now on. */
+    let mute = false
+
+    /** A pooler as far as the start-up packet goes: other parameters than these are refused, as PgBouncer does, dropped, or passed on. */
+    const listen = async (manner: "refuse" | "ignore" | "pass"): Promise<string> => {
+      const target = new URL(database.url.replace("@/", "@localhost/"))
+      const created = createServer((client) => {
+        sockets.add(client)
+        client.once("data", (first) => {
+          const parts = first.subarray(8).toString("latin1").split("\0").slice(0, -2)
+          const pairs = Array.from(
+            { length: Math.floor(parts.length / 2) },
+            (_, i) => [parts[2 * i]!, parts[2 * i + 1]!] as const
+          )
+          const strange = pairs.find(([name]) => !known.has(name))
+          if (strange !== undefined && manner === "refuse") {
+            // A FATAL error, as it goes over the wire.
+            const text = `SFATAL\0VFATAL\0C08P01\0Munsupported startup parameter: ${strange[0]}\0\0`
+            client.end(Buffer.concat([Buffer.from("E"), framed(Buffer.from(text, "latin1"))]))
+            return
+          }
+          const upstream = connect(`${target.searchParams.get("host")}/.s.PGSQL.${target.searchParams.get("port")}`)
+          sockets.add(upstream)
+          const kept = pairs.filter(([name]) => manner === "pass" || known.has(name)).flat().map((part) => `${part}\0`)
+            .join("")
+          upstream.write(framed(Buffer.concat([int32(196_608), Buffer.from(`${kept}\0`, "latin1")])))
+          client.pipe(upstream)
+          upstream.on("data", (bytes) => {
+            if (!mute) client.write(bytes)
+          })
+          upstream.on("end", () => client.end())
+          client.on("error", () => upstream.destroy())
+          upstream.on("error", () => client.destroy())
+        })
+        client.on("error", () => client.destroy())
+      })
+      server = created
+      await new Promise<void>((resolve) => created.listen(0, "127.0.0.1", resolve))
+      const address = created.address()
+      return `postgres://postgres@127.0.0.1:${
+        typeof address === "object" && address !== null ? address.port : 0
+      }/${database.name}`
+    }
+
+    it("not in a server that passes them, and gives up on one that falls silent", async () => {
+      const { records } = await open({ url: await listen("pass"), statementTimeoutMs: 300, silenceMs: 60 })
+      expect(await Effect.runPromise(names(records))).toEqual(["one", "two"])
+      mute = true
+      expect(await reasonOf(names(records))).toBe("Unavailable")
+      mute = false
+      expect(await Effect.runPromise(names(records))).toEqual(["one", "two"])
+      const silent = records.transaction((tx) =>
+        Effect.andThen(
+          rename(tx, "1", "one"),
+          Effect.sync(() => {
+            mute = true
+          })
+        )
+      )
+      expect(await reasonOf(silent)).toBe("OutcomeUnknown")
+      mute = false
+      expect(await Effect.runPromise(names(records))).toEqual(["one", "two"])
+    })
+
+    it.each(["refuse", "ignore"] as const)("that meets unknown startup parameters by this: %s", async (manner) => {
+      const { postgres, records } = await open({ url: await listen(manner), statementTimeoutMs: 300 })
+      expect(await Effect.runPromise(names(records))).toEqual(["one", "two"])
+      expect(await reasonOf(postgres.read("select pg_sleep(20)::text", [], { prepare: true }))).toBe("Timeout")
+      expect(await reasonOf(postgres.read("delete from jobs returning id::text", [], { prepare: true }))).toBe(
+        "ReadOnly"
+      )
+      expect(await reasonOf(records.transaction((tx) => rename(tx, "1", "one")))).toBe("success")
+    })
+  })
+})

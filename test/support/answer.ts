@@ -1,0 +1,53 @@
+/** What scenarios say about answers: the exact shape of problems, and paths with query parameters. */
+
+import { expect } from "vitest"
+import { problemKinds } from "../../core/domain/problem.ts"
+import type { ProblemSlug } from "../../core/domain/problem.ts"
+import type { Answer } from "./service.ts"
+
+/** Parameters in order; a list repeats the name. */
+export type Query = { readonly [name: string]: string | number | boolean | readonly string[] }
+
+/** A path below `/api/v1` with an encoded query. */
+export const at = (resource: string, query: Query = {}): string => {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value as readonly string[] : [String(value)]).map((each) => `${encodeURIComponent(name)}=${encodeURIComponent(each)}`)
+  )
+  return `/api/v1/${resource}${pairs.length === 0 ? "" : `?${pairs.join("&")}`}`
+}
+
+/** The whole problem document and the headers every problem has. `members` must be all there are besides the five of RFC 9457. */
+export const expectProblem = (
+  answer: Answer,
+  slug: ProblemSlug,
+  instance: string,
+  members: { readonly [member: string]: unknown } = {},
+  detail?: string
+): void => {
+  const { status, title } = problemKinds[slug]
+  expect(answer.json).toEqual({
+    type: `urn:service:problem:${slug}`,
+    title,
+    status,
+    detail: detail ?? expect.stringMatching(/^["A-Z].*\.$/s),
+    instance,
+    ...members
+  })
+  expect(answer.status).toBe(status)
+  expect(answer.headers.get("content-type")).toBe("application/problem+json")
+  expect(answer.headers.get("cache-control")).toBe("no-store")
+  expect(answer.headers.get("x-meta-version")).toMatch(/^[\w-]{8,}$/)
+  expect(answer.headers.get("x-request-id")).not.toBeNull()
+}
+
+/** `errors` of an `invalid-parameter` about one parameter. */
+export const expectParameter = (answer: Answer, instance: string, parameter: string, message?: string): void =>
+  expectProblem(answer, "invalid-parameter", instance, {
+    errors: [{ parameter, message: message ?? expect.stringMatching(/^["A-Z].*\.$/s) }]
+  }, message)
+
+/** One member of every item. */
+export const pluck = (answer: Answer, field: string): readonly unknown[] => {
+  expect(answer.status, answer.text).toBe(200)
+  return (answer.json["items"] as unknown as ReadonlyArray<{ readonly [name: string]: unknown }>).map((item) => item[field])
+}
