@@ -4,19 +4,19 @@
  */
 
 import * as Result from "effect/Result"
-import type { Authenticator, Identity } from "../adapters/auth/authenticator.ts"
 import { createAuth } from "../adapters/auth/auth.ts"
 import type { Auth } from "../adapters/auth/auth.ts"
+import type { Authenticator, Identity } from "../adapters/auth/authenticator.ts"
 import { builtInAuthenticator } from "../adapters/auth/built-in.ts"
 import type { AuthDatabase } from "../adapters/auth/database.ts"
 import { compileModels } from "../core/domain/model/compile.ts"
 import type { Compiled } from "../core/domain/model/compile.ts"
-import type { AuthenticateFunction, AuthDeclaration, Config } from "../core/domain/model/config.ts"
+import type { AuthDeclaration, AuthenticateFunction, Config } from "../core/domain/model/config.ts"
 import type { Refusal } from "../core/domain/model/refusal.ts"
-import { StartupError } from "./create-admin.ts"
 import { keptSecret } from "./database.ts"
 import { defaultUrl } from "./environment.ts"
 import type { Settings } from "./environment.ts"
+import { StartupError } from "./startup-error.ts"
 
 /** A configuration with everything that the environment adds, and what startup needs of it. */
 export interface Assembly {
@@ -89,7 +89,12 @@ export const assemble = (
   }
   if (Result.isFailure(compiled) || refusals.length > 0) throw new StartupError(refusals)
   const url = typeof auth["url"] === "string" ? auth["url"] : settings.url ?? defaultUrl
-  return { config: merged, compiled: compiled.success, secret: given ?? (secretless ? "" : keptSecret(settings.data)), url }
+  return {
+    config: merged,
+    compiled: compiled.success,
+    secret: given ?? (secretless ? "" : keptSecret(settings.data)),
+    url
+  }
 }
 
 /** The roles that accounts may have: as configured, else those declared; undefined: the auth server's own default. */

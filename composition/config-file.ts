@@ -5,6 +5,7 @@
 
 import { existsSync } from "node:fs"
 import { isAbsolute, join, relative, resolve } from "node:path"
+import { stripVTControlCharacters } from "node:util"
 import type { Config } from "../core/domain/model/config.ts"
 
 /** Names of configuration files, in the order in which they are looked for. */
@@ -67,19 +68,25 @@ const ownPackage = async () => {
 
 /** The lines of an error that help: what went wrong, and where in the project. */
 const explainFailure = (error: unknown, folder: string): string => {
-  if (!(error instanceof Error)) return String(error)
+  if (!(error instanceof Error)) return `It threw ${String(error)}.`
   const frames = (error.stack ?? "").split("\n")
     .filter((line) => /^\s+at /.test(line) && line.includes(folder) && !line.includes("node_modules"))
     .slice(0, 3)
     .map((line) => `    ${line.trim().replaceAll("file://", "").replaceAll(`${folder}/`, "")}`)
-  const causes = "errors" in error && Array.isArray(error.errors) ? "" : error.cause instanceof Error ? `\n${error.cause.message}` : ""
-  return `${error.name === "Error" ? "" : `${error.name}: `}${error.message}${causes}${frames.length === 0 ? "" : `\n${frames.join("\n")}`}`
+  const causes = error.cause instanceof Error ? `\n${error.cause.message}` : ""
+  const text = `${error.name === "Error" ? "" : `${error.name}: `}${error.message}${causes}${
+    frames.length === 0 ? "" : `\n${frames.join("\n")}`
+  }`
+  return process.stderr.isTTY ? text : stripVTControlCharacters(text)
 }
 
 /** Loads a configuration file afresh, past every module cache of the project's own files. */
 export const loadConfig = async (path: string): Promise<LoadedConfig> => {
   const [{ runnerImport }, plugin] = await Promise.all([import("vite"), ownPackage()])
   const folder = resolve(path, "..")
+  // So that the places in a failure are those of the file, not of what it was turned into.
+  const mapped = process.sourceMapsEnabled ?? false
+  process.setSourceMapsEnabled(true)
   let loaded: Awaited<ReturnType<typeof runnerImport<unknown>>>
   try {
     loaded = await runnerImport<unknown>(path, {
@@ -91,6 +98,8 @@ export const loadConfig = async (path: string): Promise<LoadedConfig> => {
     })
   } catch (error) {
     throw new ConfigFileError(`${relativeTo(path)} cannot be loaded.\n${explainFailure(error, folder)}`, [path])
+  } finally {
+    process.setSourceMapsEnabled(mapped)
   }
   const files = [path, ...loaded.dependencies.filter((file) => isAbsolute(file) && !file.includes("\0"))]
   const module = loaded.module

@@ -10,6 +10,7 @@ import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import { tokensOf } from "../adapters/auth/authenticator.ts"
 import type { Authenticator } from "../adapters/auth/authenticator.ts"
+import { docsRoutes } from "../adapters/http/docs.ts"
 import { makeFetch } from "../adapters/http/fetch.ts"
 import type { Fetch } from "../adapters/http/fetch.ts"
 import { makeEdge } from "../adapters/http/handle.ts"
@@ -27,20 +28,9 @@ import { makeAccessResolver } from "../core/domain/access/resolve.ts"
 import { compileModels } from "../core/domain/model/compile.ts"
 import type { Compiled } from "../core/domain/model/compile.ts"
 import type { Config } from "../core/domain/model/config.ts"
-import { printRefusals } from "../core/domain/model/refusal.ts"
-import type { Refusal } from "../core/domain/model/refusal.ts"
 import type { RecordsService } from "../core/ports/records.ts"
 import { makeDocuments } from "./documents.ts"
-
-/** Why a service did not start: every refusal, with resource, field and fix. */
-export class StartupError extends Error {
-  readonly refusals: readonly Refusal[]
-  constructor(refusals: readonly Refusal[]) {
-    super(printRefusals(refusals))
-    this.name = "StartupError"
-    this.refusals = refusals
-  }
-}
+import { StartupError } from "./startup-error.ts"
 
 /** Compiles a configuration or throws a `StartupError` with everything that is wrong with it. */
 export const compileOrThrow = (config: Config): Compiled => {
@@ -63,6 +53,7 @@ export interface Parts {
   readonly extraRoutes?: readonly ExtraRoute[]
   readonly ready?: Effect.Effect<boolean>
   readonly log?: (line: string) => void
+  readonly measure?: EdgeOptions["measure"]
   readonly maxInFlight?: number
 }
 
@@ -87,9 +78,13 @@ export const makeService = (parts: Parts): Edge => {
     judgements: makeJudgements(),
     versions: new RecentVersions()
   }
-  const authPath = parts.auth === undefined ? null : `${options.basePath.slice(0, options.basePath.lastIndexOf("/"))}/auth`
+  const authPath = parts.auth === undefined
+    ? null
+    : `${options.basePath.slice(0, options.basePath.lastIndexOf("/"))}/auth`
   const app = makeApp(core, makeDocuments(compiled, resolver, seal, parts.publicUrl, authPath))
-  return makeEdge(app, tokensOf(parts.authenticator), {
+  const tokens = tokensOf(parts.authenticator)
+  const signIn = authPath === null ? "token" : "password"
+  return makeEdge(app, tokens, {
     basePath: options.basePath,
     publicUrl: parts.publicUrl,
     maxBodyBytes: options.maxBodyBytes,
@@ -103,9 +98,10 @@ export const makeService = (parts: Parts): Edge => {
     ...(parts.maxInFlight === undefined ? {} : { maxInFlight: parts.maxInFlight }),
     ...(options.onUnhandledError === null ? {} : { onUnhandledError: options.onUnhandledError }),
     ...(parts.log === undefined ? {} : { log: parts.log }),
+    ...(parts.measure === undefined ? {} : { measure: parts.measure }),
     ...(parts.auth === undefined ? {} : { auth: parts.auth }),
     ...(parts.authStatus === undefined ? {} : { authStatus: parts.authStatus }),
-    ...(parts.extraRoutes === undefined ? {} : { extraRoutes: parts.extraRoutes })
+    extraRoutes: [...docsRoutes({ basePath: options.basePath, tokens, signIn }), ...parts.extraRoutes ?? []]
   })
 }
 
@@ -156,4 +152,3 @@ export const createAdmin = async (config: Config, options: AdminOptions): Promis
     }
   }
 }
-

@@ -3,10 +3,12 @@
  * needed. It runs no statement of the application.
  */
 
-import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { randomBytes } from "node:crypto"
+import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { Socket } from "node:net"
 import { join } from "node:path"
 import type { Pool, PoolClient } from "pg"
+import { guard } from "../adapters/postgres/socket.ts"
 import type { Settings } from "./environment.ts"
 
 /** Databases held for this process. */
@@ -42,8 +44,11 @@ export interface LazyPool {
   readonly end: () => Promise<void>
 }
 
-/** A `pg` pool that is made, driver included, when the first connection is asked for. */
-export const openPool = (url: string, connections: number): LazyPool => {
+/**
+ * A `pg` pool that is made, driver included, when the first connection is asked for. `silenceMs`: a connection on which an answer is due for
+ * so long is given up; left out, statements may take as long as they like.
+ */
+export const openPool = (url: string, connections: number, silenceMs?: number): LazyPool => {
   let made: Promise<Pool> | undefined
   const make = async (): Promise<Pool> => {
     const { default: pg } = await import("pg")
@@ -52,7 +57,9 @@ export const openPool = (url: string, connections: number): LazyPool => {
       max: connections,
       connectionTimeoutMillis: 5_000,
       idleTimeoutMillis: 60_000,
-      application_name: "service"
+      keepAlive: true,
+      application_name: "service",
+      ...(silenceMs === undefined ? {} : { stream: () => guard(new Socket(), silenceMs) })
     })
     // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
     pool.on("error", () => {})

@@ -1,17 +1,17 @@
 /** The documents about the models: `/api/meta`, `/api/openapi.json` and the version header, cached by role set where that decides them. */
 
 import * as Effect from "effect/Effect"
-import type { SystemDocuments } from "../core/app/make-app.ts"
 import { json } from "../core/app/call.ts"
 import type { Call } from "../core/app/call.ts"
+import type { SystemDocuments } from "../core/app/make-app.ts"
 import type { AccessResolver } from "../core/domain/access/resolve.ts"
 import { metaDocument, metaEtag } from "../core/domain/meta/meta.ts"
+import { openapiDocument } from "../core/domain/meta/openapi.ts"
 import { metaVersions, modelsVersion } from "../core/domain/meta/version.ts"
 import type { Compiled } from "../core/domain/model/compile.ts"
-import { tagListed } from "../core/domain/read/etag.ts"
 import { invalidParameter } from "../core/domain/problem.ts"
+import { tagListed } from "../core/domain/read/etag.ts"
 import type { SealService } from "../core/ports/seal.ts"
-import { openapiDocument } from "../core/domain/meta/openapi.ts"
 
 /** A document that answers If-None-Match; its ETag hashes all of it. */
 const answer = (call: Call, seal: SealService, document: unknown) => {
@@ -41,8 +41,10 @@ export const makeDocuments = (
   return {
     metaVersion: metaVersions(version, seal.digest),
     meta: (call) =>
-      Effect.map(refuseParameters(call), () =>
-        answer(call, seal, metaDocument({ caller: call.caller, models, views, userMenu, pages, resolver }))),
+      Effect.map(
+        refuseParameters(call),
+        () => answer(call, seal, metaDocument({ caller: call.caller, models, views, userMenu, pages, resolver }))
+      ),
     openapi: (call) =>
       Effect.map(refuseParameters(call), () =>
         answer(

@@ -44,6 +44,12 @@ export interface Settings {
   readonly writeConnections: number
   /** `SERVICE_AUTH_CONNECTIONS`, default 5. */
   readonly authConnections: number
+  /** `SERVICE_WAIT_MS`: longest wait of a request for a free database connection, then 503. Null: 5000. */
+  readonly waitMs: number | null
+  /** `SERVICE_MAX_IN_FLIGHT`: requests worked on at once; past it 503. Null: 1024. */
+  readonly maxInFlight: number | null
+  /** `SERVICE_REQUEST_TIMEOUT_MS`: longest time for a whole request to arrive, body included. Null: 30000. */
+  readonly requestTimeoutMs: number | null
   /** `SERVICE_LOG`; null: `pretty` on a terminal, else `json`. */
   readonly log: LogFormat | null
 }
@@ -57,7 +63,8 @@ const isWebUrl = (text: string): boolean => /^https?:\/\/./i.test(text) && URL.c
 
 /** What a `postgres://` URL with an empty host (libpq's way to write a socket) needs to be one for `URL`. */
 const isDatabaseUrl = (text: string): boolean =>
-  /^postgres(?:ql)?:\/\/./.test(text) && URL.canParse(text.replace(/^(postgres(?:ql)?:\/\/[^/@?]*@?)\//, "$1localhost/"))
+  /^postgres(?:ql)?:\/\/./.test(text) &&
+  URL.canParse(text.replace(/^(postgres(?:ql)?:\/\/[^/@?]*@?)\//, "$1localhost/"))
 
 /** An origin, with `*` allowed for leading labels: `https://*.example.org`. */
 const isOriginPattern = (text: string): boolean => {
@@ -90,7 +97,9 @@ export const readSettings = (
     return null
   }
   const list = (name: string, fits: (item: string) => boolean, fix: string): readonly string[] => {
-    const items = (text(name) ?? "").split(",").map((item) => item.trim().replace(/\/$/, "")).filter((item) => item !== "")
+    const items = (text(name) ?? "").split(",").map((item) => item.trim().replace(/\/$/, "")).filter((item) =>
+      item !== ""
+    )
     return items.filter((item) => {
       if (fits(item)) return true
       refuse(`${name} has ${shownAddress(item)}, which is not an origin.`, fix)
@@ -136,7 +145,11 @@ export const readSettings = (
     url,
     host: text("SERVICE_HOST") ?? "127.0.0.1",
     port: count("PORT", 0, 65_535),
-    trustedOrigins: list("TRUSTED_ORIGINS", isOriginPattern, "Write scheme and host, such as https://app.example.com, separated by commas."),
+    trustedOrigins: list(
+      "TRUSTED_ORIGINS",
+      isOriginPattern,
+      "Write scheme and host, such as https://app.example.com, separated by commas."
+    ),
     trustedProxies: count("SERVICE_TRUSTED_PROXIES", 0, 100),
     corsOrigins: list(
       "SERVICE_CORS_ORIGINS",
@@ -147,6 +160,9 @@ export const readSettings = (
     readConnections: count("SERVICE_READ_CONNECTIONS", 1, 1_000) ?? 10,
     writeConnections: count("SERVICE_WRITE_CONNECTIONS", 1, 1_000) ?? 10,
     authConnections: count("SERVICE_AUTH_CONNECTIONS", 1, 1_000) ?? 5,
+    waitMs: count("SERVICE_WAIT_MS", 1, 600_000),
+    maxInFlight: count("SERVICE_MAX_IN_FLIGHT", 1, 1_000_000),
+    requestTimeoutMs: count("SERVICE_REQUEST_TIMEOUT_MS", 100, 86_400_000),
     log: logFormat
   }
   return { settings, refusals }
@@ -182,4 +198,14 @@ export const loadEnvFile = (folder: string): void => {
     process.env[name] = value
     fromFile.set(name, value)
   }
+}
+
+/** Reads the settings of a project: from the given variables, else from the process's own and those of the `.env` file. */
+export const settingsOf = (options: {
+  readonly folder?: string
+  readonly env?: { readonly [name: string]: string | undefined }
+}): ReturnType<typeof readSettings> => {
+  const folder = options.folder ?? process.cwd()
+  if (options.env === undefined) loadEnvFile(folder)
+  return readSettings(options.env ?? process.env, folder)
 }

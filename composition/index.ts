@@ -5,8 +5,8 @@
 
 export { defineConfig } from "../core/domain/model/config.ts"
 export type {
-  Authenticated,
   AuthDeclaration,
+  Authenticated,
   AuthenticateFunction,
   Change,
   ChangeOf,
@@ -70,8 +70,8 @@ export {
   setUserBanned,
   setUserRole
 } from "../adapters/auth/users.ts"
-export type { Account, IssuedToken, NewAccount } from "../core/ports/accounts.ts"
 export { AccountError } from "../core/domain/account/account.ts"
+export type { Account, IssuedToken, NewAccount } from "../core/ports/accounts.ts"
 
 export type { ExtraRoute } from "../adapters/http/handle.ts"
 export { listen } from "../adapters/http/node.ts"
@@ -79,7 +79,8 @@ export type { Listener, ListenOptions } from "../adapters/http/node.ts"
 export type { PostgresOptions } from "../adapters/postgres/connection.ts"
 export type { TransactionHandle } from "../adapters/postgres/records.ts"
 
-export { createAdmin, StartupError } from "./create-admin.ts"
+export { createAdmin } from "./create-admin.ts"
 export type { Admin, AdminOptions } from "./create-admin.ts"
 export { runServer, startServer } from "./server.ts"
 export type { Server, ServerOptions } from "./server.ts"
+export { StartupError } from "./startup-error.ts"

@@ -9,7 +9,11 @@ export interface LogSink {
   /** Takes a finished JSON line without its newline. */
   readonly line: (json: string) => void
   /** Something that happened to the service itself. `fields` must hold no secret. */
-  readonly event: (level: "info" | "warn" | "error", event: string, fields?: { readonly [name: string]: unknown }) => void
+  readonly event: (
+    level: "info" | "warn" | "error",
+    event: string,
+    fields?: { readonly [name: string]: unknown }
+  ) => void
   /** Writes what is gathered. Call before the process ends. */
   readonly flush: () => void
 }
@@ -25,14 +29,18 @@ const prettyLine = (json: string): string => {
   const clock = typeof time === "string" ? time.slice(11, 19) : ""
   if (event === "request") {
     const { method, ms, path, status, user } = rest
-    return `${clock} ${String(method)} ${String(path)} ${String(status)} ${String(ms)} ms${typeof user === "string" ? ` ${user}` : ""}`
+    return `${clock} ${String(method)} ${String(path)} ${String(status)} ${String(ms)} ms${
+      typeof user === "string" ? ` ${user}` : ""
+    }`
   }
   const { frames, ...shown } = rest
   const details = Object.entries(shown).map(([name, value]) =>
     ` ${name}=${typeof value === "string" ? value : JSON.stringify(value)}`
   )
   const trace = Array.isArray(frames) ? frames.map((frame) => `\n    ${String(frame)}`) : []
-  return `${clock} ${level === "info" ? "" : `${String(level).toUpperCase()} `}${String(event)}${details.join("")}${trace.join("")}`
+  return `${clock} ${level === "info" ? "" : `${String(level).toUpperCase()} `}${String(event)}${details.join("")}${
+    trace.join("")
+  }`
 }
 
 /** A sink that writes texts with `write`, at most once a turn of the event loop. */

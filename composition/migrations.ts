@@ -3,8 +3,8 @@
  * Each is safe to repeat. Tables of the application are never touched.
  */
 
-import type { PoolClient } from "pg"
 import { createHash } from "node:crypto"
+import type { PoolClient } from "pg"
 import { authMigrationSql } from "../adapters/auth/migration.ts"
 import { idempotencySchema } from "../adapters/postgres/idempotency.ts"
 
@@ -67,7 +67,8 @@ export const missingMigrations = async (query: Query, wanted: readonly Migration
   const rows = await query("select name, version, digest from service.migration")
   return wanted.filter(({ digest, name, version }) =>
     !rows.some((row) =>
-      row["name"] === name && (Number(row["version"]) > version || (Number(row["version"]) === version && row["digest"] === digest))
+      row["name"] === name &&
+      (Number(row["version"]) > version || (Number(row["version"]) === version && row["digest"] === digest))
     )
   )
 }
@@ -93,8 +94,9 @@ const withClient = async <A>(pool: MigrationPool, work: (client: PoolClient) => 
 
 /** The same as `missingMigrations`, on a connection of a pool. */
 export const findMissing = (pool: MigrationPool, wanted: readonly Migration[]): Promise<readonly Migration[]> =>
-  withClient(pool, (client) =>
-    missingMigrations(async (sql) => (await client.query<Record<string, unknown>>(sql)).rows, wanted)
+  withClient(
+    pool,
+    (client) => missingMigrations(async (sql) => (await client.query<Record<string, unknown>>(sql)).rows, wanted)
   )
 
 /** Applies migrations in order. The role must own the database or be allowed to create schemas in it. */
@@ -102,3 +104,66 @@ export const applyMigrations = (pool: MigrationPool, migrations: readonly Migrat
   migrations.length === 0 ? Promise.resolve() : withClient(pool, async (client) => {
     for (const migration of migrations) await client.query(migrationScript(migration))
   })
+
+/** A file of the project's own: applied once, known by its name. */
+export interface MigrationFile {
+  readonly name: string
+  readonly text: string
+}
+
+/** A file that begins so is not wrapped in a transaction (`create index concurrently`). */
+const alone = /^--\s*no transaction\b/i
+
+/** A statement that failed, with the file it stands in. */
+export class MigrationFileError extends Error {
+  override readonly name = "MigrationFileError"
+}
+
+const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16)
+
+/**
+ * Applies files that were not applied yet, in order; each is one transaction with its record. Gives the names of those applied, and of
+ * those that were applied before and have changed since, which are left alone. Throws `MigrationFileError` at the first that fails.
+ */
+export const applyFiles = (
+  pool: MigrationPool,
+  files: readonly MigrationFile[]
+): Promise<{ readonly applied: readonly string[]; readonly changed: readonly string[] }> =>
+  withClient(pool, async (client) => {
+    const applied: string[] = []
+    const changed: string[] = []
+    for (const { name, text } of files) {
+      const key = `file:${name}`
+      const single = alone.test(text)
+      if (!single) {
+        await client.query("begin")
+        await client.query("select pg_advisory_xact_lock(8173, 2)")
+      }
+      const { rows } = await client.query<{ digest: string }>("select digest from service.migration where name = $1", [
+        key
+      ])
+      if (rows[0] !== undefined) {
+        if (rows[0].digest !== digestOf(text)) changed.push(name)
+      } else {
+        try {
+          await client.query(text)
+        } catch (error) {
+          throw new MigrationFileError(placeOf(name, text, error))
+        }
+        await client.query("insert into service.migration (name, version, digest) values ($1, 0, $2)", [
+          key,
+          digestOf(text)
+        ])
+        applied.push(name)
+      }
+      if (!single) await client.query("commit")
+    }
+    return { applied, changed }
+  })
+
+/** Where in a file a statement failed, and why. */
+const placeOf = (name: string, text: string, error: unknown): string => {
+  const position = error instanceof Error && "position" in error ? Number(error.position) : Number.NaN
+  const line = Number.isSafeInteger(position) ? `:${text.slice(0, position).split("\n").length}` : ""
+  return `${name}${line}: ${error instanceof Error ? error.message : String(error)}`
+}

@@ -17,17 +17,20 @@ import type { Problem } from "../core/domain/problem.ts"
 import { RecordsError } from "../core/ports/records.ts"
 import { assemble, keepsAccounts, makeAuth, makeAuthenticator, tunnelOrigins } from "./assembly.ts"
 import type { Assembly } from "./assembly.ts"
-import { createAdmin, StartupError } from "./create-admin.ts"
+import { createAdmin } from "./create-admin.ts"
 import type { Admin } from "./create-admin.ts"
 import { openDatabases, openPool } from "./database.ts"
 import type { Databases } from "./database.ts"
-import { loadEnvFile, portOf, readSettings } from "./environment.ts"
+import { portOf, settingsOf } from "./environment.ts"
 import type { Settings } from "./environment.ts"
 import { openLog } from "./log.ts"
 import type { LogSink } from "./log.ts"
 import { applyMigrations, authMigration, findMissing, serviceMigration } from "./migrations.ts"
 import type { Migration } from "./migrations.ts"
+import { StartupError } from "./startup-error.ts"
 import { checkDatabase } from "./startup.ts"
+
+export { settingsOf } from "./environment.ts"
 
 /** How a server is started. Everything may be left out. */
 export interface ServerOptions {
@@ -63,8 +66,21 @@ export interface Server {
 const migrationRefusal = (missing: readonly Migration[], place: string): Refusal => ({
   resource: null,
   field: null,
-  message: `The tables of the service (${missing.map(({ name }) => name).join(", ")}) are missing or out of date in ${place}.`,
-  fix: "Run: service migration --apply, with a role that may create schemas; or apply the files that service migration writes."
+  message: `The tables of the service (${
+    missing.map(({ name }) => name).join(", ")
+  }) are missing or out of date in ${place}.`,
+  fix:
+    "Run: service migration --apply, with a role that may create schemas; or apply the files that service migration writes."
+})
+
+/** SQLSTATE 42501: the role may not read the record of migrations. */
+const isForbidden = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "42501"
+
+const forbidden = (place: string): Refusal => ({
+  resource: null,
+  field: null,
+  message: `The database role may not use the tables of the service in ${place}.`,
+  fix: "Grant it what `service doctor` names: usage of the schemas service and auth, and rights on their tables."
 })
 
 const isDown = (error: unknown): boolean =>
@@ -100,7 +116,11 @@ const settleMigrations = async (
 ): Promise<readonly Refusal[]> => {
   const same = databases.authUrl === databases.url
   const sets = same || !accounts
-    ? [{ url: databases.url, own: databases.embedded, wanted: accounts ? [serviceMigration, authMigration] : [serviceMigration] }]
+    ? [{
+      url: databases.url,
+      own: databases.embedded,
+      wanted: accounts ? [serviceMigration, authMigration] : [serviceMigration]
+    }]
     : [
       { url: databases.url, own: databases.embedded, wanted: [serviceMigration] },
       { url: databases.authUrl, own: false, wanted: [authMigration] }
@@ -108,12 +128,16 @@ const settleMigrations = async (
   const refusals: Refusal[] = []
   for (const { own, url, wanted } of sets) {
     const pool = openPool(url, connections)
+    const place = url === databases.url ? "the database" : "the database of ADMIN_DATABASE_URL"
     try {
       const missing = await findMissing(pool, wanted)
       if (missing.length > 0 && own) await applyMigrations(pool, missing)
       else if (missing.length > 0) {
-        refusals.push(migrationRefusal(missing, url === databases.url ? "the database" : "the database of ADMIN_DATABASE_URL"))
+        refusals.push(migrationRefusal(missing, place))
       }
+    } catch (error) {
+      if (!isForbidden(error)) throw error
+      refusals.push(forbidden(place))
     } finally {
       await pool.end()
     }
@@ -154,7 +178,11 @@ const build = async (
   log: LogSink,
   opened: Opened
 ): Promise<Server> => {
-  const databases = await openDatabases(settings, assembly.config.db, (line) => log.event("warn", "database", { message: line }))
+  const databases = await openDatabases(
+    settings,
+    assembly.config.db,
+    (line) => log.event("warn", "database", { message: line })
+  )
   opened.add(databases.release)
   const accounts = keepsAccounts(assembly)
   const patienceMs = options.patienceMs ?? 10_000
@@ -218,16 +246,11 @@ const openListener = async (admin: Admin, host: string, port: number): Promise<L
       resource: null,
       field: null,
       message: `Port ${port} of ${host} cannot be opened (${code}).`,
-      fix: code === "EADDRINUSE" ? "End the program that has it, or set PORT." : "Set PORT and SERVICE_HOST to what this machine has."
+      fix: code === "EADDRINUSE"
+        ? "End the program that has it, or set PORT."
+        : "Set PORT and SERVICE_HOST to what this machine has."
     }])
   }
-}
-
-/** Reads the variables and the `.env` file of a project's folder. */
-export const settingsOf = (options: Pick<ServerOptions, "folder" | "env">): ReturnType<typeof readSettings> => {
-  const folder = options.folder ?? process.cwd()
-  if (options.env === undefined) loadEnvFile(folder)
-  return readSettings(options.env ?? process.env, folder)
 }
 
 /** The sink that settings ask for: standard output unless the caller takes the lines. */
@@ -260,7 +283,7 @@ export const startServer = async (config: Config, options: ServerOptions = {}): 
 /** What to tell a person about a failed start: refusals as they are, anything else with its stack. */
 export const explain = (error: unknown): string =>
   error instanceof StartupError || error instanceof AccountError
-      || (error instanceof Error && error.name === "EmbeddedDatabaseError")
+    || (error instanceof Error && error.name === "EmbeddedDatabaseError")
     ? error.message
     : error instanceof Error
     ? error.stack ?? error.message

@@ -24,7 +24,9 @@ export const readLiveFacts = (compiled: Compiled, postgres: Postgres): Effect.Ef
   const facts = makeFacts(postgres)
   const models = [...compiled.models.values()]
   return Effect.map(
-    Effect.all([facts.server, facts.tables(models.map(({ schema, table }) => ({ schema, table })))], { concurrency: 2 }),
+    Effect.all([facts.server, facts.tables(models.map(({ schema, table }) => ({ schema, table })))], {
+      concurrency: 2
+    }),
     ([server, tables]) => ({
       server,
       tables: new Map(models.map((model, index) => [model.name, tables[index] ?? null]))
@@ -33,7 +35,10 @@ export const readLiveFacts = (compiled: Compiled, postgres: Postgres): Effect.Ef
 }
 
 /** Everything about the models that the database does not bear out. Fails when the database cannot be asked. */
-export const checkDatabase = (compiled: Compiled, postgres: Postgres): Effect.Effect<readonly Refusal[], RecordsError> =>
+export const checkDatabase = (
+  compiled: Compiled,
+  postgres: Postgres
+): Effect.Effect<readonly Refusal[], RecordsError> =>
   Effect.flatMap(readLiveFacts(compiled, postgres), (live) => {
     const missing = [...live.tables.values()].includes(null)
     // Names of other tables are only worth a query when something is misspelled.
@@ -41,5 +46,6 @@ export const checkDatabase = (compiled: Compiled, postgres: Postgres): Effect.Ef
       ? Effect.map(makeFacts(postgres).all(), (tables) =>
         tables.map(({ name, schema }) => schema === "public" ? name : `${schema}.${name}`))
       : Effect.succeed<readonly string[]>([])
-    return Effect.map(known, (names) => checkFacts(compiled.models, { ...live, known: names }))
+    return Effect.map(known, (names) =>
+      checkFacts(compiled.models, { ...live, known: names }))
   })

@@ -9,41 +9,74 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import type { ServiceMetrics } from "./metrics.ts"
 
 export interface Telemetry {
   /** What the service's effects run in: the tracer, or nothing. */
   readonly context: Context.Context<never>
   readonly enabled: boolean
+  /** The service's own numbers; null when nobody collects them. */
+  readonly metrics: ServiceMetrics | null
   /** Sends what is still buffered. */
   readonly close: () => Promise<void>
 }
 
-const off: Telemetry = { context: Context.empty(), enabled: false, close: () => Promise.resolve() }
+const off: Telemetry = { context: Context.empty(), enabled: false, metrics: null, close: () => Promise.resolve() }
+
+/** Milliseconds that a collector has for an answer; the specification's default. */
+const timeoutOf = (text: string | undefined): number => {
+  const value = Number(text ?? "")
+  return Number.isFinite(value) && value > 0 ? value : 10_000
+}
 
 /**
  * Opens the exporter configured by the `OTEL_*` variables: endpoint, headers, `OTEL_SERVICE_NAME` (default `resource-admin`), resource attributes,
  * and which signals are exported. Logs stay on standard output.
  */
-export const openTelemetry = async (environment: { readonly [name: string]: string | undefined }): Promise<Telemetry> => {
-  if ((environment["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "") === "" || environment["OTEL_SDK_DISABLED"] === "true") return off
-  const [FetchHttpClient, OtlpTracer, OtlpMetrics, OtlpSerialization, OtlpExporter] = await Promise.all([
-    import("effect/http/FetchHttpClient"),
-    import("effect/observability/OtlpTracer"),
-    import("effect/observability/OtlpMetrics"),
-    import("effect/observability/OtlpSerialization"),
-    import("effect/observability/OtlpExporter")
-  ])
+export const openTelemetry = async (
+  environment: { readonly [name: string]: string | undefined }
+): Promise<Telemetry> => {
+  if ((environment["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "") === "" || environment["OTEL_SDK_DISABLED"] === "true") {
+    return off
+  }
+  const [FetchHttpClient, HttpClient, Metric, OtlpTracer, OtlpMetrics, OtlpSerialization, OtlpExporter, own] =
+    await Promise.all([
+      import("effect/http/FetchHttpClient"),
+      import("effect/http/HttpClient"),
+      import("effect/Metric"),
+      import("effect/observability/OtlpTracer"),
+      import("effect/observability/OtlpMetrics"),
+      import("effect/observability/OtlpSerialization"),
+      import("effect/observability/OtlpExporter"),
+      import("./metrics.ts")
+    ])
   // The specification's default for both signals; the exporter's own is none.
   const signals = { OTEL_TRACES_EXPORTER: "otlp", OTEL_METRICS_EXPORTER: "otlp" }
   const provider = ConfigProvider.fromEnv({ env: { ...signals, ...environment } as Record<string, string> })
   const resource = { serviceName: environment["OTEL_SERVICE_NAME"] ?? "resource-admin" }
-  const layer = Layer.mergeAll(OtlpTracer.layerFromConfig({ resource }), OtlpMetrics.layerFromConfig({ resource })).pipe(
-    Layer.provide(OtlpExporter.layerFlusher),
-    Layer.provide(OtlpSerialization.layerProtobuf),
-    Layer.provide(FetchHttpClient.layer),
-    Layer.provide(ConfigProvider.layer(provider))
+  // A collector that takes connections and never answers would have batches pile up: it is given up for a while, like one that is away.
+  const limit = Effect.timeout(timeoutOf(environment["OTEL_EXPORTER_OTLP_TIMEOUT"]))
+  const client = Layer.effect(
+    HttpClient.HttpClient,
+    Effect.map(
+      HttpClient.HttpClient,
+      HttpClient.transform((response) => Effect.catchTag(limit(response), "TimeoutError", Effect.die))
+    )
   )
+  const layer = Layer.mergeAll(OtlpTracer.layerFromConfig({ resource }), OtlpMetrics.layerFromConfig({ resource }))
+    .pipe(
+      Layer.provide(OtlpExporter.layerFlusher),
+      Layer.provide(OtlpSerialization.layerProtobuf),
+      Layer.provide(Layer.provide(client, FetchHttpClient.layer)),
+      Layer.provide(ConfigProvider.layer(provider)),
+      Layer.provideMerge(Layer.succeed(Metric.MetricRegistry, new Map()))
+    )
   const scope = Scope.makeUnsafe()
   const context = await Effect.runPromise(Effect.orDie(Layer.buildWithScope(layer, scope)))
-  return { context, enabled: true, close: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
+  return {
+    context,
+    enabled: true,
+    metrics: own.makeMetrics(context),
+    close: () => Effect.runPromise(Scope.close(scope, Exit.void))
+  }
 }

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { AccountError } from "../../core/domain/account/account.ts"
 import { Accounts, AccountsUnavailable } from "../../core/ports/accounts.ts"
+import { createKey, listKeys, revokeKey } from "./api-keys.ts"
 import type { Auth } from "./auth.ts"
 import { isUnavailable } from "./database.ts"
 import {
@@ -12,6 +13,7 @@ import {
   hasUsers,
   issueToken,
   listUsers,
+  resetSecondFactor,
   revokeUser,
   setUserBanned,
   setUserRole
@@ -35,7 +37,11 @@ export const accountsOf = (auth: Auth): Accounts["Service"] => ({
   setBanned: (email, banned) => attempt(() => setUserBanned(auth, { email, banned })),
   remove: (email) => attempt(() => deleteUser(auth, email)),
   revoke: (email) => attempt(() => revokeUser(auth, email)),
-  issueToken: (email, ttlSeconds) => attempt(() => issueToken(auth, { email, ttlSeconds }))
+  issueToken: (email, ttlSeconds) => attempt(() => issueToken(auth, { email, ttlSeconds })),
+  createKey: (key) => attempt(() => createKey(auth, key)),
+  listKeys: (email) => attempt(() => listKeys(auth, email)),
+  revokeKey: (id) => attempt(() => revokeKey(auth, id)),
+  resetSecondFactor: (email) => attempt(() => resetSecondFactor(auth, email))
 })
 
 export const accountsLayer = (auth: Auth): Layer.Layer<Accounts> => Layer.succeed(Accounts, accountsOf(auth))

@@ -5,12 +5,16 @@
 
 import * as Result from "effect/Result"
 import { passwordMax, passwordMin, tokenSeconds } from "../../core/domain/account/account.ts"
+import { type Provider, type ProviderDeclaration, readProviders } from "../../core/domain/account/provider.ts"
 import { declareRoles, type RoleList } from "../../core/domain/account/roles.ts"
+import { makeSealer, type Sealer } from "./api-keys.ts"
 import { type AuthDatabase, openStore, type Store, tableIn } from "./database.ts"
-import { type Engine, makeEngine } from "./engine.ts"
+import { type Engine, type EngineSettings, makeEngine } from "./engine.ts"
+import { type AuthLog, makeHashes } from "./events.ts"
 import { makeHandler } from "./handler.ts"
 import { makeLimits } from "./limits.ts"
 import { adminLock } from "./migration.ts"
+import { makeProviderEngines } from "./provider-engines.ts"
 import { makeRevocations, type Revocations } from "./revocations.ts"
 
 export interface AuthOptions {
@@ -34,6 +38,14 @@ export interface AuthOptions {
   readonly tenant?: string | number | undefined
   /** Schema of the tables when `database` is a pool; default `auth`. */
   readonly schemaName?: string | undefined
+  /** Whether accounts may set up a second factor (TOTP with recovery codes); default no. Needs its table: see `authMigrationSql`. */
+  readonly twoFactor?: boolean | undefined
+  /** Identity providers (OpenID Connect) that people may sign in with; default none. */
+  readonly oidc?: readonly ProviderDeclaration[] | undefined
+  /** What authenticator apps show; default `Resource Admin Service`. */
+  readonly appName?: string | undefined
+  /** Told what happens to sign-in, accounts and keys; never a secret. */
+  readonly log?: AuthLog | undefined
   /** Told about failures that became a 500 or 503. */
   readonly onError?: ((cause: unknown) => void) | undefined
 }
@@ -45,6 +57,13 @@ export interface AuthInternals {
   readonly roles: RoleList
   readonly revocations: Revocations
   readonly engine: () => Promise<Engine>
+  readonly providers: readonly Provider[]
+  /** The engine for sign-in with a provider; null when that provider cannot be had now. */
+  readonly providerEngine: (id: string) => Promise<Engine | null>
+  readonly sealer: Sealer
+  readonly log: AuthLog
+  readonly hashOf: (kind: "account" | "client", value: string) => string
+  readonly onError: (cause: unknown) => void
   /** The public keys as a JWK set, read from the store. */
   readonly publicKeys: () => Promise<unknown>
 }
@@ -67,6 +86,8 @@ export interface Auth {
   readonly tenant: string | number | undefined
   /** The schema of the tables; undefined: where the search path puts them. */
   readonly schema: string | undefined
+  /** Whether accounts may have a second factor. */
+  readonly twoFactor: boolean
   /** Loads what the first sign-in needs, so that it need not wait. */
   readonly warm: () => Promise<void>
   readonly internals: AuthInternals
@@ -108,9 +129,35 @@ export const createAuth = (options: AuthOptions): Auth => {
   const schema = "dialect" in database ? database.schemaName : options.schemaName ?? "auth"
   const signInPerMinute = checkRate(options.signInPerMinute ?? 5)
   const onError = options.onError ?? (() => {})
+  const providers = Result.getOrThrowWith(readProviders(options.oidc, roles.defaultRole), (refusal) => refusal)
+  const twoFactor = options.twoFactor === true
+  const log: AuthLog = (entry) => {
+    try {
+      options.log?.(entry)
+    } catch (cause) {
+      onError(cause)
+    }
+  }
 
   const store = openStore(database)
   const table = tableIn(schema)
+  const settings: EngineSettings = {
+    store,
+    table,
+    schema,
+    secret,
+    url,
+    origin,
+    basePath,
+    roles,
+    trustedOrigins: options.trustedOrigins ?? [],
+    passwordMin,
+    passwordMax,
+    tokenSeconds,
+    keyLock: adminLock,
+    twoFactor,
+    appName: options.appName ?? "Resource Admin Service"
+  }
   let engine: Promise<Engine> | undefined
   const internals: AuthInternals = {
     store,
@@ -118,24 +165,16 @@ export const createAuth = (options: AuthOptions): Auth => {
     roles,
     revocations: makeRevocations(store, schema),
     engine: () =>
-      engine ??= makeEngine({
-        store,
-        table,
-        schema,
-        secret,
-        url,
-        origin,
-        basePath,
-        roles,
-        trustedOrigins: options.trustedOrigins ?? [],
-        passwordMin,
-        passwordMax,
-        tokenSeconds,
-        keyLock: adminLock
-      }).catch((cause: unknown) => {
+      engine ??= makeEngine(settings).catch((cause: unknown) => {
         engine = undefined
         throw cause
       }),
+    providers,
+    providerEngine: makeProviderEngines(providers, (found) => makeEngine(settings, found), onError),
+    sealer: makeSealer(secret),
+    log,
+    hashOf: makeHashes(secret),
+    onError,
     publicKeys: async () => {
       const rows = await store.query<KeyRow>(`select "id", "publicKey", "alg", "crv" from ${table("jwks")}`)
       return {
@@ -166,7 +205,7 @@ export const createAuth = (options: AuthOptions): Auth => {
       basePath,
       limits: makeLimits({ store, table, secret, perClient: signInPerMinute, perAccount: 2 * signInPerMinute }),
       needsAdmin,
-      onError
+      twoFactor
     }),
     roles: roles.choices,
     defaultRole: roles.defaultRole,
@@ -174,6 +213,7 @@ export const createAuth = (options: AuthOptions): Auth => {
     basePath,
     tenant,
     schema,
+    twoFactor,
     warm: async () => {
       await internals.engine()
     },

@@ -1,11 +1,12 @@
 /**
  * The authenticator for tokens of the built-in sign-in: its keys, issuer and audience, the configured tenant, and the revocations of the
- * shared database. It adds nothing to who a user is beyond the token.
+ * shared database; and for API keys, which need that database. It adds nothing to who a user is beyond the credential.
  */
 
 import type { Auth } from "./auth.ts"
-import type { Authenticator } from "./authenticator.ts"
+import { type Authenticator, bearerOf } from "./authenticator.ts"
 import { makeVerifier, type TokenCache } from "./jwt.ts"
+import { isKeyText, makeKeyVerifier } from "./key-verifier.ts"
 import { fetchKeys } from "./keys.ts"
 import { type TrustedApp, withTrustedApps } from "./trusted.ts"
 
@@ -20,7 +21,10 @@ export interface BuiltInOptions {
   readonly apps?: readonly TrustedApp[] | undefined
 }
 
-/** Verifies tokens of `GET /api/auth/token` and of `issueToken` (spec 1, Sign-in and tokens, 4 to 8), and those of trusted apps. */
+/**
+ * Verifies tokens of `GET /api/auth/token` and of `issueToken` (spec 1, Sign-in and tokens, 4 to 8), those of trusted apps, and, where `auth`
+ * is given, API keys.
+ */
 export const builtInAuthenticator = (options: BuiltInOptions): Authenticator => {
   const { apps = [], auth, cache } = options
   const issuer = options.issuer ?? auth?.url
@@ -49,5 +53,11 @@ export const builtInAuthenticator = (options: BuiltInOptions): Authenticator => 
       }
     }
   })
-  return withTrustedApps(own, issuer, apps, cache)
+  const signed = withTrustedApps(own, issuer, apps, cache)
+  if (auth === undefined) return signed
+  const verifyKey = makeKeyVerifier(auth.internals, tenant)
+  return (request) => {
+    const text = bearerOf(request)
+    return isKeyText(text) ? verifyKey(text) : signed(request)
+  }
 }

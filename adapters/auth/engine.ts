@@ -1,12 +1,15 @@
 /**
- * better-auth with the service's settings: no sign-up, twelve characters, EdDSA tokens of fifteen minutes, admin rights for `admin` alone.
- * It is loaded by the first use that needs it. Limits, problem documents and the shape of requests are the handler's.
+ * better-auth with the service's settings: no sign-up, twelve characters, EdDSA tokens of fifteen minutes, admin rights for `admin` alone;
+ * second factors and identity providers only where configured. It is loaded by the first use that needs it. Limits, problem documents
+ * and the shape of requests are the handler's.
  */
 
 import type { BetterAuthPlugin } from "better-auth"
 import * as Result from "effect/Result"
+import { admitsEmail, type Provider } from "../../core/domain/account/provider.ts"
 import { readRoles, type RoleList } from "../../core/domain/account/roles.ts"
 import type { Store } from "./database.ts"
+import { type DiscoveredProvider, oauthConfig } from "./oidc.ts"
 
 export interface EngineSettings {
   readonly store: Store
@@ -22,6 +25,10 @@ export interface EngineSettings {
   readonly passwordMax: number
   readonly tokenSeconds: number
   readonly keyLock: number
+  /** Whether accounts may have a second factor. */
+  readonly twoFactor: boolean
+  /** What authenticator apps show beside the account. */
+  readonly appName: string
 }
 
 /** The claims of a user's token besides issuer and audience. */
@@ -79,9 +86,22 @@ export const claimsOf = async (
   return { sub: userId, role: user.role ?? "", epoch: Number(user.epoch), iat, exp: iat + seconds }
 }
 
-export const makeEngine = async (settings: EngineSettings): Promise<Engine> => {
+/**
+ * Makes an engine. With `providers` it is one for their sign-in alone: it is made apart, so that a provider that is away holds up nobody
+ * else's.
+ */
+export const makeEngine = async (
+  settings: EngineSettings,
+  providers: readonly DiscoveredProvider[] = []
+): Promise<Engine> => {
   const { basePath, keyLock, origin, passwordMax, passwordMin, roles, schema, store, table, url } = settings
-  const [{ betterAuth }, { admin, jwt }, { createAccessControl }, { adminAc, defaultStatements }, { APIError }] =
+  const [
+    { betterAuth },
+    { admin, genericOAuth, jwt, twoFactor },
+    { createAccessControl },
+    { adminAc, defaultStatements },
+    { APIError }
+  ] =
     await Promise
       .all([
         import("better-auth"),
@@ -107,7 +127,37 @@ export const makeEngine = async (settings: EngineSettings): Promise<Engine> => {
       read === undefined ? `The roles are: ${roles.choices.join(", ")}.` : read.failure.message
     )
   }
+  const anyUser = async (): Promise<boolean> => {
+    const [row] = await store.query<{ readonly found: boolean }>(
+      `select exists (select 1 from ${table("user")}) as found`
+    )
+    return row?.found === true
+  }
+  /** Whether somebody whom a provider vouches for may come in, as who; undefined: yes. */
+  const judgeProvided = async (
+    provider: Provider | undefined,
+    action: string,
+    user: { readonly email?: unknown; readonly emailVerified?: unknown }
+  ) => {
+    if (provider === undefined) return { error: "oauth_provider_not_found" }
+    const verified = user.emailVerified === true
+    if (action !== "sign-in" && !verified) return { error: "email_not_verified" }
+    if (provider.domains !== null && !(verified && admitsEmail(provider, String(user.email)))) {
+      return { error: "domain_not_allowed" }
+    }
+    // The first account is made on the host, whatever is configured.
+    return action !== "create-user" || (provider.createUsers && await anyUser()) ? undefined : { error: "signup_disabled" }
+  }
+
   const plugins = [
+    ...(settings.twoFactor
+      ? [twoFactor({
+        issuer: settings.appName,
+        twoFactorCookieMaxAge: 300,
+        backupCodeOptions: { amount: 10, length: 12, storeBackupCodes: "encrypted" }
+      })]
+      : []),
+    ...(providers.length === 0 ? [] : [genericOAuth({ config: providers.map(oauthConfig) })]),
     admin({
       ac: access,
       roles: permissions,
@@ -151,7 +201,7 @@ export const makeEngine = async (settings: EngineSettings): Promise<Engine> => {
   ] satisfies BetterAuthPlugin[]
 
   const auth = betterAuth({
-    appName: "Resource Admin Service",
+    appName: settings.appName,
     baseURL: origin,
     basePath,
     secret: settings.secret,
@@ -172,7 +222,22 @@ export const makeEngine = async (settings: EngineSettings): Promise<Engine> => {
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
     logger: { disabled: true },
-    onAPIError: { throw: true },
+    onAPIError: { throw: true, errorURL: `${origin}/` },
+    account: {
+      updateAccountOnSignIn: false,
+      // Only admins make accounts, so an address here was never claimed by somebody else; the provider must have verified its own.
+      accountLinking: { enabled: true, trustedProviders: [], requireLocalEmailVerified: false }
+    },
+    ...(providers.length === 0 ? {} : {
+      user: {
+        validateUserInfo: ({ source, user }: { source: { action: string; oauth?: { providerId: string } | undefined }; user: object }) =>
+          judgeProvided(
+            providers.find(({ provider }) => provider.id === source.oauth?.providerId)?.provider,
+            source.action,
+            user
+          )
+      }
+    }),
     advanced: {
       cookiePrefix: "service",
       useSecureCookies: origin.startsWith("https:"),
@@ -184,6 +249,14 @@ export const makeEngine = async (settings: EngineSettings): Promise<Engine> => {
       database: { validateSchema: false }
     },
     databaseHooks: {
+      account: {
+        create: {
+          // What a provider's tokens open is none of our business: they are not kept.
+          before: async (account) => ({
+            data: { ...account, accessToken: null, refreshToken: null, idToken: null }
+          })
+        }
+      },
       user: {
         create: {
           before: async (user, context) => {

@@ -1,10 +1,9 @@
 /**
- * The HTTP face of the auth server: which routes exist, what a body may be, who is limited, and how better-auth's errors become problem
- * documents. It hands better-auth a request made anew from the few headers that matter, and never decides who a user is.
+ * The HTTP face of the auth server: who is limited, how better-auth's errors become problem documents, and what the log is told. It hands
+ * better-auth a request made anew from the few headers that matter, and never decides who a user is.
  */
 
 import { clientOf } from "../../core/domain/account/client.ts"
-import { rolesOf } from "../../core/domain/account/roles.ts"
 import {
   notFound,
   type Problem,
@@ -14,9 +13,12 @@ import {
   type ProblemSlug
 } from "../../core/domain/problem.ts"
 import type { AuthInternals } from "./auth.ts"
+import { readBody } from "./body.ts"
 import { codeOf, isUnavailable } from "./database.ts"
 import type { Limits } from "./limits.ts"
-import { lastAdminState } from "./migration.ts"
+import { bannedState, lastAdminState } from "./migration.ts"
+import { adapt, type AuthRoute, type Body, makeRoutes } from "./routes.ts"
+import { makeWitness } from "./witness.ts"
 
 export interface HandlerSettings {
   readonly internals: AuthInternals
@@ -24,42 +26,9 @@ export interface HandlerSettings {
   readonly basePath: string
   readonly limits: Limits
   readonly needsAdmin: () => Promise<boolean>
-  readonly onError: (cause: unknown) => void
+  readonly twoFactor: boolean
 }
 
-type Body = { [name: string]: unknown }
-
-/** better-auth's routes that exist here. Everything else is a 404, whatever a later version of it adds. */
-const routes: ReadonlyMap<string, "GET" | "POST"> = new Map([
-  ["/jwks", "GET"],
-  ["/token", "GET"],
-  ["/get-session", "GET"],
-  ["/list-sessions", "GET"],
-  ["/admin/get-user", "GET"],
-  ["/admin/list-users", "GET"],
-  ["/sign-in/email", "POST"],
-  ["/sign-up/email", "POST"],
-  ["/sign-out", "POST"],
-  ["/change-password", "POST"],
-  ["/update-user", "POST"],
-  ["/revoke-session", "POST"],
-  ["/revoke-sessions", "POST"],
-  ["/revoke-other-sessions", "POST"],
-  ["/admin/create-user", "POST"],
-  ["/admin/update-user", "POST"],
-  ["/admin/set-role", "POST"],
-  ["/admin/ban-user", "POST"],
-  ["/admin/unban-user", "POST"],
-  ["/admin/remove-user", "POST"],
-  ["/admin/set-user-password", "POST"],
-  ["/admin/has-permission", "POST"],
-  ["/admin/list-user-sessions", "POST"],
-  ["/admin/revoke-user-session", "POST"],
-  ["/admin/revoke-user-sessions", "POST"]
-])
-
-/** Largest body in bytes. */
-const bodyMax = 32_768
 const passedOn = [
   "cookie",
   "origin",
@@ -69,76 +38,21 @@ const passedOn = [
   "sec-fetch-mode",
   "sec-fetch-dest"
 ]
-/** Fields of a user that an admin may set by `data`; above all not its id. */
-const settable = ["name", "email", "emailVerified", "image", "role", "banned", "banReason", "banExpires"]
+
+/** An address that no account has. */
+const nobody = `${crypto.randomUUID()}@accounts.invalid`
+
+/** What every answer carries, also without our edge in front. */
+const everywhere = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" }
 
 const isObject = (value: unknown): value is Body => typeof value === "object" && value !== null && !Array.isArray(value)
 
-const readBytes = async (request: Request): Promise<Uint8Array> => {
-  const tooLarge = (): Problem => problem("payload-too-large", `The body is larger than ${bodyMax} bytes.`)
-  if (Number(request.headers.get("content-length") ?? 0) > bodyMax) throw tooLarge()
-  const { body } = request
-  if (body === null) return new Uint8Array()
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of body) {
-    size += chunk.byteLength
-    if (size > bodyMax) throw tooLarge()
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-const readBody = async (request: Request): Promise<Body> => {
-  const bytes = await readBytes(request)
-  if (bytes.byteLength === 0) return {}
-  const type = request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase()
-  if (type !== "application/json") {
-    throw problem("unsupported-media-type", "The body must be JSON with Content-Type: application/json.")
-  }
-  let body: unknown
+const parsed = (text: string): Body => {
   try {
-    body = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes))
+    const body: unknown = JSON.parse(text)
+    return isObject(body) ? body : {}
   } catch {
-    throw problem("malformed-json", "The body is not valid JSON.")
-  }
-  if (!isObject(body) || Object.hasOwn(body, "__proto__")) {
-    throw problem("malformed-json", "The body must be a JSON object.")
-  }
-  return body
-}
-
-/** Role texts become lists, as better-auth wants several roles. What is no text is left for it to refuse. */
-const rolesIn = (role: unknown): unknown => typeof role === "string" ? rolesOf(role) : role
-
-const chosen = (data: unknown): unknown =>
-  isObject(data)
-    ? Object.fromEntries(
-      settable.filter((name) => Object.hasOwn(data, name)).map((
-        name
-      ) => [name, name === "role" ? rolesIn(data[name]) : data[name]])
-    )
-    : data
-
-/** The body as better-auth gets it. */
-const adapt = (route: string, body: Body, defaultRole: string | undefined): Body => {
-  switch (route) {
-    case "/change-password":
-      // A password change ends every session; this flag gives the caller a new one.
-      return { ...body, revokeOtherSessions: true }
-    case "/admin/set-role":
-      return { ...body, role: rolesIn(body["role"]) }
-    case "/admin/update-user":
-      return { ...body, data: chosen(body["data"]) }
-    case "/admin/create-user": {
-      const { data: given, role, ...rest } = body
-      const data = chosen(given ?? {})
-      const wanted = role ?? (isObject(data) ? data["role"] : undefined) ?? defaultRole
-      // Without any role an empty list is passed on: it is refused, with the choices, after the caller's rights were checked.
-      return { ...rest, data, role: rolesIn(wanted ?? "") }
-    }
-    default:
-      return body
+    return {}
   }
 }
 
@@ -169,6 +83,7 @@ const send = (refusal: Problem, instance: string, cookies: readonly string[] = [
   const headers = new Headers({
     "content-type": "application/problem+json",
     "cache-control": "no-store",
+    ...everywhere,
     ...(status === 401 ? { "www-authenticate": "Bearer" } : {}),
     ...refusal.headers
   })
@@ -177,32 +92,28 @@ const send = (refusal: Problem, instance: string, cookies: readonly string[] = [
 }
 
 /** better-auth's error as a problem: its status and code, its message as detail. */
-const refusalOf = async (route: string, response: Response): Promise<Problem> => {
-  const slug = slugs[response.status]
+const refusalOf = (path: string, status: number, text: string): Problem => {
+  const slug = slugs[status]
   if (slug === undefined) return unexpected()
-  const text = await response.text()
-  let body: unknown
-  try {
-    body = text === "" ? {} : JSON.parse(text)
-  } catch {
-    body = {}
-  }
-  const { code, message } = isObject(body) ? body : {}
+  const { code, message } = parsed(text)
   // A banned user must not learn that the password was right.
-  if (route === "/sign-in/email" && code === "BANNED_USER") return wrongCredentials()
-  if (route === "/sign-in/email" && response.status === 401) return wrongCredentials()
+  if (path === "/sign-in/email" && (status === 401 || code === "BANNED_USER")) return wrongCredentials()
   return problem(
     slug,
     typeof message === "string" && message !== "" ? message : problemKinds[slug].title + ".",
-    typeof code === "string" ? { code } : {}
+    typeof code === "string" ? { code } : {},
+    status === 429 ? { "retry-after": "60" } : {}
   )
 }
 
 const wrongCredentials = (): Problem =>
   problem("unauthenticated", "The email address or the password is wrong.", { code: "INVALID_EMAIL_OR_PASSWORD" })
 
-const failureOf = (cause: unknown): Problem => {
+const failureOf = (cause: unknown, path: string): Problem => {
   if (isProblem(cause)) return cause
+  if (codeOf(cause) === bannedState) {
+    return path === "/sign-in/email" ? wrongCredentials() : problem("access-denied", "The user is banned.", { code: "BANNED_USER" })
+  }
   if (codeOf(cause) === lastAdminState) {
     return problem("conflict", "The last active admin cannot be deleted, demoted or banned.", { code: "LAST_ADMIN" })
   }
@@ -213,27 +124,50 @@ const failureOf = (cause: unknown): Problem => {
 }
 
 export const makeHandler = (settings: HandlerSettings): (request: Request) => Promise<Response> => {
-  const { basePath, internals, limits, needsAdmin, onError, origin } = settings
-  const { roles, store, table } = internals
+  const { basePath, internals, limits, needsAdmin, origin, twoFactor } = settings
+  const { hashOf, log, onError, providers, roles, store, table } = internals
+  const routes = makeRoutes(twoFactor, providers)
+  const witness = makeWitness(internals, limits)
 
-  const status = async (): Promise<Response> =>
-    Response.json({ needsAdmin: await needsAdmin() }, { headers: { "cache-control": "no-store" } })
+  const plainly = (body: unknown): Response =>
+    Response.json(body, { headers: { "cache-control": "no-store", ...everywhere } })
 
-  const limit = async (route: string, client: string, body: Body): Promise<void> => {
-    if (route !== "/sign-in/email" && route !== "/change-password") return
+  const limit = async (path: string, route: AuthRoute, client: string, body: Body): Promise<void> => {
+    if (route.limited === undefined) return
     const { email } = body
-    const account = route === "/sign-in/email" && typeof email === "string" ? email.trim().toLowerCase() : null
-    const seconds = await limits.attempt(route, client, account)
-    if (seconds > 0) {
-      throw problem("too-many-requests", "Too many attempts. Try again later.", {}, { "retry-after": String(seconds) })
-    }
+    const account = route.limited === "account" && typeof email === "string" ? email.trim().toLowerCase() : null
+    const seconds = await limits.attempt(path, client, account)
+    if (seconds === 0) return
+    log({
+      level: "warn",
+      event: "sign-in-limited",
+      client: hashOf("client", client),
+      seconds,
+      ...(account === null ? {} : { account: hashOf("account", account) })
+    })
+    throw problem("too-many-requests", "Too many attempts. Try again later.", {}, { "retry-after": String(seconds) })
   }
 
-  const pass = async (request: Request, route: string, method: "GET" | "POST", search: string): Promise<Response> => {
+  const engineFor = async (route: AuthRoute, body: Body) => {
+    if (route.provider === undefined) return internals.engine()
+    const { provider } = body
+    const id = route.provider === "named" ? provider : route.provider.id
+    if (typeof id !== "string" || !providers.some((each) => each.id === id)) {
+      throw problem("not-found", "There is no such identity provider.", { code: "PROVIDER_NOT_FOUND" })
+    }
+    const engine = await internals.providerEngine(id)
+    if (engine === null) {
+      throw problem("unavailable", "The identity provider cannot be reached.", {}, { "retry-after": "10" })
+    }
+    return engine
+  }
+
+  const pass = async (request: Request, path: string, route: AuthRoute, search: string): Promise<Response> => {
+    const { method } = route
     // Whoever calls the handler vouches for the last address: our edge puts the client it worked out there, and nothing else.
     const client = clientOf(null, request.headers.get("x-forwarded-for"), 1)
     const body = method === "POST" ? await readBody(request) : {}
-    await limit(route, client.group, body)
+    await limit(path, route, client.group, body)
     const headers = new Headers()
     for (const name of passedOn) {
       const value = request.headers.get(name)
@@ -245,35 +179,58 @@ export const makeHandler = (settings: HandlerSettings): (request: Request) => Pr
       headers.set("origin", origin)
     }
     if (method === "POST") headers.set("content-type", "application/json")
-    const { handle } = await internals.engine()
+    const { handle } = await engineFor(route, body)
+    const seen = await witness.before(path, body)
+    // A banned account takes the very way of an unknown one, so that not even the time tells that the password was right.
+    const sent = seen?.barred === true ? { ...body, email: nobody } : body
     const response = await handle(
-      new Request(`${origin}${basePath}${route}${search}`, {
+      new Request(`${origin}${basePath}${path}${search}`, {
         method,
         headers,
-        ...(method === "POST" ? { body: JSON.stringify(adapt(route, body, roles.defaultRole)) } : {})
+        ...(method === "POST" ? { body: JSON.stringify(adapt(path, sent, roles.defaultRole)) } : {})
       })
     )
     if (response.status >= 500) {
-      throw Object.assign(new Error(`better-auth answered ${response.status} at ${route}`), { response })
+      throw Object.assign(new Error(`better-auth answered ${response.status} at ${path}`), { response })
     }
     // To better-auth a session that cannot be read is none. Who has a cookie must not be signed out because the database is away.
-    if (headers.has("cookie") && (response.status === 401 || route === "/get-session")) await store.query("select 1")
+    if (headers.has("cookie") && (response.status === 401 || path === "/get-session")) await store.query("select 1")
+    const text = await response.text()
+    const cookies = response.headers.getSetCookie()
     if (response.status >= 400) {
-      return send(await refusalOf(route, response), `${basePath}${route}`, response.headers.getSetCookie())
+      witness.refused(path, route, client.group, body)
+      return send(refusalOf(path, response.status, text), `${basePath}${path}`, cookies)
     }
-    if (route === "/admin/revoke-user-sessions") {
+    const answer = { body: parsed(text), cookies, location: response.headers.get("location") ?? "" }
+    // A session that should not have begun ends here, and its cookie is never sent.
+    if (!await witness.stands(seen, path, body, answer)) {
+      throw path === "/sign-in/email"
+        ? wrongCredentials()
+        : problem("unauthenticated", "The code is not valid.", { code: "INVALID_CODE" })
+    }
+    if (path === "/admin/revoke-user-sessions") {
       await store.query(`update ${table("user")} set "tokenEpoch" = "tokenEpoch" + 1 where "id" = $1`, [
         String(body["userId"])
       ])
     }
+    await witness.accepted(path, route, client.group, body, answer, headers.get("cookie"))
     const answered = new Headers(response.headers)
-    answered.set("cache-control", route === "/jwks" ? "public, max-age=60" : "no-store")
-    return new Response(response.body, { status: response.status, headers: answered })
+    for (const [name, value] of Object.entries(everywhere)) answered.set(name, value)
+    answered.set("cache-control", path === "/jwks" ? "public, max-age=60" : "no-store")
+    return new Response(response.body === null ? null : text, { status: response.status, headers: answered })
   }
 
+  /** What is answered without better-auth. */
+  const own: ReadonlyMap<string, () => Promise<Response>> = new Map([
+    ["/status", async () => plainly({ needsAdmin: await needsAdmin() })],
+    ["/providers", async () => plainly({ providers: providers.map(({ id, name }) => ({ id, name })), twoFactor })]
+  ])
+
   const answer = async (request: Request, path: string, search: string): Promise<Response> => {
-    const route = path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : ""
-    const method = route === "/status" ? "GET" : routes.get(route)
+    const below = path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : ""
+    const route = routes.get(below)
+    const answerOwn = own.get(below)
+    const method = answerOwn === undefined ? route?.method : "GET"
     if (method === undefined) return send(notFound(), path)
     const asked = request.method === "HEAD" && method === "GET" ? "GET" : request.method
     if (asked !== method) {
@@ -285,9 +242,10 @@ export const makeHandler = (settings: HandlerSettings): (request: Request) => Pr
       )
     }
     try {
-      return route === "/status" ? await status() : await pass(request, route, method, search)
+      if (answerOwn !== undefined) return await answerOwn()
+      return route === undefined ? send(notFound(), path) : await pass(request, below, route, search)
     } catch (cause) {
-      const refusal = failureOf(cause)
+      const refusal = failureOf(cause, below)
       if (refusal.slug !== "internal-error") {
         if (refusal.slug === "unavailable") onError(cause)
         return send(refusal, path)

@@ -12,6 +12,8 @@ export interface Limits {
    * not count; `account` is null where only the client is limited.
    */
   readonly attempt: (action: string, client: string, account: string | null) => Promise<number>
+  /** Whether nobody has used this text in the last three minutes. Of several who ask at once, in any instance, one is told yes. */
+  readonly once: (text: string) => Promise<boolean>
 }
 
 export interface LimitSettings {
@@ -44,7 +46,12 @@ export const makeLimits = ({ perAccount, perClient, secret, store, table }: Limi
     const [row] = await store.query<{ readonly allowed: boolean; readonly wait: number }>(count, [keyOf(text), most])
     return row === undefined || row.allowed ? 0 : row.wait
   }
+  const claim = `insert into ${table("attempt")} as a ("key", "stamps", "allowed", "at")
+    values ($1, '{}', true, clock_timestamp())
+    on conflict ("key") do update set "at" = clock_timestamp() where a."at" < clock_timestamp() - interval '3 minutes'
+    returning "allowed"`
   return {
+    once: async (text) => (await store.query(claim, [keyOf(`once:${text}`)])).length === 1,
     attempt: async (action, client, account) => {
       if (performance.now() - forgotAt > 60_000) {
         forgotAt = performance.now()

@@ -8,7 +8,7 @@ import { quote, tableIn } from "./database.ts"
 /** SQLSTATE raised when a change would leave no active admin. */
 export const lastAdminState = "RA001"
 
-/** SQLSTATE raised when a session would begin for a banned user. */
+/** SQLSTATE raised when a session would begin for a banned or deleted user. */
 export const bannedState = "RA002"
 
 /** The epoch of a deleted user or key: above every epoch a token can carry. */
@@ -188,11 +188,11 @@ create or replace function ${t("guard_session")}() returns trigger language plpg
 declare
   barred boolean;
 begin
-  -- Waits for a ban that is under way: the session then either does not begin or is ended by it.
+  -- Waits for a ban or deletion that is under way: the session then either does not begin or is ended by it.
   select coalesce(u."banned", false) and (u."banExpires" is null or u."banExpires" > now()) into barred
     from ${t("user")} u where u."id" = new."userId" for share;
-  if barred then
-    raise exception 'the user is banned' using errcode = '${bannedState}';
+  if barred is distinct from false then
+    raise exception 'the user is banned or gone' using errcode = '${bannedState}';
   end if;
   return new;
 end $$;

@@ -10,6 +10,7 @@ import type { Account, IssuedToken, NewAccount } from "../../core/ports/accounts
 import type { Auth } from "./auth.ts"
 import { codeOf } from "./database.ts"
 import { claimsOf } from "./engine.ts"
+import type { AuthEventName } from "./events.ts"
 import { adminLock, lastAdminState } from "./migration.ts"
 
 const taken = <A>(result: Result.Result<A, AccountError>): A => Result.getOrThrowWith(result, (refusal) => refusal)
@@ -38,7 +39,7 @@ const returned = `"id", "email", coalesce("role", '') as role, coalesce("banned"
  * `role`, or the default role, or are refused with the choices.
  */
 export const createUser = async (auth: Auth, user: NewAccount): Promise<Account> => {
-  const { engine, roles, store, table } = auth.internals
+  const { engine, log, roles, store, table } = auth.internals
   const email = emailOf(user.email)
   const password = taken(checkPassword(user.password))
   if (user.role !== undefined) taken(readRoles(roles, user.role))
@@ -46,21 +47,21 @@ export const createUser = async (auth: Auth, user: NewAccount): Promise<Account>
   const hashed = await hash(password)
   const id = newId()
   const now = new Date()
-  return guarded(() =>
+  const created = await guarded(() =>
     store.transaction(async ({ query }) => {
       await query("select pg_advisory_xact_lock($1)", [adminLock])
       const [known] = await query<{ readonly found: boolean }>(
         `select exists (select 1 from ${table("user")}) as found`
       )
       const role = taken(roleOfNew(roles, user.role, known?.found !== true))
-      const [created] = await query<Account>(
+      const [made] = await query<Account>(
         `insert into ${
           table("user")
         } ("id", "name", "email", "emailVerified", "role", "banned", "createdAt", "updatedAt")`
           + ` values ($1, $2, $3, false, $4, false, $5, $5) returning ${returned}`,
         [id, user.name ?? email.slice(0, email.indexOf("@")), email, role, now]
       )
-      if (created === undefined) throw new Error("the user was not stored")
+      if (made === undefined) throw new Error("the user was not stored")
       await query(
         `insert into ${
           table("account")
@@ -68,9 +69,11 @@ export const createUser = async (auth: Auth, user: NewAccount): Promise<Account>
           + ` values ($1, $2, 'credential', $2, $3, $4, $4)`,
         [newId(), id, hashed, now]
       )
-      return created
+      return made
     })
   )
+  log({ level: "info", event: "account-created", user: created.id })
+  return created
 }
 
 /** Whether any user exists. */
@@ -88,9 +91,16 @@ export const listUsers = async (auth: Auth): Promise<readonly Account[]> => {
   return store.query<Account>(`select ${returned} from ${table("user")} order by "createdAt", "id"`)
 }
 
-const change = async (auth: Auth, email: string, statement: string, values: readonly unknown[]): Promise<Account> => {
+const change = async (
+  auth: Auth,
+  event: AuthEventName,
+  email: string,
+  statement: string,
+  values: readonly unknown[]
+): Promise<Account> => {
   const [user] = await guarded(() => auth.internals.store.query<Account>(statement, [emailOf(email), ...values]))
   if (user === undefined) throw unknownUser()
+  auth.internals.log({ level: "info", event, user: user.id })
   return user
 }
 
@@ -101,6 +111,7 @@ export const setUserRole = async (
 ): Promise<Account> =>
   change(
     auth,
+    "role-changed",
     email,
     `update ${
       auth.internals.table("user")
@@ -115,6 +126,7 @@ export const setUserBanned = async (
 ): Promise<Account> =>
   change(
     auth,
+    banned ? "account-banned" : "account-unbanned",
     email,
     `update ${
       auth.internals.table("user")
@@ -125,7 +137,13 @@ export const setUserBanned = async (
 
 /** Deletes a user with sessions and credentials; tokens stop within two seconds. */
 export const deleteUser = async (auth: Auth, email: string): Promise<void> => {
-  await change(auth, email, `delete from ${auth.internals.table("user")} where "email" = $1 returning ${returned}`, [])
+  await change(
+    auth,
+    "account-deleted",
+    email,
+    `delete from ${auth.internals.table("user")} where "email" = $1 returning ${returned}`,
+    []
+  )
 }
 
 /** Ends a user's sessions and makes all tokens issued so far stop within two seconds. The user may sign in again. */
@@ -133,11 +151,32 @@ export const revokeUser = async (auth: Auth, email: string): Promise<void> => {
   const { table } = auth.internals
   await change(
     auth,
+    "tokens-revoked",
     email,
     `with ended as (delete from ${table("session")} using ${
       table("user")
     } u where "userId" = u."id" and u."email" = $1)`
       + ` update ${table("user")} set "tokenEpoch" = "tokenEpoch" + 1 where "email" = $1 returning ${returned}`,
+    []
+  )
+}
+
+/**
+ * Takes away a second factor whose device and recovery codes are lost, and ends sessions and tokens. Whoever asks for this should be known
+ * by other means than the password. Throws where second factors are not configured.
+ */
+export const resetSecondFactor = async (auth: Auth, email: string): Promise<void> => {
+  if (!auth.twoFactor) throw refuse("no-second-factor", "Second factors are not configured.")
+  const { table } = auth.internals
+  const user = `select "id" from ${table("user")} where "email" = $1`
+  await change(
+    auth,
+    "second-factor-off",
+    email,
+    `with ended as (delete from ${table("session")} where "userId" in (${user})),`
+      + ` factors as (delete from ${table("twoFactor")} where "userId" in (${user}))`
+      + ` update ${table("user")} set "twoFactorEnabled" = false, "tokenEpoch" = "tokenEpoch" + 1`
+      + ` where "email" = $1 returning ${returned}`,
     []
   )
 }
@@ -153,7 +192,7 @@ export const issueToken = async (
   auth: Auth,
   { email, ttlSeconds }: { readonly email: string; readonly ttlSeconds?: number | undefined }
 ): Promise<IssuedToken> => {
-  const { engine, store, table } = auth.internals
+  const { engine, log, store, table } = auth.internals
   const seconds = taken(readLifetime(ttlSeconds))
   const [user] = await store.query<{ readonly id: string }>(
     `select "id" from ${table("user")} where "email" = $1`,
@@ -163,5 +202,7 @@ export const issueToken = async (
   const claims = await claimsOf({ store, table }, user.id, seconds)
   if (claims === null) throw refuse("banned-user", "The user is banned.")
   const { sign } = await engine()
-  return { token: await sign(claims), expiresAt: new Date(claims.exp * 1_000) }
+  const token = await sign(claims)
+  log({ level: "info", event: "token-minted", user: user.id, seconds })
+  return { token, expiresAt: new Date(claims.exp * 1_000) }
 }

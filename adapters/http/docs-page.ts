@@ -69,10 +69,13 @@ const script = `
     form.elements[0].focus()
   }
 
-  /** fetch with the token, which goes to this origin only and not over a credential that the request already has. */
+  /** What Swagger UI shows in place of the token. */
+  const placeholder = "Bearer <token>"
+
+  /** fetch with the token, which goes to this origin only. */
   const authorized = async (url, init = {}) => {
     const headers = new Headers(init.headers)
-    const mine = !headers.has("authorization") && new URL(url, location.href).origin === location.origin
+    const mine = new URL(url, location.href).origin === location.origin
     const send = () => {
       if (mine) headers.set("authorization", "Bearer " + token)
       return fetch(url, { ...init, headers })
@@ -113,6 +116,10 @@ const script = `
     const spec = JSON.parse(text)
     // The page's own origin is the only one its policy lets it call.
     spec.servers = [{ url: location.origin }]
+    // Credentials are this page's business; a second way to give them would only confuse.
+    delete spec.security
+    delete spec.components.securitySchemes
+    for (const item of Object.values(spec.paths)) for (const operation of Object.values(item)) delete operation.security
     window.SwaggerUIBundle({
       spec,
       domNode: document.getElementById("reference"),
@@ -123,7 +130,10 @@ const script = `
       defaultModelsExpandDepth: 0,
       validatorUrl: null,
       persistAuthorization: false,
-      requestInterceptor: (request) => Object.assign(request, { userFetch: authorized })
+      requestInterceptor: (request) => {
+        request.headers.Authorization = placeholder
+        return Object.assign(request, { userFetch: authorized })
+      }
     })
     shown = true
     gate.hidden = true

@@ -53,7 +53,9 @@ const encode = (bytes: Uint8Array, coding: Coding): Promise<Uint8Array> => {
   switch (coding) {
     case "br":
       // Quality 5 takes a tenth of the time of 9 for 3 % more bytes.
-      return brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } })
+      return brotli(bytes, {
+        params: { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
+      })
     case "gzip":
       return deflate(bytes, { level: 9 })
     case "identity":
@@ -135,10 +137,16 @@ export const docsRoutes = ({ basePath, signIn, tokens }: DocsOptions): readonly 
         const { bytes, etag } = yield* Effect.promise(() => load(name, coding))
         const headers = { etag, vary: "Accept-Encoding" }
         const held = visit.request.headers.get("if-none-match")
-        if (held !== null && (held.trim() === "*" || tagListed(held, etag, true))) return { status: 304, headers, body: null }
+        if (held !== null && (held.trim() === "*" || tagListed(held, etag, true))) {
+          return { status: 304, headers, body: null }
+        }
         return {
           status: 200,
-          headers: { ...headers, "content-type": type, ...(coding === "identity" ? {} : { "content-encoding": coding }) },
+          headers: {
+            ...headers,
+            "content-type": type,
+            ...(coding === "identity" ? {} : { "content-encoding": coding })
+          },
           body: bytes
         }
       })

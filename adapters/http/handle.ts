@@ -19,6 +19,8 @@ import { runMounted, statusReply } from "./auth-mount.ts"
 import type { AuthStatus, WebHandler } from "./auth-mount.ts"
 import { makeCors } from "./cors.ts"
 import { healthRoute } from "./health.ts"
+import { knownMethod, routeTemplate } from "./measure.ts"
+import type { Measure } from "./measure.ts"
 import { isTraced, makeTiming, withServerSpan } from "./observe.ts"
 import type { PrintedTiming } from "./observe.ts"
 import {
@@ -33,7 +35,7 @@ import {
 import { acceptedId, bodyRefusal, clientAddress, decodePercent, readQuery, splitTarget, utf8Length } from "./request.ts"
 import type { EdgeAnswer, EdgeReply, EdgeRequest } from "./request.ts"
 import { isBelow, mountAt, routeOf } from "./router.ts"
-import type { Action } from "./router.ts"
+import type { Action, Route } from "./router.ts"
 
 /** What an extra route is told about a request. */
 export interface Visit {
@@ -88,6 +90,8 @@ export interface EdgeOptions {
   readonly trustedProxies?: number
   readonly onUnhandledError?: UnhandledErrorHook
   readonly log?: Log
+  /** Told of every finished request, for metrics. Default nobody. */
+  readonly measure?: Measure
   /** Whether the service may be sent traffic. Default yes. */
   readonly ready?: Effect.Effect<boolean>
   /** Answers `/api/auth/*`. */
@@ -116,6 +120,8 @@ interface Progress extends Visit {
   readonly timing: PrintedTiming | null
   caller: Caller | null
   inFlight: boolean
+  /** The resource's or system route, once it is known to be there for the caller. */
+  route: Route | null
 }
 
 const authenticatePhase = phase("authenticate")
@@ -134,10 +140,11 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   const maxInFlight = options.maxInFlight ?? 1024
   const cors = makeCors(options.cors ?? [])
   const trustedProxies = options.trustedProxies ?? 0
-  const { auth, authStatus, log } = options
+  const { auth, authStatus, log, measure } = options
   const allExtra = [...options.extraRoutes ?? []].sort((a, b) => b.prefix.length - a.prefix.length)
   const extraRoutes = allExtra.filter((route) => route.prefix !== "/")
   const rootRoute = allExtra.find((route) => route.prefix === "/") ?? null
+  const prefixes = [...extraRoutes.map(({ prefix }) => prefix), ...(auth === undefined ? [] : [authPrefix])]
 
   let inFlight = 0
   let draining = false
@@ -163,7 +170,8 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
       start: performance.now(),
       timing: options.serverTiming === true ? makeTiming() : null,
       caller: null,
-      inFlight: false
+      inFlight: false,
+      route: null
     }
   }
 
@@ -173,6 +181,12 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   }
 
   const writeLine = (progress: Progress, status: number, bytes: number): void => {
+    measure?.({
+      method: knownMethod(progress.request.method),
+      route: routeTemplate(mount, progress.path, progress.route, prefixes),
+      status,
+      seconds: (performance.now() - progress.start) / 1_000
+    })
     if (log === undefined) return
     log(accessLine({
       id: progress.id,
@@ -265,6 +279,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     const route = routeOf(mount, progress.path)
     if (route.resource !== "" && !app.visible(caller, route.resource)) return Effect.fail(notFound())
     if (route.methods === null) return Effect.fail(notFound())
+    progress.route = route
     const action = route.methods.actions.get(progress.method)
     if (action === undefined) return Effect.fail(methodNotAllowed(route.methods.allow))
     if (decodePercent(route.key) === null) {
@@ -375,8 +390,8 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
         what === "header-too-large"
           ? problemReply(headerTooLarge(), "/")
           : what === "too-slow"
-          ? protocolReply(408, "The request did not arrive in time.")
-          : protocolReply(400, "The request is not valid HTTP.")
+          ? protocolReply("request-timeout", "The request did not arrive in time.")
+          : protocolReply("malformed-request", "The request is not valid HTTP.")
       )
   }
 }

@@ -165,15 +165,26 @@ const rawReply = (reply: EdgeReply): string => {
 const unreadableOf = (code: string | undefined): Parameters<Edge["unreadable"]>[0] =>
   code === "HPE_HEADER_OVERFLOW" ? "header-too-large" : code === "ERR_HTTP_REQUEST_TIMEOUT" ? "too-slow" : "malformed"
 
+/** A response that a connection owes, and the work behind it. */
+interface Owed {
+  readonly res: ServerResponse
+  readonly fiber: Fiber.Fiber<EdgeReply>
+}
+
 /** Opens the port. Build the app first: from the first connection on, every request is answered. Rejects when the port is taken. */
 export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> => {
   const runFork = Effect.runForkWith(options.context ?? Context.empty())
   const headersTimeout = options.headersTimeoutMs ?? 10_000
   const requestTimeout = options.requestTimeoutMs ?? 30_000
   const lingerMs = options.lingerMs ?? 5_000
-  const running = new Set<Fiber.Fiber<EdgeReply>>()
-  /** Every open connection with the responses it still owes and the work behind each. */
-  const connections = new Map<Duplex, Map<ServerResponse, Fiber.Fiber<EdgeReply>>>()
+  /** Requests whose work goes on, and who waits for there to be none. */
+  let running = 0
+  let allStopped = (): void => {}
+  /**
+   * Every open connection with the responses it still owes. What comes and goes with each request is kept in arrays and numbers: the outgrown
+   * tables of a Map or Set point to their successors, so that old ones keep everything alive until the next full collection.
+   */
+  const connections = new Map<Duplex, Owed[]>()
 
   const server = createServer({
     headersTimeout: Math.min(headersTimeout, requestTimeout),
@@ -218,13 +229,13 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
       send(request, req, res, Exit.isSuccess(exit) ? exit.value : edge.failed(request, Cause.squash(exit.cause)))
     }
     const owed = connections.get(req.socket)
-    owed?.set(res, fiber)
-    res.once("close", () => owed?.delete(res))
+    owed?.push({ res, fiber })
+    res.once("close", () => owed?.splice(owed.findIndex((one) => one.res === res), 1))
     const done = fiber.pollUnsafe()
     if (done !== undefined) return settle(done)
-    running.add(fiber)
+    running++
     fiber.addObserver((exit) => {
-      running.delete(fiber)
+      if (--running === 0) allStopped()
       settle(exit)
     })
   }
@@ -233,18 +244,18 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
   server.on("checkContinue", (req, res) => onRequest(req, res, true))
   server.on("checkExpectation", (req, res) => onRequest(req, res, false))
   server.on("connection", (socket: Socket) => {
-    const owed = new Map<ServerResponse, Fiber.Fiber<EdgeReply>>()
+    const owed: Owed[] = []
     connections.set(socket, owed)
     // Not the responses' own `close`: one that waits behind another in a pipeline never gets it.
     socket.once("close", () => {
       connections.delete(socket)
-      for (const fiber of owed.values()) fiber.interruptUnsafe()
+      for (const { fiber } of [...owed]) fiber.interruptUnsafe()
     })
   })
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     const owed = connections.get(socket)
     // A response under way, or one owed for an earlier complete request, must not be mixed with this one.
-    const mixes = owed !== undefined && [...owed.keys()].some((res) => res.headersSent || res.req.complete)
+    const mixes = owed !== undefined && owed.some(({ res }) => res.headersSent || res.req.complete)
     if (!socket.writable || mixes || error.code === "ECONNRESET") socket.destroy()
     else socket.end(rawReply(edge.unreadable(unreadableOf(error.code))), () => socket.destroy())
   })
@@ -252,11 +263,11 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
   const close = async (): Promise<void> => {
     edge.drain()
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    for (const [socket, owed] of connections) if (owed.size === 0) socket.destroy()
+    for (const [socket, owed] of connections) if (owed.length === 0) socket.destroy()
     const cut = setTimeout(() => server.closeAllConnections(), options.graceMs ?? 10_000)
     await closed
     clearTimeout(cut)
-    await Promise.all([...running].map((fiber) => new Promise<void>((resolve) => fiber.addObserver(() => resolve()))))
+    if (running > 0) await new Promise<void>((resolve) => allStopped = resolve)
   }
 
   return new Promise((resolve, reject) => {

@@ -16,17 +16,9 @@ export const problemReply = (refusal: Problem, path: string): Reply => ({
   body: JSON.stringify(problemDocument(refusal, path))
 })
 
-/** HTTP-level refusals that have no slug of their own: type `about:blank`, the status phrase as title (RFC 9457, 4.2.1). */
-export const protocolReply = (status: 400 | 408, detail: string): Reply => ({
-  status,
-  headers: { "content-type": mediaType },
-  body: JSON.stringify({
-    type: "about:blank",
-    title: status === 400 ? "Bad Request" : "Request Timeout",
-    status,
-    detail
-  })
-})
+/** What bytes that never became a request are answered; there is no path to name. */
+export const protocolReply = (slug: "malformed-request" | "request-timeout", detail: string): Reply =>
+  problemReply(problem(slug, detail), "")
 
 export const internalError = (): Problem => problem("internal-error", "An unexpected error occurred.")
 

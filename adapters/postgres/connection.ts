@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
 import type { SqlError } from "effect/sql/SqlError"
-import type { RecordsError, RecordsReason } from "../../core/ports/records.ts"
+import { RecordsError } from "../../core/ports/records.ts"
 import { failed, refuse, refuseCommit, sqlState } from "./errors.ts"
 import { addressOf } from "./socket.ts"
 
@@ -36,6 +36,8 @@ export interface PostgresOptions {
   readonly pooler?: boolean
   /** Name of the connections in `pg_stat_activity`. Default `service`. */
   readonly applicationName?: string
+  /** Told how long each request that had to wait for a connection did, in milliseconds, whether it got one or not. */
+  readonly onWait?: (pool: PoolUse["pool"], milliseconds: number) => void
 }
 
 /** The connection of a transaction. */
@@ -53,8 +55,23 @@ export interface Session {
   ) => Effect.Effect<ReadonlyArray<{ readonly [column: string]: unknown }>, SqlError>
 }
 
+/** How much of a pool is in use. */
+export interface PoolUse {
+  readonly pool: "read" | "write"
+  /** Most connections. */
+  readonly size: number
+  /** Connections that work for a request. */
+  readonly busy: number
+  /** Requests that wait for one. */
+  readonly waiting: number
+  /** Requests that gave up waiting, since the start. */
+  readonly timeouts: number
+}
+
 export interface Postgres {
   readonly statementTimeoutMs: number
+  /** The pools as they are now. */
+  readonly pools: () => readonly PoolUse[]
   /**
    * One read-only statement under the statement timeout, or under `timeoutMs` when that is given (then in a transaction of its own).
    * `refuse` says what its failures mean.
@@ -68,8 +85,14 @@ export interface Postgres {
       readonly refuse?: (error: SqlError) => Effect.Effect<never, RecordsError>
     }
   ) => Effect.Effect<ReadonlyArray<Array<string | null>>, RecordsError>
-  /** Commits when the body succeeds, rolls back when it fails, dies or is interrupted. */
-  readonly transaction: <A, E>(body: (session: Session) => Effect.Effect<A, E>) => Effect.Effect<A, E | RecordsError>
+  /**
+   * Commits when the body succeeds, rolls back when it fails, dies or is interrupted. `alone`: the body runs one statement, which then needs no
+   * transaction around it.
+   */
+  readonly transaction: <A, E>(
+    body: (session: Session) => Effect.Effect<A, E>,
+    alone?: boolean
+  ) => Effect.Effect<A, E | RecordsError>
 }
 
 const defaults = {
@@ -94,11 +117,14 @@ interface Gate {
   ) => Effect.Effect<A, E | SqlError | RecordsError>
   /** Takes a connection out of the pool, which makes another. */
   readonly discard: (connection: PgConnection.PgConnection) => Effect.Effect<void>
+  readonly usage: () => Omit<PoolUse, "pool">
 }
 
-/** A request that waits for its turn. Whoever takes it out of the queue decides what becomes of it. */
+/** A request that waits for its turn. */
 interface Waiting {
   readonly until: number
+  /** False once it was settled or has gone away. */
+  waits: boolean
   readonly settle: (entered: boolean) => void
 }
 
@@ -106,29 +132,50 @@ interface Waiting {
  * The queue stands before the pool, so that the pool always has a connection for who is let in, and one timer serves all who wait: they
  * leave in the order they came, and so do their deadlines.
  */
-const makeGate = (pool: PgPool.PgPool, size: number, waitMs: number): Gate => {
+const makeGate = (
+  pool: PgPool.PgPool,
+  size: number,
+  waitMs: number,
+  onWait: ((milliseconds: number) => void) | undefined
+): Gate => {
   let busy = 0
-  const queue = new Set<Waiting>()
+  let timeouts = 0
+  // First in, first out, from `head` on. No Set: its outgrown tables would keep past requests alive.
+  let queue: Array<Waiting | undefined> = []
+  let head = 0
   let timer: ReturnType<typeof setTimeout> | undefined
 
+  /** Takes the first who still waits out of the queue, or only looks. */
+  const first = (take: boolean): Waiting | undefined => {
+    while (head < queue.length) {
+      const waiting = queue[head]!
+      if (waiting.waits && !take) return waiting
+      queue[head++] = undefined
+      if (waiting.waits) {
+        waiting.waits = false
+        return waiting
+      }
+    }
+    queue = []
+    head = 0
+    return undefined
+  }
   const leave = Effect.sync(() => {
     // The place goes from hand to hand: nobody who comes later gets in before those who wait.
-    for (const first of queue) {
-      queue.delete(first)
-      return first.settle(true)
-    }
-    busy--
+    const next = first(true)
+    if (next === undefined) busy--
+    else next.settle(true)
   })
   const expire = (): void => {
     timer = undefined
     const now = performance.now()
-    for (const waiting of queue) {
+    for (let waiting = first(false); waiting !== undefined; waiting = first(false)) {
       if (waiting.until > now) {
         timer = setTimeout(expire, waiting.until - now + 1).unref()
         return
       }
-      queue.delete(waiting)
-      waiting.settle(false)
+      timeouts++
+      first(true)!.settle(false)
     }
   }
   const waited = <A, E>(f: (connection: PgConnection.PgConnection) => Effect.Effect<A, E>) =>
@@ -137,15 +184,22 @@ const makeGate = (pool: PgPool.PgPool, size: number, waitMs: number): Gate => {
       const turn = Effect.callback<boolean>((resume) => {
         const waiting: Waiting = {
           until: performance.now() + waitMs,
+          waits: true,
           settle: (entered) => {
             holds = entered
+            onWait?.(performance.now() + waitMs - waiting.until)
             // Later, so that a row of requests that fail at once does not nest.
             queueMicrotask(() => resume(Effect.succeed(entered)))
           }
         }
-        queue.add(waiting)
+        // Under a load that never lets up the queue never runs empty: what it has behind it goes now and then.
+        if (head > 1_000 && head * 2 > queue.length) {
+          queue = queue.slice(head)
+          head = 0
+        }
+        queue.push(waiting)
         timer ??= setTimeout(expire, waitMs + 1).unref()
-        return Effect.sync(() => void queue.delete(waiting))
+        return Effect.sync(() => void (waiting.waits = false))
       })
       // An interruption may come when the place is given already; it must not be lost.
       const kept = Effect.onError(restore(turn), () => holds ? leave : Effect.void)
@@ -157,6 +211,7 @@ const makeGate = (pool: PgPool.PgPool, size: number, waitMs: number): Gate => {
     })
   return {
     discard: pool.invalidate,
+    usage: () => ({ size, busy, waiting: queue.slice(head).filter((each) => each?.waits === true).length, timeouts }),
     use: <A, E>(f: (connection: PgConnection.PgConnection) => Effect.Effect<A, E>) =>
       Effect.suspend((): Effect.Effect<A, E | SqlError | RecordsError> => {
         if (busy === size) return waited(f)
@@ -186,6 +241,12 @@ const translated = <A, E>(
       isSqlError(error) ? meaning(error) : Effect.fail(error as Exclude<E, SqlError>)
   )
 
+/** A statement that commits by itself and whose connection broke may have done so. */
+const outcomeUnknown = <E>(error: E): Effect.Effect<never, E | RecordsError> =>
+  Effect.fail(
+    error instanceof RecordsError && error.reason._tag === "Unavailable" ? failed("OutcomeUnknown", error.cause) : error
+  )
+
 /** Longest wait for a rollback before its connection is given up. */
 const rollbackMs = 5_000
 
@@ -199,34 +260,30 @@ const within = <A, E>(
   how: {
     readonly begin: readonly string[]
     readonly prepare: boolean
-    readonly commitMs: number
-    /** What a failed commit means. */
+    /** What a failed commit means. A commit that is never answered fails with its connection, which does not stay silent for ever. */
     readonly refused: (error: SqlError) => Effect.Effect<never, RecordsError>
-    readonly lost: RecordsReason["_tag"]
   },
   body: Effect.Effect<A, E>
 ): Effect.Effect<A, E | SqlError | RecordsError> =>
   Effect.uninterruptibleMask((restore) => {
     const discard = gate.discard(connection)
-    const rollback = Effect.catchCause(
-      Effect.timeout(Effect.interruptible(query(connection, "rollback", [], how.prepare)), rollbackMs),
-      () => discard
-    )
-    const started = Effect.forEach(how.begin, (sql) => query(connection, sql, [], how.prepare), { discard: true })
+    const rollback = () =>
+      Effect.catchCause(
+        Effect.timeout(Effect.interruptible(query(connection, "rollback", [], how.prepare)), rollbackMs),
+        () => discard
+      )
+    const [first, ...more] = how.begin.map((sql) => query(connection, sql, [], how.prepare))
+    const started: Effect.Effect<unknown, SqlError> = more.length === 0 ? first! : Effect.andThen(first!, Effect.all(more))
     const commit = Effect.flatMap(
       translated(connection.query("commit", [], how.prepare), how.refused),
       // An aborted transaction answers COMMIT with ROLLBACK: somebody went on after a failed statement.
       (result) =>
         result.command === "ROLLBACK" ? Effect.die(new Error("commit of an aborted transaction")) : Effect.void
     )
-    const committed = Effect.timeoutOrElse(Effect.interruptible(commit), {
-      duration: how.commitMs,
-      orElse: () => Effect.andThen(discard, Effect.suspend(() => Effect.fail(failed(how.lost))))
-    })
     return Effect.flatMap(
       Effect.exit(restore(Effect.andThen(started, body))),
       (exit): Effect.Effect<A, E | SqlError | RecordsError> =>
-        Exit.isSuccess(exit) ? Effect.as(committed, exit.value) : Effect.andThen(rollback, exit)
+        Exit.isSuccess(exit) ? Effect.as(commit, exit.value) : Effect.andThen(rollback(), exit)
     )
   })
 
@@ -244,21 +301,23 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       preparedStatementCacheSize: 200
     }
     const limit = `${statementTimeoutMs}ms`
-    const open = (startup: { readonly [name: string]: string }, size: number) =>
+    const { onWait } = settings
+    const open = (startup: { readonly [name: string]: string }, name: PoolUse["pool"], size: number) =>
       Effect.map(
         Effect.orDie(PgPool.make({ ...base, maxConnections: size, startupParameters: { ...textForms, ...startup } })),
-        (pool) => makeGate(pool, size, settings.waitMs)
+        (pool) => makeGate(pool, size, settings.waitMs, onWait === undefined ? undefined : (ms) => onWait(name, ms))
       )
     const direct = {
       read: yield* open(
         { ...similarity, default_transaction_read_only: "on", statement_timeout: limit },
+        "read",
         settings.readConnections
       ),
-      write: yield* open({ ...similarity, statement_timeout: limit }, settings.writeConnections)
+      write: yield* open({ ...similarity, statement_timeout: limit }, "write", settings.writeConnections)
     }
     const pooled = {
-      read: yield* open({}, settings.readConnections),
-      write: yield* open({}, settings.writeConnections)
+      read: yield* open({}, "read", settings.readConnections),
+      write: yield* open({}, "write", settings.writeConnections)
     }
 
     let pooler: boolean | undefined = settings.pooler
@@ -289,7 +348,6 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
 
     const local = (timeoutMs: number) =>
       `select set_config('statement_timeout', '${timeoutMs}ms', true), set_config('pg_trgm.similarity_threshold', '0.3', true)`
-    const commitMs = statementTimeoutMs + 5_000
 
     const read: Postgres["read"] = (sql, params, how) =>
       decided((pooler) => {
@@ -300,28 +358,39 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
         }
         const gate = pooler ? pooled.read : direct.read
         const begin = ["begin read only", local(how.timeoutMs ?? statementTimeoutMs)]
-        const ends = { begin, prepare: false, commitMs, refused: meaning, lost: "Unavailable" as const }
+        const ends = { begin, prepare: false, refused: meaning }
         return translated(
           gate.use((connection) => within(gate, connection, ends, query(connection, sql, params, prepare))),
           meaning
         )
       })
 
-    const transaction: Postgres["transaction"] = <A, E>(body: (session: Session) => Effect.Effect<A, E>) =>
+    const transaction: Postgres["transaction"] = <A, E>(
+      body: (session: Session) => Effect.Effect<A, E>,
+      alone = false
+    ) =>
       decided((pooler) => {
         const gate = pooler ? pooled.write : direct.write
         const begin = pooler ? ["begin", local(statementTimeoutMs)] : ["begin"]
-        const ends = { begin, prepare: !pooler, commitMs, refused: refuseCommit, lost: "OutcomeUnknown" as const }
+        const ends = { begin, prepare: !pooler, refused: refuseCommit }
         const work = gate.use((connection) => {
           const session: Session = {
             run: (sql, params, prepare) => query(connection, sql, params, prepare && !pooler),
             objects: (sql, params) => Effect.map(connection.query(sql, params, false), (result) => result.rows)
           }
-          return within(gate, connection, ends, body(session))
+          // Behind a pooler the time limit is the transaction's, so that there is always one.
+          return alone && !pooler
+            ? Effect.catch(body(session), outcomeUnknown)
+            : within<A, E | RecordsError>(gate, connection, ends, body(session))
         })
         // The body translates its own statements' failures; those left are of connecting and of begin.
         return translated<A, E | SqlError | RecordsError>(work, refuse) as Effect.Effect<A, E | RecordsError>
       })
 
-    return { statementTimeoutMs, read, transaction }
+    const pools: Postgres["pools"] = () => {
+      const { read, write } = pooler === true ? pooled : direct
+      return [{ pool: "read", ...read.usage() }, { pool: "write", ...write.usage() }]
+    }
+
+    return { statementTimeoutMs, pools, read, transaction }
   })

@@ -47,9 +47,12 @@ const byClass: { readonly [state: string]: RecordsReason["_tag"] } = {
 /** The reason of a failure, or null when it is none a caller could act on. */
 export const reasonOf = (error: SqlError): RecordsReason["_tag"] | null => {
   const state = sqlState(error)
-  if (state !== null) return byState[state] ?? byClass[state.slice(0, 2)] ?? null
+  const known = state === null ? undefined : byState[state] ?? byClass[state.slice(0, 2)]
+  if (known !== undefined) return known
+  // Whatever keeps a connection from being made, such as a database that accepts none, is the same for the caller.
+  if (error.reason.operation === "connect") return "Unavailable"
   const tag = error.reason._tag
-  return tag === "ConnectionError" || tag === "AuthenticationError" ? "Unavailable" : null
+  return state === null && (tag === "ConnectionError" || tag === "AuthenticationError") ? "Unavailable" : null
 }
 
 /** A failure of the port. */

@@ -208,7 +208,7 @@ where c.oid = any($1::oid[]) order by n.nspname, c.relname`
 // Each name is resolved on its own: of a name without a schema the search path decides.
 const resolveSql =
   `select i::text, coalesce(to_regclass(case when s = '' then quote_ident(t) else quote_ident(s) || '.' || quote_ident(t) end)::oid::text, '')
-from unnest($1::text[], $2::text[]) with ordinality as x(s, t, i) order by i`
+from unnest($1::text[], $2::text[]) with ordinality as x(s, t, i) order by x.i`
 
 const listSql = `select c.oid::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'

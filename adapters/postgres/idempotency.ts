@@ -64,11 +64,11 @@ export const makeIdempotency = (
     Effect.gen(function*() {
       yield* ensureTable(database, statement)
       const claimed = yield* statement(claimSql, [scope, key], true)
-      if (claimed[0]?.[0] !== "true") return { of: "busy" } as const
-      // A statement of its own: its snapshot is taken under the lock, so it sees what a twin committed.
+      // A statement of its own: its snapshot is taken under the lock, so it sees what a twin committed. Without the lock, whoever has
+      // it may only be reading an answer that stands.
       const [found] = yield* statement(readSql, [scope, key, String(now - dayMicros)], true)
       return found === undefined
-        ? { of: "new" } as const
+        ? { of: claimed[0]?.[0] === "true" ? "new" : "busy" } as const
         : { of: "stored", request: found[0]!, answer: found[1]! } as const
     }),
   storeKey: ({ answer, key, now, request, scope }) =>

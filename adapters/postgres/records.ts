@@ -293,7 +293,7 @@ export const makeRecords = (postgres: Postgres): RecordsService => {
   const run: Run = (sql, params, how) => postgres.read(sql, params, how.regex ? forRegex : how)
   return {
     ...makeReader(run, makeExecutor(run, extensions)),
-    transaction: <A, E>(body: (tx: RecordsTransaction) => Effect.Effect<A, E>) =>
+    transaction: <A, E>(body: (tx: RecordsTransaction) => Effect.Effect<A, E>, alone?: boolean) =>
       postgres.transaction((session): Effect.Effect<A, E | RecordsError> => {
         const fate: Fate = { open: true, conflict: null }
         // A hook fails as a defect, but a conflict stays one that the whole transaction may be tried again for.
@@ -303,7 +303,7 @@ export const makeRecords = (postgres: Postgres): RecordsService => {
             fate.conflict === null ? Effect.failCause(cause) : Effect.fail(failed("Conflict", fate.conflict))
         )
         return Effect.ensuring(judged, Effect.sync(() => void (fate.open = false)))
-      }),
+      }, alone),
     ping: Effect.asVoid(run("select 1", [], once))
   }
 }

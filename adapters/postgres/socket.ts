@@ -15,8 +15,12 @@ const open = (host: string, port: number): Socket =>
     ? connect({ path: `${host}/.s.PGSQL.${port}` })
     : connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 })
 
+/** The failure of a connection whose other side fell silent. */
+const silent = (silenceMs: number): Error =>
+  Object.assign(new Error(`The database server did not answer for ${silenceMs} ms.`), { code: "ETIMEDOUT" })
+
 /** Closes a socket that stays silent after something was written; an idle one only when it is silent twice as long. */
-const guard = (socket: Socket, silenceMs: number): Socket => {
+export const guard = (socket: Socket, silenceMs: number): Socket => {
   let readBefore = -1
   let silences = 0
   const write = socket.write.bind(socket)
@@ -27,7 +31,7 @@ const guard = (socket: Socket, silenceMs: number): Socket => {
   }) as Socket["write"]
   socket.setTimeout(silenceMs, () => {
     if (socket.bytesRead === readBefore || ++silences > 1) {
-      socket.destroy(new Error(`The database server did not answer for ${silenceMs} ms.`))
+      socket.destroy(silent(silenceMs))
     }
   })
   return socket

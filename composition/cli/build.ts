@@ -12,7 +12,8 @@ import type { ProjectFlags } from "./project.ts"
 const entryName = "virtual:server"
 
 /** What the bundle does by itself: its configuration is the default export, and run as a program it serves. */
-const entryText = (config: string): string => `import config from ${JSON.stringify(config)}
+const entryText = (config: string): string =>
+  `import config from ${JSON.stringify(config)}
 import { runServer } from "resource-admin"
 export default config
 if (import.meta.main) await runServer(config)
@@ -46,8 +47,9 @@ export const build = async (flags: ProjectFlags & { readonly out: string | undef
         minify: false,
         rollupOptions: {
           input: entryName,
-          external: (id) => id !== entryName && !id.startsWith(".") && !id.startsWith("/") && !/^[A-Za-z]:[\\/]/.test(id),
-          output: { entryFileNames: basename(out), format: "es", inlineDynamicImports: true }
+          external: (id) =>
+            id !== entryName && !id.startsWith(".") && !id.startsWith("/") && !/^[A-Za-z]:[\\/]/.test(id),
+          output: { entryFileNames: basename(out), format: "es", codeSplitting: false }
         }
       }
     })
@@ -55,5 +57,7 @@ export const build = async (flags: ProjectFlags & { readonly out: string | undef
     throw new CliFailure(`The bundle cannot be made.\n${error instanceof Error ? error.message : String(error)}`)
   }
   const size = Math.ceil(statSync(out).size / 1024)
-  print(`Wrote ${relative(flags.project, out)} (${size} KiB). Run it with: service serve ${relative(flags.project, out)}`)
+  print(
+    `Wrote ${relative(flags.project, out)} (${size} KiB). Run it with: service serve ${relative(flags.project, out)}`
+  )
 }

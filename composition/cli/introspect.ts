@@ -12,10 +12,10 @@ import { makePostgres } from "../../adapters/postgres/connection.ts"
 import { makeFacts } from "../../adapters/postgres/facts.ts"
 import type { TableFacts } from "../../adapters/postgres/facts.ts"
 import { configNames } from "../config-file.ts"
-import { StartupError } from "../create-admin.ts"
+import { settingsOf } from "../environment.ts"
 import { draftResources } from "../introspect/draft.ts"
 import { printModule, provenance } from "../introspect/print.ts"
-import { settingsOf } from "../server.ts"
+import { StartupError } from "../startup-error.ts"
 import { CliFailure, print, printJson } from "./output.ts"
 import { type ProjectFlags, withDatabases } from "./project.ts"
 import { exampleConfig, introspectedConfig, projectFiles } from "./scaffold.ts"
@@ -45,7 +45,9 @@ const readTables = async (url: string, schemas: readonly string[]): Promise<read
 
 const chosen = (tables: readonly TableFacts[], asked: readonly string[]): readonly TableFacts[] => {
   if (asked.length === 0) return tables
-  const missing = asked.filter((name) => !tables.some((table) => table.name === name || `${table.schema}.${table.name}` === name))
+  const missing = asked.filter((name) =>
+    !tables.some((table) => table.name === name || `${table.schema}.${table.name}` === name)
+  )
   if (missing.length > 0) throw new CliFailure(`There is no table ${missing.join(", ")}.`)
   return tables.filter((table) => asked.includes(table.name) || asked.includes(`${table.schema}.${table.name}`))
 }
@@ -140,6 +142,10 @@ export const introspectCommand = async (
   if (flags.json) return
   const config = configNames.map((name) => join(settings.folder, name)).find((file) => existsSync(file))
   if (config !== undefined && !readFileSync(config, "utf8").includes(basename(path).replace(/\.[cm]?ts$/, ""))) {
-    print(`\n${basename(config)} does not use it yet. Add:\n  import { resources } from "./${relative(settings.folder, path)}"`)
+    print(
+      `\n${basename(config)} does not use it yet. Add:\n  import { resources } from "./${
+        relative(settings.folder, path)
+      }"`
+    )
   }
 }

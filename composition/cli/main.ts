@@ -5,14 +5,14 @@
  */
 
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Argument from "effect/cli/Argument"
 import * as CliConfig from "effect/cli/CliConfig"
 import * as CliError from "effect/cli/CliError"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as GlobalFlag from "effect/cli/GlobalFlag"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { createRequire } from "node:module"
 import { resolve } from "node:path"
 import { describe } from "./output.ts"
@@ -60,7 +60,9 @@ const email = { email: Argument.String("email").pipe(Argument.withDescription("E
 const init = Command.make("init", {
   folder: Argument.String("folder").pipe(Argument.withDescription("Where to make it"), Argument.withDefault("."))
 }, ({ folder }) => run(async () => (await import("./init.ts")).init(resolve(folder)))).pipe(
-  Command.withDescription("Make a new project: configuration, an example resource, .env with a secret. Overwrites nothing.")
+  Command.withDescription(
+    "Make a new project: configuration, an example resource, .env with a secret. Overwrites nothing."
+  )
 )
 
 const introspect = Command.make("introspect", {
@@ -75,7 +77,11 @@ const introspect = Command.make("introspect", {
   Command.withDescription("Write typed resources for the tables of an existing database")
 )
 
-const dev = Command.make("dev", { ...project, ...port }, (flags) => run(async () => (await import("./dev.ts")).dev(flags))).pipe(
+const dev = Command.make(
+  "dev",
+  { ...project, ...port },
+  (flags) => run(async () => (await import("./dev.ts")).dev(flags))
+).pipe(
   Command.withDescription("Serve, and start again when the configuration or what it imports changes")
 )
 
@@ -101,16 +107,21 @@ const build = Command.make("build", {
 const migration = Command.make("migration", {
   ...project,
   ...json,
-  apply: yesFlag("apply", "Apply to the database instead of writing files"),
+  apply: yesFlag("apply", "Apply them, and the folder's other files that were not applied yet, instead of writing"),
   out: textFlag("out", "Folder of the files (default: db/migrations)", "folder")
 }, (flags) => run(async () => (await import("./migration.ts")).migration(flags))).pipe(
-  Command.withDescription("Write the SQL of the service's own tables, or apply it; safe to repeat")
+  Command.withDescription(
+    "Write the SQL of the service's own tables into the project's migrations, or apply all of them; safe to repeat"
+  )
 )
 
-const doctor = Command.make("doctor", { ...project, ...json }, (flags) =>
-  run(async () => (await import("./doctor.ts")).doctorCommand(flags))).pipe(
-    Command.withDescription("Look for what is wrong or slow, each with the SQL that mends it; exit code 1 on errors")
-  )
+const doctor = Command.make("doctor", {
+  ...project,
+  ...json,
+  all: yesFlag("all", "Also what is only worth knowing")
+}, (flags) => run(async () => (await import("./doctor.ts")).doctorCommand(flags))).pipe(
+  Command.withDescription("Look for what is wrong or slow, each with the SQL that mends it; exit code 1 on errors")
+)
 
 const openapi = Command.make("openapi", {
   ...project,
@@ -131,16 +142,25 @@ const usersCreate = Command.make("create", {
   Command.withDescription("Create an account; the first one is an admin")
 )
 
-const usersList = Command.make("list", { ...project, ...json }, (flags) =>
-  run(async () => (await import("./users.ts")).list(flags))).pipe(Command.withDescription("List accounts"))
+const usersList = Command.make(
+  "list",
+  { ...project, ...json },
+  (flags) => run(async () => (await import("./users.ts")).list(flags))
+).pipe(Command.withDescription("List accounts"))
 
-const usersBan = Command.make("ban", { ...project, ...email }, (flags) =>
-  run(async () => (await import("./users.ts")).setBanned(flags, true))).pipe(
-    Command.withDescription("Ban an account: its sessions and tokens end")
-  )
+const usersBan = Command.make(
+  "ban",
+  { ...project, ...email },
+  (flags) => run(async () => (await import("./users.ts")).setBanned(flags, true))
+).pipe(
+  Command.withDescription("Ban an account: its sessions and tokens end")
+)
 
-const usersUnban = Command.make("unban", { ...project, ...email }, (flags) =>
-  run(async () => (await import("./users.ts")).setBanned(flags, false))).pipe(Command.withDescription("Lift a ban"))
+const usersUnban = Command.make(
+  "unban",
+  { ...project, ...email },
+  (flags) => run(async () => (await import("./users.ts")).setBanned(flags, false))
+).pipe(Command.withDescription("Lift a ban"))
 
 const usersRole = Command.make("role", {
   ...project,
@@ -150,13 +170,19 @@ const usersRole = Command.make("role", {
   Command.withDescription("Set an account's roles")
 )
 
-const usersDelete = Command.make("delete", { ...project, ...email }, (flags) =>
-  run(async () => (await import("./users.ts")).remove(flags))).pipe(Command.withDescription("Delete an account"))
+const usersDelete = Command.make(
+  "delete",
+  { ...project, ...email },
+  (flags) => run(async () => (await import("./users.ts")).remove(flags))
+).pipe(Command.withDescription("Delete an account"))
 
-const usersRevoke = Command.make("revoke", { ...project, ...email }, (flags) =>
-  run(async () => (await import("./users.ts")).revoke(flags))).pipe(
-    Command.withDescription("End an account's sessions and tokens; it may sign in again")
-  )
+const usersRevoke = Command.make(
+  "revoke",
+  { ...project, ...email },
+  (flags) => run(async () => (await import("./users.ts")).revoke(flags))
+).pipe(
+  Command.withDescription("End an account's sessions and tokens; it may sign in again")
+)
 
 const users = Command.make("users").pipe(
   Command.withDescription("Accounts of the built-in sign-in"),
@@ -176,6 +202,9 @@ const service = Command.make("service").pipe(
   Command.withDescription("A complete, safe admin API for the tables of a PostgreSQL database"),
   Command.withSubcommands([init, introspect, dev, build, serve, migration, doctor, openapi, users, token])
 )
+
+// The reader may have seen enough (`| head`): that is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1))
 
 const version = (createRequire(import.meta.url)("resource-admin/package.json") as { readonly version: string }).version
 

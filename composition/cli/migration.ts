@@ -1,13 +1,20 @@
 /**
- * The `migration` command: writes the SQL of the service's own tables into the project's migrations, once for each version, or applies it.
- * Files that exist are never changed.
+ * The `migration` command: writes the SQL of the service's own tables into the project's migrations, once for each version, or applies the
+ * project's migrations. Files that exist are never changed, and a file of the project's own is applied once.
  */
 
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { keepsAccounts } from "../assembly.ts"
-import { applyMigrations, authMigration, findMissing, migrationScript, serviceMigration } from "../migrations.ts"
-import type { Migration } from "../migrations.ts"
+import {
+  applyFiles,
+  applyMigrations,
+  authMigration,
+  findMissing,
+  migrationScript,
+  serviceMigration
+} from "../migrations.ts"
+import type { Migration, MigrationFile } from "../migrations.ts"
 import { print, printJson } from "./output.ts"
 import { loadProject, type ProjectFlags, withDatabases, withPool } from "./project.ts"
 
@@ -17,6 +24,13 @@ const purposes: { readonly [name in Migration["name"]]: string } = {
   service: "Tables that the service keeps beside yours: applied migrations, answers kept for Idempotency-Key.",
   auth: "Accounts, sessions and signing keys, in the schema auth."
 }
+
+/** The folder's files that people wrote, in order of their names; those that this command wrote are applied by their content. */
+const ownFiles = (folder: string): readonly MigrationFile[] =>
+  !existsSync(folder) ? [] : readdirSync(folder).filter((name) => name.endsWith(".sql")).toSorted().flatMap((name) => {
+    const text = readFileSync(join(folder, name), "utf8")
+    return text.startsWith("-- service migration ") ? [] : [{ name, text }]
+  })
 
 /** Writes what is missing in the folder; gives the paths of new files. */
 const writeFiles = (folder: string, migrations: readonly Migration[], separate: boolean): readonly string[] => {
@@ -29,7 +43,9 @@ const writeFiles = (folder: string, migrations: readonly Migration[], separate: 
     number += 1
     const path = join(folder, `${String(number).padStart(3, "0")}_${migration.name}.sql`)
     const place = separate && migration.name === "auth" ? "\n-- Apply it to the database of ADMIN_DATABASE_URL." : ""
-    const text = `${heading(migration)}\n-- ${purposes[migration.name]}${place}\n-- Safe to apply again.\n\n${migrationScript(migration)}`
+    const text = `${heading(migration)}\n-- ${purposes[migration.name]}${place}\n-- Safe to apply again.\n\n${
+      migrationScript(migration)
+    }`
     writeFileSync(path, text, { flag: "wx" })
     return [path]
   })
@@ -43,8 +59,9 @@ export const migration = async (
   const wanted = keepsAccounts(project) ? [serviceMigration, authMigration] : [serviceMigration]
   const separate = settings.adminDatabaseUrl !== null
 
+  const folder = resolve(settings.folder, flags.out ?? "db/migrations")
+
   if (!flags.apply) {
-    const folder = resolve(settings.folder, flags.out ?? "db/migrations")
     const written = writeFiles(folder, wanted, separate).map((path) => relative(settings.folder, path))
     if (flags.json) return printJson({ written })
     if (written.length === 0) return print(`Nothing to write: ${relative(settings.folder, folder)} is up to date.`)
@@ -67,7 +84,11 @@ export const migration = async (
         applied.push(...missing.map(({ name, version }) => `${name} ${version}`))
       })
     }
-    if (flags.json) return printJson({ applied })
-    print(applied.length === 0 ? "Nothing to apply: the tables are up to date." : `Applied ${applied.join(", ")}.`)
+    const { applied: files, changed } = await withPool(url, (pool) => applyFiles(pool, ownFiles(folder)))
+    applied.push(...files)
+    if (flags.json) return printJson({ applied, changed })
+    for (const name of applied) print(`Applied ${name}`)
+    for (const name of changed) print(`Not applied again: ${name} has changed since it was applied`)
+    if (applied.length === 0) print("Nothing to apply: the database is up to date.")
   })
 }

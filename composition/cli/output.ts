@@ -29,7 +29,14 @@ export const printTable = (headings: readonly string[], rows: ReadonlyArray<read
 }
 
 /** Errors whose message says it all. */
-const plain = new Set(["CliFailure", "ConfigFileError", "StartupError", "EmbeddedDatabaseError", "AccountError"])
+const plain = new Set([
+  "CliFailure",
+  "ConfigFileError",
+  "StartupError",
+  "EmbeddedDatabaseError",
+  "AccountError",
+  "MigrationFileError"
+])
 
 /** What went wrong, for people: a message alone where that is enough, else with its stack. */
 export const describe = (error: unknown): string => {

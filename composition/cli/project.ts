@@ -3,8 +3,8 @@
  * when the work is done. It prints nothing.
  */
 
-import { isUnavailable } from "../../adapters/auth/database.ts"
 import type { Auth } from "../../adapters/auth/auth.ts"
+import { isUnavailable } from "../../adapters/auth/database.ts"
 import type { Config } from "../../core/domain/model/config.ts"
 import { assemble, keepsAccounts, makeAuth } from "../assembly.ts"
 import type { Assembly } from "../assembly.ts"
@@ -12,8 +12,8 @@ import { findConfig, loadConfig } from "../config-file.ts"
 import { openDatabases, openPool } from "../database.ts"
 import type { Databases, LazyPool } from "../database.ts"
 import type { Settings } from "../environment.ts"
+import { settingsOf } from "../environment.ts"
 import { applyMigrations, authMigration, findMissing } from "../migrations.ts"
-import { settingsOf } from "../server.ts"
 import { CliFailure } from "./output.ts"
 
 /** Flags that every command about a project has. */
@@ -51,9 +51,9 @@ export const withDatabases = async <A>(
   } catch (error) {
     if (isUnavailable(error)) {
       throw new CliFailure(
-        `The database cannot be reached: ${error instanceof Error && error.message !== "" ? error.message : "no answer"}.\nCheck ${
-          databases.authUrl === databases.url ? "DATABASE_URL" : "DATABASE_URL and ADMIN_DATABASE_URL"
-        }.`
+        `The database cannot be reached: ${
+          error instanceof Error && error.message !== "" ? error.message : "no answer"
+        }.\nCheck ${databases.authUrl === databases.url ? "DATABASE_URL" : "DATABASE_URL and ADMIN_DATABASE_URL"}.`
       )
     }
     throw error
@@ -73,10 +73,15 @@ export const withPool = async <A>(url: string, work: (pool: LazyPool) => Promise
 }
 
 /** Runs work on the project's accounts. In the embedded database their tables are made when missing. */
-export const withAuth = async <A>(flags: ProjectFlags, work: (auth: Auth, project: Project) => Promise<A>): Promise<A> => {
+export const withAuth = async <A>(
+  flags: ProjectFlags,
+  work: (auth: Auth, project: Project) => Promise<A>
+): Promise<A> => {
   const project = await loadProject(flags)
   if (!keepsAccounts(project)) {
-    throw new CliFailure("This project keeps no accounts: its configuration says that somebody else verifies credentials.")
+    throw new CliFailure(
+      "This project keeps no accounts: its configuration says that somebody else verifies credentials."
+    )
   }
   return withDatabases(project.settings, project.config, (databases) =>
     withPool(databases.authUrl, async (pool) => {

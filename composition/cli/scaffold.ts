@@ -4,8 +4,8 @@
 
 import { randomBytes } from "node:crypto"
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
-import { basename, dirname, join, relative } from "node:path"
 import { createRequire } from "node:module"
+import { basename, dirname, join, relative } from "node:path"
 import { snakeCase } from "../introspect/names.ts"
 import { CliFailure } from "./output.ts"
 
@@ -148,7 +148,8 @@ create index on notes using gin (title gin_trgm_ops, body gin_trgm_ops);
 ]
 
 /** The configuration beside generated resources. */
-export const introspectedConfig = (module: string): string => `import { defineConfig, defineRoles } from "resource-admin"
+export const introspectedConfig = (module: string): string =>
+  `import { defineConfig, defineRoles } from "resource-admin"
 import { resources } from "./${module}"
 
 // This file is yours: \`service introspect\` writes it once and never again. To add to a generated resource, import it, extendResource and

@@ -71,7 +71,8 @@ export const list = (flags: ProjectFlags & Json): Promise<void> =>
     )
   })
 
-const report = ({ banned, email, role }: Account): void => print(`${email} (${role}) is ${banned ? "banned" : "active"}.`)
+const report = ({ banned, email, role }: Account): void =>
+  print(`${email} (${role}) is ${banned ? "banned" : "active"}.`)
 
 export const setBanned = (flags: Email, banned: boolean): Promise<void> =>
   withAuth(flags, async (auth) => report(await setUserBanned(auth, { email: flags.email, banned })))

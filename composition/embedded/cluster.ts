@@ -84,30 +84,19 @@ export const ensureCluster = async (cluster: Cluster): Promise<void> => {
 const createCluster = async (cluster: Cluster, data: string): Promise<void> => {
   const { base, identity } = cluster
   const mine = join(base, `init-${process.pid}`)
-  rmSync(mine, { recursive: true, force: true })
-  mkdirSync(mine, { mode: 0o700 })
+  mkdirSync(mine, { mode: 0o700, recursive: true })
   const password = cluster.tcp ? makePassword(cluster) : undefined
   try {
     if (await leaveItToAnother(base, data)) return
-    giveTo(mine, identity)
-    const [file, args] = commandOf(identity, programIn(cluster.native, "initdb"), [
-      `--pgdata=${mine}`,
-      `--username=${USER}`,
-      // The same on every system, whatever locales it has. Human order is asked for with a collation ("und-x-icu").
-      "--encoding=UTF8",
-      "--locale-provider=builtin",
-      "--builtin-locale=C.UTF-8",
-      "--locale=C",
-      "--no-instructions",
-      ...(password === undefined ? ["--auth=trust"] : ["--auth=scram-sha-256", `--pwfile=${password}`]),
-      ...(cluster.durable ? [] : ["--no-sync"])
-    ])
-    const run = spawnSync(file, args, {
-      ...identity.ids,
-      cwd: "/",
-      env: cluster.env,
-      stdio: ["ignore", "pipe", "pipe"]
-    })
+    const make = (ctype: readonly string[]) => {
+      rmSync(mine, { recursive: true, force: true })
+      mkdirSync(mine, { mode: 0o700 })
+      giveTo(mine, identity)
+      return initialize(cluster, mine, ctype, password)
+    }
+    // pg_trgm asks the system's locale what a letter is: without this one it sees ASCII only.
+    let run = make(["--lc-ctype=C.UTF-8"])
+    if (run.status !== 0 && /locale/.test(run.stderr?.toString() ?? "")) run = make([])
     if (run.error !== undefined || run.status !== 0) {
       throw impossible(
         `The database in ${base} could not be created: initdb ended with ${run.signal ?? `code ${run.status}`}\n`
@@ -119,6 +108,24 @@ const createCluster = async (cluster: Cluster, data: string): Promise<void> => {
     rmSync(mine, { recursive: true, force: true })
     if (password !== undefined) rmSync(password, { force: true })
   }
+}
+
+const initialize = (cluster: Cluster, folder: string, ctype: readonly string[], password: string | undefined) => {
+  const { identity } = cluster
+  const [file, args] = commandOf(identity, programIn(cluster.native, "initdb"), [
+    `--pgdata=${folder}`,
+    `--username=${USER}`,
+    // The same on every system, whatever locales it has. Human order is asked for with a collation ("und-x-icu").
+    "--encoding=UTF8",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--locale=C",
+    ...ctype,
+    "--no-instructions",
+    ...(password === undefined ? ["--auth=trust"] : ["--auth=scram-sha-256", `--pwfile=${password}`]),
+    ...(cluster.durable ? [] : ["--no-sync"])
+  ])
+  return spawnSync(file, args, { ...identity.ids, cwd: "/", env: cluster.env, stdio: ["ignore", "pipe", "pipe"] })
 }
 
 const moveIntoPlace = (from: string, to: string): void => {

@@ -4,7 +4,7 @@
  */
 
 import type { ColumnFacts, TableFacts } from "../../adapters/postgres/facts.ts"
-import { checkedValues, declarationOf } from "../../core/domain/model/facts.ts"
+import { checkedValues, declarationOf, enumText } from "../../core/domain/model/facts.ts"
 import { fieldName, resourceName, tableText, unique } from "./names.ts"
 
 export interface DraftedField {
@@ -44,9 +44,11 @@ const isTimestamp = (column: ColumnFacts): boolean => column.base === "timestamp
 
 const isInteger = (column: ColumnFacts): boolean => ["int2", "int4", "int8"].includes(column.base)
 
-const hasDefault = (column: ColumnFacts): boolean => column.default !== null || column.identity !== null || column.generated
+const hasDefault = (column: ColumnFacts): boolean =>
+  column.default !== null || column.identity !== null || column.generated
 
-const secretName = /(?:^|_)(?:passwords?|passwd|pwd|secrets?|private_key|api_key|access_key|(?:access|refresh|session|reset|auth)_token|totp|otp|salt|(?:password|token)_?hash)(?:_|$)/i
+const secretName =
+  /(?:^|_)(?:passwords?|passwd|pwd|secrets?|private_key|api_key|access_key|(?:access|refresh|session|reset|auth)_token|totp|otp|salt|(?:password|token)_?hash)(?:_|$)/i
 
 /** The columns that name a row: the primary key, else a unique key whose columns are never null. */
 const keyOf = (table: TableFacts): readonly string[] | null => {
@@ -60,7 +62,9 @@ const leftOut = (column: ColumnFacts, key: readonly string[]): string | null => 
   if (!column.privileges.select) return "the database role may not read it"
   if (declarationOf(column) === null) return `no kind of field fits ${column.type}`
   if (column.values?.includes("") === true) return "its enum type has an empty value"
-  if (secretName.test(column.name) && !key.includes(column.name)) return "it looks like a secret; declare it yourself if it is none"
+  if (secretName.test(column.name) && !key.includes(column.name)) {
+    return "it looks like a secret; declare it yourself if it is none"
+  }
   return null
 }
 
@@ -76,7 +80,8 @@ const versionNames = ["updated_at", "modified_at", "lock_version", "row_version"
 
 const versionOf = (columns: readonly ColumnFacts[], key: readonly string[]): ColumnFacts | null =>
   versionNames.map((name) => columns.find((column) => column.name === name)).find((column) =>
-    column !== undefined && !column.nullable && !column.generated && column.identity === null && !key.includes(column.name) &&
+    column !== undefined && !column.nullable && !column.generated && column.identity === null &&
+    !key.includes(column.name) &&
     (column.name.endsWith("_at") ? isTimestamp(column) : isInteger(column))
   ) ?? null
 
@@ -84,6 +89,11 @@ const softDeleteOf = (columns: readonly ColumnFacts[]): ColumnFacts | null =>
   columns.find((column) =>
     column.name === "deleted_at" && column.nullable && isTimestamp(column) && !hasDefault(column)
   ) ?? null
+
+/** When a row was made: the database says it, and nobody after that. */
+const isCreation = (column: ColumnFacts): boolean =>
+  /^(?:created|inserted)_(?:at|on)$/.test(column.name) &&
+  /^(?:now\(\)|CURRENT_TIMESTAMP|transaction_timestamp\(\))/.test(column.default ?? "")
 
 /** Columns that an index can sort by on its own. */
 const indexedFirst = (table: TableFacts): ReadonlySet<string> =>
@@ -174,7 +184,8 @@ export const draftResources = (tables: readonly TableFacts[]): Drafts => {
       continue
     }
     const unfit = table.columns.find((column) =>
-      key.includes(column.name) && (leftOut(column, key) !== null || ["json", "jsonb", "float4", "float8"].includes(column.base))
+      key.includes(column.name) &&
+      (leftOut(column, key) !== null || ["json", "jsonb", "float4", "float8"].includes(column.base))
     )
     if (unfit !== undefined) {
       left.push(`${full}: ${unfit.name} (${unfit.type}) cannot be part of a key`)
@@ -196,7 +207,9 @@ export const draftResources = (tables: readonly TableFacts[]): Drafts => {
     for (const column of place.table.columns) {
       if (leftOut(column, place.key) !== null) continue
       const target = targetOf(place, column.name, places)
-      if (target === null || (place.key.length === 1 && place.key[0] === column.name && !grounded(place, places))) continue
+      if (target === null || (place.key.length === 1 && place.key[0] === column.name && !grounded(place, places))) {
+        continue
+      }
       pointers.push({ place, column: column.name, target, as: ways.forward(place.name, place.names.get(column.name)!) })
     }
   }
@@ -228,22 +241,30 @@ const draftResource = (
     if (reason !== null) {
       const needed = !column.nullable && !hasDefault(column)
       closedToCreates ||= needed
-      notes.push(`${column.name} is left out: ${reason}${needed ? "; it is required, so records cannot be created here" : ""}`)
+      notes.push(
+        `${column.name} is left out: ${reason}${needed ? "; it is required, so records cannot be created here" : ""}`
+      )
       continue
     }
     fields.push(draftField(place, column, pointers.get(`${name}\0${column.name}`) ?? null, {
       sortable: indexed.has(column.name),
-      managed: column === softDelete || column === version
+      softDelete: column === softDelete,
+      readOnly: column === softDelete || column === version || isCreation(column)
     }))
   }
   const field = (column: ColumnFacts | null): string | null => column === null ? null : names.get(column.name)!
   for (const column of table.columns) {
     const own = names.get(column.name)!
-    if (/^(?:tenant|organi[sz]ation|workspace|account|company)_id$/.test(column.name) && !column.nullable && !key.includes(column.name)) {
+    if (
+      /^(?:tenant|organi[sz]ation|workspace|account|company)_id$/.test(column.name) && !column.nullable &&
+      !key.includes(column.name)
+    ) {
       notes.push(`tenant: ${JSON.stringify(own)} would limit callers to their own tenant's records`)
     }
     if (/^(?:owner|user|author|creator)_id$|^created_by$/.test(column.name) && !key.includes(column.name)) {
-      notes.push(`owner: ${JSON.stringify(own)} would allow capabilities with .own, if it holds ids of this service's accounts`)
+      notes.push(
+        `owner: ${JSON.stringify(own)} would allow capabilities with .own, if it holds ids of this service's accounts`
+      )
     }
   }
   const full = tableText(table.schema, table.name)
@@ -264,7 +285,7 @@ const draftField = (
   { key, names, table }: Place,
   column: ColumnFacts,
   pointer: { readonly target: string; readonly modifiers: readonly string[] } | null,
-  known: { readonly sortable: boolean; readonly managed: boolean }
+  known: { readonly sortable: boolean; readonly softDelete: boolean; readonly readOnly: boolean }
 ): DraftedField => {
   const name = names.get(column.name)!
   const values = pointer === null ? enumOf(table, column) : null
@@ -274,7 +295,7 @@ const draftField = (
   const text = isText(column) && values === null && pointer === null
   const short = !text || (column.maxLength ?? Number.POSITIVE_INFINITY) <= longestSorted
   const code = text && (column.maxLength ?? 4) < 4
-  const readOnly = column.generated || column.identity === "always" || (inKey && byDatabase) || known.managed
+  const readOnly = column.generated || column.identity === "always" || (inKey && byDatabase) || known.readOnly
   const modifiers = [
     ...(pointer?.modifiers ?? []),
     ...(name === column.name ? [] : [`column(${JSON.stringify(column.name)})`]),
@@ -282,14 +303,17 @@ const draftField = (
     ...(readOnly ? ["readOnly()"] : []),
     ...(byDatabase ? ["dbDefault()"] : []),
     ...(json ? [] : ["filterable()"]),
-    ...(!json && (known.sortable || (short && column.base !== "bool" && column.base !== "uuid" && pointer === null)) ? ["sortable()"] : []),
-    ...(text && !code && !inKey ? ["searched()"] : [])
+    ...(!json && !known.softDelete &&
+        (known.sortable || (short && column.base !== "bool" && column.base !== "uuid" && pointer === null))
+      ? ["sortable()"]
+      : []),
+    ...(text && !code && !inKey && !/_(?:id|url|uri|hash|code|key)$/.test(column.name) ? ["searched()"] : [])
   ]
   return {
     name,
     column: column.name,
     kind: pointer === null
-      ? { of: "kind", text: values === null ? declarationOf(column)! : `f.enum(${JSON.stringify(values)})` }
+      ? { of: "kind", text: values === null ? declarationOf(column)! : enumText(values) }
       : { of: "relation", target: pointer.target },
     modifiers
   }

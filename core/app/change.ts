@@ -103,7 +103,9 @@ export const answerWrite = <E = never>(
   call: Call,
   /** What the client sent, where an idempotency key counts; else null. */
   body: Uint8Array | null,
-  run: (tx: RecordsTransaction, bindings: Bindings) => Effect.Effect<Outcome, Problem | RecordsError | E>
+  run: (tx: RecordsTransaction, bindings: Bindings) => Effect.Effect<Outcome, Problem | RecordsError | E>,
+  /** Whether `run` is one statement after which nothing fails. */
+  alone = false
 ): Effect.Effect<Reply, Problem | E> =>
   Effect.gen(function*() {
     const dryRun = yield* readDryRun(call)
@@ -136,7 +138,7 @@ export const answerWrite = <E = never>(
         }
         return outcome
       })
-    const outcome = yield* phase("write.execute")(inTransaction(core, transaction)).pipe(
+    const outcome = yield* phase("write.execute")(inTransaction(core, transaction, alone && claim === null && !dryRun)).pipe(
       Effect.catch((error) => {
         if (error instanceof DryRun) return Effect.succeed<Outcome>({ reply: error.reply, written: [] })
         return error instanceof RecordsError
@@ -176,11 +178,21 @@ const presentWrite = (core: Core, call: Call, written: Written, bindings: Bindin
 }
 
 const single = (core: Core, call: Call, body: Uint8Array | null, write: Write): Effect.Effect<Reply, Problem> =>
-  answerWrite<never>(core, call, body, (tx, bindings) =>
-    Effect.map(execute(core, tx, write, bindings), (written) => ({
-      reply: presentWrite(core, call, written, bindings),
-      written: [written]
-    })))
+  answerWrite<never>(
+    core,
+    call,
+    body,
+    (tx, bindings) =>
+      Effect.map(execute(core, tx, write, bindings), (written) => ({
+        reply: presentWrite(core, call, written, bindings),
+        written: [written]
+      })),
+    write.op === "create" && isCertain(core, write.access)
+  )
+
+/** Whether a create that the database accepts is accepted: no rule has a say about the row as written, and no hook. */
+const isCertain = (core: Core, { decisions, rows }: Access): boolean =>
+  decisions.create.of === "allow" && rows.op === "true" && core.options.writeHooks.length === 0
 
 /** Access and key of a write to one record. */
 const target = (

@@ -264,12 +264,13 @@ export const get = (core: Core, call: Call, resource: string, segment: string): 
     const row = rows[0]
     if (row === undefined) return yield* Effect.fail(notFound())
     const item = shape.write(row, bindings)
-    const noneMatch = call.header("if-none-match")
+    // The tag is the record's alone: with related records beside it, it does not tell whether the answer is still the same.
+    const alone = request.expand.length === 0
+    const noneMatch = alone ? call.header("if-none-match") : null
     if (noneMatch !== null && (noneMatch.trim() === "*" || tagListed(noneMatch, item.etag, true))) {
       return { status: 304, headers: { etag: item.etag }, body: null }
     }
-    const expanded = request.expand.length === 0
-      ? ""
-      : `,"expand":${(yield* expandRows(core, access, request.expand, rows, shape.layout))[0]!}`
-    return json(200, `${item.open}${expanded}}`, { etag: item.etag })
+    if (alone) return json(200, `${item.open}}`, { etag: item.etag })
+    const expanded = (yield* expandRows(core, access, request.expand, rows, shape.layout))[0]!
+    return json(200, `${item.open},"expand":${expanded}}`, { etag: item.etag, "cache-control": "no-store" })
   })

@@ -419,11 +419,12 @@ const maxTries = 4
  */
 export const inTransaction = <A, E>(
   core: Core,
-  body: (tx: RecordsTransaction) => Effect.Effect<A, E | RecordsError>
+  body: (tx: RecordsTransaction) => Effect.Effect<A, E | RecordsError>,
+  alone = false
 ): Effect.Effect<A, E | RecordsError> => {
   const attempt = (left: number): Effect.Effect<A, E | RecordsError> =>
     Effect.catch(
-      core.records.transaction(body),
+      core.records.transaction(body, alone),
       (error) => left > 1 && isConflict(error) ? attempt(left - 1) : Effect.fail(error)
     )
   return attempt(maxTries)

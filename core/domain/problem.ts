@@ -8,33 +8,142 @@ import * as Data from "effect/Data"
 interface ProblemKind {
   readonly status: number
   readonly title: string
+  /** What it means to a caller: the reference page's text. */
+  readonly meaning: string
 }
 
 /** Slug to status and title: the source of the reference page and of the golden file. */
 export const problemKinds = {
-  "invalid-filter": { status: 400, title: "The filter is not valid" },
-  "invalid-order-by": { status: 400, title: "The order is not valid" },
-  "invalid-parameter": { status: 400, title: "A parameter is not valid" },
-  "invalid-key": { status: 400, title: "The key is not valid" },
-  "invalid-record": { status: 400, title: "The record is not valid" },
-  "malformed-json": { status: 400, title: "The body is not valid JSON" },
-  "expensive-query": { status: 400, title: "The query would read too many rows" },
-  "unauthenticated": { status: 401, title: "Authentication is required" },
-  "access-denied": { status: 403, title: "Access is denied" },
-  "tenant-required": { status: 403, title: "A tenant is required" },
-  "not-found": { status: 404, title: "Not found" },
-  "method-not-allowed": { status: 405, title: "The method is not allowed" },
-  "conflict": { status: 409, title: "Conflict with the current state" },
-  "precondition-failed": { status: 412, title: "The record has changed" },
-  "payload-too-large": { status: 413, title: "The body is too large" },
-  "unsupported-media-type": { status: 415, title: "The media type is not supported" },
-  "idempotency-key-reused": { status: 422, title: "The idempotency key was used for another request" },
-  "precondition-required": { status: 428, title: "A precondition is required" },
-  "too-many-requests": { status: 429, title: "Too many requests" },
-  "header-too-large": { status: 431, title: "The request header is too large" },
-  "internal-error": { status: 500, title: "Internal error" },
-  "unavailable": { status: 503, title: "The service is not available" },
-  "statement-timeout": { status: 504, title: "The database took too long" }
+  "invalid-filter": {
+    status: 400,
+    title: "The filter is not valid",
+    meaning:
+      "The filter breaks the language, names what is not there, or asks too much of it. `errors` say where, with hints."
+  },
+  "invalid-order-by": {
+    status: 400,
+    title: "The order is not valid",
+    meaning: "The order names what is not there or cannot be sorted. `errors` say where, with hints."
+  },
+  "invalid-parameter": {
+    status: 400,
+    title: "A parameter is not valid",
+    meaning: "A query parameter, header or body member is unknown, repeated or out of range; `errors` name it."
+  },
+  "invalid-key": {
+    status: 400,
+    title: "The key is not valid",
+    meaning: "The key in the path is not of the form the resource's key has."
+  },
+  "invalid-record": {
+    status: 400,
+    title: "The record is not valid",
+    meaning:
+      "Fields of the body are unknown, read-only, missing or wrong, or the record breaks a rule; `errors` list all of them."
+  },
+  "malformed-json": {
+    status: 400,
+    title: "The body is not valid JSON",
+    meaning: "The body is not strict JSON: broken, too deep, a name twice, or a number that cannot be held exactly."
+  },
+  "expensive-query": {
+    status: 400,
+    title: "The query would read too many rows",
+    meaning: "The scan guard refused to scan a big table; `suggestion` is the index that would help."
+  },
+  "malformed-request": {
+    status: 400,
+    title: "The request is not valid HTTP",
+    meaning: "Bytes that are no HTTP request."
+  },
+  "unauthenticated": {
+    status: 401,
+    title: "Authentication is required",
+    meaning: "No credential, or one that is expired, revoked or not valid."
+  },
+  "access-denied": {
+    status: 403,
+    title: "Access is denied",
+    meaning: "The caller may not do this, to this record, or with these values."
+  },
+  "tenant-required": {
+    status: 403,
+    title: "A tenant is required",
+    meaning: "The resource belongs to tenants, and the credential names none."
+  },
+  "not-found": {
+    status: 404,
+    title: "Not found",
+    meaning: "No such resource or record, or none that this caller can see: the two look the same."
+  },
+  "method-not-allowed": {
+    status: 405,
+    title: "The method is not allowed",
+    meaning: "The path exists, the method does not; `Allow` names those that do."
+  },
+  "request-timeout": {
+    status: 408,
+    title: "The request took too long to arrive",
+    meaning: "Head or body did not arrive in time; the connection is closed."
+  },
+  "conflict": {
+    status: 409,
+    title: "Conflict with the current state",
+    meaning:
+      "Another record has these values, the record is not in the state this needs, or another change got in the way."
+  },
+  "precondition-failed": {
+    status: 412,
+    title: "The record has changed",
+    meaning:
+      "`If-Match` names an older version. `etag` is the current one; `changed`, where known, the fields that differ."
+  },
+  "payload-too-large": {
+    status: 413,
+    title: "The body is too large",
+    meaning: "The body is larger than the service takes."
+  },
+  "unsupported-media-type": {
+    status: 415,
+    title: "The media type is not supported",
+    meaning: "The body has a content type or encoding that this route does not read."
+  },
+  "idempotency-key-reused": {
+    status: 422,
+    title: "The idempotency key was used for another request",
+    meaning: "The `Idempotency-Key` was used within 24 hours for a request with other content."
+  },
+  "precondition-required": {
+    status: 428,
+    title: "A precondition is required",
+    meaning: "A PATCH needs `If-Match` with the record's ETag, or `*`."
+  },
+  "too-many-requests": {
+    status: 429,
+    title: "Too many requests",
+    meaning: "Too many attempts; `Retry-After` says when to try again."
+  },
+  "header-too-large": {
+    status: 431,
+    title: "The request header is too large",
+    meaning: "The request line or the headers are longer than the service takes."
+  },
+  "internal-error": {
+    status: 500,
+    title: "Internal error",
+    meaning: "Something unexpected went wrong. It was reported to the operator; nothing more is told."
+  },
+  "unavailable": {
+    status: 503,
+    title: "The service is not available",
+    meaning:
+      "The database or the keys cannot be reached, or too many requests wait; `Retry-After` says when to try again."
+  },
+  "statement-timeout": {
+    status: 504,
+    title: "The database took too long",
+    meaning: "The database did not finish within the statement timeout."
+  }
 } as const satisfies { readonly [slug: string]: ProblemKind }
 
 export type ProblemSlug = keyof typeof problemKinds

@@ -4,7 +4,8 @@
  *
  * Contract:
  * - The first account is an admin, also when several are made at once; the last active admin can be neither deleted, demoted nor banned.
- * - A ban, deletion, role change or revocation makes tokens issued before it useless within two seconds in every instance.
+ * - A ban, deletion, role change or revocation makes tokens issued before it useless within two seconds in every instance. API keys
+ *   follow their user's roles and bans in the same time, and stop when revoked.
  * - A refusal is an `AccountError` with its code; a store that cannot be reached is `AccountsUnavailable`; the rest dies as a defect.
  */
 
@@ -39,6 +40,38 @@ export interface IssuedToken {
   readonly expiresAt: Date
 }
 
+/** What an API key is made from. */
+export interface NewApiKey {
+  /** The user it stands for. */
+  readonly email: string
+  /** What it is for: 1 to 100 characters. */
+  readonly name: string
+  /** Roles of that user (an admin: any); it loses what the user loses. */
+  readonly role: string | readonly string[]
+  /** When it ends: an instant, `90d` and the like, or ISO 8601; default 90 days, at most 366. */
+  readonly expires?: Date | string | undefined
+}
+
+/** A key as it may be shown: never its text. */
+export interface ApiKey {
+  /** The part of its text between the underscores. */
+  readonly id: string
+  readonly name: string
+  /** Of the user it stands for. */
+  readonly email: string
+  readonly role: string
+  readonly createdAt: Date
+  readonly expiresAt: Date
+  readonly revokedAt: Date | null
+  /** Exact to a minute. */
+  readonly lastUsedAt: Date | null
+}
+
+/** A new key with its text, which is never shown again: `Authorization: Bearer <text>`. */
+export interface IssuedKey extends ApiKey {
+  readonly text: string
+}
+
 type Answer<A> = Effect.Effect<A, AccountError | AccountsUnavailable>
 
 export interface AccountsService {
@@ -53,6 +86,12 @@ export interface AccountsService {
   readonly revoke: (email: string) => Answer<void>
   /** `ttlSeconds` is 1 to 86,400; default 900. */
   readonly issueToken: (email: string, ttlSeconds?: number) => Answer<IssuedToken>
+  readonly createKey: (key: NewApiKey) => Answer<IssuedKey>
+  /** Of one user or of all, oldest first, revoked and expired ones too. */
+  readonly listKeys: (email?: string) => Answer<readonly ApiKey[]>
+  readonly revokeKey: (id: string) => Answer<ApiKey>
+  /** Takes a lost second factor away and ends sessions; the user signs in by password and sets up a new one. */
+  readonly resetSecondFactor: (email: string) => Answer<void>
 }
 
 export class Accounts extends Context.Service<Accounts, AccountsService>()("resource-admin/ports/Accounts") {}

@@ -149,10 +149,12 @@ export interface RecordsTransaction extends RecordsReader {
 export interface RecordsService extends RecordsReader {
   /**
    * Runs the body in one transaction: commits on success, rolls back on failure, defect or interruption. Only `Conflict` before any
-   * commit is retried by the caller; `OutcomeUnknown` never is.
+   * commit is retried by the caller; `OutcomeUnknown` never is. `alone` is the caller's word that the body writes with one statement and
+   * that nothing fails after it: the statement may then commit by itself.
    */
   readonly transaction: <A, E>(
-    body: (tx: RecordsTransaction) => Effect.Effect<A, E>
+    body: (tx: RecordsTransaction) => Effect.Effect<A, E>,
+    alone?: boolean
   ) => Effect.Effect<A, E | RecordsError>
   /** Fails unless the database answers. */
   readonly ping: Effect.Effect<void, RecordsError>

@@ -4,6 +4,8 @@
 -- indexes leave them out.
 
 create index if not exists staff_by_name on shop.staff (tenant_id, name, id);
+create index if not exists staff_by_email on shop.staff (tenant_id, email);
+create index if not exists staff_by_team on shop.staff (tenant_id, team);
 
 create index if not exists customers_by_name on shop.customers (tenant_id, name, id) where deleted_at is null;
 create index if not exists customers_by_since on shop.customers (tenant_id, customer_since, id) where deleted_at is null;
@@ -14,6 +16,8 @@ create index if not exists customers_by_email on shop.customers (tenant_id, emai
 
 create index if not exists products_by_name on shop.products (tenant_id, name, id) where deleted_at is null;
 create index if not exists products_by_price on shop.products (tenant_id, price, id) where deleted_at is null;
+create index if not exists products_by_cost on shop.products (tenant_id, cost, id) where deleted_at is null;
+create index if not exists products_by_stock on shop.products (tenant_id, stock, id) where deleted_at is null;
 create index if not exists products_by_category on shop.products (tenant_id, category) where deleted_at is null;
 
 create index if not exists product_tags_by_product on shop.product_tags (tenant_id, product_id, tag);
@@ -31,6 +35,7 @@ create index if not exists orders_by_owner on shop.orders (tenant_id, owner_id, 
 create index if not exists orders_by_customer on shop.orders (tenant_id, customer_id, created_at, id);
 
 create index if not exists order_lines_by_order on shop.order_lines (tenant_id, order_id, owner_id, position);
+create index if not exists order_lines_by_position on shop.order_lines (tenant_id, position, id);
 create index if not exists order_lines_by_owner on shop.order_lines (tenant_id, owner_id, id);
 create index if not exists order_lines_by_product on shop.order_lines (tenant_id, product_id, id);
 

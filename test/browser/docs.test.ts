@@ -3,8 +3,8 @@
  * tokens that run out. The sign-in routes are scripted; the document is that of a real set of models.
  */
 
-import type { Browser, Page, Request as PageRequest } from "playwright-core"
 import * as Effect from "effect/Effect"
+import type { Browser, Page, Request as PageRequest } from "playwright-core"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { docsRoutes } from "../../adapters/http/docs.ts"
 import { makeEdge } from "../../adapters/http/handle.ts"
@@ -29,7 +29,12 @@ const scriptedAuth = () => {
     return id !== null && state.sessions.has(id) ? id : null
   }
   const refuse = (detail: string) =>
-    Response.json({ type: "urn:service:problem:unauthenticated", title: "Authentication is required", status: 401, detail }, {
+    Response.json({
+      type: "urn:service:problem:unauthenticated",
+      title: "Authentication is required",
+      status: 401,
+      detail
+    }, {
       status: 401,
       headers: { "content-type": "application/problem+json" }
     })
@@ -122,7 +127,8 @@ describe.skipIf(chromiumPath === null)("/api/docs in Chromium", { timeout: 60_00
     page.on("console", (message) => {
       // Chromium itself notes every answer of 400 and above; those are asked for here.
       const { url } = message.location()
-      const expected = message.text().startsWith("Failed to load resource: the server responded with a status of 401") && url !== ""
+      const expected =
+        message.text().startsWith("Failed to load resource: the server responded with a status of 401") && url !== ""
       if (["error", "warning"].includes(message.type()) && !expected) complaints.push(`console: ${message.text()}`)
     })
     page.on("request", (request) => requests.push(request))
@@ -135,6 +141,11 @@ describe.skipIf(chromiumPath === null)("/api/docs in Chromium", { timeout: 60_00
     expect(complaints).toEqual([])
   })
 
+  /** For a look at the page: `SCREENSHOTS=<folder>`. */
+  const shoot = async (name: string) => {
+    const folder = process.env["SCREENSHOTS"]
+    if (folder !== undefined) await page.screenshot({ path: `${folder}/docs-${name}.png` })
+  }
   const signIn = async (secret = password) => {
     await page.getByLabel("Email").fill("ada@example.org")
     await page.getByLabel("Password").fill(secret)
@@ -148,10 +159,11 @@ describe.skipIf(chromiumPath === null)("/api/docs in Chromium", { timeout: 60_00
     expect(response?.status()).toBe(401)
     expect(response?.headers()["www-authenticate"]).toBe("Bearer")
     const html = await response!.text()
-    for (const word of ["orders", "customers", "v1", "paths"]) expect(html).not.toContain(word)
+    for (const word of ["orders", "customers", "/v1", "Shop"]) expect(html).not.toContain(word)
     await soon(() => page.getByLabel("Email").isVisible()).toBe(true)
     expect(reach("/api/docs/")).toEqual([])
     expect(reach("openapi.json")).toEqual([])
+    await shoot("form")
   })
 
   it("says why a sign-in failed, and loads nothing", async () => {
@@ -171,6 +183,7 @@ describe.skipIf(chromiumPath === null)("/api/docs in Chromium", { timeout: 60_00
     await listOrders().waitFor()
     expect(await page.locator(".info .title").first().textContent()).toContain("Shop")
     expect(await page.locator(".errors-wrapper").count()).toBe(0)
+    expect(await page.locator(".authorize").count()).toBe(0)
     expect(await page.locator(".opblock-tag").allTextContents()).toEqual(
       ["orders", "customers", "lines", "kinds", "batch", "system", "sign-in"].map((tag) => expect.stringContaining(tag))
     )
@@ -182,9 +195,11 @@ describe.skipIf(chromiumPath === null)("/api/docs in Chromium", { timeout: 60_00
       "/api/docs/swagger-ui.css"
     ])
     expect(requests.every((request) => /^(?:http:\/\/127\.0\.0\.1:|data:)/.test(request.url()))).toBe(true)
-    expect(await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])")).toBe("[{},{},\"\"]")
+    expect(await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])")).toBe(
+      "[{},{},\"\"]"
+    )
     expect(await page.evaluate("document.documentElement.outerHTML.includes('token-1')")).toBe(false)
-    if (process.env["SCREENSHOTS"] !== undefined) await page.screenshot({ path: `${process.env["SCREENSHOTS"]}/docs.png` })
+    await shoot("reference")
   })
 
   const openAndTry = async () => {
@@ -201,6 +216,9 @@ describe.skipIf(chromiumPath === null)("/api/docs in Chromium", { timeout: 60_00
     await soon(() => answered().textContent()).toContain("200")
     expect(server.routed.map(({ path, use }) => [use, path])).toEqual([["list", "/api/v1/orders"]])
     expect(server.state.issued).toBe(1)
+    const shown = await listOrders().locator(".curl-command").textContent()
+    expect(shown).toContain("Authorization: Bearer <token>")
+    expect(await page.locator("body").textContent()).not.toContain("token-1")
 
     server.state.tokens.clear()
     await listOrders().getByRole("button", { name: "Execute" }).click()
@@ -212,16 +230,22 @@ describe.skipIf(chromiumPath === null)("/api/docs in Chromium", { timeout: 60_00
       "Bearer token-1",
       "Bearer token-2"
     ])
-    if (process.env["SCREENSHOTS"] !== undefined) {
-      await page.screenshot({ path: `${process.env["SCREENSHOTS"]}/docs-try.png`, fullPage: true })
-    }
+    await shoot("answer")
   })
 
   it("renders bodies, composite keys and every schema without complaint", async () => {
     await page.goto(server.url)
     await signIn()
     await listOrders().waitFor()
-    for (const id of ["orders-create_orders", "lines-get_lines", "batch-batchWrite", "orders-series_orders", "kinds-create_kinds"]) {
+    for (
+      const id of [
+        "orders-create_orders",
+        "lines-get_lines",
+        "batch-batchWrite",
+        "orders-series_orders",
+        "kinds-create_kinds"
+      ]
+    ) {
       const block = page.locator(`#operations-${id}`)
       await block.locator("button.opblock-summary-control").click()
       await block.getByRole("button", { name: "Try it out" }).click()
@@ -240,9 +264,7 @@ describe.skipIf(chromiumPath === null)("/api/docs in Chromium", { timeout: 60_00
     await soon(() => server.routed.at(-1)?.key).toBe("7,a%2Fb")
     await page.locator("section.models h4 button, section.models button").first().click()
     await page.locator("section.models").getByText("orders.Create").waitFor()
-    if (process.env["SCREENSHOTS"] !== undefined) {
-      await page.screenshot({ path: `${process.env["SCREENSHOTS"]}/docs-all.png`, fullPage: true })
-    }
+    await shoot("schemas")
   })
 
   it("goes back to the form when the session is over, and starts anew for whoever signs in next", async () => {

@@ -102,11 +102,16 @@ export interface Example {
 }
 
 /** Starts the example and waits until it has said everything. Fails with what it printed when it ends before. */
-export const startExample = ({ folder }: Checkout, port: number, args: readonly string[] = []): Promise<Example> =>
+export const startExample = (
+  { folder }: Checkout,
+  port: number,
+  args: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {}
+): Promise<Example> =>
   new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [...start, ...args], {
       cwd: folder,
-      env: plainEnvironment({ PORT: String(port) }),
+      env: plainEnvironment({ PORT: String(port), ...env }),
       stdio: ["ignore", "pipe", "pipe"]
     })
     let printed = ""

@@ -3,15 +3,17 @@
  * again on what is there. All in a folder whose name needs quoting.
  */
 
-import { existsSync, statSync } from "node:fs"
+import { existsSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { openDatabase } from "../support/postgres.ts"
 import {
   type Checkout,
   copyCheckout,
   type Example,
   freePort,
   paste,
+  plainEnvironment,
   run,
   startAndFail,
   startExample
@@ -118,9 +120,12 @@ describe("the first start", () => {
     expect(counted.facets.reduce((sum, { count }) => sum + count, 0)).toBe(all.total_size)
   })
 
-  it("has a reference that answers", async () => {
-    expect((await fetch(`${example.url}/api/docs`)).status).toBeLessThan(500)
-    expect((await ask("viewer", "/openapi.json")).status).toBe(200)
+  it("has a reference: a form to sign in, and the document behind it", async () => {
+    const form = await fetch(`${example.url}/api/docs`, { headers: { accept: "text/html" } })
+    expect([form.status, form.headers.get("content-type")]).toEqual([401, "text/html; charset=utf-8"])
+    const authorization = `Bearer ${await tokenOf("viewer")}`
+    expect((await fetch(`${example.url}/api/docs`, { headers: { authorization } })).status).toBe(200)
+    expect((await ask("viewer", "/openapi.json")).body).toMatchObject({ openapi: "3.1.0" })
   })
 })
 
@@ -221,6 +226,20 @@ describe("the commands beside it", () => {
     expect((await list("admin", "staff?filter=email=you@example.com")).items).toMatchObject([{ active: true }])
   })
 
+  it("the doctor finds nothing", async () => {
+    const args = [
+      "--conditions=source",
+      "composition/cli/main.ts",
+      "doctor",
+      "--all",
+      "--config",
+      "examples/shop/admin.config.ts"
+    ]
+    const { code, stdout } = await run(process.execPath, args, { cwd: checkout.folder })
+    expect(stdout.trim()).toBe("0 errors, 0 warnings, 0 notes.")
+    expect(code).toBe(0)
+  })
+
   it("a second example on the same port says what to do", async () => {
     const { code, stderr } = await startAndFail(checkout, [], { PORT: String(port) })
     expect(code).toBe(1)
@@ -247,5 +266,42 @@ describe("the second start", () => {
     expect((JSON.parse(page) as Page).items).toHaveLength(3)
     // What was issued before the restart is still good: the secret and the keys were kept.
     expect((await list("admin", "orders?page_size=1&count=exact&show_deleted=true")).total_size).toBe(before.total_size)
+  })
+})
+
+describe("on a database of somebody else", () => {
+  it("works as on the embedded one, and prints neither its URL nor the secret", async () => {
+    const database = await openDatabase()
+    const other = await startExample(checkout, await freePort(), ["--scale", "100"], { DATABASE_URL: database.url })
+    try {
+      expect(other.printed).toContain("Generated a furniture shop with 100 orders.")
+      expect(other.printed).not.toContain(database.url)
+      expect(other.printed).not.toContain(readFileSync(join(checkout.folder, "data", "secret"), "utf8").trim())
+      const [page = ""] = await paste(other.lines)
+      expect((JSON.parse(page) as Page).items.length).toBeGreaterThan(0)
+      // The printed command, in the environment that the program was started with.
+      const command = other.printed.split("\n").find((line) => line.includes("users create you@example.com"))
+      const { stderr, stdout } = await run("sh", ["-c", command ?? "false"], {
+        cwd: "/",
+        env: plainEnvironment({ DATABASE_URL: database.url })
+      })
+      expect(stdout, stderr).toContain("Created you@example.com (admin).")
+    } finally {
+      expect(await other.stop()).toBe(0)
+      await database.drop()
+    }
+  })
+
+  it("leaves a schema of the same name alone", async () => {
+    const database = await openDatabase("create schema shop; create table shop.orders (id int)")
+    try {
+      const { code, stderr } = await startAndFail(checkout, [], { DATABASE_URL: database.url })
+      expect(code).toBe(1)
+      expect(stderr).toContain("This database already has a schema \"shop\"")
+      expect(await database.rows("select count(*)::text from information_schema.tables where table_schema = 'shop'"))
+        .toEqual([["1"]])
+    } finally {
+      await database.drop()
+    }
   })
 })

@@ -91,13 +91,13 @@ describe("heads", () => {
     ["a length and chunks", head("POST", "/api/v1/orders", jsonType, "Content-Length: 1", "Transfer-Encoding: chunked")]
   ])("answers %s with 400 and closes", async (_, text) => {
     const stage = await start()
-    isProblem(await stage.talk(text), 400, "about:blank")
+    isProblem(await stage.talk(text), 400, "urn:service:problem:malformed-request")
     expect(stage.routed).toEqual([])
   })
 
   it("answers 400 without a Host", async () => {
     const stage = await start()
-    isProblem(await stage.talk("GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n"), 400, "about:blank")
+    isProblem(await stage.talk("GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n"), 400, "urn:service:problem:malformed-request")
   })
 
   it("takes HTTP/1.0, absolute and asterisk targets", async () => {
@@ -172,20 +172,20 @@ describe("bodies", () => {
   it("cuts off a body that does not come in time", async () => {
     const stage = await start({}, { requestTimeoutMs: 150, headersTimeoutMs: 100 })
     const text = await stage.talk(head("POST", "/api/v1/orders", jsonType, "Content-Length: 10") + "{")
-    isProblem(text, 408, "about:blank")
+    isProblem(text, 408, "urn:service:problem:request-timeout")
     await until(() => stage.lines.length === 1)
     expect(stage.routed).toEqual([])
   })
 
   it("cuts off a head that does not come in time", async () => {
     const stage = await start({}, { requestTimeoutMs: 150, headersTimeoutMs: 100 })
-    isProblem(await stage.talk("GET / HTTP/1.1\r\nHost:"), 408, "about:blank")
+    isProblem(await stage.talk("GET / HTTP/1.1\r\nHost:"), 408, "urn:service:problem:request-timeout")
   })
 
   it("answers a broken chunk with 400", async () => {
     const stage = await start()
     const text = await stage.talk(`${head("POST", "/api/v1/orders", jsonType, "Transfer-Encoding: chunked")}zz\r\n`)
-    isProblem(text, 400, "about:blank")
+    isProblem(text, 400, "urn:service:problem:malformed-request")
   })
 
   it("continues a client that waits only when the body is wanted", async () => {

@@ -14,8 +14,17 @@ import type { Cell, Field, Json } from "../../core/domain/model/model.ts"
 import { problem, problemDocument } from "../../core/domain/problem.ts"
 import { facetsJson, histogramJson, seriesJson } from "../../core/domain/read/aggregate.ts"
 import { itemWriter, layoutOf } from "../../core/domain/read/item.ts"
-import { callerOf, documentOf, everyKind, open, type OpenapiDoc, requestOf, shop, shopRoles } from "../support/openapi.ts"
 import { makeModel } from "../support/model.ts"
+import {
+  callerOf,
+  documentOf,
+  everyKind,
+  open,
+  type OpenapiDoc,
+  requestOf,
+  shop,
+  shopRoles
+} from "../support/openapi.ts"
 
 interface Check {
   (value: unknown): boolean
@@ -37,7 +46,9 @@ const addFormats = ofValidator("ajv-formats") as (ajv: Ajv) => void
 const closed = (schema: Json): Json => {
   if (schema === null || typeof schema !== "object") return schema
   if (Array.isArray(schema)) return (schema as readonly Json[]).map(closed)
-  const members = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, name === "examples" ? value : closed(value)]))
+  const members = Object.fromEntries(
+    Object.entries(schema).map(([name, value]) => [name, name === "examples" ? value : closed(value)])
+  )
   return typeof members["properties"] === "object" && members["type"] === "object"
     ? { additionalProperties: false, ...members }
     : members
@@ -66,11 +77,16 @@ const checker = (doc: OpenapiDoc, close = true) => {
 const documents = [...shopRoles.roles!.keys()].map((role) => [role, documentOf(requestOf(callerOf(role)))] as const)
 
 describe("the document", () => {
-  it.each([...documents, ["nobody", documentOf(requestOf(callerOf()))] as const])("of %s is OpenAPI 3.1", async (_, doc) => {
-    const validator = new Validator()
-    expect(await validator.validate(JSON.parse(JSON.stringify(doc)) as Record<string, unknown>)).toEqual({ valid: true })
-    expect(validator.version).toBe("3.1")
-  })
+  it.each([...documents, ["nobody", documentOf(requestOf(callerOf()))] as const])(
+    "of %s is OpenAPI 3.1",
+    async (_, doc) => {
+      const validator = new Validator()
+      expect(await validator.validate(JSON.parse(JSON.stringify(doc)) as Record<string, unknown>)).toEqual({
+        valid: true
+      })
+      expect(validator.version).toBe("3.1")
+    }
+  )
 
   it("is refused by the validator when it is wrong", async () => {
     const broken = { ...documentOf(requestOf(callerOf("admin"))), info: {} }
@@ -81,7 +97,9 @@ describe("the document", () => {
     const text = JSON.stringify(doc)
     const wanted = new Set([...text.matchAll(/"\$ref":"#\/components\/([^"]+)"/g)].map((match) => match[1]!))
     const { securitySchemes: _schemes, ...components } = doc.components
-    const had = Object.entries(components).flatMap(([kind, items]) => Object.keys(items).map((name) => `${kind}/${name}`))
+    const had = Object.entries(components).flatMap(([kind, items]) =>
+      Object.keys(items).map((name) => `${kind}/${name}`)
+    )
     expect([...wanted].sort()).toEqual(had.sort())
   })
 
@@ -116,11 +134,17 @@ const cellFor = (field: Field): Cell =>
 
 const bindings = { caller: callerOf("admin"), now: 0n, params: [] }
 
-const written = (access: Access, permissions: "none" | "row" | "full", cellOf: (field: Field) => Cell = cellFor): Json => {
+const written = (
+  access: Access,
+  permissions: "none" | "row" | "full",
+  cellOf: (field: Field) => Cell = cellFor
+): Json => {
   const shown = { fields: access.restricted.fields, permissions }
   const layout = layoutOf(access, shown, [])
   const write = itemWriter(access, shown, layout, () => "0123456789abcdef")
-  return JSON.parse(`${write([...layout.columns.map((field) => field.system ? null : cellOf(field)), "true", "true"], bindings).open}}`) as Json
+  return JSON.parse(
+    `${write([...layout.columns.map((field) => field.system ? null : cellOf(field)), "true", "true"], bindings).open}}`
+  ) as Json
 }
 
 describe("answers", () => {
@@ -133,7 +157,10 @@ describe("answers", () => {
     const access = request.resolve(name)!
     const listed = written(access, "row")
     check(`/components/schemas/${name}.List`, page({ items: [listed], total_size_estimate: 1 }))
-    check(`/components/schemas/${name}.List`, page({ items: [], total_size_estimate: 0, total_size: 0, prev_page_token: "x" }))
+    check(
+      `/components/schemas/${name}.List`,
+      page({ items: [], total_size_estimate: 0, total_size: 0, prev_page_token: "x" })
+    )
     check(`/components/schemas/${name}.Page`, page({ items: [written(access, "none")], prev_page_token: "" }))
     check(`/components/schemas/${name}`, written(access, "full"))
     check(`/components/schemas/${name}`, { etag: "\"x\"" })
@@ -167,7 +194,10 @@ describe("answers", () => {
     const order = written(request.resolve("orders")!, "row") as { readonly [member: string]: Json }
     const customer = written(request.resolve("customers")!, "none")
     const line = written(request.resolve("lines")!, "none") as { readonly [member: string]: Json }
-    check("/components/schemas/orders", { ...order, expand: { customer, lines: [{ ...line, expand: { order: null } }] } })
+    check("/components/schemas/orders", {
+      ...order,
+      expand: { customer, lines: [{ ...line, expand: { order: null } }] }
+    })
     check("/components/schemas/orders", { ...order, expand: { customer: null } })
     refuse("/components/schemas/orders", { ...order, expand: { margin: 1 } })
   })
@@ -198,7 +228,9 @@ describe("answers", () => {
   it("of batches, meta and refusals are as described", () => {
     const record = written(request.resolve("orders")!, "none")
     check("/components/schemas/Batch.Results", {
-      results: [{ record, etag: "\"1\"" }, { deleted: true }, { etag: "\"2\"" }, {}, { records: [{ key: "1", etag: "\"1\"" }] }]
+      results: [{ record, etag: "\"1\"" }, { deleted: true }, { etag: "\"2\"" }, {}, {
+        records: [{ key: "1", etag: "\"1\"" }]
+      }]
     })
     const meta = metaDocument({
       caller: request.caller,
@@ -218,14 +250,23 @@ describe("answers", () => {
       parameter: "filter",
       suggestion: "create index",
       code: "LAST_ADMIN",
-      errors: [{ code: "syntax", message: "No.", hint: "Yes.", span: { start: 0, end: 1 }, parameter: "filter", field: "note" }]
+      errors: [{
+        code: "syntax",
+        message: "No.",
+        hint: "Yes.",
+        span: { start: 0, end: 1 },
+        parameter: "filter",
+        field: "note"
+      }]
     })
     check("/components/schemas/Problem", problemDocument(refusal, "/api/v1/orders/1"))
     check("/components/schemas/Problem", problemDocument(problem("not-found", "No."), "/x"))
   })
 
   it("bodies of all forms that the service takes are as described", () => {
-    for (const data of [{ id: "1", title: "x" }, { id: 1, title: "x" }]) check("/components/schemas/customers.Create", data)
+    for (const data of [{ id: "1", title: "x" }, { id: 1, title: "x" }]) {
+      check("/components/schemas/customers.Create", data)
+    }
     for (const total of ["12.5", 12.5, "-1"]) {
       check("/components/schemas/orders.Create", { customer_id: 1, owner_id: "u", total, margin: null })
     }
@@ -233,7 +274,13 @@ describe("answers", () => {
     check("/components/schemas/Batch", {
       ops: [
         { op: "create", resource: "orders", data: {}, ref: "a" },
-        { op: "update", resource: "orders", key: { $ref: "a" }, etag: "*", data: { note: { $ref: "a", field: "total" } } },
+        {
+          op: "update",
+          resource: "orders",
+          key: { $ref: "a" },
+          etag: "*",
+          data: { note: { $ref: "a", field: "total" } }
+        },
         { op: "delete", resource: "lines", key: [{ $ref: "a" }, 1] },
         { op: "delete", resource: "lines", key: "1,2", etag: "\"x\"" },
         { op: "reorder", resource: "orders", field: "position", keys: [1, "2"], etags: { "1": "\"x\"" } }

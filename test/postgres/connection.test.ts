@@ -171,6 +171,28 @@ describe("connections", () => {
       expect(await Effect.runPromise(names(records))).toEqual(["one", "two"])
     })
 
+    it("commits a statement that stands alone, and nothing of one that fails", async () => {
+      const { records } = await open({ pooler })
+      await Effect.runPromise(records.transaction((tx) => rename(tx, "2", "alone"), true))
+      expect(await Effect.runPromise(names(records))).toEqual(["one", "alone"])
+      expect(await reasonOf(records.transaction((tx) => rename(tx, "2", "one"), true))).toBe("Unique")
+      await Effect.runPromise(records.transaction((tx) => rename(tx, "2", "two"), true))
+      expect(await Effect.runPromise(names(records))).toEqual(["one", "two"])
+    })
+
+    it("says outcome unknown when the connection of a statement that commits by itself breaks", async () => {
+      const { records } = await open({ pooler })
+      const holder = Effect.runFork(records.transaction((tx) => Effect.andThen(lock(tx, "1"), Effect.never)))
+      await once(async () => (await reasonOf(records.ping)) === "success")
+      const waiting = reasonOf(records.transaction((tx) => rename(tx, "1", "lost"), true))
+      await once(async () => (await activity("update %")).length === 1)
+      await database.disconnectAll()
+      expect(await waiting).toBe(pooler ? "Unavailable" : "OutcomeUnknown")
+      await Effect.runPromise(Fiber.interrupt(holder))
+      await once(async () => (await reasonOf(names(records))) === "success")
+      expect(await Effect.runPromise(names(records))).toEqual(["one", "two"])
+    })
+
     it("finishes a commit that was asked for before the interruption", async () => {
       const { records } = await open({ pooler })
       await Effect.runPromise(Effect.gen(function*() {

@@ -11,7 +11,9 @@ export type Query = { readonly [name: string]: string | number | boolean | reado
 /** A path below `/api/v1` with an encoded query. */
 export const at = (resource: string, query: Query = {}): string => {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value as readonly string[] : [String(value)]).map((each) => `${encodeURIComponent(name)}=${encodeURIComponent(each)}`)
+    (Array.isArray(value) ? value as readonly string[] : [String(value)]).map((each) =>
+      `${encodeURIComponent(name)}=${encodeURIComponent(each)}`
+    )
   )
   return `/api/v1/${resource}${pairs.length === 0 ? "" : `?${pairs.join("&")}`}`
 }
@@ -49,5 +51,7 @@ export const expectParameter = (answer: Answer, instance: string, parameter: str
 /** One member of every item. */
 export const pluck = (answer: Answer, field: string): readonly unknown[] => {
   expect(answer.status, answer.text).toBe(200)
-  return (answer.json["items"] as unknown as ReadonlyArray<{ readonly [name: string]: unknown }>).map((item) => item[field])
+  return (answer.json["items"] as unknown as ReadonlyArray<{ readonly [name: string]: unknown }>).map((item) =>
+    item[field]
+  )
 }

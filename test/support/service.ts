@@ -38,7 +38,6 @@ export interface Answer {
   readonly headers: Headers
   readonly text: string
   /** The parsed body; undefined when it is not JSON. */
-  // eslint-disable-next-line -- scenarios look into answers of any shape
   readonly json: Answered
 }
 
@@ -114,8 +113,18 @@ export const testAuthenticator: Authenticator = (request) => {
   }
 }
 
+/** How a service is started besides its fixture. */
+export interface StartOptions {
+  /** Puts something between the service and its database: gives the URL to connect to. */
+  readonly through?: (database: TestDatabase) => Promise<{ readonly url: string; readonly close: () => Promise<void> }>
+}
+
 /** Starts the service of a fixture on one of the two backends. */
-export const startService = async (backend: "fake" | "postgres", fixture: Fixture): Promise<TestService> => {
+export const startService = async (
+  backend: "fake" | "postgres",
+  fixture: Fixture,
+  { through }: StartOptions = {}
+): Promise<TestService> => {
   const unhandled: unknown[] = []
   const log: string[] = []
   const config: Config = {
@@ -141,15 +150,17 @@ export const startService = async (backend: "fake" | "postgres", fixture: Fixtur
     database = opened
     await opened.execute(seeds.map(({ model, rows }) => insertSql(model, rows)).join("\n"))
     await opened.execute("analyze")
+    const between = through === undefined ? null : await through(opened)
     const scope = Scope.makeUnsafe()
     const postgres = await Effect.runPromise(Effect.provideService(
-      makePostgres({ url: opened.url, statementTimeoutMs: compiled.options.statementTimeoutMs, readConnections: 4, writeConnections: 4 }),
+      makePostgres({ url: between?.url ?? opened.url, statementTimeoutMs: compiled.options.statementTimeoutMs, readConnections: 4, writeConnections: 4 }),
       Scope.Scope,
       scope
     ))
     records = makeRecords(postgres)
     release = async () => {
       await Effect.runPromise(Scope.close(scope, Exit.void))
+      await between?.close()
       await opened.drop()
     }
   }

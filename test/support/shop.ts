@@ -107,8 +107,8 @@ const meta = defineResource("meta", {
   primaryKey: "id",
   fields: {
     id: f.uuid().dbDefault().filterable().sortable(),
-    body: f.json().optional().filterable(),
-    seen: f.integer().bits(64).optional().filterable().sortable(),
+    contents: f.json().optional().filterable(),
+    tally: f.integer().bits(64).optional().filterable().sortable(),
     note: f.text().optional().filterable()
   }
 })
@@ -120,6 +120,7 @@ const feedback = defineResource("feedback", {
   fields: {
     id: f.integer().bits(64).readOnly().dbDefault(),
     message: f.text().max(500).filterable().searched(),
+    tag: relation(tags).optional().filterable(),
     zq_score: f.integer().optional().filterable()
   },
   access: { fields: { zq_score: { read: ["admin"] } } }
@@ -169,13 +170,15 @@ const steps = defineResource("steps", {
 const samples = defineResource("samples", {
   table: "shop.samples",
   primaryKey: "id",
+  owner: "zq_holder",
   fields: {
     id: f.integer().bits(64).filterable().sortable(),
     bucket: f.integer().filterable().sortable(),
-    indexed: f.integer().filterable().sortable(),
-    zq_weight: f.integer().filterable().sortable()
+    ranked: f.integer().filterable().sortable(),
+    zq_weight: f.integer().filterable().sortable(),
+    zq_holder: f.text().filterable().column("zq_holder_column")
   },
-  access: { fields: { zq_weight: { read: ["admin"] } } }
+  access: { fields: { zq_weight: { read: ["admin"] }, zq_holder: { read: ["admin"] } } }
 })
 
 /** Number of rows of `samples`. */
@@ -203,6 +206,7 @@ export const roles = defineRoles({
   regional: ["customers.read"],
   blind: ["orders.read(status,qty)", "lines.read(quantity)"],
   writer: ["feedback.create"],
+  sampler: ["samples.read.own(id,bucket)", "orders.read(id,status)", "lines.read(sku,quantity)"],
   nobody: []
 })
 
@@ -232,8 +236,12 @@ const hiddenFields: { readonly [field: string]: Hidden } = {
   cost: { resource: "lines", names: ["zq_cost"], values: /66617/ },
   region: { resource: "accounts", names: ["zq_region"], values: /zq-(north|south)/ },
   score: { resource: "feedback", names: ["zq_score"], values: /4242017/ },
-  weight: { resource: "samples", names: ["zq_weight"], values: /5550\d{5}/ },
-  vault: { resource: "vaultzq", names: ["vaultzq", "zq_vault_table", "zq_secret", "zq_safe", "zq_stored"], values: /ZQVAULT/ },
+  weight: { resource: "samples", names: ["zq_weight", "zq_holder", "zq_holder_column"], values: /5550\d{5}|holder-/ },
+  vault: {
+    resource: "vaultzq",
+    names: ["vaultzq", "zq_vault_table", "zq_secret", "zq_safe", "zq_stored"],
+    values: /ZQVAULT/
+  },
   accounts: { resource: "accounts", names: ["accounts"], values: /Account (North|South)/ },
   feedback: { resource: "feedback", names: ["feedback"], values: /Feedback text/ },
   samples: { resource: "samples", names: ["samples"], values: null },
@@ -242,11 +250,12 @@ const hiddenFields: { readonly [field: string]: Hidden } = {
   total: { resource: "orders", names: ["total"], values: /808017/ },
   credit: { resource: "customers", names: ["credit"], values: /90909\d/ },
   price: { resource: "lines", names: ["price"], values: /12321\d/ },
-  noted: { resource: "meta", names: ["body", "seen"], values: /9007199254740995/ },
-  indexed: { resource: "samples", names: ["indexed"], values: null }
+  noted: { resource: "meta", names: ["contents", "tally"], values: /9007199254740995/ },
+  ranked: { resource: "samples", names: ["ranked"], values: null }
 }
 
-const hidden = (...keys: ReadonlyArray<keyof typeof hiddenFields>): readonly Hidden[] => keys.map((key) => hiddenFields[key]!)
+const hidden = (...keys: ReadonlyArray<keyof typeof hiddenFields>): readonly Hidden[] =>
+  keys.map((key) => hiddenFields[key]!)
 
 const always = ["system", "tables"] as const
 const fromPeople = [...always, "email", "code", "cost", "region", "score", "weight", "vault"] as const
@@ -256,10 +265,11 @@ export const hiddenFrom: { readonly [role in Role]: readonly Hidden[] } = {
   admin: hidden(...always),
   auditor: hidden(...fromPeople, "accounts", "feedback"),
   sales: hidden(...fromPeople, "margin", "accounts", "samples"),
-  clerk: hidden(...fromPeople, "margin", "accounts", "feedback", "total", "credit", "price", "noted", "indexed"),
+  clerk: hidden(...fromPeople, "margin", "accounts", "feedback", "total", "credit", "price", "noted", "ranked"),
   regional: hidden(...fromPeople, "margin", "feedback", "samples", "total", "price", "noted"),
   blind: hidden(...fromPeople, "margin", "accounts", "feedback", "samples", "total", "credit", "price", "noted"),
   writer: hidden(...fromPeople, "margin", "accounts", "samples", "total", "credit", "price", "noted"),
+  sampler: hidden(...fromPeople, "margin", "accounts", "feedback", "total", "credit", "price", "noted", "ranked"),
   nobody: hidden(...fromPeople, "margin", "accounts", "feedback", "samples", "total", "credit", "price", "noted")
 }
 
@@ -313,11 +323,12 @@ create table shop.lines (
   primary key (order_id, sku)
 );
 create table shop.tags (label text primary key, weight integer, hue text);
-create table shop.meta (id uuid primary key default gen_random_uuid(), body jsonb, seen bigint, note text);
-create table shop.feedback (id bigint generated by default as identity primary key, message text not null, zq_score integer);
+create table shop.meta (id uuid primary key default gen_random_uuid(), contents jsonb, tally bigint, note text);
+create table shop.feedback (id bigint generated by default as identity primary key, message text not null, tag text references shop.tags, zq_score integer);
 create table shop.steps (id bigint primary key, rank integer, name text);
-create table shop.samples (id bigint primary key, bucket integer not null, indexed integer not null, zq_weight integer not null);
-create index on shop.samples (indexed);
+create table shop.samples (id bigint primary key, bucket integer not null, ranked integer not null, zq_weight integer not null, zq_holder_column text not null)
+  with (autovacuum_enabled = false);
+create index on shop.samples (ranked);
 `
 
 type Rows = ReadonlyArray<{ readonly [name: string]: Json }>
@@ -325,23 +336,26 @@ type Rows = ReadonlyArray<{ readonly [name: string]: Json }>
 const pad = (value: number, digits: number): string => String(value).padStart(digits, "0")
 
 /** Integers beyond what a JavaScript number holds: neighbours that would be equal as numbers. */
-export const hugeValues = ["9007199254740992", "9007199254740993", "9223372036854775807", "-9223372036854775808"] as const
+export const hugeValues = [
+  "9007199254740992",
+  "9007199254740993",
+  "9223372036854775807",
+  "-9223372036854775808"
+] as const
 
-const customerRows: Rows = [
-  ...Array.from({ length: 24 }, (_, i) => ({
-    id: String(i + 1),
-    zq_tenant: i % 6 === 5 ? 2 : 1,
-    name: ["Ann", "bob", "Çelik", "Zoë", "ann", "Ωmega"][i % 6]! + (i < 6 ? "" : ` ${Math.floor(i / 6)}`),
-    zq_email: `zq${pad(i, 4)}@zqmail.example`,
-    credit: i % 4 === 0 ? null : `90909${i % 10}.${pad(i, 2)}`,
-    country: i % 3 === 0 ? null : ["NO", "DE"][i % 2]!,
-    tier: [null, "bronze", "gold", "silver", "gold"][i % 5]!,
-    rank: i % 3 === 1 ? null : i % 4,
-    account_id: i % 4 === 3 ? null : (i % 4) + 1,
-    deleted_at: i % 8 === 6 ? "2026-02-01T00:00:00.000001Z" : null,
-    updated_at: `2026-01-01T00:00:00.${pad(i, 6)}Z`
-  }))
-]
+const customerRows: Rows = Array.from({ length: 24 }, (_, i) => ({
+  id: String(i + 1),
+  zq_tenant: i % 6 === 5 ? 2 : 1,
+  name: ["Ann", "bob", "Çelik", "Zoë", "ann", "Ωmega"][i % 6]! + (i < 6 ? "" : ` ${Math.floor(i / 6)}`),
+  zq_email: `zq${pad(i, 4)}@zqmail.example`,
+  credit: i % 4 === 0 ? null : `90909${i % 10}.${pad(i, 2)}`,
+  country: i % 3 === 0 ? null : ["NO", "DE"][i % 2]!,
+  tier: [null, "bronze", "gold", "silver", "gold"][i % 5]!,
+  rank: i % 3 === 1 ? null : i % 4,
+  account_id: i % 4 === 3 ? null : (i % 4) + 1,
+  deleted_at: i % 8 === 6 ? "2026-02-01T00:00:00.000001Z" : null,
+  updated_at: `2026-01-01T00:00:00.${pad(i, 6)}Z`
+}))
 
 /** Orders of tenant 1 that a list without filter shows to an admin. */
 export const orderCount = 60
@@ -408,7 +422,14 @@ export const oddTexts: readonly string[] = [
 ]
 
 const lineRows: Rows = [
-  ...oddTexts.map((sku, i) => ({ order_id: "2", sku, quantity: i, price: `12321${i % 10}.${pad(i, 4)}`, zq_cost: `66617${i % 10}.0001`, remark: i % 2 === 0 ? null : `remark ${i}` })),
+  ...oddTexts.map((sku, i) => ({
+    order_id: "2",
+    sku,
+    quantity: i,
+    price: `12321${i % 10}.${pad(i, 4)}`,
+    zq_cost: `66617${i % 10}.0001`,
+    remark: i % 2 === 0 ? null : `remark ${i}`
+  })),
   ...Array.from({ length: 30 }, (_, i) => ({
     order_id: String(3 + (i % 10)),
     sku: `sku-${pad(i, 2)}`,
@@ -424,7 +445,11 @@ const lineRows: Rows = [
 const uuid = (i: number): string => `00000000-0000-4000-8000-${pad(i, 12)}`
 
 const rows: { readonly [resource: string]: Rows } = {
-  accounts: [1, 2, 3].map((id) => ({ id, name: id === 2 ? "Account South" : `Account North ${id}`, zq_region: id === 2 ? "zq-south" : "zq-north" })),
+  accounts: [1, 2, 3].map((id) => ({
+    id,
+    name: id === 2 ? "Account South" : `Account North ${id}`,
+    zq_region: id === 2 ? "zq-south" : "zq-north"
+  })),
   customers: customerRows,
   vaultzq: [{ id: 1, zq_secret: "ZQVAULT-1" }],
   orders: orderRows,
@@ -432,16 +457,17 @@ const rows: { readonly [resource: string]: Rows } = {
   tags: oddTexts.map((label, i) => ({ label, weight: i % 3 === 0 ? null : i % 4, hue: i % 2 === 0 ? null : "red" })),
   meta: Array.from({ length: 5 }, (_, i) => ({
     id: uuid(i),
-    body: [null, { a: [1, null, "ü"] }, [], "text", 1.5][i]!,
-    seen: "9007199254740995",
+    contents: [null, { a: [1, null, "ü"] }, [], "text", 1.5][i]!,
+    tally: "9007199254740995",
     note: i === 0 ? null : `note ${i}`
   })),
-  feedback: [1, 2].map((id) => ({ id: String(id), message: `Feedback text ${id}`, zq_score: 4_242_017 })),
+  feedback: [1, 2].map((id) => ({ id: String(id), message: `Feedback text ${id}`, tag: "plain", zq_score: 4_242_017 })),
   samples: Array.from({ length: sampleCount }, (_, i) => ({
     id: String(i + 1),
     bucket: i % 10,
-    indexed: i,
-    zq_weight: 555_000_000 + i
+    ranked: i,
+    zq_weight: 555_000_000 + i,
+    zq_holder: `holder-${i % 5}`
   }))
 }
 
@@ -479,4 +505,8 @@ export const shopConfig = (options: OptionsDeclaration = {}): Config =>
   })
 
 /** The shop; `options` are those of the configuration. */
-export const shop = (options: OptionsDeclaration = {}): Fixture => ({ config: shopConfig(options), schema: shopSchema, rows })
+export const shop = (options: OptionsDeclaration = {}): Fixture => ({
+  config: shopConfig(options),
+  schema: shopSchema,
+  rows
+})

@@ -32,6 +32,7 @@ export type AccountRefusal =
   | "role-not-held"
   | "unknown-key"
   | "invalid-provider"
+  | "no-second-factor"
 
 /** A refused account operation. The message is for the person who asked for it and holds no secret. */
 export class AccountError extends Data.TaggedError("AccountError")<{

@@ -3,12 +3,21 @@
  * and the write use cases read. What many resources share is a component of `openapi-shared.ts`; names of fields come from the restricted model.
  */
 
+import type { Operation } from "../access/rules.ts"
 import type { Field, Json } from "../model/model.ts"
 import { granularities, seriesRanges } from "../model/view.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
 import { defaultPageSize, maxBodyFilter, maxPageSize, maxQueryFilter } from "../read/request.ts"
-import { closedObject, codes, type Doc, exampleText, openObject, ref, type Subject, type Subjects } from "./openapi-schema.ts"
-import type { Operation } from "../access/rules.ts"
+import {
+  closedObject,
+  codes,
+  type Doc,
+  exampleText,
+  openObject,
+  ref,
+  type Subject,
+  type Subjects
+} from "./openapi-schema.ts"
 
 const name = ({ access }: Subject): string => access.model.name
 
@@ -112,13 +121,17 @@ const readInputs = (subject: Subject, filterLimit: number) => {
 /** The body of `:search`: what the parameters of a list are. */
 export const searchSchema = (subject: Subject): Doc => {
   const inputs = Object.entries(readInputs(subject, maxBodyFilter)).map(([input, { schema }]) => [input, schema])
-  return closedObject({
-    ...Object.fromEntries(inputs),
-    page_size: { type: "integer", minimum: 0, default: defaultPageSize },
-    page_token: ref("schemas", "PageToken"),
-    count: { type: "string", enum: ["exact"] },
-    ...(subject.access.model.softDelete === null ? {} : { show_deleted: { type: "boolean", default: false } })
-  }, [], { description: "The list's parameters as members.", examples: [{ page_size: 10 }] })
+  return closedObject(
+    {
+      ...Object.fromEntries(inputs),
+      page_size: { type: "integer", minimum: 0, default: defaultPageSize },
+      page_token: ref("schemas", "PageToken"),
+      count: { type: "string", enum: ["exact"] },
+      ...(subject.access.model.softDelete === null ? {} : { show_deleted: { type: "boolean", default: false } })
+    },
+    [],
+    { description: "The list's parameters as members.", examples: [{ page_size: 10 }] }
+  )
 }
 
 /** A list in a query is one text with commas. */
@@ -202,8 +215,18 @@ const readPaths = (subject: Subject, collection: string): { readonly [path: stri
   const faceted = aggregable(facetable)
   const numeric = aggregable(histogrammable)
   const moments = aggregable(timed)
-  const measures = ["count", ...["sum", "avg", "min", "max"].flatMap((of) => numeric.map((field) => `${of}:${field.name}`))]
-  const aggregate = (id: string, fields: readonly Field[], summary: string, what: string, schema: string, more: readonly Doc[]) =>
+  const measures = [
+    "count",
+    ...["sum", "avg", "min", "max"].flatMap((of) => numeric.map((field) => `${of}:${field.name}`))
+  ]
+  const aggregate = (
+    id: string,
+    fields: readonly Field[],
+    summary: string,
+    what: string,
+    schema: string,
+    more: readonly Doc[]
+  ) =>
     fields.length === 0 ? {} : {
       [`${collection}:${id}`]: {
         get: operation(subject, id, {
@@ -219,7 +242,12 @@ const readPaths = (subject: Subject, collection: string): { readonly [path: stri
       get: operation(subject, "list", {
         rule: "read",
         summary: "List records",
-        parameters: inputs(["filter", "order_by", "fields", "expand"], ["page_size", "page_token", "count", "show_deleted"]),
+        parameters: inputs(["filter", "order_by", "fields", "expand"], [
+          "page_size",
+          "page_token",
+          "count",
+          "show_deleted"
+        ]),
         responses: { "200": list, ...refusals(400, 401) }
       })
     },
@@ -245,7 +273,9 @@ const readPaths = (subject: Subject, collection: string): { readonly [path: stri
         }
       })
     },
-    ...aggregate("facets", faceted, "The most frequent values of a field", "The field.", "Facets", [parameter("limit")]),
+    ...aggregate("facets", faceted, "The most frequent values of a field", "The field.", "Facets", [
+      parameter("limit")
+    ]),
     ...aggregate("series", moments, "Counts or measures over time", "A timestamp or date.", "Series", [
       ...["range", "from", "to", "granularity", "time_zone"].map(parameter),
       {
@@ -389,7 +419,11 @@ export const sharedQuery: Doc = Object.fromEntries([
     minimum: 0,
     default: defaultPageSize
   }),
-  query("page_token", "`next_page_token` or `prev_page_token` of an answer to the same request.", ref("schemas", "PageToken")),
+  query(
+    "page_token",
+    "`next_page_token` or `prev_page_token` of an answer to the same request.",
+    ref("schemas", "PageToken")
+  ),
   query("count", "Adds `total_size`.", { type: "string", enum: ["exact"] }),
   query("show_deleted", "Also deleted records.", { type: "boolean", default: false }),
   query("position", "0-based row number; beyond the end it gives the last page.", {
@@ -398,9 +432,16 @@ export const sharedQuery: Doc = Object.fromEntries([
     maximum: 999_999_999_999_999,
     examples: [0]
   }, true),
-  query("limit", "Values in the answer. 0 is the default; more than 500 is cut to 500.", { type: "integer", minimum: 0, default: 50 }),
+  query("limit", "Values in the answer. 0 is the default; more than 500 is cut to 500.", {
+    type: "integer",
+    minimum: 0,
+    default: 50
+  }),
   query("range", "Up to today; `30d` unless `from` and `to` are given.", { type: "string", enum: seriesRanges }),
-  query("from", "First date or timestamp; goes with `to`, without `range`.", { type: "string", examples: ["2026-01-01"] }),
+  query("from", "First date or timestamp; goes with `to`, without `range`.", {
+    type: "string",
+    examples: ["2026-01-01"]
+  }),
   query("to", "Last date, or the timestamp that ends the range.", { type: "string", examples: ["2026-01-31"] }),
   query("granularity", "Length of a bucket.", { type: "string", enum: granularities, default: "day" }),
   query("time_zone", "IANA time zone whose midnights bound the buckets.", { type: "string", default: "UTC" }),
@@ -412,7 +453,10 @@ export const sharedQuery: Doc = Object.fromEntries([
 ])
 
 /** Schemas and responses of the aggregates. */
-const facet = openObject({ value: { description: "A value of the field, or null." }, count: ref("schemas", "Count") }, ["value", "count"])
+const facet = openObject({ value: { description: "A value of the field, or null." }, count: ref("schemas", "Count") }, [
+  "value",
+  "count"
+])
 const point = openObject({
   start: { type: "string", format: "date-time" },
   count: ref("schemas", "Count"),
@@ -423,7 +467,11 @@ const bucket = openObject({ from: bound, to: bound, count: ref("schemas", "Count
 const field: Doc = { type: "string" }
 
 export const aggregateResponses: Doc = {
-  Facets: respond("The most frequent values first.", openObject({ field, facets: { type: "array", items: facet } }, ["field", "facets"]), "X-Service-Warning"),
+  Facets: respond(
+    "The most frequent values first.",
+    openObject({ field, facets: { type: "array", items: facet } }, ["field", "facets"]),
+    "X-Service-Warning"
+  ),
   Series: respond(
     "Every bucket of the range, empty ones too.",
     openObject({

@@ -189,7 +189,12 @@ const recordSchema = ({ access, relations }: Subject, subjects: Subjects): Doc =
     ? {}
     : { expand: object(Object.fromEntries(relations.map((relation) => [relation.name, related(relation)])), []) }
   return object(
-    { ...entries(fields, schemaOf), etag: ref("schemas", "ETag"), permissions: ref("schemas", "Permissions"), ...expand },
+    {
+      ...entries(fields, schemaOf),
+      etag: ref("schemas", "ETag"),
+      permissions: ref("schemas", "Permissions"),
+      ...expand
+    },
     ["etag"],
     { examples: [{ ...Object.fromEntries(fields.map((field) => [field.name, exampleOf(field)])), etag: exampleEtag }] }
   )

@@ -4,7 +4,7 @@
  */
 
 import type { Json } from "../model/model.ts"
-import { problemKinds } from "../problem.ts"
+import { notFound, problemDocument, problemKinds } from "../problem.ts"
 import { maxOperations } from "../write/batch.ts"
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
 import {
@@ -47,7 +47,7 @@ const problemTable = (): string => {
 const problemSchema = (): Doc =>
   openObject(
     {
-      type: { type: "string", examples: ["urn:service:problem:not-found"] },
+      type: text,
       title: text,
       status: { type: "integer" },
       detail: text,
@@ -70,7 +70,10 @@ const problemSchema = (): Doc =>
       resource: text
     },
     ["type", "title", "status", "detail"],
-    { description: `A refusal (RFC 9457). \`type\` is \`urn:service:problem:\` and the slug.\n\n${problemTable()}` }
+    {
+      description: `A refusal (RFC 9457). \`type\` is \`urn:service:problem:\` and the slug.\n\n${problemTable()}`,
+      examples: [{ ...problemDocument(notFound(), "/api/meta") } as Doc]
+    }
   )
 
 const refusalHeaders: { readonly [status: string]: readonly string[] } = {
@@ -100,9 +103,15 @@ const headers: { readonly [name: string]: Doc } = {
   "ETag": { description: "The record's version, for `If-Match`.", schema: ref("schemas", "ETag") },
   "Location": { description: "Path of the new record.", schema: text },
   "Preference-Applied": { description: "The preference of `Prefer` that was followed.", schema: text },
-  "Idempotency-Replayed": { description: "`true`: the stored answer of an earlier request.", schema: { type: "string", enum: ["true"] } },
+  "Idempotency-Replayed": {
+    description: "`true`: the stored answer of an earlier request.",
+    schema: { type: "string", enum: ["true"] }
+  },
   "X-Service-Warning": { description: "The query is expensive; an index that would help.", schema: text },
-  "X-Meta-Version": { description: "Changes when the models or the caller's roles do; then read the meta document again.", schema: text },
+  "X-Meta-Version": {
+    description: "Changes when the models or the caller's roles do; then read the meta document again.",
+    schema: text
+  },
   "X-Request-Id": { description: "The request's own id when it sent one, else a new one.", schema: text },
   "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 0 } },
   "WWW-Authenticate": { description: "Always `Bearer`.", schema: text }
@@ -117,7 +126,11 @@ const headerParameter = (name: string, description: string, schema: Doc, require
 })
 
 const headerParameters: Doc = {
-  "If-Match": headerParameter("If-Match", "ETag of the version to act on, or `*`; left out: the current version.", text),
+  "If-Match": headerParameter(
+    "If-Match",
+    "ETag of the version to act on, or `*`; left out: the current version.",
+    text
+  ),
   "If-Match-Required": headerParameter("If-Match", "ETag of the version to change, or `*` for any.", text, true),
   "If-None-Match": headerParameter("If-None-Match", "ETags already held: 304 when one is current.", text),
   "Prefer": headerParameter("Prefer", "Whether the answer holds the record.", {
@@ -154,7 +167,13 @@ const batchOperations = (subjects: Subjects): Doc => {
   const deletable = namesWhere(subjects, ({ permissions }) => permissions.delete)
   const ordered = updatable.filter((name) => reorderable(subjects.get(name)!).length > 0)
   const etag: Doc = { type: "string", description: "The record's ETag, or `*`." }
-  const operation = (op: string, resources: readonly string[], properties: Doc, required: readonly string[], example: (subject: Subject) => Doc): Doc =>
+  const operation = (
+    op: string,
+    resources: readonly string[],
+    properties: Doc,
+    required: readonly string[],
+    example: (subject: Subject) => Doc
+  ): Doc =>
     resources.length === 0 ? {} : {
       [`Batch.${op}`]: closedObject(
         { op: { const: op }, resource: { type: "string", enum: resources }, ...properties },
@@ -168,10 +187,20 @@ const batchOperations = (subjects: Subjects): Doc => {
   })
   const fields = ordered.map((name) => `${codes(reorderable(subjects.get(name)!))} of \`${name}\``).join(", ")
   return {
-    ...operation("create", creatable, {
-      data: data("create"),
-      ref: { type: "string", pattern: "^[A-Za-z0-9_.-]{1,64}$", description: "A name for the record in later operations." }
-    }, ["data"], ({ access }) => ({ data: createExample(access) })),
+    ...operation(
+      "create",
+      creatable,
+      {
+        data: data("create"),
+        ref: {
+          type: "string",
+          pattern: "^[A-Za-z0-9_.-]{1,64}$",
+          description: "A name for the record in later operations."
+        }
+      },
+      ["data"],
+      ({ access }) => ({ data: createExample(access) })
+    ),
     ...operation(
       "update",
       updatable,
@@ -204,28 +233,38 @@ const batchSchemas = (operations: Doc): Doc => {
   return {
     ...operations,
     // The member is written as a pattern, so that no tool takes it for a reference of this document.
-    "Batch.Reference": closedObject({ field: { type: "string", description: "A field; left out: the key." } }, ["$ref"], {
-      description: "Stands for a record that an earlier create named with `ref`.",
-      patternProperties: { "^\\$ref$": text }
-    }),
+    "Batch.Reference": closedObject(
+      { field: { type: "string", description: "A field; left out: the key." } },
+      ["$ref"],
+      {
+        description: "Stands for a record that an earlier create named with `ref`.",
+        patternProperties: { "^\\$ref$": text }
+      }
+    ),
     "Batch.Key": {
       description: "Key text as in paths, its only part, a list of parts, or a reference.",
       anyOf: [scalar, list({ anyOf: [scalar, ref("schemas", "Batch.Reference")] }), ref("schemas", "Batch.Reference")]
     },
-    "Batch": closedObject({
-      ops: {
-        type: "array",
-        maxItems: maxOperations,
-        description: "Run in order in one transaction.",
-        items: {
-          oneOf: names.map((name) => ref("schemas", name)),
-          discriminator: {
-            propertyName: "op",
-            mapping: Object.fromEntries(names.map((name) => [name.slice("Batch.".length), `#/components/schemas/${name}`]))
+    "Batch": closedObject(
+      {
+        ops: {
+          type: "array",
+          maxItems: maxOperations,
+          description: "Run in order in one transaction.",
+          items: {
+            oneOf: names.map((name) => ref("schemas", name)),
+            discriminator: {
+              propertyName: "op",
+              mapping: Object.fromEntries(
+                names.map((name) => [name.slice("Batch.".length), `#/components/schemas/${name}`])
+              )
+            }
           }
         }
-      }
-    }, ["ops"], { examples: [{ ops: examples.slice(0, 1) }] }),
+      },
+      ["ops"],
+      { examples: [{ ops: examples.slice(0, 1) }] }
+    ),
     "Batch.Results": openObject({
       results: list(openObject({
         record: { ...anything, description: "Create and update: the record, unless `return=minimal`." },
@@ -260,7 +299,11 @@ const batchPath = (basePath: string): Doc => ({
 
 // ------------------------------------------------------------------------------------------------------------ system, sign-in
 
-const answer = (description: string, schema: Doc): Doc => ({ description, headers: headersOf(), content: jsonContent(schema) })
+const answer = (description: string, schema: Doc): Doc => ({
+  description,
+  headers: headersOf(),
+  content: jsonContent(schema)
+})
 
 const metaSchema = openObject({
   user: openObject({ id: text, roles: list(text), tenant: { type: ["string", "null"] } }, ["id", "roles", "tenant"]),
@@ -303,14 +346,21 @@ const email: Doc = { type: "string", format: "email", examples: ["ada@example.or
 const password: Doc = { type: "string", format: "password" }
 
 const authPaths = (auth: string, admin: boolean): Doc => {
-  const route = (id: string, summary: string, parts: Doc): Doc => ({ operationId: id, tags: ["sign-in"], summary, ...parts })
+  const route = (id: string, summary: string, parts: Doc): Doc => ({
+    operationId: id,
+    tags: ["sign-in"],
+    summary,
+    ...parts
+  })
   const open = { security: [] }
   const takes = (schema: Doc): Doc => ({ requestBody: { required: true, content: jsonContent(schema) } })
   return {
     [`${auth}/sign-in/email`]: {
       post: route("signIn", "Sign in: sets the session cookie", {
         ...open,
-        ...takes(closedObject({ email, password, rememberMe: { type: "boolean", default: true } }, ["email", "password"])),
+        ...takes(
+          closedObject({ email, password, rememberMe: { type: "boolean", default: true } }, ["email", "password"])
+        ),
         responses: { "200": answer("Signed in.", openObject({ user }, ["user"])), ...refusals(400, 401, 429) }
       })
     },
@@ -329,7 +379,10 @@ const authPaths = (auth: string, admin: boolean): Doc => {
     [`${auth}/jwks`]: {
       get: route("getKeys", "The public keys of tokens", {
         ...open,
-        responses: { "200": answer("A JWK set (RFC 7517).", openObject({ keys: list(anything) }, ["keys"])), ...refusals() }
+        responses: {
+          "200": answer("A JWK set (RFC 7517).", openObject({ keys: list(anything) }, ["keys"])),
+          ...refusals()
+        }
       })
     },
     [`${auth}/status`]: {
@@ -392,11 +445,19 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
       ETag: { type: "string", description: "Quotes included.", examples: [exampleEtag] },
       Count: { type: "integer", minimum: 0 },
       PageToken: { type: "string", description: "Opaque; empty: there is no such page." },
-      Permissions: openObject({
-        update: flag,
-        delete: flag,
-        fields: { type: "object", additionalProperties: { type: "string", enum: ["edit", "read"] }, description: "Gets only." }
-      }, ["update", "delete"], { description: "What the caller may do with this record; every write is checked again." }),
+      Permissions: openObject(
+        {
+          update: flag,
+          delete: flag,
+          fields: {
+            type: "object",
+            additionalProperties: { type: "string", enum: ["edit", "read"] },
+            description: "Gets only."
+          }
+        },
+        ["update", "delete"],
+        { description: "What the caller may do with this record; every write is checked again." }
+      ),
       Problem: problemSchema(),
       ...(hasBatch ? batchSchemas(operations) : {})
     },

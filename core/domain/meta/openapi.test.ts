@@ -28,8 +28,8 @@ import {
 } from "../read/request.ts"
 import { readBatch } from "../write/batch.ts"
 import { readCreate, readPatch } from "../write/body.ts"
-import { openapiDocument } from "./openapi.ts"
 import { exampleOf } from "./openapi-schema.ts"
+import { openapiDocument } from "./openapi.ts"
 
 const admin = documentOf(requestOf(callerOf("admin")))
 const ats = (doc: ReturnType<typeof documentOf>, text: string): readonly string[] =>
@@ -83,11 +83,19 @@ describe("openapiDocument", () => {
       "POST /api/v1/orders:search"
     ])
     expect(Object.keys(clerk.components.schemas["orders"]!.properties!)).toEqual([
-      "id", "status", "note", "etag", "permissions"
+      "id",
+      "status",
+      "note",
+      "etag",
+      "permissions"
     ])
     expect(Object.keys(clerk.components.schemas["orders.Update"]!.properties!)).toEqual(["note"])
     expect(Object.keys(clerk.components.schemas).filter((name) => name.startsWith("Batch."))).toEqual([
-      "Batch.update", "Batch.delete", "Batch.Reference", "Batch.Key", "Batch.Results"
+      "Batch.update",
+      "Batch.delete",
+      "Batch.Reference",
+      "Batch.Key",
+      "Batch.Results"
     ])
     // Neither a time nor a number is left, and customers are named by no readable field.
     expect(ats(clerk, ":series").concat(ats(clerk, ":histogram"))).not.toContain("GET /api/v1/orders:series")
@@ -125,7 +133,9 @@ describe("openapiDocument", () => {
   })
 
   it("puts the basePath's parent under the system routes", () => {
-    const moved = documentOf(requestOf(callerOf("admin"), open, shop, { basePath: "/shop/rest/v1", authPath: "/shop/rest/auth" }))
+    const moved = documentOf(
+      requestOf(callerOf("admin"), open, shop, { basePath: "/shop/rest/v1", authPath: "/shop/rest/auth" })
+    )
     for (const [at] of operationsOf(moved)) expect(at).toMatch(/ \/shop\/rest\/(?:v1|meta|openapi\.json|auth)/)
   })
 
@@ -149,7 +159,10 @@ describe("openapiDocument", () => {
 })
 
 /** A value for every parameter that a schema allows; several where it lists them. */
-const valuesFor = (doc: ReturnType<typeof documentOf>, parameter: ReturnType<typeof parametersOf>[number]): readonly string[] => {
+const valuesFor = (
+  doc: ReturnType<typeof documentOf>,
+  parameter: ReturnType<typeof parametersOf>[number]
+): readonly string[] => {
   const { schema } = parameter
   if (schema.type === "array") {
     const items = doc.components.schemas[(schema as { items: { $ref: string } }).items.$ref.split("/").at(-1)!]!
@@ -163,8 +176,24 @@ const valuesFor = (doc: ReturnType<typeof documentOf>, parameter: ReturnType<typ
 
 /** What the reading routes take between them. */
 const everyParameter = [
-  "filter", "order_by", "page_size", "page_token", "fields", "count", "show_deleted", "expand", "position", "field", "limit",
-  "range", "from", "to", "granularity", "time_zone", "measure", "buckets"
+  "filter",
+  "order_by",
+  "page_size",
+  "page_token",
+  "fields",
+  "count",
+  "show_deleted",
+  "expand",
+  "position",
+  "field",
+  "limit",
+  "range",
+  "from",
+  "to",
+  "granularity",
+  "time_zone",
+  "measure",
+  "buckets"
 ]
 
 describe("parameters", () => {
@@ -184,7 +213,10 @@ describe("parameters", () => {
       .map((parameter): readonly [string, string] => [parameter.name, valuesFor(admin, parameter)[0]!])
     for (const parameter of queries) {
       for (const value of valuesFor(admin, parameter)) {
-        const pairs: Array<readonly [string, string]> = [...required.filter(([name]) => name !== parameter.name), [parameter.name, value]]
+        const pairs: Array<readonly [string, string]> = [...required.filter(([name]) => name !== parameter.name), [
+          parameter.name,
+          value
+        ]]
         if (parameter.name === "from") pairs.push(["to", "2026-02-01"])
         if (parameter.name === "to") pairs.push(["from", "2025-01-01"])
         expect([pairs, Result.isSuccess(read(pairs) as Result.Result<unknown, unknown>)]).toEqual([pairs, true])
@@ -193,7 +225,10 @@ describe("parameters", () => {
     }
     const described = new Set(queries.map((parameter) => parameter.name))
     for (const name of everyParameter) {
-      const answer = read([...required.filter(([other]) => other !== name), [name, "7"]]) as Result.Result<unknown, Problem>
+      const answer = read([...required.filter(([other]) => other !== name), [name, "7"]]) as Result.Result<
+        unknown,
+        Problem
+      >
       const unknown = Result.isFailure(answer) && answer.failure.detail.startsWith("There is no parameter")
       expect([name, unknown]).toEqual([name, !described.has(name)])
     }
@@ -253,7 +288,9 @@ describe("examples", () => {
   })
 
   it("of batches are accepted", () => {
-    const operations = ["create", "update", "delete", "reorder"].map((op) => admin.components.schemas[`Batch.${op}`]!.examples![0])
+    const operations = ["create", "update", "delete", "reorder"].map((op) =>
+      admin.components.schemas[`Batch.${op}`]!.examples![0]
+    )
     expect(Result.isSuccess(readBatch({ ops: operations as readonly Json[] }))).toBe(true)
     expect(Result.isSuccess(readBatch(admin.components.schemas["Batch"]!.examples![0] as Json))).toBe(true)
   })
@@ -277,35 +314,46 @@ describe("what is hidden", () => {
       const models: Models = new Map(resources.map((resource) => {
         const target = pick(resources)
         const names = fieldNames(resource)
-        return [resource, makeModel({
-          name: resource,
-          fields: names.map((name, i) => ({
-            ...pick(everyKind),
-            name,
-            alias: `${name}_alias`,
-            relation: i === 1 ? target : null,
-            searched: random() < 0.5,
-            default: random() < 0.3 ? { db: true } as const : null
-          })),
-          key: some(names, 0.4).length === 2 ? [names[0]!, names[5]!] : [names[0]!],
-          owner: `${resource}_f2z`,
-          version: random() < 0.5 ? `${resource}_f3z` : `${resource}_versionz`,
-          softDelete: `${resource}_deletedz`,
-          ...(random() < 0.2 ? { tenant: `${resource}_tenantz` } : {}),
-          rules: {
-            fields: Object.fromEntries(
-              some(names, 0.3).map((name) => [name, { read: { of: "constant", allow: false } }])
-            )
-          },
-          relations: [
-            { name: `${resource}_f1z_to_${target}`, target, many: random() < 0.5, from: `${resource}_f1z`, to: `${target}_f4z` }
-          ]
-        })] as const
+        return [
+          resource,
+          makeModel({
+            name: resource,
+            fields: names.map((name, i) => ({
+              ...pick(everyKind),
+              name,
+              alias: `${name}_alias`,
+              relation: i === 1 ? target : null,
+              searched: random() < 0.5,
+              default: random() < 0.3 ? { db: true } as const : null
+            })),
+            key: some(names, 0.4).length === 2 ? [names[0]!, names[5]!] : [names[0]!],
+            owner: `${resource}_f2z`,
+            version: random() < 0.5 ? `${resource}_f3z` : `${resource}_versionz`,
+            softDelete: `${resource}_deletedz`,
+            ...(random() < 0.2 ? { tenant: `${resource}_tenantz` } : {}),
+            rules: {
+              fields: Object.fromEntries(
+                some(names, 0.3).map((name) => [name, { read: { of: "constant", allow: false } }])
+              )
+            },
+            relations: [
+              {
+                name: `${resource}_f1z_to_${target}`,
+                target,
+                many: random() < 0.5,
+                from: `${resource}_f1z`,
+                to: `${target}_f4z`
+              }
+            ]
+          })
+        ] as const
       }))
       const texts = some(resources, 0.7).map((resource) => {
         const list = some(fieldNames(resource))
         const operation = pick(["read", "create", "update", "delete", "*"])
-        return `${resource}.${operation}${pick(["", ".own"])}${list.length === 0 || operation === "delete" ? "" : `(${list.join()})`}`
+        return `${resource}.${operation}${pick(["", ".own"])}${
+          list.length === 0 || operation === "delete" ? "" : `(${list.join()})`
+        }`
       })
       const request = requestOf(callerOf("r"), rolesOf({ r: texts }), models)
       const text = JSON.stringify(openapiDocument(request))

@@ -3,6 +3,8 @@
  * other service; secrets are never repeated in a message.
  */
 
+import * as Result from "effect/Result"
+import { readProviders } from "../account/provider.ts"
 import { type Bag, isBag, isCount, isTextList, refuseUnknownKeys } from "./compile-field.ts"
 import type { KnownRoles } from "./compile-rule.ts"
 import { readRoles } from "./compile-view.ts"
@@ -259,7 +261,10 @@ const authNames = [
   "jwksUrl",
   "issuer",
   "apps",
-  "cache"
+  "cache",
+  "twoFactor",
+  "oidc",
+  "appName"
 ] as const satisfies readonly (keyof AuthDeclaration)[]
 
 const roleName = /^[a-z0-9_-]+$/
@@ -353,6 +358,18 @@ export const checkAuth = (raw: unknown, of: OptionsScope): AuthDeclaration | nul
     )
   }
   if (raw["apps"] !== undefined) readApps(raw["apps"], raw, of, say)
+  if (raw["twoFactor"] !== undefined && typeof raw["twoFactor"] !== "boolean") {
+    say(`auth.twoFactor is ${shown(raw["twoFactor"])}.`, "Write true or false.")
+  }
+  const { appName } = raw
+  if (appName !== undefined && (typeof appName !== "string" || appName.trim() === "")) {
+    say(`auth.appName is ${shown(appName)}.`, "Write the name that people know, such as \"Shop administration\".")
+  }
+  // Which role is the default may follow from the declared roles; the auth server checks it once they are known.
+  const providers = readProviders(raw["oidc"], typeof defaultRole === "string" ? defaultRole : "user")
+  if (Result.isFailure(providers)) {
+    say(providers.failure.message, "Write oidc: [{ id: \"corp\", issuer: \"https://…\", clientId: \"…\", clientSecret: \"…\" }].")
+  }
   const { cache } = raw
   if (cache !== undefined && !isBag(cache)) say(`auth.cache is ${shown(cache)}.`, "Write cache: { refreshMs: 600000 }.")
   else if (cache !== undefined) {

@@ -236,6 +236,19 @@ const cases: readonly RefusalCase[] = [
     "config: auth is not an object. → Write auth: { tenant: 1 }."
   ],
   [
+    "second factors and identity providers that do not hold",
+    app({
+      auth: {
+        twoFactor: "yes",
+        appName: " ",
+        oidc: [{ id: "corp", issuer: "http://id.example", clientId: "a", clientSecret: "hush" }]
+      }
+    }),
+    "config: auth.twoFactor is \"yes\". → Write true or false.",
+    "config: auth.appName is \" \". → Write the name that people know, such as \"Shop administration\".",
+    "config: auth.oidc[0]: issuer must be an https URL without query. → Write oidc: [{ id: \"corp\", issuer: \"https://…\", clientId: \"…\", clientSecret: \"…\" }]."
+  ],
+  [
     "trusted apps that do not hold",
     app({
       auth: { url: "https://me.example", apps: [{ issuer: "https://me.example/", roles: { x: "y" } }, { issuer: 1 }] },

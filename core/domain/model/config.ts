@@ -5,6 +5,7 @@
 
 import type { Caller } from "../access/caller.ts"
 import type { DeclaredRoles } from "../access/roles.ts"
+import type { ProviderDeclaration } from "../account/provider.ts"
 import type { WireRecord } from "./model.ts"
 import type { ChangeOperation, RecordFrom, Resource } from "./resource.ts"
 import type { DeclaredView, MenuDeclaration, PageDeclaration, ViewDeclaration } from "./view.ts"
@@ -157,6 +158,12 @@ export interface AuthDeclaration {
   readonly apps?: readonly TrustedAppDeclaration[]
   /** How long keys are kept: read again every `refreshMs` (10 minutes), for unknown keys at most every `minReloadMs` (30 s). */
   readonly cache?: { readonly refreshMs?: number; readonly minReloadMs?: number }
+  /** Whether accounts may set up a second factor (codes of an authenticator app); default no. */
+  readonly twoFactor?: boolean
+  /** Identity providers that people may sign in with; default none. */
+  readonly oidc?: readonly ProviderDeclaration[]
+  /** What authenticator apps show beside the account. */
+  readonly appName?: string
 }
 
 export interface TrustedAppDeclaration {

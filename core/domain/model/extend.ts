@@ -36,7 +36,9 @@ export const extendResource = <Name extends string, Fields extends FieldMap, Key
   for (const [name, change] of Object.entries<unknown>(changes ?? {})) {
     if (change === null) delete fields[name]
     // A field that is not there stays undefined, which startup refuses by its name.
-    else fields[name] = typeof change === "function" && name in fields ? (change as (field: unknown) => unknown)(fields[name]) : change
+    else {fields[name] = typeof change === "function" && name in fields
+        ? (change as (field: unknown) => unknown)(fields[name])
+        : change}
   }
   return { ...resource, declaration: { ...declaration, ...more, fields } }
 }

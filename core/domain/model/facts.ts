@@ -51,7 +51,8 @@ export interface ServerFact {
   readonly encoding: string
 }
 
-const quotedName = (name: string): string => /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll("\"", "\"\"")}"`
+const quotedName = (name: string): string =>
+  /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll("\"", "\"\"")}"`
 
 const textLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
@@ -117,10 +118,15 @@ export const sqlTypeOf = (field: Field): string => {
   }
 }
 
+/** A declaration of an enum. */
+export const enumText = (values: readonly string[]): string =>
+  `f.enum([${values.map((value) => JSON.stringify(value)).join(", ")}])`
+
 /** How a column of this type is declared, or null when no kind fits. */
 export const declarationOf = (column: ColumnFact): string | null => {
-  if (column.values !== null) return `f.enum(${JSON.stringify(column.values)})`
-  const sized = column.precision !== null && column.scale !== null && column.scale >= 0 && column.scale <= column.precision
+  if (column.values !== null) return enumText(column.values)
+  const sized = column.precision !== null && column.scale !== null && column.scale >= 0 &&
+    column.scale <= column.precision
   const known: { readonly [base: string]: string } = {
     int2: "f.integer().bits(16)",
     int4: "f.integer()",
@@ -178,7 +184,10 @@ const checkType = (field: Field, column: ColumnFact, table: string, say: Say): v
   const named = column.domain === null ? column.type : `${column.type} (a domain over ${column.base})`
   if (column.values !== null) {
     if (field.kind !== "enum") {
-      say(`The column is of the enum type ${named}, and the field is ${article(field.kind)}.`, `Write ${declarationOf(column)}.`)
+      say(
+        `The column is of the enum type ${named}, and the field is ${article(field.kind)}.`,
+        `Write ${declarationOf(column)}.`
+      )
       return
     }
     const declared = field.values ?? []
@@ -187,12 +196,16 @@ const checkType = (field: Field, column: ColumnFact, table: string, say: Say): v
     if (missing.length > 0) {
       say(
         `The enum type ${column.type} has no ${missing.map((value) => JSON.stringify(value)).join(", ")}.`,
-        `Remove the value, or run: ${missing.map((value) => `alter type ${column.type} add value ${textLiteral(value)};`).join(" ")}`
+        `Remove the value, or run: ${
+          missing.map((value) => `alter type ${column.type} add value ${textLiteral(value)};`).join(" ")
+        }`
       )
     }
     if (extra.length > 0) {
       say(
-        `The enum type ${column.type} also has ${extra.map((value) => JSON.stringify(value)).join(", ")}, which the field does not list.`,
+        `The enum type ${column.type} also has ${
+          extra.map((value) => JSON.stringify(value)).join(", ")
+        }, which the field does not list.`,
         `Write ${declarationOf(column)}.`
       )
     }
@@ -213,7 +226,10 @@ const checkType = (field: Field, column: ColumnFact, table: string, say: Say): v
   }
   if (field.kind === "decimal" && column.scale !== null && column.precision !== null) {
     const whole = column.precision - column.scale
-    if (field.precision === null || field.scale === null || field.scale > column.scale || field.precision - field.scale > whole) {
+    if (
+      field.precision === null || field.scale === null || field.scale > column.scale ||
+      field.precision - field.scale > whole
+    ) {
       say(
         `The column is of type ${named}, which ${
           field.scale !== null && field.scale <= column.scale ? "is too narrow for" : "would round"
@@ -246,7 +262,7 @@ const checkColumn = (model: Model, field: Field, column: ColumnFact, table: Tabl
     if (allowed !== null && refused.length > 0) {
       say(
         `A check constraint of the table does not allow ${refused.map((value) => JSON.stringify(value)).join(", ")}.`,
-        `Write f.enum(${JSON.stringify(allowed)}), or change the constraint.`
+        `Write ${enumText(allowed)}, or change the constraint.`
       )
     }
   }
@@ -262,12 +278,17 @@ const checkColumn = (model: Model, field: Field, column: ColumnFact, table: Tabl
     } else if (!column.nullable && field.optional && (!field.readOnly || field === model.softDelete)) {
       say(
         "The column is NOT NULL, and the field is optional.",
-        field === model.softDelete ? `Run: ${alter} drop not null;` : `Remove optional(), or run: ${alter} drop not null;`
+        field === model.softDelete
+          ? `Run: ${alter} drop not null;`
+          : `Remove optional(), or run: ${alter} drop not null;`
       )
     }
     const byDatabase = field.default !== null && "db" in field.default
     if (byDatabase && !hasDefault(column)) {
-      say("The column has no default, and the field says dbDefault().", `Remove dbDefault(), or run: ${alter} set default …;`)
+      say(
+        "The column has no default, and the field says dbDefault().",
+        `Remove dbDefault(), or run: ${alter} set default …;`
+      )
     }
   }
   const written = field === model.softDelete || field === model.version || field === model.tenant
@@ -286,7 +307,9 @@ const checkColumn = (model: Model, field: Field, column: ColumnFact, table: Tabl
 
 /** Whether rows are told apart by these columns: some unique key lies within them. */
 const isUnique = (table: TableFact, columns: ReadonlySet<string>): boolean =>
-  [table.primaryKey, ...table.uniques].some((key) => key !== null && key.length > 0 && key.every((name) => columns.has(name)))
+  [table.primaryKey, ...table.uniques].some((key) =>
+    key !== null && key.length > 0 && key.every((name) => columns.has(name))
+  )
 
 const checkKey = (model: Model, table: TableFact, say: Say): void => {
   if (isView(table) || table.kind === "foreign") return
@@ -323,15 +346,16 @@ const checkRelation = (
   if (own.length === 0) return
   const column = target.key[0]?.column
   const fits = own.some((key) =>
-    key.target.schema === targetTable.schema && key.target.table === targetTable.name && key.target.columns[0] === column
+    key.target.schema === targetTable.schema && key.target.table === targetTable.name &&
+    key.target.columns[0] === column
   )
   if (fits) return
   const { target: real } = own[0]!
   const there = [...tables].find(([, each]) => each?.schema === real.schema && each.name === real.table)?.[0]
   say(
-    `The relation points at "${field.relation}" (${targetTable.name}.${column ?? "?"}), and the foreign key at ${real.table}.${
-      real.columns.join(", ")
-    }.`,
+    `The relation points at "${field.relation}" (${targetTable.name}.${
+      column ?? "?"
+    }), and the foreign key at ${real.table}.${real.columns.join(", ")}.`,
     there !== undefined && there !== field.relation
       ? `Write relation("${there}").`
       : "Declare the field with its own kind, or point the foreign key at the resource's key."
@@ -341,7 +365,8 @@ const checkRelation = (
 /** The statement that makes a model's table, for one that is not there. */
 export const createTableSql = (model: Model): string => {
   const lines = model.columns.map((field) => {
-    const identity = field.kind === "integer" && field.default !== null && "db" in field.default && model.key.includes(field)
+    const identity = field.kind === "integer" && field.default !== null && "db" in field.default &&
+      model.key.includes(field)
     const made = field.default !== null && "db" in field.default
       ? identity
         ? " generated by default as identity"

@@ -255,7 +255,7 @@ export const seriesRequest = (query: Pairs): Result.Result<SeriesRequest, Proble
   const range = parameters.choice("range", ["7d", "30d", "90d", "1y", "all", ""], "")
   if (range !== "" && (from !== "" || to !== "")) parameters.refuse("range", "Give a range or from and to, not both.")
   if (range === "" && (from === "") !== (to === "")) {
-    parameters.refuse(from === "" ? "from" : "to", "from and to go together.")
+    parameters.refuse(from === "" ? "from" : "to", "The parameters from and to go together.")
   }
   return parameters.done({
     field: parameters.required("field"),

@@ -33,18 +33,21 @@ const unknownError = (name: string): ProblemError =>
 /** Most problems listed in one answer. */
 const maxErrors = 100
 
+type JsonObject = { readonly [name: string]: Json }
+
+const asObject = (body: Json): Result.Result<JsonObject, Problem> =>
+  body === null || typeof body !== "object" || Array.isArray(body)
+    ? Result.fail(invalidRecord([{ code: "type", message: "The record must be a JSON object." }]))
+    : Result.succeed(body as JsonObject)
+
 /** Reads the fields of a body that the caller may write. */
 const readFields = (
   access: Access,
-  body: Json,
+  body: JsonObject,
   writable: ReadonlySet<string>,
   errors: ProblemError[]
 ): Map<Field, Cell> => {
   const values = new Map<Field, Cell>()
-  if (body === null || typeof body !== "object" || Array.isArray(body)) {
-    errors.push({ code: "type", message: "The record must be a JSON object." })
-    return values
-  }
   for (const [name, value] of Object.entries(body)) {
     if (errors.length >= maxErrors) break
     const field = access.restricted.byName.get(name)
@@ -60,11 +63,12 @@ const readFields = (
 }
 
 /** The values of a PATCH: what the body gives, nothing else. */
-export const readPatch = (access: Access, body: Json): Result.Result<Values, Problem> => {
-  const errors: ProblemError[] = []
-  const values = readFields(access, body, access.restricted.updatable, errors)
-  return errors.length > 0 ? Result.fail(invalidRecord(errors)) : Result.succeed(values)
-}
+export const readPatch = (access: Access, body: Json): Result.Result<Values, Problem> =>
+  Result.flatMap(asObject(body), (object) => {
+    const errors: ProblemError[] = []
+    const values = readFields(access, object, access.restricted.updatable, errors)
+    return errors.length > 0 ? Result.fail(invalidRecord(errors)) : Result.succeed(values)
+  })
 
 /** The cell of a declared default; declarations are checked at startup, so that a refusal here is a defect. */
 const defaultCell = (field: Field, value: Json): Cell => Result.getOrThrow(cellFromJson(field, value))
@@ -74,7 +78,10 @@ const defaultCell = (field: Field, value: Json): Cell => Result.getOrThrow(cellF
  * to be given and are not are reported with the rest; when such a field is hidden from or read-only for the caller, no create of theirs can
  * succeed, which is a 403.
  */
-export const readCreate = (access: Access, body: Json): Result.Result<Values, Problem> => {
+export const readCreate = (access: Access, body: Json): Result.Result<Values, Problem> =>
+  Result.flatMap(asObject(body), (object) => completed(access, object))
+
+const completed = (access: Access, body: JsonObject): Result.Result<Values, Problem> => {
   const { caller, model, restricted } = access
   const errors: ProblemError[] = []
   const values = readFields(access, body, restricted.creatable, errors)

@@ -19,7 +19,7 @@ export const orderLines = defineResource("order_lines", {
     owner_id: f.text(),
     position: f.integer().sortable().default(1),
     product_id: relation(products).filterable(),
-    quantity: f.integer().default(1).filterable(),
+    quantity: f.integer().default(1),
     unit_price: f.decimal({ precision: 10, scale: 2 }),
     discount: f.decimal({ precision: 5, scale: 2 }).default("0.00"),
     // A generated column: the database computes it, nobody writes it.

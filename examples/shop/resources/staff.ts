@@ -17,7 +17,7 @@ export const staff = defineResource("staff", {
     team: f.enum(["office", "phone", "field"]).default("office").filterable(),
     commission: f.decimal({ precision: 4, scale: 2 }).default("0.00"),
     active: f.boolean().readOnly().dbDefault().filterable(),
-    joined_on: f.date().optional().filterable(),
+    joined_on: f.date().optional(),
     updated_at: f.timestamp()
   },
   validate: [

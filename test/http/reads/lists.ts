@@ -81,24 +81,35 @@ export const listScenarios = (service: () => TestService): void => {
       expect(pluck(await list({ page_size: size, fields: "id" }, admin, "samples"), "id")).toHaveLength(length)
     })
 
-    it.each(["-1", "1.5", "1e2", "ten", " 5", "0x10", "٣", "99999999999999999999"])("page_size: %s is refused", async (size) => {
-      expectParameter(await list({ page_size: size }), "/api/v1/orders", "page_size")
-    })
+    it.each(["-1", "1.5", "1e2", "ten", " 5", "0x10", "٣", "99999999999999999999"])(
+      "page_size: %s is refused",
+      async (size) => {
+        expectParameter(await list({ page_size: size }), "/api/v1/orders", "page_size")
+      }
+    )
 
     it("restricts fields, in declared order, and keeps etag and permissions", async () => {
       const whole = await list({ page_size: 3 })
       const answer = await list({ page_size: 3, fields: "total, number,total" })
       expect(answer.json["items"]).toEqual(
-        (whole.json["items"] as unknown as readonly Order[]).map(({ etag, number, permissions, total }) => ({ number, total, etag, permissions }))
+        (whole.json["items"] as unknown as readonly Order[]).map(({ etag, number, permissions, total }) => ({
+          number,
+          total,
+          etag,
+          permissions
+        }))
       )
       expect(Object.keys(answer.json["items"]![0]!)).toEqual(["number", "total", "etag", "permissions"])
       expect(await list({ page_size: 3, fields: "" })).toMatchObject({ text: expect.stringContaining("\"zq_margin\"") })
     })
 
-    it.each(["nope", "id,nope", "etag", "permissions", "zq_tenant", "customer"])("fields=%s is refused", async (fields) => {
-      const name = fields.split(",").at(-1)!
-      expectParameter(await list({ fields }), "/api/v1/orders", "fields", `There is no field "${name}".`)
-    })
+    it.each(["nope", "id,nope", "etag", "permissions", "zq_tenant", "customer"])(
+      "fields=%s is refused",
+      async (fields) => {
+        const name = fields.split(",").at(-1)!
+        expectParameter(await list({ fields }), "/api/v1/orders", "fields", `There is no field "${name}".`)
+      }
+    )
 
     it("names every unknown field, and refuses an empty name", async () => {
       const answer = await list({ fields: "a,id,b" })
@@ -118,7 +129,8 @@ export const listScenarios = (service: () => TestService): void => {
     })
 
     it("estimates exactly up to the cap, under the caller's own rows and filter", async () => {
-      const size = async (query: Query, caller: TestCaller) => (await list({ page_size: 1, ...query }, caller)).json["total_size_estimate"]
+      const size = async (query: Query, caller: TestCaller) =>
+        (await list({ page_size: 1, ...query }, caller)).json["total_size_estimate"]
       expect(await size({}, admin)).toBe(orderCount)
       expect(await size({}, sales)).toBe(orders.filter((order) => order["owner_id"] === "u-sales").length)
       expect(await size({ filter: "qty = 2" }, sales)).toBe(
@@ -129,7 +141,8 @@ export const listScenarios = (service: () => TestService): void => {
     })
 
     it("estimates 10,000 past the cap, then the rounded size", async () => {
-      const size = async () => (await list({ page_size: 1, fields: "id" }, admin, "samples")).json["total_size_estimate"] as unknown as number
+      const size = async () =>
+        (await list({ page_size: 1, fields: "id" }, admin, "samples")).json["total_size_estimate"] as unknown as number
       const seen = new Set<number>()
       for (let i = 0; i < 1_000 && !seen.has(12_000); i++) {
         seen.add(await size())
@@ -145,13 +158,19 @@ export const listScenarios = (service: () => TestService): void => {
       expect(await ids({})).toEqual(everyId)
       expect(await ids({ show_deleted: false })).toEqual(everyId)
       const shown = await ids({ show_deleted: true })
-      expect([...shown].sort()).toEqual([...everyId, "200", "201"].sort())
+      expect(new Set(shown)).toEqual(new Set([...everyId, "200", "201"]))
+      expect(shown).toHaveLength(everyId.length + 2)
       const one = await list({ show_deleted: true, filter: "id = 200" })
       expect(one.json["items"]![0]!["permissions"]).toEqual({ update: false, delete: false })
       expectParameter(await list({ show_deleted: "1" }), "/api/v1/orders", "show_deleted")
       expectParameter(await list({ show_deleted: "TRUE" }), "/api/v1/orders", "show_deleted")
       for (const resource of ["lines", "tags", "meta", "accounts"]) {
-        expectParameter(await list({ show_deleted: "true" }, admin, resource), `/api/v1/${resource}`, "show_deleted", "This resource has no soft delete.")
+        expectParameter(
+          await list({ show_deleted: "true" }, admin, resource),
+          `/api/v1/${resource}`,
+          "show_deleted",
+          "This resource has no soft delete."
+        )
         expect((await list({ show_deleted: "false" }, admin, resource)).status).toBe(200)
       }
     })
@@ -170,7 +189,9 @@ export const listScenarios = (service: () => TestService): void => {
     })
 
     it("shows only own rows under an own-rows capability, and rows of a rule's filter", async () => {
-      expect(await ids({}, sales)).toEqual(orders.filter((order) => order["owner_id"] === "u-sales").map((order) => order["id"]))
+      expect(await ids({}, sales)).toEqual(
+        orders.filter((order) => order["owner_id"] === "u-sales").map((order) => order["id"])
+      )
       expect(await ids({ filter: "NOT owner_id = \"u-sales\"" }, sales)).toEqual([])
       expect(pluck(await list({}, callers.regional, "accounts"), "id")).toEqual([1, 3])
       expect(pluck(await list({}, admin, "accounts"), "id")).toEqual([1, 2, 3])
@@ -186,13 +207,22 @@ export const listScenarios = (service: () => TestService): void => {
         "etag",
         "permissions"
       ])
-      expect(Object.keys((await list({ page_size: 1 }, callers.blind)).json["items"]![0]!)).toEqual(["status", "qty", "etag", "permissions"])
+      expect(Object.keys((await list({ page_size: 1 }, callers.blind)).json["items"]![0]!)).toEqual([
+        "status",
+        "qty",
+        "etag",
+        "permissions"
+      ])
       expect(Object.keys((await list({ page_size: 1 }, auditor)).json["items"]![0]!)).toContain("zq_margin")
     })
 
     it("says per row what may be done with it", async () => {
-      const items = (await list({ page_size: 500 }, sales)).json["items"] as unknown as ReadonlyArray<{ readonly status: string; readonly permissions: unknown }>
-      for (const { permissions, status } of items) expect(permissions).toEqual({ update: status === "draft", delete: status === "draft" })
+      const items = (await list({ page_size: 500 }, sales)).json["items"] as unknown as ReadonlyArray<
+        { readonly status: string; readonly permissions: unknown }
+      >
+      for (const { permissions, status } of items) {
+        expect(permissions).toEqual({ update: status === "draft", delete: status === "draft" })
+      }
       expect(new Set(items.map(({ status }) => status))).toEqual(new Set(["draft", "paid", "shipped"]))
     })
   })
@@ -214,7 +244,10 @@ export const listScenarios = (service: () => TestService): void => {
       ["paid desc, id", ["paid", true], ["id", false]],
       ["placed_at desc", ["placed_at", true]],
       ["weight, customer_id desc", ["weight", false], ["customer_id", true]]
-    ] as ReadonlyArray<readonly [string, ...ReadonlyArray<readonly [string, boolean]>]>).map(([text, ...keys]) => ({ text, keys }))
+    ] as ReadonlyArray<readonly [string, ...ReadonlyArray<readonly [string, boolean]>]>).map(([text, ...keys]) => ({
+      text,
+      keys
+    }))
     it.each(cases)("$text", async ({ keys, text }) => {
       const whole = sorted(...keys)
       expect(await ids({ order_by: text })).toEqual(whole)
@@ -268,7 +301,10 @@ export const listScenarios = (service: () => TestService): void => {
       // OR binds tighter than AND.
       ["status = paid AND qty = 1 OR qty = 2", (o) => o["status"] === "paid" && (o["qty"] === 1 || o["qty"] === 2)],
       ["status = paid (qty = 1 OR qty = 2)", (o) => o["status"] === "paid" && (o["qty"] === 1 || o["qty"] === 2)],
-      ["in(status, paid, draft) AND NOT in(qty, 0, 1)", (o) => o["status"] !== "shipped" && o["qty"] !== 0 && o["qty"] !== 1],
+      [
+        "in(status, paid, draft) AND NOT in(qty, 0, 1)",
+        (o) => o["status"] !== "shipped" && o["qty"] !== 0 && o["qty"] !== 1
+      ],
       ["id = 9007199254740993", (o) => o["id"] === "9007199254740993"],
       ["id > 9007199254740992", (o) => BigInt(o["id"] as string) > 9007199254740992n],
       ["huge = 9007199254740993", (o) => o["huge"] === "9007199254740993"],
@@ -294,7 +330,7 @@ export const listScenarios = (service: () => TestService): void => {
       ["NOT search('goods')", (o) => !String(o["note"] ?? "").includes("goods")],
       ["\"fragile goods\" status = draft", (o) => o["note"] === "fragile goods" && o["status"] === "draft"],
       ["regex(note, '^[fE]')", (o) => /^[fÉE]/.test(String(o["note"] ?? "")) && !String(o["note"]).startsWith("É")],
-      ["NOT regex(note, 'goods$')", (o) => !/goods$/.test(String(o["note"] ?? ""))],
+      ["NOT regex(note, 'goods$')", (o) => !String(o["note"] ?? "").endsWith("goods")],
       ["similar(note, 'fragile good')", (o) => o["note"] === "fragile goods"],
       ["placed_at = 2026-01-02T10:30:00.016383Z", (o) => o["id"] === "2"],
       ["placed_at = \"2026-01-02T11:30:00.016383+01:00\"", (o) => o["id"] === "2"],
@@ -347,9 +383,19 @@ export const listScenarios = (service: () => TestService): void => {
       }
       expectProblem(await list({ filter }), "invalid-filter", "/api/v1/orders", expected)
       expectProblem(await search({ filter }), "invalid-filter", "/api/v1/orders:search", expected)
-      for (const verb of ["facets?field=status", "histogram?field=qty", "series?field=placed_at&range=all", "seek?position=0"]) {
+      for (
+        const verb of [
+          "facets?field=status",
+          "histogram?field=qty",
+          "series?field=placed_at&range=all",
+          "seek?position=0"
+        ]
+      ) {
         const [name = "", query = ""] = verb.split("?")
-        const answer = await service().get(admin, `/api/v1/orders:${name}?${query}&filter=${encodeURIComponent(filter)}`)
+        const answer = await service().get(
+          admin,
+          `/api/v1/orders:${name}?${query}&filter=${encodeURIComponent(filter)}`
+        )
         expectProblem(answer, "invalid-filter", `/api/v1/orders:${name}`, expected)
       }
     })
@@ -367,12 +413,22 @@ export const listScenarios = (service: () => TestService): void => {
       expect(await ids({ filter: wide })).toEqual([])
       expectProblem(await list({ filter: fill("id = 7", 10_001) }), "invalid-filter", "/api/v1/orders", {
         parameter: "filter",
-        errors: [{ code: "too-long", message: expect.any(String), hint: expect.stringContaining(":search"), span: { start: 10_000, end: 10_001 } }]
+        errors: [{
+          code: "too-long",
+          message: expect.any(String),
+          hint: expect.stringContaining(":search"),
+          span: { start: 10_000, end: 10_001 }
+        }]
       })
       expect(pluck(await search({ filter: fill("id = 7", 200_000) }), "id")).toEqual(["7"])
       expectProblem(await search({ filter: fill("id = 7", 200_001) }), "invalid-filter", "/api/v1/orders:search", {
         parameter: "filter",
-        errors: [{ code: "too-long", message: expect.any(String), hint: expect.any(String), span: { start: 200_000, end: 200_001 } }]
+        errors: [{
+          code: "too-long",
+          message: expect.any(String),
+          hint: expect.any(String),
+          span: { start: 200_000, end: 200_001 }
+        }]
       })
     })
 
@@ -391,11 +447,19 @@ export const listScenarios = (service: () => TestService): void => {
       [{ page_size: 3 }, { page_size: 3 }],
       [{ page_size: 0 }, { page_size: 0 }],
       [{ page_size: 501 }, { page_size: 501 }],
-      [{ filter: "status = paid", order_by: "number desc", page_size: 4 }, { filter: "status = paid", order_by: "number desc", page_size: 4 }],
+      [{ filter: "status = paid", order_by: "number desc", page_size: 4 }, {
+        filter: "status = paid",
+        order_by: "number desc",
+        page_size: 4
+      }],
       [{ fields: "id,number", count: "exact" }, { fields: ["id", "number"], count: "exact" }],
       [{ fields: "id,number" }, { fields: "id,number" }],
-      [{ show_deleted: true, order_by: "id desc", page_size: 2 }, { show_deleted: true, order_by: "id desc", page_size: 2 }],
-      [{ fields: "" , page_size: 2 }, { fields: [], page_size: 2 }],
+      [{ show_deleted: true, order_by: "id desc", page_size: 2 }, {
+        show_deleted: true,
+        order_by: "id desc",
+        page_size: 2
+      }],
+      [{ fields: "", page_size: 2 }, { fields: [], page_size: 2 }],
       [{ expand: "customer", page_size: 2 }, { expand: ["customer"], page_size: 2, filter: null }]
     ]
     it.each(cases)("equals the list for %j", async (query, body) => {
@@ -407,7 +471,9 @@ export const listScenarios = (service: () => TestService): void => {
       expect(two === "").toBe(one === "")
       // A token of one continues the other.
       if (one !== "") {
-        expect((await search({ ...body, page_token: one })).json["items"]).toEqual((await list({ ...query, page_token: two })).json["items"])
+        expect((await search({ ...body, page_token: one })).json["items"]).toEqual(
+          (await list({ ...query, page_token: two })).json["items"]
+        )
       }
     })
 
@@ -432,12 +498,23 @@ export const listScenarios = (service: () => TestService): void => {
       for (const body of ["[]", "null", "1", "\"a\""]) {
         expectParameter(await search(body), "/api/v1/orders:search", "")
       }
-      for (const body of ["", "{", "{\"filter\":\"a\",\"filter\":\"b\"}", "{\"__proto__\":{}}", "[".repeat(70) + "]".repeat(70)]) {
+      for (
+        const body of [
+          "",
+          "{",
+          "{\"filter\":\"a\",\"filter\":\"b\"}",
+          "{\"__proto__\":{}}",
+          "[".repeat(70) + "]".repeat(70)
+        ]
+      ) {
         expectProblem(await search(body), "malformed-json", "/api/v1/orders:search")
       }
       const answer = await service().call(admin, "POST", "/api/v1/orders:search?page_size=1", { body: {} })
       expectParameter(answer, "/api/v1/orders:search", "page_size")
-      const form = await service().call(admin, "POST", "/api/v1/orders:search", { body: "{}", headers: { "content-type": "text/plain" } })
+      const form = await service().call(admin, "POST", "/api/v1/orders:search", {
+        body: "{}",
+        headers: { "content-type": "text/plain" }
+      })
       expectProblem(form, "unsupported-media-type", "/api/v1/orders:search")
     })
   })

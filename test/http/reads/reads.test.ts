@@ -3,8 +3,11 @@ import { afterAll, beforeAll, describe, expect } from "vitest"
 import { startService } from "../../support/service.ts"
 import type { TestService } from "../../support/service.ts"
 import { shop } from "../../support/shop.ts"
+import { aggregateScenarios } from "./aggregates.ts"
+import { expandScenarios } from "./expands.ts"
 import { getScenarios } from "./gets.ts"
 import { listScenarios } from "./lists.ts"
+import { refusalScenarios } from "./refusals.ts"
 import { tokenScenarios } from "./tokens.ts"
 
 describe.each(["fake", "postgres"] as const)("reads on %s", (backend) => {
@@ -17,6 +20,9 @@ describe.each(["fake", "postgres"] as const)("reads on %s", (backend) => {
     await service.close()
   })
   listScenarios(() => service)
-  getScenarios(() => service)
   tokenScenarios(() => service)
+  getScenarios(() => service)
+  aggregateScenarios(() => service)
+  expandScenarios(() => service)
+  refusalScenarios(() => service)
 })

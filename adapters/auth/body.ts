@@ -1,0 +1,43 @@
+/** Reads the body of a request to the auth routes: a JSON object of bounded size, or a problem. It knows no route. */
+
+import { type Problem, problem } from "../../core/domain/problem.ts"
+import type { Body } from "./routes.ts"
+
+/** Largest body in bytes. */
+export const bodyMax = 32_768
+
+const tooLarge = (): Problem => problem("payload-too-large", `The body is larger than ${bodyMax} bytes.`)
+
+const readBytes = async (request: Request): Promise<Uint8Array> => {
+  if (Number(request.headers.get("content-length") ?? 0) > bodyMax) throw tooLarge()
+  const { body } = request
+  if (body === null) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.byteLength
+    if (size > bodyMax) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** The JSON object of a request, empty when there is no body. Throws a `Problem` for anything else. */
+export const readBody = async (request: Request): Promise<Body> => {
+  const bytes = await readBytes(request)
+  if (bytes.byteLength === 0) return {}
+  const type = request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase()
+  if (type !== "application/json") {
+    throw problem("unsupported-media-type", "The body must be JSON with Content-Type: application/json.")
+  }
+  let body: unknown
+  try {
+    body = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes))
+  } catch {
+    throw problem("malformed-json", "The body is not valid JSON.")
+  }
+  if (typeof body !== "object" || body === null || Array.isArray(body) || Object.hasOwn(body, "__proto__")) {
+    throw problem("malformed-json", "The body must be a JSON object.")
+  }
+  return body as Body
+}

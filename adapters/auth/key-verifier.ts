@@ -1,0 +1,164 @@
+/**
+ * Verification of API keys. A key is known by its id and the hash of its text until something about it or its maker changes; what it opens
+ * is worked out from both as the store has them. It never opens more than its maker may, and never anything once the maker is gone.
+ */
+
+import { createHash, timingSafeEqual } from "node:crypto"
+import { keyPrefix, readKeyText, rolesOfKey } from "../../core/domain/account/key.ts"
+import type { AuthInternals } from "./auth.ts"
+import { type Identity, KeysUnavailable, Refused, Unauthorized } from "./authenticator.ts"
+import { makeCache } from "./cache.ts"
+import { isUnavailable } from "./database.ts"
+import { deletedEpoch, revokedKey } from "./migration.ts"
+
+/** Milliseconds after which a known key is read again, changed or not: shorter than revocations are kept. */
+const knownMs = 5 * 60_000
+/** Milliseconds between two notes of a key's use. */
+const usedMs = 60_000
+
+interface Row {
+  readonly hash: string
+  readonly roles: string
+  readonly epoch: string
+  readonly expires: string
+  readonly revoked: boolean
+  readonly userId: string
+  readonly userRole: string
+  readonly userEpoch: string
+  readonly barred: boolean
+}
+
+/** What is known of a key. `identity` null: it opens nothing, for the reason in `why`. */
+interface Known {
+  /** Null: there is no such key. */
+  readonly hash: Buffer | null
+  readonly epoch: number
+  readonly maker: string
+  readonly makerEpoch: number
+  readonly expiresAt: number
+  readonly identity: Identity | null
+  readonly why: string
+  /** Whether the reason is that its maker has none of its roles any more: a valid credential that may do nothing. */
+  readonly narrowed: boolean
+  readonly readAt: number
+  usedAt: number
+}
+
+/** Whether a bearer text claims to be a key. */
+export const isKeyText = (text: string): boolean => text.startsWith(keyPrefix)
+
+/** Answers the identity behind a key's text; an answer that is known comes without a promise. */
+export const makeKeyVerifier = (
+  internals: AuthInternals,
+  tenant: string | number | undefined
+): (text: string) => Identity | Promise<Identity> => {
+  const { log, onError, revocations, sealer, store, table } = internals
+  const cache = makeCache<Known>(10_000)
+  const reading = new Map<string, Promise<Known>>()
+
+  const read = async (id: string): Promise<Known> => {
+    const readAt = performance.now()
+    let rows: readonly Row[]
+    try {
+      // One statement, so that key and maker are of one moment: a change after it raises an epoch above those read here.
+      rows = await store.query<Row>(
+        `select k."hash", k."roles", k."epoch"::text as epoch, k."revokedAt" is not null as revoked,`
+          + ` floor(extract(epoch from k."expiresAt") * 1000)::text as expires, u."id" as "userId",`
+          + ` coalesce(u."role", '') as "userRole", u."tokenEpoch"::text as "userEpoch",`
+          + ` coalesce(u."banned", false) and (u."banExpires" is null or u."banExpires" > now()) as barred`
+          + ` from ${table("apiKey")} k join ${table("user")} u on u."id" = k."userId" where k."id" = $1`,
+        [id]
+      )
+    } catch (cause) {
+      if (isUnavailable(cause)) throw new KeysUnavailable("the key cannot be looked up", { cause })
+      throw cause
+    }
+    const [row] = rows
+    const gone = { narrowed: false, maker: "", makerEpoch: deletedEpoch, expiresAt: Infinity, identity: null, readAt, usedAt: Infinity }
+    if (row === undefined) return { ...gone, hash: null, epoch: deletedEpoch, why: "there is no such key" }
+    const roles = rolesOfKey(row.roles, row.userRole)
+    const why = row.revoked
+      ? "the key was revoked"
+      : row.barred
+      ? "the key's maker is banned"
+      : roles.length === 0
+      ? "the key's maker has none of its roles any more"
+      : ""
+    return {
+      hash: Buffer.from(row.hash, "hex"),
+      epoch: Number(row.epoch),
+      maker: row.userId,
+      makerEpoch: Number(row.userEpoch),
+      expiresAt: Number(row.expires),
+      identity: why !== "" ? null : Object.freeze({
+        user: Object.freeze({ id: row.userId, roles }),
+        ...(tenant === undefined ? {} : { tenant })
+      }),
+      why,
+      narrowed: why !== "" && !row.revoked && !row.barred,
+      readAt,
+      usedAt: -Infinity
+    }
+  }
+
+  const reread = (id: string): Promise<Known> => {
+    const known = reading.get(id)
+    if (known !== undefined) return known
+    const started = read(id).then((fresh) => {
+      fresh.usedAt = Math.max(fresh.usedAt, cache.get(id)?.usedAt ?? -Infinity)
+      cache.set(id, fresh)
+      return fresh
+    }).finally(() => reading.delete(id))
+    reading.set(id, started)
+    return started
+  }
+
+  const noteUse = async (id: string, user: string): Promise<void> => {
+    const [used] = await store.query<{ readonly first: boolean }>(
+      `update ${table("apiKey")} set "lastUsedAt" = now(), "firstUsedAt" = coalesce("firstUsedAt", now())`
+        + ` where "id" = $1 and ("lastUsedAt" is null or "lastUsedAt" < now() - interval '1 minute')`
+        + ` returning "firstUsedAt" = "lastUsedAt" as first`,
+      [id]
+    )
+    if (used?.first === true) log({ level: "info", event: "key-used-first", user, key: id })
+  }
+
+  /** What is known, if nothing about the key or its maker has changed since. */
+  const isCurrent = (id: string, known: Known): boolean | Promise<boolean> => {
+    const ofKey = revocations.counts(revokedKey(id), known.epoch)
+    const ofMaker = known.maker === "" ? true : revocations.counts(known.maker, known.makerEpoch)
+    return typeof ofKey === "boolean" && typeof ofMaker === "boolean"
+      ? ofKey && ofMaker
+      : Promise.all([ofKey, ofMaker]).then(([one, other]) => one && other)
+  }
+
+  const judge = (id: string, digest: Buffer, known: Known): Identity => {
+    if (known.hash === null || !timingSafeEqual(digest, known.hash)) throw new Unauthorized("there is no such key")
+    if (known.expiresAt <= Date.now()) throw new Unauthorized("the key has expired")
+    if (known.identity === null) {
+      throw known.narrowed ? new Refused(known.why) : new Unauthorized(known.why)
+    }
+    const now = performance.now()
+    if (now - known.usedAt > usedMs) {
+      known.usedAt = now
+      noteUse(id, known.maker).catch(onError)
+    }
+    return known.identity
+  }
+
+  return (text) => {
+    const key = readKeyText(text)
+    const id = key?.id ?? ""
+    const digest = createHash("sha256").update(text).digest()
+    const known = cache.get(id)
+    if (known === undefined || performance.now() - known.readAt > knownMs) {
+      // Guessed and made-up keys end here and cost no query.
+      if (key === null || !sealer.isSealed(key)) throw new Unauthorized("the API key was not made here")
+      // The list of changes may be older than what is read now; it can only ask for another reading, never hide a change.
+      return reread(id).then((fresh) => judge(id, digest, fresh))
+    }
+    const current = isCurrent(id, known)
+    if (current === true) return judge(id, digest, known)
+    return Promise.resolve(current).then(async (still) => judge(id, digest, still ? known : await reread(id)))
+  }
+}

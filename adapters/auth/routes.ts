@@ -1,0 +1,127 @@
+/**
+ * better-auth's routes that exist here, with what may be sent to each. Everything else is a 404, whatever a later version of it adds. It
+ * decides nothing about who may call them.
+ */
+
+import { rolesOf } from "../../core/domain/account/roles.ts"
+
+/** The JSON object of a request. */
+export type Body = { [name: string]: unknown }
+
+export type Method = "GET" | "POST"
+
+/** Which sign-in attempts a route counts as: of the client, and of the account named in the body. */
+export type Limited = "client" | "account"
+
+export interface AuthRoute {
+  readonly method: Method
+  readonly limited?: Limited
+  /** The provider that a route belongs to; `named` where the body names it. */
+  readonly provider?: { readonly id: string } | "named"
+  /** Whether an answer below 400 may begin a session. */
+  readonly signsIn?: boolean
+}
+
+const get: AuthRoute = { method: "GET" }
+const post: AuthRoute = { method: "POST" }
+const limited: AuthRoute = { method: "POST", limited: "client" }
+
+const always: ReadonlyArray<readonly [string, AuthRoute]> = [
+  ["/jwks", get],
+  ["/token", get],
+  ["/get-session", get],
+  ["/list-sessions", get],
+  ["/admin/get-user", get],
+  ["/admin/list-users", get],
+  ["/sign-in/email", { method: "POST", limited: "account", signsIn: true }],
+  ["/sign-up/email", post],
+  ["/sign-out", post],
+  ["/change-password", limited],
+  ["/update-user", post],
+  ["/revoke-session", post],
+  ["/revoke-sessions", post],
+  ["/revoke-other-sessions", post],
+  ["/admin/create-user", post],
+  ["/admin/update-user", post],
+  ["/admin/set-role", post],
+  ["/admin/ban-user", post],
+  ["/admin/unban-user", post],
+  ["/admin/remove-user", post],
+  ["/admin/set-user-password", post],
+  ["/admin/has-permission", post],
+  ["/admin/list-user-sessions", post],
+  ["/admin/revoke-user-session", post],
+  ["/admin/revoke-user-sessions", post]
+]
+
+/** Each takes a password or a code, so each is limited. */
+const secondFactor: ReadonlyArray<readonly [string, AuthRoute]> = [
+  ["/two-factor/enable", limited],
+  ["/two-factor/disable", limited],
+  ["/two-factor/get-totp-uri", limited],
+  ["/two-factor/generate-backup-codes", limited],
+  ["/two-factor/verify-totp", { ...limited, signsIn: true }],
+  ["/two-factor/verify-backup-code", { ...limited, signsIn: true }]
+]
+
+/** The routes by their path below the base path. */
+export const makeRoutes = (
+  twoFactor: boolean,
+  providers: ReadonlyArray<{ readonly id: string }>
+): ReadonlyMap<string, AuthRoute> =>
+  new Map([
+    ...always,
+    ...(twoFactor ? secondFactor : []),
+    ...(providers.length === 0 ? [] : [["/sign-in/social", { ...limited, provider: "named" }] as const]),
+    ...providers.map(({ id }) => [`/callback/${id}`, { method: "GET", provider: { id }, signsIn: true }] as const)
+  ])
+
+const isObject = (value: unknown): value is Body => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Fields of a user that an admin may set by `data`; above all not its id. */
+const settable = ["name", "email", "emailVerified", "image", "role", "banned", "banReason", "banExpires"]
+
+/** Role texts become lists, as better-auth wants several roles. What is no text is left for it to refuse. */
+const rolesIn = (role: unknown): unknown => typeof role === "string" ? rolesOf(role) : role
+
+const chosen = (data: unknown): unknown =>
+  isObject(data)
+    ? Object.fromEntries(
+      settable.filter((name) => Object.hasOwn(data, name)).map((
+        name
+      ) => [name, name === "role" ? rolesIn(data[name]) : data[name]])
+    )
+    : data
+
+const only = (body: Body, names: readonly string[]): Body =>
+  Object.fromEntries(names.filter((name) => Object.hasOwn(body, name)).map((name) => [name, body[name]]))
+
+/** The body as better-auth gets it. */
+export const adapt = (route: string, body: Body, defaultRole: string | undefined): Body => {
+  switch (route) {
+    case "/change-password":
+      // A password change ends every session; this flag gives the caller a new one.
+      return { ...body, revokeOtherSessions: true }
+    case "/admin/set-role":
+      return { ...body, role: rolesIn(body["role"]) }
+    case "/admin/update-user":
+      return { ...body, data: chosen(body["data"]) }
+    case "/admin/create-user": {
+      const { data: given, role, ...rest } = body
+      const data = chosen(given ?? {})
+      const wanted = role ?? (isObject(data) ? data["role"] : undefined) ?? defaultRole
+      // Without any role an empty list is passed on: it is refused, with the choices, after the caller's rights were checked.
+      return { ...rest, data, role: rolesIn(wanted ?? "") }
+    }
+    case "/sign-in/social":
+      // Neither scopes, nor tokens from elsewhere, nor a wish for an account: those are settings.
+      return only(body, ["provider", "callbackURL", "errorCallbackURL", "loginHint", "disableRedirect"])
+    case "/two-factor/enable":
+      return { ...only(body, ["password"]), method: "totp" }
+    case "/two-factor/verify-totp":
+    case "/two-factor/verify-backup-code":
+      return only(body, ["code", "trustDevice"])
+    default:
+      return body
+  }
+}

@@ -1,0 +1,198 @@
+/**
+ * Watches what passes through the auth routes: tells the log, and ends a session that began although its account changed meanwhile or its
+ * code was used before. It sees requests and answers, never writes either, and logs ids and hashes only.
+ */
+
+import * as Result from "effect/Result"
+import { readEmail } from "../../core/domain/account/account.ts"
+import type { AuthInternals } from "./auth.ts"
+import type { AuthEvent, AuthEventName } from "./events.ts"
+import type { Limits } from "./limits.ts"
+import type { AuthRoute, Body } from "./routes.ts"
+
+/** The account a password was sent for, as it was before. */
+export interface Seen {
+  readonly id: string
+  readonly epoch: string
+  readonly barred: boolean
+}
+
+export interface Answered {
+  readonly body: Body
+  readonly cookies: readonly string[]
+  readonly location: string
+}
+
+export interface Witness {
+  readonly before: (path: string, body: Body) => Promise<Seen | null>
+  /** Whether an answer may go out. When not, what it began is undone already. */
+  readonly stands: (seen: Seen | null, path: string, body: Body, answer: Answered) => Promise<boolean>
+  readonly refused: (path: string, route: AuthRoute, client: string, body: Body) => void
+  readonly accepted: (
+    path: string,
+    route: AuthRoute,
+    client: string,
+    body: Body,
+    answer: Answered,
+    cookie: string | null
+  ) => Promise<void>
+}
+
+/** What an accepted request of a route means for an account; the account is the session's own or the one named in `userId`. */
+const events: { readonly [path: string]: AuthEventName } = {
+  "/change-password": "password-changed",
+  "/two-factor/disable": "second-factor-off",
+  "/two-factor/generate-backup-codes": "recovery-codes-made",
+  "/admin/create-user": "account-created",
+  "/admin/update-user": "account-changed",
+  "/admin/set-role": "role-changed",
+  "/admin/ban-user": "account-banned",
+  "/admin/unban-user": "account-unbanned",
+  "/admin/remove-user": "account-deleted",
+  "/admin/set-user-password": "password-set",
+  "/admin/revoke-user-sessions": "tokens-revoked"
+}
+
+const methods: { readonly [path: string]: string } = {
+  "/sign-in/email": "password",
+  "/two-factor/verify-totp": "totp",
+  "/two-factor/verify-backup-code": "recovery-code"
+}
+
+const sessionCookie = /(?:^|;\s*)(?:__Secure-)?service\.session_token=([^;]+)/
+
+/** The session's token in a cookie text; its signature has been judged by better-auth. */
+const tokenIn = (cookie: string): string | null => {
+  const [, value = ""] = sessionCookie.exec(cookie) ?? []
+  try {
+    const plain = decodeURIComponent(value)
+    const dot = plain.lastIndexOf(".")
+    return dot > 0 ? plain.slice(0, dot) : null
+  } catch {
+    return null
+  }
+}
+
+const emailIn = (body: Body): string | null => typeof body["email"] === "string" ? body["email"].trim().toLowerCase() : null
+
+const userIn = (body: Body): string | null => {
+  const { user } = body
+  const id = typeof user === "object" && user !== null && "id" in user ? user.id : undefined
+  return typeof id === "string" ? id : null
+}
+
+export const makeWitness = (internals: AuthInternals, limits: Limits): Witness => {
+  const { hashOf, log, store, table } = internals
+
+  const ownerOf = async (token: string | null): Promise<string | null> => {
+    if (token === null) return null
+    const [row] = await store.query<{ readonly userId: string }>(
+      `select "userId" from ${table("session")} where "token" = $1`,
+      [token]
+    )
+    return row?.userId ?? null
+  }
+
+  const methodOf = (path: string, route: AuthRoute): string =>
+    typeof route.provider === "object" ? route.provider.id : methods[path] ?? "session"
+
+  const who = (path: string, route: AuthRoute, client: string, body: Body): Pick<AuthEvent, "client" | "account" | "method"> => {
+    const email = path === "/sign-in/email" ? emailIn(body) : null
+    return {
+      client: hashOf("client", client),
+      method: methodOf(path, route),
+      ...(email === null ? {} : { account: hashOf("account", email) })
+    }
+  }
+
+  const begun = (answer: Answered): string | null =>
+    answer.cookies.map(tokenIn).find((token) => token !== null) ?? null
+
+  /** Only the end of a sign-in with a second factor takes the waiting cookie away. */
+  const endsChallenge = (answer: Answered): boolean =>
+    answer.cookies.some((cookie) => /^(?:__Secure-)?service\.two_factor=;/.test(cookie))
+
+  const end = async (token: string | null): Promise<void> => {
+    if (token !== null) await store.query(`delete from ${table("session")} where "token" = $1`, [token])
+  }
+
+  return {
+    before: async (path, body) => {
+      if (path !== "/sign-in/email" || typeof body["email"] !== "string") return null
+      const email = readEmail(body["email"])
+      if (Result.isFailure(email)) return null
+      const [user] = await store.query<Seen>(
+        `select "id", "tokenEpoch"::text as epoch,`
+          + ` coalesce("banned", false) and ("banExpires" is null or "banExpires" > now()) as barred`
+          + ` from ${table("user")} where "email" = $1`,
+        [email.success]
+      )
+      // For an account that may sign in its password is read next. For any other as much is asked, so that the time is the same.
+      if (user?.barred !== false) {
+        await store.query(`select * from ${table("account")} where "userId" = $1 limit 1`, [user?.id ?? ""])
+      }
+      return user ?? null
+    },
+    stands: async (seen, path, body, answer) => {
+      if (path === "/sign-in/email") {
+        // Waits for a change that is under way; what changes later ends the session itself.
+        const [now] = await store.query<{ readonly epoch: string }>(
+          `select "tokenEpoch"::text as epoch from ${table("user")} where "id" = $1 for share`,
+          [seen?.id ?? ""]
+        )
+        if (seen !== null && now?.epoch === seen.epoch) return true
+        await end(begun(answer))
+        await store.query(
+          `delete from ${table("verification")} where "value" = $1 and "identifier" like '2fa-%'`,
+          [seen?.id ?? ""]
+        )
+        log({ level: "warn", event: "sign-in-overtaken", ...(seen === null ? {} : { user: seen.id }) })
+        return false
+      }
+      if (path === "/two-factor/verify-totp") {
+        // A code is good for a minute and a half, but only once (RFC 6238, 5.2).
+        const fresh = await limits.once(`totp:${userIn(answer.body) ?? ""}:${String(body["code"])}`)
+        if (fresh || !endsChallenge(answer)) return true
+        await end(begun(answer))
+        log({ level: "warn", event: "second-factor-failed", method: "totp", user: userIn(answer.body) ?? "" })
+        return false
+      }
+      return true
+    },
+    refused: (path, route, client, body) => {
+      if (path === "/change-password") {
+        log({ level: "warn", event: "password-change-failed", client: hashOf("client", client) })
+      } else if (route.signsIn === true) {
+        const event = path.startsWith("/two-factor/") ? "second-factor-failed" : "sign-in-failed"
+        log({ level: "warn", event, ...who(path, route, client, body) })
+      }
+    },
+    accepted: async (path, route, client, body, answer, cookie) => {
+      if (route.signsIn === true) {
+        const token = begun(answer)
+        if (token !== null) {
+          const user = userIn(answer.body) ?? await ownerOf(token)
+          const event = path === "/two-factor/verify-totp" && !endsChallenge(answer) ? "second-factor-on" : "sign-in-ok"
+          log({ level: "info", event, ...who(path, route, client, body), ...(user === null ? {} : { user }) })
+        } else if (answer.body["twoFactorRedirect"] === true) {
+          log({ level: "info", event: "second-factor-wanted", ...who(path, route, client, body) })
+        } else if (typeof route.provider === "object") {
+          log({ level: "warn", event: "sign-in-failed", ...who(path, route, client, body) })
+        }
+        return
+      }
+      const event = events[path]
+      if (event === undefined) return
+      const byAdmin = path.startsWith("/admin/")
+      const actor = await ownerOf(begun(answer) ?? tokenIn(cookie ?? ""))
+      const named = byAdmin && typeof body["userId"] === "string" ? body["userId"] : null
+      const user = named ?? userIn(answer.body) ?? (byAdmin ? null : actor)
+      log({
+        level: "info",
+        event,
+        ...(user === null ? {} : { user }),
+        ...(byAdmin && actor !== null ? { by: actor } : {})
+      })
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * What a finished request is counted by: method, route, status and duration. The route is a template of which there are as many as there are
+ * declared routes, whatever clients send: no key, no name that nobody declared, no path that leads nowhere.
+ */
+
+import { isBelow } from "./router.ts"
+import type { Mount, Route } from "./router.ts"
+
+export interface Measured {
+  /** As sent, or `_OTHER` when it is none of HTTP's usual ones. */
+  readonly method: string
+  /** For example `/api/v1/orders/{key}`; empty when nothing is there. */
+  readonly route: string
+  /** 499 when the client went away before there was an answer. */
+  readonly status: number
+  readonly seconds: number
+}
+
+/** Told of every request when it is finished. It must not throw and is not waited for. */
+export type Measure = (measured: Measured) => void
+
+const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"])
+
+export const knownMethod = (method: string): string => methods.has(method) ? method : "_OTHER"
+
+/** The template of a route that exists; `route.resource` must be one that the caller can see. */
+const templateOf = (mount: Mount, path: string, { key, methods, resource }: Route): string => {
+  if (methods === null) return ""
+  if (resource === "") return path
+  const place = `${mount.basePath}/${resource}`
+  const slash = path.indexOf("/", mount.basePath.length + 1)
+  if (key !== "") return slash + 1 + key.length === path.length ? `${place}/{key}` : `${place}/{key}${path.slice(slash + 1 + key.length)}`
+  const colon = path.indexOf(":", mount.basePath.length)
+  return colon === -1 ? place : place + path.slice(colon)
+}
+
+/** The template of whatever answers a path. `route`: the resource's route, once it is known to be there for the caller. */
+export const routeTemplate = (
+  mount: Mount,
+  path: string,
+  route: Route | null,
+  prefixes: readonly string[]
+): string => {
+  if (route !== null) return templateOf(mount, path, route)
+  if (path === "/livez" || path === "/readyz") return path
+  const prefix = prefixes.find((each) => isBelow(path, each))
+  return prefix === undefined ? "" : prefix === path ? prefix : `${prefix}/*`
+}

@@ -1,0 +1,30 @@
+/** The `doctor` command: prints what an examination of the project found. Exit code 1 when something does not work. */
+
+import { examine } from "../doctor/examine.ts"
+import { printFindings, sortFindings } from "../doctor/finding.ts"
+import { print, printJson } from "./output.ts"
+import { loadProject, type ProjectFlags, withDatabases } from "./project.ts"
+
+export const doctorCommand = async (
+  flags: ProjectFlags & { readonly json: boolean; readonly all: boolean }
+): Promise<void> => {
+  const project = await loadProject(flags)
+  const findings = await withDatabases(
+    project.settings,
+    project.config,
+    (databases) => examine(project, project.settings, databases)
+  )
+  const count = (level: string): number => findings.filter((finding) => finding.level === level).length
+  if (count("error") > 0) process.exitCode = 1
+  if (flags.json) return printJson({ findings: sortFindings(findings) })
+  const shown = flags.all ? findings : findings.filter(({ level }) => level !== "note")
+  if (shown.length > 0) print(`${printFindings(shown)}\n`)
+  const notes = count("note")
+  print(
+    findings.length === 0
+      ? "Nothing to mend."
+      : `${count("error")} errors, ${count("warning")} warnings, ${notes} notes${
+        notes === 0 || flags.all ? "" : " (see them with --all)"
+      }.`
+  )
+}

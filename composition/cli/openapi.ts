@@ -1,0 +1,37 @@
+/** The `openapi` command: prints the document that a caller with the given roles gets from a running service. It needs no database. */
+
+import * as Effect from "effect/Effect"
+import { makeSeal } from "../../adapters/seal/seal.ts"
+import { makeAccessResolver } from "../../core/domain/access/resolve.ts"
+import { keepsAccounts } from "../assembly.ts"
+import { makeDocuments } from "../documents.ts"
+import { CliFailure, print } from "./output.ts"
+import { loadProject, type ProjectFlags } from "./project.ts"
+
+export const openapi = async (flags: ProjectFlags & { readonly roles: string | undefined }): Promise<void> => {
+  const project = await loadProject(flags, true)
+  const { compiled, url } = project
+  const roles = (flags.roles ?? "admin").split(",").map((role) => role.trim()).filter((role) => role !== "")
+  const unknown = compiled.roles === null ? undefined : roles.find((role) => !compiled.roles?.has(role))
+  if (unknown !== undefined) {
+    throw new CliFailure(
+      `There is no role "${unknown}". The roles are: ${[...compiled.roles?.keys() ?? []].join(", ")}.`
+    )
+  }
+  const { basePath } = compiled.options
+  const documents = makeDocuments(
+    compiled,
+    makeAccessResolver(compiled.models, compiled.defaults),
+    makeSeal("the document is the same under any secret"),
+    url,
+    keepsAccounts(project) ? `${basePath.slice(0, basePath.lastIndexOf("/"))}/auth` : null
+  )
+  const tenant = compiled.auth?.tenant ?? "1"
+  const reply = await Effect.runPromise(documents.openapi({
+    caller: { id: "nobody", roles, tenant: String(tenant) },
+    path: "",
+    query: [],
+    header: () => null
+  }))
+  print(JSON.stringify(JSON.parse(String(reply.body)), null, 2))
+}

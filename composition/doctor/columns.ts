@@ -1,0 +1,137 @@
+/**
+ * What about columns makes some writes fail although the service starts: bounds, values and required columns that the declaration does not
+ * know, and rights the database role lacks. Pure: models and facts in, findings out.
+ */
+
+import type { TableFacts } from "../../adapters/postgres/facts.ts"
+import type { Operation } from "../../core/domain/access/rules.ts"
+import type { Compiled } from "../../core/domain/model/compile.ts"
+import { checkedValues, tableName } from "../../core/domain/model/facts.ts"
+import type { Model } from "../../core/domain/model/model.ts"
+import type { Finding } from "./finding.ts"
+
+/** Whether any caller may ever do this, as far as that can be known without one. */
+const isOpen = (model: Model, operation: Operation, { defaults, roles }: Compiled): boolean => {
+  const rule = model.rules[operation]
+  if (rule !== null) return rule.of !== "constant" || rule.allow
+  if (roles !== null) {
+    const given = [...roles.values()].flat().some((capability) =>
+      (capability.resource === "*" || capability.resource === model.name) &&
+      (capability.operation === "*" || capability.operation === operation)
+    )
+    if (given) return true
+  }
+  return defaults.defaultAccess === null ? roles === null : defaults.defaultAccess === "allow"
+}
+
+const isWritable = (table: TableFacts): boolean => table.kind !== "materialized view"
+
+/** Findings about the columns and rights of one table. `user` is the role that the service connects as. */
+export const checkColumns = (model: Model, table: TableFacts, compiled: Compiled, user: string): readonly Finding[] => {
+  const findings: Finding[] = []
+  const name = tableName(model)
+  const say = (finding: Omit<Finding, "resource">): void => {
+    findings.push({ ...finding, resource: model.name })
+  }
+  for (const field of model.fields) {
+    const column = table.columns.find((each) => each.name === field.column)
+    if (column === undefined || field.readOnly) continue
+    if (field.kind === "text" && column.maxLength !== null && (field.max === null || field.max > column.maxLength)) {
+      say({
+        level: "warning",
+        check: "bounds",
+        field: field.name,
+        message: `The column holds ${column.maxLength} characters, and the field allows ${
+          field.max ?? "any number"
+        }: longer texts are refused late.`,
+        fix: `Add max(${column.maxLength}).`,
+        sql: []
+      })
+    }
+    if (field.kind === "enum" && column.values === null) {
+      const more = (checkedValues(table, column.name) ?? []).filter((value) => !field.values?.includes(value))
+      if (more.length > 0) {
+        say({
+          level: "warning",
+          check: "enum",
+          field: field.name,
+          message: `A check constraint also allows ${
+            more.map((value) => JSON.stringify(value)).join(", ")
+          }: filters cannot name it.`,
+          fix: "Add it to the values of the enum.",
+          sql: []
+        })
+      }
+    }
+  }
+
+  const creates = isOpen(model, "create", compiled)
+  if (creates && isWritable(table) && table.kind !== "view") {
+    const declared = new Set(model.columns.map((field) => field.column))
+    for (const column of table.columns) {
+      if (
+        declared.has(column.name) || column.nullable || column.default !== null || column.identity !== null ||
+        column.generated
+      ) continue
+      say({
+        level: "error",
+        check: "required",
+        field: null,
+        message: `The column "${column.name}" is required and no field gives it a value: every create fails.`,
+        fix: "Declare it, write access: { create: false }, or give it a default:",
+        sql: [`alter table ${name} alter column ${tableName({ schema: null, table: column.name })} set default …;`]
+      })
+    }
+  }
+
+  const needed: ReadonlyArray<readonly [Operation, "insert" | "update" | "delete"]> = [
+    ["create", "insert"],
+    ["update", "update"],
+    ["delete", model.softDelete === null ? "delete" : "update"]
+  ]
+  const missing = new Set(
+    needed.filter(([operation, right]) =>
+      isOpen(model, operation, compiled) && isWritable(table) && !table.privileges[right]
+    )
+      .map(([, right]) => right)
+  )
+  if (missing.size > 0) {
+    const rights = [...missing].join(", ")
+    say({
+      level: "error",
+      check: "rights",
+      field: null,
+      message: `Callers may write it, and the database role ${user} may not ${rights}.`,
+      fix: null,
+      sql: [`grant ${rights} on ${name} to ${tableName({ schema: null, table: user })};`]
+    })
+  }
+  const unsure = [...missing].includes("update") ?
+    [] :
+    model.fields.filter((field) =>
+      !field.readOnly && isOpen(model, "update", compiled) &&
+      table.columns.some((column) => column.name === field.column && !column.privileges.update)
+    )
+  if (unsure.length > 0 && table.kind !== "view") {
+    const columns = unsure.map((field) => tableName({ schema: null, table: field.column })).join(", ")
+    say({
+      level: "warning",
+      check: "rights",
+      field: null,
+      message: `The database role ${user} may not update ${unsure.map((field) => field.name).join(", ")}.`,
+      fix: "Add readOnly(), or run:",
+      sql: [`grant update (${columns}) on ${name} to ${tableName({ schema: null, table: user })};`]
+    })
+  }
+  if (table.rowSecurity) {
+    say({
+      level: "note",
+      check: "row-security",
+      field: null,
+      message: "Row level security is on: the service shows what its own database role sees, whoever asks.",
+      fix: "Make sure that its policies mean that role.",
+      sql: []
+    })
+  }
+  return findings
+}

@@ -1,0 +1,175 @@
+/**
+ * The whole examination: reads the facts once, asks every check, and gives all findings. A check that cannot be made is a finding too, never a
+ * silence.
+ */
+
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import type { Client } from "pg"
+import { makePostgres } from "../../adapters/postgres/connection.ts"
+import { checkFacts, tableName } from "../../core/domain/model/facts.ts"
+import { keepsAccounts, makeAuth } from "../assembly.ts"
+import type { Assembly } from "../assembly.ts"
+import { type Databases, openPool } from "../database.ts"
+import type { Settings } from "../environment.ts"
+import { authMigration, findMissing, serviceMigration } from "../migrations.ts"
+import { readLiveFacts } from "../startup.ts"
+import type { LiveFacts } from "../startup.ts"
+import { checkColumns } from "./columns.ts"
+import {
+  checkClock,
+  checkConnections,
+  checkExtensions,
+  checkMigrations,
+  checkOwnRights,
+  checkPooler,
+  checkSequences,
+  checkServer,
+  checkSettings
+} from "./deployment.ts"
+import type { Finding } from "./finding.ts"
+import { checkIndexes } from "./indexes.ts"
+
+const readFacts = async (assembly: Assembly, url: string): Promise<LiveFacts> => {
+  const scope = Scope.makeUnsafe()
+  try {
+    const postgres = await Effect.runPromise(
+      Effect.provideService(makePostgres({ url, readConnections: 2, statementTimeoutMs: 60_000 }), Scope.Scope, scope)
+    )
+    return await Effect.runPromise(readLiveFacts(assembly.compiled, postgres))
+  } finally {
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+  }
+}
+
+/** Connects with a setting of the session's own, and sees whether it came through. */
+const probePooler = (url: string) => async (): Promise<"kept" | "dropped"> => {
+  const { default: pg } = await import("pg")
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, statement_timeout: 54_321 })
+  client.on("error", () => {})
+  try {
+    await client.connect()
+    const { rows } = await client.query<{ value: string }>("select current_setting('statement_timeout') as value")
+    return rows[0]?.value === "54321ms" ? "kept" : "dropped"
+  } catch (error) {
+    // 08P01 is PgBouncer's refusal of a parameter it does not pass on.
+    if (error instanceof Error && "code" in error && error.code === "08P01") return "dropped"
+    throw error
+  } finally {
+    await client.end()
+  }
+}
+
+const ofTables = (assembly: Assembly, facts: LiveFacts): readonly Finding[] => {
+  const { compiled } = assembly
+  const known = {
+    large: compiled.options.scanGuard.seqScanRows,
+    trigrams: facts.server.extensions["pg_trgm"] !== undefined
+  }
+  return [...compiled.models.values()].flatMap((model) => {
+    const table = facts.tables.get(model.name) ?? null
+    if (table === null) return []
+    return [...checkColumns(model, table, compiled, facts.server.user), ...checkIndexes(model, table, compiled, known)]
+  })
+}
+
+const ofModels = (assembly: Assembly, facts: LiveFacts): readonly Finding[] =>
+  checkFacts(assembly.compiled.models, facts).map(({ field, fix, message, resource }) => ({
+    level: "error",
+    check: "declaration",
+    resource,
+    field,
+    message,
+    fix,
+    sql: []
+  }))
+
+/** Everything about a project and its databases that is worth a person's time. */
+export const examine = async (
+  assembly: Assembly,
+  settings: Settings,
+  databases: Databases
+): Promise<readonly Finding[]> => {
+  const facts = await readFacts(assembly, databases.url)
+  const accounts = keepsAccounts(assembly)
+  const separate = databases.authUrl !== databases.url
+  const findings: Finding[] = [
+    ...ofModels(assembly, facts),
+    ...ofTables(assembly, facts),
+    ...checkExtensions(assembly.compiled, facts.server),
+    ...checkServer(facts.server),
+    ...checkSettings(settings, assembly.url),
+    ...await checkPooler(settings, probePooler(databases.url))
+  ]
+  const own: Finding[] = []
+  await withClient(databases.url, async (client) => {
+    const tables = [...assembly.compiled.models.values()].map((model) => tableName(model))
+    own.push(
+      ...await checkOwnRights(client, "service", facts.server.user),
+      ...(accounts && !separate ? await checkOwnRights(client, "auth", facts.server.user) : [])
+    )
+    findings.push(
+      ...await checkClock(client),
+      ...await checkConnections(client, settings),
+      ...await checkSequences(client, tables, facts.server.user)
+    )
+  })
+  if (accounts && separate) {
+    await withClient(databases.authUrl, async (client) => {
+      const { rows } = await client.query<{ user: string }>("select current_user as user")
+      own.push(
+        ...await checkOwnRights(client, "service", rows[0]?.user ?? ""),
+        ...await checkOwnRights(client, "auth", rows[0]?.user ?? "")
+      )
+    })
+  }
+  findings.push(...own)
+  // What the role may not read cannot be looked at further.
+  if (own.length === 0) findings.push(...await ofOwnTables(assembly, settings, databases, accounts))
+  return findings
+}
+
+const withClient = async (url: string, work: (client: Client) => Promise<void>): Promise<void> => {
+  const { default: pg } = await import("pg")
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+  client.on("error", () => {})
+  await client.connect()
+  try {
+    await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** The service's own tables and accounts. */
+const ofOwnTables = async (
+  assembly: Assembly,
+  settings: Settings,
+  databases: Databases,
+  accounts: boolean
+): Promise<readonly Finding[]> => {
+  const pool = openPool(databases.url, 1)
+  const authPool = openPool(databases.authUrl, 1)
+  try {
+    const missing = [
+      ...await findMissing(pool, [serviceMigration]),
+      ...(accounts ? await findMissing(authPool, [authMigration]) : [])
+    ]
+    const findings = [...checkMigrations(missing, databases)]
+    if (accounts && !missing.includes(authMigration) && await makeAuth(assembly, settings, authPool).needsAdmin()) {
+      findings.push({
+        level: "warning",
+        check: "accounts",
+        resource: null,
+        field: null,
+        message: "There is no user yet, so nobody can sign in.",
+        fix: "Run: service users create <EMAIL> --generate-password",
+        sql: []
+      })
+    }
+    return findings
+  } finally {
+    await Promise.all([pool.end(), authPool.end()])
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * Which indexes the declared lists, filters, searches and row filters need, compared with those there are. Pure: models and facts in,
+ * findings out. On small tables a missing index is a note, since nothing is slow yet.
+ */
+
+import type { IndexFacts, TableFacts } from "../../adapters/postgres/facts.ts"
+import type { FilterTree } from "../../core/domain/filter/tree.ts"
+import type { Compiled } from "../../core/domain/model/compile.ts"
+import { tableName } from "../../core/domain/model/facts.ts"
+import type { Field, Model } from "../../core/domain/model/model.ts"
+import type { Finding } from "./finding.ts"
+
+const quoted = (name: string): string => tableName({ schema: null, table: name })
+
+/** Whether an index serves every row that statements can ask for: it is whole, or leaves out deleted rows only. */
+const serves = (index: IndexFacts, model: Model): boolean => {
+  if (!index.valid) return false
+  if (index.predicate === null) return true
+  const { softDelete } = model
+  if (softDelete === null) return false
+  const column = quoted(softDelete.column)
+  return index.predicate === `(${column} IS NULL)` || index.predicate === `${column} IS NULL`
+}
+
+/** Whether some ordered index begins with these columns. */
+const hasPrefix = (table: TableFacts, model: Model, columns: readonly string[]): boolean =>
+  table.indexes.some((index) =>
+    index.method === "btree" && serves(index, model) && columns.every((column, i) => index.columns[i]?.name === column)
+  )
+
+/** Whether some index begins with this column, or with the tenant and then this column. */
+const isLed = (table: TableFacts, model: Model, column: string): boolean =>
+  hasPrefix(table, model, [column]) || (model.tenant !== null && hasPrefix(table, model, [model.tenant.column, column]))
+
+const hasTrigrams = (table: TableFacts, column: string): boolean =>
+  table.indexes.some((index) =>
+    index.valid && index.predicate === null && (index.method === "gin" || index.method === "gist") &&
+    index.columns.some(({ name, operators }) =>
+      operators.endsWith("trgm_ops") &&
+      (name === column || (name === null && index.definition.includes(quoted(column))))
+    )
+  )
+
+/** The fields that a condition looks at. */
+const fieldsOf = (tree: FilterTree): ReadonlySet<Field> => {
+  const found = new Set<Field>()
+  const waiting: FilterTree[] = [tree]
+  while (waiting.length > 0) {
+    const next = waiting.pop()!
+    switch (next.op) {
+      case "and":
+      case "or":
+        waiting.push(...next.items)
+        break
+      case "not":
+        waiting.push(next.item)
+        break
+      case "search":
+        next.fields.forEach((field) => found.add(field))
+        break
+      case "true":
+      case "false":
+        break
+      default:
+        found.add(next.field)
+    }
+  }
+  return found
+}
+
+/** Columns that row filters of some caller use: filters of rules, and the owner where a capability ends in `.own`. */
+const rowFilterFields = (model: Model, compiled: Compiled): ReadonlySet<Field> => {
+  const found = new Set<Field>()
+  const rule = model.rules.read
+  if (rule?.of === "filter") { for (const field of fieldsOf(rule.tree)) found.add(field) }
+  const capabilities = [...compiled.roles?.values() ?? []].flat()
+  const own = capabilities.some((capability) =>
+    capability.own && (capability.resource === "*" || capability.resource === model.name) &&
+    (capability.operation === "*" || capability.operation === "read")
+  )
+  if (own && model.owner !== null) found.add(model.owner)
+  return found
+}
+
+/** Findings about the indexes of one table. `rows` above `large` make a missing index a warning. */
+export const checkIndexes = (
+  model: Model,
+  table: TableFacts,
+  compiled: Compiled,
+  known: { readonly large: number; readonly trigrams: boolean }
+): readonly Finding[] => {
+  if (table.kind === "view" || table.kind === "materialized view" || table.kind === "foreign") return []
+  const findings: Finding[] = []
+  const level = (table.rows ?? 0) > known.large ? "warning" as const : "note" as const
+  const name = tableName(model)
+  const tenant = model.tenant
+  const keys = model.key.map((field) => field.column)
+  const live = model.softDelete === null ? "" : ` where ${quoted(model.softDelete.column)} is null`
+  const concurrently = table.kind === "partitioned" ? "" : "concurrently "
+  /** An index that leads with the tenant and ends with the key, so that it gives whole orders. */
+  const index = (columns: readonly string[]): string => {
+    const all = [...new Set([...(tenant === null ? [] : [tenant.column]), ...columns, ...keys])]
+    return `create index ${concurrently}on ${name} (${all.map(quoted).join(", ")})${live};`
+  }
+  const say = (
+    check: string,
+    field: Field | null,
+    message: string,
+    sql: readonly string[],
+    at: Finding["level"] = level
+  ): void => {
+    findings.push({
+      level: at,
+      check,
+      resource: model.name,
+      field: field === null || field.system ? null : field.name,
+      message,
+      fix: null,
+      sql
+    })
+  }
+
+  if (tenant !== null && !hasPrefix(table, model, [tenant.column])) {
+    say("index", tenant, "No index leads with the tenant column, and every statement asks for one tenant.", [index([])])
+  }
+  const done = new Set<string>(tenant === null ? [] : [tenant.column])
+  for (const field of rowFilterFields(model, compiled)) {
+    if (done.has(field.column) || isLed(table, model, field.column)) continue
+    done.add(field.column)
+    say("index", field, "Row filters use the column, and no index leads with it.", [index([field.column])])
+  }
+  for (const field of model.fields) {
+    const { column } = field
+    if (done.has(column) || isLed(table, model, column)) continue
+    if (field.sortable) {
+      done.add(column)
+      say("index", field, "Lists can be sorted by it, and no index gives that order.", [index([column])])
+    } else if (field.relation !== null) {
+      done.add(column)
+      say("index", field, "It points at other records, and no index finds those that point at one.", [index([column])])
+    } else if (field.filterable && field.kind !== "boolean" && field.kind !== "json") {
+      done.add(column)
+      say("index", field, "Lists can be filtered by it, and no index leads with it.", [index([column])])
+    }
+  }
+  if (known.trigrams) {
+    const texts = model.fields.filter((field) => field.kind === "text" && field.searched)
+    const missing = texts.filter((field) => !hasTrigrams(table, field.column))
+    if (missing.length > 0) {
+      const padded = (column: string): boolean =>
+        table.columns.some((each) => each.name === column && each.base === "bpchar")
+      const parts = missing.map(({ column }) =>
+        `${padded(column) ? `(${quoted(column)}::text)` : quoted(column)} gin_trgm_ops`
+      )
+      say(
+        "search",
+        null,
+        `Search reads ${missing.map((field) => field.name).join(", ")}, and no trigram index serves ${
+          missing.length === 1 ? "it" : "them"
+        }.`,
+        [`create index ${concurrently}on ${name} using gin (${parts.join(", ")});`]
+      )
+    }
+  }
+  for (const each of table.indexes) {
+    const columns = each.columns.map((column) => column.name)
+    if (!each.valid) {
+      say("index", null, `The index ${each.name} is invalid: it was not built to the end.`, [
+        `reindex index concurrently ${tableName({ schema: table.schema, table: each.name })};`
+      ], "warning")
+    } else if (each.unique && !each.primary && tenant !== null && !columns.includes(tenant.column)) {
+      const plain = columns.every((column) => column !== null)
+      say(
+        "tenant",
+        null,
+        `The unique index ${each.name} does not lead with the tenant column: a conflict tells one tenant what another has.`,
+        plain
+          ? [
+            `create unique index ${concurrently}on ${name} (${
+              [tenant.column, ...columns as readonly string[]].map(quoted).join(", ")
+            })${each.predicate === null ? "" : ` where ${each.predicate}`};`
+          ]
+          : [],
+        "warning"
+      )
+    }
+  }
+  return findings
+}

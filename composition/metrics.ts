@@ -1,0 +1,95 @@
+/**
+ * The service's own numbers for OpenTelemetry: how long requests take, and how much of the database pools is in use. It decides names, units
+ * and attributes (OpenTelemetry semantic conventions, HTTP and database client metrics) and sends nothing itself.
+ */
+
+import * as Context from "effect/Context"
+import * as Metric from "effect/Metric"
+import type { Measure } from "../adapters/http/measure.ts"
+import type { Postgres, PostgresOptions } from "../adapters/postgres/connection.ts"
+
+export interface ServiceMetrics {
+  /** Updates `http.server.request.duration`. */
+  readonly measure: Measure
+  /** Updates `db.client.connection.wait_time`. */
+  readonly onWait: NonNullable<PostgresOptions["onWait"]>
+  /** Makes the pools' numbers readable at every export. */
+  readonly watch: (postgres: Pick<Postgres, "pools">) => void
+}
+
+/** Seconds, as the conventions advise for HTTP. */
+const boundaries = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+
+/** The numbers, kept in the metric registry of a context. */
+export const makeMetrics = (context: Context.Context<never>): ServiceMetrics => {
+  const duration = Metric.histogram("http.server.request.duration", {
+    description: "Duration of requests",
+    boundaries,
+    attributes: { unit: "s" }
+  })
+  const waiting = Metric.histogram("db.client.connection.wait_time", {
+    description: "Time that requests waited for a database connection, of those that had to",
+    boundaries,
+    attributes: { unit: "s" }
+  })
+  // As many as there are routes, methods and statuses: none of them is a client's to choose.
+  const durations = new Map<string, Metric.Histogram<number>>()
+  const waits = new Map<string, Metric.Histogram<number>>()
+  const known = (
+    all: typeof durations,
+    key: string,
+    make: () => Metric.Histogram<number>
+  ): Metric.Histogram<number> => {
+    let metric = all.get(key)
+    if (metric === undefined) all.set(key, metric = make())
+    return metric
+  }
+  const gauge = (
+    name: string,
+    attributes: { readonly [name: string]: string },
+    description: string,
+    value: () => number
+  ): void => {
+    Metric.registerUnsafe(Metric.gauge(name, { description, attributes }), context, {
+      get: () => ({ value: value() }),
+      update: () => {},
+      modify: () => {}
+    })
+  }
+  return {
+    measure: ({ method, route, seconds, status }) =>
+      known(durations, `${method} ${route} ${status}`, () =>
+        Metric.withAttributes(duration, {
+          "http.request.method": method,
+          "http.response.status_code": String(status),
+          ...(route === "" ? {} : { "http.route": route })
+        }) as Metric.Histogram<number>).updateUnsafe(seconds, context),
+    onWait: (pool, milliseconds) =>
+      known(
+        waits,
+        pool,
+        () => Metric.withAttributes(waiting, { "db.client.connection.pool.name": pool }) as Metric.Histogram<number>
+      )
+        .updateUnsafe(milliseconds / 1_000, context),
+    watch: (postgres) => {
+      for (const { pool } of postgres.pools()) {
+        const now = () => postgres.pools().find((each) => each.pool === pool)!
+        const name = { "db.client.connection.pool.name": pool }
+        gauge("db.client.connection.max", name, "Most connections of the pool", () => now().size)
+        gauge(
+          "db.client.connection.count",
+          { ...name, "db.client.connection.state": "used" },
+          "Connections that work",
+          () => now().busy
+        )
+        gauge("db.client.connection.pending_requests", name, "Requests that wait for a connection", () => now().waiting)
+        gauge(
+          "db.client.connection.timeouts",
+          name,
+          "Requests that gave up waiting, since the start",
+          () => now().timeouts
+        )
+      }
+    }
+  }
+}

@@ -1,0 +1,386 @@
+import * as Result from "effect/Result"
+import { describe, expect, it } from "vitest"
+import { compileModels } from "./compile.ts"
+import { defineConfig } from "./config.ts"
+import { extendResource, withResources } from "./extend.ts"
+import {
+  checkFacts,
+  type ColumnFact,
+  createTableSql,
+  declarationOf,
+  type TableFact,
+  tableName,
+  valuesInCheck
+} from "./facts.ts"
+import { type AnyField, f } from "./field.ts"
+import type { Models } from "./model.ts"
+import { defineResource, type Resource } from "./resource.ts"
+
+const modelsOf = (...resources: readonly Resource[]): Models =>
+  Result.getOrThrowWith(compileModels(defineConfig({ resources })), (refusals) => new Error(JSON.stringify(refusals)))
+    .models
+
+const column = (name: string, base: string, more: Partial<ColumnFact> = {}): ColumnFact => ({
+  name,
+  type: base,
+  base,
+  domain: null,
+  nullable: false,
+  default: null,
+  identity: null,
+  generated: false,
+  maxLength: null,
+  precision: null,
+  scale: null,
+  values: null,
+  privileges: { select: true },
+  ...more
+})
+
+const id = column("id", "int8", { identity: "by default" })
+
+const tableOf = (columns: readonly ColumnFact[], more: Partial<TableFact> = {}): TableFact => ({
+  schema: "public",
+  name: "things",
+  kind: "table",
+  columns,
+  primaryKey: ["id"],
+  uniques: [],
+  foreignKeys: [],
+  checks: [],
+  privileges: { select: true },
+  ...more
+})
+
+const server = { version: 180_000, encoding: "UTF8" }
+
+/** Refusals of one table as `field: message → fix`. */
+const lines = (models: Models, table: TableFact | null, known?: readonly string[]): readonly string[] =>
+  checkFacts(models, {
+    server,
+    tables: new Map([...models.keys()].map((name) => [name, table])),
+    ...(known === undefined ? {} : { known })
+  })
+    .map(({ field, fix, message }) => `${field ?? "-"}: ${message} → ${fix}`)
+
+const things = (fields: { readonly [name: string]: AnyField }, more: object = {}): Models =>
+  modelsOf(defineResource("things", {
+    primaryKey: "id",
+    ...more,
+    fields: { id: f.integer().bits(64).readOnly().dbDefault(), ...fields }
+  }))
+
+/** The refusals of a field `x` over a column `x`. */
+const about = (field: AnyField, fact: ColumnFact, more: Partial<TableFact> = {}): readonly string[] =>
+  lines(things({ x: field }), tableOf([id, fact], more))
+
+describe("types", () => {
+  const fitting: ReadonlyArray<readonly [AnyField, readonly string[]]> = [
+    [f.integer(), ["int4"]],
+    [f.integer().bits(16), ["int2"]],
+    [f.integer().bits(64), ["int8"]],
+    [f.text(), ["text", "varchar", "bpchar", "citext", "name"]],
+    [f.boolean(), ["bool"]],
+    [f.timestamp(), ["timestamptz", "timestamp"]],
+    [f.date(), ["date"]],
+    [f.decimal(), ["numeric"]],
+    [f.float(), ["float8", "float4"]],
+    [f.uuid(), ["uuid"]],
+    [f.json(), ["json", "jsonb"]],
+    [f.currency(), ["text", "bpchar", "varchar"]],
+    [f.country(), ["text", "bpchar"]],
+    [f.enum(["a"]), ["text", "varchar"]]
+  ]
+  it.each(fitting)("%o fits", (field, bases) => {
+    for (const base of bases) expect(about(field, column("x", base))).toEqual([])
+    for (const base of ["inet", "_text", "bytea", "interval", "money"]) {
+      expect(about(field, column("x", base))).toHaveLength(1)
+    }
+  })
+
+  it.each<readonly [AnyField, ColumnFact, string]>([
+    [
+      f.integer(),
+      column("x", "int8", { type: "bigint" }),
+      "x: The column is of type bigint, and the field is an integer of 32 bits. → Write f.integer().bits(64), or change the column to integer."
+    ],
+    [
+      f.text(),
+      column("x", "uuid"),
+      "x: The column is of type uuid, and the field is a text. → Write f.uuid(), or change the column to text."
+    ],
+    [
+      f.text(),
+      column("x", "int4", { type: "counter", domain: "counter" }),
+      "x: The column is of type counter (a domain over int4), and the field is a text. → Write f.integer(), or change the column to text."
+    ],
+    [
+      f.text(),
+      column("x", "inet"),
+      "x: The column is of type inet, and the field is a text. → No kind of field fits inet: leave the column out, or change it: alter table things alter column x type text using x::text;"
+    ],
+    [
+      f.text(),
+      column("x", "mood", { type: "mood", values: ["ok"] }),
+      "x: The column is of the enum type mood, and the field is a text. → Write f.enum([\"ok\"])."
+    ],
+    [
+      f.enum(["ok", "it's"]),
+      column("x", "mood", { type: "mood", values: ["ok"] }),
+      "x: The enum type mood has no \"it's\". → Remove the value, or run: alter type mood add value 'it''s';"
+    ],
+    [
+      f.enum(["ok"]),
+      column("x", "mood", { type: "mood", values: ["ok", "sad"] }),
+      "x: The enum type mood also has \"sad\", which the field does not list. → Write f.enum([\"ok\", \"sad\"])."
+    ],
+    [
+      f.decimal(),
+      column("x", "numeric", { type: "numeric(10,2)", precision: 10, scale: 2 }),
+      "x: The column is of type numeric(10,2), which would round values that the field allows. → Write f.decimal({ precision: 10, scale: 2 })."
+    ],
+    [
+      f.decimal({ precision: 12, scale: 2 }),
+      column("x", "numeric", { type: "numeric(10,2)", precision: 10, scale: 2 }),
+      "x: The column is of type numeric(10,2), which is too narrow for values that the field allows. → Write f.decimal({ precision: 10, scale: 2 })."
+    ],
+    [
+      f.currency(),
+      column("x", "bpchar", { type: "character(2)", maxLength: 2 }),
+      "x: The column holds at most 2 characters, and values of the field have up to 3. → Run: alter table things alter column x type text;"
+    ]
+  ])("%o", (field, fact, line) => {
+    expect(about(field, fact)).toEqual([line])
+  })
+
+  it("takes the declaration that it suggests", () => {
+    for (
+      const base of [
+        "int2",
+        "int4",
+        "int8",
+        "bool",
+        "timestamptz",
+        "date",
+        "numeric",
+        "float8",
+        "uuid",
+        "jsonb",
+        "text",
+        "citext"
+      ]
+    ) {
+      expect(declarationOf(column("x", base))).not.toBeNull()
+    }
+    expect(declarationOf(column("x", "varchar", { maxLength: 20 }))).toBe("f.text().max(20)")
+    expect(declarationOf(column("x", "numeric", { precision: 3, scale: 5 }))).toBe("f.decimal()")
+    expect(declarationOf(column("x", "bytea"))).toBeNull()
+  })
+})
+
+describe("nullability, defaults and computed columns", () => {
+  it.each<readonly [AnyField, ColumnFact, readonly string[]]>([
+    [f.text(), column("x", "text", { nullable: true }), [
+      "x: The column may be null, and the field is not optional. → Add optional(), or run: alter table things alter column x set not null;"
+    ]],
+    [f.text().optional(), column("x", "text"), [
+      "x: The column is NOT NULL, and the field is optional. → Remove optional(), or run: alter table things alter column x drop not null;"
+    ]],
+    [f.text().optional().readOnly(), column("x", "text"), []],
+    [f.text().dbDefault(), column("x", "text"), [
+      "x: The column has no default, and the field says dbDefault(). → Remove dbDefault(), or run: alter table things alter column x set default …;"
+    ]],
+    [f.text().dbDefault(), column("x", "text", { default: "'a'::text" }), []],
+    [f.text(), column("x", "text", { generated: true }), [
+      "x: The database computes the column, and the field can be written. → Add readOnly().dbDefault()."
+    ]],
+    [f.text().readOnly().dbDefault(), column("x", "text", { generated: true }), []],
+    [f.integer().dbDefault(), column("x", "int4", { identity: "always" }), [
+      "x: The column is GENERATED ALWAYS AS IDENTITY, and the field can be written. → Add readOnly().dbDefault(), or run: alter table things alter column x set generated by default;"
+    ]]
+  ])("%o", (field, fact, expected) => {
+    expect(about(field, fact)).toEqual(expected)
+  })
+
+  it("does not ask views for what they cannot have", () => {
+    const view = tableOf([column("id", "int8", { nullable: true }), column("x", "text", { nullable: true })], {
+      kind: "view",
+      primaryKey: null
+    })
+    expect(lines(things({ x: f.text() }), view)).toEqual([])
+  })
+})
+
+describe("system columns", () => {
+  const declared = { tenant: "tenant_id", softDelete: "deleted_at", version: "updated_at" }
+  it("must be there, of their types, and nullable or not as their role needs", () => {
+    const models = things({}, declared)
+    expect(lines(models, tableOf([id]))).toEqual([
+      "-: tenant (\"tenant_id\"): The table things has no column \"tenant_id\". → Add it: alter table things add column tenant_id text not null;",
+      "-: softDelete (\"deleted_at\"): The table things has no column \"deleted_at\". → Add it: alter table things add column deleted_at timestamptz;",
+      "-: version (\"updated_at\"): The table things has no column \"updated_at\". → Add it: alter table things add column updated_at timestamptz not null;"
+    ])
+    const wrong = tableOf([
+      id,
+      column("tenant_id", "int4", { type: "integer" }),
+      column("deleted_at", "timestamptz"),
+      column("updated_at", "timestamptz", { nullable: true })
+    ])
+    expect(lines(models, wrong)).toEqual([
+      "-: tenant (\"tenant_id\"): The column is of type integer, and the field is a text. → Write f.integer(), or change the column to text.",
+      "-: softDelete (\"deleted_at\"): The column is NOT NULL, and the field is optional. → Run: alter table things alter column deleted_at drop not null;",
+      "-: version (\"updated_at\"): The column may be null, and the field is not optional. → Run: alter table things alter column updated_at set not null;"
+    ])
+  })
+})
+
+describe("tables and keys", () => {
+  it("suggests a near name, and always says how to make the table", () => {
+    const models = modelsOf(defineResource("orders", {
+      table: "shop.orders",
+      primaryKey: "id",
+      fields: {
+        id: f.integer().bits(64).readOnly().dbDefault(),
+        total: f.decimal({ precision: 12, scale: 2 }),
+        note: f.text().max(20).optional()
+      }
+    }))
+    const made =
+      "create table shop.orders (id bigint not null generated by default as identity, total numeric(12,2) not null, note varchar(20), primary key (id));"
+    expect(createTableSql([...models.values()][0]!)).toBe(made)
+    expect(lines(models, null)).toEqual([
+      `-: There is no table shop.orders, or the database role cannot see it. → Run: ${made}`
+    ])
+    expect(lines(models, null, ["shop.order", "x"])[0]).toContain("Did you mean \"shop.order\"? Or run: create table")
+  })
+
+  it("needs a key that the database keeps unique, within a tenant at least", () => {
+    const models = modelsOf(
+      defineResource("things", { primaryKey: "code", tenant: "tenant_id", fields: { code: f.text() } })
+    )
+    const columns = [column("code", "text"), column("tenant_id", "text")]
+    const table = (more: Partial<TableFact>) => tableOf(columns, { primaryKey: null, ...more })
+    expect(lines(models, table({ uniques: [["tenant_id", "code"]] }))).toEqual([])
+    expect(lines(models, table({ uniques: [["code"]] }))).toEqual([])
+    expect(lines(models, table({ uniques: [["code", "other"]] }))).toEqual([
+      "-: primaryKey is (code), and nothing in the database keeps it unique. → Run: alter table things add primary key (code);"
+    ])
+    expect(lines(models, table({ primaryKey: ["id"] }))[0]).toContain(
+      "create unique index on things (tenant_id, code);"
+    )
+  })
+
+  it("names rights, old servers and foreign encodings", () => {
+    const models = things({ x: f.text() })
+    const closed = tableOf([id, column("x", "text", { privileges: { select: false } })], {
+      privileges: { select: false }
+    })
+    expect(lines(models, closed)).toHaveLength(2)
+    const refusals = checkFacts(models, {
+      server: { version: 140_012, encoding: "LATIN1" },
+      tables: new Map([["things", tableOf([id, column("x", "text")])]])
+    })
+    expect(refusals.map(({ message }) => message)).toEqual([
+      "The database server is PostgreSQL 14.",
+      "The database's encoding is LATIN1."
+    ])
+  })
+
+  it("quotes names that need it", () => {
+    expect(tableName({ schema: "My Shop", table: "Order\"s" })).toBe("\"My Shop\".\"Order\"\"s\"")
+  })
+})
+
+describe("relations", () => {
+  const key = { id: f.integer().bits(64).readOnly().dbDefault() }
+  const models = modelsOf(
+    defineResource("users", { primaryKey: "id", fields: key }),
+    defineResource("customers", { primaryKey: "id", fields: key }),
+    defineResource("things", { primaryKey: "id", fields: { ...key, customer_id: f.relation("users") } })
+  )
+  const check = (target: string, columns: readonly string[] = ["id"]) =>
+    checkFacts(models, {
+      server,
+      tables: new Map([
+        ["users", tableOf([id], { name: "users" })],
+        ["customers", tableOf([id], { name: "customers" })],
+        [
+          "things",
+          tableOf([id, column("customer_id", "int8")], {
+            foreignKeys: [{ columns: ["customer_id"], target: { schema: "public", table: target, columns } }]
+          })
+        ]
+      ])
+    })
+  it("must agree with the foreign key where there is one", () => {
+    expect(check("users")).toEqual([])
+    expect(check("customers")).toEqual([{
+      resource: "things",
+      field: "customer_id",
+      message: "The relation points at \"users\" (users.id), and the foreign key at customers.id.",
+      fix: "Write relation(\"customers\")."
+    }])
+    expect(check("users", ["number"])[0]?.fix).toContain("Declare the field with its own kind")
+  })
+})
+
+describe("values in check constraints", () => {
+  it.each<readonly [string, readonly string[] | null]>([
+    ["CHECK ((state = ANY (ARRAY['new'::text, 'done'::text])))", ["new", "done"]],
+    ["CHECK (((state)::text = ANY ((ARRAY['a'::character varying, 'b'::character varying])::text[])))", ["a", "b"]],
+    ["CHECK (((state)::text = ANY (ARRAY[('a'::character varying)::text, ('b'::character varying)::text])))", [
+      "a",
+      "b"
+    ]],
+    ["CHECK ((state = 'only'::text))", ["only"]],
+    ["CHECK ((state = ANY (ARRAY['it''s'::text, 'a, b'::text])))", ["it's", "a, b"]],
+    ["CHECK ((\"state\" = ANY (ARRAY['x'::text])))", ["x"]],
+    ["CHECK ((other = ANY (ARRAY['x'::text])))", null],
+    ["CHECK ((state <> 'x'::text))", null],
+    ["CHECK (((state = 'a'::text) OR (total > 3)))", null],
+    ["CHECK (((state = ANY (ARRAY['a'::text])) OR (state IS NULL)))", null],
+    ["CHECK ((state ~ 'x'::text))", null],
+    ["CHECK ((count = ANY (ARRAY[1, 2])))", null],
+    ["CHECK ((lower(state) = ANY (ARRAY['a'::text])))", null]
+  ])("%s", (definition, expected) => {
+    expect(valuesInCheck(definition, "state")).toEqual(expected)
+  })
+
+  it("refuses enum values that the constraint would refuse", () => {
+    const checks = [{ definition: "CHECK ((x = ANY (ARRAY['a'::text])))" }]
+    expect(about(f.enum(["a", "b"]), column("x", "text"), { checks })).toEqual([
+      "x: A check constraint of the table does not allow \"b\". → Write f.enum([\"a\"]), or change the constraint."
+    ])
+    expect(about(f.enum(["a"]), column("x", "text"), { checks })).toEqual([])
+  })
+})
+
+describe("extendResource", () => {
+  const base = defineResource("things", {
+    primaryKey: "id",
+    fields: { id: f.integer(), name: f.text().filterable(), extra: f.text() }
+  })
+  it("adds to a declaration and leaves the original as it was", () => {
+    const more = extendResource(base, {
+      table: "other",
+      access: { delete: false },
+      fields: { name: (field) => field.max(5), extra: null }
+    })
+    const model = [...modelsOf(...withResources([base], more)).values()][0]!
+    expect(model.table).toBe("other")
+    expect(model.fields.map(({ max, name }) => [name, max])).toEqual([["id", null], ["name", 5]])
+    expect([...modelsOf(base).values()][0]?.fields).toHaveLength(3)
+  })
+
+  it("adds resources whose name is new, and refuses a field that is not there", () => {
+    expect(
+      withResources([base], defineResource("more", { primaryKey: "id", fields: { id: f.integer() } })).map(({ name }) =>
+        name
+      )
+    )
+      .toEqual(["things", "more"])
+    const wrong = extendResource(base, { fields: { nmae: (field: AnyField) => field } as never })
+    const compiled = compileModels(defineConfig({ resources: [wrong] }))
+    expect(Result.isFailure(compiled) && compiled.failure.map(({ field }) => field)).toEqual(["nmae"])
+  })
+})

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { openDatabase, type TestDatabase } from "../support/postgres.ts"
+import { makeProject, type Project } from "./support.ts"
+
+interface Finding {
+  readonly level: string
+  readonly check: string
+  readonly resource: string | null
+  readonly field: string | null
+  readonly message: string
+  readonly sql: readonly string[]
+}
+
+const config = `import { defineConfig, defineResource, defineRoles, f } from "resource-admin"
+const orders = defineResource("orders", {
+  primaryKey: "id", tenant: "tenant_id", owner: "owner_id", softDelete: "deleted_at", version: "updated_at",
+  fields: {
+    id: f.integer().bits(64).readOnly().dbDefault().filterable().sortable(),
+    owner_id: f.text().filterable(),
+    number: f.text().max(40).filterable(),
+    state: f.enum(["new", "done"]).filterable(),
+    total: f.decimal({ precision: 12, scale: 2 }).filterable().sortable(),
+    note: f.text().optional().searched()
+  }
+})
+export default defineConfig({
+  resources: [orders], auth: { tenant: "t1" },
+  roles: defineRoles({ admin: ["*"], sales: ["orders.read.own"] })
+})
+`
+
+const schema = `
+create table orders (
+  id bigserial primary key, tenant_id text not null, owner_id text not null, number varchar(20) not null, state text not null
+    check (state in ('new', 'done', 'lost')), total numeric(12, 2) not null, note text, required int not null,
+  updated_at timestamptz not null default now(), deleted_at timestamptz
+);
+create unique index orders_number on orders (number);
+insert into orders (tenant_id, owner_id, number, state, total, required)
+  select 't' || i % 3, 'u' || i % 50, i::text, 'new', i, 1 from generate_series(1, 12000) i;
+analyze orders;
+drop extension pg_trgm;
+`
+
+describe("doctor", () => {
+  let database: TestDatabase
+  let project: Project
+  const role = `doctor_role_${process.pid}`
+  const examine = async (): Promise<{ readonly code: number | null; readonly findings: readonly Finding[] }> => {
+    const ran = await project.service("doctor", "--json")
+    return { code: ran.code, findings: (JSON.parse(ran.stdout) as { findings: readonly Finding[] }).findings }
+  }
+
+  beforeAll(async () => {
+    database = await openDatabase()
+    await database.execute(schema)
+    await database.execute(`create role ${role} login; grant select on orders to ${role};`)
+    project = makeProject({
+      DATABASE_URL: database.url.replace("://postgres@", `://${role}@`),
+      AUTH_SECRET: "x".repeat(32)
+    })
+    project.write("admin.config.ts", config)
+  })
+  afterAll(async () => {
+    await project.dispose()
+    await database.execute(`drop owned by ${role}; drop role ${role};`)
+    await database.drop()
+  })
+
+  it("finds what is wrong, with the statements that mend it", async () => {
+    const { code, findings } = await examine()
+    expect(code).toBe(1)
+    const found = (check: string, part: string): Finding | undefined =>
+      findings.find((finding) => finding.check === check && finding.message.includes(part))
+    expect(found("required", "\"required\"")).toMatchObject({ level: "error", resource: "orders" })
+    expect(found("rights", "may not insert, update")).toMatchObject({
+      level: "error",
+      sql: [`grant insert, update on orders to ${role};`]
+    })
+    expect(found("rights", "orders_id_seq")).toMatchObject({
+      level: "error",
+      sql: [`grant usage on sequence orders_id_seq to "${role}";`]
+    })
+    expect(found("migration", "auth")).toMatchObject({ level: "error" })
+    expect(found("bounds", "20 characters")).toMatchObject({ level: "warning", field: "number" })
+    expect(found("enum", "\"lost\"")).toMatchObject({ level: "warning", field: "state" })
+    expect(found("extension", "pg_trgm")).toMatchObject({ level: "warning" })
+    expect(found("tenant", "orders_number")).toMatchObject({
+      level: "warning",
+      sql: ["create unique index concurrently on orders (tenant_id, number);"]
+    })
+    expect(found("index", "one tenant")).toMatchObject({
+      level: "warning",
+      sql: ["create index concurrently on orders (tenant_id, id) where deleted_at is null;"]
+    })
+    expect(found("index", "Row filters")).toMatchObject({ level: "warning", field: "owner_id" })
+    expect(found("index", "sorted")).toMatchObject({
+      level: "warning",
+      field: "total",
+      sql: ["create index concurrently on orders (tenant_id, total, id) where deleted_at is null;"]
+    })
+  })
+
+  it("finds nothing more once its own statements were run", async () => {
+    const { findings } = await examine()
+    for (const statement of findings.flatMap(({ sql }) => sql)) {
+      if (statement.includes("…")) continue
+      await database.execute(statement)
+    }
+    await database.execute("alter table orders alter column required set default 0; drop index orders_number;")
+    const owner = { ...project.env, DATABASE_URL: database.url }
+    const migrator = makeProject(owner)
+    migrator.write("admin.config.ts", config)
+    expect((await migrator.service("migration", "--apply")).code).toBe(0)
+    await migrator.dispose()
+
+    const second = await examine()
+    const own = second.findings.filter(({ check }) => check === "rights")
+    expect(own.map(({ message }) => /(service|auth)\./.exec(message)?.[1])).toEqual(["service", "auth"])
+    const refused = await project.service("serve", "--port", "0")
+    expect(refused.stderr).toContain("may not use the tables of the service")
+    for (const statement of second.findings.flatMap(({ sql }) => sql)) await database.execute(statement)
+
+    const { code, findings: left } = await examine()
+    expect(left.filter(({ level }) => level === "error")).toEqual([])
+    expect(left.filter(({ level }) => level === "warning").map(({ check }) => check).toSorted()).toEqual([
+      "accounts",
+      "bounds",
+      "enum"
+    ])
+    expect(code).toBe(0)
+  })
+
+  it("speaks to people too", async () => {
+    const { stdout } = await project.service("doctor")
+    expect(stdout).toContain("warning orders.number: The column holds 20 characters")
+    expect(stdout).toMatch(/0 errors, 3 warnings, [0-9]+ notes/)
+  })
+})

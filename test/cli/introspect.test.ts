@@ -1,0 +1,242 @@
+import { existsSync, readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { openDatabase, type TestDatabase } from "../support/postgres.ts"
+import { musicSchema } from "./music.ts"
+import { ask, makeProject, type Project, type Running } from "./support.ts"
+
+const secret = "0123456789abcdef0123456789abcdef"
+
+/** A well-known sample database, where somebody put it beside the project; it makes its own database first, which is left out. */
+const samplePath = fileURLToPath(new URL("../../../shared/data/chinook.sql", import.meta.url))
+const sample = existsSync(samplePath)
+  ? [{
+    title: "a sample database",
+    sql: readFileSync(samplePath, "utf8").replaceAll(/^(?:drop database|create database|\\c\b).*$/gim, "")
+  }]
+  : []
+
+describe.each([{ title: "a small shop for music", sql: musicSchema }, ...sample])(
+  "introspect, then serve: $title",
+  ({ sql }) => {
+    let database: TestDatabase
+    let project: Project
+    let running: Running
+    let token: string
+
+    beforeAll(async () => {
+      database = await openDatabase()
+      await database.execute(sql)
+      project = makeProject({ DATABASE_URL: database.url, AUTH_SECRET: secret })
+    })
+    afterAll(async () => {
+      await running?.end()
+      await project.dispose()
+      await database.drop()
+    })
+
+    it("writes a project that nobody has to touch", async () => {
+      const first = await project.service("introspect")
+      expect(first.stderr).toBe("")
+      expect(first.code).toBe(0)
+      const resources = project.read("admin.resources.ts")
+      expect(resources).toContain("primaryKey: [\"playlist_id\", \"track_id\"]")
+      expect(resources).toContain("artist_id: relation(artist).filterable().sortable()")
+      expect(resources).toContain("reports_to: relation(\"employee\").optional()")
+      expect(resources).toContain("name: f.text().max(120).optional().filterable().sortable().searched()")
+      expect(resources).toContain("unit_price: f.decimal({ precision: 10, scale: 2 }).filterable().sortable()")
+      expect(resources).toContain("track_id: f.integer().readOnly().dbDefault()")
+
+      const config = project.read("admin.config.ts")
+      const second = await project.service("introspect")
+      expect(second.stdout).toContain("is up to date")
+      expect(project.read("admin.resources.ts")).toBe(resources)
+      expect(project.read("admin.config.ts")).toBe(config)
+      expect((await project.service("introspect", "--check")).code).toBe(0)
+    })
+
+    it("refuses to serve before the tables of accounts are there, and says how to make them", async () => {
+      const refused = await project.service("serve", "--port", "0")
+      expect(refused.code).toBe(1)
+      expect(refused.stderr).toContain("service migration --apply")
+      expect((await project.service("migration", "--apply")).stdout).toContain("Applied auth")
+      expect((await project.service("migration", "--apply")).stdout).toContain("Nothing to apply")
+    })
+
+    it("serves lists, filters, search, aggregates and composite keys", async () => {
+      expect((await project.service("users", "create", "ann@example.com", "--generate-password")).code).toBe(0)
+      token = (await project.service("token", "ann@example.com")).stdout.trim()
+      running = await project.start("serve")
+      const get = (path: string, query: Record<string, string> = {}) =>
+        ask(running.port, `/api/v1/${path}`, query, { token })
+
+      const artists = await get("artist", { filter: "name:\"AC/\"", fields: "name" })
+      expect(artists.body["items"]).toMatchObject([{ name: "AC/DC" }])
+      const cheap = await get("track", {
+        filter: "unit_price > 0.50 AND composer:\"angus\"",
+        count: "exact",
+        page_size: "3"
+      })
+      expect(cheap.status).toBe(200)
+      expect(Number(cheap.body["total_size"])).toBeGreaterThan(3)
+      const searched = await get("track", { filter: "Jobim", page_size: "2", expand: "album" })
+      expect(searched.status).toBe(200)
+      expect(JSON.stringify(searched.body)).toContain("Jobim")
+      const months = await get("invoice:series", {
+        field: "invoice_date",
+        range: "all",
+        granularity: "month",
+        measure: "sum:total"
+      })
+      expect((months.body["points"] as readonly unknown[]).length).toBeGreaterThan(10)
+      const genres = await get("track:facets", { field: "genre_id", limit: "2" })
+      expect((genres.body["facets"] as readonly unknown[]).length).toBe(2)
+      const pair = await get("playlist_track/1,5")
+      expect(pair.body).toMatchObject({ playlist_id: 1, track_id: 5 })
+      expect((await get("playlist_track/1,5", { fields: "nope" })).status).toBe(400)
+      expect((await ask(running.port, "/api/v1/artist")).status).toBe(401)
+      expect((await ask(running.port, "/readyz")).status).toBe(200)
+    })
+
+    it("is extended beside the generated file, not in it", async () => {
+      project.write(
+        "admin.config.ts",
+        `import { defineConfig, defineRoles, extendResource, withResources } from "resource-admin"
+import { resources, track } from "./admin.resources.ts"
+export default defineConfig({
+  resources: withResources(resources, extendResource(track, {
+    access: { delete: false },
+    fields: { composer: (field) => field.alias("by"), milliseconds: null }
+  })),
+  roles: defineRoles({ admin: ["*"] })
+})
+`
+      )
+      const mine = project.read("admin.config.ts")
+      expect((await project.service("introspect")).stdout).toContain("is up to date")
+      expect(project.read("admin.config.ts")).toBe(mine)
+      const document = JSON.parse((await project.service("openapi")).stdout) as { paths: Record<string, object> }
+      expect(Object.keys(document.paths["/api/v1/track/{key}"] ?? {})).not.toContain("delete")
+      expect(JSON.stringify(document)).not.toContain("milliseconds")
+    })
+
+    it("does not replace what somebody edited, unless asked to", async () => {
+      const generated = project.read("admin.resources.ts")
+      project.write("admin.resources.ts", generated.replace("artist_id: relation(artist)", "artist_id: f.integer()"))
+      const refused = await project.service("introspect")
+      expect(refused.code).toBe(1)
+      expect(refused.stderr).toContain("edited by hand")
+      expect((await project.service("introspect", "--check")).code).toBe(1)
+      expect((await project.service("introspect", "--force")).code).toBe(0)
+      expect(project.read("admin.resources.ts")).toBe(generated)
+      project.write("other.ts", "export const mine = 1\n")
+      expect((await project.service("introspect", "--out", "other.ts")).stderr).toContain(
+        "was not written by this command"
+      )
+    })
+  }
+)
+
+describe("what introspection makes of unusual tables", () => {
+  let database: TestDatabase
+  let project: Project
+  let text: string
+
+  beforeAll(async () => {
+    database = await openDatabase()
+    await database.execute(`
+      create type mood as enum ('sad', 'ok', 'it''s fine');
+      create domain email as citext check (value ~ '@');
+      create schema shop;
+      create table "Order Items" (
+        "Id" uuid primary key default gen_random_uuid(),
+        "class" text not null,
+        state text not null default 'new' check (state in ('new', 'in ''transit''', 'done')),
+        grade varchar(2) check (grade = any (array['a'::varchar, 'b'::varchar])),
+        checked int check (checked in (1, 2)),
+        mood mood,
+        address email,
+        raw bytea,
+        tags text[],
+        password_hash text,
+        doubled int generated always as (checked * 2) stored,
+        permissions text,
+        created_at timestamptz not null default now(),
+        updated_at timestamptz not null default now(),
+        deleted_at timestamptz,
+        user_id uuid,
+        tenant_id int not null
+      );
+      comment on table "Order Items" is 'Lines */ of
+ orders';
+      create table shop.orders (id bigint generated always as identity primary key, made_by int, changed_by int, payload bytea not null);
+      create table orders (id int primary key);
+      create table people (id int primary key, friend int references people);
+      alter table shop.orders add foreign key (made_by) references people, add foreign key (changed_by) references people;
+      create table nokey (a int);
+      create view wide as select 1 as a;
+      create table parted (id int primary key, at date) partition by range (id);
+      create table parted_1 partition of parted for values from (0) to (10);
+    `)
+    project = makeProject({ DATABASE_URL: database.url })
+    const ran = await project.service("introspect", "--schema", "public,shop")
+    expect(ran.stderr).toBe("")
+    text = project.read("admin.resources.ts")
+  })
+  afterAll(async () => {
+    await project.dispose()
+    await database.drop()
+  })
+
+  it("names what cannot be named as it is", () => {
+    expect(text).toContain("defineResource(\"order_items\", {\n  table: \"\\\"Order Items\\\"\"")
+    expect(text).toContain("id: f.uuid().column(\"Id\").readOnly().dbDefault()")
+    expect(text).toContain("permissions_value: f.text().column(\"permissions\")")
+    expect(text).toContain("defineResource(\"shop_orders\", {\n  table: \"shop.orders\"")
+    expect(text).toContain("/** Lines * / of orders */")
+  })
+
+  it("reads enums from types and checks, and nothing else from checks", () => {
+    expect(text).toContain("state: f.enum([\"new\", \"in 'transit'\", \"done\"]).dbDefault()")
+    expect(text).toContain("grade: f.enum([\"a\", \"b\"]).optional()")
+    expect(text).toContain("mood: f.enum([\"sad\", \"ok\", \"it's fine\"]).optional()")
+    expect(text).toContain("checked: f.integer().optional()")
+    expect(text).toContain("address: f.text().optional()")
+  })
+
+  it("leaves out what has no kind or looks like a secret, and says so", () => {
+    expect(text).toContain("// raw is left out: no kind of field fits bytea")
+    expect(text).toContain("// tags is left out: no kind of field fits text[]")
+    expect(text).toContain("// password_hash is left out: it looks like a secret")
+    expect(text).toContain(
+      "// payload is left out: no kind of field fits bytea; it is required, so records cannot be created here"
+    )
+    expect(text).toMatch(/defineResource\("shop_orders"[^]*?access: \{ create: false \}/)
+    expect(text).toContain("//   nokey: it has no primary key")
+    expect(text).toContain("//   wide: a view has no key")
+    expect(text).not.toContain("parted_1")
+  })
+
+  it("guesses only what is safe", () => {
+    expect(text).toContain("softDelete: \"deleted_at\",\n  version: \"updated_at\"")
+    expect(text).toContain("doubled: f.integer().optional().readOnly().dbDefault()")
+    expect(text).toContain("created_at: f.timestamp().readOnly().dbDefault()")
+    expect(text).toContain("// owner: \"user_id\" would allow")
+    expect(text).toContain("// tenant: \"tenant_id\" would limit")
+    expect(text).not.toMatch(/^ {2}(?:owner|tenant):/m)
+  })
+
+  it("gives every way between records a name of its own", () => {
+    expect(text).toContain("friend: relation(\"people\").optional()")
+    expect(text).toContain("made_by: relation(people).optional().filterable()")
+    expect(text).toContain("changed_by: relation(people).inverse(\"shop_orders_by_changed_by\").optional()")
+  })
+
+  it("fits the database it was made from", async () => {
+    await project.service("migration", "--apply")
+    const { findings } = JSON.parse((await project.service("doctor", "--json")).stdout) as {
+      findings: ReadonlyArray<{ readonly level: string; readonly message: string }>
+    }
+    expect(findings.filter(({ level }) => level === "error")).toEqual([])
+  })
+})

@@ -1,0 +1,161 @@
+/**
+ * Projects in temporary folders and the `service` command as a process of its own: what a person at a terminal has. Everything started here
+ * is ended, and every folder removed, by `dispose`.
+ */
+
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { text } from "node:stream/consumers"
+import { fileURLToPath } from "node:url"
+
+const root = fileURLToPath(new URL("../..", import.meta.url))
+const main = join(root, "composition/cli/main.ts")
+
+export interface Ran {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Running {
+  readonly child: ChildProcess
+  readonly port: number
+  /** Waits until standard output or standard error has the text. */
+  readonly shows: (wanted: string) => Promise<void>
+  readonly output: () => string
+  /** Sends a signal and gives the exit code. */
+  readonly end: (signal?: "SIGTERM" | "SIGINT") => Promise<number | null>
+}
+
+export interface Answer {
+  readonly status: number
+  readonly body: { readonly [name: string]: unknown }
+}
+
+export interface Project {
+  readonly folder: string
+  readonly env: Record<string, string>
+  readonly write: (path: string, text: string) => void
+  readonly read: (path: string) => string
+  /** Runs the command to its end. */
+  readonly service: (...args: string[]) => Promise<Ran>
+  /** Starts it on a free port and waits until it listens. */
+  readonly start: (...args: string[]) => Promise<Running>
+  /** The same for a program of the project itself. */
+  readonly startNode: (...args: string[]) => Promise<Running>
+  readonly dispose: () => Promise<void>
+}
+
+/** Only what a process needs: the variables of this machine are not the project's. */
+const plainEnvironment = (): Record<string, string> =>
+  Object.fromEntries(
+    ["PATH", "HOME", "TMPDIR", "LANG"].flatMap((name) => {
+      const value = process.env[name]
+      return value === undefined ? [] : [[name, value]]
+    })
+  )
+
+export const makeProject = (env: Record<string, string> = {}): Project => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "service-cli-")))
+  mkdirSync(join(folder, "node_modules"))
+  symlinkSync(root, join(folder, "node_modules/resource-admin"))
+  const variables: Record<string, string> = { ...plainEnvironment(), ...env }
+  const children = new Set<ChildProcess>()
+
+  const launch = (args: readonly string[], extra: Record<string, string> = {}): ChildProcess => {
+    const child = spawn(process.execPath, ["--conditions=source", ...args], {
+      cwd: folder,
+      env: { ...variables, ...extra },
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    children.add(child)
+    child.once("exit", () => children.delete(child))
+    return child
+  }
+
+  const startNode = async (...args: string[]): Promise<Running> => {
+    const child = launch(args, { PORT: "0" })
+    let output = ""
+    const waiting = new Set<() => void>()
+    for (const stream of [child.stdout!, child.stderr!]) {
+      stream.setEncoding("utf8").on("data", (chunk: string) => {
+        output += chunk
+        for (const check of waiting) check()
+      })
+    }
+    const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)))
+    const shows = (wanted: string): Promise<void> =>
+      new Promise((resolve, reject) => {
+        const check = (): void => {
+          if (!output.includes(wanted)) return
+          waiting.delete(check)
+          resolve()
+        }
+        waiting.add(check)
+        check()
+        void exited.then((code) => reject(new Error(`It ended (${code}) before it said ${wanted}:\n${output}`)))
+      })
+    await shows("\"event\":\"listening\"")
+    return {
+      child,
+      port: Number(/"address":"http:\/\/127\.0\.0\.1:([0-9]+)"/.exec(output)?.[1]),
+      shows,
+      output: () => output,
+      end: (signal = "SIGTERM") => {
+        child.kill(signal)
+        return exited
+      }
+    }
+  }
+
+  return {
+    folder,
+    env: variables,
+    write: (path, text) => {
+      mkdirSync(dirname(join(folder, path)), { recursive: true })
+      writeFileSync(join(folder, path), text)
+    },
+    read: (path) => readFileSync(join(folder, path), "utf8"),
+    service: async (...args) => {
+      const child = launch([main, ...args])
+      const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)))
+      const [stdout, stderr, code] = await Promise.all([text(child.stdout!), text(child.stderr!), exited])
+      return { code, stdout, stderr }
+    },
+    startNode,
+    start: (...args) => startNode(main, ...args),
+    dispose: async () => {
+      await Promise.all([...children].map((child) =>
+        new Promise<void>((resolve) => {
+          child.once("exit", () => resolve())
+          child.kill("SIGTERM")
+        })
+      ))
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+/** A request to a running service. */
+export const ask = async (
+  port: number,
+  path: string,
+  query: Record<string, string> = {},
+  init: RequestInit & { readonly token?: string } = {}
+): Promise<Answer> => {
+  const { token, ...rest } = init
+  const response = await fetch(
+    `http://127.0.0.1:${port}${path}?${new URLSearchParams(query).toString()}`.replace(/\?$/, ""),
+    {
+      ...rest,
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(rest.headers as Record<string, string>)
+      }
+    }
+  )
+  const body = await response.text()
+  return { status: response.status, body: body === "" ? {} as Answer["body"] : JSON.parse(body) as Answer["body"] }
+}

@@ -1,0 +1,146 @@
+// The scan guard over HTTP, on PostgreSQL: what is refused, what is only marked, what passes, and whom the suggestion tells which columns.
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { at, expectProblem } from "../../support/answer.ts"
+import type { Query } from "../../support/answer.ts"
+import { startService } from "../../support/service.ts"
+import type { Answer, TestCaller, TestService } from "../../support/service.ts"
+import { callers, shop } from "../../support/shop.ts"
+
+const { admin, auditor, sampler } = callers
+
+describe("scan guard", () => {
+  let service: TestService
+  beforeAll(async () => {
+    service = await startService("postgres", shop())
+  })
+  afterAll(async () => {
+    expect(service.unhandled).toEqual([])
+    await service.close()
+  })
+  const ask = (path: string, query: Query = {}, caller: TestCaller = admin): Promise<Answer> =>
+    service.get(caller, at(path, query))
+  const expectExpensive = (answer: Answer, path: string, suggestion: string | null): void =>
+    expectProblem(answer, "expensive-query", `/api/v1/${path}`, {
+      errors: [{
+        code: "sequential-scan",
+        message: "The query would scan a big table from end to end.",
+        hint: suggestion ?? "Filter or order by indexed fields."
+      }],
+      ...(suggestion === null ? {} : { suggestion })
+    }, "The query would scan a big table from end to end.")
+
+  it.each<readonly [path: string, query: Query]>([
+    ["samples", {}],
+    ["samples", { order_by: "id desc", page_size: 500 }],
+    ["samples", { filter: "ranked = 77" }],
+    ["samples", { filter: "ranked > 12000", count: "exact" }],
+    ["samples", { order_by: "ranked desc" }],
+    // A tenth of the rows pass, so a page is full soon.
+    ["samples", { filter: "bucket = 3" }],
+    ["samples:seek", { position: 12_000 }],
+    ["samples:facets", { field: "bucket", filter: "ranked < 100" }],
+    ["samples:histogram", { field: "ranked", filter: "ranked < 100" }],
+    // Small tables may be scanned.
+    ["orders", { filter: "note:nothing", order_by: "note desc", count: "exact" }],
+    ["orders:facets", { field: "note" }]
+  ])("lets %s %j pass", async (path, query) => {
+    const answer = await ask(path, query)
+    expect(answer.status, answer.text).toBe(200)
+    expect(answer.headers.get("x-service-warning")).toBeNull()
+  })
+
+  it.each<readonly [path: string, query: Query, suggestion: string | null]>([
+    ["samples", { filter: "bucket = 99" }, "create index on shop.samples (bucket, id)"],
+    ["samples", { filter: "zq_weight = 1" }, "create index on shop.samples (zq_weight, id)"],
+    ["samples", { order_by: "zq_weight desc" }, "create index on shop.samples (zq_weight desc, id desc)"],
+    ["samples", { filter: "bucket > 98" }, "create index on shop.samples (bucket)"],
+    ["samples", { count: "exact" }, null],
+    ["samples:seek", { position: 0, filter: "bucket = 99" }, "create index on shop.samples (bucket, id)"],
+    ["samples:facets", { field: "bucket" }, null],
+    ["samples:facets", { field: "bucket", filter: "zq_weight = 1" }, "create index on shop.samples (zq_weight)"],
+    ["samples:histogram", { field: "bucket" }, null]
+  ])("refuses %s %j", async (path, query, suggestion) => {
+    expectExpensive(await ask(path, query), path, suggestion)
+  })
+
+  it("covers :search, and each new value", async () => {
+    expect((await ask("samples", { filter: "bucket = 4" })).status).toBe(200)
+    const body = { filter: "bucket = 98" }
+    expectExpensive(
+      await service.call(admin, "POST", at("samples:search"), { body }),
+      "samples:search",
+      "create index on shop.samples (bucket, id)"
+    )
+  })
+
+  it("names columns to who may read them, and all to admins", async () => {
+    expectExpensive(await ask("samples", {}, sampler), "samples", null)
+    expectExpensive(
+      await ask("samples", { filter: "bucket = 97" }, sampler),
+      "samples",
+      "create index on shop.samples (bucket, id)"
+    )
+    expectExpensive(
+      await ask("samples", { filter: "bucket = 97" }, auditor),
+      "samples",
+      "create index on shop.samples (bucket, id)"
+    )
+    const both = { ...admin, roles: ["admin", "sampler"] }
+    const answer = await ask("samples", { filter: "bucket = 97" }, both)
+    expectExpensive(answer, "samples", "create index on shop.samples (bucket, id)")
+  })
+
+  it("forgets a refusal once the index is there", async () => {
+    const query = { filter: "bucket = 96", order_by: "bucket" }
+    expect((await ask("samples", query)).status).toBe(400)
+    await service.database!.execute("create index samples_bucket on shop.samples (bucket, id); analyze shop.samples")
+    expect((await ask("samples", query)).status).toBe(200)
+    await service.database!.execute("drop index shop.samples_bucket")
+  })
+})
+
+describe("scan guard with other modes", () => {
+  it("marks in mode warn", async () => {
+    const service = await startService("postgres", shop({ scanGuard: { mode: "warn" } }))
+    try {
+      for (
+        const path of [
+          "samples?filter=bucket+=+99",
+          "samples:facets?field=bucket&filter=bucket+=+99",
+          "samples:seek?position=0&filter=bucket+=+99"
+        ]
+      ) {
+        const answer = await service.get(admin, `/api/v1/${path}`)
+        expect([answer.status, answer.headers.get("x-service-warning")]).toEqual([
+          200,
+          `expensive-query; create index on shop.samples (${path.includes("facets") ? "bucket" : "bucket, id"})`
+        ])
+      }
+      const counted = await service.get(admin, at("samples", { count: "exact" }))
+      expect([counted.json["total_size"], counted.headers.get("x-service-warning")]).toEqual([
+        12_345,
+        "expensive-query"
+      ])
+      expect((await service.get(admin, at("samples"))).headers.get("x-service-warning")).toBeNull()
+      expect((await service.get(sampler, at("samples"))).headers.get("x-service-warning")).toBe("expensive-query")
+    } finally {
+      await service.close()
+    }
+  })
+
+  it("is silent in mode off, and below the limit", async () => {
+    for (const scanGuard of [{ mode: "off" }, { seqScanRows: 20_000 }] as const) {
+      const service = await startService("postgres", shop({ scanGuard }))
+      try {
+        const answer = await service.get(admin, at("samples", { filter: "bucket = 99", count: "exact" }))
+        expect([answer.status, answer.headers.get("x-service-warning"), answer.json["total_size"]]).toEqual([
+          200,
+          null,
+          0
+        ])
+      } finally {
+        await service.close()
+      }
+    }
+  })
+})

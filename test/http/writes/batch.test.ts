@@ -1,0 +1,325 @@
+/** `:batchWrite` over HTTP (spec 1, Batch writes): forms, references, order, errors that name their operation, and groups nobody can tell apart. */
+
+import { describe, expect, it } from "vitest"
+import { expectProblem } from "../../support/answer.ts"
+import { Random } from "../../support/filter.ts"
+import { admin, ann, bob, foreign, homeless, ledger, viewer, writer } from "../../support/ledger.ts"
+import type { Answer, Answered, TestCaller, TestService } from "../../support/service.ts"
+import { base, batch, make, makeAccount, on, onBoth, patch, read } from "./scenes.ts"
+
+const path = `${base}:batchWrite`
+const createNote = (title: string, more: object = {}) => ({ op: "create", resource: "notes", data: { title, ...more } })
+const results = (answer: Answer): readonly Answered[] => {
+  expect(answer.status, answer.text).toBe(200)
+  return answer.json["results"] as unknown as readonly Answered[]
+}
+
+/** The problem of the operation that failed. */
+const expectFailed = (
+  answer: Answer,
+  slug: Parameters<typeof expectProblem>[1],
+  operation: number,
+  op: string,
+  resource: string,
+  more: { readonly [member: string]: unknown } = {}
+): void => expectProblem(answer, slug, path, { operation, op, resource, ...more })
+
+onBoth("batch", ledger, (use) => {
+  const count = async (resource: string): Promise<unknown> => (await use().get(admin, `${base}/${resource}?count=exact`)).json["total_size"]
+
+  it("runs operations in order in one transaction and answers each", async () => {
+    const { id, path: account, etag } = await makeAccount(use())
+    const note = await make(use(), ann, "notes", { title: "to delete" })
+    const answer = await batch(use(), ann, [
+      { op: "update", resource: "accounts", key: id, etag, data: { name: "one" } },
+      { op: "create", resource: "notes", data: { title: "in batch", account_id: id } },
+      { op: "delete", resource: "notes", key: Number(note.id), etag: note.etag },
+      { op: "update", resource: "accounts", key: [id], etag: "*", data: { name: "two" } },
+      { op: "delete", resource: "accounts", key: id }
+    ])
+    const [first, created, removed, second, last] = results(answer)
+    expect(first).toEqual({ record: expect.objectContaining({ id, name: "one" }), etag: first!["record"]!["etag"] })
+    expect(created!["record"]).toMatchObject({ title: "in batch", account_id: id, owner_id: "ann" })
+    expect([removed, last]).toEqual([{ deleted: true }, { deleted: true }])
+    expect(second!["record"]!["name"]).toBe("two")
+    expect((await use().get(ann, account)).status).toBe(404)
+    expect((await use().get(ann, note.path)).status).toBe(404)
+    expect(answer.headers.get("preference-applied")).toBeNull()
+  })
+
+  it("takes `operations` as well, an empty list, and Prefer: return=minimal", async () => {
+    expect((await batch(use(), ann, [])).json).toEqual({ results: [] })
+    const other = await use().call(ann, "POST", path, { body: { operations: [createNote("named otherwise")] } })
+    expect(results(other)).toHaveLength(1)
+    const { id } = await makeAccount(use())
+    const minimal = await batch(use(), ann, [createNote("minimal"), { op: "update", resource: "accounts", key: id, etag: "*", data: { name: "m" } }, {
+      op: "delete",
+      resource: "accounts",
+      key: id
+    }], { prefer: "return=minimal" })
+    expect(results(minimal)).toEqual([{ etag: expect.any(String) }, { etag: expect.any(String) }, { deleted: true }])
+    expect(minimal.headers.get("preference-applied")).toBe("return=minimal")
+  })
+
+  it("takes 500 operations and refuses 501", async () => {
+    const ops = Array.from({ length: 500 }, (_, i) => createNote(`of many ${i}`))
+    expect(results(await batch(use(), bob, ops)).map(({ record }) => record!["title"])).toEqual(ops.map(({ data }) => data.title))
+    expectProblem(await batch(use(), bob, [...ops, createNote("one more")]), "invalid-parameter", path, {
+      errors: [{ parameter: "ops", message: "A batch has at most 500 operations." }]
+    })
+  })
+
+  it("refuses malformed bodies and operations by name", async () => {
+    for (const body of [[], {}, { ops: {} }, { ops: null }, { ops: [], operations: [] }, { ops: [], dry_run: true }, "\"x\""]) {
+      const answer = await use().call(ann, "POST", path, { body })
+      expect([answer.status, answer.json["type"]]).toEqual([400, "urn:service:problem:invalid-parameter"])
+    }
+    const bad: ReadonlyArray<readonly [unknown, string]> = [
+      [null, "ops[1]"],
+      [[], "ops[1]"],
+      [{ op: "upsert", resource: "notes", data: {} }, "ops[1].op"],
+      [{ op: "toString", resource: "notes" }, "ops[1].op"],
+      [{ op: "create", data: {} }, "ops[1].resource"],
+      [{ op: "create", resource: "" , data: {} }, "ops[1].resource"],
+      [{ op: "create", resource: "n".repeat(101), data: {} }, "ops[1].resource"],
+      [{ op: "create", resource: "notes" }, "ops[1].data"],
+      [{ op: "create", resource: "notes", data: {}, key: 1 }, "ops[1].key"],
+      [{ op: "create", resource: "notes", data: {}, ref: "a b" }, "ops[1].ref"],
+      [{ op: "update", resource: "notes", data: {} }, "ops[1].key"],
+      [{ op: "update", resource: "notes", key: 1 }, "ops[1].data"],
+      [{ op: "update", resource: "notes", key: 1, data: {}, etag: 1 }, "ops[1].etag"],
+      [{ op: "delete", resource: "notes", key: null }, "ops[1].key"],
+      [{ op: "reorder", resource: "steps", field: "place" }, "ops[1].keys"],
+      [{ op: "reorder", resource: "steps", keys: [] }, "ops[1].field"]
+    ]
+    const before = await count("notes")
+    for (const [operation, parameter] of bad) {
+      const answer = await batch(use(), ann, [createNote("never"), operation])
+      expectProblem(answer, "invalid-parameter", path, { operation: 1, errors: [{ parameter, message: expect.any(String) }] })
+    }
+    expect(await count("notes")).toBe(before)
+  })
+
+  it("names the failing operation with its own problem, and writes nothing", async () => {
+    const { etag, id } = await makeAccount(use())
+    const before = await count("notes")
+    const fail = (operation: object, caller: TestCaller = ann) => batch(use(), caller, [createNote("never"), createNote("never again"), operation])
+    const update = { op: "update", resource: "accounts", key: id, etag, data: { name: "never" } } as const
+    expectFailed(await fail({ ...update, etag: "\"old\"" }), "precondition-failed", 2, "update", "accounts", { etag })
+    expect((await fail({ ...update, etag: "\"old\"" })).headers.get("etag")).toBe(etag)
+    expectFailed(await fail({ ...update, etag: undefined }), "precondition-required", 2, "update", "accounts")
+    expectFailed(await fail({ ...update, key: "999999" }), "not-found", 2, "update", "accounts")
+    expectFailed(await fail({ ...update, key: "2" }), "access-denied", 2, "update", "accounts")
+    expectFailed(await fail({ ...update, data: { wrong: 1 } }), "invalid-record", 2, "update", "accounts", {
+      errors: [{ field: "wrong", code: "unknown", message: "There is no field \"wrong\"." }]
+    })
+    expectFailed(await fail({ ...update, data: 5 }), "invalid-record", 2, "update", "accounts", {
+      errors: [{ code: "type", message: expect.any(String) }]
+    })
+    for (const key of ["a", "1,2", [1, 2], [], {}, [[1]], [null], true, 1.5]) {
+      expectFailed(await fail({ ...update, key }), "invalid-key", 2, "update", "accounts", { errors: [{ message: expect.any(String) }] })
+    }
+    expectFailed(await fail({ ...update, resource: "zqvault" }), "not-found", 2, "update", "zqvault")
+    expectFailed(await fail({ ...update, resource: "nothing" }), "not-found", 2, "update", "nothing")
+    expectFailed(await fail({ op: "delete", resource: "accounts", key: id, etag: "\"old\"" }), "precondition-failed", 2, "delete", "accounts", { etag })
+    expectFailed(await fail({ op: "create", resource: "accounts", data: {} }), "invalid-record", 2, "create", "accounts", { errors: [expect.anything()] })
+    expectFailed(await fail(createNote("x", { owner_id: "bob" })), "access-denied", 2, "create", "notes")
+    expectFailed(await batch(use(), viewer, [createNote("x")]), "access-denied", 0, "create", "notes")
+    expectFailed(await batch(use(), homeless, [update]), "tenant-required", 0, "update", "accounts")
+    expectFailed(await batch(use(), foreign, [update]), "not-found", 0, "update", "accounts")
+    expect(await count("notes")).toBe(before)
+    expect(await read(use(), ann, `${base}/accounts/${id}`)).toMatchObject({ name: "made", etag })
+  })
+
+  it("follows references as key, key part and value, in several resources", async () => {
+    const answer = await batch(use(), ann, [
+      { op: "create", resource: "accounts", ref: "acc", data: { name: "referred", balance: "12.50" } },
+      { op: "create", resource: "notes", ref: "n.1", data: { title: { $ref: "acc", field: "balance" }, account_id: { $ref: "acc" } } },
+      { op: "create", resource: "labels", ref: "l", data: { note_id: { $ref: "n.1" }, label: { $ref: "n.1", field: "title" } } },
+      { op: "update", resource: "labels", key: [{ $ref: "n.1" }, "12.50"], etag: "*", data: { weight: 7 } },
+      { op: "update", resource: "labels", key: { $ref: "l" }, etag: "*", data: { weight: { $ref: "l", field: "weight" } } },
+      { op: "update", resource: "accounts", key: { $ref: "acc" }, etag: "*", data: { name: "changed" } },
+      { op: "update", resource: "notes", key: { $ref: "n.1", field: "id" }, etag: "*", data: { body: { $ref: "acc", field: "name" } } },
+      { op: "update", resource: "accounts", key: { $ref: "n.1", field: "account_id" }, etag: "*", data: { meta: { $ref: "acc" } } },
+      { op: "delete", resource: "labels", key: { $ref: "l" } }
+    ])
+    const [account, note, label, , same, , second, meta] = results(answer)
+    const id = account!["record"]!["id"]
+    expect(note!["record"]).toMatchObject({ title: "12.50", account_id: id })
+    expect(label!["record"]).toEqual({ note_id: note!["record"]!["id"], label: "12.50", weight: 1, etag: expect.any(String) })
+    expect(same!["record"]!["weight"]).toBe(7)
+    // A reference means the record as it is by then; in a json field it is data like any other.
+    expect(second!["record"]!["body"]).toBe("changed")
+    expect(meta!["record"]!["meta"]).toEqual({ $ref: "acc" })
+  })
+
+  it("refuses references that lead nowhere", async () => {
+    const bad: ReadonlyArray<readonly [readonly object[], number]> = [
+      [[createNote("x", { body: { $ref: "none" } })], 0],
+      [[{ ...createNote("x", { body: { $ref: "later" } }) }, { ...createNote("y"), ref: "later" }], 0],
+      [[{ ...createNote("x", { body: { $ref: "self" } }), ref: "self" }], 0],
+      [[{ ...createNote("x"), ref: "a" }, { op: "delete", resource: "notes", key: { $ref: "b" } }], 1],
+      [[{ ...createNote("x"), ref: "a" }, createNote("y", { body: { $ref: "a", field: "zq_mark" } })], 1],
+      [[{ ...createNote("x"), ref: "a" }, createNote("y", { body: { $ref: "a", field: "nope" } })], 1],
+      [[{ ...createNote("x"), ref: "a" }, { ...createNote("y"), ref: "a" }], 1],
+      [[{ ...createNote("x"), ref: "a" }, { op: "create", resource: "labels", ref: "l", data: { note_id: { $ref: "a" }, label: "q" } }, createNote("z", { body: { $ref: "l" } })], 2]
+    ]
+    for (const [ops, operation] of bad) {
+      const answer = await batch(use(), ann, ops)
+      expect([answer.status, answer.json["type"], answer.json["operation"]], answer.text).toEqual([400, "urn:service:problem:invalid-parameter", operation])
+    }
+    const hidden = await batch(use(), ann, [{ ...createNote("x"), ref: "a" }, createNote("y", { body: { $ref: "a", field: "zq_mark" } })])
+    const unknown = await batch(use(), ann, [{ ...createNote("x"), ref: "a" }, createNote("y", { body: { $ref: "a", field: "zq_nope" } })])
+    expect(hidden.text.replaceAll("zq_mark", "zq_nope")).toBe(unknown.text)
+    const odd = await batch(use(), ann, [{ ...createNote("x"), ref: "a" }, createNote("y", { body: { $ref: "a", field: "id", more: 1 } })])
+    expect(odd.json["errors"]).toEqual([{ field: "body", code: "type", message: "Expected a text." }])
+    // A composite key stands for itself only as a whole.
+    const note = await make(use(), ann, "notes", { title: `refs ${use().backend}` })
+    const foreignKey = await batch(use(), ann, [
+      { op: "create", resource: "labels", ref: "l", data: { note_id: Number(note.id), label: "q" } },
+      { op: "delete", resource: "notes", key: { $ref: "l" } }
+    ])
+    expectFailed(foreignKey, "invalid-key", 1, "delete", "notes", { errors: [expect.anything()] })
+  })
+
+  it("shows nothing of a record that its creator cannot see, not by reference either", async () => {
+    const drop = { op: "create", resource: "dropbox", ref: "d", data: { message: "psst" } }
+    expect(results(await batch(use(), writer, [drop]))).toEqual([{}])
+    const paper = { op: "create", resource: "papers", ref: "p", data: { id: 7001, level: 7 } }
+    const peek = await batch(use(), ann, [paper, createNote("peek", { body: { $ref: "p", field: "updated_at" } })])
+    expectFailed(peek, "invalid-parameter", 1, "create", "notes", { errors: [expect.anything()] })
+    const key = await batch(use(), ann, [paper, { op: "create", resource: "papers", data: { id: 7002, level: { $ref: "p", field: "id" } } }])
+    expectFailed(key, "access-denied", 1, "create", "papers")
+  })
+
+  it("the first failing operation is named, also before one that cannot be read at all", async () => {
+    const twice = [
+      { op: "create", resource: "papers", data: { id: 8001, level: 1 } },
+      { op: "create", resource: "papers", data: { id: 1, level: 1 } },
+      { op: "create", resource: "papers", data: { id: "x" } }
+    ]
+    for (const caller of [ann, admin]) expectFailed(await batch(use(), caller, twice), "conflict", 1, "create", "papers")
+    expect((await use().get(admin, `${base}/papers/8001`)).status).toBe(404)
+  })
+})
+
+// ----------------------------------------------------------------------------------------- a batch of one is the single write
+
+const refusal = (answer: Answer): unknown => {
+  const { instance: _, operation, op, resource, ...rest } = answer.json as unknown as { readonly [member: string]: unknown }
+  return { rest, named: operation === undefined ? null : [operation, op, resource] }
+}
+
+interface Single {
+  readonly op: "create" | "update" | "delete"
+  readonly resource: string
+  readonly key?: string
+  readonly etag?: string
+  readonly data?: { readonly [field: string]: unknown }
+}
+
+const sendSingle = (service: TestService, caller: TestCaller, { data, etag, key, op, resource }: Single, dry = false): Promise<Answer> => {
+  const query = dry ? "?dry_run=true" : ""
+  const headers = etag === undefined ? {} : { "if-match": etag }
+  if (op === "create") return service.call(caller, "POST", `${base}/${resource}${query}`, { body: data })
+  return op === "delete"
+    ? service.call(caller, "DELETE", `${base}/${resource}/${key!}${query}`, { headers })
+    : service.call(caller, "PATCH", `${base}/${resource}/${key!}${query}`, { body: data, headers })
+}
+
+/** Writes of all kinds, most of them wrong in some way. */
+const randomWrite = (random: Random, tag: (key: string) => string): Single => {
+  const resource = random.pick(["accounts", "accounts", "papers", "zqvault", "nothing"])
+  const key = random.pick(["1", "2", "3", "6", "1", "3", "6", "4", "5", "99", "x"])
+  const etag = random.pick([undefined, "*", "\"old\"", tag(key), tag(key), tag(key)])
+  const data: { [field: string]: unknown } = {}
+  const values: ReadonlyArray<readonly [string, readonly unknown[]]> = resource === "papers"
+    ? [["id", [9, 1, "x"]], ["level", [1, 3, 4, 6, 8, null]], ["state", ["final", "lost"]]]
+    : [
+      ["name", ["a", "b".repeat(21), null, 5, "account 1"]],
+      ["owner_id", ["ann", "bob"]],
+      ["balance", ["1.00", "-1", 0, "0.001"]],
+      ["status", ["open", "closed", "frozen", "lost"]],
+      ["rating", [1, null, "x"]],
+      ["zq_note", ["zq-refused", "fine"]],
+      ["etag", ["\"x\""]],
+      ["id", ["8"]]
+    ]
+  // Most fields are right, so that many writes are.
+  for (const [name, choices] of values) if (random.chance(5)) data[name] = random.pick(choices)
+  if (resource === "papers" ? !random.chance(4) : !random.chance(3)) Object.assign(data, resource === "papers" ? { level: 3 } : { name: "good" })
+  const op = random.pick(["create", "update", "update", "delete"] as const)
+  return op === "create" ? { op, resource, data } : { op, resource, key, ...(etag === undefined ? {} : { etag }), ...(op === "update" ? { data } : {}) }
+}
+
+describe("a batch of one", () => {
+  const runs = { fake: 800, postgres: 400 }
+  onBoth("equals the single write", ledger, (use) => {
+    it("status, record and problem are the same", async () => {
+      const service = use()
+      const statuses = new Map<string, number>()
+      for (let seed = 1; seed <= runs[service.backend]; seed++) {
+        const random = new Random(seed)
+        const caller = random.pick([ann, ann, bob, admin, viewer, foreign, homeless, writer])
+        const tags = new Map<string, string>()
+        for (const key of ["1", "3", "6"]) tags.set(key, (await service.get(caller, `${base}/accounts/${key}`)).headers.get("etag") ?? "\"none\"")
+        const write = randomWrite(random, (key) => tags.get(key) ?? "*")
+        const single = await sendSingle(service, caller, write, true)
+        const grouped = await batch(service, caller, [write], {}, "?dry_run=true")
+        const label = `seed ${seed}: ${JSON.stringify(write)} by ${caller.id}: ${single.text} and ${grouped.text}`
+        statuses.set(`${write.op} ${single.status}`, (statuses.get(`${write.op} ${single.status}`) ?? 0) + 1)
+        if (single.status >= 400) {
+          expect(grouped.status, label).toBe(single.status)
+          const [one, other] = [refusal(single), refusal(grouped)] as Array<{ rest: unknown; named: unknown }>
+          expect(other!.rest, label).toEqual(one!.rest)
+          expect(other!.named, label).toEqual([0, write.op, write.resource])
+        } else {
+          const [entry] = results(grouped)
+          expect(entry!["deleted"] ?? false, label).toBe(write.op === "delete")
+          const strip = (record: Answered | undefined) => record === undefined ? null : { ...record as object, id: 0, etag: 0, updated_at: 0 }
+          expect(strip(entry!["record"]), label).toEqual(single.text === "" ? null : strip(single.json))
+        }
+      }
+      // The generator reaches what it is for.
+      for (const met of ["create 201", "create 400", "create 403", "create 404", "update 200", "update 400", "update 403", "update 404", "update 412", "update 428", "delete 204", "delete 403", "delete 404", "delete 412"]) {
+        expect([...statuses.keys()]).toContain(met)
+      }
+    })
+  })
+})
+
+on("postgres", "grouped creates", ledger, (use) => {
+  const create = (data: object) => ({ op: "create", resource: "accounts", data })
+
+  it("name the one that the database refuses, wherever it stands in its group", async () => {
+    for (const at of [0, 1, 57, 99]) {
+      const ops = Array.from({ length: 100 }, (_, i) => create({ name: "grouped", code: i === at ? "A-1" : `G-${at}-${i}` }))
+      expectFailed(await batch(use(), ann, ops), "conflict", at, "create", "accounts")
+      const checked = Array.from({ length: 100 }, (_, i) => create({ name: "grouped", rating: i === at ? -1 : 1 }))
+      expectFailed(await batch(use(), ann, checked), "invalid-record", at, "create", "accounts", { errors: [{ code: "invalid", message: expect.any(String) }] })
+      const owned = Array.from({ length: 100 }, (_, i) => create({ name: "grouped", owner_id: i === at ? "bob" : "ann" }))
+      expectFailed(await batch(use(), ann, owned), "access-denied", at, "create", "accounts")
+    }
+    expect(await use().database!.rows("select count(*) from ledger.accounts where name = 'grouped'")).toEqual([["0"]])
+  })
+
+  it("equal the same creates one by one", async () => {
+    const random = new Random(7)
+    const bodies = Array.from({ length: 60 }, (_, i) => ({
+      name: `eq ${i}`,
+      ...(random.chance(2) ? { balance: `${i}.25` } : {}),
+      ...(random.chance(3) ? { rating: i } : {}),
+      ...(random.chance(3) ? { meta: { i } } : {})
+    }))
+    const grouped = results(await batch(use(), ann, bodies.map(create))).map(({ record }) => record)
+    const strip = (record: unknown) => ({ ...record as object, id: 0, etag: 0 })
+    for (const [i, body] of bodies.entries()) {
+      const single = await use().call(ann, "POST", `${base}/accounts`, { body })
+      expect(strip(grouped[i])).toEqual(strip(single.json))
+    }
+    const ids = grouped.map((record) => Number(record!["id"]))
+    expect(ids).toEqual([...ids].sort((a, b) => a - b))
+    const path = `${base}/accounts/${ids[3]}`
+    expect((await patch(use(), ann, path, { name: "x" }, grouped[3]!["etag"] as unknown as string)).status).toBe(200)
+  })
+})

@@ -1,0 +1,313 @@
+/** What PostgreSQL says against a write, as answers: constraints, conflicts, timeouts, lost connections, and that no update is lost. */
+
+import { connect, createServer } from "node:net"
+import type { AddressInfo, Socket } from "node:net"
+import { afterEach, expect, it } from "vitest"
+import type { WriteHook } from "../../../core/domain/model/config.ts"
+import { expectProblem } from "../../support/answer.ts"
+import { ann, bob, ledger } from "../../support/ledger.ts"
+import type { TestDatabase } from "../../support/postgres.ts"
+import type { Answer } from "../../support/service.ts"
+import { base, batch, make, makeAccount, on, patch, read, takeUnhandled } from "./scenes.ts"
+
+const accounts = `${base}/accounts`
+const notes = `${base}/notes`
+const secrets = /zq|ledger\.|accounts_|notes_|_key|_fkey|_check|constraint|violat|relation "|SQLSTATE|A-1/
+
+const extras = `
+create sequence ledger.tries;
+create function ledger.fail() returns trigger language plpgsql as $$ begin
+  if new.name like 'conflict %' and nextval('ledger.tries') < split_part(new.name, ' ', 2)::int then
+    raise exception 'zq-message' using errcode = '40001';
+  elsif new.name = 'slow' then perform pg_sleep(5);
+  elsif new.name = 'trigger' then raise exception 'zq-message of a trigger';
+  elsif new.name = 'swallowed' then return null;
+  end if;
+  return new;
+end $$;
+create trigger fail before insert or update on ledger.accounts for each row execute function ledger.fail();
+create function ledger.late() returns trigger language plpgsql as $$ begin
+  if new.name = 'slow commit' then perform pg_sleep(5);
+  elsif new.name = 'late' then raise exception 'zq-late' using errcode = '23514';
+  elsif new.name = 'late conflict' and nextval('ledger.tries') < 3 then raise exception 'zq-late' using errcode = '40001';
+  end if;
+  return null;
+end $$;
+create constraint trigger late after insert or update on ledger.accounts deferrable initially deferred
+  for each row execute function ledger.late();
+`
+
+on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 700 }, extras), (use) => {
+  const sql = (text: string) => use().database!.execute(text)
+  const create = (body: object, path = accounts, caller = ann): Promise<Answer> => use().call(caller, "POST", path, { body })
+  const tries = async (): Promise<number> => {
+    const [row] = await use().database!.rows("select last_value - (not is_called)::int from ledger.tries")
+    return Number(row![0])
+  }
+  /** Asked of the database itself: connections of the service may be gone. */
+  const named = async (name: string): Promise<number> =>
+    Number((await use().database!.rows(`select count(*) from ledger.accounts where name = '${name}'`))[0]![0])
+  const quiet = (answer: Answer, slug: Parameters<typeof expectProblem>[1], path: string, members = {}): void => {
+    expectProblem(answer, slug, path, members)
+    expect(answer.text).not.toMatch(secrets)
+  }
+  const invalid = { errors: [{ code: "invalid", message: expect.stringMatching(/^[A-Z].*\.$/) }] }
+
+  afterEach(async () => {
+    await sql("alter sequence ledger.tries restart")
+  })
+
+  it("unique 409; foreign key, not null and check 400; no names, no values", async () => {
+    quiet(await create({ name: "x", code: "A-1" }), "conflict", accounts)
+    const { path } = await makeAccount(use())
+    quiet(await patch(use(), ann, path, { code: "A-1" }), "conflict", path)
+    quiet(await patch(use(), ann, path, { rating: -1 }), "invalid-record", path, invalid)
+    quiet(await create({ name: "trigger" }), "invalid-record", accounts, invalid)
+    quiet(await create({ title: "x", account_id: "98765" }, notes), "invalid-record", notes, invalid)
+    const note = await make(use(), ann, "notes", { title: "held" })
+    await make(use(), ann, "labels", { note_id: Number(note.id), label: "holds" })
+    quiet(await use().call(ann, "DELETE", note.path), "invalid-record", note.path, invalid)
+    expect((await use().get(ann, note.path)).status).toBe(200)
+  })
+
+  it("a row that the rule refuses anyway is a 403, so that nobody learns what others have", async () => {
+    await make(use(), bob, "notes", { title: "zq-secret plan" })
+    const mine = await make(use(), ann, "notes", { title: "zq-mine" })
+    for (const title of ["zq-secret plan", "zq-other plan"]) {
+      expectProblem(await create({ owner_id: "bob", title }, notes), "access-denied", notes)
+      expectProblem(await patch(use(), ann, mine.path, { owner_id: "bob", title }), "access-denied", mine.path)
+      const operation = { op: "create", resource: "notes", data: { owner_id: "bob", title } }
+      const [one, many] = [await batch(use(), ann, [operation]), await batch(use(), ann, [{ ...operation, data: { title: `own ${title}` } }, operation])]
+      expect([one.status, one.json["operation"], many.status, many.json["operation"]]).toEqual([403, 0, 403, 1])
+    }
+    quiet(await create({ title: "zq-mine" }, notes), "conflict", notes)
+  })
+
+  it("serialization failures: tried again three times, then 409", async () => {
+    for (const fits of ["conflict 2", "conflict 4"]) {
+      await sql("alter sequence ledger.tries restart")
+      expect((await create({ name: fits })).status).toBe(201)
+      expect(await named(fits)).toBe(1)
+    }
+    await sql("alter sequence ledger.tries restart")
+    quiet(await create({ name: "conflict 5" }), "conflict", accounts)
+    expect(await tries()).toBe(4)
+    const { path } = await makeAccount(use())
+    await sql("alter sequence ledger.tries restart")
+    const ops = [{ op: "create", resource: "notes", data: { title: "with a conflict" } }, { op: "update", resource: "accounts", key: path.split("/").at(-1), etag: "*", data: { name: "conflict 9" } }]
+    quiet(await batch(use(), ann, ops), "conflict", `${base}:batchWrite`)
+    expect(await tries()).toBe(4)
+    // A conflict that shows at the commit only.
+    await sql("alter sequence ledger.tries restart")
+    expect((await create({ name: "late conflict" })).status).toBe(201)
+    expect([await tries(), await named("late conflict")]).toEqual([3, 1])
+  })
+
+  it("statement timeout 504", async () => {
+    quiet(await create({ name: "slow" }), "statement-timeout", accounts)
+    const group = await batch(use(), ann, [1, 2].map((n) => ({ op: "create", resource: "accounts", data: { name: n === 1 ? "fast" : "slow" } })))
+    expect([group.status, group.json["op"]]).toEqual([504, "create"])
+    expect(await named("fast")).toBe(0)
+  })
+
+  it("deferred constraints: refused at the commit, and by a dry run", async () => {
+    quiet(await create({ name: "late" }), "invalid-record", accounts, invalid)
+    quiet(await use().call(ann, "POST", `${accounts}?dry_run=true`, { body: { name: "late" } }), "invalid-record", accounts, invalid)
+    const batched = await batch(use(), ann, [{ op: "create", resource: "accounts", data: { name: "late" } }], {}, "?dry_run=true")
+    expect(batched.status).toBe(400)
+    expect((await batch(use(), ann, [{ op: "create", resource: "accounts", data: { name: "late" } }])).status).toBe(400)
+    expect(await named("late")).toBe(0)
+  })
+
+  it("a trigger that swallows the row is the operator's to know: 500, and nothing half answered", async () => {
+    expect((await create({ name: "swallowed" })).status).toBe(500)
+    const ops = ["a", "swallowed", "b"].map((name) => ({ op: "create", resource: "accounts", data: { name: `${name}` } }))
+    expect((await batch(use(), ann, ops)).status).toBe(500)
+    expect(takeUnhandled(use()).map(String)).toEqual(["Error: 1 rows were inserted, 0 came back", "Error: 3 rows were inserted, 2 came back"])
+    expect(await named("a")).toBe(0)
+  })
+
+  it("read-only 503, and well again afterwards", async () => {
+    const { path } = await makeAccount(use())
+    const name = use().database!.name
+    await sql(`alter database ${name} set default_transaction_read_only = on`)
+    await use().database!.disconnectAll()
+    const refused = await patch(use(), ann, path, { name: "x" })
+    quiet(refused, "unavailable", path)
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0)
+    await sql(`begin read write; alter database ${name} set default_transaction_read_only = off; commit`)
+    await use().database!.disconnectAll()
+    expect((await patch(use(), ann, path, { name: "y" })).status).toBe(200)
+  })
+
+  it("a connection killed before the commit: 503 and nothing written", async () => {
+    const { etag, path } = await makeAccount(use())
+    const inside = batch(use(), ann, [{ op: "update", resource: "accounts", key: path.split("/").at(-1), etag: "*", data: { name: "slow" } }])
+    await until(async () => (await use().database!.rows("select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()")).length > 0)
+    await use().database!.disconnectAll()
+    quiet(await inside, "unavailable", `${base}:batchWrite`, { operation: 0, op: "update", resource: "accounts" })
+    expect(await read(use(), ann, path)).toMatchObject({ name: "made", etag })
+  })
+
+  it("a connection killed during the commit: 503, outcome unknown", async () => {
+    const pending = create({ name: "slow commit" })
+    await until(async () => (await use().database!.rows("select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()")).length > 0)
+    await use().database!.disconnectAll()
+    const answer = await pending
+    quiet(answer, "unavailable", accounts, { outcome: "unknown" })
+    expect(answer.headers.get("retry-after")).not.toBeNull()
+    expect(await named("slow commit")).toBe(0)
+  })
+})
+
+const until = async (met: () => Promise<boolean>): Promise<void> => {
+  for (const begin = performance.now(); !(await met());) {
+    if (performance.now() - begin > 5_000) throw new Error("waited too long")
+  }
+}
+
+let hook: WriteHook = () => {}
+
+on("postgres", "while a hook runs", () => ledger({ statementTimeoutMs: 700, writeHooks: [(change) => hook(change)] }), (use) => {
+  afterEach(() => {
+    hook = () => {}
+  })
+
+  it("who waits for the row too long gets 504", async () => {
+    const { path } = await makeAccount(use())
+    let free = (): void => {}
+    let held = (): void => {}
+    const holding = new Promise<void>((resolve) => {
+      held = resolve
+    })
+    hook = (change) => change.after?.["name"] !== "holder" ? undefined : new Promise<void>((resolve) => {
+      free = resolve
+      held()
+    })
+    const holder = patch(use(), ann, path, { name: "holder" })
+    await holding
+    expectProblem(await patch(use(), ann, path, { name: "waiter" }), "statement-timeout", path)
+    free()
+    expect((await holder).status).toBe(200)
+  })
+
+  it("the connection is killed: 503, nothing written, the next request is served", async () => {
+    const { etag, path } = await makeAccount(use())
+    hook = async () => {
+      await use().database!.disconnectAll()
+    }
+    const refused = await patch(use(), ann, path, { name: "killed" })
+    // The commit itself finds the connection gone: whether it had reached the server is not known to the client.
+    expect(refused.status).toBe(503)
+    expect(refused.json["type"]).toBe("urn:service:problem:unavailable")
+    hook = () => {}
+    expect(await read(use(), ann, path)).toMatchObject({ name: "made", etag })
+    expect((await patch(use(), ann, path, { name: "alive" }, etag)).status).toBe(200)
+  })
+})
+
+// ------------------------------------------------------------------------------------------ a network that loses the commit
+
+type Loss = "none" | "reply" | "request"
+let lose: Loss = "none"
+
+/** Passes bytes on to the database, until it is told to lose a commit: before the server gets it, or the server's reply to it. */
+const throughProxy = async ({ url }: TestDatabase): Promise<{ readonly url: string; readonly close: () => Promise<void> }> => {
+  const target = new URL(url.replace(/^(postgres(?:ql)?:\/\/[^/@?]*@)\//, "$1localhost/"))
+  const folder = target.searchParams.get("host")
+  const port = Number(target.searchParams.get("port") ?? (target.port === "" ? 5432 : target.port))
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    const upstream = folder === null ? connect(port, target.hostname) : connect(`${folder}/.s.PGSQL.${port}`)
+    const end = (): void => {
+      client.destroy()
+      upstream.destroy()
+    }
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on("error", end)
+      socket.on("close", end)
+    }
+    let losing = false
+    client.on("data", (data) => {
+      // A connection's first commit carries its text; later ones name the prepared statement.
+      if (lose !== "none" && data.includes("commit\0")) {
+        if (lose === "request") return end()
+        losing = true
+      }
+      upstream.write(data)
+    })
+    upstream.on("data", (data) => losing ? end() : client.write(data))
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const address = server.address() as AddressInfo
+  return {
+    url: `postgres://${target.username}@127.0.0.1:${address.port}${target.pathname}`,
+    close: () => {
+      for (const socket of sockets) socket.destroy()
+      return new Promise<void>((resolve) => server.close(() => resolve()))
+    }
+  }
+}
+
+for (const [loss, kept] of [["reply", 1], ["request", 0]] as const) {
+  on("postgres", `the network loses a commit's ${loss}`, ledger, (use) => {
+    it("answers 503, never 2xx; a retry with the same idempotency key settles what is unknown", async () => {
+      const send = () => use().call(ann, "POST", accounts, { body: { name: loss }, headers: { "idempotency-key": loss } })
+      const stored = async (): Promise<number> =>
+        Number((await use().database!.rows(`select count(*) from ledger.accounts where name = '${loss}'`))[0]![0])
+      lose = loss
+      const answer = await send()
+      lose = "none"
+      expectProblem(answer, "unavailable", accounts, { outcome: "unknown" })
+      await until(async () => await stored() === kept)
+      const again = await send()
+      expect([again.status, again.json["name"], again.headers.get("idempotency-replayed")]).toEqual([201, loss, kept === 1 ? "true" : null])
+      expect(await stored()).toBe(1)
+    })
+  }, { through: throughProxy })
+}
+
+// ---------------------------------------------------------------------------------------------------------- no lost update
+
+on("postgres", "concurrent clients", ledger, (use) => {
+  it("16 clients of 20 increments each: read, PATCH with If-Match, again on 412: the sum is exact", async () => {
+    const path = `${base}/counters/1`
+    let stale = 0
+    const client = async (): Promise<void> => {
+      for (let done = 0; done < 20;) {
+        const { headers, json } = await use().get(ann, path)
+        const answer = await patch(use(), ann, path, { n: String(BigInt(json["n"] as unknown as string) + 1n) }, headers.get("etag"))
+        if (answer.status === 200) done++
+        else {
+          expect(answer.status, answer.text).toBe(412)
+          stale++
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: 16 }, client))
+    expect(await read(use(), ann, path)).toMatchObject({ n: "320", rev: 321 })
+    expect(stale).toBeGreaterThan(0)
+  })
+
+  it("deadlocks: both writes happen", async () => {
+    const [a, b] = [(await makeAccount(use())).id, (await makeAccount(use())).id]
+    for (let round = 0; round < 2; round++) {
+      const order = (keys: readonly string[]) => batch(use(), ann, keys.map((key) => ({ op: "update", resource: "accounts", key, etag: "*", data: { name: `r${round}` } })))
+      const answers = await Promise.all([order([a, b]), order([b, a])])
+      expect(answers.map(({ status }) => status), answers.map(({ text }) => text).join()).toEqual([200, 200])
+    }
+  })
+
+  it("of concurrent creates with the same key one wins", async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => use().call(ann, "POST", `${base}/papers`, { body: { id: 5000, level: 1 } })))
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, ...Array.from({ length: 7 }, () => 409)])
+  })
+
+  it("of concurrent deletes one finds the record", async () => {
+    const { path } = await makeAccount(use())
+    const answers = await Promise.all(Array.from({ length: 6 }, () => use().call(ann, "DELETE", path)))
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([204, 404, 404, 404, 404, 404])
+  })
+})
+

@@ -1,0 +1,301 @@
+/** What surrounds a write: media types, JSON, sizes, query parameters, dry runs, hooks and ETags. */
+
+import { beforeEach, describe, expect, it } from "vitest"
+import type { TransactionHandle } from "../../../adapters/postgres/records.ts"
+import type { Change, WriteHook } from "../../../core/domain/model/config.ts"
+import { expectParameter, expectProblem } from "../../support/answer.ts"
+import { admin, ann, ledger } from "../../support/ledger.ts"
+import { base, batch, make, makeAccount, on, onBoth, patch, read, takeUnhandled } from "./scenes.ts"
+
+const accounts = `${base}/accounts`
+
+onBoth("requests", ledger, (use) => {
+  const post = (body: unknown, headers: { readonly [name: string]: string } = {}, path = accounts) =>
+    use().call(ann, "POST", path, { body, headers })
+
+  it("takes JSON in UTF-8 only", async () => {
+    const body = JSON.stringify({ name: "typed" })
+    for (const type of ["application/json", "application/merge-patch+json", "application/json; charset=UTF-8"]) {
+      expect((await post(body, { "content-type": type })).status, type).toBe(201)
+    }
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "application/json; charset=latin1", "multipart/form-data"]) {
+      expectProblem(await post(body, { "content-type": type }), "unsupported-media-type", accounts)
+      expectProblem(await post(body, { "content-type": type }, `${base}:batchWrite`), "unsupported-media-type", `${base}:batchWrite`)
+    }
+    expectProblem(await post(body, { "content-encoding": "gzip" }), "unsupported-media-type", accounts)
+    expectProblem(await patch(use(), ann, `${accounts}/1`, body, "*", { "content-type": "text/plain" }), "unsupported-media-type", `${accounts}/1`)
+  })
+
+  it("names the methods that there are", async () => {
+    for (const [method, path, allow] of [
+      ["PUT", `${accounts}/1`, "GET, HEAD, PATCH, DELETE"],
+      ["POST", `${accounts}/1`, "GET, HEAD, PATCH, DELETE"],
+      ["PATCH", accounts, "GET, HEAD, POST"],
+      ["DELETE", accounts, "GET, HEAD, POST"],
+      ["GET", `${accounts}/1:undelete`, "POST"],
+      ["PATCH", `${base}:batchWrite`, "POST"]
+    ] as const) {
+      const answer = await use().call(ann, method, path, method === "GET" ? {} : { body: {} })
+      expectProblem(answer, "method-not-allowed", path)
+      expect(answer.headers.get("allow")).toBe(allow)
+    }
+  })
+
+  it("refuses what is no strict JSON", async () => {
+    const texts = [
+      "",
+      "{",
+      "{\"name\":\"a\",\"name\":\"b\"}",
+      "{\"name\":\"a\",\"__proto__\":{}}",
+      "{\"name\":\"a\",\"meta\":{\"constructor\":1}}",
+      "{\"name\":\"a\"} x",
+      "{name:1}",
+      "{\"name\":NaN}",
+      "{\"name\":\"\\ud800\"}",
+      "{\"balance\":0.10000000000000000001}",
+      `{"meta":${"[".repeat(64)}${"]".repeat(64)}}`
+    ]
+    for (const text of texts) {
+      for (const path of [accounts, `${base}:batchWrite`]) {
+        const answer = await post(text, { "content-type": "application/json" }, path)
+        expect([answer.status, answer.json["type"]], text).toEqual([400, "urn:service:problem:malformed-json"])
+      }
+    }
+    const deep = await post(`{"name":"deep","meta":${"[".repeat(63)}${"]".repeat(63)}}`)
+    expect(deep.status).toBe(201)
+    expectProblem(await use().call(ann, "POST", accounts), "malformed-json", accounts)
+  })
+
+  it("refuses bodies above 2 MiB, and takes those below", async () => {
+    const big = (bytes: number) => JSON.stringify({ name: "big", meta: "x".repeat(bytes - 24) })
+    const limit = 2 * 1024 * 1024
+    expect(Buffer.byteLength(big(limit))).toBe(limit)
+    expect((await post(big(limit))).status).toBe(201)
+    expectProblem(await post(big(limit + 1)), "payload-too-large", accounts)
+    expectProblem(await post(big(limit + 1), {}, `${base}:batchWrite`), "payload-too-large", `${base}:batchWrite`)
+  })
+
+  it("knows no query parameters but dry_run and validate_only", async () => {
+    const { path } = await makeAccount(use())
+    const targets: ReadonlyArray<readonly [string, string, unknown]> = [
+      ["POST", accounts, { name: "x" }],
+      ["PATCH", path, { name: "x" }],
+      ["DELETE", path, undefined],
+      ["POST", `${base}:batchWrite`, { ops: [] }]
+    ]
+    for (const [method, target, body] of targets) {
+      const send = (query: string) =>
+        use().call(ann, method, `${target}?${query}`, { headers: { "if-match": "*" }, ...(body === undefined ? {} : { body }) })
+      expectParameter(await send("force=1"), target, "force")
+      expectParameter(await send("dry_run=yes"), target, "dry_run")
+      expectParameter(await send("dry_run=true&dry_run=true"), target, "dry_run")
+    }
+    expectParameter(await use().call(ann, "POST", `${accounts}/4:undelete?x=1`), `${accounts}/4:undelete`, "x")
+  })
+
+  it("dry runs answer as if and write nothing", async () => {
+    const { etag, path, record } = await makeAccount(use())
+    const before = (await use().get(admin, `${accounts}?count=exact`)).json["total_size"]
+    for (const query of ["dry_run=true", "validate_only=true", "dry_run=false&validate_only=true"]) {
+      const created = await post({ name: "dry" }, {}, `${accounts}?${query}`)
+      expect([created.status, created.json["name"]]).toEqual([201, "dry"])
+      const patched = await use().call(ann, "PATCH", `${path}?${query}`, { body: { name: "dry" }, headers: { "if-match": etag } })
+      expect([patched.status, patched.json["name"]]).toEqual([200, "dry"])
+      expect((await use().call(ann, "DELETE", `${path}?${query}`)).status).toBe(204)
+      expect((await use().call(ann, "POST", `${accounts}/4:undelete?${query}`)).status).toBe(200)
+      const operations = [{ op: "create", resource: "accounts", data: { name: "dry" } }, { op: "delete", resource: "accounts", key: record["id"] }]
+      const batched = await batch(use(), ann, operations, {}, `?${query}`)
+      expect(batched.json["results"]).toMatchObject([{ record: { name: "dry" } }, { deleted: true }])
+      expectProblem(await use().call(ann, "PATCH", `${path}?${query}`, { body: {}, headers: { "if-match": "\"old\"" } }), "precondition-failed", path, { etag })
+    }
+    expect(await read(use(), ann, path)).toEqual(record)
+    expect((await use().get(ann, `${accounts}/4`)).status).toBe(404)
+    expect((await use().get(admin, `${accounts}?count=exact`)).json["total_size"]).toBe(before)
+    // What a dry run saw is no version that anybody could have held.
+    const third = await patch(use(), ann, path, { name: "third" }, etag)
+    expect((await patch(use(), ann, path, {}, etag)).json["changed"]).toEqual(["name"])
+    expect((await post({ name: "wet" }, {}, `${accounts}?dry_run=false`)).status).toBe(201)
+    expect(third.status).toBe(200)
+  })
+
+  it("one ETag everywhere: create, update, get, list, search, batch; with version column and without", async () => {
+    const account = await makeAccount(use())
+    const note = await make(use(), ann, "notes", { title: "tagged" })
+    for (const { id, path } of [account, note]) {
+      const resource = path.split("/")[3]!
+      const changed = await patch(use(), ann, path, resource === "notes" ? { title: "tagged again" } : { name: "again" })
+      const tag = changed.headers.get("etag")!
+      const listed = await use().get(ann, `${base}/${resource}?filter=${encodeURIComponent(`id = ${id}`)}&fields=id`)
+      const searched = await use().call(ann, "POST", `${base}/${resource}:search`, { body: { filter: `id = ${id}`, fields: ["id"] } })
+      const batched = await batch(use(), ann, [{ op: "update", resource, key: id, etag: tag, data: {} }])
+      expect([
+        changed.json["etag"],
+        (await use().get(ann, path)).headers.get("etag"),
+        (await use().get(ann, `${path}?fields=id`)).json["etag"],
+        listed.json["items"]![0]!["etag"],
+        searched.json["items"]![0]!["etag"],
+        batched.json["results"]![0]!["etag"]
+      ]).toEqual(Array.from({ length: 6 }, () => tag))
+      expect((await use().get(ann, path, { "if-none-match": tag })).status).toBe(304)
+    }
+  })
+
+  it("a change to a hidden field leaves the ETag of those who cannot read it, without version column", async () => {
+    const { etag, path } = await make(use(), ann, "notes", { title: "marked" })
+    const adminTag = (await use().get(admin, path)).headers.get("etag")!
+    expect(adminTag).not.toBe(etag)
+    const marked = await patch(use(), admin, path, { zq_mark: "zq-1" }, adminTag)
+    expect(marked.headers.get("etag")).not.toBe(adminTag)
+    expect((await use().get(ann, path)).headers.get("etag")).toBe(etag)
+    expect((await patch(use(), ann, path, { body: "b" }, etag)).status).toBe(200)
+    expect((await patch(use(), admin, path, { body: "c" }, marked.headers.get("etag"))).status).toBe(412)
+  })
+})
+
+// -------------------------------------------------------------------------------------------------------------------- hooks
+
+const seen: Array<readonly [string, Change]> = []
+let hook: WriteHook = () => {}
+const noticing = (name: string): WriteHook => (change) => void seen.push([name, change])
+const hooked = () =>
+  ledger({ writeHooks: [noticing("first"), (change) => hook(change), noticing("last")] }, "create table ledger.audit (entry text not null)")
+
+const reset = (): void => {
+  seen.length = 0
+  hook = () => {}
+}
+
+onBoth("write hooks", hooked, (use) => {
+  beforeEach(reset)
+
+  it("see each write once, in order, with the records before and after in wire form", async () => {
+    const { id, path } = await makeAccount(use(), { zq: undefined })
+    await patch(use(), admin, path, { balance: "2.00", zq_note: "zq-hook" })
+    await use().call(ann, "DELETE", path)
+    expect(seen.map(([name, { operation }]) => `${name} ${operation}`))
+      .toEqual(["first create", "last create", "first update", "last update", "first delete", "last delete"])
+    const [create, , update, , remove] = seen.map(([, change]) => change)
+    expect(create).toMatchObject({
+      resource: "accounts",
+      before: null,
+      after: { id, owner_id: "ann", balance: "0.00", opened_on: "2026-01-01", zq_note: null },
+      caller: { id: "ann", roles: ["clerk"], tenant: "1" }
+    })
+    expect(Object.keys(create!.after!)).toEqual([...use().compiled.models.get("accounts")!.byName.keys()])
+    expect(update).toMatchObject({ before: { balance: "0.00" }, after: { balance: "2.00", zq_note: "zq-hook" }, caller: { id: "root" } })
+    expect(remove!.after!["deleted_at"]).toMatch(/Z$/)
+  })
+
+  it("see each record of a batch, and none of a refused write", async () => {
+    const { path } = await makeAccount(use())
+    seen.length = 0
+    await batch(use(), ann, [1, 2, 3].map((n) => ({ op: "create", resource: "notes", data: { title: `h${n}` } })))
+    expect(seen.map(([name, { after }]) => [name, after!["title"]].join(" ")))
+      .toEqual(["first h1", "last h1", "first h2", "last h2", "first h3", "last h3"])
+    seen.length = 0
+    await patch(use(), ann, path, { name: "x" }, "\"old\"")
+    await patch(use(), ann, path, { owner_id: "bob" })
+    await patch(use(), ann, path, {})
+    expect(seen).toEqual([])
+  })
+
+  it("a hook that throws rolls the write back: 500, reported once, with no word of it in the answer", async () => {
+    const { etag, path } = await makeAccount(use())
+    for (const fail of [() => { throw new Error("zq-boom") }, () => Promise.reject(new Error("zq-boom"))]) {
+      hook = fail
+      const answers = [
+        await patch(use(), ann, path, { name: "lost" }, etag),
+        await use().call(ann, "POST", accounts, { body: { name: "lost" } }),
+        await use().call(ann, "DELETE", path)
+      ]
+      for (const answer of answers) {
+        expect([answer.status, answer.json["detail"]]).toEqual([500, "An unexpected error occurred."])
+        expect(answer.text).not.toContain("zq")
+      }
+      const inBatch = await batch(use(), ann, [{ op: "create", resource: "notes", data: { title: "lost" } }])
+      expect(inBatch.status).toBe(500)
+      expect(takeUnhandled(use()).map(String)).toEqual(Array.from({ length: 4 }, () => "Error: zq-boom"))
+    }
+    reset()
+    expect(await read(use(), ann, path)).toMatchObject({ name: "made", etag })
+    const lost = await use().get(admin, `${accounts}?filter=${encodeURIComponent("name = \"lost\"")}&count=exact`)
+    expect(lost.json["total_size"]).toBe(0)
+    expect(seen).toEqual([])
+  })
+})
+
+on("postgres", "the hooks' transaction handle", hooked, (use) => {
+  beforeEach(reset)
+  const handleOf = (change: Change) => change.transaction as unknown as TransactionHandle
+  const audited = async () => (await use().database!.rows("select entry from ledger.audit order by entry")).flat()
+
+  it("runs statements in the same transaction: kept and lost with the write", async () => {
+    hook = async (change) => {
+      const [{ name }] = await handleOf(change).query("select name from ledger.accounts where id = $1", [change.after!["id"]]) as [{ name: string }]
+      await handleOf(change).query("insert into ledger.audit values ($1)", [`${change.operation} ${name}`])
+    }
+    const { path } = await makeAccount(use(), { name: "handled" })
+    expect(await audited()).toEqual(["create handled"])
+    await patch(use(), ann, path, { owner_id: "bob" })
+    await use().call(ann, "PATCH", `${path}?dry_run=true`, { body: { name: "dry" }, headers: { "if-match": "*" } })
+    const failing = await batch(use(), ann, [
+      { op: "update", resource: "accounts", key: path.split("/").at(-1), etag: "*", data: { name: "batched" } },
+      { op: "delete", resource: "accounts", key: "123456" }
+    ])
+    expect(failing.status).toBe(404)
+    expect(await audited()).toEqual(["create handled"])
+  })
+
+  it("is of no use once the transaction has ended", async () => {
+    let late: TransactionHandle | undefined
+    hook = (change) => {
+      late = handleOf(change)
+    }
+    await makeAccount(use())
+    await expect(late!.query("select 1")).rejects.toThrow("has ended")
+  })
+
+  it("a failed statement that the hook swallows still loses the write", async () => {
+    hook = async (change) => {
+      await handleOf(change).query("select 1 / 0").catch(() => {})
+    }
+    expect((await use().call(ann, "POST", accounts, { body: { name: "swallowed" } })).status).toBe(500)
+    expect(takeUnhandled(use())).toHaveLength(1)
+    reset()
+    expect((await use().get(ann, `${accounts}?filter=${encodeURIComponent("name = \"swallowed\"")}&count=exact`)).json["total_size"]).toBe(0)
+  })
+
+  it("a conflict inside a hook is tried again like any other", async () => {
+    let tries = 0
+    hook = async (change) => {
+      await handleOf(change).query("do $$ begin " + (++tries < 3 ? "raise exception using errcode = '40001'" : "null") + "; end $$")
+    }
+    expect((await use().call(ann, "POST", accounts, { body: { name: "retried" } })).status).toBe(201)
+    expect(tries).toBe(3)
+  })
+})
+
+describe("versions", () => {
+  on("postgres", "of microseconds", ledger, (use) => {
+    it("two updates in one microsecond, and one of a row from the future, still move the version on", async () => {
+      const { id, path } = await makeAccount(use())
+      const stored = async () => (await use().database!.rows(`select zq_version::text from ledger.accounts where id = ${id}`))[0]![0]!
+      await use().database!.execute(`update ledger.accounts set zq_version = '2100-01-01 00:00:00.000007+00' where id = ${id}`)
+      const tags = new Set<string>()
+      for (let i = 0; i < 3; i++) tags.add((await patch(use(), ann, path, { name: `n${i}` })).headers.get("etag")!)
+      expect(tags.size).toBe(3)
+      expect(await stored()).toBe("2100-01-01 00:00:00.00001+00")
+    })
+
+    it("many updates in one batch give as many versions; integers count", async () => {
+      const { id } = await makeAccount(use())
+      const ops = Array.from({ length: 50 }, (_, i) => ({ op: "update", resource: "accounts", key: id, etag: "*", data: { name: `b${i}` } }))
+      const answer = await batch(use(), ann, ops)
+      const tags = (answer.json["results"] as unknown as ReadonlyArray<{ readonly etag: string }>).map(({ etag }) => etag)
+      expect(new Set(tags).size).toBe(50)
+      await patch(use(), ann, `${base}/counters/2`, { n: "5" })
+      expect((await patch(use(), ann, `${base}/counters/2`, { n: 6 })).json).toMatchObject({ n: "6", rev: 3 })
+      expect((await patch(use(), ann, `${base}/counters/2`, { rev: 9 })).status).toBe(400)
+    })
+  })
+})

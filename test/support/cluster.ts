@@ -1,0 +1,195 @@
+/**
+ * A PostgreSQL server of one test's own, on loopback, that may be stopped, killed, frozen and filled up: an ordinary database as an operator
+ * runs one, not the embedded one. It ends only processes that it started, and removes its folder when it is done.
+ */
+
+import { spawn, spawnSync } from "node:child_process"
+import type { ChildProcess } from "node:child_process"
+import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { createServer } from "node:net"
+import type { AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Client } from "pg"
+import { completeLibraries, locateBinaries, programIn } from "../../composition/embedded/binaries.ts"
+import { chooseIdentity, commandOf } from "../../composition/embedded/identity.ts"
+
+/** How a server goes down: letting clients finish, cutting them off, or without a chance to tidy up. */
+export type Stop = "fast" | "immediate" | "kill"
+
+export interface TestCluster extends AsyncDisposable {
+  readonly port: number
+  /** As the superuser; the password is never asked for on this address. */
+  readonly url: string
+  /** The same server under another database, user or password. */
+  readonly urlOf: (more: { readonly database?: string; readonly user?: string; readonly password?: string }) => string
+  readonly start: (settings?: { readonly [name: string]: string }) => Promise<void>
+  readonly stop: (how: Stop) => Promise<void>
+  /** Stops all its processes where they are: it keeps its connections and answers nothing. */
+  readonly freeze: () => void
+  readonly thaw: () => void
+  /** Statements on a connection of their own, as the superuser. */
+  readonly execute: (sql: string) => Promise<void>
+  readonly rows: (sql: string) => Promise<ReadonlyArray<ReadonlyArray<string | null>>>
+}
+
+/** A port that was free a moment ago. */
+export const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once("error", reject)
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+
+/** Processes whose parent is `pid`. */
+const childrenOf = (pid: number): readonly number[] =>
+  readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(Number).filter((candidate) => {
+    try {
+      const stat = readFileSync(`/proc/${candidate}/stat`, "utf8")
+      return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]) === pid
+    } catch {
+      return false // it ended meanwhile
+    }
+  })
+
+const exists = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "utf8"))
+  } catch {
+    return false
+  }
+}
+
+const pause = (milliseconds: number) => new Promise((done) => setTimeout(done, milliseconds))
+
+const signals = { fast: "SIGINT", immediate: "SIGQUIT", kill: "SIGKILL" } as const
+
+/** Makes and starts a server; fast rather than safe against a power cut, which no test causes. `parent`: where its folder goes. */
+export const openCluster = async (
+  options: { readonly settings?: { readonly [name: string]: string }; readonly parent?: string } = {}
+): Promise<TestCluster> => {
+  const folder = mkdtempSync(join(options.parent ?? tmpdir(), "chaos-"))
+  chmodSync(folder, 0o755)
+  const { native } = locateBinaries([import.meta.url])
+  const env = { PATH: process.env["PATH"] ?? "", LC_ALL: "C", TZ: "UTC", ...completeLibraries(native, join(folder, "lib")) }
+  const data = join(folder, "data")
+  const identity = chooseIdentity({ base: folder, data, folders: [folder], program: programIn(native, "postgres"), env })
+  if (identity.ids.uid !== undefined) chownSync(folder, identity.ids.uid, identity.ids.gid ?? identity.ids.uid)
+  const run = (program: "initdb" | "postgres", args: readonly string[]): [string, string[]] =>
+    commandOf(identity, programIn(native, program), args)
+  const [initdb, initArgs] = run("initdb", [
+    `--pgdata=${data}`,
+    "--username=postgres",
+    "--auth=trust",
+    "--encoding=UTF8",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--locale=C",
+    "--no-instructions",
+    "--no-sync"
+  ])
+  const made = spawnSync(initdb, initArgs, { ...identity.ids, cwd: "/", env, stdio: ["ignore", "ignore", "pipe"] })
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr.toString()}`)
+
+  const port = await freePort()
+  let child: ChildProcess | undefined
+  let said = ""
+  // Whatever happens to this process, the server does not outlive it.
+  const atExit = (): void => void child?.kill("SIGQUIT")
+  process.on("exit", atExit)
+
+  const urlOf: TestCluster["urlOf"] = ({ database = "postgres", password, user = "postgres" }) =>
+    `postgres://${user}${password === undefined ? "" : `:${encodeURIComponent(password)}`}@127.0.0.1:${port}/${database}`
+  const url = urlOf({})
+
+  const withClient = async <A>(work: (client: Client) => Promise<A>): Promise<A> => {
+    const client = new Client({ connectionString: url })
+    client.on("error", () => {})
+    await client.connect()
+    try {
+      return await work(client)
+    } finally {
+      await client.end()
+    }
+  }
+
+  const gone = async (pids: readonly number[]): Promise<void> => {
+    for (let i = 0; i < 500 && pids.some(exists); i++) await pause(10)
+  }
+
+  const start: TestCluster["start"] = async (settings = {}) => {
+    if (child !== undefined) throw new Error("it runs already")
+    said = ""
+    const all = {
+      port: String(port),
+      listen_addresses: "127.0.0.1",
+      unix_socket_directories: "",
+      max_connections: "120",
+      fsync: "off",
+      jit: "off",
+      shared_buffers: "32MB",
+      ...options.settings,
+      ...settings
+    }
+    const [file, args] = run("postgres", ["-D", data, ...Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`])])
+    const started = spawn(file, args, { ...identity.ids, cwd: "/", env, stdio: ["ignore", "ignore", "pipe"] })
+    child = started
+    started.stderr.on("data", (text: Buffer) => {
+      said = (said + text.toString()).slice(-20_000)
+    })
+    started.once("exit", () => {
+      if (child === started) child = undefined
+    })
+    for (let i = 0; i < 1_000; i++) {
+      if (child !== started) throw new Error(`the server did not start:\n${said}`)
+      try {
+        return await withClient(async (client) => void await client.query("select 1"))
+      } catch {
+        await pause(10)
+      }
+    }
+    throw new Error(`the server did not answer:\n${said}`)
+  }
+
+  const stop: TestCluster["stop"] = async (how) => {
+    const running = child
+    if (running?.pid === undefined) return
+    // Its processes end by themselves once it is gone; until then its memory is in use.
+    const backends = childrenOf(running.pid)
+    const ended = new Promise<void>((done) => running.once("exit", () => done()))
+    running.kill(signals[how])
+    await ended
+    await gone(backends)
+  }
+
+  const signal = (name: "SIGSTOP" | "SIGCONT"): void => {
+    if (child?.pid === undefined) throw new Error("it does not run")
+    for (const pid of [child.pid, ...childrenOf(child.pid)]) process.kill(pid, name)
+  }
+
+  const cluster: TestCluster = {
+    port,
+    url,
+    urlOf,
+    start,
+    stop,
+    freeze: () => signal("SIGSTOP"),
+    thaw: () => signal("SIGCONT"),
+    execute: (sql) => withClient(async (client) => void await client.query(sql)),
+    rows: (sql) =>
+      withClient(async (client) =>
+        (await client.query<Array<string | null>>({ text: sql, rowMode: "array", types: { getTypeParser: () => String } })).rows
+      ),
+    [Symbol.asyncDispose]: async () => {
+      await stop("immediate")
+      process.off("exit", atExit)
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+  await start()
+  return cluster
+}
