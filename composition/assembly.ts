@@ -9,6 +9,7 @@ import type { Auth } from "../adapters/auth/auth.ts"
 import type { Authenticator, Identity } from "../adapters/auth/authenticator.ts"
 import { builtInAuthenticator } from "../adapters/auth/built-in.ts"
 import type { AuthDatabase } from "../adapters/auth/database.ts"
+import type { AuthLog } from "../adapters/auth/events.ts"
 import { compileModels } from "../core/domain/model/compile.ts"
 import type { Compiled } from "../core/domain/model/compile.ts"
 import type { AuthDeclaration, AuthenticateFunction, Config } from "../core/domain/model/config.ts"
@@ -109,7 +110,11 @@ export const makeAuth = (
   { compiled, secret, url }: Assembly,
   settings: Settings,
   database: AuthDatabase,
-  more: { readonly origins?: readonly string[]; readonly onError?: (cause: unknown) => void } = {}
+  more: {
+    readonly origins?: readonly string[]
+    readonly onError?: (cause: unknown) => void
+    readonly log?: AuthLog
+  } = {}
 ): Auth => {
   const { auth } = compiled
   const { basePath } = compiled.options
@@ -122,6 +127,10 @@ export const makeAuth = (
     defaultRole: auth?.defaultRole,
     signInPerMinute: auth?.signInPerMinute,
     tenant: auth?.tenant,
+    twoFactor: auth?.twoFactor,
+    oidc: auth?.oidc,
+    appName: auth?.appName,
+    log: more.log,
     trustedOrigins: [...auth?.trustedOrigins ?? [], ...settings.trustedOrigins, ...more.origins ?? []],
     onError: more.onError
   })

@@ -57,6 +57,25 @@ export interface Parts {
   readonly maxInFlight?: number
 }
 
+/** Milliseconds that an answer about readiness stands. */
+const readyMs = 250
+
+/** Whether the database answers. It is asked once for everybody who wants to know at the same time, as anybody may ask. */
+const makeReadiness = (ping: RecordsService["ping"]): Effect.Effect<boolean> => {
+  const asked = Effect.matchCause(ping, { onFailure: () => false, onSuccess: () => true })
+  let answer: Promise<boolean> | undefined
+  let until = Number.POSITIVE_INFINITY
+  return Effect.promise(() => {
+    if (answer === undefined || performance.now() > until) {
+      until = Number.POSITIVE_INFINITY
+      answer = Effect.runPromise(asked).finally(() => {
+        until = performance.now() + readyMs
+      })
+    }
+    return answer
+  })
+}
+
 /** The edge of a service over given parts: fakes in tests, PostgreSQL in `createAdmin`. */
 export const makeService = (parts: Parts): Edge => {
   const { compiled, records } = parts
@@ -91,10 +110,7 @@ export const makeService = (parts: Parts): Edge => {
     cors: options.cors.origins,
     serverTiming: options.serverTiming,
     trustedProxies: options.trustedProxies,
-    ready: parts.ready ?? Effect.matchEffect(records.ping, {
-      onFailure: () => Effect.succeed(false),
-      onSuccess: () => Effect.succeed(true)
-    }),
+    ready: parts.ready ?? makeReadiness(records.ping),
     ...(parts.maxInFlight === undefined ? {} : { maxInFlight: parts.maxInFlight }),
     ...(options.onUnhandledError === null ? {} : { onUnhandledError: options.onUnhandledError }),
     ...(parts.log === undefined ? {} : { log: parts.log }),

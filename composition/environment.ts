@@ -153,7 +153,7 @@ export const readSettings = (
     trustedProxies: count("SERVICE_TRUSTED_PROXIES", 0, 100),
     corsOrigins: list(
       "SERVICE_CORS_ORIGINS",
-      (item) => isWebUrl(item) && new URL(item).origin === item,
+      (item) => !item.includes("*") && isWebUrl(item) && new URL(item).origin === item,
       "Write scheme, host and port as browsers send them, such as https://app.example.com; there is no wildcard."
     ),
     pooler: pooler === "yes" ? true : pooler === "no" ? false : null,

@@ -47,6 +47,7 @@ export type { CapabilityText, DeclaredRoles } from "../core/domain/access/roles.
 export type { RuleAnswer, Where } from "../core/domain/access/rules.ts"
 export { where } from "../core/domain/access/where.ts"
 
+export { createKey, listKeys, revokeKey } from "../adapters/auth/api-keys.ts"
 export { createAuth } from "../adapters/auth/auth.ts"
 export type { Auth, AuthOptions } from "../adapters/auth/auth.ts"
 export { KeysUnavailable, Refused, Unauthorized } from "../adapters/auth/authenticator.ts"
@@ -54,6 +55,7 @@ export type { Authenticator, Identity } from "../adapters/auth/authenticator.ts"
 export { builtInAuthenticator } from "../adapters/auth/built-in.ts"
 export type { BuiltInOptions } from "../adapters/auth/built-in.ts"
 export type { AuthDatabase } from "../adapters/auth/database.ts"
+export type { AuthEvent, AuthEventName, AuthLog } from "../adapters/auth/events.ts"
 export { jwtAuthenticator } from "../adapters/auth/jwt.ts"
 export type { JwtOptions } from "../adapters/auth/jwt.ts"
 export { authMigrationSql } from "../adapters/auth/migration.ts"
@@ -65,13 +67,15 @@ export {
   hasUsers,
   issueToken,
   listUsers,
+  resetSecondFactor,
   revokeUser,
   roleChoices,
   setUserBanned,
   setUserRole
 } from "../adapters/auth/users.ts"
 export { AccountError } from "../core/domain/account/account.ts"
-export type { Account, IssuedToken, NewAccount } from "../core/ports/accounts.ts"
+export type { Account, ApiKey, IssuedKey, IssuedToken, NewAccount, NewApiKey } from "../core/ports/accounts.ts"
+export type { ProviderDeclaration } from "../core/domain/account/provider.ts"
 
 export type { ExtraRoute } from "../adapters/http/handle.ts"
 export { listen } from "../adapters/http/node.ts"

@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import type { Auth } from "../adapters/auth/auth.ts"
 import { isUnavailable } from "../adapters/auth/database.ts"
+import { errorLine } from "../adapters/http/access-log.ts"
 import type { ExtraRoute } from "../adapters/http/handle.ts"
 import { listen } from "../adapters/http/node.ts"
 import type { Listener } from "../adapters/http/node.ts"
@@ -25,10 +26,12 @@ import { portOf, settingsOf } from "./environment.ts"
 import type { Settings } from "./environment.ts"
 import { openLog } from "./log.ts"
 import type { LogSink } from "./log.ts"
+import { refusalOf } from "./unreachable.ts"
 import { applyMigrations, authMigration, findMissing, serviceMigration } from "./migrations.ts"
 import type { Migration } from "./migrations.ts"
 import { StartupError } from "./startup-error.ts"
 import { checkDatabase } from "./startup.ts"
+import { openTelemetry } from "./telemetry.ts"
 
 export { settingsOf } from "./environment.ts"
 
@@ -59,6 +62,8 @@ export interface Server {
   readonly admin: Admin
   /** Null when somebody else verifies credentials. */
   readonly auth: Auth | null
+  /** Logs something that went wrong outside of any request: what kind of error and where, never its text. */
+  readonly report: (event: string, error: unknown) => void
   /** Stops accepting, lets running requests finish, closes connections, lets the embedded database go. May be called again. */
   readonly close: () => Promise<void>
 }
@@ -83,25 +88,22 @@ const forbidden = (place: string): Refusal => ({
   fix: "Grant it what `service doctor` names: usage of the schemas service and auth, and rights on their tables."
 })
 
+/** How long a connection of the accounts may stay silent under a statement: all of them are short. */
+const authSilenceMs = 10_000
+
 const isDown = (error: unknown): boolean =>
   (error instanceof RecordsError && error.reason._tag === "Unavailable") || isUnavailable(error)
 
-/** Tries again while the database cannot be reached, for so long. */
-const patiently = async <A>(work: () => Promise<A>, patienceMs: number, log: LogSink): Promise<A> => {
+/** Tries again while a database cannot be reached, for so long. What another try cannot change is refused at once. */
+const patiently = async <A>(work: () => Promise<A>, url: string, patienceMs: number, log: LogSink): Promise<A> => {
   const end = performance.now() + patienceMs
   for (let pause = 100;; pause = Math.min(pause * 2, 1_000)) {
     try {
       return await work()
     } catch (error) {
-      if (!isDown(error)) throw error
-      if (performance.now() + pause > end) {
-        throw new StartupError([{
-          resource: null,
-          field: null,
-          message: "The database cannot be reached.",
-          fix: "Check DATABASE_URL and ADMIN_DATABASE_URL, and whether the server runs and takes connections from here."
-        }])
-      }
+      const { final, refusal } = refusalOf(error, url)
+      if (!final && !isDown(error)) throw error
+      if (final || performance.now() + pause > end) throw new StartupError([refusal])
       log.event("warn", "database-unreachable", { retryInMs: pause })
       await new Promise((done) => setTimeout(done, pause))
     }
@@ -112,7 +114,8 @@ const patiently = async <A>(work: () => Promise<A>, patienceMs: number, log: Log
 const settleMigrations = async (
   databases: Databases,
   accounts: boolean,
-  connections: number
+  patienceMs: number,
+  log: LogSink
 ): Promise<readonly Refusal[]> => {
   const same = databases.authUrl === databases.url
   const sets = same || !accounts
@@ -127,10 +130,10 @@ const settleMigrations = async (
     ]
   const refusals: Refusal[] = []
   for (const { own, url, wanted } of sets) {
-    const pool = openPool(url, connections)
+    const pool = openPool(url, 1)
     const place = url === databases.url ? "the database" : "the database of ADMIN_DATABASE_URL"
     try {
-      const missing = await findMissing(pool, wanted)
+      const missing = await patiently(() => findMissing(pool, wanted), url, patienceMs, log)
       if (missing.length > 0 && own) await applyMigrations(pool, missing)
       else if (missing.length > 0) {
         refusals.push(migrationRefusal(missing, place))
@@ -178,6 +181,8 @@ const build = async (
   log: LogSink,
   opened: Opened
 ): Promise<Server> => {
+  const telemetry = await openTelemetry(options.env ?? process.env)
+  opened.add(telemetry.close)
   const databases = await openDatabases(
     settings,
     assembly.config.db,
@@ -186,9 +191,11 @@ const build = async (
   opened.add(databases.release)
   const accounts = keepsAccounts(assembly)
   const patienceMs = options.patienceMs ?? 10_000
-  const settled = patiently(() => settleMigrations(databases, accounts, 1), patienceMs, log)
+  const settled = settleMigrations(databases, accounts, patienceMs, log)
+  // It is waited for below; until then a failure of it must not count as one that nobody handles.
+  settled.catch(() => {})
 
-  const pool = openPool(databases.authUrl, settings.authConnections)
+  const pool = openPool(databases.authUrl, settings.authConnections, authSilenceMs)
   opened.add(pool.end)
   const auth = accounts
     ? makeAuth(assembly, settings, pool, {
@@ -202,18 +209,29 @@ const build = async (
       url: databases.url,
       readConnections: settings.readConnections,
       writeConnections: settings.writeConnections,
+      ...(settings.waitMs === null ? {} : { waitMs: settings.waitMs }),
+      ...(telemetry.metrics === null ? {} : { onWait: telemetry.metrics.onWait }),
       ...(settings.pooler === null ? {} : { pooler: settings.pooler })
     },
     authenticator: makeAuthenticator(assembly, auth),
     secret: assembly.secret,
     publicUrl: assembly.url,
     log: log.line,
+    context: telemetry.context,
+    ...(telemetry.metrics === null ? {} : { measure: telemetry.metrics.measure }),
+    ...(settings.maxInFlight === null ? {} : { maxInFlight: settings.maxInFlight }),
     ...(auth === null ? {} : { auth: auth.handler, authStatus: statusOf(auth) }),
     ...(options.extraRoutes === undefined ? {} : { extraRoutes: options.extraRoutes })
   })
   opened.add(admin.close)
+  telemetry.metrics?.watch(admin.postgres)
 
-  const checked = patiently(() => Effect.runPromise(checkDatabase(admin.compiled, admin.postgres)), patienceMs, log)
+  const checked = patiently(
+    () => Effect.runPromise(checkDatabase(admin.compiled, admin.postgres)),
+    databases.url,
+    patienceMs,
+    log
+  )
   const [migrations, facts] = await Promise.allSettled([settled, checked])
   if (migrations.status === "rejected") throw migrations.reason
   if (facts.status === "rejected") throw facts.reason
@@ -221,7 +239,7 @@ const build = async (
   if (refusals.length > 0) throw new StartupError(refusals)
 
   const port = options.port ?? portOf(settings, assembly.url)
-  const listener = await openListener(admin, settings.host, port)
+  const listener = await openListener(admin, settings, port)
   opened.add(listener.close)
   const host = listener.address.includes(":") ? `[${listener.address}]` : listener.address
   // The first sign-in would otherwise wait for what this loads. A failure shows at that sign-in.
@@ -233,13 +251,20 @@ const build = async (
     url: assembly.url,
     admin,
     auth,
+    report: (event, error) => log.line(errorLine(event, "", error)),
     close: () => closing ??= opened.close()
   }
 }
 
-const openListener = async (admin: Admin, host: string, port: number): Promise<Listener> => {
+const openListener = async (admin: Admin, settings: Settings, port: number): Promise<Listener> => {
+  const { host, requestTimeoutMs } = settings
   try {
-    return await listen(admin.edge, { port, host, context: admin.context })
+    return await listen(admin.edge, {
+      port,
+      host,
+      context: admin.context,
+      ...(requestTimeoutMs === null ? {} : { requestTimeoutMs })
+    })
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown"
     throw new StartupError([{
@@ -311,6 +336,16 @@ export const closeOnSignal = (server: Pick<Server, "close">): void => {
 }
 
 /**
+ * What must not end a server that many use: a promise that a hook or rule made and nobody waited for, and a reader of the log that went away.
+ * An exception that nobody caught still ends it, as nobody knows then what state it left.
+ */
+const outlive = (server: Pick<Server, "report">): void => {
+  process.on("unhandledRejection", (error) => server.report("unhandled rejection", error))
+  process.stdout.on("error", () => {})
+  process.stderr.on("error", () => {})
+}
+
+/**
  * Starts a server as the main thing of a process: prints why when it cannot start (exit code 1), and stops it on signals. Resolves once it
  * answers, with null when it did not start.
  */
@@ -318,6 +353,7 @@ export const runServer = async (config: Config, options: ServerOptions = {}): Pr
   try {
     const server = await startServer(config, options)
     closeOnSignal(server)
+    outlive(server)
     if (process.stdout.isTTY) await greet(server)
     return server
   } catch (error) {

@@ -3,8 +3,8 @@
  * them is decided by who may run code here; what a key opens is decided where it is verified (key-verifier.ts).
  */
 
-import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import * as Result from "effect/Result"
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import { type AccountError, readEmail, refuse } from "../../core/domain/account/account.ts"
 import { type KeyText, printKeyText, readKeyExpiry, readKeyName, readKeyRoles } from "../../core/domain/account/key.ts"
 import type { ApiKey, IssuedKey, NewApiKey } from "../../core/ports/accounts.ts"

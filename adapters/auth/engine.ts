@@ -49,6 +49,8 @@ export interface Engine {
   readonly sign: (claims: TokenClaims) => Promise<string>
   readonly hash: (password: string) => Promise<string>
   readonly newId: () => string
+  /** The providers it can sign in with. */
+  readonly providers: ReadonlySet<string>
 }
 
 interface UserRow {
@@ -101,15 +103,14 @@ export const makeEngine = async (
     { createAccessControl },
     { adminAc, defaultStatements },
     { APIError }
-  ] =
-    await Promise
-      .all([
-        import("better-auth"),
-        import("better-auth/plugins"),
-        import("better-auth/plugins/access"),
-        import("better-auth/plugins/admin/access"),
-        import("better-auth/api")
-      ])
+  ] = await Promise
+    .all([
+      import("better-auth"),
+      import("better-auth/plugins"),
+      import("better-auth/plugins/access"),
+      import("better-auth/plugins/admin/access"),
+      import("better-auth/api")
+    ])
   const access = createAccessControl(defaultStatements)
   // No prototype: `constructor` is no role unless it was declared.
   const permissions: Record<string, ReturnType<typeof access.newRole>> = Object.create(null)
@@ -146,7 +147,9 @@ export const makeEngine = async (
       return { error: "domain_not_allowed" }
     }
     // The first account is made on the host, whatever is configured.
-    return action !== "create-user" || (provider.createUsers && await anyUser()) ? undefined : { error: "signup_disabled" }
+    return action !== "create-user" || (provider.createUsers && await anyUser())
+      ? undefined
+      : { error: "signup_disabled" }
   }
 
   const plugins = [
@@ -230,7 +233,9 @@ export const makeEngine = async (
     },
     ...(providers.length === 0 ? {} : {
       user: {
-        validateUserInfo: ({ source, user }: { source: { action: string; oauth?: { providerId: string } | undefined }; user: object }) =>
+        validateUserInfo: (
+          { source, user }: { source: { action: string; oauth?: { providerId: string } | undefined }; user: object }
+        ) =>
           judgeProvided(
             providers.find(({ provider }) => provider.id === source.oauth?.providerId)?.provider,
             source.action,
@@ -283,6 +288,7 @@ export const makeEngine = async (
     handle: auth.handler,
     sign: async (claims) => (await auth.api.signJWT({ body: { payload: { ...claims } } })).token,
     hash: context.password.hash,
-    newId: () => context.generateId({ model: "user" }) || crypto.randomUUID()
+    newId: () => context.generateId({ model: "user" }) || crypto.randomUUID(),
+    providers: new Set(context.socialProviders.map(({ id }) => id))
   }
 }

@@ -112,7 +112,9 @@ const wrongCredentials = (): Problem =>
 const failureOf = (cause: unknown, path: string): Problem => {
   if (isProblem(cause)) return cause
   if (codeOf(cause) === bannedState) {
-    return path === "/sign-in/email" ? wrongCredentials() : problem("access-denied", "The user is banned.", { code: "BANNED_USER" })
+    return path === "/sign-in/email"
+      ? wrongCredentials()
+      : problem("access-denied", "The user is banned.", { code: "BANNED_USER" })
   }
   if (codeOf(cause) === lastAdminState) {
     return problem("conflict", "The last active admin cannot be deleted, demoted or banned.", { code: "LAST_ADMIN" })

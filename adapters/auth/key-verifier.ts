@@ -3,7 +3,7 @@
  * is worked out from both as the store has them. It never opens more than its maker may, and never anything once the maker is gone.
  */
 
-import { createHash, timingSafeEqual } from "node:crypto"
+import { hash, timingSafeEqual } from "node:crypto"
 import { keyPrefix, readKeyText, rolesOfKey } from "../../core/domain/account/key.ts"
 import type { AuthInternals } from "./auth.ts"
 import { type Identity, KeysUnavailable, Refused, Unauthorized } from "./authenticator.ts"
@@ -74,7 +74,15 @@ export const makeKeyVerifier = (
       throw cause
     }
     const [row] = rows
-    const gone = { narrowed: false, maker: "", makerEpoch: deletedEpoch, expiresAt: Infinity, identity: null, readAt, usedAt: Infinity }
+    const gone = {
+      narrowed: false,
+      maker: "",
+      makerEpoch: deletedEpoch,
+      expiresAt: Infinity,
+      identity: null,
+      readAt,
+      usedAt: Infinity
+    }
     if (row === undefined) return { ...gone, hash: null, epoch: deletedEpoch, why: "there is no such key" }
     const roles = rolesOfKey(row.roles, row.userRole)
     const why = row.revoked
@@ -149,7 +157,7 @@ export const makeKeyVerifier = (
   return (text) => {
     const key = readKeyText(text)
     const id = key?.id ?? ""
-    const digest = createHash("sha256").update(text).digest()
+    const digest = hash("sha256", text, "buffer")
     const known = cache.get(id)
     if (known === undefined || performance.now() - known.readAt > knownMs) {
       // Guessed and made-up keys end here and cost no query.

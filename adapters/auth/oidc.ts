@@ -4,16 +4,16 @@
  */
 
 import type { GenericOAuthConfig } from "better-auth/plugins"
-import { decodeJwt } from "jose/jwt/decode"
 import * as Result from "effect/Result"
+import { decodeJwt } from "jose/jwt/decode"
 import { readEmail } from "../../core/domain/account/account.ts"
 import { isSafeUrl, type Provider } from "../../core/domain/account/provider.ts"
 
-/** A provider with the description it gave of itself. */
+/** A provider with what was taken from its description of itself. */
 export interface DiscoveredProvider {
   readonly provider: Provider
-  /** The checked description, as a `data:` URL: nothing is fetched a second time. */
-  readonly description: string
+  readonly authorizationUrl: string
+  readonly tokenUrl: string
   readonly userInfoUrl: string | undefined
   /** How the client shows its secret at the token endpoint. */
   readonly tokenAuth: "client_secret_basic" | "client_secret_post" | "none"
@@ -22,8 +22,6 @@ export interface DiscoveredProvider {
 /** Most characters of a description or profile. */
 const textMax = 262_144
 const timeoutMs = 5_000
-/** Signatures of ID tokens that count: asymmetric ones. */
-const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
 
 type Bag = { readonly [name: string]: unknown }
 
@@ -46,30 +44,27 @@ const read = async (url: string, headers: Readonly<Record<string, string>> = {})
 const textsIn = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((item) => typeof item === "string") : []
 
+const descriptionUrl = ({ issuer }: Provider): string => `${issuer}/.well-known/openid-configuration`
+
 /** Reads a provider's description (OpenID Connect Discovery 1.0, 4). Rejects when it cannot be had or says something unsafe. */
 export const discover = async (provider: Provider): Promise<DiscoveredProvider> => {
-  const document = await read(`${provider.issuer}/.well-known/openid-configuration`)
+  const document = await read(descriptionUrl(provider))
   const { authorization_endpoint, issuer, jwks_uri, token_endpoint, userinfo_endpoint } = document
   if (typeof issuer !== "string" || issuer.replace(/\/+$/, "") !== provider.issuer) {
     throw new Error(`the identity provider "${provider.id}" describes another issuer`)
   }
-  for (const url of [authorization_endpoint, token_endpoint, jwks_uri, ...(userinfo_endpoint === undefined ? [] : [userinfo_endpoint])]) {
-    if (!isSafeUrl(url)) throw new Error(`the identity provider "${provider.id}" has an endpoint without https`)
+  if (
+    !isSafeUrl(authorization_endpoint) || !isSafeUrl(token_endpoint) || !isSafeUrl(jwks_uri)
+    || (userinfo_endpoint !== undefined && !isSafeUrl(userinfo_endpoint))
+  ) {
+    throw new Error(`the identity provider "${provider.id}" lacks an endpoint, or has one without https`)
   }
   const methods = textsIn(document["token_endpoint_auth_methods_supported"])
-  const named = textsIn(document["id_token_signing_alg_values_supported"]).filter((alg) => algorithms.includes(alg))
-  const description = JSON.stringify({
-    issuer,
-    authorization_endpoint,
-    token_endpoint,
-    jwks_uri,
-    userinfo_endpoint,
-    id_token_signing_alg_values_supported: named.length === 0 ? ["RS256"] : named
-  })
   return {
     provider,
-    description: `data:application/json,${encodeURIComponent(description)}`,
-    userInfoUrl: typeof userinfo_endpoint === "string" ? userinfo_endpoint : undefined,
+    authorizationUrl: authorization_endpoint,
+    tokenUrl: token_endpoint,
+    userInfoUrl: userinfo_endpoint,
     tokenAuth: provider.clientSecret === undefined
       ? "none"
       : methods.includes("client_secret_post") && !methods.includes("client_secret_basic")
@@ -108,13 +103,15 @@ const profileOf = async (
     email: address.success,
     // A text "false" is not a yes.
     emailVerified: isTrue(email_verified),
-    name: typeof name === "string" && name.trim() !== "" ? name.trim().slice(0, 200) : address.success.split("@", 1)[0] ?? ""
+    name: typeof name === "string" && name.trim() !== ""
+      ? name.trim().slice(0, 200)
+      : address.success.split("@", 1)[0] ?? ""
   }
 }
 
 /** The provider as better-auth's plugin takes it. */
 export const oauthConfig = (discovered: DiscoveredProvider): GenericOAuthConfig => {
-  const { description, provider, tokenAuth } = discovered
+  const { authorizationUrl, provider, tokenAuth, tokenUrl } = discovered
   const { clientId, clientSecret, createUsers, id, name, scopes } = provider
   return {
     providerId: id,
@@ -122,8 +119,12 @@ export const oauthConfig = (discovered: DiscoveredProvider): GenericOAuthConfig 
     clientId,
     ...(clientSecret === undefined ? {} : { clientSecret }),
     tokenEndpointAuth: { method: tokenAuth },
-    discoveryUrl: description,
+    authorizationUrl,
+    tokenUrl,
+    // Read once more by the plugin, for the keys and the issuer of ID tokens; without them it leaves the provider out.
+    discoveryUrl: descriptionUrl(provider),
     requireIdTokenVerification: true,
+    accountSubject: ({ profile }) => String(profile.sub ?? ""),
     pkce: true,
     scopes: [...scopes],
     disableSignUp: !createUsers,

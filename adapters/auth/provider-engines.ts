@@ -14,7 +14,6 @@ const renewMs = 60 * 60_000
 
 interface Made {
   readonly engine: Engine
-  readonly ids: ReadonlySet<string>
   readonly at: number
 }
 
@@ -24,44 +23,37 @@ export const makeProviderEngines = (
   make: (found: readonly DiscoveredProvider[]) => Promise<Engine>,
   onError: (cause: unknown) => void
 ): (id: string) => Promise<Engine | null> => {
-  const described = new Map<string, { readonly provider: DiscoveredProvider; readonly at: number }>()
   let made: Made | undefined
-  let making: Promise<Made> | undefined
+  let making: Promise<void> | undefined
 
   const describe = async (provider: Provider): Promise<DiscoveredProvider[]> => {
-    const known = described.get(provider.id)
-    if (known !== undefined && performance.now() - known.at < renewMs) return [known.provider]
     try {
-      const found = await discover(provider)
-      described.set(provider.id, { provider: found, at: performance.now() })
-      return [found]
+      return [await discover(provider)]
     } catch (cause) {
       onError(cause)
-      // A description that was good an hour ago is better than none.
-      return known === undefined ? [] : [known.provider]
+      return []
     }
   }
 
-  const remake = async (): Promise<Made> => {
-    const found = (await Promise.all(providers.map(describe))).flat()
-    made = {
-      engine: await make(found),
-      ids: new Set(found.map(({ provider }) => provider.id)),
-      at: performance.now()
-    }
-    return made
+  const remake = async (): Promise<void> => {
+    const engine = await make((await Promise.all(providers.map(describe))).flat())
+    const known = made?.engine
+    // An engine that knew more providers is better than a new one that knows fewer.
+    const worse = known !== undefined && [...known.providers].some((id) => !engine.providers.has(id))
+    made = { engine: worse ? known : engine, at: performance.now() }
   }
 
   return async (id) => {
     const age = made === undefined ? Infinity : performance.now() - made.at
-    if (made === undefined || age > renewMs || (!made.ids.has(id) && age > pauseMs)) {
+    const knows = made?.engine.providers.has(id) === true
+    if (age > renewMs || (!knows && age > pauseMs)) {
       const started = making ??= remake().finally(() => {
         making = undefined
       })
       // A renewal is nobody's wait; a first reading is.
-      if (made === undefined || !made.ids.has(id)) await started
-      else started.catch(onError)
+      if (knows) started.catch(onError)
+      else await started
     }
-    return made?.ids.has(id) === true ? made.engine : null
+    return made?.engine.providers.has(id) === true ? made.engine : null
   }
 }

@@ -73,7 +73,8 @@ const tokenIn = (cookie: string): string | null => {
   }
 }
 
-const emailIn = (body: Body): string | null => typeof body["email"] === "string" ? body["email"].trim().toLowerCase() : null
+const emailIn = (body: Body): string | null =>
+  typeof body["email"] === "string" ? body["email"].trim().toLowerCase() : null
 
 const userIn = (body: Body): string | null => {
   const { user } = body
@@ -96,7 +97,12 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
   const methodOf = (path: string, route: AuthRoute): string =>
     typeof route.provider === "object" ? route.provider.id : methods[path] ?? "session"
 
-  const who = (path: string, route: AuthRoute, client: string, body: Body): Pick<AuthEvent, "client" | "account" | "method"> => {
+  const who = (
+    path: string,
+    route: AuthRoute,
+    client: string,
+    body: Body
+  ): Pick<AuthEvent, "client" | "account" | "method"> => {
     const email = path === "/sign-in/email" ? emailIn(body) : null
     return {
       client: hashOf("client", client),
@@ -105,8 +111,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
     }
   }
 
-  const begun = (answer: Answered): string | null =>
-    answer.cookies.map(tokenIn).find((token) => token !== null) ?? null
+  const begun = (answer: Answered): string | null => answer.cookies.map(tokenIn).find((token) => token !== null) ?? null
 
   /** Only the end of a sign-in with a second factor takes the waiting cookie away. */
   const endsChallenge = (answer: Answered): boolean =>

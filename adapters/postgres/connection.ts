@@ -72,6 +72,8 @@ export interface Postgres {
   readonly statementTimeoutMs: number
   /** The pools as they are now. */
   readonly pools: () => readonly PoolUse[]
+  /** Fails with `Unavailable` unless the server answers within two seconds, on a connection of its own: load on the pools does not delay it. */
+  readonly ping: Effect.Effect<void, RecordsError>
   /**
    * One read-only statement under the statement timeout, or under `timeoutMs` when that is given (then in a transaction of its own).
    * `refuse` says what its failures mean.
@@ -103,6 +105,9 @@ const defaults = {
   connectTimeoutMs: 5_000,
   applicationName: "service"
 } as const
+
+/** Longest time of a `ping`. */
+const pingMs = 2_000
 
 /** What every session has, through a pooler as well: poolers pass these two on. */
 const textForms = { timezone: "UTC", datestyle: "ISO, MDY" } as const
@@ -387,10 +392,17 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
         return translated<A, E | SqlError | RecordsError>(work, refuse) as Effect.Effect<A, E | RecordsError>
       })
 
+    // Without the startup parameters that a pooler may refuse: it asks nothing that depends on them.
+    const alive = yield* open({}, "read", 1)
+    const ping = Effect.timeoutOrElse(
+      translated(alive.use((connection) => Effect.asVoid(query(connection, "select 1", [], false))), refuse),
+      { duration: pingMs, orElse: () => Effect.fail(failed("Unavailable")) }
+    )
+
     const pools: Postgres["pools"] = () => {
       const { read, write } = pooler === true ? pooled : direct
       return [{ pool: "read", ...read.usage() }, { pool: "write", ...write.usage() }]
     }
 
-    return { statementTimeoutMs, pools, read, transaction }
+    return { statementTimeoutMs, pools, ping, read, transaction }
   })

@@ -304,7 +304,7 @@ export const makeRecords = (postgres: Postgres): RecordsService => {
         )
         return Effect.ensuring(judged, Effect.sync(() => void (fate.open = false)))
       }, alone),
-    ping: Effect.asVoid(run("select 1", [], once))
+    ping: postgres.ping
   }
 }
 

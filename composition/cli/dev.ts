@@ -7,7 +7,7 @@ import { type FSWatcher, watch } from "node:fs"
 import { basename, dirname } from "node:path"
 import { assemble } from "../assembly.ts"
 import { ConfigFileError, findConfig, loadConfig } from "../config-file.ts"
-import { openDatabases } from "../database.ts"
+import { type Databases, openDatabases } from "../database.ts"
 import { envFile, loadEnvFile, settingsOf } from "../environment.ts"
 import { explain, type Server, startServer } from "../server.ts"
 import { describe, note } from "./output.ts"
@@ -40,6 +40,8 @@ const watchFiles = (files: readonly string[], changed: (file: string) => void): 
 interface Session {
   server: Server | null
   files: readonly string[]
+  /** Held from the first good version on, so that the embedded database need not start again with every change. */
+  databases: Databases | null
 }
 
 /** Loads the newest version and puts it in the place of the running one, or says what is wrong with it. */
@@ -49,7 +51,9 @@ const reload = async (session: Session, flags: ProjectFlags & { readonly port: n
     const loaded = await loadConfig(findConfig(flags.project, flags.config))
     session.files = loaded.files
     // Everything that can be known without the database is known before the running server is given up.
-    assemble(loaded.config, settingsOf({ folder: flags.project }))
+    const read = settingsOf({ folder: flags.project })
+    assemble(loaded.config, read)
+    session.databases ??= await openDatabases(read.settings, loaded.config.db, () => {})
     await session.server?.close()
     session.server = null
     session.server = await startServer(loaded.config, {
@@ -66,12 +70,7 @@ const reload = async (session: Session, flags: ProjectFlags & { readonly port: n
 }
 
 export const dev = async (flags: ProjectFlags & { readonly port: number | undefined }): Promise<void> => {
-  const session: Session = { server: null, files: [] }
-  loadEnvFile(flags.project)
-  const { settings } = settingsOf({ folder: flags.project })
-  // Held all along, so that the embedded database need not start again with every change.
-  const held = await openDatabases(settings, undefined, () => {})
-
+  const session: Session = { server: null, files: [], databases: null }
   let running = Promise.resolve()
   let stopWatching = (): void => {}
   let stopped = false
@@ -102,6 +101,6 @@ export const dev = async (flags: ProjectFlags & { readonly port: number | undefi
   await running
   stopWatching()
   await session.server?.close()
-  await held.release()
+  await session.databases?.release()
   process.exit(0)
 }

@@ -410,6 +410,7 @@ const settingsOf = (cluster: Cluster, port: number, socketFolder: string): Reado
     ]),
   "max_connections=200",
   "jit=off", // the package has no LLVM
+  "random_page_cost=1.1", // disks without heads; the default makes the planner shy of indexes
   "timezone=UTC",
   "log_timezone=UTC",
   // What happens to the server; not the statements that failed, whose text may hold people's data.

@@ -2,9 +2,10 @@
 
 import * as Effect from "effect/Effect"
 import type { Access } from "../domain/access/access.ts"
+import type { FilterTree } from "../domain/filter/tree.ts"
+import type { Row } from "../domain/model/model.ts"
 import { invalidParameter } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
-import type { FilterTree } from "../domain/filter/tree.ts"
 import {
   aggregateField,
   checkTimeZone,
@@ -27,37 +28,36 @@ import type { Call, Reply } from "./call.ts"
 import { accessTo, bindingsOf } from "./core.ts"
 import type { Core } from "./core.ts"
 import { guardPlan, queryKey } from "./guard.ts"
+import type { Warning } from "./guard.ts"
 import { filteredProblem } from "./refusal.ts"
 import { phase } from "./timing.ts"
 
 /** The rows an aggregate covers. */
-const coveredRows = (
+const coveredRows = Effect.fnUntraced(function*(
   access: Access,
   request: { readonly filter: string; readonly showDeleted: boolean }
-): Effect.Effect<{ readonly filter: FilterTree; readonly where: FilterTree }, Problem> =>
-  Effect.gen(function*() {
-    yield* Effect.fromResult(checkShowDeleted(access.model, request.showDeleted))
-    const filter = yield* Effect.fromResult(checkFilter(access.restricted, request.filter))
-    return { filter, where: visibleRows(access, filter, request.showDeleted) }
-  })
+): Effect.fn.Return<{ readonly filter: FilterTree; readonly where: FilterTree }, Problem> {
+  yield* Effect.fromResult(checkShowDeleted(access.model, request.showDeleted))
+  const filter = yield* Effect.fromResult(checkFilter(access.restricted, request.filter))
+  return { filter, where: visibleRows(access, filter, request.showDeleted) }
+})
 
-const run = (
+const run = Effect.fnUntraced(function*(
   core: Core,
   access: Access,
   plan: AggregatePlan,
   filter: FilterTree,
   request: { readonly filter: string; readonly showDeleted: boolean },
   ...more: readonly string[]
-) =>
-  Effect.gen(function*() {
-    const key = queryKey(access, plan.of, plan.field.name, request.filter, String(request.showDeleted), ...more)
-    const warning = yield* guardPlan(core, access, key, plan, filter)
-    const rows = yield* phase("aggregate.execute")(Effect.catch(core.records.aggregate(plan), filteredProblem(filter)))
-    return { rows, warning }
-  })
+): Effect.fn.Return<{ readonly rows: readonly Row[]; readonly warning: Warning }, Problem> {
+  const key = queryKey(access, plan.of, plan.field.name, request.filter, String(request.showDeleted), ...more)
+  const warning = yield* guardPlan(core, access, key, plan, filter)
+  const rows = yield* phase("aggregate.execute")(Effect.catch(core.records.aggregate(plan), filteredProblem(filter)))
+  return { rows, warning }
+})
 
-export const facets = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
-  Effect.gen(function*() {
+export const facets = Effect.fnUntraced(
+  function*(core: Core, call: Call, resource: string): Effect.fn.Return<Reply, Problem> {
     const access = yield* accessTo(core, call.caller, resource, "read")
     const request = yield* Effect.fromResult(facetsRequest(call.query))
     const field = yield* Effect.fromResult(aggregateField(access.restricted, "field", request.field, facetable))
@@ -66,10 +66,11 @@ export const facets = (core: Core, call: Call, resource: string): Effect.Effect<
     const plan = { of: "facets", model: access.model, field, where, limit: request.limit, bindings } as const
     const { rows, warning } = yield* run(core, access, plan, filter, request)
     return json(200, facetsJson(field, rows), warning)
-  })
+  }
+)
 
-export const histogram = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
-  Effect.gen(function*() {
+export const histogram = Effect.fnUntraced(
+  function*(core: Core, call: Call, resource: string): Effect.fn.Return<Reply, Problem> {
     const access = yield* accessTo(core, call.caller, resource, "read")
     const request = yield* Effect.fromResult(histogramRequest(call.query))
     const field = yield* Effect.fromResult(aggregateField(access.restricted, "field", request.field, histogrammable))
@@ -78,10 +79,11 @@ export const histogram = (core: Core, call: Call, resource: string): Effect.Effe
     const plan = { of: "histogram", model: access.model, field, where, buckets: request.buckets, bindings } as const
     const { rows, warning } = yield* run(core, access, plan, filter, request)
     return json(200, histogramJson(field, rows[0], request.buckets), warning)
-  })
+  }
+)
 
-export const series = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
-  Effect.gen(function*() {
+export const series = Effect.fnUntraced(
+  function*(core: Core, call: Call, resource: string): Effect.fn.Return<Reply, Problem> {
     const access = yield* accessTo(core, call.caller, resource, "read")
     const request = yield* Effect.fromResult(seriesRequest(call.query))
     const field = yield* Effect.fromResult(aggregateField(access.restricted, "field", request.field, timed))
@@ -104,10 +106,21 @@ export const series = (core: Core, call: Call, resource: string): Effect.Effect<
       limit: maxPoints + 1,
       bindings
     } as const
-    const { rows, warning } = yield* run(core, access, plan, filter, request, request.range, request.from, request.to, granularity)
+    const { rows, warning } = yield* run(
+      core,
+      access,
+      plan,
+      filter,
+      request,
+      request.range,
+      request.from,
+      request.to,
+      granularity
+    )
     const points = seriesPoints(rows, range, granularity, timeZone, measure)
     if (points === null) {
       return yield* Effect.fail(invalidParameter("granularity", `The series has more than ${maxPoints} points.`))
     }
     return json(200, seriesJson(field, granularity, timeZone, measure, points), warning)
-  })
+  }
+)

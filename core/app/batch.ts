@@ -65,9 +65,10 @@ interface Run {
 }
 
 type Step<A> = Effect.Effect<A, Problem | RecordsError | GroupFailed>
+type Steps<A> = Effect.fn.Return<A, Problem | RecordsError | GroupFailed>
 
-export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<Reply, Problem> =>
-  Effect.gen(function*() {
+export const batch = Effect.fnUntraced(
+  function*(core: Core, call: Call, body: Uint8Array): Effect.fn.Return<Reply, Problem> {
     const parsed = yield* phase("batch.parse")(readJson(body))
     const operations = yield* Effect.fromResult(readBatch(parsed))
     const preference = returnPreference(call.header("prefer"))
@@ -98,19 +99,19 @@ export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<R
     )
     if (core.options.writeHooks.length > 0) return yield* ungrouped
     return yield* Effect.catch(attempt(true), (error) => error instanceof GroupFailed ? ungrouped : Effect.fail(error))
-  })
+  }
+)
 
-const runOperations = (run: Run, operations: readonly BatchOperation[]): Step<void> =>
-  Effect.gen(function*() {
-    for (const [index, operation] of operations.entries()) {
-      if (operation.op === "create") yield* queue(run, index, operation)
-      else {
-        yield* flush(run)
-        yield* named(runOne(run, index, operation), index, operation)
-      }
+const runOperations = Effect.fnUntraced(function*(run: Run, operations: readonly BatchOperation[]): Steps<void> {
+  for (const [index, operation] of operations.entries()) {
+    if (operation.op === "create") yield* queue(run, index, operation)
+    else {
+      yield* flush(run)
+      yield* named(runOne(run, index, operation), index, operation)
     }
-    yield* flush(run)
-  })
+  }
+  yield* flush(run)
+})
 
 /** Adds to a failure which operation it is of. Conflicts stay errors of the port: the whole transaction runs again. */
 const named = <A>(
@@ -127,20 +128,19 @@ const named = <A>(
 // ------------------------------------------------------------------------------------------------------------------ creates
 
 /** Prepares a create and lets it wait for others of its kind. */
-const queue = (run: Run, index: number, operation: Create): Step<void> =>
-  Effect.gen(function*() {
-    const names = new Set(referencedNames(operation.data))
-    if (run.pending.some(({ operation: { ref } }) => ref !== null && names.has(ref))) yield* flush(run)
-    const prepared = named(prepare(run, operation), index, operation)
-    // Those before it come first with their own failures, as they would one by one.
-    const write = yield* Effect.catch(prepared, (error) => Effect.andThen(flush(run), Effect.fail(error)))
-    const first = run.pending[0]
-    if (first !== undefined && !(run.grouped && sameShape(first.write, write))) yield* flush(run)
-    run.pending.push({ index, operation, write })
-  })
+const queue = Effect.fnUntraced(function*(run: Run, index: number, operation: Create): Steps<void> {
+  const names = new Set(referencedNames(operation.data))
+  if (run.pending.some(({ operation: { ref } }) => ref !== null && names.has(ref))) yield* flush(run)
+  const prepared = named(prepare(run, operation), index, operation)
+  // Those before it come first with their own failures, as they would one by one.
+  const write = yield* Effect.catch(prepared, (error) => Effect.andThen(flush(run), Effect.fail(error)))
+  const first = run.pending[0]
+  if (first !== undefined && !(run.grouped && sameShape(first.write, write))) yield* flush(run)
+  run.pending.push({ index, operation, write })
+})
 
-const prepare = (run: Run, { data, ref, resource }: Create): Effect.Effect<CreateWrite, Problem> =>
-  Effect.gen(function*() {
+const prepare = Effect.fnUntraced(
+  function*(run: Run, { data, ref, resource }: Create): Effect.fn.Return<CreateWrite, Problem> {
     const access = yield* accessTo(run.core, run.call.caller, resource, "create")
     const resolved = yield* Effect.fromResult(resolveData(access.restricted, run.references, data))
     const write = yield* Effect.fromResult(prepareCreate(access, resolved))
@@ -148,12 +148,13 @@ const prepare = (run: Run, { data, ref, resource }: Create): Effect.Effect<Creat
       return yield* Effect.fail(invalidParameter("ref", `The ref "${ref}" stands twice in this batch.`))
     }
     return write
-  })
+  }
+)
 
-/** Whether two creates can go into one statement: same access, same fields given, and no rule that wants to see them one by one. */
+/** Whether two creates can go into one statement: same access, same fields given. */
 const sameShape = (a: CreateWrite, b: CreateWrite): boolean => {
   if (a.access.model !== b.access.model || a.access.decisions.create !== b.access.decisions.create) return false
-  if (a.access.decisions.create.of === "record" || a.values.size !== b.values.size) return false
+  if (a.values.size !== b.values.size) return false
   for (const field of a.values.keys()) if (!b.values.has(field)) return false
   return true
 }
@@ -184,49 +185,47 @@ const flush = (run: Run): Step<void> =>
 
 // ------------------------------------------------------------------------------------------------------------------- others
 
-const runOne = (
+const runOne = Effect.fnUntraced(function*(
   run: Run,
   index: number,
   operation: Exclude<BatchOperation, Create>
-): Effect.Effect<void, Problem | RecordsError> =>
-  Effect.gen(function*() {
-    const { bindings, core, references, tx } = run
-    const { op, resource } = operation
-    const access = yield* accessTo(core, run.call.caller, resource, op === "delete" ? "delete" : "update")
-    if (op === "reorder") return yield* runReorder(run, index, access, operation)
-    const key = yield* Effect.fromResult(resolveKey(access.model, references, operation.key))
-    if (op === "delete") {
-      return note(run, index, yield* execute(core, tx, { op, access, key, precondition: operation.etag }, bindings))
-    }
-    const data = yield* Effect.fromResult(resolveData(access.restricted, references, operation.data))
-    const write = yield* Effect.fromResult(prepareUpdate(access, key, data, operation.etag))
-    note(run, index, yield* execute(core, tx, write, bindings))
-  })
+): Effect.fn.Return<void, Problem | RecordsError> {
+  const { bindings, core, references, tx } = run
+  const { op, resource } = operation
+  const access = yield* accessTo(core, run.call.caller, resource, op === "delete" ? "delete" : "update")
+  if (op === "reorder") return yield* runReorder(run, index, access, operation)
+  const key = yield* Effect.fromResult(resolveKey(access.model, references, operation.key))
+  if (op === "delete") {
+    return note(run, index, yield* execute(core, tx, { op, access, key, precondition: operation.etag }, bindings))
+  }
+  const data = yield* Effect.fromResult(resolveData(access.restricted, references, operation.data))
+  const write = yield* Effect.fromResult(prepareUpdate(access, key, data, operation.etag))
+  note(run, index, yield* execute(core, tx, write, bindings))
+})
 
-const runReorder = (
+const runReorder = Effect.fnUntraced(function*(
   run: Run,
   index: number,
   access: Access,
   { etags, field, keys }: BatchOperation & { op: "reorder" }
-): Effect.Effect<void, Problem | RecordsError> =>
-  Effect.gen(function*() {
-    const { bindings, core, references, tx } = run
-    const held: { [key: string]: Json } = { ...etags }
-    const parts: Array<readonly string[]> = []
-    for (const key of keys) {
-      const resolved = yield* Effect.fromResult(resolveKey(access.model, references, key))
-      parts.push(resolved)
-      // The client cannot know the version of what this very batch created, and nobody else can have changed it.
-      if (isReference(key)) held[writeKey(resolved)] ??= "*"
-    }
-    const written = yield* reorder(core, tx, access, { field, keys: parts, etags: held }, bindings)
-    const records = written.map((item) => {
-      keep(run, item)
-      const { etag } = writtenRecord(core, item, bindings)
-      return `{"key":${JSON.stringify(writeKey(item.key))},"etag":${JSON.stringify(etag)}}`
-    })
-    run.results[index] = `{"records":[${records.join(",")}]}`
+): Effect.fn.Return<void, Problem | RecordsError> {
+  const { bindings, core, references, tx } = run
+  const held: { [key: string]: Json } = { ...etags }
+  const parts: Array<readonly string[]> = []
+  for (const key of keys) {
+    const resolved = yield* Effect.fromResult(resolveKey(access.model, references, key))
+    parts.push(resolved)
+    // The client cannot know the version of what this very batch created, and nobody else can have changed it.
+    if (isReference(key)) held[writeKey(resolved)] ??= "*"
+  }
+  const written = yield* reorder(core, tx, access, { field, keys: parts, etags: held }, bindings)
+  const records = written.map((item) => {
+    keep(run, item)
+    const { etag } = writtenRecord(core, item, bindings)
+    return `{"key":${JSON.stringify(writeKey(item.key))},"etag":${JSON.stringify(etag)}}`
   })
+  run.results[index] = `{"records":[${records.join(",")}]}`
+})
 
 // ------------------------------------------------------------------------------------------------------------------ results
 

@@ -98,7 +98,7 @@ const replayed = (call: Call, stored: string): Reply => {
  * Runs a body in one transaction and answers after the commit. With an idempotency key the answer to an earlier request of the same user, path and
  * bytes is given instead; it is committed with the writes, so that neither exists without the other.
  */
-export const answerWrite = <E = never>(
+export const answerWrite = Effect.fnUntraced(function*<E = never>(
   core: Core,
   call: Call,
   /** What the client sent, where an idempotency key counts; else null. */
@@ -106,39 +106,25 @@ export const answerWrite = <E = never>(
   run: (tx: RecordsTransaction, bindings: Bindings) => Effect.Effect<Outcome, Problem | RecordsError | E>,
   /** Whether `run` is one statement after which nothing fails. */
   alone = false
-): Effect.Effect<Reply, Problem | E> =>
-  Effect.gen(function*() {
-    const dryRun = yield* readDryRun(call)
-    const sent = body === null ? null : yield* readIdempotencyKey(call)
-    const bindings = yield* bindingsOf(call.caller)
-    const { caller } = call
-    const claim = sent === null || dryRun
-      ? null
-      : { scope: JSON.stringify([caller.tenant, caller.id]), key: sent, now: bindings.now }
-    const request = claim === null ? "" : core.seal.digest(`${call.path}\n${decoder.decode(body!)}`)
-
-    const transaction = (tx: RecordsTransaction): Effect.Effect<Outcome, Problem | RecordsError | DryRun | E> =>
-      Effect.gen(function*() {
-        if (claim !== null) {
-          const claimed = yield* tx.claimKey(claim)
-          if (claimed.of === "busy") return yield* Effect.fail(keyBusy())
-          if (claimed.of === "stored") {
-            if (claimed.request !== request) return yield* Effect.fail(keyReused())
-            return { reply: replayed(call, claimed.answer), written: [] }
-          }
-        }
-        const outcome = yield* run(tx, bindings)
-        if (dryRun) {
-          yield* tx.checkDeferred
-          return yield* Effect.fail(new DryRun(outcome.reply))
-        }
-        if (claim !== null) {
-          const answer: StoredAnswer = { roles: rolesKey(caller), reply: outcome.reply }
-          yield* tx.storeKey({ ...claim, request, answer: JSON.stringify(answer) })
-        }
-        return outcome
-      })
-    const outcome = yield* phase("write.execute")(inTransaction(core, transaction, alone && claim === null && !dryRun)).pipe(
+): Effect.fn.Return<Reply, Problem | E> {
+  const dryRun = yield* readDryRun(call)
+  const sent = body === null ? null : yield* readIdempotencyKey(call)
+  const bindings = yield* bindingsOf(call.caller)
+  const { caller } = call
+  const claim = sent === null || dryRun ? null : {
+    scope: JSON.stringify([caller.tenant, caller.id]),
+    key: sent,
+    now: bindings.now,
+    request: core.seal.digest(`${call.path}\n${decoder.decode(body!)}`)
+  }
+  const transaction = (tx: RecordsTransaction): Effect.Effect<Outcome, Problem | RecordsError | DryRun | E> =>
+    dryRun
+      ? rehearsed(tx, run(tx, bindings))
+      : claim === null
+      ? run(tx, bindings)
+      : underKey(tx, call, claim, run(tx, bindings))
+  const outcome = yield* phase("write.execute")(inTransaction(core, transaction, alone && claim === null && !dryRun))
+    .pipe(
       Effect.catch((error) => {
         if (error instanceof DryRun) return Effect.succeed<Outcome>({ reply: error.reply, written: [] })
         return error instanceof RecordsError
@@ -146,9 +132,38 @@ export const answerWrite = <E = never>(
           : Effect.fail(error as Exclude<typeof error, RecordsError>)
       })
     )
-    for (const written of outcome.written) committed(core, written)
-    return outcome.reply
-  })
+  for (const written of outcome.written) committed(core, written)
+  return outcome.reply
+})
+
+/** Runs a body to its end, deferred constraints included, and fails with its answer, so that nothing stays. */
+const rehearsed = <E>(
+  tx: RecordsTransaction,
+  run: Effect.Effect<Outcome, E>
+): Effect.Effect<never, E | RecordsError | DryRun> =>
+  Effect.flatMap(
+    run,
+    ({ reply }) => Effect.andThen(tx.checkDeferred, Effect.suspend(() => Effect.fail(new DryRun(reply))))
+  )
+
+/** Runs a body unless its key was used before, and keeps its answer for the key. */
+const underKey = Effect.fnUntraced(function*<E>(
+  tx: RecordsTransaction,
+  call: Call,
+  claim: { readonly scope: string; readonly key: string; readonly now: bigint; readonly request: string },
+  run: Effect.Effect<Outcome, E>
+): Effect.fn.Return<Outcome, E | Problem | RecordsError> {
+  const claimed = yield* tx.claimKey(claim)
+  if (claimed.of === "busy") return yield* Effect.fail(keyBusy())
+  if (claimed.of === "stored") {
+    if (claimed.request !== claim.request) return yield* Effect.fail(keyReused())
+    return { reply: replayed(call, claimed.answer), written: [] }
+  }
+  const outcome = yield* run
+  const answer: StoredAnswer = { roles: rolesKey(call.caller), reply: outcome.reply }
+  yield* tx.storeKey({ ...claim, answer: JSON.stringify(answer) })
+  return outcome
+})
 
 const decoder = new TextDecoder()
 
@@ -195,51 +210,52 @@ const isCertain = (core: Core, { decisions, rows }: Access): boolean =>
   decisions.create.of === "allow" && rows.op === "true" && core.options.writeHooks.length === 0
 
 /** Access and key of a write to one record. */
-const target = (
+const target = Effect.fnUntraced(function*(
   core: Core,
   call: Call,
   resource: string,
   segment: string,
   op: "update" | "delete" | "undelete"
-): Effect.Effect<{ readonly access: Access; readonly key: readonly string[] }, Problem> =>
-  Effect.gen(function*() {
-    const access = yield* phase("write.access")(accessTo(core, call.caller, resource, ruleOf(op)))
-    const key = yield* Effect.fromResult(readKey(access.model, segment))
-    return { access, key }
-  })
+): Effect.fn.Return<{ readonly access: Access; readonly key: readonly string[] }, Problem> {
+  const access = yield* phase("write.access")(accessTo(core, call.caller, resource, ruleOf(op)))
+  const key = yield* Effect.fromResult(readKey(access.model, segment))
+  return { access, key }
+})
 
-export const create = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
-  Effect.gen(function*() {
+export const create = Effect.fnUntraced(
+  function*(core: Core, call: Call, resource: string, body: Uint8Array): Effect.fn.Return<Reply, Problem> {
     const access = yield* phase("write.access")(accessTo(core, call.caller, resource, "create"))
     const record = yield* phase("write.parse")(readJson(body))
     const write = yield* phase("write.plan")(Effect.suspend(() => Effect.fromResult(prepareCreate(access, record))))
     return yield* single(core, call, body, write)
-  })
+  }
+)
 
-export const update = (
+export const update = Effect.fnUntraced(function*(
   core: Core,
   call: Call,
   resource: string,
   segment: string,
   body: Uint8Array
-): Effect.Effect<Reply, Problem> =>
-  Effect.gen(function*() {
-    const { access, key } = yield* target(core, call, resource, segment, "update")
-    const record = yield* phase("write.parse")(readJson(body))
-    const precondition = call.header("if-match")
-    const write = yield* Effect.fromResult(prepareUpdate(access, key, record, precondition))
-    return yield* single(core, call, null, write)
-  })
+): Effect.fn.Return<Reply, Problem> {
+  const { access, key } = yield* target(core, call, resource, segment, "update")
+  const record = yield* phase("write.parse")(readJson(body))
+  const precondition = call.header("if-match")
+  const write = yield* Effect.fromResult(prepareUpdate(access, key, record, precondition))
+  return yield* single(core, call, null, write)
+})
 
-export const remove = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
-  Effect.gen(function*() {
+export const remove = Effect.fnUntraced(
+  function*(core: Core, call: Call, resource: string, segment: string): Effect.fn.Return<Reply, Problem> {
     const { access, key } = yield* target(core, call, resource, segment, "delete")
     return yield* single(core, call, null, { op: "delete", access, key, precondition: call.header("if-match") })
-  })
+  }
+)
 
-export const undelete = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
-  Effect.gen(function*() {
+export const undelete = Effect.fnUntraced(
+  function*(core: Core, call: Call, resource: string, segment: string): Effect.fn.Return<Reply, Problem> {
     const { access, key } = yield* target(core, call, resource, segment, "undelete")
     const write = yield* Effect.fromResult(prepareUndelete(access, key, call.header("if-match")))
     return yield* single(core, call, null, write)
-  })
+  }
+)

@@ -5,13 +5,13 @@
 
 import * as Effect from "effect/Effect"
 import type { Access } from "../domain/access/access.ts"
+import { allOf, always } from "../domain/filter/tree.ts"
 import type { Field, Relation, Row } from "../domain/model/model.ts"
 import { invalidParameter } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import type { Layout } from "../domain/read/item.ts"
 import { listShape } from "../domain/read/list.ts"
 import type { PageShape } from "../domain/read/plan.ts"
-import { allOf, always } from "../domain/filter/tree.ts"
 import { bindingsOf } from "./core.ts"
 import type { Core } from "./core.ts"
 import { guardPlan, queryKey } from "./guard.ts"
@@ -44,8 +44,8 @@ const stepTo = (core: Core, access: Access, name: string): Omit<Step, "below"> |
   return to === undefined ? null : { relation, target, to }
 }
 
-const plan = (core: Core, access: Access, paths: readonly string[]): Effect.Effect<readonly Step[], Problem> =>
-  Effect.gen(function*() {
+const plan = Effect.fnUntraced(
+  function*(core: Core, access: Access, paths: readonly string[]): Effect.fn.Return<readonly Step[], Problem> {
     if (paths.length > maxRelations) {
       return yield* Effect.fail(invalidParameter("expand", `At most ${maxRelations} relations can be expanded.`))
     }
@@ -71,7 +71,8 @@ const plan = (core: Core, access: Access, paths: readonly string[]): Effect.Effe
       steps.push({ ...step, below: nested })
     }
     return steps
-  })
+  }
+)
 
 const noFields: readonly Field[] = []
 
@@ -95,72 +96,72 @@ export const expandRows = (
 ): Effect.Effect<readonly string[], Problem> =>
   Effect.flatMap(plan(core, access, paths), (steps) => expandSteps(core, steps, rows, layout))
 
-const expandSteps = (
+const expandSteps = Effect.fnUntraced(function*(
   core: Core,
   steps: readonly Step[],
   rows: readonly Row[],
   layout: Layout
-): Effect.Effect<readonly string[], Problem> =>
-  Effect.gen(function*() {
-    const members = rows.map((): string[] => [])
-    for (const step of steps) {
-      const position = layout.position.get(step.relation.from)!
-      const related = yield* readRelated(core, step, [...new Set(rows.flatMap((row) => row[position] ?? []))])
-      rows.forEach((row, i) => {
-        const found = related.get(row[position] ?? "") ?? []
-        const value = step.relation.many ? `[${found.join(",")}]` : found[0] ?? "null"
-        members[i]!.push(`${JSON.stringify(step.relation.name)}:${row[position] === null && !step.relation.many ? "null" : value}`)
-      })
-    }
-    return members.map((member) => `{${member.join(",")}}`)
-  })
+): Effect.fn.Return<readonly string[], Problem> {
+  const members = rows.map((): string[] => [])
+  for (const step of steps) {
+    const position = layout.position.get(step.relation.from)!
+    const related = yield* readRelated(core, step, [...new Set(rows.flatMap((row) => row[position] ?? []))])
+    rows.forEach((row, i) => {
+      const found = related.get(row[position] ?? "") ?? []
+      const value = step.relation.many ? `[${found.join(",")}]` : found[0] ?? "null"
+      members[i]!.push(
+        `${JSON.stringify(step.relation.name)}:${row[position] === null && !step.relation.many ? "null" : value}`
+      )
+    })
+  }
+  return members.map((member) => `{${member.join(",")}}`)
+})
 
 /** Related records as JSON texts by the value that relates them. */
-const readRelated = (
+const readRelated = Effect.fnUntraced(function*(
   core: Core,
   step: Step,
   values: readonly string[]
-): Effect.Effect<ReadonlyMap<string, readonly string[]>, Problem> =>
-  Effect.gen(function*() {
-    const found = new Map<string, string[]>()
-    if (values.length === 0) return found
-    const { relation, target, to } = step
-    const shape = listShape(target, {
-      filterText: "",
-      orderText: "",
-      filter: always,
-      order: target.model.key.map((field) => ({ field, descending: false })),
-      fields: null,
-      shown: { fields: target.restricted.fields, permissions: "none" },
-      showDeleted: false,
-      limit: maxRelated + 1,
-      more: [to, ...step.below.map((next) => next.relation.from)]
-    }, core.seal.digest)
-    const page: PageShape = {
-      ...shape.page,
-      where: allOf([
-        { op: "in", field: to, values: values.map((text) => ({ of: "literal", text })) },
-        shape.page.where
-      ])
-    }
-    const bindings = yield* bindingsOf(target.caller)
-    const query = { shape: page, bindings }
-    yield* guardPlan(core, target, queryKey(target, "expand", relation.name, to.name), query)
-    const rows = yield* Effect.catch(core.records.page(query), recordsProblem)
-    if (rows.length > maxRelated) {
-      return yield* Effect.fail(invalidParameter(
-        "expand",
-        `More than ${maxRelated} records of "${relation.name}" belong to this page; ask for a smaller page.`
-      ))
-    }
-    const below = step.below.length === 0 ? null : yield* expandSteps(core, step.below, rows, shape.layout)
-    const position = shape.layout.position.get(to)!
-    rows.forEach((row, i) => {
-      const text = shape.write(row, bindings).open + (below === null ? "}" : `,"expand":${below[i]!}}`)
-      const key = row[position] ?? ""
-      const list = found.get(key)
-      if (list === undefined) found.set(key, [text])
-      else list.push(text)
-    })
-    return found
+): Effect.fn.Return<ReadonlyMap<string, readonly string[]>, Problem> {
+  const found = new Map<string, string[]>()
+  if (values.length === 0) return found
+  const { relation, target, to } = step
+  const shape = listShape(target, {
+    filterText: "",
+    orderText: "",
+    filter: always,
+    order: target.model.key.map((field) => ({ field, descending: false })),
+    fields: null,
+    shown: { fields: target.restricted.fields, permissions: "none" },
+    showDeleted: false,
+    limit: maxRelated + 1,
+    more: [to, ...step.below.map((next) => next.relation.from)]
+  }, core.seal.digest)
+  const page: PageShape = {
+    ...shape.page,
+    where: allOf([
+      { op: "in", field: to, values: values.map((text) => ({ of: "literal", text })) },
+      shape.page.where
+    ])
+  }
+  const bindings = yield* bindingsOf(target.caller)
+  const query = { shape: page, bindings }
+  yield* guardPlan(core, target, queryKey(target, "expand", relation.name, to.name), query)
+  const rows = yield* Effect.catch(core.records.page(query), recordsProblem)
+  if (rows.length > maxRelated) {
+    return yield* Effect.fail(invalidParameter(
+      "expand",
+      `More than ${maxRelated} records of "${relation.name}" belong to this page; ask for a smaller page.`
+    ))
+  }
+  const below = step.below.length === 0 ? null : yield* expandSteps(core, step.below, rows, shape.layout)
+  const position = shape.layout.position.get(to)!
+  rows.forEach((row, i) => {
+    const text = shape.write(row, bindings).open + (below === null ? "}" : `,"expand":${below[i]!}}`)
+    const key = row[position] ?? ""
+    const list = found.get(key)
+    if (list === undefined) found.set(key, [text])
+    else list.push(text)
   })
+  return found
+})

@@ -23,7 +23,9 @@ export const makeJudgements = (): Judgements => new BoundedMap(5_000)
 
 /** Names one query: kind, restriction, texts with their values, and the caller where rows depend on it. */
 export const queryKey = (access: Access, ...parts: readonly string[]): string =>
-  [access.restricted.id, access.rows.op === "true" ? "" : `${access.caller.tenant}/${access.caller.id}`, ...parts].join("\u0000")
+  [access.restricted.id, access.rows.op === "true" ? "" : `${access.caller.tenant}/${access.caller.id}`, ...parts].join(
+    "\u0000"
+  )
 
 /** The warning header of mode `warn`; empty when there is nothing to say. */
 export type Warning = { readonly "x-service-warning"?: string }
@@ -51,7 +53,8 @@ export const guardPlan = (
       core.judgements.set(key, estimate)
       if (!isExpensive(estimate, guard)) return Effect.succeed(noWarning)
       const where = "shape" in plan ? plan.shape.where : plan.where
-      const order = "shape" in plan ? plan.shape.order : []
+      // What an aggregate groups or measures comes last in an index that serves it without the table.
+      const order = "shape" in plan ? plan.shape.order : "field" in plan ? [{ field: plan.field, descending: false }] : []
       const readable = new Set<Field>(access.restricted.fields)
       const all = access.caller.roles.includes("admin")
       const suggestion = suggestIndex(access.model, where, order, (field) => all || readable.has(field))

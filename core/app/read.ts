@@ -6,13 +6,13 @@
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
+import type { FilterTree } from "../domain/filter/tree.ts"
 import { parseJson } from "../domain/json.ts"
 import type { Json } from "../domain/model/model.ts"
 import type { Cell, Field, Row } from "../domain/model/model.ts"
 import { invalidParameter, notFound, problem } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import { tagListed } from "../domain/read/etag.ts"
-import type { FilterTree } from "../domain/filter/tree.ts"
 import { keyCondition, readKey } from "../domain/read/key.ts"
 import { checkFields, checkFilter, checkOrder, checkShowDeleted, listShape } from "../domain/read/list.ts"
 import type { ListShape } from "../domain/read/list.ts"
@@ -46,22 +46,26 @@ export const readJson = (body: Uint8Array): Effect.Effect<Json, Problem> =>
 
 const decoder = new TextDecoder("utf-8", { fatal: true })
 
-export const list = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
-  Effect.gen(function*() {
+export const list = Effect.fnUntraced(
+  function*(core: Core, call: Call, resource: string): Effect.fn.Return<Reply, Problem> {
     const access = yield* phase("list.access")(accessTo(core, call.caller, resource, "read"))
     const request = yield* phase("list.parse")(Effect.fromResult(listRequest(call.query)))
     return yield* answerList(core, call, access, request)
-  })
+  }
+)
 
-export const search = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
-  Effect.gen(function*() {
+export const search = Effect.fnUntraced(
+  function*(core: Core, call: Call, resource: string, body: Uint8Array): Effect.fn.Return<Reply, Problem> {
     const access = yield* phase("list.access")(accessTo(core, call.caller, resource, "read"))
     if (call.query.length > 0) {
       return yield* Effect.fail(invalidParameter(call.query[0]![0], "A search takes its parameters in the body."))
     }
-    const request = yield* phase("list.parse")(Effect.flatMap(readJson(body), (value) => Effect.fromResult(searchRequest(value))))
+    const request = yield* phase("list.parse")(
+      Effect.flatMap(readJson(body), (value) => Effect.fromResult(searchRequest(value)))
+    )
     return yield* answerList(core, call, access, request)
-  })
+  }
+)
 
 /** A list request whose texts have been checked against the caller's model. */
 interface Checked {
@@ -72,30 +76,29 @@ interface Checked {
   readonly filter: FilterTree
 }
 
-const checkList = (
+const checkList = Effect.fnUntraced(function*(
   core: Core,
   access: Access,
   request: ListRequest
-): Effect.Effect<Checked, Problem> =>
-  Effect.gen(function*() {
-    yield* Effect.fromResult(checkShowDeleted(access.model, request.showDeleted))
-    const filter = yield* Effect.fromResult(checkFilter(access.restricted, request.filter))
-    const order = yield* Effect.fromResult(checkOrder(access.restricted, request.orderBy))
-    const fields = yield* Effect.fromResult(checkFields(access.restricted, request.fields))
-    const near = yield* expandFields(core, access, request.expand)
-    const shape = listShape(access, {
-      filterText: request.filter,
-      orderText: request.orderBy,
-      filter,
-      order,
-      fields: request.fields,
-      shown: { fields, permissions: core.options.rowPermissions(access.model.name) ? "row" : "none" },
-      showDeleted: request.showDeleted,
-      limit: request.pageSize + 1,
-      more: near
-    }, core.seal.digest)
-    return { shape, key: queryKey(access, request.filter, request.orderBy, String(request.showDeleted)), near, filter }
-  })
+): Effect.fn.Return<Checked, Problem> {
+  yield* Effect.fromResult(checkShowDeleted(access.model, request.showDeleted))
+  const filter = yield* Effect.fromResult(checkFilter(access.restricted, request.filter))
+  const order = yield* Effect.fromResult(checkOrder(access.restricted, request.orderBy))
+  const fields = yield* Effect.fromResult(checkFields(access.restricted, request.fields))
+  const near = yield* expandFields(core, access, request.expand)
+  const shape = listShape(access, {
+    filterText: request.filter,
+    orderText: request.orderBy,
+    filter,
+    order,
+    fields: request.fields,
+    shown: { fields, permissions: core.options.rowPermissions(access.model.name) ? "row" : "none" },
+    showDeleted: request.showDeleted,
+    limit: request.pageSize + 1,
+    more: near
+  }, core.seal.digest)
+  return { shape, key: queryKey(access, request.filter, request.orderBy, String(request.showDeleted)), near, filter }
+})
 
 const openPosition = (
   core: Core,
@@ -115,73 +118,76 @@ const openPosition = (
 const positionCells = (shape: ListShape, row: Row): readonly Cell[] =>
   shape.order.map((sort) => row[shape.layout.position.get(sort.field)!] ?? null)
 
-const answerList = (
+const answerList = Effect.fnUntraced(function*(
   core: Core,
   call: Call,
   access: Access,
   request: ListRequest
-): Effect.Effect<Reply, Problem> =>
-  Effect.gen(function*() {
-    const { filter, key, shape } = yield* phase("list.plan")(checkList(core, access, request))
-    const context = pageContext(call.caller, access.model.name, request)
-    const position = yield* openPosition(core, context, request.pageToken, shape)
-    const bindings = yield* bindingsOf(call.caller)
-    const first: PagePlan = { shape: shape.page, bindings }
-    const count = { model: access.model, where: shape.page.where, bindings }
-    let warning = yield* guardPlan(core, access, key, first, filter)
-    if (request.exactCount) {
-      warning = { ...warning, ...(yield* guardPlan(core, access, `${key}\u0000count`, { ...count, cap: null }, filter)) }
-    }
-    const backward = position?.direction === "before"
-    const plan: PagePlan = position === null
-      ? first
-      : backward
-      ? { ...first, before: position.cells }
-      : { ...first, after: position.cells }
+): Effect.fn.Return<Reply, Problem> {
+  const { filter, key, shape } = yield* phase("list.plan")(checkList(core, access, request))
+  const context = pageContext(call.caller, access.model.name, request)
+  const position = yield* openPosition(core, context, request.pageToken, shape)
+  const bindings = yield* bindingsOf(call.caller)
+  const first: PagePlan = { shape: shape.page, bindings }
+  const count = { model: access.model, where: shape.page.where, bindings }
+  let warning = yield* guardPlan(core, access, key, first, filter)
+  if (request.exactCount) {
+    warning = { ...warning, ...(yield* guardPlan(core, access, `${key}\u0000count`, { ...count, cap: null }, filter)) }
+  }
+  const backward = position?.direction === "before"
+  const plan: PagePlan = position === null
+    ? first
+    : backward
+    ? { ...first, before: position.cells }
+    : { ...first, after: position.cells }
 
-    const estimate = position !== null && position.estimate >= 0
-      ? Effect.succeed(position.estimate)
-      : null
-    const page = core.records.page(plan)
-    const [rows, total, estimated] = yield* phase("list.execute")(Effect.catch(
-        Effect.all([
-          page,
-          request.exactCount ? core.records.count({ ...count, cap: null }) : noCount,
-          estimate ?? (request.exactCount ? noEstimate : estimateRows(core, access, key, count))
-        ], request.exactCount || estimate === null ? together : undefined),
-        filteredProblem(filter)
-      )
+  const estimate = position !== null && position.estimate >= 0
+    ? Effect.succeed(position.estimate)
+    : null
+  const page = core.records.page(plan)
+  const [rows, total, estimated] = yield* phase("list.execute")(Effect.catch(
+    Effect.all([
+      page,
+      request.exactCount ? core.records.count({ ...count, cap: null }) : noCount,
+      estimate ?? (request.exactCount ? noEstimate : estimateRows(core, access, key, count))
+    ], request.exactCount || estimate === null ? together : undefined),
+    filteredProblem(filter)
+  ))
+  // A count of rows that the caller just saw is better than an older estimate.
+  const more = rows.length > request.pageSize
+  const visible = backward ? rows.slice(more ? 1 : 0) : more ? rows.slice(0, request.pageSize) : rows
+  const size = total !== null
+    ? Math.min(Number(total), Number.MAX_SAFE_INTEGER)
+    : position === null && !more
+    ? visible.length
+    : Math.max(estimated, visible.length)
+
+  const token = (direction: "after" | "before", row: Row | undefined): string =>
+    row === undefined ? "" : core.seal.seal(
+      context,
+      writePosition({
+        direction,
+        bothWays: position?.bothWays ?? false,
+        cells: positionCells(shape, row),
+        estimate: size
+      })
     )
-    // A count of rows that the caller just saw is better than an older estimate.
-    const more = rows.length > request.pageSize
-    const visible = backward ? rows.slice(more ? 1 : 0) : more ? rows.slice(0, request.pageSize) : rows
-    const size = total !== null
-      ? Math.min(Number(total), Number.MAX_SAFE_INTEGER)
-      : position === null && !more
-      ? visible.length
-      : Math.max(estimated, visible.length)
-
-    const token = (direction: "after" | "before", row: Row | undefined): string =>
-      row === undefined ? "" : core.seal.seal(
-        context,
-        writePosition({ direction, bothWays: position?.bothWays ?? false, cells: positionCells(shape, row), estimate: size })
-      )
-    // Walking back, there is always a page to return to: the one the walk came from.
-    const next = backward || more ? token("after", visible.at(-1)) : ""
-    const previous = position?.bothWays === true ? ((backward ? more : true) ? token("before", visible[0]) : "") : null
-    const tail = `"next_page_token":"${next}"` +
-      (previous === null ? "" : `,"prev_page_token":"${previous}"`) +
-      `,"total_size_estimate":${size}` +
-      (total === null ? "" : `,"total_size":${size}`)
-    return yield* present(core, access, request, shape, visible, bindings, tail, warning)
-  })
+  // Walking back, there is always a page to return to: the one the walk came from.
+  const next = backward || more ? token("after", visible.at(-1)) : ""
+  const previous = position?.bothWays === true ? ((backward ? more : true) ? token("before", visible[0]) : "") : null
+  const tail = `"next_page_token":"${next}"` +
+    (previous === null ? "" : `,"prev_page_token":"${previous}"`) +
+    `,"total_size_estimate":${size}` +
+    (total === null ? "" : `,"total_size":${size}`)
+  return yield* present(core, access, request, shape, visible, bindings, tail, warning)
+})
 
 const noCount = Effect.succeed(null)
 const noEstimate = Effect.succeed(0)
 const together = { concurrency: "unbounded" } as const
 
 /** Writes the page: items, what they expand to, and the members after them. */
-const present = (
+const present = Effect.fnUntraced(function*(
   core: Core,
   access: Access,
   request: ListRequest,
@@ -190,26 +196,25 @@ const present = (
   bindings: Bindings,
   tail: string,
   headers: { readonly [name: string]: string }
-): Effect.Effect<Reply, Problem> =>
-  Effect.gen(function*() {
-    const expanded = request.expand.length === 0
-      ? null
-      : yield* phase("list.expand")(expandRows(core, access, request.expand, rows, shape.layout))
-    return yield* phase("list.present")(Effect.sync(() => {
-      let items = ""
-      for (let i = 0; i < rows.length; i++) {
-        const item = shape.write(rows[i]!, bindings).open
-        items += (i === 0 ? "" : ",") + item + (expanded === null ? "}" : `,"expand":${expanded[i]!}}`)
-      }
-      return json(200, `{"items":[${items}],${tail}}`, headers)
-    }))
-  })
+): Effect.fn.Return<Reply, Problem> {
+  const expanded = request.expand.length === 0
+    ? null
+    : yield* phase("list.expand")(expandRows(core, access, request.expand, rows, shape.layout))
+  return yield* phase("list.present")(Effect.sync(() => {
+    let items = ""
+    for (let i = 0; i < rows.length; i++) {
+      const item = shape.write(rows[i]!, bindings).open
+      items += (i === 0 ? "" : ",") + item + (expanded === null ? "}" : `,"expand":${expanded[i]!}}`)
+    }
+    return json(200, `{"items":[${items}],${tail}}`, headers)
+  }))
+})
 
 /**
  * `:seek`: the page at a row number. The page's own tokens walk on from there both ways; no other position leaves.
  */
-export const seek = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
-  Effect.gen(function*() {
+export const seek = Effect.fnUntraced(
+  function*(core: Core, call: Call, resource: string): Effect.fn.Return<Reply, Problem> {
     const access = yield* phase("seek.access")(accessTo(core, call.caller, resource, "read"))
     const request = yield* phase("seek.parse")(Effect.fromResult(seekRequest(call.query)))
     const { filter, key, shape } = yield* phase("seek.plan")(checkList(core, access, request))
@@ -217,7 +222,8 @@ export const seek = (core: Core, call: Call, resource: string): Effect.Effect<Re
     const offset = Number(request.position)
     const first: PagePlan = { shape: shape.page, bindings }
     const warning = yield* guardPlan(core, access, key, first, filter)
-    const read = (plan: PagePlan) => phase("seek.execute")(Effect.catch(core.records.page(plan), filteredProblem(filter)))
+    const read = (plan: PagePlan) =>
+      phase("seek.execute")(Effect.catch(core.records.page(plan), filteredProblem(filter)))
     let rows = yield* read(offset === 0 ? first : { ...first, offset })
     let atStart = offset === 0
     let more = rows.length > request.pageSize
@@ -233,14 +239,18 @@ export const seek = (core: Core, call: Call, resource: string): Effect.Effect<Re
     const token = (direction: "after" | "before", row: Row | undefined): string =>
       row === undefined
         ? ""
-        : core.seal.seal(context, writePosition({ direction, bothWays: true, cells: positionCells(shape, row), estimate: -1 }))
+        : core.seal.seal(
+          context,
+          writePosition({ direction, bothWays: true, cells: positionCells(shape, row), estimate: -1 })
+        )
     const tail = `"next_page_token":"${more ? token("after", rows.at(-1)) : ""}"` +
       `,"prev_page_token":"${atStart ? "" : token("before", rows[0])}"`
     return yield* present(core, access, request, shape, rows, bindings, tail, warning)
-  })
+  }
+)
 
-export const get = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
-  Effect.gen(function*() {
+export const get = Effect.fnUntraced(
+  function*(core: Core, call: Call, resource: string, segment: string): Effect.fn.Return<Reply, Problem> {
     const access = yield* phase("get.access")(accessTo(core, call.caller, resource, "read"))
     const request = yield* Effect.fromResult(getRequest(call.query))
     yield* Effect.fromResult(checkShowDeleted(access.model, request.showDeleted))
@@ -259,7 +269,8 @@ export const get = (core: Core, call: Call, resource: string, segment: string): 
       more: near
     }, core.seal.digest)
     const bindings = yield* bindingsOf(call.caller, key)
-    const rows = yield* phase("get.execute")(Effect.catch(core.records.page({ shape: shape.page, bindings }), recordsProblem)
+    const rows = yield* phase("get.execute")(
+      Effect.catch(core.records.page({ shape: shape.page, bindings }), recordsProblem)
     )
     const row = rows[0]
     if (row === undefined) return yield* Effect.fail(notFound())
@@ -273,4 +284,5 @@ export const get = (core: Core, call: Call, resource: string, segment: string): 
     if (alone) return json(200, `${item.open}}`, { etag: item.etag })
     const expanded = (yield* expandRows(core, access, request.expand, rows, shape.layout))[0]!
     return json(200, `${item.open},"expand":${expanded}}`, { etag: item.etag, "cache-control": "no-store" })
-  })
+  }
+)

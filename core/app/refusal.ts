@@ -14,7 +14,12 @@ const invalidRecord = (message: string): Problem =>
 const statementTimeout = (): Problem =>
   problem("statement-timeout", "The database did not finish in time. Narrow the filter or ask for fewer rows.")
 
-const conditionErrors = (code: string, message: string, hint: string, conditions: ReadonlyArray<{ readonly span?: Span }>): Problem =>
+const conditionErrors = (
+  code: string,
+  message: string,
+  hint: string,
+  conditions: ReadonlyArray<{ readonly span?: Span }>
+): Problem =>
   problem("invalid-filter", message, {
     parameter: "filter",
     errors: conditions.map(({ span }) => span === undefined ? { code, message, hint } : { code, message, hint, span })
@@ -30,7 +35,12 @@ export const filteredProblem = (filter: FilterTree) => (error: RecordsError): Ef
     const calls = conditionsOf(filter, "similar")
     if (calls.length === 0) return Effect.die(error)
     return Effect.fail(
-      conditionErrors("unsupported-function", "similar() is not available on this database.", "Install the extension pg_trgm.", calls)
+      conditionErrors(
+        "unsupported-function",
+        "similar() is not available on this database.",
+        "Install the extension pg_trgm.",
+        calls
+      )
     )
   }
   if (_tag !== "BadPattern" && _tag !== "SlowPattern") return recordsProblem(error)
@@ -38,7 +48,12 @@ export const filteredProblem = (filter: FilterTree) => (error: RecordsError): Ef
   if (calls.length === 0) return recordsProblem(error)
   if (_tag === "SlowPattern") {
     return Effect.fail(
-      conditionErrors("slow-pattern", "The pattern of regex() took too long.", "Use a simpler pattern or narrow the filter.", calls)
+      conditionErrors(
+        "slow-pattern",
+        "The pattern of regex() took too long.",
+        "Use a simpler pattern or narrow the filter.",
+        calls
+      )
     )
   }
   // The database does not say which of several it refused.
@@ -57,9 +72,13 @@ export const recordsProblem = (error: RecordsError): Effect.Effect<never, Proble
     case "Timeout":
       return Effect.fail(statementTimeout())
     case "Unavailable":
-      return Effect.fail(problem("unavailable", "The database cannot be reached at the moment.", {}, { "retry-after": "2" }))
+      return Effect.fail(
+        problem("unavailable", "The database cannot be reached at the moment.", {}, { "retry-after": "2" })
+      )
     case "Overloaded":
-      return Effect.fail(problem("unavailable", "Too many requests are waiting for the database.", {}, { "retry-after": "1" }))
+      return Effect.fail(
+        problem("unavailable", "Too many requests are waiting for the database.", {}, { "retry-after": "1" })
+      )
     case "OutcomeUnknown":
       return Effect.fail(problem(
         "unavailable",
@@ -68,7 +87,9 @@ export const recordsProblem = (error: RecordsError): Effect.Effect<never, Proble
         { "retry-after": "2" }
       ))
     case "ReadOnly":
-      return Effect.fail(problem("unavailable", "The database accepts no changes at the moment.", {}, { "retry-after": "5" }))
+      return Effect.fail(
+        problem("unavailable", "The database accepts no changes at the moment.", {}, { "retry-after": "5" })
+      )
     case "Unique":
       return Effect.fail(problem("conflict", "Another record already has these values."))
     case "ForeignKey":

@@ -16,7 +16,7 @@ import { RecordsError } from "../ports/records.ts"
 import type { RecordsTransaction } from "../ports/records.ts"
 import type { Core } from "./core.ts"
 import { apply, checkPatch, judge, lockRow, runHooks } from "./write.ts"
-import type { Step, Written } from "./write.ts"
+import type { Step, Steps, Written } from "./write.ts"
 
 export interface Reorder {
   readonly field: string
@@ -51,46 +51,45 @@ const fieldOf = (access: Access, name: string): Step<Field> => {
     : Effect.fail(invalidRecord([{ field: name, code: "type", message: `The field "${name}" is not an integer.` }]))
 }
 
-export const reorder = (
+export const reorder = Effect.fnUntraced(function*(
   core: Core,
   tx: RecordsTransaction,
   access: Access,
   request: Reorder,
   bindings: Bindings
-): Step<readonly Written[]> =>
-  Effect.gen(function*() {
-    const field = yield* fieldOf(access, request.field)
-    const texts = request.keys.map(writeKey)
-    if (new Set(texts).size < texts.length) return yield* Effect.fail(invalidParameter("keys", "A key stands twice."))
-    // Locks are taken in one order whatever the keys' order is, so that two reorders wait for each other instead of deadlocking.
-    const byText = [...request.keys.keys()].sort((a, b) => texts[a]! < texts[b]! ? -1 : 1)
-    const rows: Row[] = Array.from({ length: request.keys.length })
-    const changing: Changing[] = []
-    for (const i of byText) {
-      const key = request.keys[i]!
-      const value = String(i + 1)
-      const etag = request.etags[texts[i]!]
-      const values = new Map([[field, value]])
-      const write = { op: "update", access, key, values, precondition: typeof etag === "string" ? etag : null } as const
-      const row = yield* lockRow(tx, write, bindings)
-      rows[i] = row
-      if (row[field.index] === value) continue
-      const settled = yield* judge(core, tx, write, row, () => checkPatch(access, row, values, values), bindings)
-      changing.push({ key, before: row, run: apply(tx, write, row, values, settled, bindings) })
-    }
-    if (changing.length > 1) yield* moveAway(tx, access, field, changing, bindings)
-    const after = new Map<Row, Row>()
-    for (const item of changing) {
-      const row = yield* item.run
-      yield* runHooks(core, tx, access, "update", item.before, row)
-      after.set(item.before, row)
-    }
-    return request.keys.map((key, i): Written => {
-      const before = rows[i]!
-      const row = after.get(before)
-      return { op: "update", access, row: row ?? before, before, key, changed: row !== undefined, visible: true }
-    })
+): Steps<readonly Written[]> {
+  const field = yield* fieldOf(access, request.field)
+  const texts = request.keys.map(writeKey)
+  if (new Set(texts).size < texts.length) return yield* Effect.fail(invalidParameter("keys", "A key stands twice."))
+  // Locks are taken in one order whatever the keys' order is, so that two reorders wait for each other instead of deadlocking.
+  const byText = [...request.keys.keys()].sort((a, b) => texts[a]! < texts[b]! ? -1 : 1)
+  const rows: Row[] = Array.from({ length: request.keys.length })
+  const changing: Changing[] = []
+  for (const i of byText) {
+    const key = request.keys[i]!
+    const value = String(i + 1)
+    const etag = request.etags[texts[i]!]
+    const values = new Map([[field, value]])
+    const write = { op: "update", access, key, values, precondition: typeof etag === "string" ? etag : null } as const
+    const row = yield* lockRow(tx, write, bindings)
+    rows[i] = row
+    if (row[field.index] === value) continue
+    const settled = yield* judge(core, tx, write, row, () => checkPatch(access, row, values, values), bindings)
+    changing.push({ key, before: row, run: apply(tx, write, row, values, settled, bindings) })
+  }
+  if (changing.length > 1) yield* moveAway(tx, access, field, changing, bindings)
+  const after = new Map<Row, Row>()
+  for (const item of changing) {
+    const row = yield* item.run
+    yield* runHooks(core, tx, access, "update", item.before, row)
+    after.set(item.before, row)
+  }
+  return request.keys.map((key, i): Written => {
+    const before = rows[i]!
+    const row = after.get(before)
+    return { op: "update", access, row: row ?? before, before, key, changed: row !== undefined, visible: true }
   })
+})
 
 /** The highest or lowest value of the column in the whole table: a unique index knows no tenants. */
 const extreme = (
@@ -107,34 +106,35 @@ const extreme = (
 }
 
 /** Moves the changing records above the highest value, or below the lowest when the database or the column's range refuses that. */
-const moveAway = (
+const moveAway = Effect.fnUntraced(function*(
   tx: RecordsTransaction,
   access: Access,
   field: Field,
   changing: readonly Changing[],
   bindings: Bindings
-): Effect.Effect<void, RecordsError> =>
-  Effect.gen(function*() {
-    const count = BigInt(changing.length)
-    const limit = 2n ** BigInt(field.bits - 1)
-    const highest = yield* extreme(tx, access, field, true, bindings)
-    const lowest = yield* extreme(tx, access, field, false, bindings)
-    const moveTo = (start: bigint) =>
-      Effect.forEach(changing, (item, i) =>
-        tx.update({
-          model: access.model,
-          key: item.key,
-          set: [[field, String(start + BigInt(i))]],
-          touch: false,
-          columns: [],
-          checks: [],
-          bindings
-        }), { discard: true })
-    // Final values count as in use, too: a record must not be moved onto another's final place.
-    const above = (highest > count ? highest : count) + 1n
-    const below = (lowest < 1n ? lowest : 1n) - count
-    const down = moveTo(below)
-    if (above + count > limit) return yield* down
-    yield* Effect.catch(tx.savepoint(moveTo(above)), (error) =>
-      error instanceof RecordsError && error.reason._tag === "Check" ? down : Effect.fail(error))
-  })
+): Effect.fn.Return<void, RecordsError> {
+  const count = BigInt(changing.length)
+  const limit = 2n ** BigInt(field.bits - 1)
+  const highest = yield* extreme(tx, access, field, true, bindings)
+  const lowest = yield* extreme(tx, access, field, false, bindings)
+  const moveTo = (start: bigint) =>
+    Effect.forEach(changing, (item, i) =>
+      tx.update({
+        model: access.model,
+        key: item.key,
+        set: [[field, String(start + BigInt(i))]],
+        touch: false,
+        columns: [],
+        checks: [],
+        bindings
+      }), { discard: true })
+  // Final values count as in use, too: a record must not be moved onto another's final place.
+  const above = (highest > count ? highest : count) + 1n
+  const below = (lowest < 1n ? lowest : 1n) - count
+  const down = moveTo(below)
+  if (above + count > limit) return yield* down
+  yield* Effect.catch(
+    tx.savepoint(moveTo(above)),
+    (error) => error instanceof RecordsError && error.reason._tag === "Check" ? down : Effect.fail(error)
+  )
+})

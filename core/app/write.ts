@@ -120,6 +120,8 @@ const settle = (decision: Decision, record: () => WireRecord): Settled =>
   decision.of === "record" ? decision.decide(record()) : decision
 
 export type Step<A> = Effect.Effect<A, Problem | RecordsError>
+/** What the body of a generator function returns that is a `Step`. */
+export type Steps<A> = Effect.fn.Return<A, Problem | RecordsError>
 
 /**
  * Whether the row as it stands passes a settled decision. `checked` is what the database said about the decision's own filter when it gave the
@@ -180,45 +182,44 @@ const changedSince = (
  * Creates with the same access and the same fields given go to the database as one statement. Rules are judged on the rows as written, as
  * for a single create.
  */
-export const createMany = (
+export const createMany = Effect.fnUntraced(function*(
   core: Core,
   tx: RecordsTransaction,
   writes: readonly CreateWrite[],
   bindings: Bindings
-): Step<readonly Written[]> =>
-  Effect.gen(function*() {
-    const { access, values } = writes[0]!
-    const { model } = access
-    const decision = access.decisions.create
-    const fields = [...values.keys()]
-    const insert = tx.insert({
-      model,
-      fields,
-      rows: writes.map((write) => fields.map((field) => write.values.get(field) ?? null)),
-      columns: model.columns,
-      checks: [access.rows, decisionTree(decision)],
-      bindings
-    })
-    // The row of a single create; a group that fails is run again one by one.
-    const rows = yield* Effect.catch(
-      insert,
-      deniedFirst(decisionTree(decision), (field) => values.get(field), bindings)
-    )
-    if (rows.length !== writes.length) {
-      return yield* Effect.die(new Error(`${writes.length} rows were inserted, ${rows.length} came back`))
-    }
-    const results: Written[] = []
-    for (const row of rows) {
-      const key = model.key.map((field) => row[field.index]!)
-      const settled = settle(decision, () => wireRecord(model, cells(row)))
-      const checked = decision.of === "record" ? undefined : row[model.columns.length + 1]
-      if (!(yield* rowPasses(tx, access, key, settled, checked, bindings))) return yield* Effect.fail(accessDenied())
-      const visible = access.decisions.read.of !== "deny" && row[model.columns.length] === "true"
-      yield* runHooks(core, tx, access, "create", null, row)
-      results.push({ op: "create", access, row, before: null, key, changed: true, visible })
-    }
-    return results
+): Steps<readonly Written[]> {
+  const { access, values } = writes[0]!
+  const { model } = access
+  const decision = access.decisions.create
+  const fields = [...values.keys()]
+  const insert = tx.insert({
+    model,
+    fields,
+    rows: writes.map((write) => fields.map((field) => write.values.get(field) ?? null)),
+    columns: model.columns,
+    checks: [access.rows, decisionTree(decision)],
+    bindings
   })
+  // The row of a single create; a group that fails is run again one by one.
+  const rows = yield* Effect.catch(
+    insert,
+    deniedFirst(decisionTree(decision), (field) => values.get(field), bindings)
+  )
+  if (rows.length !== writes.length) {
+    return yield* Effect.die(new Error(`${writes.length} rows were inserted, ${rows.length} came back`))
+  }
+  const results: Written[] = []
+  for (const row of rows) {
+    const key = model.key.map((field) => row[field.index]!)
+    const settled = settle(decision, () => wireRecord(model, cells(row)))
+    const checked = decision.of === "record" ? undefined : row[model.columns.length + 1]
+    if (!(yield* rowPasses(tx, access, key, settled, checked, bindings))) return yield* Effect.fail(accessDenied())
+    const visible = access.decisions.read.of !== "deny" && row[model.columns.length] === "true"
+    yield* runHooks(core, tx, access, "create", null, row)
+    results.push({ op: "create", access, row, before: null, key, changed: true, visible })
+  }
+  return results
+})
 
 /**
  * Locks the row of a write; 404 when there is none that the caller can see. Behind its columns stands what the database says about the filter
@@ -241,50 +242,48 @@ export const lockRow = (tx: RecordsTransaction, { access, key, op }: ExistingWri
  * Judges a write by its locked row (decisions: order of checks): the rule (403), what the body says about this record (400, `check`), then the
  * precondition (428, 412). The rule goes before `check`, whose answer may depend on fields that the caller cannot read.
  */
-export const judge = (
+export const judge = Effect.fnUntraced(function*(
   core: Core,
   tx: RecordsTransaction,
   write: ExistingWrite,
   row: Row,
   check: () => Result.Result<void, Problem>,
   bindings: Bindings
-): Step<Settled> =>
-  Effect.gen(function*() {
-    const { access, key, precondition } = write
-    const { model } = access
-    const decision = access.decisions[ruleOf(write.op)]
-    const settled = settle(decision, () => wireRecord(model, cells(row)))
-    const checked = decision.of === "record" ? undefined : row[model.columns.length]
-    if (!(yield* rowPasses(tx, access, key, settled, checked, bindings))) return yield* Effect.fail(accessDenied())
-    yield* Effect.fromResult(check())
-    if (write.op === "update" && precondition === null) return yield* Effect.fail(preconditionRequired())
-    const etag = etagOf(access.restricted, cells(row), core.seal.digest)
-    if (!preconditionHolds(precondition, etag)) {
-      return yield* Effect.fail(preconditionFailed(etag, changedSince(core, access, key, precondition ?? "", row)))
-    }
-    return settled
-  })
+): Steps<Settled> {
+  const { access, key, precondition } = write
+  const { model } = access
+  const decision = access.decisions[ruleOf(write.op)]
+  const settled = settle(decision, () => wireRecord(model, cells(row)))
+  const checked = decision.of === "record" ? undefined : row[model.columns.length]
+  if (!(yield* rowPasses(tx, access, key, settled, checked, bindings))) return yield* Effect.fail(accessDenied())
+  yield* Effect.fromResult(check())
+  if (write.op === "update" && precondition === null) return yield* Effect.fail(preconditionRequired())
+  const etag = etagOf(access.restricted, cells(row), core.seal.digest)
+  if (!preconditionHolds(precondition, etag)) {
+    return yield* Effect.fail(preconditionFailed(etag, changedSince(core, access, key, precondition ?? "", row)))
+  }
+  return settled
+})
 
 /** Writes values to a locked row. Leaving the own row filter or the rule's filter by that is a 403. */
-export const apply = (
+export const apply = Effect.fnUntraced(function*(
   tx: RecordsTransaction,
   { access, key }: ExistingWrite,
   stored: Row,
   set: Values,
   settled: Settled,
   bindings: Bindings
-): Step<Row> =>
-  Effect.gen(function*() {
-    const { columns } = access.model
-    const checks = [access.rows, decisionTree(settled)]
-    const updated = tx.update({ model: access.model, key, set: [...set], touch: true, columns, checks, bindings })
-    const row = yield* Effect.catch(updated, deniedFirst(allOf(checks), merged(cells(stored), set), bindings))
-    if (row[columns.length] !== "true" || row[columns.length + 1] !== "true") return yield* Effect.fail(accessDenied())
-    return row
-  })
+): Steps<Row> {
+  const { columns } = access.model
+  const checks = [access.rows, decisionTree(settled)]
+  const updated = tx.update({ model: access.model, key, set: [...set], touch: true, columns, checks, bindings })
+  const row = yield* Effect.catch(updated, deniedFirst(allOf(checks), merged(cells(stored), set), bindings))
+  if (row[columns.length] !== "true" || row[columns.length + 1] !== "true") return yield* Effect.fail(accessDenied())
+  return row
+})
 
-const update = (core: Core, tx: RecordsTransaction, write: UpdateWrite, bindings: Bindings): Step<Written> =>
-  Effect.gen(function*() {
+const update = Effect.fnUntraced(
+  function*(core: Core, tx: RecordsTransaction, write: UpdateWrite, bindings: Bindings): Steps<Written> {
     const { access, key, values } = write
     const row = yield* lockRow(tx, write, bindings)
     const set = changedValues(cells(row), values)
@@ -293,7 +292,8 @@ const update = (core: Core, tx: RecordsTransaction, write: UpdateWrite, bindings
     const after = yield* apply(tx, write, row, set, settled, bindings)
     yield* runHooks(core, tx, access, "update", row, after)
     return { op: "update", access, row: after, before: row, key, changed: true, visible: true }
-  })
+  }
+)
 
 /**
  * Field rules that look at the record, for all fields that the body names, and, when something changes, the validate rules on the record as it
@@ -313,8 +313,8 @@ export const checkPatch = (access: Access, stored: Row, values: Values, set: Val
 
 const nothingToCheck = () => Result.succeed(undefined)
 
-const undelete = (core: Core, tx: RecordsTransaction, write: ExistingWrite, bindings: Bindings): Step<Written> =>
-  Effect.gen(function*() {
+const undelete = Effect.fnUntraced(
+  function*(core: Core, tx: RecordsTransaction, write: ExistingWrite, bindings: Bindings): Steps<Written> {
     const { access, key } = write
     const softDelete = access.model.softDelete!
     const row = yield* lockRow(tx, write, bindings)
@@ -323,10 +323,11 @@ const undelete = (core: Core, tx: RecordsTransaction, write: ExistingWrite, bind
     const after = yield* apply(tx, write, row, new Map([[softDelete, null]]), settled, bindings)
     yield* runHooks(core, tx, access, "undelete", row, after)
     return { op: "undelete", access, row: after, before: row, key, changed: true, visible: true }
-  })
+  }
+)
 
-const remove = (core: Core, tx: RecordsTransaction, write: ExistingWrite, bindings: Bindings): Step<Written> =>
-  Effect.gen(function*() {
+const remove = Effect.fnUntraced(
+  function*(core: Core, tx: RecordsTransaction, write: ExistingWrite, bindings: Bindings): Steps<Written> {
     const { access, key } = write
     const { model } = access
     const row = yield* lockRow(tx, write, bindings)
@@ -340,7 +341,8 @@ const remove = (core: Core, tx: RecordsTransaction, write: ExistingWrite, bindin
     }
     yield* runHooks(core, tx, access, "delete", row, after)
     return { op: "delete", access, row: after ?? row, before: row, key, changed: true, visible: true }
-  })
+  }
+)
 
 /** Runs one write inside a transaction. */
 export const execute = (core: Core, tx: RecordsTransaction, write: Write, bindings: Bindings): Step<Written> => {

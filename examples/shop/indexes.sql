@@ -27,10 +27,13 @@ create index if not exists orders_by_created on shop.orders (tenant_id, created_
 create index if not exists orders_by_status on shop.orders (tenant_id, status, created_at, id) where deleted_at is null;
 create index if not exists orders_by_total on shop.orders (tenant_id, total, id) where deleted_at is null;
 create index if not exists orders_by_due on shop.orders (tenant_id, due_on, id) where deleted_at is null;
+
 -- Equal entries share their place in an index, so these are tiny: counting for :facets reads nothing else.
 create index if not exists orders_per_status on shop.orders (tenant_id, status) where deleted_at is null;
 create index if not exists orders_per_channel on shop.orders (tenant_id, channel) where deleted_at is null;
 create index if not exists orders_per_country on shop.orders (tenant_id, ship_country) where deleted_at is null;
+create index if not exists orders_per_owner on shop.orders (tenant_id, owner_id) where deleted_at is null;
+
 create index if not exists orders_by_owner on shop.orders (tenant_id, owner_id, created_at, id);
 create index if not exists orders_by_customer on shop.orders (tenant_id, customer_id, created_at, id);
 

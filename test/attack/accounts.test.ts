@@ -1,8 +1,16 @@
 /** What stays behind after an account changed: tokens, cookies and sign-ins under way, in every instance; and races for being admin. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
-import { createUser, deleteUser, issueToken, listUsers, revokeUser, setUserBanned, setUserRole } from "../../adapters/auth/users.ts"
-import { type Listener, listen } from "../../adapters/http/node.ts"
+import {
+  createUser,
+  deleteUser,
+  issueToken,
+  listUsers,
+  revokeUser,
+  setUserBanned,
+  setUserRole
+} from "../../adapters/auth/users.ts"
+import { listen, type Listener } from "../../adapters/http/node.ts"
 import { authUrl, type Instance, openStage, password, type Stage } from "./stage.ts"
 
 let stage: Stage
@@ -37,7 +45,10 @@ const refusedAfter = async (at: Pick<Instance, "read">, token: string): Promise<
 
 describe("a token replayed", () => {
   const byAdmin = async (path: string, body: Record<string, unknown> = {}): Promise<void> => {
-    const answer = await one.ask("POST", `/api/auth/admin/${path}`, { cookie: admin, body: { userId: await idOf(), ...body } })
+    const answer = await one.ask("POST", `/api/auth/admin/${path}`, {
+      cookie: admin,
+      body: { userId: await idOf(), ...body }
+    })
     expect(answer.status).toBe(200)
   }
 
@@ -121,17 +132,21 @@ describe("races for being admin", () => {
     const instances = [fresh.instance(), fresh.instance()]
     const [here, there] = instances
     if (here === undefined || there === undefined) throw new Error("no instances")
-    for (const [path, body] of [
-      ["/sign-up/email", { email: "m@example.org", password, name: "m" }],
-      ["/admin/create-user", { email: "m@example.org", password, name: "m", role: "admin" }],
-      ["/sign-in/email", { email: "m@example.org", password }]
-    ] as const) {
+    for (
+      const [path, body] of [
+        ["/sign-up/email", { email: "m@example.org", password, name: "m" }],
+        ["/admin/create-user", { email: "m@example.org", password, name: "m", role: "admin" }],
+        ["/sign-in/email", { email: "m@example.org", password }]
+      ] as const
+    ) {
       expect([400, 401, 403]).toContain((await here.ask("POST", `/api/auth${path}`, { body })).status)
     }
     expect((await here.ask("GET", "/api/auth/status")).body).toEqual({ needsAdmin: true })
     await Promise.all(
-      Array.from({ length: 6 }, (_, index) =>
-        createUser((index % 2 === 0 ? here : there).auth, { email: `u${index}@example.org`, password }))
+      Array.from(
+        { length: 6 },
+        (_, index) => createUser((index % 2 === 0 ? here : there).auth, { email: `u${index}@example.org`, password })
+      )
     )
     const roles = (await listUsers(here.auth)).map(({ role }) => role)
     expect(roles.filter((role) => role === "admin")).toHaveLength(1)
@@ -163,13 +178,15 @@ describe("races for being admin", () => {
 
   it("give nobody a role through their own account", async () => {
     const { cookie } = await one.signIn(email)
-    for (const [path, body] of [
-      ["/update-user", { role: "admin" }],
-      ["/update-user", { name: "x", role: "admin", banned: false, tokenEpoch: 0, id: "1", emailVerified: true }],
-      ["/admin/set-role", { userId: await idOf(), role: "admin" }],
-      ["/admin/update-user", { userId: await idOf(), data: { role: "admin" } }],
-      ["/admin/has-permission", { userId: await idOf(), role: "admin", permissions: { user: ["create"] } }]
-    ] as const) {
+    for (
+      const [path, body] of [
+        ["/update-user", { role: "admin" }],
+        ["/update-user", { name: "x", role: "admin", banned: false, tokenEpoch: 0, id: "1", emailVerified: true }],
+        ["/admin/set-role", { userId: await idOf(), role: "admin" }],
+        ["/admin/update-user", { userId: await idOf(), data: { role: "admin" } }],
+        ["/admin/has-permission", { userId: await idOf(), role: "admin", permissions: { user: ["create"] } }]
+      ] as const
+    ) {
       const answer = await one.ask("POST", `/api/auth${path}`, { cookie, body })
       expect(answer.body["success"]).not.toBe(true)
       expect((await listUsers(one.auth)).find((user) => user.email === email)?.role).toBe("reader")
@@ -182,14 +199,21 @@ describe("an API apart from the auth server", () => {
     let listener: Listener | undefined
     try {
       listener = await listen(one.edge, { port: 0 })
-      const api = stage.apart({ jwksUrl: `http://127.0.0.1:${listener.port}/api/auth/jwks`, issuer: authUrl, tenant: 1 })
+      const api = stage.apart({
+        jwksUrl: `http://127.0.0.1:${listener.port}/api/auth/jwks`,
+        issuer: authUrl,
+        tenant: 1
+      })
       const signedIn = await one.signIn(email)
       const token = String((await one.ask("GET", "/api/auth/token", { cookie: signedIn.cookie })).body["token"])
       expect(await api.read(token)).toBe(200)
       expect((await api.ask("GET", "/api/v1/notes", { cookie: signedIn.cookie })).status).toBe(401)
       // It has no sign-in routes: they are paths like any other.
       expect((await api.ask("POST", "/api/auth/sign-in/email", { body: { email, password } })).status).toBe(401)
-      const elsewhere = stage.apart({ jwksUrl: `http://127.0.0.1:${listener.port}/api/auth/jwks`, issuer: "https://other.example" })
+      const elsewhere = stage.apart({
+        jwksUrl: `http://127.0.0.1:${listener.port}/api/auth/jwks`,
+        issuer: "https://other.example"
+      })
       expect(await elsewhere.read(token)).toBe(401)
       // It goes on while the auth server is away, by the keys it knows.
       await listener.close()
@@ -208,7 +232,17 @@ it("nothing of this is in the log, but what happened is", () => {
   expect(found).toEqual([])
   expect(stage.log()).not.toContain("@example.org")
   const names = new Set(stage.events.map(({ event }) => event))
-  for (const name of ["token-minted", "account-banned", "account-deleted", "role-changed", "password-set", "tokens-revoked", "sign-in-overtaken"] as const) {
+  for (
+    const name of [
+      "token-minted",
+      "account-banned",
+      "account-deleted",
+      "role-changed",
+      "password-set",
+      "tokens-revoked",
+      "sign-in-overtaken"
+    ] as const
+  ) {
     expect(names).toContain(name)
   }
   const banned = stage.events.filter(({ event }) => event === "account-banned")

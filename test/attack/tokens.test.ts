@@ -1,9 +1,9 @@
 /** Forged, foreign, stale and oversized tokens against the composed service. Each must end in the same plain 401. */
 
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose"
 import { createHmac, createPublicKey } from "node:crypto"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
-import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { issueToken } from "../../adapters/auth/users.ts"
 import { authUrl, type Instance, openStage, type Stage, subjectOf } from "./stage.ts"
@@ -73,9 +73,20 @@ describe("a token is refused", () => {
   })
 
   it("that is an HMAC with the public key, or with anything else that is public", async () => {
-    const pem = createPublicKey({ key: publicKey as never, format: "jwk" }).export({ type: "spki", format: "pem" }).toString()
+    const pem = createPublicKey({ key: publicKey as never, format: "jwk" }).export({ type: "spki", format: "pem" })
+      .toString()
     const raw = Buffer.from(publicKey.x ?? "", "base64url")
-    const keys = [pem, pem.trim(), raw, publicKey.x ?? "", JSON.stringify(publicKey), JSON.stringify({ keys: [publicKey] }), "", authUrl, header.kid]
+    const keys = [
+      pem,
+      pem.trim(),
+      raw,
+      publicKey.x ?? "",
+      JSON.stringify(publicKey),
+      JSON.stringify({ keys: [publicKey] }),
+      "",
+      authUrl,
+      header.kid
+    ]
     for (const key of keys) {
       for (const alg of ["HS256", "EdDSA"]) await expectRefused(hmac({ ...header, alg }, payload, key))
     }
@@ -128,44 +139,50 @@ describe("a token is refused", () => {
   it("of another issuer or for another audience, though a trusted key signed it", async () => {
     expect(await service.read(await signed({}))).toBe(200)
     expect(await service.read(await signed({ aud: [authUrl, "https://other.example"] }))).toBe(200)
-    for (const claims of [
-      { iss: "https://evil.example" },
-      { iss: `${authUrl}/` },
-      { iss: `${authUrl}.evil.example` },
-      { iss: [authUrl] },
-      { iss: undefined },
-      { aud: "https://other.example" },
-      { aud: [] },
-      { aud: `${authUrl}/api` },
-      { aud: undefined }
-    ]) await expectRefused(await signed(claims))
+    for (
+      const claims of [
+        { iss: "https://evil.example" },
+        { iss: `${authUrl}/` },
+        { iss: `${authUrl}.evil.example` },
+        { iss: [authUrl] },
+        { iss: undefined },
+        { aud: "https://other.example" },
+        { aud: [] },
+        { aud: `${authUrl}/api` },
+        { aud: undefined }
+      ]
+    ) await expectRefused(await signed(claims))
   })
 
   it("without exp or sub, expired beyond the tolerance, or not valid yet", async () => {
     const now = Math.floor(Date.now() / 1_000)
     expect(await service.read(await signed({ exp: now - 20 }))).toBe(200)
     expect(await service.read(await signed({ nbf: now + 20 }))).toBe(200)
-    for (const claims of [
-      { exp: now - 40 },
-      { exp: undefined },
-      { exp: 0 },
-      { exp: -1 },
-      { exp: "tomorrow" },
-      { exp: null },
-      { nbf: now + 60 },
-      { nbf: "soon" },
-      { sub: undefined },
-      { sub: "" },
-      { sub: null },
-      { sub: 7 },
-      { sub: ["x"] },
-      { sub: "x".repeat(300) },
-      { sub: "a\u0000b" }
-    ]) await expectRefused(await signed(claims))
+    for (
+      const claims of [
+        { exp: now - 40 },
+        { exp: undefined },
+        { exp: 0 },
+        { exp: -1 },
+        { exp: "tomorrow" },
+        { exp: null },
+        { nbf: now + 60 },
+        { nbf: "soon" },
+        { sub: undefined },
+        { sub: "" },
+        { sub: null },
+        { sub: 7 },
+        { sub: ["x"] },
+        { sub: "x".repeat(300) },
+        { sub: "a\u0000b" }
+      ]
+    ) await expectRefused(await signed(claims))
   })
 
   it("never for claims that pose as something else: roles that are no roles give none", async () => {
-    for (const role of [undefined, null, 7, {}, { admin: true }, "", "constructor", "__proto__", "Admin", " ", ["boss"]]) {
+    for (
+      const role of [undefined, null, 7, {}, { admin: true }, "", "constructor", "__proto__", "Admin", " ", ["boss"]]
+    ) {
       // A valid token of a user who may do nothing: the resource does not exist for them.
       expect(await service.read(await signed({ role })), JSON.stringify(role)).toBe(404)
     }
@@ -174,39 +191,58 @@ describe("a token is refused", () => {
 
   it("that was cut, doubled, decorated or is no token at all", async () => {
     const [head = "", body = "", signature = ""] = good.split(".")
-    for (const token of [
-      "",
-      ".",
-      "..",
-      "...",
-      head,
-      `${head}.${body}`,
-      `${head}.${body}.`,
-      `${good}.`,
-      `${good}.x`,
-      `${good}=`,
-      `${good},${good}`,
-      `${good} ${good}`,
-      `"${good}"`,
-      `${head}.${part({ ...payload, role: "admin" })}.${signature}`,
-      `${head}.${body}.${signature.slice(0, -2)}AA`,
-      `${part({ ...header, b64: false, crit: ["b64"] })}.${body}.${signature}`,
-      "null",
-      "undefined",
-      "Bearer",
-      "[object Object]"
-    ]) await expectRefused(token)
+    for (
+      const token of [
+        "",
+        ".",
+        "..",
+        "...",
+        head,
+        `${head}.${body}`,
+        `${head}.${body}.`,
+        `${good}.`,
+        `${good}.x`,
+        `${good}=`,
+        `${good},${good}`,
+        `${good} ${good}`,
+        `"${good}"`,
+        `${head}.${part({ ...payload, role: "admin" })}.${signature}`,
+        `${head}.${body}.${signature.slice(0, -2)}AA`,
+        `${part({ ...header, b64: false, crit: ["b64"] })}.${body}.${signature}`,
+        "null",
+        "undefined",
+        "Bearer",
+        "[object Object]"
+      ]
+    ) await expectRefused(token)
   })
 
   it("in any place but the header", async () => {
-    for (const path of [`/api/v1/notes?access_token=${good}`, `/api/v1/notes?token=${good}`, `/api/v1/notes?authorization=Bearer%20${good}`]) {
+    for (
+      const path of [
+        `/api/v1/notes?access_token=${good}`,
+        `/api/v1/notes?token=${good}`,
+        `/api/v1/notes?authorization=Bearer%20${good}`
+      ]
+    ) {
       expect((await service.ask("GET", path)).status).toBe(401)
     }
-    for (const name of ["cookie", "x-access-token", "x-api-key", "proxy-authorization", "x-authorization", "x-forwarded-authorization"]) {
+    for (
+      const name of [
+        "cookie",
+        "x-access-token",
+        "x-api-key",
+        "proxy-authorization",
+        "x-authorization",
+        "x-forwarded-authorization"
+      ]
+    ) {
       expect((await service.ask("GET", "/api/v1/notes", { headers: { [name]: `Bearer ${good}` } })).status).toBe(401)
       expect((await service.ask("GET", "/api/v1/notes", { headers: { [name]: good } })).status).toBe(401)
     }
-    expect((await service.ask("GET", "/api/v1/notes", { headers: { authorization: `Basic ${btoa(`x:${good}`)}` } })).status).toBe(401)
+    expect(
+      (await service.ask("GET", "/api/v1/notes", { headers: { authorization: `Basic ${btoa(`x:${good}`)}` } })).status
+    ).toBe(401)
   })
 
   it("when internal-looking headers claim a user", async () => {
@@ -263,7 +299,10 @@ describe("the key server", () => {
     expect(await api.read(good)).toBe(200)
     expect(asked).toBe(1)
     const [, body = "", signature = ""] = good.split(".")
-    const flood = Array.from({ length: 300 }, (_, index) => `${part({ ...header, kid: `k${index}` })}.${body}.${signature}`)
+    const flood = Array.from(
+      { length: 300 },
+      (_, index) => `${part({ ...header, kid: `k${index}` })}.${body}.${signature}`
+    )
     const half = await Promise.all(flood.slice(0, 150).map(api.read))
     for (const token of flood.slice(150)) half.push(await api.read(token))
     expect(new Set(half)).toEqual(new Set([401]))

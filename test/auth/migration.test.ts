@@ -1,5 +1,5 @@
 import { getMigrations } from "better-auth/db/migration"
-import { admin, jwt } from "better-auth/plugins"
+import { admin, jwt, twoFactor } from "better-auth/plugins"
 import { PostgresDialect } from "kysely"
 import { Pool } from "pg"
 import { describe, expect, it } from "vitest"
@@ -10,11 +10,11 @@ import { openDatabase } from "../support/postgres.ts"
 import { authUrl, openStore, password, secret } from "./store.ts"
 
 describe("the auth migration", () => {
-  it("makes exactly the tables that better-auth wants", async () => {
-    await using store = await openStore()
+  it.each([false, true])("makes exactly the tables that better-auth wants (second factors: %j)", async (factors) => {
+    await using store = await openStore(authMigrationSql({ schema: "auth", twoFactor: factors }))
     const migrations = await getMigrations({
       database: { dialect: new PostgresDialect({ pool: store.pool }), type: "postgres", schemaName: "auth" },
-      plugins: [admin(), jwt()],
+      plugins: [admin(), jwt(), ...(factors ? [twoFactor()] : [])],
       secret,
       logger: { disabled: true }
     })
@@ -36,6 +36,18 @@ describe("the auth migration", () => {
     await createUser(auth, { email: "ann@example.org", password })
     await store.database.execute(sql)
     expect(await store.database.rows(`select email, role from auth."user"`)).toEqual([["ann@example.org", "admin"]])
+  })
+
+  it("has no table for second factors unless there are any, and gets it when they are turned on later", async () => {
+    await using store = await openStore()
+    const tables = async () => (await store.database.rows(`select to_regclass('auth."twoFactor"') is not null`))[0]?.[0]
+    expect(await tables()).toBe("f")
+    const auth = store.instance({ twoFactor: true })
+    await createUser(auth, { email: "ann@example.org", password })
+    await store.database.execute(authMigrationSql(auth))
+    await store.database.execute(authMigrationSql(auth))
+    expect(await tables()).toBe("t")
+    expect(await store.database.rows(`select "twoFactorEnabled" from auth."user"`)).toEqual([["f"]])
   })
 
   it("needs no more than a role that owns the database", async () => {
@@ -87,6 +99,17 @@ describe("options that cannot be right", () => {
     [{ url: "localhost" }, /AUTH_URL/],
     [{ signInPerMinute: 0 }, /signInPerMinute/],
     [{ basePath: "api/auth" }, /path/],
+    [{ oidc: [{ id: "corp", issuer: "http://id.example.org", clientId: "x" }] }, /https/],
+    [{
+      roles: ["a", "b"],
+      oidc: [{
+        id: "corp",
+        issuer: "https://id.example.org",
+        clientId: "x",
+        domains: ["example.org"],
+        createUsers: true
+      }]
+    }, /default role/],
     [{ roles: ["Sales"] }, /role/],
     [{ defaultRole: "boss" }, /role/]
   ])("%j are refused at once", (wrong, message) => {

@@ -8,6 +8,9 @@ import { type Auth, type AuthOptions, createAuth } from "../../adapters/auth/aut
 import type { Authenticator, Identity } from "../../adapters/auth/authenticator.ts"
 import { authMigrationSql } from "../../adapters/auth/migration.ts"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
+import { divideHashing } from "./hashing.ts"
+
+divideHashing(16)
 
 export const authUrl = "http://localhost:5173"
 export const password = "correct horse battery"

@@ -1,4 +1,5 @@
 import * as Effect from "effect/Effect"
+import { scryptSync } from "node:crypto"
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { accountsOf } from "../../adapters/auth/accounts.ts"
 import type { Auth, AuthOptions } from "../../adapters/auth/auth.ts"
@@ -12,6 +13,7 @@ import {
   setUserBanned,
   setUserRole
 } from "../../adapters/auth/users.ts"
+import { divideHashing } from "./hashing.ts"
 import { ask, codeOf, openStore, password, sessionOf, signIn, type Store } from "./store.ts"
 
 let store: Store
@@ -339,6 +341,23 @@ describe("the admin routes", () => {
   it("tell an address that is taken", async () => {
     const { post } = await withAdmin()
     expect((await post("create-user", { email: "Admin@example.org", password, name: "x" })).status).toBe(400)
+  })
+})
+
+describe("a password", () => {
+  it("is stored as scrypt at its full cost, and checked so", async () => {
+    divideHashing(1)
+    try {
+      await add("ann")
+      const [[stored = ""] = []] = await store.database.rows(`select password from auth."account"`)
+      const [salt = "", hash] = String(stored).split(":")
+      expect(salt.length).toBeGreaterThanOrEqual(32)
+      const again = scryptSync(password, salt, 64, { N: 16_384, r: 16, p: 1, maxmem: 64 * 1024 * 1024 })
+      expect(again.toString("hex")).toBe(hash)
+      expect((await signIn(auth, "ann@example.org")).status).toBe(200)
+    } finally {
+      divideHashing(16)
+    }
   })
 })
 

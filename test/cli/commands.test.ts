@@ -1,12 +1,16 @@
 import { Client } from "pg"
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { ask, makeProject, type Project } from "./support.ts"
+
+// Every command is a process of its own; a busy machine takes its time.
+vi.setConfig({ testTimeout: 120_000 })
 
 const secret = "0123456789abcdef0123456789abcdef"
 
 const config = `import { defineConfig } from "resource-admin"
 import { notes } from "./notes.ts"
+
 export default defineConfig({ resources: [notes] })
 `
 const notes = `import { defineResource, f } from "resource-admin"
@@ -58,7 +62,7 @@ describe("init", () => {
     })
     expect(written).toMatchObject({ status: 201, body: { title: "first", state: "draft" } })
     expect(await running.end()).toBe(0)
-  }, 60_000)
+  })
 })
 
 describe("on a database", () => {
@@ -116,7 +120,7 @@ describe("on a database", () => {
       email: "ann@example.com",
       banned: false
     }])
-  }, 60_000)
+  })
 
   it("writes migrations once for each version, and applies a project's own once", async () => {
     const project = configured()
@@ -139,7 +143,7 @@ describe("on a database", () => {
       code: 1,
       stderr: "012_wrong.sql:2: column \"nope\" does not exist\n"
     })
-  }, 60_000)
+  })
 
   it("bundles, and serves the bundle with and without the command", async () => {
     const project = configured()
@@ -158,7 +162,7 @@ describe("on a database", () => {
       code: 1,
       stderr: expect.stringContaining("service build")
     })
-  }, 60_000)
+  })
 
   /** A request that waits for a lock of ours, under way in the database. */
   const blocked = async (port: number, token: string) => {
@@ -207,7 +211,7 @@ describe("on a database", () => {
     second.child.kill("SIGTERM")
     expect(await cut).toBe(143)
     await stuck.release()
-  }, 60_000)
+  })
 
   it("starts anew when the configuration changes, and keeps serving while it is wrong", async () => {
     const project = configured()
@@ -221,7 +225,7 @@ describe("on a database", () => {
     await running.shows("closing")
     await running.shows("notes.ts changed\nready at")
     expect(await running.end("SIGINT")).toBe(0)
-  }, 60_000)
+  })
 })
 
 describe("what is wrong is said plainly", () => {
@@ -237,7 +241,7 @@ describe("what is wrong is said plainly", () => {
       code: 1,
       stderr: expect.stringContaining("There is no admin.config.ts")
     })
-  }, 60_000)
+  })
 
   it("names the place in a configuration that cannot be loaded", async () => {
     const project = newProject()
@@ -248,7 +252,7 @@ describe("what is wrong is said plainly", () => {
     expect((await project.service("serve")).stderr).toMatch(/TypeError: boom\n {4}at .*part\.ts:4:7/)
     project.write("part.ts", "export const x: number = ;\n")
     expect((await project.service("serve")).stderr).toContain("part.ts:1:26")
-  }, 60_000)
+  })
 
   it("reports environment, configuration and port together with what to do", async () => {
     const project = newProject({
@@ -286,5 +290,5 @@ describe("what is wrong is said plainly", () => {
     const serve = await project.service("serve", "--port", "0")
     expect(serve).toMatchObject({ code: 1, stderr: expect.stringContaining("Check DATABASE_URL") })
     expect(serve.stdout).toContain("database-unreachable")
-  }, 60_000)
+  })
 })

@@ -1,6 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { makeProject, type Project } from "./support.ts"
+
+// Every command is a process of its own; a busy machine takes its time.
+vi.setConfig({ testTimeout: 120_000 })
 
 interface Finding {
   readonly level: string

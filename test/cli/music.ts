@@ -15,7 +15,7 @@ create table customer (
 );
 create table track (
   track_id serial primary key, name varchar(200) not null, album_id int references album, genre_id int references genre,
-  composer varchar(220), milliseconds int not null, unit_price numeric(10, 2) not null
+  composer varchar(220), milliseconds int not null, bytes int, unit_price numeric(10, 2) not null
 );
 create index on track (album_id);
 create index on track (genre_id);
@@ -26,7 +26,7 @@ create table playlist_track (
 create index on playlist_track (track_id);
 create table invoice (
   invoice_id serial primary key, customer_id int not null references customer, invoice_date timestamp not null,
-  total numeric(10, 2) not null
+  billing_address varchar(70), total numeric(10, 2) not null
 );
 create index on invoice (customer_id);
 

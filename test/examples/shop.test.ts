@@ -236,7 +236,7 @@ describe("the commands beside it", () => {
       "examples/shop/admin.config.ts"
     ]
     const { code, stdout } = await run(process.execPath, args, { cwd: checkout.folder })
-    expect(stdout.trim()).toBe("0 errors, 0 warnings, 0 notes.")
+    expect(stdout.trim()).toBe("Nothing to mend.")
     expect(code).toBe(0)
   })
 

@@ -19,6 +19,8 @@ export type Stop = "fast" | "immediate" | "kill"
 
 export interface TestCluster extends AsyncDisposable {
   readonly port: number
+  /** Its data folder. */
+  readonly data: string
   /** As the superuser; the password is never asked for on this address. */
   readonly url: string
   /** The same server under another database, user or password. */
@@ -28,6 +30,8 @@ export interface TestCluster extends AsyncDisposable {
   /** Stops all its processes where they are: it keeps its connections and answers nothing. */
   readonly freeze: () => void
   readonly thaw: () => void
+  /** Sets a setting while it runs, or takes that back. */
+  readonly set: (name: string, value: string | null) => Promise<void>
   /** Statements on a connection of their own, as the superuser. */
   readonly execute: (sql: string) => Promise<void>
   readonly rows: (sql: string) => Promise<ReadonlyArray<ReadonlyArray<string | null>>>
@@ -173,12 +177,20 @@ export const openCluster = async (
 
   const cluster: TestCluster = {
     port,
+    data,
     url,
     urlOf,
     start,
     stop,
     freeze: () => signal("SIGSTOP"),
     thaw: () => signal("SIGCONT"),
+    set: (name, value) =>
+      withClient(async (client) => {
+        // Also where the setting is that nothing may be written.
+        await client.query("set default_transaction_read_only = off")
+        await client.query(value === null ? `alter system reset ${name}` : `alter system set ${name} = ${value}`)
+        await client.query("select pg_reload_conf()")
+      }),
     execute: (sql) => withClient(async (client) => void await client.query(sql)),
     rows: (sql) =>
       withClient(async (client) =>

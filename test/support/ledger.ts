@@ -99,7 +99,7 @@ export const papers = defineResource("papers", {
   access: {
     read: ({ caller }) => caller.roles.includes("admin") || where`isNull(deleted_at) AND level <= 5`,
     create: ({ caller, record }) => caller.roles.includes("admin") || record.level <= 7,
-    update: where`level <= 3`,
+    update: where`level <= 3 OR state = final`,
     delete: true
   }
 })

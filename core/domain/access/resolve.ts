@@ -114,25 +114,38 @@ const checkedText = (text: string, check: CompiledRules["check"]): FilterTree | 
   return hit.tree
 }
 
+/** What a rule function is given when there is no record yet. A class, so that asking makes no hidden class and no closure each time. */
+class Recordless implements RuleContext {
+  readonly caller: Caller
+  #touched = false
+
+  constructor(caller: Caller) {
+    this.caller = caller
+  }
+
+  get record(): WireRecord {
+    this.#touched = true
+    throw noRecord
+  }
+
+  touched(): boolean {
+    return this.#touched
+  }
+}
+
 /** Runs a rule function without a record. `touched`: it asked for one, so only the record can decide. */
 const ask = (
   run: RuleFunction,
   caller: Caller,
   check: CompiledRules["check"]
 ): { readonly touched: boolean; readonly answer: Settled } => {
-  let touched = false
-  const context: RuleContext = {
-    caller,
-    get record(): WireRecord {
-      touched = true
-      throw noRecord
-    }
-  }
+  const context = new Recordless(caller)
   try {
     const answer = settle(run(context), check)
+    const touched = context.touched()
     return { touched, answer: touched ? deny : answer }
   } catch {
-    return { touched, answer: deny }
+    return { touched: context.touched(), answer: deny }
   }
 }
 

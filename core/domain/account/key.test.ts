@@ -48,8 +48,10 @@ describe("the name and the end of a key", () => {
     ["2030-02-01", "2030-02-01T00:00:00.000Z"],
     ["2030-01-31T13:00+00:30", "2030-01-31T12:30:00.000Z"],
     [new Date("2030-06-01T00:00:00Z"), "2030-06-01T00:00:00.000Z"]
-  ])("end %j is %s", (given, expected) =>
-    expect(outcome(Result.map(readKeyExpiry(given, now), (at) => at.toISOString()))).toBe(expected))
+  ])(
+    "end %j is %s",
+    (given, expected) => expect(outcome(Result.map(readKeyExpiry(given, now), (at) => at.toISOString()))).toBe(expected)
+  )
 
   it.each([
     "0d",

@@ -58,7 +58,11 @@ export const isSafeUrl = (value: unknown): value is string => {
     && (url.protocol === "https:" || (url.protocol === "http:" && loopback.test(url.hostname)))
 }
 
-const readOne = (raw: unknown, place: string, defaultRole: string | undefined): Result.Result<Provider, AccountError> => {
+const readOne = (
+  raw: unknown,
+  place: string,
+  defaultRole: string | undefined
+): Result.Result<Provider, AccountError> => {
   const wrong = (message: string) => Result.fail(refuse("invalid-provider", `${place}: ${message}`))
   if (!isBag(raw)) return wrong("is not an object; write { id, issuer, clientId, clientSecret }.")
   const { clientId, clientSecret, createUsers, domains, id, issuer, name, scopes } = raw
@@ -74,7 +78,9 @@ const readOne = (raw: unknown, place: string, defaultRole: string | undefined): 
   if (clientSecret !== undefined && !isText(clientSecret)) return wrong("clientSecret must be a text, or left out.")
   if (scopes !== undefined && !isTextList(scopes)) return wrong("scopes must be a list of texts.")
   const lower = isTextList(domains) ? domains.map((domain) => domain.trim().toLowerCase()) : null
-  if (domains !== undefined && (lower === null || lower.length === 0 || !lower.every((each) => domainForm.test(each)))) {
+  if (
+    domains !== undefined && (lower === null || lower.length === 0 || !lower.every((each) => domainForm.test(each)))
+  ) {
     return wrong("domains must be a list such as [\"example.org\"].")
   }
   if (createUsers !== undefined && typeof createUsers !== "boolean") return wrong("createUsers must be true or false.")

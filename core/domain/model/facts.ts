@@ -146,23 +146,25 @@ export const declarationOf = (column: ColumnFact): string | null => {
   return Object.hasOwn(known, column.base) ? known[column.base]! : null
 }
 
+/** Literals, quoted names, casts (to be dropped), words, and every other character by itself. */
+const checkTokens = /'(?:[^']|'')*'|"(?:[^"]|"")*"|::[a-z_][a-z0-9_. ]*(?:\([0-9, ]+\))?(?:\[\])?|[A-Za-z_][A-Za-z0-9_$]*|\S/g
+
 /**
  * The values that a check constraint allows a column, where it says so plainly: `status IN ('draft', 'paid')`, as the database prints it.
  * Null when the constraint says anything else.
  */
 export const valuesInCheck = (definition: string, column: string): readonly string[] | null => {
-  const name = `(?:"${column.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("\"", "\"\"")}"|${
-    /^[a-z_][a-z0-9_]*$/.test(column) ? column : "(?!)"
-  })`
-  const literal = "'(?:[^']|'')*'(?:::[a-z ]+(?:\\([0-9]+\\))?(?:\\[\\])?)?"
-  const operand = `\\(*${name}\\)?(?:::[a-z ]+)?\\)*`
-  const list = new RegExp(
-    `^CHECK \\(\\(?\\(*${operand} = ANY \\(\\(?(?:ARRAY\\[(${literal}(?:, ${literal})*)\\])\\)?(?:::[a-z ]+\\[\\])?\\)+$`
+  // Parentheses and casts only wrap what is compared: any other shape has words or signs of its own and is not taken.
+  const tokens = (definition.match(checkTokens) ?? []).filter((token) =>
+    token !== "(" && token !== ")" && !token.startsWith("::")
   )
-  const single = new RegExp(`^CHECK \\(\\(?${operand} = \\(?(${literal})\\)?\\)+$`)
-  const items = list.exec(definition)?.[1] ?? single.exec(definition)?.[1]
-  if (items === undefined) return null
-  return [...items.matchAll(/'((?:[^']|'')*)'/g)].map((match) => match[1]!.replaceAll("''", "'"))
+  const [check, name, equals, ...rest] = tokens
+  if (check !== "CHECK" || equals !== "=" || (name !== column && name !== `"${column.replaceAll("\"", "\"\"")}"`)) return null
+  const listed = rest[0] === "ANY" && rest[1] === "ARRAY" && rest[2] === "[" && rest.at(-1) === "]"
+  const items = listed ? rest.slice(3, -1) : rest
+  const fits = items.length % 2 === 1 && (listed || items.length === 1) &&
+    items.every((item, i) => i % 2 === 0 ? item.startsWith("'") : item === ",")
+  return fits ? items.filter((_, i) => i % 2 === 0).map((item) => item.slice(1, -1).replaceAll("''", "'")) : null
 }
 
 /** The values that checks allow a column; null where no check lists them. */

@@ -56,9 +56,13 @@ describe("scan guard", () => {
     ["samples", { filter: "bucket > 98" }, "create index on shop.samples (bucket)"],
     ["samples", { count: "exact" }, null],
     ["samples:seek", { position: 0, filter: "bucket = 99" }, "create index on shop.samples (bucket, id)"],
-    ["samples:facets", { field: "bucket" }, null],
-    ["samples:facets", { field: "bucket", filter: "zq_weight = 1" }, "create index on shop.samples (zq_weight)"],
-    ["samples:histogram", { field: "bucket" }, null]
+    ["samples:facets", { field: "bucket" }, "create index on shop.samples (bucket)"],
+    [
+      "samples:facets",
+      { field: "bucket", filter: "zq_weight = 1" },
+      "create index on shop.samples (zq_weight, bucket)"
+    ],
+    ["samples:histogram", { field: "bucket" }, "create index on shop.samples (bucket)"]
   ])("refuses %s %j", async (path, query, suggestion) => {
     expectExpensive(await ask(path, query), path, suggestion)
   })

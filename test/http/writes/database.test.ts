@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from "node:net"
 import { afterEach, expect, it } from "vitest"
 import type { WriteHook } from "../../../core/domain/model/config.ts"
 import { expectProblem } from "../../support/answer.ts"
-import { ann, bob, ledger } from "../../support/ledger.ts"
+import { admin, ann, bob, ledger } from "../../support/ledger.ts"
 import type { TestDatabase } from "../../support/postgres.ts"
 import type { Answer } from "../../support/service.ts"
 import { base, batch, make, makeAccount, on, patch, read, takeUnhandled } from "./scenes.ts"
@@ -35,6 +35,11 @@ create function ledger.late() returns trigger language plpgsql as $$ begin
 end $$;
 create constraint trigger late after insert or update on ledger.accounts deferrable initially deferred
   for each row execute function ledger.late();
+create function ledger.doze() returns trigger language plpgsql as $$ begin
+  if new.title = 'doze' then perform pg_sleep(5); end if;
+  return new;
+end $$;
+create trigger doze before insert on ledger.notes for each row execute function ledger.doze();
 `
 
 on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 700 }, extras), (use) => {
@@ -44,6 +49,9 @@ on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 700 },
     const [row] = await use().database!.rows("select last_value - (not is_called)::int from ledger.tries")
     return Number(row![0])
   }
+  /** A statement of the service sleeps. */
+  const asleep = () =>
+    until(async () => (await use().database!.rows("select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()")).length > 0)
   /** Asked of the database itself: connections of the service may be gone. */
   const named = async (name: string): Promise<number> =>
     Number((await use().database!.rows(`select count(*) from ledger.accounts where name = '${name}'`))[0]![0])
@@ -143,7 +151,7 @@ on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 700 },
   it("a connection killed before the commit: 503 and nothing written", async () => {
     const { etag, path } = await makeAccount(use())
     const inside = batch(use(), ann, [{ op: "update", resource: "accounts", key: path.split("/").at(-1), etag: "*", data: { name: "slow" } }])
-    await until(async () => (await use().database!.rows("select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()")).length > 0)
+    await asleep()
     await use().database!.disconnectAll()
     quiet(await inside, "unavailable", `${base}:batchWrite`, { operation: 0, op: "update", resource: "accounts" })
     expect(await read(use(), ann, path)).toMatchObject({ name: "made", etag })
@@ -151,12 +159,23 @@ on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 700 },
 
   it("a connection killed during the commit: 503, outcome unknown", async () => {
     const pending = create({ name: "slow commit" })
-    await until(async () => (await use().database!.rows("select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()")).length > 0)
+    await asleep()
     await use().database!.disconnectAll()
     const answer = await pending
     quiet(answer, "unavailable", accounts, { outcome: "unknown" })
     expect(answer.headers.get("retry-after")).not.toBeNull()
     expect(await named("slow commit")).toBe(0)
+  })
+
+  it("a create that commits by itself, as nothing can refuse it afterwards: the same", async () => {
+    const pending = create({ title: "doze", owner_id: "root" }, notes, admin)
+    await asleep()
+    await use().database!.disconnectAll()
+    quiet(await pending, "unavailable", notes, { outcome: "unknown" })
+    quiet(await create({ title: "doze", owner_id: "root" }, notes, admin), "statement-timeout", notes)
+    expect(await use().database!.rows("select count(*) from ledger.notes where title = 'doze'")).toEqual([["0"]])
+    await make(use(), admin, "notes", { title: "awake", owner_id: "root" })
+    quiet(await create({ title: "awake", owner_id: "root" }, notes, admin), "conflict", notes)
   })
 })
 

@@ -116,10 +116,12 @@ const change = (state: State, name: Name, operation: Exclude<Operation, { op: "c
   const { match, op, target } = operation
   const entry = state[target]!
   const account = entry.kind === "accounts" ? entry : null
-  if (name === "viewer") return refuse(403)
+  // Updates of accounts have a rule over the record: it is asked when there is one. The others are denied outright.
+  if (name === "viewer" && (account === null || op === "delete")) return refuse(403)
   if (op === "update" && hidden(name, operation.body)) return refuse(400)
   if (op === "undelete" && account === null) return refuse(400)
   if (!sees(name, entry) || (account?.deleted === true && op !== "undelete")) return refuse(404)
+  if (name === "viewer") return refuse(403)
   if (account !== null && isClerk(name)) {
     if (op === "delete" ? account.status !== "open" : account.status === "frozen") return refuse(403)
   }

@@ -158,6 +158,10 @@ onBoth("update", hooked, (use) => {
     expectProblem(await patch(use(), admin, four, { level: 1 }), "access-denied", four)
     expect((await read(use(), ann, two))["level"]).toBe(3)
     expect((await patch(use(), ann, two, { level: 2 })).status).toBe(200)
+    // Within the rule and out of the own row filter.
+    expect((await patch(use(), ann, two, { state: "final", level: 5 })).status).toBe(200)
+    expectProblem(await patch(use(), ann, two, { level: 6 }), "access-denied", two)
+    expect((await patch(use(), admin, two, { level: 6 })).status).toBe(200)
   })
 
   it("cannot be reached by a key in another form than the record's own", async () => {

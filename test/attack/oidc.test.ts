@@ -1,0 +1,267 @@
+/** Sign-in with an identity provider: who may come in, who gets an account, and what a lying provider or a stolen code is worth. */
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
+import { listUsers, setUserBanned } from "../../adapters/auth/users.ts"
+import type { ProviderDeclaration } from "../../core/domain/account/provider.ts"
+import { type FakeProvider, openProvider, type Person } from "./provider.ts"
+import { authUrl, type Got, type Instance, openStage, password, type Stage } from "./stage.ts"
+
+let stage: Stage
+let provider: FakeProvider
+let service: Instance
+
+const declared = (more: Partial<ProviderDeclaration> = {}): ProviderDeclaration => ({
+  id: "corp",
+  name: "Corporation",
+  issuer: provider.issuer,
+  clientId: provider.client.id,
+  clientSecret: provider.client.secret,
+  ...more
+})
+
+beforeAll(async () => {
+  provider = await openProvider()
+  stage = await openStage()
+  service = stage.instance({ oidc: [declared()] })
+  await stage.account(service.auth, "admin")
+  await stage.account(service.auth, "ann", "reader")
+})
+
+afterAll(async () => {
+  await stage[Symbol.asyncDispose]()
+  await provider[Symbol.asyncDispose]()
+})
+
+beforeEach(() => {
+  provider.lies = {}
+  provider.away = false
+})
+
+const start = (at: Instance, body: Record<string, unknown> = {}): Promise<Got> =>
+  at.ask("POST", "/api/auth/sign-in/social", {
+    body: { provider: "corp", callbackURL: "/admin", errorCallbackURL: "/sign-in", ...body }
+  })
+
+const comeBack = (at: Instance, url: URL, cookie: string): Promise<Got> =>
+  at.ask("GET", `${url.pathname}${url.search}`, { cookie })
+
+/** A whole sign-in by browser; gives the answer of the callback. */
+const signIn = async (person: Person, at = service): Promise<Got> => {
+  const started = await start(at)
+  expect(started.status, started.text).toBe(200)
+  return comeBack(at, provider.authorize(String(started.body["url"]), person), started.cookie)
+}
+
+const ann: Person = { sub: "p-ann", email: "ann@example.org", email_verified: true, name: "Ann" }
+
+/** Where the browser is sent, with the error, and that no session began. */
+const refused = (answer: Got): string => {
+  expect(answer.cookie).not.toContain("session_token")
+  expect(answer.status).toBe(302)
+  const location = new URL(answer.headers.get("location") ?? "", authUrl)
+  expect(location.origin).toBe(authUrl)
+  return location.searchParams.get("error") ?? ""
+}
+
+const users = async (): Promise<readonly string[]> =>
+  (await listUsers(service.auth)).map(({ email, role }) => `${email} ${role}`)
+
+describe("sign-in with a provider", () => {
+  it("lets an existing user in by verified address, and by subject from then on", async () => {
+    const answer = await signIn(ann)
+    expect(answer.status, answer.text).toBe(302)
+    expect(answer.headers.get("location")).toBe("/admin")
+    const { body } = await service.ask("GET", "/api/auth/token", { cookie: answer.cookie })
+    expect(await service.read(String(body["token"]))).toBe(200)
+    // The address may change over there: who it is does not.
+    const moved = await signIn({ ...ann, email: "annette@elsewhere.example", email_verified: false })
+    expect((await service.ask("GET", "/api/auth/get-session", { cookie: moved.cookie })).body["user"]).toMatchObject({
+      email: "ann@example.org"
+    })
+    // Of the provider's tokens nothing is kept.
+    const stored = await stage.store.database.rows(
+      `select "accessToken", "refreshToken", "idToken" from auth."account" where "providerId" = 'corp'`
+    )
+    expect(stored).toEqual([[null, null, null]])
+  })
+
+  it("asks for a code with PKCE, state and nonce, and says which providers there are", async () => {
+    const url = new URL(String((await start(service)).body["url"]))
+    expect(url.origin + url.pathname).toBe(`${provider.issuer}/authorize`)
+    expect(url.searchParams.get("code_challenge_method")).toBe("S256")
+    expect(url.searchParams.get("response_type")).toBe("code")
+    expect(url.searchParams.get("redirect_uri")).toBe(`${authUrl}/api/auth/callback/corp`)
+    expect(url.searchParams.get("scope")).toBe("openid email profile")
+    expect(url.searchParams.get("state")?.length).toBeGreaterThanOrEqual(32)
+    expect(url.searchParams.get("nonce")?.length).toBeGreaterThanOrEqual(32)
+    expect(url.toString()).not.toContain(provider.client.secret)
+    const list = await service.ask("GET", "/api/auth/providers")
+    expect(list.body).toEqual({ providers: [{ id: "corp", name: "Corporation" }], twoFactor: true })
+  })
+
+  it("makes no account for a stranger, whatever the request wishes", async () => {
+    const before = await users()
+    const stranger = { sub: "p-eve", email: "eve@example.org", email_verified: true }
+    expect(refused(await signIn(stranger))).toBe("signup_disabled")
+    const started = await start(service, { requestSignUp: true, newUserCallbackURL: "/new" })
+    const answer = await comeBack(service, provider.authorize(String(started.body["url"]), stranger), started.cookie)
+    expect(refused(answer)).toBe("signup_disabled")
+    expect(await users()).toEqual(before)
+  })
+
+  it("makes accounts for listed domains where configured, with the default role and never the first", async () => {
+    const open = { oidc: [declared({ domains: ["example.org"], createUsers: true })] }
+    const at = stage.instance(open)
+    const bob = { sub: "p-bob", email: "bob@example.org", email_verified: true, name: "Bob" }
+    expect((await signIn(bob, at)).headers.get("location")).toBe("/admin")
+    expect(await users()).toContain("bob@example.org user")
+    expect(refused(await signIn({ ...bob, sub: "p-2", email: "bob@other.example" }, at))).toBe("domain_not_allowed")
+    expect(refused(await signIn({ ...bob, sub: "p-3", email: "carl@example.org", email_verified: false }, at))).toBe(
+      "email_not_verified"
+    )
+    // Who left the domain does not come in again, known or not.
+    expect(refused(await signIn({ ...bob, email: "bob@other.example" }, at))).toBe("domain_not_allowed")
+    await using empty = await openStage()
+    const first = empty.instance(open)
+    expect(refused(await signIn(bob, first))).toBe("signup_disabled")
+    expect((await first.ask("GET", "/api/auth/status")).body).toEqual({ needsAdmin: true })
+  })
+
+  it("does not let a banned user in, and sets no password", async () => {
+    await stage.account(service.auth, "dora", "reader")
+    await setUserBanned(service.auth, { email: "dora@example.org", banned: true })
+    const answer = await signIn({ sub: "p-dora", email: "dora@example.org", email_verified: true })
+    expect(answer.cookie).not.toContain("session_token")
+    expect(refused(answer)).toBe("BANNED_USER")
+    expect((await service.signIn("bob@example.org")).status).toBe(401)
+  })
+})
+
+describe("a provider that lies", () => {
+  const verified = { sub: "p-liar", email: "admin@example.org", email_verified: true }
+
+  it.each<[string, FakeProvider["lies"]]>([
+    ["an ID token signed by somebody else", { foreignKey: true }],
+    ["an ID token without a signature", { unsigned: true }],
+    ["no ID token at all", { noIdToken: true }],
+    ["another issuer in the token", { claims: { iss: "https://evil.example" } }],
+    ["a token for another client", { claims: { aud: "another" } }],
+    ["a token for several clients that names none", { claims: { aud: ["admin-panel", "another"] } }],
+    ["a token made out to another client", { claims: { aud: ["admin-panel", "another"], azp: "another" } }],
+    ["an expired token", { claims: { exp: 1 } }],
+    ["a token that never ends", { claims: { exp: null } }],
+    ["another nonce", { claims: { nonce: "of an earlier sign-in" } }],
+    ["no nonce", { claims: { nonce: null } }],
+    ["no subject", { claims: { sub: null } }],
+    ["no address anywhere", { claims: { email: null }, userInfo: { email: null } }],
+    ["user info of another subject", { claims: { email: null }, userInfo: { sub: "p-other" } }],
+    ["an address that is none", { claims: { email: "admin@example.org\u0000" } }]
+  ])("with %s opens nothing", async (_, lies) => {
+    provider.lies = lies
+    expect(refused(await signIn(verified))).toBe("unable_to_get_user_info")
+  })
+
+  it.each([false, undefined, null, "false", 0, 1, "yes"])(
+    "with email_verified %j is not believed about an address",
+    async (email_verified) => {
+      expect(refused(await signIn({ ...verified, email_verified }))).toBe("account_not_linked")
+    }
+  )
+
+  it("with user info for an address that the token lacks is believed when the subject is the same", async () => {
+    provider.lies = { claims: { email: null, email_verified: null } }
+    expect((await signIn(ann)).headers.get("location")).toBe("/admin")
+  })
+
+  it.each<[string, (issuer: string) => FakeProvider["lies"]["description"]]>([
+    ["another issuer", () => ({ issuer: "https://evil.example" })],
+    ["a token endpoint without https", () => ({ token_endpoint: "http://evil.example/token" })],
+    ["no keys", () => ({ jwks_uri: null })]
+  ])("about itself (%s) is not used, and passwords work on", async (_, description) => {
+    provider.lies = { description: description(provider.issuer) ?? {} }
+    const errors: unknown[] = []
+    const at = stage.instance({ oidc: [declared()], onError: (cause) => void errors.push(cause) })
+    const answer = await start(at)
+    expect(answer.status).toBe(503)
+    expect(answer.headers.get("retry-after")).toBe("10")
+    expect(errors.length).toBeGreaterThan(0)
+    expect((await at.signIn("ann@example.org")).status).toBe(200)
+  })
+})
+
+describe("a callback", () => {
+  it("of a sign-in that another browser began is refused (login CSRF), and so is a replay", async () => {
+    const mine = await start(service)
+    const theirs = await start(service)
+    const back = provider.authorize(String(mine.body["url"]), ann)
+    expect(refused(await comeBack(service, back, theirs.cookie))).toBe("state_mismatch")
+    expect(refused(await comeBack(service, back, ""))).toBe("state_mismatch")
+    expect((await comeBack(service, back, mine.cookie)).headers.get("location")).toBe("/admin")
+    expect(refused(await comeBack(service, back, mine.cookie))).toBe("state_mismatch")
+  })
+
+  it("with made-up parts is refused", async () => {
+    const started = await start(service)
+    const back = provider.authorize(String(started.body["url"]), ann)
+    for (
+      const [name, value] of [["state", "x"], ["state", ""], ["code", "x"], ["iss", "https://evil.example"]] as const
+    ) {
+      const url = new URL(back)
+      url.searchParams.set(name, value)
+      expect(refused(await comeBack(service, url, started.cookie))).not.toBe("")
+    }
+    expect((await service.ask("GET", "/api/auth/callback/other?code=x&state=y")).status).toBe(404)
+    expect((await service.ask("POST", "/api/auth/callback/corp", { body: { code: "x" } })).status).toBe(405)
+  })
+
+  it("never leads away from this site", async () => {
+    for (const callbackURL of ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)"]) {
+      for (const name of ["callbackURL", "errorCallbackURL"]) {
+        expect((await start(service, { [name]: callbackURL })).status, `${name} ${callbackURL}`).toBe(403)
+      }
+    }
+  })
+
+  it("takes no ID token from the client, no scopes, and no provider that is not configured", async () => {
+    const answer = await start(service, {
+      idToken: { token: "x.y.z" },
+      scopes: ["everything"],
+      additionalParams: { prompt: "none" }
+    })
+    const url = new URL(String(answer.body["url"]))
+    expect(url.searchParams.get("scope")).toBe("openid email profile")
+    expect(url.searchParams.get("prompt")).toBeNull()
+    for (const id of ["google", "github", "__proto__", "", null, ["corp"]]) {
+      expect((await start(service, { provider: id })).status).toBe(404)
+    }
+    const none = stage.instance()
+    expect((await start(none)).status).toBe(404)
+  })
+})
+
+describe("a provider that is away", () => {
+  it("is a 503 for its own users, holds up nobody else, and is asked again after ten seconds", async () => {
+    provider.away = true
+    const at = stage.instance({ oidc: [declared()], onError: () => {} })
+    expect((await start(at)).status).toBe(503)
+    const asked = provider.asked.get("/.well-known/openid-configuration")
+    expect((await start(at)).status).toBe(503)
+    expect(provider.asked.get("/.well-known/openid-configuration")).toBe(asked)
+    expect((await at.ask("POST", "/api/auth/sign-in/email", { body: { email: "ann@example.org", password } })).status)
+      .toBe(200)
+    provider.away = false
+    const clock = performance.now.bind(performance)
+    const spy = vi.spyOn(performance, "now").mockImplementation(() => clock() + 11_000)
+    expect((await start(at)).status).toBe(200)
+    spy.mockRestore()
+  })
+})
+
+it("nothing of this is in the log, but what happened is", () => {
+  for (const each of provider.secrets) stage.keep(each)
+  const { found, seen } = stage.leaks()
+  expect(seen).toBeGreaterThan(50)
+  expect(found).toEqual([])
+  expect(stage.events.some(({ event, method }) => event === "sign-in-ok" && method === "corp")).toBe(true)
+  expect(stage.events.some(({ event, method }) => event === "sign-in-failed" && method === "corp")).toBe(true)
+})
