@@ -74,8 +74,8 @@ export {
   setUserRole
 } from "../adapters/auth/users.ts"
 export { AccountError } from "../core/domain/account/account.ts"
-export type { Account, ApiKey, IssuedKey, IssuedToken, NewAccount, NewApiKey } from "../core/ports/accounts.ts"
 export type { ProviderDeclaration } from "../core/domain/account/provider.ts"
+export type { Account, ApiKey, IssuedKey, IssuedToken, NewAccount, NewApiKey } from "../core/ports/accounts.ts"
 
 export type { ExtraRoute } from "../adapters/http/handle.ts"
 export { listen } from "../adapters/http/node.ts"

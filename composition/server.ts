@@ -26,12 +26,12 @@ import { portOf, settingsOf } from "./environment.ts"
 import type { Settings } from "./environment.ts"
 import { openLog } from "./log.ts"
 import type { LogSink } from "./log.ts"
-import { refusalOf } from "./unreachable.ts"
 import { applyMigrations, authMigration, findMissing, serviceMigration } from "./migrations.ts"
 import type { Migration } from "./migrations.ts"
 import { StartupError } from "./startup-error.ts"
 import { checkDatabase } from "./startup.ts"
 import { openTelemetry } from "./telemetry.ts"
+import { refusalOf } from "./unreachable.ts"
 
 export { settingsOf } from "./environment.ts"
 

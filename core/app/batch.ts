@@ -23,17 +23,9 @@ import { readJson } from "./read.ts"
 import { recordsProblem } from "./refusal.ts"
 import { reorder } from "./reorder.ts"
 import { phase } from "./timing.ts"
-import {
-  cells,
-  createMany,
-  execute,
-  isConflict,
-  isRefusedValue,
-  prepareCreate,
-  prepareUpdate,
-  writtenRecord
-} from "./write.ts"
+import { cells, createMany, execute, isRefusedValue, prepareCreate, prepareUpdate } from "./write.ts"
 import type { CreateWrite, Written } from "./write.ts"
+import { isConflict, writtenRecord } from "./written.ts"
 
 /** A group of creates failed: which of them is found by running one by one. */
 class GroupFailed {

@@ -21,17 +21,9 @@ import type { Core } from "./core.ts"
 import { readJson } from "./read.ts"
 import { recordsProblem } from "./refusal.ts"
 import { phase } from "./timing.ts"
-import {
-  committed,
-  execute,
-  inTransaction,
-  prepareCreate,
-  prepareUndelete,
-  prepareUpdate,
-  ruleOf,
-  writtenRecord
-} from "./write.ts"
+import { execute, prepareCreate, prepareUndelete, prepareUpdate, ruleOf } from "./write.ts"
 import type { Write, Written } from "./write.ts"
+import { committed, inTransaction, writtenRecord } from "./written.ts"
 
 /** Carries a finished answer out of a transaction that is to be rolled back. */
 class DryRun {

@@ -60,7 +60,10 @@ const send = async (port: string, name: string): Promise<number | null> => {
 
 /** Whole batches by name; fails when one is there in part. */
 const stored = async (url: string): Promise<ReadonlySet<string>> => {
-  const rows = await sql(url, "select split_part(title, ':', 1) as name, count(*)::int as made, count(body)::int as done from ledger.notes group by 1")
+  const rows = await sql(
+    url,
+    "select split_part(title, ':', 1) as name, count(*)::int as made, count(body)::int as done from ledger.notes group by 1"
+  )
   const found = rows as ReadonlyArray<{ readonly name: string; readonly made: number; readonly done: number }>
   for (const { done, made, name } of found) expect([name, made, done]).toEqual([name, pairs, pairs])
   return new Set(found.map(({ name }) => name))
@@ -71,7 +74,10 @@ const wait = (milliseconds: number): Promise<void> => new Promise((resolve) => s
 /** No transaction of a dead server is left. */
 const settled = (url: string): Promise<void> =>
   until(async () => {
-    const rows = await sql(url, "select 1 as one from pg_stat_activity where application_name = 'service' and state <> 'idle'")
+    const rows = await sql(
+      url,
+      "select 1 as one from pg_stat_activity where application_name = 'service' and state <> 'idle'"
+    )
     return rows.length === 0
   }, "the end of the server's transactions")
 
@@ -137,7 +143,10 @@ it("kill -9 of the service and of the database, in the middle of batches of 500"
     await wait(150 + random.below(700))
     kill(running(base).postmaster)
     await until(() => database.reattached > before, "the database to come back")
-    await until(async () => await send(port, `d${round}-again-${random.below(1e9)}`) === 200, "the service to reach it again")
+    await until(
+      async () => await send(port, `d${round}-again-${random.below(1e9)}`) === 200,
+      "the service to reach it again"
+    )
     await clients.stop()
     for (const [name, status] of clients.answers) answers.set(name, status)
     await check()

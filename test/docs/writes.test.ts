@@ -54,10 +54,11 @@ it("every request is answered as the page says", async () => {
   const admin = { id: adminId, roles: ["admin"], tenant: "1" }
   /** What `"v1"` and the like stand for. */
   const tags = new Map<string, string>()
-  const given = (text: string): string => text.replace(/(\\?")([vwi]\d)\1/g, (all, quote: string, name: string) => {
-    const tag = tags.get(name)
-    return tag === undefined ? all : `${quote}${tag}${quote}`
-  })
+  const given = (text: string): string =>
+    text.replace(/(\\?")([vwi]\d)\1/g, (all, quote: string, name: string) => {
+      const tag = tags.get(name)
+      return tag === undefined ? all : `${quote}${tag}${quote}`
+    })
   /** Learns the tags that an answer shows for the first time. */
   const learn = (shown: unknown, actual: unknown): void => {
     if (typeof shown === "string" && typeof actual === "string") {
@@ -67,7 +68,9 @@ it("every request is answered as the page says", async () => {
         tags.set(name, actual.slice(1, -1))
       }
     } else if (typeof shown === "object" && shown !== null && typeof actual === "object" && actual !== null) {
-      for (const [name, value] of Object.entries(shown)) learn(value, (actual as { readonly [name: string]: unknown })[name])
+      for (const [name, value] of Object.entries(shown)) {
+        learn(value, (actual as { readonly [name: string]: unknown })[name])
+      }
     }
   }
   for (const { request, response } of examples) {

@@ -39,7 +39,10 @@ export const accounts = defineResource("accounts", {
     ({ balance }) => balance.startsWith("-") ? [{ field: "balance", message: "Must not be negative." }] : null,
     ({ balance, status }) =>
       status === "closed" && balance !== "0.00"
-        ? [{ field: "status", message: "Only an empty account can be closed." }, { field: "balance", message: "Is not empty." }]
+        ? [{ field: "status", message: "Only an empty account can be closed." }, {
+          field: "balance",
+          message: "Is not empty."
+        }]
         : null,
     ({ zq_note }) => zq_note === "zq-refused" ? [{ field: "zq_note", message: "zq: not this note." }] : null
   ],
@@ -47,7 +50,8 @@ export const accounts = defineResource("accounts", {
     update: ({ caller, record }) =>
       caller.roles.includes("admin") ||
       (caller.roles.includes("clerk") && record.status !== "frozen" && where`owner_id = caller.id`),
-    delete: ({ caller }) => caller.roles.includes("admin") || (caller.roles.includes("clerk") && where`status = "open"`),
+    delete: ({ caller }) =>
+      caller.roles.includes("admin") || (caller.roles.includes("clerk") && where`status = "open"`),
     fields: {
       zq_note: { read: ["admin"] },
       deleted_at: { read: ["admin"] },
@@ -110,7 +114,13 @@ const rank = { version: "rev", primaryKey: "id" } as const
 export const steps = defineResource("steps", {
   table: "ledger.steps",
   ...rank,
-  fields: { id: f.integer(), board: f.text(), place: f.integer().bits(16).sortable(), name: f.text().default("-"), rev: f.integer() }
+  fields: {
+    id: f.integer(),
+    board: f.text(),
+    place: f.integer().bits(16).sortable(),
+    name: f.text().default("-"),
+    rev: f.integer()
+  }
 })
 /** The same, with values from 1 to 1000 only where `low` says nothing else: above is refused. */
 export const ceilings = defineResource("ceilings", {
@@ -281,6 +291,5 @@ export const ledger = (options: OptionsDeclaration = {}, more = ""): Fixture => 
   }),
   schema: `${ledgerSchema}\n${more}`,
   rows,
-  defaultOf: (_model, field) =>
-    field.column === "opened_on" ? "2026-01-01" : field.column === "rev" ? "1" : undefined
+  defaultOf: (_model, field) => field.column === "opened_on" ? "2026-01-01" : field.column === "rev" ? "1" : undefined
 })

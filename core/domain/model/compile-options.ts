@@ -368,7 +368,10 @@ export const checkAuth = (raw: unknown, of: OptionsScope): AuthDeclaration | nul
   // Which role is the default may follow from the declared roles; the auth server checks it once they are known.
   const providers = readProviders(raw["oidc"], typeof defaultRole === "string" ? defaultRole : "user")
   if (Result.isFailure(providers)) {
-    say(providers.failure.message, "Write oidc: [{ id: \"corp\", issuer: \"https://…\", clientId: \"…\", clientSecret: \"…\" }].")
+    say(
+      providers.failure.message,
+      "Write oidc: [{ id: \"corp\", issuer: \"https://…\", clientId: \"…\", clientSecret: \"…\" }]."
+    )
   }
   const { cache } = raw
   if (cache !== undefined && !isBag(cache)) say(`auth.cache is ${shown(cache)}.`, "Write cache: { refreshMs: 600000 }.")

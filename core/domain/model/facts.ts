@@ -147,7 +147,8 @@ export const declarationOf = (column: ColumnFact): string | null => {
 }
 
 /** Literals, quoted names, casts (to be dropped), words, and every other character by itself. */
-const checkTokens = /'(?:[^']|'')*'|"(?:[^"]|"")*"|::[a-z_][a-z0-9_. ]*(?:\([0-9, ]+\))?(?:\[\])?|[A-Za-z_][A-Za-z0-9_$]*|\S/g
+const checkTokens =
+  /'(?:[^']|'')*'|"(?:[^"]|"")*"|::[a-z_][a-z0-9_. ]*(?:\([0-9, ]+\))?(?:\[\])?|[A-Za-z_][A-Za-z0-9_$]*|\S/g
 
 /**
  * The values that a check constraint allows a column, where it says so plainly: `status IN ('draft', 'paid')`, as the database prints it.
@@ -159,7 +160,9 @@ export const valuesInCheck = (definition: string, column: string): readonly stri
     token !== "(" && token !== ")" && !token.startsWith("::")
   )
   const [check, name, equals, ...rest] = tokens
-  if (check !== "CHECK" || equals !== "=" || (name !== column && name !== `"${column.replaceAll("\"", "\"\"")}"`)) return null
+  if (check !== "CHECK" || equals !== "=" || (name !== column && name !== `"${column.replaceAll("\"", "\"\"")}"`)) {
+    return null
+  }
   const listed = rest[0] === "ANY" && rest[1] === "ARRAY" && rest[2] === "[" && rest.at(-1) === "]"
   const items = listed ? rest.slice(3, -1) : rest
   const fits = items.length % 2 === 1 && (listed || items.length === 1) &&

@@ -389,6 +389,9 @@ const floatJson = (cell: string): string => {
   return last >= 48 && last <= 57 ? cell : `"${cell}"`
 }
 
+/** Whether the JSON text of a field's non-null cells is the cell between quotes, with nothing to escape. */
+export const isQuoted = (field: Field): boolean => jsonWriter(field) === quoted
+
 /** The JSON text of a field's non-null cells as a function: choose it once per column, call it per row. Equals `wireFromCell` in JSON. */
 export const jsonWriter = (field: Field): (cell: string) => string => {
   switch (field.kind) {

@@ -3,12 +3,12 @@
  * built on this path unless a record-level rule asks for one.
  */
 
-import type { Access, Decision } from "../access/access.ts"
+import type { Access, Decision, RestrictedModel } from "../access/access.ts"
 import { evaluate } from "../filter/evaluate.ts"
 import type { FilterTree } from "../filter/tree.ts"
 import type { Cell, Field, Json, Model, Row, WireRecord } from "../model/model.ts"
-import { jsonWriter, wireFromCell } from "../model/value.ts"
-import { etagFields, etagOf } from "./etag.ts"
+import { isQuoted, jsonWriter, wireFromCell } from "../model/value.ts"
+import { etagFields, etagSource } from "./etag.ts"
 import type { Bindings } from "./plan.ts"
 
 /** Which parts of a record an answer shows. */
@@ -84,11 +84,17 @@ export const itemWriter = (
   digest: (text: string) => string
 ): ItemWriter => {
   const { decisions, model, restricted } = access
-  const parts = shown.fields.map((field, i) => ({
-    prefix: `${i === 0 ? "{" : ","}${JSON.stringify(field.name)}:`,
-    position: layout.position.get(field)!,
-    write: jsonWriter(field)
-  }))
+  const parts = shown.fields.map((field, i) => {
+    const name = `${i === 0 ? "{" : ","}${JSON.stringify(field.name)}:`
+    const mark = isQuoted(field) ? "\"" : null
+    return {
+      name,
+      before: name + (mark ?? ""),
+      after: mark,
+      position: layout.position.get(field)!,
+      write: jsonWriter(field)
+    }
+  })
   const start = parts.length === 0 ? "{" : ","
   const updateCheck = layout.columns.length
   const deleteCheck = updateCheck + (decisions.update.of === "filter" ? 1 : 0)
@@ -97,16 +103,21 @@ export const itemWriter = (
     decisions.delete.of !== "filter" && decisions.delete.of !== "record"
   const constants = permissionsText(decisions.update.of === "allow", decisions.delete.of === "allow")
   const none = permissionsText(false, false)
+  const noneEditable = fieldsText(restricted, () => false)
+  const allEditable = fieldsText(restricted, () => true)
 
   return (row, bindings) => {
     const cellOf = (field: Field): Cell => row[layout.position.get(field)!] ?? null
     let text = ""
     for (const part of parts) {
       const cell = row[part.position] ?? null
-      text += part.prefix + (cell === null ? "null" : part.write(cell))
+      if (cell === null) text += `${part.name}null`
+      else if (part.after === null) text += part.name + part.write(cell)
+      else text += part.before + cell + part.after
     }
-    const etag = etagOf(restricted, cellOf, digest)
-    text += `${start}"etag":"\\"${etag.slice(1, -1)}\\""`
+    const tag = digest(etagSource(restricted, cellOf))
+    const etag = `"${tag}"`
+    text += `${start}"etag":"\\"${tag}\\""`
     if (shown.permissions === "none") return { open: text, etag }
 
     const deleted = softDelete >= 0 && row[softDelete] !== null
@@ -121,17 +132,26 @@ export const itemWriter = (
       rowDecision(decisions.delete, () => row[deleteCheck] ?? null, record, cellOf, bindings)
     text += permissionsText(update, remove)
     if (shown.permissions === "full") {
-      text = `${text.slice(0, -1)},"fields":{`
-      restricted.fields.forEach((field, i) => {
-        const edit = update && restricted.updatable.has(field.name) &&
-          (access.fieldWritable.get(field.name)?.(record()) ?? true)
-        text += `${i === 0 ? "" : ","}${JSON.stringify(field.name)}:${edit ? "\"edit\"" : "\"read\""}`
-      })
-      text += "}}"
+      const fields = !update
+        ? noneEditable
+        : access.fieldWritable.size === 0
+        ? allEditable
+        : fieldsText(restricted, ({ name }) => access.fieldWritable.get(name)?.(record()) ?? true)
+      text = `${text.slice(0, -1)},"fields":${fields}}`
     }
     return { open: text, etag }
   }
 }
+
+/** For each readable field whether it may be edited: those an update takes at all, where `editable` agrees. */
+const fieldsText = (restricted: RestrictedModel, editable: (field: Field) => boolean): string =>
+  `{${
+    restricted.fields.map((field) =>
+      `${JSON.stringify(field.name)}:${
+        restricted.updatable.has(field.name) && editable(field) ? "\"edit\"" : "\"read\""
+      }`
+    ).join(",")
+  }}`
 
 const permissionsText = (update: boolean, remove: boolean): string =>
   `,"permissions":{"update":${update},"delete":${remove}}`

@@ -25,7 +25,8 @@ const expectFailed = (
 ): void => expectProblem(answer, slug, path, { operation, op, resource, ...more })
 
 onBoth("batch", ledger, (use) => {
-  const count = async (resource: string): Promise<unknown> => (await use().get(admin, `${base}/${resource}?count=exact`)).json["total_size"]
+  const count = async (resource: string): Promise<unknown> =>
+    (await use().get(admin, `${base}/${resource}?count=exact`)).json["total_size"]
 
   it("runs operations in order in one transaction and answers each", async () => {
     const { id, path: account, etag } = await makeAccount(use())
@@ -52,7 +53,13 @@ onBoth("batch", ledger, (use) => {
     const other = await use().call(ann, "POST", path, { body: { operations: [createNote("named otherwise")] } })
     expect(results(other)).toHaveLength(1)
     const { id } = await makeAccount(use())
-    const minimal = await batch(use(), ann, [createNote("minimal"), { op: "update", resource: "accounts", key: id, etag: "*", data: { name: "m" } }, {
+    const minimal = await batch(use(), ann, [createNote("minimal"), {
+      op: "update",
+      resource: "accounts",
+      key: id,
+      etag: "*",
+      data: { name: "m" }
+    }, {
       op: "delete",
       resource: "accounts",
       key: id
@@ -63,14 +70,26 @@ onBoth("batch", ledger, (use) => {
 
   it("takes 500 operations and refuses 501", async () => {
     const ops = Array.from({ length: 500 }, (_, i) => createNote(`of many ${i}`))
-    expect(results(await batch(use(), bob, ops)).map(({ record }) => record!["title"])).toEqual(ops.map(({ data }) => data.title))
+    expect(results(await batch(use(), bob, ops)).map(({ record }) => record!["title"])).toEqual(
+      ops.map(({ data }) => data.title)
+    )
     expectProblem(await batch(use(), bob, [...ops, createNote("one more")]), "invalid-parameter", path, {
       errors: [{ parameter: "ops", message: "A batch has at most 500 operations." }]
     })
   })
 
   it("refuses malformed bodies and operations by name", async () => {
-    for (const body of [[], {}, { ops: {} }, { ops: null }, { ops: [], operations: [] }, { ops: [], dry_run: true }, "\"x\""]) {
+    for (
+      const body of [
+        [],
+        {},
+        { ops: {} },
+        { ops: null },
+        { ops: [], operations: [] },
+        { ops: [], dry_run: true },
+        "\"x\""
+      ]
+    ) {
       const answer = await use().call(ann, "POST", path, { body })
       expect([answer.status, answer.json["type"]]).toEqual([400, "urn:service:problem:invalid-parameter"])
     }
@@ -80,7 +99,7 @@ onBoth("batch", ledger, (use) => {
       [{ op: "upsert", resource: "notes", data: {} }, "ops[1].op"],
       [{ op: "toString", resource: "notes" }, "ops[1].op"],
       [{ op: "create", data: {} }, "ops[1].resource"],
-      [{ op: "create", resource: "" , data: {} }, "ops[1].resource"],
+      [{ op: "create", resource: "", data: {} }, "ops[1].resource"],
       [{ op: "create", resource: "n".repeat(101), data: {} }, "ops[1].resource"],
       [{ op: "create", resource: "notes" }, "ops[1].data"],
       [{ op: "create", resource: "notes", data: {}, key: 1 }, "ops[1].key"],
@@ -95,7 +114,10 @@ onBoth("batch", ledger, (use) => {
     const before = await count("notes")
     for (const [operation, parameter] of bad) {
       const answer = await batch(use(), ann, [createNote("never"), operation])
-      expectProblem(answer, "invalid-parameter", path, { operation: 1, errors: [{ parameter, message: expect.any(String) }] })
+      expectProblem(answer, "invalid-parameter", path, {
+        operation: 1,
+        errors: [{ parameter, message: expect.any(String) }]
+      })
     }
     expect(await count("notes")).toBe(before)
   })
@@ -103,7 +125,8 @@ onBoth("batch", ledger, (use) => {
   it("names the failing operation with its own problem, and writes nothing", async () => {
     const { etag, id } = await makeAccount(use())
     const before = await count("notes")
-    const fail = (operation: object, caller: TestCaller = ann) => batch(use(), caller, [createNote("never"), createNote("never again"), operation])
+    const fail = (operation: object, caller: TestCaller = ann) =>
+      batch(use(), caller, [createNote("never"), createNote("never again"), operation])
     const update = { op: "update", resource: "accounts", key: id, etag, data: { name: "never" } } as const
     expectFailed(await fail({ ...update, etag: "\"old\"" }), "precondition-failed", 2, "update", "accounts", { etag })
     expect((await fail({ ...update, etag: "\"old\"" })).headers.get("etag")).toBe(etag)
@@ -117,12 +140,28 @@ onBoth("batch", ledger, (use) => {
       errors: [{ code: "type", message: expect.any(String) }]
     })
     for (const key of ["a", "1,2", [1, 2], [], {}, [[1]], [null], true, 1.5]) {
-      expectFailed(await fail({ ...update, key }), "invalid-key", 2, "update", "accounts", { errors: [{ message: expect.any(String) }] })
+      expectFailed(await fail({ ...update, key }), "invalid-key", 2, "update", "accounts", {
+        errors: [{ message: expect.any(String) }]
+      })
     }
     expectFailed(await fail({ ...update, resource: "zqvault" }), "not-found", 2, "update", "zqvault")
     expectFailed(await fail({ ...update, resource: "nothing" }), "not-found", 2, "update", "nothing")
-    expectFailed(await fail({ op: "delete", resource: "accounts", key: id, etag: "\"old\"" }), "precondition-failed", 2, "delete", "accounts", { etag })
-    expectFailed(await fail({ op: "create", resource: "accounts", data: {} }), "invalid-record", 2, "create", "accounts", { errors: [expect.anything()] })
+    expectFailed(
+      await fail({ op: "delete", resource: "accounts", key: id, etag: "\"old\"" }),
+      "precondition-failed",
+      2,
+      "delete",
+      "accounts",
+      { etag }
+    )
+    expectFailed(
+      await fail({ op: "create", resource: "accounts", data: {} }),
+      "invalid-record",
+      2,
+      "create",
+      "accounts",
+      { errors: [expect.anything()] }
+    )
     expectFailed(await fail(createNote("x", { owner_id: "bob" })), "access-denied", 2, "create", "notes")
     expectFailed(await batch(use(), viewer, [createNote("x")]), "access-denied", 0, "create", "notes")
     expectFailed(await batch(use(), homeless, [update]), "tenant-required", 0, "update", "accounts")
@@ -134,19 +173,52 @@ onBoth("batch", ledger, (use) => {
   it("follows references as key, key part and value, in several resources", async () => {
     const answer = await batch(use(), ann, [
       { op: "create", resource: "accounts", ref: "acc", data: { name: "referred", balance: "12.50" } },
-      { op: "create", resource: "notes", ref: "n.1", data: { title: { $ref: "acc", field: "balance" }, account_id: { $ref: "acc" } } },
-      { op: "create", resource: "labels", ref: "l", data: { note_id: { $ref: "n.1" }, label: { $ref: "n.1", field: "title" } } },
+      {
+        op: "create",
+        resource: "notes",
+        ref: "n.1",
+        data: { title: { $ref: "acc", field: "balance" }, account_id: { $ref: "acc" } }
+      },
+      {
+        op: "create",
+        resource: "labels",
+        ref: "l",
+        data: { note_id: { $ref: "n.1" }, label: { $ref: "n.1", field: "title" } }
+      },
       { op: "update", resource: "labels", key: [{ $ref: "n.1" }, "12.50"], etag: "*", data: { weight: 7 } },
-      { op: "update", resource: "labels", key: { $ref: "l" }, etag: "*", data: { weight: { $ref: "l", field: "weight" } } },
+      {
+        op: "update",
+        resource: "labels",
+        key: { $ref: "l" },
+        etag: "*",
+        data: { weight: { $ref: "l", field: "weight" } }
+      },
       { op: "update", resource: "accounts", key: { $ref: "acc" }, etag: "*", data: { name: "changed" } },
-      { op: "update", resource: "notes", key: { $ref: "n.1", field: "id" }, etag: "*", data: { body: { $ref: "acc", field: "name" } } },
-      { op: "update", resource: "accounts", key: { $ref: "n.1", field: "account_id" }, etag: "*", data: { meta: { $ref: "acc" } } },
+      {
+        op: "update",
+        resource: "notes",
+        key: { $ref: "n.1", field: "id" },
+        etag: "*",
+        data: { body: { $ref: "acc", field: "name" } }
+      },
+      {
+        op: "update",
+        resource: "accounts",
+        key: { $ref: "n.1", field: "account_id" },
+        etag: "*",
+        data: { meta: { $ref: "acc" } }
+      },
       { op: "delete", resource: "labels", key: { $ref: "l" } }
     ])
     const [account, note, label, , same, , second, meta] = results(answer)
     const id = account!["record"]!["id"]
     expect(note!["record"]).toMatchObject({ title: "12.50", account_id: id })
-    expect(label!["record"]).toEqual({ note_id: note!["record"]!["id"], label: "12.50", weight: 1, etag: expect.any(String) })
+    expect(label!["record"]).toEqual({
+      note_id: note!["record"]!["id"],
+      label: "12.50",
+      weight: 1,
+      etag: expect.any(String)
+    })
     expect(same!["record"]!["weight"]).toBe(7)
     // A reference means the record as it is by then; in a json field it is data like any other.
     expect(second!["record"]!["body"]).toBe("changed")
@@ -162,16 +234,34 @@ onBoth("batch", ledger, (use) => {
       [[{ ...createNote("x"), ref: "a" }, createNote("y", { body: { $ref: "a", field: "zq_mark" } })], 1],
       [[{ ...createNote("x"), ref: "a" }, createNote("y", { body: { $ref: "a", field: "nope" } })], 1],
       [[{ ...createNote("x"), ref: "a" }, { ...createNote("y"), ref: "a" }], 1],
-      [[{ ...createNote("x"), ref: "a" }, { op: "create", resource: "labels", ref: "l", data: { note_id: { $ref: "a" }, label: "q" } }, createNote("z", { body: { $ref: "l" } })], 2]
+      [[{ ...createNote("x"), ref: "a" }, {
+        op: "create",
+        resource: "labels",
+        ref: "l",
+        data: { note_id: { $ref: "a" }, label: "q" }
+      }, createNote("z", { body: { $ref: "l" } })], 2]
     ]
     for (const [ops, operation] of bad) {
       const answer = await batch(use(), ann, ops)
-      expect([answer.status, answer.json["type"], answer.json["operation"]], answer.text).toEqual([400, "urn:service:problem:invalid-parameter", operation])
+      expect([answer.status, answer.json["type"], answer.json["operation"]], answer.text).toEqual([
+        400,
+        "urn:service:problem:invalid-parameter",
+        operation
+      ])
     }
-    const hidden = await batch(use(), ann, [{ ...createNote("x"), ref: "a" }, createNote("y", { body: { $ref: "a", field: "zq_mark" } })])
-    const unknown = await batch(use(), ann, [{ ...createNote("x"), ref: "a" }, createNote("y", { body: { $ref: "a", field: "zq_nope" } })])
+    const hidden = await batch(use(), ann, [
+      { ...createNote("x"), ref: "a" },
+      createNote("y", { body: { $ref: "a", field: "zq_mark" } })
+    ])
+    const unknown = await batch(use(), ann, [
+      { ...createNote("x"), ref: "a" },
+      createNote("y", { body: { $ref: "a", field: "zq_nope" } })
+    ])
     expect(hidden.text.replaceAll("zq_mark", "zq_nope")).toBe(unknown.text)
-    const odd = await batch(use(), ann, [{ ...createNote("x"), ref: "a" }, createNote("y", { body: { $ref: "a", field: "id", more: 1 } })])
+    const odd = await batch(use(), ann, [
+      { ...createNote("x"), ref: "a" },
+      createNote("y", { body: { $ref: "a", field: "id", more: 1 } })
+    ])
     expect(odd.json["errors"]).toEqual([{ field: "body", code: "type", message: "Expected a text." }])
     // A composite key stands for itself only as a whole.
     const note = await make(use(), ann, "notes", { title: `refs ${use().backend}` })
@@ -188,7 +278,11 @@ onBoth("batch", ledger, (use) => {
     const paper = { op: "create", resource: "papers", ref: "p", data: { id: 7001, level: 7 } }
     const peek = await batch(use(), ann, [paper, createNote("peek", { body: { $ref: "p", field: "updated_at" } })])
     expectFailed(peek, "invalid-parameter", 1, "create", "notes", { errors: [expect.anything()] })
-    const key = await batch(use(), ann, [paper, { op: "create", resource: "papers", data: { id: 7002, level: { $ref: "p", field: "id" } } }])
+    const key = await batch(use(), ann, [paper, {
+      op: "create",
+      resource: "papers",
+      data: { id: 7002, level: { $ref: "p", field: "id" } }
+    }])
     expectFailed(key, "access-denied", 1, "create", "papers")
   })
 
@@ -198,7 +292,9 @@ onBoth("batch", ledger, (use) => {
       { op: "create", resource: "papers", data: { id: 1, level: 1 } },
       { op: "create", resource: "papers", data: { id: "x" } }
     ]
-    for (const caller of [ann, admin]) expectFailed(await batch(use(), caller, twice), "conflict", 1, "create", "papers")
+    for (const caller of [ann, admin]) {
+      expectFailed(await batch(use(), caller, twice), "conflict", 1, "create", "papers")
+    }
     expect((await use().get(admin, `${base}/papers/8001`)).status).toBe(404)
   })
 })
@@ -206,7 +302,9 @@ onBoth("batch", ledger, (use) => {
 // ----------------------------------------------------------------------------------------- a batch of one is the single write
 
 const refusal = (answer: Answer): unknown => {
-  const { instance: _, operation, op, resource, ...rest } = answer.json as unknown as { readonly [member: string]: unknown }
+  const { instance: _, operation, op, resource, ...rest } = answer.json as unknown as {
+    readonly [member: string]: unknown
+  }
   return { rest, named: operation === undefined ? null : [operation, op, resource] }
 }
 
@@ -218,7 +316,12 @@ interface Single {
   readonly data?: { readonly [field: string]: unknown }
 }
 
-const sendSingle = (service: TestService, caller: TestCaller, { data, etag, key, op, resource }: Single, dry = false): Promise<Answer> => {
+const sendSingle = (
+  service: TestService,
+  caller: TestCaller,
+  { data, etag, key, op, resource }: Single,
+  dry = false
+): Promise<Answer> => {
   const query = dry ? "?dry_run=true" : ""
   const headers = etag === undefined ? {} : { "if-match": etag }
   if (op === "create") return service.call(caller, "POST", `${base}/${resource}${query}`, { body: data })
@@ -247,9 +350,13 @@ const randomWrite = (random: Random, tag: (key: string) => string): Single => {
     ]
   // Most fields are right, so that many writes are.
   for (const [name, choices] of values) if (random.chance(5)) data[name] = random.pick(choices)
-  if (resource === "papers" ? !random.chance(4) : !random.chance(3)) Object.assign(data, resource === "papers" ? { level: 3 } : { name: "good" })
+  if (resource === "papers" ? !random.chance(4) : !random.chance(3)) {
+    Object.assign(data, resource === "papers" ? { level: 3 } : { name: "good" })
+  }
   const op = random.pick(["create", "update", "update", "delete"] as const)
-  return op === "create" ? { op, resource, data } : { op, resource, key, ...(etag === undefined ? {} : { etag }), ...(op === "update" ? { data } : {}) }
+  return op === "create"
+    ? { op, resource, data }
+    : { op, resource, key, ...(etag === undefined ? {} : { etag }), ...(op === "update" ? { data } : {}) }
 }
 
 describe("a batch of one", () => {
@@ -262,7 +369,9 @@ describe("a batch of one", () => {
         const random = new Random(seed)
         const caller = random.pick([ann, ann, bob, admin, viewer, foreign, homeless, writer])
         const tags = new Map<string, string>()
-        for (const key of ["1", "3", "6"]) tags.set(key, (await service.get(caller, `${base}/accounts/${key}`)).headers.get("etag") ?? "\"none\"")
+        for (const key of ["1", "3", "6"]) {
+          tags.set(key, (await service.get(caller, `${base}/accounts/${key}`)).headers.get("etag") ?? "\"none\"")
+        }
         const write = randomWrite(random, (key) => tags.get(key) ?? "*")
         const single = await sendSingle(service, caller, write, true)
         const grouped = await batch(service, caller, [write], {}, "?dry_run=true")
@@ -276,12 +385,30 @@ describe("a batch of one", () => {
         } else {
           const [entry] = results(grouped)
           expect(entry!["deleted"] ?? false, label).toBe(write.op === "delete")
-          const strip = (record: Answered | undefined) => record === undefined ? null : { ...record as object, id: 0, etag: 0, updated_at: 0 }
+          const strip = (record: Answered | undefined) =>
+            record === undefined ? null : { ...record as object, id: 0, etag: 0, updated_at: 0 }
           expect(strip(entry!["record"]), label).toEqual(single.text === "" ? null : strip(single.json))
         }
       }
       // The generator reaches what it is for.
-      for (const met of ["create 201", "create 400", "create 403", "create 404", "update 200", "update 400", "update 403", "update 404", "update 412", "update 428", "delete 204", "delete 403", "delete 404", "delete 412"]) {
+      for (
+        const met of [
+          "create 201",
+          "create 400",
+          "create 403",
+          "create 404",
+          "update 200",
+          "update 400",
+          "update 403",
+          "update 404",
+          "update 412",
+          "update 428",
+          "delete 204",
+          "delete 403",
+          "delete 404",
+          "delete 412"
+        ]
+      ) {
         expect([...statuses.keys()]).toContain(met)
       }
     })
@@ -293,11 +420,19 @@ on("postgres", "grouped creates", ledger, (use) => {
 
   it("name the one that the database refuses, wherever it stands in its group", async () => {
     for (const at of [0, 1, 57, 99]) {
-      const ops = Array.from({ length: 100 }, (_, i) => create({ name: "grouped", code: i === at ? "A-1" : `G-${at}-${i}` }))
+      const ops = Array.from(
+        { length: 100 },
+        (_, i) => create({ name: "grouped", code: i === at ? "A-1" : `G-${at}-${i}` })
+      )
       expectFailed(await batch(use(), ann, ops), "conflict", at, "create", "accounts")
       const checked = Array.from({ length: 100 }, (_, i) => create({ name: "grouped", rating: i === at ? -1 : 1 }))
-      expectFailed(await batch(use(), ann, checked), "invalid-record", at, "create", "accounts", { errors: [{ code: "invalid", message: expect.any(String) }] })
-      const owned = Array.from({ length: 100 }, (_, i) => create({ name: "grouped", owner_id: i === at ? "bob" : "ann" }))
+      expectFailed(await batch(use(), ann, checked), "invalid-record", at, "create", "accounts", {
+        errors: [{ code: "invalid", message: expect.any(String) }]
+      })
+      const owned = Array.from(
+        { length: 100 },
+        (_, i) => create({ name: "grouped", owner_id: i === at ? "bob" : "ann" })
+      )
       expectFailed(await batch(use(), ann, owned), "access-denied", at, "create", "accounts")
     }
     expect(await use().database!.rows("select count(*) from ledger.accounts where name = 'grouped'")).toEqual([["0"]])

@@ -9,8 +9,12 @@ import { base, codes, make, makeAccount, onBoth, patch, read } from "./scenes.ts
 const accounts = `${base}/accounts`
 
 onBoth("create", ledger, (use) => {
-  const create = (caller: TestCaller, body: unknown, headers: { readonly [name: string]: string } = {}, path = accounts): Promise<Answer> =>
-    use().call(caller, "POST", path, { body, headers })
+  const create = (
+    caller: TestCaller,
+    body: unknown,
+    headers: { readonly [name: string]: string } = {},
+    path = accounts
+  ): Promise<Answer> => use().call(caller, "POST", path, { body, headers })
 
   it("answers 201 with Location, ETag and the record, defaults of both kinds filled in", async () => {
     const answer = await create(ann, { name: "first" })
@@ -100,7 +104,7 @@ onBoth("create", ledger, (use) => {
     ])
     expectProblem(answer, "invalid-record", accounts, { errors: answer.json["errors"] }, "10 fields are not valid.")
     expect(codes(await create(ann, {}))).toEqual(["name required"])
-    expect(codes(await create(ann, { name: null, code: "" , rating: 1.5 }))).toEqual(["name required", "rating type"])
+    expect(codes(await create(ann, { name: null, code: "", rating: 1.5 }))).toEqual(["name required", "rating type"])
   })
 
   it("refuses what is no object", async () => {
@@ -141,9 +145,14 @@ onBoth("create", ledger, (use) => {
 
   it("decides a rule over the record in the transaction, and shows the record only to who can read it", async () => {
     const papers = `${base}/papers`
-    const level = (id: number, at: number) => create(ann, { id, level: at }, { prefer: "return=representation" }, papers)
+    const level = (id: number, at: number) =>
+      create(ann, { id, level: at }, { prefer: "return=representation" }, papers)
     const seen = await level(101, 5)
-    expect([seen.status, seen.json["level"], seen.headers.get("preference-applied")]).toEqual([201, 5, "return=representation"])
+    expect([seen.status, seen.json["level"], seen.headers.get("preference-applied")]).toEqual([
+      201,
+      5,
+      "return=representation"
+    ])
     // Outside of Ann's row filter: written, and not shown.
     const unseen = await level(102, 6)
     expect([unseen.status, unseen.text, unseen.headers.get("etag"), unseen.headers.get("preference-applied")])
@@ -186,7 +195,11 @@ onBoth("create", ledger, (use) => {
     const record = await read(use(), ann, answer.headers.get("location")!)
     expect(record["etag"]).toBe(answer.headers.get("etag"))
     const unknown = await create(ann, { name: "short" }, { prefer: "return=everything" })
-    expect([unknown.status, unknown.json["name"], unknown.headers.get("preference-applied")]).toEqual([201, "short", null])
+    expect([unknown.status, unknown.json["name"], unknown.headers.get("preference-applied")]).toEqual([
+      201,
+      "short",
+      null
+    ])
   })
 
   it("takes composite keys from the body, and writes odd text into Location", async () => {

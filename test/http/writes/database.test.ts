@@ -44,14 +44,19 @@ create trigger doze before insert on ledger.notes for each row execute function 
 
 on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 700 }, extras), (use) => {
   const sql = (text: string) => use().database!.execute(text)
-  const create = (body: object, path = accounts, caller = ann): Promise<Answer> => use().call(caller, "POST", path, { body })
+  const create = (body: object, path = accounts, caller = ann): Promise<Answer> =>
+    use().call(caller, "POST", path, { body })
   const tries = async (): Promise<number> => {
     const [row] = await use().database!.rows("select last_value - (not is_called)::int from ledger.tries")
     return Number(row![0])
   }
   /** A statement of the service sleeps. */
   const asleep = () =>
-    until(async () => (await use().database!.rows("select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()")).length > 0)
+    until(async () =>
+      (await use().database!.rows(
+        "select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()"
+      )).length > 0
+    )
   /** Asked of the database itself: connections of the service may be gone. */
   const named = async (name: string): Promise<number> =>
     Number((await use().database!.rows(`select count(*) from ledger.accounts where name = '${name}'`))[0]![0])
@@ -85,7 +90,10 @@ on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 700 },
       expectProblem(await create({ owner_id: "bob", title }, notes), "access-denied", notes)
       expectProblem(await patch(use(), ann, mine.path, { owner_id: "bob", title }), "access-denied", mine.path)
       const operation = { op: "create", resource: "notes", data: { owner_id: "bob", title } }
-      const [one, many] = [await batch(use(), ann, [operation]), await batch(use(), ann, [{ ...operation, data: { title: `own ${title}` } }, operation])]
+      const [one, many] = [
+        await batch(use(), ann, [operation]),
+        await batch(use(), ann, [{ ...operation, data: { title: `own ${title}` } }, operation])
+      ]
       expect([one.status, one.json["operation"], many.status, many.json["operation"]]).toEqual([403, 0, 403, 1])
     }
     quiet(await create({ title: "zq-mine" }, notes), "conflict", notes)
@@ -102,7 +110,13 @@ on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 700 },
     expect(await tries()).toBe(4)
     const { path } = await makeAccount(use())
     await sql("alter sequence ledger.tries restart")
-    const ops = [{ op: "create", resource: "notes", data: { title: "with a conflict" } }, { op: "update", resource: "accounts", key: path.split("/").at(-1), etag: "*", data: { name: "conflict 9" } }]
+    const ops = [{ op: "create", resource: "notes", data: { title: "with a conflict" } }, {
+      op: "update",
+      resource: "accounts",
+      key: path.split("/").at(-1),
+      etag: "*",
+      data: { name: "conflict 9" }
+    }]
     quiet(await batch(use(), ann, ops), "conflict", `${base}:batchWrite`)
     expect(await tries()).toBe(4)
     // A conflict that shows at the commit only.
@@ -113,15 +127,30 @@ on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 700 },
 
   it("statement timeout 504", async () => {
     quiet(await create({ name: "slow" }), "statement-timeout", accounts)
-    const group = await batch(use(), ann, [1, 2].map((n) => ({ op: "create", resource: "accounts", data: { name: n === 1 ? "fast" : "slow" } })))
+    const group = await batch(
+      use(),
+      ann,
+      [1, 2].map((n) => ({ op: "create", resource: "accounts", data: { name: n === 1 ? "fast" : "slow" } }))
+    )
     expect([group.status, group.json["op"]]).toEqual([504, "create"])
     expect(await named("fast")).toBe(0)
   })
 
   it("deferred constraints: refused at the commit, and by a dry run", async () => {
     quiet(await create({ name: "late" }), "invalid-record", accounts, invalid)
-    quiet(await use().call(ann, "POST", `${accounts}?dry_run=true`, { body: { name: "late" } }), "invalid-record", accounts, invalid)
-    const batched = await batch(use(), ann, [{ op: "create", resource: "accounts", data: { name: "late" } }], {}, "?dry_run=true")
+    quiet(
+      await use().call(ann, "POST", `${accounts}?dry_run=true`, { body: { name: "late" } }),
+      "invalid-record",
+      accounts,
+      invalid
+    )
+    const batched = await batch(
+      use(),
+      ann,
+      [{ op: "create", resource: "accounts", data: { name: "late" } }],
+      {},
+      "?dry_run=true"
+    )
     expect(batched.status).toBe(400)
     expect((await batch(use(), ann, [{ op: "create", resource: "accounts", data: { name: "late" } }])).status).toBe(400)
     expect(await named("late")).toBe(0)
@@ -129,9 +158,16 @@ on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 700 },
 
   it("a trigger that swallows the row is the operator's to know: 500, and nothing half answered", async () => {
     expect((await create({ name: "swallowed" })).status).toBe(500)
-    const ops = ["a", "swallowed", "b"].map((name) => ({ op: "create", resource: "accounts", data: { name: `${name}` } }))
+    const ops = ["a", "swallowed", "b"].map((name) => ({
+      op: "create",
+      resource: "accounts",
+      data: { name: `${name}` }
+    }))
     expect((await batch(use(), ann, ops)).status).toBe(500)
-    expect(takeUnhandled(use()).map(String)).toEqual(["Error: 1 rows were inserted, 0 came back", "Error: 3 rows were inserted, 2 came back"])
+    expect(takeUnhandled(use()).map(String)).toEqual([
+      "Error: 1 rows were inserted, 0 came back",
+      "Error: 3 rows were inserted, 2 came back"
+    ])
     expect(await named("a")).toBe(0)
   })
 
@@ -150,7 +186,13 @@ on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 700 },
 
   it("a connection killed before the commit: 503 and nothing written", async () => {
     const { etag, path } = await makeAccount(use())
-    const inside = batch(use(), ann, [{ op: "update", resource: "accounts", key: path.split("/").at(-1), etag: "*", data: { name: "slow" } }])
+    const inside = batch(use(), ann, [{
+      op: "update",
+      resource: "accounts",
+      key: path.split("/").at(-1),
+      etag: "*",
+      data: { name: "slow" }
+    }])
     await asleep()
     await use().database!.disconnectAll()
     quiet(await inside, "unavailable", `${base}:batchWrite`, { operation: 0, op: "update", resource: "accounts" })
@@ -187,43 +229,49 @@ const until = async (met: () => Promise<boolean>): Promise<void> => {
 
 let hook: WriteHook = () => {}
 
-on("postgres", "while a hook runs", () => ledger({ statementTimeoutMs: 700, writeHooks: [(change) => hook(change)] }), (use) => {
-  afterEach(() => {
-    hook = () => {}
-  })
-
-  it("who waits for the row too long gets 504", async () => {
-    const { path } = await makeAccount(use())
-    let free = (): void => {}
-    let held = (): void => {}
-    const holding = new Promise<void>((resolve) => {
-      held = resolve
+on(
+  "postgres",
+  "while a hook runs",
+  () => ledger({ statementTimeoutMs: 700, writeHooks: [(change) => hook(change)] }),
+  (use) => {
+    afterEach(() => {
+      hook = () => {}
     })
-    hook = (change) => change.after?.["name"] !== "holder" ? undefined : new Promise<void>((resolve) => {
-      free = resolve
-      held()
-    })
-    const holder = patch(use(), ann, path, { name: "holder" })
-    await holding
-    expectProblem(await patch(use(), ann, path, { name: "waiter" }), "statement-timeout", path)
-    free()
-    expect((await holder).status).toBe(200)
-  })
 
-  it("the connection is killed: 503, nothing written, the next request is served", async () => {
-    const { etag, path } = await makeAccount(use())
-    hook = async () => {
-      await use().database!.disconnectAll()
-    }
-    const refused = await patch(use(), ann, path, { name: "killed" })
-    // The commit itself finds the connection gone: whether it had reached the server is not known to the client.
-    expect(refused.status).toBe(503)
-    expect(refused.json["type"]).toBe("urn:service:problem:unavailable")
-    hook = () => {}
-    expect(await read(use(), ann, path)).toMatchObject({ name: "made", etag })
-    expect((await patch(use(), ann, path, { name: "alive" }, etag)).status).toBe(200)
-  })
-})
+    it("who waits for the row too long gets 504", async () => {
+      const { path } = await makeAccount(use())
+      let free = (): void => {}
+      let held = (): void => {}
+      const holding = new Promise<void>((resolve) => {
+        held = resolve
+      })
+      hook = (change) =>
+        change.after?.["name"] !== "holder" ? undefined : new Promise<void>((resolve) => {
+          free = resolve
+          held()
+        })
+      const holder = patch(use(), ann, path, { name: "holder" })
+      await holding
+      expectProblem(await patch(use(), ann, path, { name: "waiter" }), "statement-timeout", path)
+      free()
+      expect((await holder).status).toBe(200)
+    })
+
+    it("the connection is killed: 503, nothing written, the next request is served", async () => {
+      const { etag, path } = await makeAccount(use())
+      hook = async () => {
+        await use().database!.disconnectAll()
+      }
+      const refused = await patch(use(), ann, path, { name: "killed" })
+      // The commit itself finds the connection gone: whether it had reached the server is not known to the client.
+      expect(refused.status).toBe(503)
+      expect(refused.json["type"]).toBe("urn:service:problem:unavailable")
+      hook = () => {}
+      expect(await read(use(), ann, path)).toMatchObject({ name: "made", etag })
+      expect((await patch(use(), ann, path, { name: "alive" }, etag)).status).toBe(200)
+    })
+  }
+)
 
 // ------------------------------------------------------------------------------------------ a network that loses the commit
 
@@ -231,7 +279,9 @@ type Loss = "none" | "reply" | "request"
 let lose: Loss = "none"
 
 /** Passes bytes on to the database, until it is told to lose a commit: before the server gets it, or the server's reply to it. */
-const throughProxy = async ({ url }: TestDatabase): Promise<{ readonly url: string; readonly close: () => Promise<void> }> => {
+const throughProxy = async (
+  { url }: TestDatabase
+): Promise<{ readonly url: string; readonly close: () => Promise<void> }> => {
   const target = new URL(url.replace(/^(postgres(?:ql)?:\/\/[^/@?]*@)\//, "$1localhost/"))
   const folder = target.searchParams.get("host")
   const port = Number(target.searchParams.get("port") ?? (target.port === "" ? 5432 : target.port))
@@ -272,7 +322,8 @@ const throughProxy = async ({ url }: TestDatabase): Promise<{ readonly url: stri
 for (const [loss, kept] of [["reply", 1], ["request", 0]] as const) {
   on("postgres", `the network loses a commit's ${loss}`, ledger, (use) => {
     it("answers 503, never 2xx; a retry with the same idempotency key settles what is unknown", async () => {
-      const send = () => use().call(ann, "POST", accounts, { body: { name: loss }, headers: { "idempotency-key": loss } })
+      const send = () =>
+        use().call(ann, "POST", accounts, { body: { name: loss }, headers: { "idempotency-key": loss } })
       const stored = async (): Promise<number> =>
         Number((await use().database!.rows(`select count(*) from ledger.accounts where name = '${loss}'`))[0]![0])
       lose = loss
@@ -281,7 +332,11 @@ for (const [loss, kept] of [["reply", 1], ["request", 0]] as const) {
       expectProblem(answer, "unavailable", accounts, { outcome: "unknown" })
       await until(async () => await stored() === kept)
       const again = await send()
-      expect([again.status, again.json["name"], again.headers.get("idempotency-replayed")]).toEqual([201, loss, kept === 1 ? "true" : null])
+      expect([again.status, again.json["name"], again.headers.get("idempotency-replayed")]).toEqual([
+        201,
+        loss,
+        kept === 1 ? "true" : null
+      ])
       expect(await stored()).toBe(1)
     })
   }, { through: throughProxy })
@@ -296,7 +351,13 @@ on("postgres", "concurrent clients", ledger, (use) => {
     const client = async (): Promise<void> => {
       for (let done = 0; done < 20;) {
         const { headers, json } = await use().get(ann, path)
-        const answer = await patch(use(), ann, path, { n: String(BigInt(json["n"] as unknown as string) + 1n) }, headers.get("etag"))
+        const answer = await patch(
+          use(),
+          ann,
+          path,
+          { n: String(BigInt(json["n"] as unknown as string) + 1n) },
+          headers.get("etag")
+        )
         if (answer.status === 200) done++
         else {
           expect(answer.status, answer.text).toBe(412)
@@ -312,15 +373,25 @@ on("postgres", "concurrent clients", ledger, (use) => {
   it("deadlocks: both writes happen", async () => {
     const [a, b] = [(await makeAccount(use())).id, (await makeAccount(use())).id]
     for (let round = 0; round < 2; round++) {
-      const order = (keys: readonly string[]) => batch(use(), ann, keys.map((key) => ({ op: "update", resource: "accounts", key, etag: "*", data: { name: `r${round}` } })))
+      const order = (keys: readonly string[]) =>
+        batch(
+          use(),
+          ann,
+          keys.map((key) => ({ op: "update", resource: "accounts", key, etag: "*", data: { name: `r${round}` } }))
+        )
       const answers = await Promise.all([order([a, b]), order([b, a])])
       expect(answers.map(({ status }) => status), answers.map(({ text }) => text).join()).toEqual([200, 200])
     }
   })
 
   it("of concurrent creates with the same key one wins", async () => {
-    const answers = await Promise.all(Array.from({ length: 8 }, () => use().call(ann, "POST", `${base}/papers`, { body: { id: 5000, level: 1 } })))
-    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, ...Array.from({ length: 7 }, () => 409)])
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => use().call(ann, "POST", `${base}/papers`, { body: { id: 5000, level: 1 } }))
+    )
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([
+      201,
+      ...Array.from({ length: 7 }, () => 409)
+    ])
   })
 
   it("of concurrent deletes one finds the record", async () => {
@@ -329,4 +400,3 @@ on("postgres", "concurrent clients", ledger, (use) => {
     expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([204, 404, 404, 404, 404, 404])
   })
 })
-

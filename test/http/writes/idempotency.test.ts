@@ -12,11 +12,24 @@ let hook: WriteHook = () => {}
 const hooked = () => ledger({ writeHooks: [(change) => hook(change)] })
 
 onBoth("idempotency keys", hooked, (use) => {
-  const create = (key: string, body: unknown, caller: TestCaller = ann, headers: { readonly [name: string]: string } = {}): Promise<Answer> =>
-    use().call(caller, "POST", accounts, { body, headers: { "idempotency-key": key, ...headers } })
+  const create = (
+    key: string,
+    body: unknown,
+    caller: TestCaller = ann,
+    headers: { readonly [name: string]: string } = {}
+  ): Promise<Answer> => use().call(caller, "POST", accounts, { body, headers: { "idempotency-key": key, ...headers } })
   const named = async (name: string): Promise<unknown> =>
-    (await use().get(admin, `${accounts}?count=exact&filter=${encodeURIComponent(`name = "${name}"`)}`)).json["total_size"]
-  const visible = (answer: Answer) => [answer.status, answer.text, answer.headers.get("location"), answer.headers.get("etag"), answer.headers.get("content-type")]
+    (await use().get(admin, `${accounts}?count=exact&filter=${encodeURIComponent(`name = "${name}"`)}`))
+      .json["total_size"]
+  const visible = (
+    answer: Answer
+  ) => [
+    answer.status,
+    answer.text,
+    answer.headers.get("location"),
+    answer.headers.get("etag"),
+    answer.headers.get("content-type")
+  ]
 
   it("the same key and body: the same answer, written once", async () => {
     const first = await create("once", { name: "once" })
@@ -36,7 +49,10 @@ onBoth("idempotency keys", hooked, (use) => {
   it("the same key for another body or path: 422", async () => {
     await create("other", { name: "other" })
     expectProblem(await create("other", { name: "other 2" }), "idempotency-key-reused", accounts)
-    const elsewhere = await use().call(ann, "POST", `${base}/notes`, { body: { name: "other" }, headers: { "idempotency-key": "other" } })
+    const elsewhere = await use().call(ann, "POST", `${base}/notes`, {
+      body: { name: "other" },
+      headers: { "idempotency-key": "other" }
+    })
     expect(elsewhere.status).toBe(400)
     const asBatch = await batch(use(), ann, [], { "idempotency-key": "other" })
     expectProblem(asBatch, "idempotency-key-reused", `${base}:batchWrite`)
@@ -47,13 +63,23 @@ onBoth("idempotency keys", hooked, (use) => {
     const owners: ReadonlyArray<TestCaller> = [ann, bob, { ...ann, tenant: "2" }]
     for (const caller of owners) {
       const answer = await create("shared", { name: "shared" }, caller)
-      expect([answer.status, answer.headers.get("idempotency-replayed"), answer.json["owner_id"]]).toEqual([201, null, caller.id])
+      expect([answer.status, answer.headers.get("idempotency-replayed"), answer.json["owner_id"]]).toEqual([
+        201,
+        null,
+        caller.id
+      ])
     }
     expect(await named("shared")).toBe(2)
   })
 
   it("batches: replayed as a whole; Prefer is no part of what is sent", async () => {
-    const ops = [{ op: "create", resource: "accounts", ref: "a", data: { name: "batched" } }, { op: "update", resource: "accounts", key: { $ref: "a" }, etag: "*", data: { balance: "1" } }]
+    const ops = [{ op: "create", resource: "accounts", ref: "a", data: { name: "batched" } }, {
+      op: "update",
+      resource: "accounts",
+      key: { $ref: "a" },
+      etag: "*",
+      data: { balance: "1" }
+    }]
     const first = await batch(use(), ann, ops, { "idempotency-key": "b-1" })
     const again = await batch(use(), ann, ops, { "idempotency-key": "b-1", prefer: "return=minimal" })
     expect(visible(again)).toEqual(visible(first))
@@ -74,7 +100,10 @@ onBoth("idempotency keys", hooked, (use) => {
   })
 
   it("a dry run neither takes a key nor answers from one", async () => {
-    const dry = async () => (await use().call(ann, "POST", `${accounts}?dry_run=true`, { body: { name: "dry" }, headers: { "idempotency-key": "dry" } }))
+    const dry = async () => (await use().call(ann, "POST", `${accounts}?dry_run=true`, {
+      body: { name: "dry" },
+      headers: { "idempotency-key": "dry" }
+    }))
     expect((await dry()).headers.get("idempotency-replayed")).toBeNull()
     expect((await create("dry", { name: "dry" })).headers.get("idempotency-replayed")).toBeNull()
     expect([(await dry()).status, (await dry()).headers.get("idempotency-replayed")]).toEqual([201, null])
@@ -84,10 +113,11 @@ onBoth("idempotency keys", hooked, (use) => {
   it("the twin of a request under way: 409", async () => {
     let go = (): void => {}
     const inside = new Promise<void>((entered) => {
-      hook = () => new Promise<void>((resolve) => {
-        go = resolve
-        entered()
-      })
+      hook = () =>
+        new Promise<void>((resolve) => {
+          go = resolve
+          entered()
+        })
     })
     const first = create("twin", { name: "twin" })
     await inside
@@ -105,7 +135,8 @@ onBoth("idempotency keys", hooked, (use) => {
   it("many twins at once: one write", async () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => create("storm", { name: "storm" })))
     for (const answer of answers) expect([201, 409]).toContain(answer.status)
-    expect(answers.filter((answer) => answer.status === 201 && answer.headers.get("idempotency-replayed") === null)).toHaveLength(1)
+    expect(answers.filter((answer) => answer.status === 201 && answer.headers.get("idempotency-replayed") === null))
+      .toHaveLength(1)
     expect(await named("storm")).toBe(1)
   })
 
@@ -135,13 +166,21 @@ onBoth("idempotency keys", hooked, (use) => {
     const plain = { name: "plain", owner_id: "ann" }
     const shown = await create("roles 2".replace(" ", "-"), plain, both)
     const later = await create("roles-2", plain, ann)
-    expect([later.status, later.text, later.headers.get("location"), later.headers.get("etag"), later.headers.get("idempotency-replayed")])
+    expect([
+      later.status,
+      later.text,
+      later.headers.get("location"),
+      later.headers.get("etag"),
+      later.headers.get("idempotency-replayed")
+    ])
       .toEqual([201, "", shown.headers.get("location"), null, "true"])
     expect(await named("plain")).toBe(1)
   })
 
   it("refuses keys that are none, and ignores them where they mean nothing", async () => {
-    for (const key of ["", "a b", "a,b c", "x".repeat(256), "\"\"", "é"]) expectParameter(await create(key, { name: "x" }), accounts, "Idempotency-Key")
+    for (const key of ["", "a b", "a,b c", "x".repeat(256), "\"\"", "é"]) {
+      expectParameter(await create(key, { name: "x" }), accounts, "Idempotency-Key")
+    }
     expect((await create("x".repeat(255), { name: "longest" })).status).toBe(201)
     const { path } = await makeAccount(use())
     for (let i = 0; i < 2; i++) {
@@ -153,7 +192,8 @@ onBoth("idempotency keys", hooked, (use) => {
 
 on("postgres", "idempotency keys", ledger, (use) => {
   it("survive a restart, and go with their day", async () => {
-    const create = (key: string) => use().call(ann, "POST", accounts, { body: { name: key }, headers: { "idempotency-key": key } })
+    const create = (key: string) =>
+      use().call(ann, "POST", accounts, { body: { name: key }, headers: { "idempotency-key": key } })
     const rows = async () => Number((await use().database!.rows("select count(*) from service.idempotency_key"))[0]![0])
     await create("kept")
     await use().database!.disconnectAll()
@@ -167,8 +207,11 @@ on("postgres", "idempotency keys", ledger, (use) => {
 
 on("postgres", "idempotency keys without their table", () => ledger({}, "drop schema service cascade"), (use) => {
   it("make it, several requests at once", async () => {
-    const answers = await Promise.all(["t1", "t2", "t3", "t4"].map((key) => use().call(ann, "POST", accounts, { body: { name: key }, headers: { "idempotency-key": key } })))
+    const answers = await Promise.all(
+      ["t1", "t2", "t3", "t4"].map((key) =>
+        use().call(ann, "POST", accounts, { body: { name: key }, headers: { "idempotency-key": key } })
+      )
+    )
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201])
   })
 })
-

@@ -37,7 +37,9 @@ const randomBody = (random: Random, kind: Entry["kind"], creating: boolean): Bod
     ]
   const body: { [field: string]: string | number | null } = {}
   for (const [field, values] of choices) {
-    if (random.chance(field.startsWith("zq") ? 8 : field === "owner_id" && creating ? 2 : 4)) body[field] = random.pick(values)
+    if (random.chance(field.startsWith("zq") ? 8 : field === "owner_id" && creating ? 2 : 4)) {
+      body[field] = random.pick(values)
+    }
   }
   return body
 }
@@ -116,21 +118,31 @@ const play = async (service: TestService, steps: readonly Step[], seed: number):
   const ids: string[] = []
   const tags = new Tags()
   const old = new Map<number, Map<string, string>>()
-  const classOf = (name: Name, index: number): string => state[index]!.kind === "accounts" ? `r${index}` : `r${index} ${name === "admin" || name === "foreign" ? "all" : "some"}`
+  const classOf = (name: Name, index: number): string =>
+    state[index]!.kind === "accounts"
+      ? `r${index}`
+      : `r${index} ${name === "admin" || name === "foreign" ? "all" : "some"}`
   const pathOf = (index: number): string => `${base}/${state[index]!.kind}/${ids[index]!}`
   const met = (name: Name, index: number, tag: string | null): string | null => {
     const version = versionOf(name, state[index]!)
-    if (tag !== null) old.set(index, (old.get(index) ?? new Map<string, string>()).set(`${classOf(name, index)} ${version}`, tag))
+    if (tag !== null) {
+      old.set(index, (old.get(index) ?? new Map<string, string>()).set(`${classOf(name, index)} ${version}`, tag))
+    }
     return tags.met(classOf(name, index), state[index]!.kind, version, tag)
   }
 
   /** If-Match for an operation on the state as it is inside a batch. */
-  const header = async (name: Name, { match, target }: { readonly match: Match; readonly target: number }): Promise<string | undefined> => {
+  const header = async (
+    name: Name,
+    { match, target }: { readonly match: Match; readonly target: number }
+  ): Promise<string | undefined> => {
     if (match === "none") return undefined
     if (match === "any") return "*"
     const version = versionOf(name, state[target]!)
     if (match === "stale") {
-      const stale = [...old.get(target) ?? []].find(([key]) => key.startsWith(`${classOf(name, target)} `) && key !== `${classOf(name, target)} ${version}`)
+      const stale = [...old.get(target) ?? []].find(([key]) =>
+        key.startsWith(`${classOf(name, target)} `) && key !== `${classOf(name, target)} ${version}`
+      )
       return stale?.[1] ?? "\"none\""
     }
     const known = tags.of(classOf(name, target), version)
@@ -141,13 +153,19 @@ const play = async (service: TestService, steps: readonly Step[], seed: number):
   }
   const bodyOf = (operation: Operation, at: number): object => {
     if (operation.op !== "create") return "body" in operation ? operation.body : {}
-    return operation.kind === "notes" ? { title: `${run_} ${at}`, ...operation.body } : { name: run_, ...operation.body }
+    return operation.kind === "notes"
+      ? { title: `${run_} ${at}`, ...operation.body }
+      : { name: run_, ...operation.body }
   }
   const holds = (name: Name, index: number, record: unknown): string | null => {
     const expected = shown(name, state[index]!)
     const actual = record as { readonly [field: string]: unknown }
     const wrong = Object.keys(expected).filter((field) => actual[field] !== expected[field])
-    return wrong.length > 0 ? `record ${index} for ${name}: ${wrong.map((field) => `${field} is ${String(actual[field])}, not ${String(expected[field])}`).join()}` : null
+    return wrong.length > 0
+      ? `record ${index} for ${name}: ${
+        wrong.map((field) => `${field} is ${String(actual[field])}, not ${String(expected[field])}`).join()
+      }`
+      : null
   }
   /** A record as an answer shows it, and its tag. */
   const answered = (name: Name, index: number, record: unknown): string | null => {
@@ -160,19 +178,23 @@ const play = async (service: TestService, steps: readonly Step[], seed: number):
     const caller = callers[name]
     const outcome = run(state, name, operation!)
     let answer: Answer
-    if (operation!.op === "create") answer = await service.call(caller, "POST", `${base}/${operation!.kind}`, { body: bodyOf(operation!, at) })
-    else {
+    if (operation!.op === "create") {
+      answer = await service.call(caller, "POST", `${base}/${operation!.kind}`, { body: bodyOf(operation!, at) })
+    } else {
       const ifMatch = await header(name, operation!)
       const headers = ifMatch === undefined ? {} : { "if-match": ifMatch }
       const path = pathOf(operation!.target)
-      if (operation!.op === "update") answer = await service.call(caller, "PATCH", path, { body: operation!.body, headers })
-      else if (operation!.op === "delete") answer = await service.call(caller, "DELETE", path, { headers })
+      if (operation!.op === "update") {
+        answer = await service.call(caller, "PATCH", path, { body: operation!.body, headers })
+      } else if (operation!.op === "delete") answer = await service.call(caller, "DELETE", path, { headers })
       else answer = await service.call(caller, "POST", `${path}:undelete`, { headers })
     }
     if (answer.status !== outcome.status) return `${answer.status}, not ${outcome.status}: ${answer.text}`
     tally(answer.status)
     state = outcome.state
-    if (operation!.op === "create" && outcome.index !== null) ids.push(answer.headers.get("location")!.split("/").at(-1)!)
+    if (operation!.op === "create" && outcome.index !== null) {
+      ids.push(answer.headers.get("location")!.split("/").at(-1)!)
+    }
     return outcome.index === null || answer.status === 204 ? null : answered(name, outcome.index, answer.json)
   }
 
@@ -191,7 +213,11 @@ const play = async (service: TestService, steps: readonly Step[], seed: number):
         const own = refs.get(operation.target)
         // What the batch itself made or changed has a version nobody can know yet.
         const fresh = own !== undefined || state[operation.target] !== before[operation.target]
-        const etag = fresh && operation.match === "current" ? "*" : fresh && operation.match === "stale" ? "\"none\"" : await header(name, operation)
+        const etag = fresh && operation.match === "current"
+          ? "*"
+          : fresh && operation.match === "stale"
+          ? "\"none\""
+          : await header(name, operation)
         ops.push({
           op: operation.op,
           resource: state[operation.target]!.kind,
@@ -211,10 +237,16 @@ const play = async (service: TestService, steps: readonly Step[], seed: number):
     tally(answer.status)
     if (failed !== null) {
       state = before
-      return (answer.json as unknown as { readonly operation: number }).operation === failed ? null : `batch: operation not ${failed}: ${answer.text}`
+      return (answer.json as unknown as { readonly operation: number }).operation === failed
+        ? null
+        : `batch: operation not ${failed}: ${answer.text}`
     }
-    const results = answer.json["results"] as unknown as ReadonlyArray<{ readonly record?: { readonly id: string | number }; readonly etag?: string }>
-    for (const [i, operation] of operations.entries()) if (operation.op === "create") ids.push(String(results[i]!.record!.id))
+    const results = answer.json["results"] as unknown as ReadonlyArray<
+      { readonly record?: { readonly id: string | number }; readonly etag?: string }
+    >
+    for (const [i, operation] of operations.entries()) {
+      if (operation.op === "create") ids.push(String(results[i]!.record!.id))
+    }
     for (const [i, index] of made.entries()) {
       // A later operation may have changed it again; only its last state is known here.
       if (results[i]!.record === undefined || made.lastIndexOf(index) > i) continue
@@ -236,13 +268,20 @@ const play = async (service: TestService, steps: readonly Step[], seed: number):
         if (plain.status !== status) return `${name} gets record ${index}: ${plain.status}, not ${status}`
         const answer = there && deleted ? await service.get(callers[name], `${pathOf(index)}?show_deleted=true`) : plain
         if (!there) continue
-        const wrong = answer.status === 200 ? answered(name, index, answer.json) : `deleted record ${index} for ${name}: ${answer.status}`
+        const wrong = answer.status === 200
+          ? answered(name, index, answer.json)
+          : `deleted record ${index} for ${name}: ${answer.status}`
         if (wrong !== null) return wrong
         if (entry.kind === "accounts" && !deleted) visible.push(ids[index]!)
       }
-      const listed = await service.get(callers[name], `${base}/accounts?filter=${encodeURIComponent(`name = "${run_}"`)}&order_by=id&count=exact`)
+      const listed = await service.get(
+        callers[name],
+        `${base}/accounts?filter=${encodeURIComponent(`name = "${run_}"`)}&order_by=id&count=exact`
+      )
       const items = listed.json["items"] as unknown as ReadonlyArray<{ readonly id: string; readonly etag: string }>
-      if (items.map(({ id }) => id).join() !== visible.join()) return `${name} lists ${items.map(({ id }) => id).join()}, not ${visible.join()}`
+      if (items.map(({ id }) => id).join() !== visible.join()) {
+        return `${name} lists ${items.map(({ id }) => id).join()}, not ${visible.join()}`
+      }
       for (const item of items) {
         const wrong = met(name, ids.indexOf(item.id), item.etag)
         if (wrong !== null) return wrong
@@ -272,7 +311,12 @@ const reachable = (state: State, { name, operations }: Step): boolean => {
 }
 
 /** The shortest part of a sequence that still shows a difference. */
-const shrink = async (service: TestService, steps: readonly Step[], seed: number, found: string): Promise<readonly [readonly Step[], string]> => {
+const shrink = async (
+  service: TestService,
+  steps: readonly Step[],
+  seed: number,
+  found: string
+): Promise<readonly [readonly Step[], string]> => {
   let [shortest, difference] = [steps, found]
   for (let at = shortest.length - 1; at >= 0; at--) {
     const shorter = shortest.filter((_, i) => i !== at)
@@ -301,6 +345,8 @@ onBoth("writes against the reference", ledger, (use) => {
       }
     }
     // The sequences reach what they are for.
-    for (const status of [200, 201, 204, 400, 403, 404, 409, 412, 428]) expect(statuses.get(status) ?? 0, String(status)).toBeGreaterThan(20)
+    for (const status of [200, 201, 204, 400, 403, 404, 409, 412, 428]) {
+      expect(statuses.get(status) ?? 0, String(status)).toBeGreaterThan(20)
+    }
   }, 120_000 * lengthen)
 })

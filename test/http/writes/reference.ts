@@ -45,7 +45,13 @@ export interface Outcome {
   readonly index: number | null
 }
 
-const idOf: { readonly [name in Name]: string } = { ann: "ann", bob: "bob", admin: "root", foreign: "zoe", viewer: "vic" }
+const idOf: { readonly [name in Name]: string } = {
+  ann: "ann",
+  bob: "bob",
+  admin: "root",
+  foreign: "zoe",
+  viewer: "vic"
+}
 const isAdmin = (name: Name): boolean => name === "admin" || name === "foreign"
 const isClerk = (name: Name): boolean => name === "ann" || name === "bob"
 
@@ -71,7 +77,8 @@ export const shown = (name: Name, entry: Entry): { readonly [field: string]: unk
 }
 
 /** Equal texts: the same ETag for this caller. */
-export const versionOf = (name: Name, entry: Entry): string => entry.kind === "accounts" ? String(entry.version) : JSON.stringify(shown(name, entry))
+export const versionOf = (name: Name, entry: Entry): string =>
+  entry.kind === "accounts" ? String(entry.version) : JSON.stringify(shown(name, entry))
 
 const hidden = (name: Name, body: Body): boolean => !isAdmin(name) && ("zq_note" in body || "zq_mark" in body)
 

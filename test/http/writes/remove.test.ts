@@ -1,27 +1,44 @@
 /** DELETE and `:undelete` over HTTP (spec 1, States and transitions): soft and hard, preconditions, rules, and what comes back. */
 
 import { expect, it } from "vitest"
+import type { Change } from "../../../core/domain/model/config.ts"
 import { expectProblem } from "../../support/answer.ts"
 import { admin, ann, bob, foreign, homeless, ledger, nobody, viewer } from "../../support/ledger.ts"
 import type { Answer, TestCaller } from "../../support/service.ts"
-import type { Change } from "../../../core/domain/model/config.ts"
 import { base, make, makeAccount, onBoth, patch } from "./scenes.ts"
 
 const changes: Change[] = []
 
 onBoth("delete", () => ledger({ writeHooks: [(change) => void changes.push(change)] }), (use) => {
-  const remove = (caller: TestCaller, path: string, headers: { readonly [name: string]: string } = {}): Promise<Answer> =>
-    use().call(caller, "DELETE", path, { headers })
-  const undelete = (caller: TestCaller, path: string, headers: { readonly [name: string]: string } = {}): Promise<Answer> =>
-    use().call(caller, "POST", `${path}:undelete`, { headers })
+  const remove = (
+    caller: TestCaller,
+    path: string,
+    headers: { readonly [name: string]: string } = {}
+  ): Promise<Answer> => use().call(caller, "DELETE", path, { headers })
+  const undelete = (
+    caller: TestCaller,
+    path: string,
+    headers: { readonly [name: string]: string } = {}
+  ): Promise<Answer> => use().call(caller, "POST", `${path}:undelete`, { headers })
 
   it("soft delete: gone for reads and writes, there with show_deleted, back with undelete", async () => {
     const { etag, path, record } = await makeAccount(use())
     changes.length = 0
     const gone = await remove(ann, path)
-    expect([gone.status, gone.text, gone.headers.get("etag"), gone.headers.get("content-length")]).toEqual([204, "", null, null])
+    expect([gone.status, gone.text, gone.headers.get("etag"), gone.headers.get("content-length")]).toEqual([
+      204,
+      "",
+      null,
+      null
+    ])
     for (const caller of [ann, admin]) {
-      for (const answer of [await use().get(caller, path), await patch(use(), caller, path, { name: "x" }), await remove(caller, path)]) {
+      for (
+        const answer of [
+          await use().get(caller, path),
+          await patch(use(), caller, path, { name: "x" }),
+          await remove(caller, path)
+        ]
+      ) {
         expectProblem(answer, "not-found", path)
       }
     }
@@ -31,8 +48,16 @@ onBoth("delete", () => ledger({ writeHooks: [(change) => void changes.push(chang
     const back = await undelete(ann, path)
     expect([back.status, back.json["name"], back.headers.get("etag")]).toEqual([200, "made", back.json["etag"]])
     expect(back.json["etag"]).not.toBe(deleted.headers.get("etag"))
-    expect({ ...(await use().get(ann, path)).json as object, etag: 0, permissions: 0 }).toEqual({ ...record as object, etag: 0, permissions: 0 })
-    expect(changes.map(({ after, before, operation }) => [operation, before?.["deleted_at"] === null, after?.["deleted_at"] === null]))
+    expect({ ...(await use().get(ann, path)).json as object, etag: 0, permissions: 0 }).toEqual({
+      ...record as object,
+      etag: 0,
+      permissions: 0
+    })
+    expect(
+      changes.map((
+        { after, before, operation }
+      ) => [operation, before?.["deleted_at"] === null, after?.["deleted_at"] === null])
+    )
       .toEqual([["delete", true, false], ["undelete", false, true]])
   })
 
@@ -50,7 +75,11 @@ onBoth("delete", () => ledger({ writeHooks: [(change) => void changes.push(chang
   it("gives the record back where it is asked for", async () => {
     const soft = await makeAccount(use())
     const kept = await remove(ann, soft.path, { prefer: "return=representation" })
-    expect([kept.status, kept.json["name"], kept.headers.get("preference-applied")]).toEqual([200, "made", "return=representation"])
+    expect([kept.status, kept.json["name"], kept.headers.get("preference-applied")]).toEqual([
+      200,
+      "made",
+      "return=representation"
+    ])
     expect([kept.headers.get("etag"), kept.json["etag"]]).not.toContain(soft.etag)
     expect(kept.headers.get("etag")).toBe(kept.json["etag"])
     const note = await make(use(), ann, "notes", { title: "represented" })
@@ -85,11 +114,16 @@ onBoth("delete", () => ledger({ writeHooks: [(change) => void changes.push(chang
     const note = await make(use(), ann, "notes", { title: "never deleted" })
     for (const target of [note.path, `${base}/notes/999999`]) {
       expectProblem(await undelete(ann, target), "invalid-parameter", `${target}:undelete`, {
-        errors: [{ parameter: "undelete", message: "This resource has no soft delete: its records cannot be undeleted." }]
+        errors: [{
+          parameter: "undelete",
+          message: "This resource has no soft delete: its records cannot be undeleted."
+        }]
       })
     }
     const four = `${base}/accounts/4`
-    for (const caller of [bob, foreign, nobody]) expectProblem(await undelete(caller, four), "not-found", `${four}:undelete`)
+    for (const caller of [bob, foreign, nobody]) {
+      expectProblem(await undelete(caller, four), "not-found", `${four}:undelete`)
+    }
     expectProblem(await undelete(homeless, four), "tenant-required", `${four}:undelete`)
     expectProblem(await undelete(viewer, four), "access-denied", `${four}:undelete`)
     expectProblem(await undelete(ann, `${base}/accounts/99999`), "not-found", `${base}/accounts/99999:undelete`)

@@ -12,14 +12,33 @@ const path = `${base}:batchWrite`
 const changes: Change[] = []
 const hooked = () => ledger({ writeHooks: [(change) => void changes.push(change)] })
 
-const reorder = (keys: readonly unknown[], etags: unknown, more: object = {}) => ({ op: "reorder", resource: "steps", field: "place", keys, etags, ...more })
+const reorder = (keys: readonly unknown[], etags: unknown, more: object = {}) => ({
+  op: "reorder",
+  resource: "steps",
+  field: "place",
+  keys,
+  etags,
+  ...more
+})
 
 /** Keys in order of their place, and every record's ETag. */
 const listed = async (service: TestService, resource = "steps", filter = "") => {
-  const answer = await service.get(admin, `${base}/${resource}?page_size=500${filter === "" ? "" : `&filter=${encodeURIComponent(filter)}`}`)
-  const items = [...answer.json["items"] as unknown as ReadonlyArray<{ readonly id: number; readonly place: number; readonly rev: number; readonly etag: string }>]
+  const answer = await service.get(
+    admin,
+    `${base}/${resource}?page_size=500${filter === "" ? "" : `&filter=${encodeURIComponent(filter)}`}`
+  )
+  const items = [
+    ...answer.json["items"] as unknown as ReadonlyArray<
+      { readonly id: number; readonly place: number; readonly rev: number; readonly etag: string }
+    >
+  ]
   items.sort((a, b) => a.place - b.place)
-  return { ids: items.map(({ id }) => id), places: items.map(({ place }) => place), revs: new Map(items.map(({ id, rev }) => [id, rev])), etags: Object.fromEntries(items.map(({ etag, id }) => [id, etag])) }
+  return {
+    ids: items.map(({ id }) => id),
+    places: items.map(({ place }) => place),
+    revs: new Map(items.map(({ id, rev }) => [id, rev])),
+    etags: Object.fromEntries(items.map(({ etag, id }) => [id, etag]))
+  }
 }
 
 onBoth("reorder", hooked, (use) => {
@@ -30,18 +49,25 @@ onBoth("reorder", hooked, (use) => {
     const after = await listed(use())
     expect(after.ids).toEqual([1, 3, 2, 5, 4])
     expect(after.places).toEqual([1, 2, 3, 4, 5])
-    expect(answer.json["results"]).toEqual([{ records: [1, 3, 2, 5, 4].map((id) => ({ key: String(id), etag: after.etags[id] })) }])
+    expect(answer.json["results"]).toEqual([{
+      records: [1, 3, 2, 5, 4].map((id) => ({ key: String(id), etag: after.etags[id] }))
+    }])
     // Record 1 stayed where it was; each of the others was written once, as one update.
     expect(after.etags[1]).toBe(before.etags[1])
     expect([...after.revs].filter(([id, rev]) => rev !== before.revs.get(id)! + 1).map(([id]) => id)).toEqual([1])
-    expect(changes.map(({ after, before: b, operation }) => JSON.stringify([operation, after!["id"], b!["place"], after!["place"]])).sort())
+    expect(
+      changes.map(({ after, before: b, operation }) =>
+        JSON.stringify([operation, after!["id"], b!["place"], after!["place"]])
+      ).sort()
+    )
       .toEqual([2, 3, 4, 5].map((id) => JSON.stringify(["update", id, id, [3, 2, 5, 4][id - 2]])))
   })
 
   it("needs ETags of what changes only, each of them current", async () => {
     const { etags, ids } = await listed(use())
     const swapped = [ids[1], ids[0], ids[2], ids[3], ids[4]]
-    const send = (held: unknown): Promise<Answer> => batch(use(), ann, [{ op: "create", resource: "counters", data: { id: 77 } }, reorder(swapped, held)])
+    const send = (held: unknown): Promise<Answer> =>
+      batch(use(), ann, [{ op: "create", resource: "counters", data: { id: 77 } }, reorder(swapped, held)])
     const named = { operation: 1, op: "reorder", resource: "steps" }
     expectProblem(await send({}), "precondition-required", path, named)
     expectProblem(await send(undefined), "precondition-required", path, named)
@@ -67,7 +93,9 @@ onBoth("reorder", hooked, (use) => {
       [reorder(Array.from({ length: 501 }, (_, i) => i), etags), 400],
       [reorder(ids, [], {}), 400]
     ]
-    for (const [operation, status] of cases) expect((await batch(use(), ann, [operation])).status, JSON.stringify(operation)).toBe(status)
+    for (const [operation, status] of cases) {
+      expect((await batch(use(), ann, [operation])).status, JSON.stringify(operation)).toBe(status)
+    }
     expect((await batch(use(), viewer, [reorder(ids, etags)])).status).toBe(403)
     expect((await batch(use(), ann, [reorder([], {})])).json).toEqual({ results: [{ records: [] }] })
     expect((await batch(use(), ann, [reorder(ids, {})])).json["results"]![0]!["records"]).toHaveLength(5)
@@ -75,11 +103,18 @@ onBoth("reorder", hooked, (use) => {
   })
 
   it("orders what the same batch created, by reference", async () => {
-    const create = (id: number) => ({ op: "create", resource: "steps", ref: `r${id}`, data: { id, board: "fresh", place: id } })
+    const create = (id: number) => ({
+      op: "create",
+      resource: "steps",
+      ref: `r${id}`,
+      data: { id, board: "fresh", place: id }
+    })
     const keys = [{ $ref: "r33" }, { $ref: "r31" }, { $ref: "r32" }]
     const answer = await batch(use(), ann, [create(31), create(32), create(33), reorder(keys, {})])
     expect(answer.status, answer.text).toBe(200)
-    const places = await Promise.all([33, 31, 32].map(async (id) => (await use().get(ann, `${base}/steps/${id}`)).json["place"]))
+    const places = await Promise.all(
+      [33, 31, 32].map(async (id) => (await use().get(ann, `${base}/steps/${id}`)).json["place"])
+    )
     expect(places).toEqual([1, 2, 3])
   })
 
@@ -138,7 +173,11 @@ on("postgres", "reorder past constraints", ledger, (use) => {
   it("a place taken by a record that is not among the keys is a conflict", async () => {
     const { etags, ids } = await listed(use())
     const main = ids.filter((id) => id < 10)
-    expectProblem(await batch(use(), ann, [reorder(main.slice(1), etags)]), "conflict", path, { operation: 0, op: "reorder", resource: "steps" })
+    expectProblem(await batch(use(), ann, [reorder(main.slice(1), etags)]), "conflict", path, {
+      operation: 0,
+      op: "reorder",
+      resource: "steps"
+    })
   })
 
   it("writes five hundred in one go", async () => {
@@ -147,7 +186,8 @@ on("postgres", "reorder past constraints", ledger, (use) => {
     const keys = Array.from({ length: 500 }, (_, i) => 1500 - i)
     const answer = await batch(use(), ann, [reorder(keys, all)])
     expect(answer.status, answer.text).toBe(200)
-    expect(await use().database!.rows("select count(*) from ledger.steps where board = 'long' and place = 1501 - id")).toEqual([["500"]])
+    expect(await use().database!.rows("select count(*) from ledger.steps where board = 'long' and place = 1501 - id"))
+      .toEqual([["500"]])
     expect((await patch(use(), ann, `${base}/steps/1001`, { place: 1 })).status).toBe(409)
   })
 })

@@ -18,23 +18,41 @@ onBoth("requests", ledger, (use) => {
     for (const type of ["application/json", "application/merge-patch+json", "application/json; charset=UTF-8"]) {
       expect((await post(body, { "content-type": type })).status, type).toBe(201)
     }
-    for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "application/json; charset=latin1", "multipart/form-data"]) {
+    for (
+      const type of [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "application/jsonp",
+        "application/json; charset=latin1",
+        "multipart/form-data"
+      ]
+    ) {
       expectProblem(await post(body, { "content-type": type }), "unsupported-media-type", accounts)
-      expectProblem(await post(body, { "content-type": type }, `${base}:batchWrite`), "unsupported-media-type", `${base}:batchWrite`)
+      expectProblem(
+        await post(body, { "content-type": type }, `${base}:batchWrite`),
+        "unsupported-media-type",
+        `${base}:batchWrite`
+      )
     }
     expectProblem(await post(body, { "content-encoding": "gzip" }), "unsupported-media-type", accounts)
-    expectProblem(await patch(use(), ann, `${accounts}/1`, body, "*", { "content-type": "text/plain" }), "unsupported-media-type", `${accounts}/1`)
+    expectProblem(
+      await patch(use(), ann, `${accounts}/1`, body, "*", { "content-type": "text/plain" }),
+      "unsupported-media-type",
+      `${accounts}/1`
+    )
   })
 
   it("names the methods that there are", async () => {
-    for (const [method, path, allow] of [
-      ["PUT", `${accounts}/1`, "GET, HEAD, PATCH, DELETE"],
-      ["POST", `${accounts}/1`, "GET, HEAD, PATCH, DELETE"],
-      ["PATCH", accounts, "GET, HEAD, POST"],
-      ["DELETE", accounts, "GET, HEAD, POST"],
-      ["GET", `${accounts}/1:undelete`, "POST"],
-      ["PATCH", `${base}:batchWrite`, "POST"]
-    ] as const) {
+    for (
+      const [method, path, allow] of [
+        ["PUT", `${accounts}/1`, "GET, HEAD, PATCH, DELETE"],
+        ["POST", `${accounts}/1`, "GET, HEAD, PATCH, DELETE"],
+        ["PATCH", accounts, "GET, HEAD, POST"],
+        ["DELETE", accounts, "GET, HEAD, POST"],
+        ["GET", `${accounts}/1:undelete`, "POST"],
+        ["PATCH", `${base}:batchWrite`, "POST"]
+      ] as const
+    ) {
       const answer = await use().call(ann, method, path, method === "GET" ? {} : { body: {} })
       expectProblem(answer, "method-not-allowed", path)
       expect(answer.headers.get("allow")).toBe(allow)
@@ -85,7 +103,10 @@ onBoth("requests", ledger, (use) => {
     ]
     for (const [method, target, body] of targets) {
       const send = (query: string) =>
-        use().call(ann, method, `${target}?${query}`, { headers: { "if-match": "*" }, ...(body === undefined ? {} : { body }) })
+        use().call(ann, method, `${target}?${query}`, {
+          headers: { "if-match": "*" },
+          ...(body === undefined ? {} : { body })
+        })
       expectParameter(await send("force=1"), target, "force")
       expectParameter(await send("dry_run=yes"), target, "dry_run")
       expectParameter(await send("dry_run=true&dry_run=true"), target, "dry_run")
@@ -99,14 +120,26 @@ onBoth("requests", ledger, (use) => {
     for (const query of ["dry_run=true", "validate_only=true", "dry_run=false&validate_only=true"]) {
       const created = await post({ name: "dry" }, {}, `${accounts}?${query}`)
       expect([created.status, created.json["name"]]).toEqual([201, "dry"])
-      const patched = await use().call(ann, "PATCH", `${path}?${query}`, { body: { name: "dry" }, headers: { "if-match": etag } })
+      const patched = await use().call(ann, "PATCH", `${path}?${query}`, {
+        body: { name: "dry" },
+        headers: { "if-match": etag }
+      })
       expect([patched.status, patched.json["name"]]).toEqual([200, "dry"])
       expect((await use().call(ann, "DELETE", `${path}?${query}`)).status).toBe(204)
       expect((await use().call(ann, "POST", `${accounts}/4:undelete?${query}`)).status).toBe(200)
-      const operations = [{ op: "create", resource: "accounts", data: { name: "dry" } }, { op: "delete", resource: "accounts", key: record["id"] }]
+      const operations = [{ op: "create", resource: "accounts", data: { name: "dry" } }, {
+        op: "delete",
+        resource: "accounts",
+        key: record["id"]
+      }]
       const batched = await batch(use(), ann, operations, {}, `?${query}`)
       expect(batched.json["results"]).toMatchObject([{ record: { name: "dry" } }, { deleted: true }])
-      expectProblem(await use().call(ann, "PATCH", `${path}?${query}`, { body: {}, headers: { "if-match": "\"old\"" } }), "precondition-failed", path, { etag })
+      expectProblem(
+        await use().call(ann, "PATCH", `${path}?${query}`, { body: {}, headers: { "if-match": "\"old\"" } }),
+        "precondition-failed",
+        path,
+        { etag }
+      )
     }
     expect(await read(use(), ann, path)).toEqual(record)
     expect((await use().get(ann, `${accounts}/4`)).status).toBe(404)
@@ -123,10 +156,17 @@ onBoth("requests", ledger, (use) => {
     const note = await make(use(), ann, "notes", { title: "tagged" })
     for (const { id, path } of [account, note]) {
       const resource = path.split("/")[3]!
-      const changed = await patch(use(), ann, path, resource === "notes" ? { title: "tagged again" } : { name: "again" })
+      const changed = await patch(
+        use(),
+        ann,
+        path,
+        resource === "notes" ? { title: "tagged again" } : { name: "again" }
+      )
       const tag = changed.headers.get("etag")!
       const listed = await use().get(ann, `${base}/${resource}?filter=${encodeURIComponent(`id = ${id}`)}&fields=id`)
-      const searched = await use().call(ann, "POST", `${base}/${resource}:search`, { body: { filter: `id = ${id}`, fields: ["id"] } })
+      const searched = await use().call(ann, "POST", `${base}/${resource}:search`, {
+        body: { filter: `id = ${id}`, fields: ["id"] }
+      })
       const batched = await batch(use(), ann, [{ op: "update", resource, key: id, etag: tag, data: {} }])
       expect([
         changed.json["etag"],
@@ -158,7 +198,10 @@ const seen: Array<readonly [string, Change]> = []
 let hook: WriteHook = () => {}
 const noticing = (name: string): WriteHook => (change) => void seen.push([name, change])
 const hooked = () =>
-  ledger({ writeHooks: [noticing("first"), (change) => hook(change), noticing("last")] }, "create table ledger.audit (entry text not null)")
+  ledger(
+    { writeHooks: [noticing("first"), (change) => hook(change), noticing("last")] },
+    "create table ledger.audit (entry text not null)"
+  )
 
 const reset = (): void => {
   seen.length = 0
@@ -182,7 +225,11 @@ onBoth("write hooks", hooked, (use) => {
       caller: { id: "ann", roles: ["clerk"], tenant: "1" }
     })
     expect(Object.keys(create!.after!)).toEqual([...use().compiled.models.get("accounts")!.byName.keys()])
-    expect(update).toMatchObject({ before: { balance: "0.00" }, after: { balance: "2.00", zq_note: "zq-hook" }, caller: { id: "root" } })
+    expect(update).toMatchObject({
+      before: { balance: "0.00" },
+      after: { balance: "2.00", zq_note: "zq-hook" },
+      caller: { id: "root" }
+    })
     expect(remove!.after!["deleted_at"]).toMatch(/Z$/)
   })
 
@@ -201,7 +248,11 @@ onBoth("write hooks", hooked, (use) => {
 
   it("a hook that throws rolls the write back: 500, reported once, with no word of it in the answer", async () => {
     const { etag, path } = await makeAccount(use())
-    for (const fail of [() => { throw new Error("zq-boom") }, () => Promise.reject(new Error("zq-boom"))]) {
+    for (
+      const fail of [() => {
+        throw new Error("zq-boom")
+      }, () => Promise.reject(new Error("zq-boom"))]
+    ) {
       hook = fail
       const answers = [
         await patch(use(), ann, path, { name: "lost" }, etag),
@@ -231,7 +282,9 @@ on("postgres", "the hooks' transaction handle", hooked, (use) => {
 
   it("runs statements in the same transaction: kept and lost with the write", async () => {
     hook = async (change) => {
-      const [{ name }] = await handleOf(change).query("select name from ledger.accounts where id = $1", [change.after!["id"]]) as [{ name: string }]
+      const [{ name }] = await handleOf(change).query("select name from ledger.accounts where id = $1", [
+        change.after!["id"]
+      ]) as [{ name: string }]
       await handleOf(change).query("insert into ledger.audit values ($1)", [`${change.operation} ${name}`])
     }
     const { path } = await makeAccount(use(), { name: "handled" })
@@ -262,13 +315,18 @@ on("postgres", "the hooks' transaction handle", hooked, (use) => {
     expect((await use().call(ann, "POST", accounts, { body: { name: "swallowed" } })).status).toBe(500)
     expect(takeUnhandled(use())).toHaveLength(1)
     reset()
-    expect((await use().get(ann, `${accounts}?filter=${encodeURIComponent("name = \"swallowed\"")}&count=exact`)).json["total_size"]).toBe(0)
+    expect(
+      (await use().get(ann, `${accounts}?filter=${encodeURIComponent("name = \"swallowed\"")}&count=exact`))
+        .json["total_size"]
+    ).toBe(0)
   })
 
   it("a conflict inside a hook is tried again like any other", async () => {
     let tries = 0
     hook = async (change) => {
-      await handleOf(change).query("do $$ begin " + (++tries < 3 ? "raise exception using errcode = '40001'" : "null") + "; end $$")
+      await handleOf(change).query(
+        "do $$ begin " + (++tries < 3 ? "raise exception using errcode = '40001'" : "null") + "; end $$"
+      )
     }
     expect((await use().call(ann, "POST", accounts, { body: { name: "retried" } })).status).toBe(201)
     expect(tries).toBe(3)
@@ -279,8 +337,11 @@ describe("versions", () => {
   on("postgres", "of microseconds", ledger, (use) => {
     it("two updates in one microsecond, and one of a row from the future, still move the version on", async () => {
       const { id, path } = await makeAccount(use())
-      const stored = async () => (await use().database!.rows(`select zq_version::text from ledger.accounts where id = ${id}`))[0]![0]!
-      await use().database!.execute(`update ledger.accounts set zq_version = '2100-01-01 00:00:00.000007+00' where id = ${id}`)
+      const stored = async () =>
+        (await use().database!.rows(`select zq_version::text from ledger.accounts where id = ${id}`))[0]![0]!
+      await use().database!.execute(
+        `update ledger.accounts set zq_version = '2100-01-01 00:00:00.000007+00' where id = ${id}`
+      )
       const tags = new Set<string>()
       for (let i = 0; i < 3; i++) tags.add((await patch(use(), ann, path, { name: `n${i}` })).headers.get("etag")!)
       expect(tags.size).toBe(3)
@@ -289,9 +350,14 @@ describe("versions", () => {
 
     it("many updates in one batch give as many versions; integers count", async () => {
       const { id } = await makeAccount(use())
-      const ops = Array.from({ length: 50 }, (_, i) => ({ op: "update", resource: "accounts", key: id, etag: "*", data: { name: `b${i}` } }))
+      const ops = Array.from(
+        { length: 50 },
+        (_, i) => ({ op: "update", resource: "accounts", key: id, etag: "*", data: { name: `b${i}` } })
+      )
       const answer = await batch(use(), ann, ops)
-      const tags = (answer.json["results"] as unknown as ReadonlyArray<{ readonly etag: string }>).map(({ etag }) => etag)
+      const tags = (answer.json["results"] as unknown as ReadonlyArray<{ readonly etag: string }>).map(({ etag }) =>
+        etag
+      )
       expect(new Set(tags).size).toBe(50)
       await patch(use(), ann, `${base}/counters/2`, { n: "5" })
       expect((await patch(use(), ann, `${base}/counters/2`, { n: 6 })).json).toMatchObject({ n: "6", rev: 3 })

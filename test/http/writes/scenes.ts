@@ -62,8 +62,11 @@ export const make = async (
 }
 
 /** An account of Ann's, or of whom `owner` names. */
-export const makeAccount = (service: TestService, more: { readonly [field: string]: unknown } = {}, caller = ann): Promise<Made> =>
-  make(service, caller, "accounts", { name: "made", ...more })
+export const makeAccount = (
+  service: TestService,
+  more: { readonly [field: string]: unknown } = {},
+  caller = ann
+): Promise<Made> => make(service, caller, "accounts", { name: "made", ...more })
 
 export const patch = (
   service: TestService,
@@ -73,7 +76,10 @@ export const patch = (
   ifMatch: string | null = "*",
   headers: { readonly [name: string]: string } = {}
 ): Promise<Answer> =>
-  service.call(caller, "PATCH", path, { body, headers: { ...headers, ...(ifMatch === null ? {} : { "if-match": ifMatch }) } })
+  service.call(caller, "PATCH", path, {
+    body,
+    headers: { ...headers, ...(ifMatch === null ? {} : { "if-match": ifMatch }) }
+  })
 
 export const batch = (
   service: TestService,

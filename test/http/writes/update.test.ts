@@ -1,9 +1,9 @@
 /** PATCH over HTTP: the order of checks, preconditions, rules over the record as stored and as written, and patches that change nothing. */
 
 import { expect, it } from "vitest"
+import type { Change } from "../../../core/domain/model/config.ts"
 import { expectProblem } from "../../support/answer.ts"
 import { admin, ann, bob, foreign, homeless, ledger, nobody, viewer } from "../../support/ledger.ts"
-import type { Change } from "../../../core/domain/model/config.ts"
 import { base, codes, make, makeAccount, onBoth, patch, read } from "./scenes.ts"
 
 const changes: Change[] = []
@@ -14,11 +14,22 @@ onBoth("update", hooked, (use) => {
     const { etag, path, record } = await makeAccount(use(), { code: `u-${use().backend}` })
     const answer = await patch(use(), ann, path, { name: "renamed", meta: { a: 1 } }, etag)
     expect([answer.status, answer.headers.get("location")]).toEqual([200, null])
-    expect(answer.json).toEqual({ ...record as object, name: "renamed", meta: { a: 1 }, etag: answer.headers.get("etag") })
+    expect(answer.json).toEqual({
+      ...record as object,
+      name: "renamed",
+      meta: { a: 1 },
+      etag: answer.headers.get("etag")
+    })
     expect(answer.headers.get("etag")).not.toBe(etag)
     expect(await read(use(), ann, path)).toEqual(answer.json)
-    const minimal = await patch(use(), ann, path, { code: null }, answer.headers.get("etag"), { prefer: "return=minimal" })
-    expect([minimal.status, minimal.text, minimal.headers.get("preference-applied")]).toEqual([204, "", "return=minimal"])
+    const minimal = await patch(use(), ann, path, { code: null }, answer.headers.get("etag"), {
+      prefer: "return=minimal"
+    })
+    expect([minimal.status, minimal.text, minimal.headers.get("preference-applied")]).toEqual([
+      204,
+      "",
+      "return=minimal"
+    ])
     expect(await read(use(), ann, path)).toMatchObject({ code: null, etag: minimal.headers.get("etag") })
   })
 
@@ -49,7 +60,12 @@ onBoth("update", hooked, (use) => {
 
   it("finds no row of another tenant, of another owner, or that is deleted", async () => {
     const { path } = await makeAccount(use())
-    for (const [caller, target] of [[foreign, path], [bob, path], [ann, `${base}/accounts/4`], [admin, `${base}/accounts/4`], [ann, `${base}/accounts/5`]] as const) {
+    for (
+      const [caller, target] of [[foreign, path], [bob, path], [ann, `${base}/accounts/4`], [
+        admin,
+        `${base}/accounts/4`
+      ], [ann, `${base}/accounts/5`]] as const
+    ) {
       const missing = await patch(use(), caller, target, { name: "x" })
       expectProblem(missing, "not-found", target, {}, "There is no such resource or record.")
     }
@@ -59,13 +75,24 @@ onBoth("update", hooked, (use) => {
     const { path } = await makeAccount(use())
     let count = 0
     const tag = async (): Promise<string> => (await use().get(ann, path)).headers.get("etag")!
-    const send = async (ifMatch: string): Promise<number> => (await patch(use(), ann, path, { name: `n${++count}` }, ifMatch)).status
+    const send = async (ifMatch: string): Promise<number> =>
+      (await patch(use(), ann, path, { name: `n${++count}` }, ifMatch)).status
     expect(await send(await tag())).toBe(200)
     expect(await send(`"a", W/"b",${await tag()} , "c"`)).toBe(200)
     expect(await send("*")).toBe(200)
     expect(await send(" * ")).toBe(200)
     const current = await tag()
-    for (const wrong of [`W/${current}`, current.slice(1, -1), "\"\"", "", current.slice(0, -2) + "\"", "\"a\", *", `${current.slice(0, -1)} "`]) {
+    for (
+      const wrong of [
+        `W/${current}`,
+        current.slice(1, -1),
+        "\"\"",
+        "",
+        current.slice(0, -2) + "\"",
+        "\"a\", *",
+        `${current.slice(0, -1)} "`
+      ]
+    ) {
       expect(await send(wrong), wrong).toBe(412)
     }
     expect(await tag()).toBe(current)
@@ -81,14 +108,20 @@ onBoth("update", hooked, (use) => {
     const toAdmin = await patch(use(), admin, path, { name: "mine" }, etag)
     expect(toAdmin.json["changed"]).toEqual(["name", "balance", "zq_note"])
     // A version that nobody here ever saw.
-    expectProblem(await patch(use(), ann, path, {}, "\"unheard\""), "precondition-failed", path, { etag: third.headers.get("etag") })
+    expectProblem(await patch(use(), ann, path, {}, "\"unheard\""), "precondition-failed", path, {
+      etag: third.headers.get("etag")
+    })
   })
 
   it("writes nothing for an empty or equal patch: same ETag, no hook", async () => {
     const meta = { z: [1, { b: null, a: "ü" }], a: 1.5 }
     const { etag, path, record } = await makeAccount(use(), { meta, balance: "3.50" })
     changes.length = 0
-    for (const body of [{}, { name: "made" }, { balance: 3.5 }, { balance: "3.5" }, { opened_on: "2026-01-01" }, { meta: { a: 1.5, z: [1, { a: "ü", b: null }] } }, { code: null, name: "made" }]) {
+    for (
+      const body of [{}, { name: "made" }, { balance: 3.5 }, { balance: "3.5" }, { opened_on: "2026-01-01" }, {
+        meta: { a: 1.5, z: [1, { a: "ü", b: null }] }
+      }, { code: null, name: "made" }]
+    ) {
       const answer = await patch(use(), ann, path, body, etag)
       expect([answer.status, answer.json, answer.headers.get("etag")]).toEqual([200, record, etag])
     }
@@ -97,7 +130,11 @@ onBoth("update", hooked, (use) => {
     // The checks hold for them, too.
     expect((await patch(use(), ann, path, {}, null)).status).toBe(428)
     expect((await patch(use(), ann, path, {}, "\"old\"")).status).toBe(412)
-    for (const different of [{ meta: { a: 1.5, z: [{ a: "ü", b: null }, 1] } }, { meta: null }, { meta: { ...meta, more: 1 } }]) {
+    for (
+      const different of [{ meta: { a: 1.5, z: [{ a: "ü", b: null }, 1] } }, { meta: null }, {
+        meta: { ...meta, more: 1 }
+      }]
+    ) {
       expect((await patch(use(), ann, path, different)).headers.get("etag")).not.toBe(etag)
     }
     expect(changes).toHaveLength(3)
@@ -120,7 +157,9 @@ onBoth("update", hooked, (use) => {
     if (service.fake !== null) {
       const row = service.fake.rows(model).find((each) => path.endsWith(`/${each[0]!}`))!
       service.fake.seed(model, [row.map((cell, i) => model.columns[i]!.name === "zq_note" ? "zq-refused" : cell)])
-    } else await service.database!.execute(`update ledger.accounts set zq_note = 'zq-refused' where id = ${path.split("/").at(-1)!}`)
+    } else {await service.database!.execute(
+        `update ledger.accounts set zq_note = 'zq-refused' where id = ${path.split("/").at(-1)!}`
+      )}
     const answer = await patch(service, ann, path, { name: "other" })
     expect(answer.json["errors"]).toEqual([{ code: "invalid", message: "The record is not valid." }])
     expect(answer.text).not.toContain("zq")
@@ -167,7 +206,9 @@ onBoth("update", hooked, (use) => {
   it("cannot be reached by a key in another form than the record's own", async () => {
     expect((await patch(use(), ann, `${base}/accounts/01`, {})).status).toBe(200)
     for (const key of ["1.0", "+1", "1%00", "1,2", "9223372036854775808", "%20"]) {
-      expect((await patch(use(), ann, `${base}/accounts/${key}`, {})).json["type"], key).toBe("urn:service:problem:invalid-key")
+      expect((await patch(use(), ann, `${base}/accounts/${key}`, {})).json["type"], key).toBe(
+        "urn:service:problem:invalid-key"
+      )
     }
   })
 })

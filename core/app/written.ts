@@ -1,0 +1,67 @@
+/**
+ * What stands around a write: the transaction that is tried again after a conflict, what is remembered once it has committed, and the record as the
+ * answer shows it. It decides nothing about the write itself.
+ */
+
+import * as Effect from "effect/Effect"
+import type { Access } from "../domain/access/access.ts"
+import { itemWriter, layoutOf } from "../domain/read/item.ts"
+import type { ItemWriter } from "../domain/read/item.ts"
+import type { Bindings } from "../domain/read/plan.ts"
+import { RecordsError } from "../ports/records.ts"
+import type { RecordsTransaction } from "../ports/records.ts"
+import type { Core } from "./core.ts"
+import type { Written } from "./write.ts"
+
+/** To be called once the transaction has committed. */
+export const committed = (core: Core, written: Written): void => {
+  if (!written.changed) return
+  core.estimates.touch(written.access.model.name)
+  if (written.before !== null) core.versions.remember(written.access.model.name, written.key, written.before)
+}
+
+const writers = new WeakMap<Access["restricted"], ItemWriter>()
+
+/** The record of a write as the answer shows it: readable fields and ETag. */
+export const writtenRecord = (
+  core: Core,
+  written: Written,
+  bindings: Bindings
+): { readonly json: string; readonly etag: string } => {
+  const { access } = written
+  let write = writers.get(access.restricted)
+  if (write === undefined) {
+    const shown = { fields: access.restricted.fields, permissions: "none" } as const
+    const all = new Map(access.model.columns.map((field) => [field, field.index]))
+    write = itemWriter(
+      access,
+      shown,
+      { ...layoutOf(access, shown, []), columns: access.model.columns, position: all },
+      core.seal.digest
+    )
+    writers.set(access.restricted, write)
+  }
+  const item = write(written.row, bindings)
+  return { json: `${item.open}}`, etag: item.etag }
+}
+
+const maxTries = 4
+
+/**
+ * Runs a body in a transaction; serialization failures and deadlocks run it again, up to three times (decisions: Writes). What the body remembers
+ * outside the transaction must be reset by itself.
+ */
+export const inTransaction = <A, E>(
+  core: Core,
+  body: (tx: RecordsTransaction) => Effect.Effect<A, E | RecordsError>,
+  alone = false
+): Effect.Effect<A, E | RecordsError> => {
+  const attempt = (left: number): Effect.Effect<A, E | RecordsError> =>
+    Effect.catch(
+      core.records.transaction(body, alone),
+      (error) => left > 1 && isConflict(error) ? attempt(left - 1) : Effect.fail(error)
+    )
+  return attempt(maxTries)
+}
+
+export const isConflict = (error: unknown): boolean => error instanceof RecordsError && error.reason._tag === "Conflict"
