@@ -18,6 +18,8 @@ export type {
 } from "../core/domain/model/config.ts"
 export { extendResource, withResources } from "../core/domain/model/extend.ts"
 export type { Extension } from "../core/domain/model/extend.ts"
+export { history } from "../core/domain/model/history.ts"
+export type { ConfigExtension } from "../core/domain/model/history.ts"
 export { f, relation } from "../core/domain/model/field.ts"
 export type { AnyField, FieldBuilder, FieldMap } from "../core/domain/model/field.ts"
 export type { FieldProblem, Json, Kind, Model, Models, WireRecord } from "../core/domain/model/model.ts"

@@ -6,11 +6,13 @@
 import { createHash } from "node:crypto"
 import type { PoolClient } from "pg"
 import { authMigrationSql } from "../adapters/auth/migration.ts"
+import { historyStatements } from "../adapters/postgres/history.ts"
 import { idempotencySchema } from "../adapters/postgres/idempotency.ts"
+import type { Compiled } from "../core/domain/model/compile.ts"
 
 /** One set of tables. */
 export interface Migration {
-  readonly name: "service" | "auth"
+  readonly name: "service" | "auth" | "history"
   /** Raised with every change of `statements`; a database may be ahead of the program, never behind. */
   readonly version: number
   readonly statements: string
@@ -40,6 +42,14 @@ export const serviceMigration: Migration = make("service", 1, `${idempotencySche
 
 /** Accounts, sessions and signing keys: in the database of accounts. */
 export const authMigration: Migration = make("auth", 1, authMigrationSql({ schema: "auth" }))
+
+/** Tables of versions of the resources that `history(…)` names, in the application's database; none when it names none. */
+export const historyMigrations = ({ models }: Pick<Compiled, "models">): readonly Migration[] => {
+  const statements = [...models.values()].flatMap((model) =>
+    model.history === null ? [] : historyStatements(model, models.get(model.history)!)
+  )
+  return statements.length === 0 ? [] : [make("history", 1, `${[...new Set(statements)].join(";\n\n")};\n`)]
+}
 
 /** The whole migration as one script: a transaction that several processes may run at once, and again. */
 export const migrationScript = ({ digest, name, statements, version }: Migration): string =>

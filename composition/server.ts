@@ -26,7 +26,7 @@ import { portOf, settingsOf } from "./environment.ts"
 import type { Settings } from "./environment.ts"
 import { openLog } from "./log.ts"
 import type { LogSink } from "./log.ts"
-import { applyMigrations, authMigration, findMissing, serviceMigration } from "./migrations.ts"
+import { applyMigrations, authMigration, findMissing, historyMigrations, serviceMigration } from "./migrations.ts"
 import type { Migration } from "./migrations.ts"
 import { StartupError } from "./startup-error.ts"
 import { checkDatabase } from "./startup.ts"
@@ -114,6 +114,7 @@ const patiently = async <A>(work: () => Promise<A>, url: string, patienceMs: num
 const settleMigrations = async (
   databases: Databases,
   accounts: boolean,
+  versions: readonly Migration[],
   patienceMs: number,
   log: LogSink
 ): Promise<readonly Refusal[]> => {
@@ -122,10 +123,10 @@ const settleMigrations = async (
     ? [{
       url: databases.url,
       own: databases.embedded,
-      wanted: accounts ? [serviceMigration, authMigration] : [serviceMigration]
+      wanted: accounts ? [serviceMigration, authMigration, ...versions] : [serviceMigration, ...versions]
     }]
     : [
-      { url: databases.url, own: databases.embedded, wanted: [serviceMigration] },
+      { url: databases.url, own: databases.embedded, wanted: [serviceMigration, ...versions] },
       { url: databases.authUrl, own: false, wanted: [authMigration] }
     ]
   const refusals: Refusal[] = []
@@ -191,7 +192,7 @@ const build = async (
   opened.add(databases.release)
   const accounts = keepsAccounts(assembly)
   const patienceMs = options.patienceMs ?? 10_000
-  const settled = settleMigrations(databases, accounts, patienceMs, log)
+  const settled = settleMigrations(databases, accounts, historyMigrations(assembly.compiled), patienceMs, log)
   // It is waited for below; until then a failure of it must not count as one that nobody handles.
   settled.catch(() => {})
 

@@ -277,18 +277,10 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
 
   const dispatch = (progress: Progress, caller: Caller): RouteAnswer => {
     const route = routeOf(mount, progress.path)
-    const action = route.methods?.actions.get(progress.method)
-    if (action?.body === false && !route.key.includes("%")) {
-      // What takes no body begins by asking whether the caller can see the resource: asking it here as well would be for nothing.
-      const call = callOf(progress, caller)
-      if (Result.isSuccess(call)) {
-        progress.route = route
-        return perform(progress, action, call.success, route.resource, route.key)
-      }
-    }
     if (route.resource !== "" && !app.visible(caller, route.resource)) return Effect.fail(notFound())
     if (route.methods === null) return Effect.fail(notFound())
     progress.route = route
+    const action = route.methods.actions.get(progress.method)
     if (action === undefined) return Effect.fail(methodNotAllowed(route.methods.allow))
     if (decodePercent(route.key) === null) {
       return Effect.fail(problem("invalid-key", "The key is not valid percent-encoded UTF-8."))

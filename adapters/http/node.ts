@@ -229,8 +229,11 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
       send(request, req, res, Exit.isSuccess(exit) ? exit.value : edge.failed(request, Cause.squash(exit.cause)))
     }
     const owed = connections.get(req.socket)
-    owed?.push({ res, fiber })
-    res.once("close", () => owed?.splice(owed.findIndex((one) => one.res === res), 1))
+    if (owed !== undefined) {
+      const one: Owed = { res, fiber }
+      owed.push(one)
+      res.once("close", () => owed.splice(owed.indexOf(one), 1))
+    }
     const done = fiber.pollUnsafe()
     if (done !== undefined) return settle(done)
     running++

@@ -64,7 +64,8 @@ const resourceVerbs: ReadonlyMap<string, Methods> = new Map([
 
 /** Only these words after the last raw colon of a key segment are verbs; any other colon belongs to the key. */
 const recordVerbs: ReadonlyMap<string, Methods> = new Map([
-  ["undelete", methods({ POST: reads((app, call, at) => app.undelete(call, at.resource, at.key)) })]
+  ["undelete", methods({ POST: reads((app, call, at) => app.undelete(call, at.resource, at.key)) })],
+  ["restore", methods({ POST: takesBody((app, call, at, body) => app.restore(call, at.resource, at.key, body)) })]
 ])
 
 const systemRoutes: ReadonlyMap<string, Route> = new Map([

@@ -8,6 +8,7 @@ import * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as PgPool from "@effect/sql-pg/PgPool"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import type { SqlError } from "effect/sql/SqlError"
 import { RecordsError } from "../../core/ports/records.ts"
@@ -394,10 +395,16 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
 
     // Without the startup parameters that a pooler may refuse: it asks nothing that depends on them.
     const alive = yield* open({}, "read", 1)
-    const ping = Effect.timeoutOrElse(
-      translated(alive.use((connection) => Effect.asVoid(query(connection, "select 1", [], false))), refuse),
-      { duration: pingMs, orElse: () => Effect.fail(failed("Unavailable")) }
+    const asked = translated(
+      alive.use((connection) => Effect.asVoid(query(connection, "select 1", [], false))),
+      refuse
     )
+    // Whoever asks does not wait for the end of a statement that is given up: a server that stands still takes its time with that, too.
+    const ping = Effect.flatMap(Effect.forkDetach(asked), (fiber) =>
+      Effect.timeoutOrElse(
+        Effect.onInterrupt(Fiber.join(fiber), () => Effect.sync(() => fiber.interruptUnsafe())),
+        { duration: pingMs, orElse: () => Effect.fail(failed("Unavailable")) }
+      ))
 
     const pools: Postgres["pools"] = () => {
       const { read, write } = pooler === true ? pooled : direct

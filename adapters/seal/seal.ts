@@ -28,7 +28,9 @@ const rememberedCount = 4_096
 
 /** Builds the service from the deployment's secret (at least 16 characters; the same one in every instance). */
 export const makeSeal = (secret: string): SealService => {
-  if (secret.length < 16) throw new Error("The secret must have at least 16 characters; set AUTH_SECRET (openssl rand -base64 32).")
+  if (secret.length < 16) {
+    throw new Error("The secret must have at least 16 characters; set AUTH_SECRET (openssl rand -base64 32).")
+  }
   const key = (purpose: string) => Buffer.from(hkdfSync("sha256", secret, "resource-admin", purpose, 32))
   const prefix = key("digest").toString("base64")
   // As a key object: a buffer would be imported again for every token, which costs five times the encryption.

@@ -11,6 +11,7 @@ import {
   applyMigrations,
   authMigration,
   findMissing,
+  historyMigrations,
   migrationScript,
   serviceMigration
 } from "../migrations.ts"
@@ -22,7 +23,9 @@ const heading = ({ digest, name, version }: Migration): string => `-- service mi
 
 const purposes: { readonly [name in Migration["name"]]: string } = {
   service: "Tables that the service keeps beside yours: applied migrations, answers kept for Idempotency-Key.",
-  auth: "Accounts, sessions and signing keys, in the schema auth."
+  auth: "Accounts, sessions and signing keys, in the schema auth.",
+  history:
+    "Versions of tracked records, in the schema history. Apply it after the migrations that make or change their tables."
 }
 
 /** The folder's files that people wrote, in order of their names; those that this command wrote are applied by their content. */
@@ -57,12 +60,15 @@ export const migration = async (
   const project = await loadProject(flags, true)
   const { settings } = project
   const wanted = keepsAccounts(project) ? [serviceMigration, authMigration] : [serviceMigration]
+  const versions = historyMigrations(project.compiled)
   const separate = settings.adminDatabaseUrl !== null
 
   const folder = resolve(settings.folder, flags.out ?? "db/migrations")
 
   if (!flags.apply) {
-    const written = writeFiles(folder, wanted, separate).map((path) => relative(settings.folder, path))
+    const written = writeFiles(folder, [...wanted, ...versions], separate).map((path) =>
+      relative(settings.folder, path)
+    )
     if (flags.json) return printJson({ written })
     if (written.length === 0) return print(`Nothing to write: ${relative(settings.folder, folder)} is up to date.`)
     for (const path of written) print(`Wrote ${path}`)
@@ -86,6 +92,12 @@ export const migration = async (
     }
     const { applied: files, changed } = await withPool(url, (pool) => applyFiles(pool, ownFiles(folder)))
     applied.push(...files)
+    // Last, as their columns follow those of the project's own tables.
+    await withPool(url, async (pool) => {
+      const missing = await findMissing(pool, versions)
+      await applyMigrations(pool, missing)
+      applied.push(...missing.map(({ name, version }) => `${name} ${version}`))
+    })
     if (flags.json) return printJson({ applied, changed })
     for (const name of applied) print(`Applied ${name}`)
     for (const name of changed) print(`Not applied again: ${name} has changed since it was applied`)

@@ -13,7 +13,7 @@ import { keepsAccounts, makeAuth } from "../assembly.ts"
 import type { Assembly } from "../assembly.ts"
 import { type Databases, openPool } from "../database.ts"
 import type { Settings } from "../environment.ts"
-import { authMigration, findMissing, serviceMigration } from "../migrations.ts"
+import { authMigration, findMissing, historyMigrations, serviceMigration } from "../migrations.ts"
 import { readLiveFacts } from "../startup.ts"
 import type { LiveFacts } from "../startup.ts"
 import { checkColumns } from "./columns.ts"
@@ -153,7 +153,7 @@ const ofOwnTables = async (
   const authPool = openPool(databases.authUrl, 1)
   try {
     const missing = [
-      ...await findMissing(pool, [serviceMigration]),
+      ...await findMissing(pool, [serviceMigration, ...historyMigrations(assembly.compiled)]),
       ...(accounts ? await findMissing(authPool, [authMigration]) : [])
     ]
     const findings = [...checkMigrations(missing, databases)]

@@ -24,6 +24,8 @@ export interface App {
   readonly update: (call: Call, resource: string, key: string, body: Uint8Array) => Answer
   readonly remove: (call: Call, resource: string, key: string) => Answer
   readonly undelete: (call: Call, resource: string, key: string) => Answer
+  /** `:restore`: writes a version of the record back, where a history is kept. */
+  readonly restore: (call: Call, resource: string, key: string, body: Uint8Array) => Answer
   readonly batch: (call: Call, body: Uint8Array) => Answer
   readonly meta: (call: Call) => Answer
   readonly openapi: (call: Call) => Answer

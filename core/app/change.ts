@@ -18,6 +18,7 @@ import { json } from "./call.ts"
 import type { Call, Reply } from "./call.ts"
 import { accessTo, bindingsOf } from "./core.ts"
 import type { Core } from "./core.ts"
+import { readVersion, versionValues } from "./history.ts"
 import { readJson } from "./read.ts"
 import { recordsProblem } from "./refusal.ts"
 import { phase } from "./timing.ts"
@@ -198,8 +199,9 @@ const single = (core: Core, call: Call, body: Uint8Array | null, write: Write): 
   )
 
 /** Whether a create that the database accepts is accepted: no rule has a say about the row as written, and no hook. */
-const isCertain = (core: Core, { decisions, rows }: Access): boolean =>
-  decisions.create.of === "allow" && rows.op === "true" && core.options.writeHooks.length === 0
+const isCertain = (core: Core, { decisions, model, rows }: Access): boolean =>
+  decisions.create.of === "allow" && rows.op === "true" && core.options.writeHooks.length === 0 &&
+  model.history === null
 
 /** Access and key of a write to one record. */
 const target = Effect.fnUntraced(function*(
@@ -251,3 +253,19 @@ export const undelete = Effect.fnUntraced(
     return yield* single(core, call, null, write)
   }
 )
+
+/** `:restore`: an ordinary update whose values are those of a version; `If-Match` as for a PATCH. */
+export const restore = Effect.fnUntraced(function*(
+  core: Core,
+  call: Call,
+  resource: string,
+  segment: string,
+  body: Uint8Array
+): Effect.fn.Return<Reply, Problem> {
+  const { access, key } = yield* target(core, call, resource, segment, "update")
+  const parsed = yield* phase("write.parse")(readJson(body))
+  const version = yield* Effect.fromResult(readVersion(core, access.model, parsed))
+  const values = yield* versionValues(core, call, access, key, version)
+  const precondition = call.header("if-match")
+  return yield* single(core, call, null, { op: "update", access, key, values, precondition, lenient: true })
+})

@@ -16,7 +16,7 @@ export const estimateCap = 10_000
 
 interface Known {
   readonly size: number
-  /** Milliseconds since the epoch after which the count is taken again. */
+  /** Milliseconds of the monotonic clock after which the count is taken again: the other may be set back. */
   readonly until: number
   /** The resource's write counter when it was taken. */
   readonly written: number
@@ -57,7 +57,8 @@ export const estimateRows = (
   key: string,
   plan: Omit<CountPlan, "cap">
 ): Effect.Effect<number, RecordsError> =>
-  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+  Effect.flatMap(Clock.monotonicTimeNanos, (nanoseconds) => {
+    const now = Number(nanoseconds / 1_000_000n)
     const { estimates, records } = core
     const written = estimates.written(access.model.name)
     const known = estimates.known.get(key)

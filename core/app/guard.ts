@@ -54,7 +54,11 @@ export const guardPlan = (
       if (!isExpensive(estimate, guard)) return Effect.succeed(noWarning)
       const where = "shape" in plan ? plan.shape.where : plan.where
       // What an aggregate groups or measures comes last in an index that serves it without the table.
-      const order = "shape" in plan ? plan.shape.order : "field" in plan ? [{ field: plan.field, descending: false }] : []
+      const order = "shape" in plan
+        ? plan.shape.order
+        : "field" in plan
+        ? [{ field: plan.field, descending: false }]
+        : []
       const readable = new Set<Field>(access.restricted.fields)
       const all = access.caller.roles.includes("admin")
       const suggestion = suggestIndex(access.model, where, order, (field) => all || readable.has(field))

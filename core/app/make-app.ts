@@ -4,7 +4,7 @@ import type { Caller } from "../domain/access/caller.ts"
 import { facets, histogram, series } from "./aggregate.ts"
 import type { App } from "./app.ts"
 import { batch } from "./batch.ts"
-import { create, remove, undelete, update } from "./change.ts"
+import { create, remove, restore, undelete, update } from "./change.ts"
 import type { Core } from "./core.ts"
 import { get, list, search, seek } from "./read.ts"
 
@@ -24,6 +24,7 @@ export const makeApp = (core: Core, documents: SystemDocuments): App => ({
   update: (call, resource, key, body) => update(core, call, resource, key, body),
   remove: (call, resource, key) => remove(core, call, resource, key),
   undelete: (call, resource, key) => undelete(core, call, resource, key),
+  restore: (call, resource, key, body) => restore(core, call, resource, key, body),
   batch: (call, body) => batch(core, call, body),
   visible: (caller: Caller, resource: string) => core.resolve(caller, resource) !== null
 })

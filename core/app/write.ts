@@ -36,6 +36,7 @@ import { RecordsError } from "../ports/records.ts"
 import type { RecordsTransaction } from "../ports/records.ts"
 import { accessDenied } from "./core.ts"
 import type { Core } from "./core.ts"
+import { keepVersion } from "./history.ts"
 
 /** One write that passed everything that can be decided without the stored record. */
 export type Write =
@@ -46,6 +47,8 @@ export type Write =
     readonly key: readonly string[]
     readonly values: Values
     readonly precondition: Precondition
+    /** Values of an older version: those that the caller may not write to this record are left as they are. */
+    readonly lenient?: boolean
   }
   | {
     readonly op: "delete" | "undelete"
@@ -283,8 +286,9 @@ export const apply = Effect.fnUntraced(function*(
 
 const update = Effect.fnUntraced(
   function*(core: Core, tx: RecordsTransaction, write: UpdateWrite, bindings: Bindings): Steps<Written> {
-    const { access, key, values } = write
+    const { access, key } = write
     const row = yield* lockRow(tx, write, bindings)
+    const values = write.lenient === true ? writableValues(access, row, write.values) : write.values
     const set = changedValues(cells(row), values)
     const settled = yield* judge(core, tx, write, row, () => checkPatch(access, row, values, set), bindings)
     if (set.size === 0) return { op: "update", access, row, before: row, key, changed: false, visible: true }
@@ -293,6 +297,13 @@ const update = Effect.fnUntraced(
     return { op: "update", access, row: after, before: row, key, changed: true, visible: true }
   }
 )
+
+/** The values of those fields that no rule keeps from being written to the stored record. */
+const writableValues = (access: Access, stored: Row, values: Values): Values => {
+  const names = [...values.keys()].map((field) => field.name)
+  const refused = refusedFields(access, names, wireRecord(access.model, cells(stored)))
+  return new Map([...values].filter(([field]) => !refused.includes(field.name)))
+}
 
 /**
  * Field rules that look at the record, for all fields that the body names, and, when something changes, the validate rules on the record as it
@@ -357,7 +368,7 @@ export const execute = (core: Core, tx: RecordsTransaction, write: Write, bindin
   }
 }
 
-/** Hooks run after the write, one by one; a throw is a defect that rolls the transaction back. */
+/** Keeps the version that a write made, then runs the hooks, one by one; a throw is a defect that rolls the transaction back. */
 export const runHooks = (
   core: Core,
   tx: RecordsTransaction,
@@ -365,9 +376,10 @@ export const runHooks = (
   operation: Write["op"],
   before: Row | null,
   after: Row | null
-): Effect.Effect<void> => {
-  if (core.options.writeHooks.length === 0) return Effect.void
+): Effect.Effect<void, RecordsError> => {
   const { caller, model } = access
+  const kept = model.history === null ? Effect.void : keepVersion(core, tx, access, operation, (after ?? before)!)
+  if (core.options.writeHooks.length === 0) return kept
   const record = (row: Row | null) => row === null ? null : wireRecord(model, cells(row))
   const change = {
     operation,
@@ -377,5 +389,8 @@ export const runHooks = (
     caller,
     transaction: tx.handle
   } as Parameters<WriteHook>[0]
-  return Effect.forEach(core.options.writeHooks, (hook) => Effect.promise(async () => hook(change)), { discard: true })
+  return Effect.andThen(
+    kept,
+    Effect.forEach(core.options.writeHooks, (hook) => Effect.promise(async () => hook(change)), { discard: true })
+  )
 }

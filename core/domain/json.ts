@@ -182,7 +182,10 @@ const decimalDigits = (source: string): string => {
   const negative = mantissa.startsWith("-")
   const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".")
   const digits = (whole + fraction).replace(/^0+/, "")
-  const trimmed = digits.replace(/0+$/, "")
+  // No pattern here: `0+$` looks at a run of zeros once from each of them.
+  let end = digits.length
+  while (end > 0 && digits.charCodeAt(end - 1) === 48) end--
+  const trimmed = digits.slice(0, end)
   if (trimmed === "") return "0"
   return `${negative ? "-" : ""}${trimmed}e${Number(exponent) - fraction.length + digits.length - trimmed.length}`
 }

@@ -6,7 +6,7 @@ import { compileOrThrow, makeService } from "../../composition/create-admin.ts"
 import { makeAccessResolver } from "../../core/domain/access/resolve.ts"
 import type { PagePlan } from "../../core/domain/read/plan.ts"
 import { makeFakeRecords } from "../fakes/records.ts"
-import { testAuthenticator, testSecret, tokenOf } from "../support/service.ts"
+import { testAuthenticator, testSecret, tokenOf } from "../support/composed.ts"
 import { callers, roles, shopConfig } from "../support/shop.ts"
 import type { Role } from "../support/shop.ts"
 

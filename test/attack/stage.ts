@@ -21,7 +21,7 @@ import { f } from "../../core/domain/model/field.ts"
 import { defineResource } from "../../core/domain/model/resource.ts"
 import { authUrl, openStore, password, secret, type Store } from "../auth/store.ts"
 import { makeFakeRecords } from "../fakes/records.ts"
-import { testSecret } from "../support/service.ts"
+import { testSecret } from "../support/composed.ts"
 
 export { authUrl, password }
 

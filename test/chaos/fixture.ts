@@ -16,7 +16,7 @@ import { applyMigrations, authMigration, serviceMigration } from "../../composit
 import { defineConfig } from "../../core/domain/model/config.ts"
 import { f } from "../../core/domain/model/field.ts"
 import { defineResource } from "../../core/domain/model/resource.ts"
-import { freePort } from "../support/cluster.ts"
+import { freePort, leash } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
 import { KeepAlive } from "../support/load.ts"
 import type { Received, Sent } from "../support/load.ts"
@@ -62,6 +62,14 @@ insert into entries (name, amount) select 'seed ' || i, i from generate_series(1
 analyze;
 `
 
+/** What the service may do: use the tables, no more. It gets none of the connections that are kept for superusers. */
+const rights = `
+create role app login;
+grant usage on schema public, service, auth to app;
+grant select, insert, update, delete on all tables in schema public, service, auth to app;
+grant usage on all sequences in schema public, service, auth to app;
+`
+
 export const secret = "a secret of at least thirty-two characters"
 export const publicUrl = "http://localhost:5173"
 export const email = "ada@example.org"
@@ -80,13 +88,14 @@ export const prepare = async (cluster: TestCluster): Promise<Ready> => {
   const pool = new Pool({ connectionString: cluster.url, max: 2 })
   pool.on("error", () => {})
   await applyMigrations(pool, [serviceMigration, authMigration])
+  await cluster.execute(rights)
   const auth = createAuth({ database: pool, secret, url: publicUrl, onError: () => {} })
   await createUser(auth, { email, password: "correct horse battery" })
   const { token } = await issueToken(auth, { email, ttlSeconds: 86_400 })
   return {
     auth,
     bearer: `Bearer ${token}`,
-    env: ({ url = cluster.url, ...more } = {}) => ({
+    env: ({ url = cluster.urlOf({ user: "app" }), ...more } = {}) => ({
       DATABASE_URL: url,
       AUTH_SECRET: secret,
       AUTH_URL: publicUrl,
@@ -160,7 +169,7 @@ export const openPooler = async (cluster: TestCluster, size = 20): Promise<Poole
   writeFileSync(
     file,
     `[databases]
-postgres = host=127.0.0.1 port=${cluster.port} dbname=postgres user=postgres
+postgres = host=127.0.0.1 port=${cluster.port} dbname=postgres user=app
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = ${port}
@@ -179,9 +188,10 @@ ignore_startup_parameters = extra_float_digits
   const atExit = (): void => void child?.kill("SIGKILL")
   process.on("exit", atExit)
   const start = async (): Promise<void> => {
+    const [program = "", ...args] = [...leash, pgbouncer ?? "pgbouncer", file]
     // It refuses to be root.
-    const args = process.getuid?.() === 0 ? ["-u", "nobody", file] : [file]
-    const started = spawn(pgbouncer ?? "pgbouncer", args, { cwd: folder, stdio: "ignore" })
+    const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+    const started = spawn(program, args, { ...nobody, cwd: folder, stdio: "ignore" })
     child = started
     const up = await untilTrue(() => accepts(port), 5_000)
     if (up === Number.POSITIVE_INFINITY) throw new Error("PgBouncer does not listen")
@@ -195,7 +205,7 @@ ignore_startup_parameters = extra_float_digits
   }
   await start()
   return {
-    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    url: `postgres://app@127.0.0.1:${port}/postgres`,
     start,
     kill,
     [Symbol.asyncDispose]: async () => {

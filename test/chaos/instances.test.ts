@@ -1,8 +1,7 @@
 // Three processes on one database behind a round-robin: whatever one instance did, the others know, with and without a pooler in between.
 import { randomUUID } from "node:crypto"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { issueToken, setUserBanned } from "../../adapters/auth/users.ts"
-import { createUser } from "../../adapters/auth/users.ts"
+import { createUser, issueToken, setUserBanned } from "../../adapters/auth/users.ts"
 import { openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
 import { KeepAlive, startLoad, statuses } from "../support/load.ts"
@@ -134,12 +133,12 @@ describe.each([["direct", true], ["behind PgBouncer in transaction mode", hasPoo
         count === 25
           ? undefined
           : count % 5 === 4
-          ? send("POST", "/entries:batchWrite".replace("/entries", ""), { operations: [{ op: "create", resource: "entries", data: { name: `mixed ${name} ${client} ${count}`, amount: count } }] })
+          ? send("POST", ":batchWrite", { operations: [{ op: "create", resource: "entries", data: { name: `mixed ${name} ${client} ${count}`, amount: count } }] })
           : count % 2 === 0
           ? get("/entries?page_size=10&order_by=id")
           : get(`/entries/${1 + (client * 7 + count) % 200}`)
     })
-    const counts = statuses(await load.stop())
+    const counts = statuses(await load.ended())
     expect(Object.keys(counts)).toEqual(["200"])
   })
 

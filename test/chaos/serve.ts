@@ -17,4 +17,7 @@ process.on("message", (asked) => {
   }
 })
 
+// A server that did not start ends by itself; the channel to the test must not keep it.
+process.channel?.unref()
+
 await runServer(config)

@@ -10,7 +10,7 @@ import { makePostgres } from "../../adapters/postgres/connection.ts"
 import { makeRecords } from "../../adapters/postgres/records.ts"
 import { compileOrThrow, makeService } from "../../composition/create-admin.ts"
 import { ledger } from "../support/ledger.ts"
-import { testAuthenticator, testSecret } from "../support/service.ts"
+import { testAuthenticator, testSecret } from "../support/composed.ts"
 
 const [url = ""] = process.argv.slice(2)
 const scope = Scope.makeUnsafe()

@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import config from "../../examples/shop/admin.config.ts"
-import { startService } from "../support/service.ts"
-import type { TestService } from "../support/service.ts"
+import { startService } from "../support/composed.ts"
+import type { TestService } from "../support/composed.ts"
 
 const root = new URL("../../", import.meta.url)
 const page = readFileSync(new URL("docs/reference/writes.md", root), "utf8")

@@ -119,6 +119,7 @@ export const script = (): Script => {
     update: record("update"),
     remove: record("remove"),
     undelete: record("undelete"),
+    restore: record("restore"),
     batch: (call, body) => batch(call, undefined, undefined, body),
     meta: record("meta"),
     openapi: record("openapi"),

@@ -224,7 +224,7 @@ const whole: ReadonlyArray<readonly [string, string, string, boolean]> = [
   ["file-name", "adapters/http/common.ts", "export const a = 1\n", true],
   ["file-name", "adapters/http/types/routes.ts", "export const a = 1\n", true],
   ["file-name", "composition/manager.test.ts", "export const a = 1\n", true],
-  ["file-name", "test/support/service.ts", "export const a = 1\n", true],
+  ["file-name", "test/support/composed.ts", "export const a = 1\n", true],
   ["file-name", "composition/services.ts", "export const a = 1\n", false],
   ["export-all", "core/domain/all.ts", "export * from \"./problem.ts\"\n", true],
   ["export-all", "composition/all.ts", "export type * from \"../core/domain/problem.ts\"\n", true],

@@ -3,7 +3,7 @@
 import { expect } from "vitest"
 import { problemKinds } from "../../core/domain/problem.ts"
 import type { ProblemSlug } from "../../core/domain/problem.ts"
-import type { Answer } from "./service.ts"
+import type { Answer } from "./composed.ts"
 
 /** Parameters in order; a list repeats the name. */
 export type Query = { readonly [name: string]: string | number | boolean | readonly string[] }

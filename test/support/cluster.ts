@@ -37,6 +37,14 @@ export interface TestCluster extends AsyncDisposable {
   readonly rows: (sql: string) => Promise<ReadonlyArray<ReadonlyArray<string | null>>>
 }
 
+/**
+ * What goes before a program so that it ends with this process, however that ends; empty where the system cannot do that. It must not change
+ * its user by itself.
+ */
+export const leash: readonly string[] = spawnSync("setpriv", ["--pdeathsig", "KILL", "true"]).status === 0
+  ? ["setpriv", "--pdeathsig", "KILL"]
+  : []
+
 /** A port that was free a moment ago. */
 export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
@@ -140,7 +148,8 @@ export const openCluster = async (
       ...settings
     }
     const [file, args] = run("postgres", ["-D", data, ...Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`])])
-    const started = spawn(file, args, { ...identity.ids, cwd: "/", env, stdio: ["ignore", "ignore", "pipe"] })
+    const [program = file, ...words] = [...leash, file, ...args]
+    const started = spawn(program, words, { ...identity.ids, cwd: "/", env, stdio: ["ignore", "ignore", "pipe"] })
     child = started
     started.stderr.on("data", (text: Buffer) => {
       said = (said + text.toString()).slice(-20_000)

@@ -11,7 +11,7 @@ import type { OptionsDeclaration } from "../../core/domain/model/config.ts"
 import { f, relation } from "../../core/domain/model/field.ts"
 import type { Json } from "../../core/domain/model/model.ts"
 import { defineResource } from "../../core/domain/model/resource.ts"
-import type { Fixture, TestCaller } from "./service.ts"
+import type { Fixture, TestCaller } from "./composed.ts"
 
 /** Tenant and version as columns that no field shows, soft delete as a field, own rows for clerks, a hidden field and a hidden validate rule. */
 export const accounts = defineResource("accounts", {

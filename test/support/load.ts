@@ -98,6 +98,8 @@ export interface Load {
   readonly outcomes: readonly Outcome[]
   /** Lets every connection finish its request, then closes it. */
   readonly stop: () => Promise<readonly Outcome[]>
+  /** Waits until `next` has ended every client. */
+  readonly ended: () => Promise<readonly Outcome[]>
 }
 
 const pause = (milliseconds: number) => new Promise((done) => setTimeout(done, milliseconds))
@@ -115,6 +117,8 @@ export const startLoad = (
     readonly keep?: boolean
     /** Milliseconds between two requests of one client. Default 0. */
     readonly pauseMs?: number
+    /** Milliseconds that a client waits after a 503. Default 0. */
+    readonly refusedMs?: number
   }
 ): Load => {
   const places = typeof ports === "number" ? [ports] : ports
@@ -131,6 +135,7 @@ export const startLoad = (
       if (options.keep !== false) outcomes.push(outcome)
       options.heard?.(outcome)
       if (received === null) await pause(20)
+      else if (received.status === 503 && options.refusedMs !== undefined) await pause(options.refusedMs)
       else if (options.pauseMs !== undefined) await pause(options.pauseMs)
     }
     connection.close()
@@ -138,6 +143,10 @@ export const startLoad = (
   const clients = Array.from({ length: options.connections }, (_, number) => client(number))
   return {
     outcomes,
+    ended: async () => {
+      await Promise.all(clients)
+      return outcomes
+    },
     stop: async () => {
       running = false
       await Promise.all(clients)

@@ -91,6 +91,7 @@ export const makeModel = (parts: ModelParts): Model => {
     version,
     validate: [],
     rules: makeRules(parts.rules),
+    history: null,
     events: [],
     relations
   }

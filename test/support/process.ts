@@ -33,6 +33,8 @@ export interface ServerProcess extends AsyncDisposable {
   readonly measure: () => Promise<Measure>
   readonly send: (message: "reject") => void
   readonly kill: (signal: NodeJS.Signals) => void
+  /** Closes the reading end of its standard output. */
+  readonly closeLog: () => void
   /** Its exit code or signal; waits for the end. */
   readonly ended: Promise<number | NodeJS.Signals>
 }
@@ -117,6 +119,7 @@ export const startProcess = async (env: { readonly [name: string]: string }): Pr
       }),
     send: (message) => void child.send(message),
     kill: (signal) => void child.kill(signal),
+    closeLog: () => void child.stdout?.destroy(),
     ended,
     [Symbol.asyncDispose]: async () => {
       if (running()) child.kill("SIGTERM")

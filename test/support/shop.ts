@@ -12,7 +12,7 @@ import { f, relation } from "../../core/domain/model/field.ts"
 import type { Json } from "../../core/domain/model/model.ts"
 import { defineResource } from "../../core/domain/model/resource.ts"
 import { defineView } from "../../core/domain/model/view.ts"
-import type { Fixture, TestCaller } from "./service.ts"
+import type { Fixture, TestCaller } from "./composed.ts"
 
 /** Soft delete and version as declared fields, ETag from the version, a hidden searched field with alias and a column of another name. */
 const customers = defineResource("customers", {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { filterField as field, filterFields, filterScope, scopeOf, withoutSpans } from "../../../test/support/filter.ts"
 import { makeField } from "../../../test/support/model.ts"
 import { type FilterErrorCode, type FilterScope, readFilter } from "./read.ts"
-import { allOf, always, anyOf, conditionsOf, type Comparison, type FilterTree, not, type Operand } from "./tree.ts"
+import { allOf, always, anyOf, type Comparison, conditionsOf, type FilterTree, not, type Operand } from "./tree.ts"
 
 const literal = (text: string): Operand => ({ of: "literal", text })
 const now = (offset: bigint): Operand => ({ of: "now", offset })

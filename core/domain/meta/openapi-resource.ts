@@ -385,6 +385,28 @@ const writePaths = (subject: Subject, collection: string): { readonly [path: str
           })
         }
       }
+      : {}),
+    ...(permissions.update && access.model.history !== null
+      ? {
+        [`${collection}/{key}:restore`]: {
+          post: operation(subject, "restore", {
+            rule: "update",
+            summary: `Write a version of the record back; versions are in ${access.model.history}`,
+            parameters: [parameter("If-Match-Required"), ...writeParameters],
+            body: {
+              type: "object",
+              required: ["version"],
+              additionalProperties: false,
+              properties: { version: { type: "string", description: "The history_id of a version." } }
+            },
+            responses: {
+              "200": written,
+              "204": nothing,
+              ...refusals(400, 401, 403, 404, 409, 412, 428)
+            }
+          })
+        }
+      }
       : {})
   }
 }

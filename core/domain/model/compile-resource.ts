@@ -29,6 +29,7 @@ import {
   type RuleScope
 } from "./compile-rule.ts"
 import type { FieldSpec } from "./field.ts"
+import { historyOf } from "./history.ts"
 import type { Field, Json, Model, Relation } from "./model.ts"
 import { didYouMean, type Report, shown } from "./refusal.ts"
 import { cellFromJson } from "./value.ts"
@@ -394,6 +395,12 @@ const checkDefault = (resource: string, field: Field, report: Report): void => {
   }
 }
 
+/** The resource that keeps the versions, where the extension said so. */
+const historyName = (declaration: { readonly [historyOf]?: unknown }): string | null => {
+  const name = declaration[historyOf]
+  return typeof name === "string" ? name : null
+}
+
 /** Builds the model of a draft, without relations. */
 export const buildModel = (
   draft: Draft,
@@ -494,6 +501,7 @@ export const buildModel = (
     version,
     validate,
     rules,
+    history: historyName(draft.declaration),
     events: [...events.keys()],
     relations
   }

@@ -13,6 +13,7 @@ import { buildModel, type Draft, linkModels, readResource, resolveShapes } from 
 import type { CompiledEvent, KnownRoles } from "./compile-rule.ts"
 import { compileViews, type ViewScope } from "./compile-view.ts"
 import type { AuthDeclaration, Config, Options } from "./config.ts"
+import type { ConfigExtension } from "./history.ts"
 import type { Model, Models } from "./model.ts"
 import { type Refusal, type Report, shown } from "./refusal.ts"
 import type { MenuItem, Page, View } from "./view.ts"
@@ -45,7 +46,8 @@ const configNames = [
   "db",
   "userMenu",
   "pages",
-  "options"
+  "options",
+  "extends"
 ] as const
 
 /** Roles that exist without being declared: the administrator, and visitors of public forms; `user` too, unless `auth.roles` is given. */
@@ -73,6 +75,19 @@ const knownRoles = (declared: Bag | null, auth: unknown): KnownRoles => {
   return new Set([...(declared === null ? [] : Object.keys(declared)), ...(accounts ?? ["user"]), ...builtInRoles])
 }
 
+/** The configuration with its extensions applied, one after the other. */
+const extended = (config: Bag, report: Report): Bag => {
+  const extensions = config["extends"]
+  if (extensions === undefined) return config
+  const usable = (each: unknown): each is ConfigExtension =>
+    isBag(each) && each["_tag"] === "ConfigExtension" && typeof each["apply"] === "function"
+  if (!Array.isArray(extensions) || !extensions.every(usable)) {
+    report(null, null, `extends is ${shown(extensions)}, not a list of extensions.`, "Write extends: [history({ … })].")
+    return config
+  }
+  return extensions.reduce((current: Bag, extension) => extension.apply(current, report), config)
+}
+
 /**
  * Compiles a configuration. Everything that can be wrong without a database is refused here, all of it together, each refusal naming
  * resource, field and what to write instead. Plain-JavaScript configurations are checked as strictly as typed ones.
@@ -81,11 +96,12 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   const refusals: Refusal[] = []
   const report: Report = (resource, field, message, fix) => refusals.push({ resource, field, message, fix })
   const say = (message: string, fix: string): void => report(null, null, message, fix)
-  const raw: unknown = config
-  if (!isBag(raw)) {
-    say(`The configuration is ${shown(raw)}, not an object.`, "Export defineConfig({ resources: […] }) by default.")
+  const declared: unknown = config
+  if (!isBag(declared)) {
+    say(`The configuration is ${shown(declared)}, not an object.`, "Export defineConfig({ resources: […] }) by default.")
     return Result.fail(refusals)
   }
+  const raw = extended(declared, report)
   refuseUnknownKeys(raw, configNames, "", say)
   const declaredRoles = readRoleSet(raw, say)
   const roles = knownRoles(declaredRoles, raw["auth"])

@@ -6,6 +6,7 @@
 import type { Caller } from "../access/caller.ts"
 import type { DeclaredRoles } from "../access/roles.ts"
 import type { ProviderDeclaration } from "../account/provider.ts"
+import type { ConfigExtension } from "./history.ts"
 import type { WireRecord } from "./model.ts"
 import type { ChangeOperation, RecordFrom, Resource } from "./resource.ts"
 import type { DeclaredView, MenuDeclaration, PageDeclaration, ViewDeclaration } from "./view.ts"
@@ -205,6 +206,8 @@ export interface ConfigDeclaration<Resources extends readonly Resource[]> {
   readonly userMenu?: readonly MenuDeclaration[]
   readonly pages?: readonly PageDeclaration[]
   readonly options?: OptionsDeclaration<ChangeOf<Resources[number]>>
+  /** Extensions such as `history(…)`, applied in order before the configuration is compiled. */
+  readonly extends?: readonly ConfigExtension[]
 }
 
 /** A configuration as startup takes it: checked by `compileModels`, whatever language it was written in. */
@@ -218,6 +221,7 @@ export interface Config {
   readonly userMenu?: readonly MenuDeclaration[]
   readonly pages?: readonly PageDeclaration[]
   readonly options?: OptionsDeclaration
+  readonly extends?: readonly ConfigExtension[]
 }
 
 /**

@@ -100,6 +100,8 @@ export interface Model {
   readonly version: Field | null
   readonly validate: readonly ValidateRule[]
   readonly rules: CompiledRules
+  /** Name of the resource that keeps this one's versions (extension `history`), or null. */
+  readonly history: string | null
   /** Declared events (document 3); names only matter to core. */
   readonly events: readonly string[]
   /** Relations that `expand` can follow, by their public name: to-one by the field, to-many by the other side's field. */

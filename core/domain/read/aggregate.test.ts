@@ -5,24 +5,53 @@ import type { FieldParts } from "../../../test/support/model.ts"
 import type { Field } from "../model/model.ts"
 import { bucketStarts, checkTimeZone, histogramJson, seriesPoints, seriesRange } from "./aggregate.ts"
 
-const field = (kind: Field["kind"], more: Partial<FieldParts> = {}): Field => makeField({ name: "x", kind, bits: 32, ...more })
+const field = (kind: Field["kind"], more: Partial<FieldParts> = {}): Field =>
+  makeField({ name: "x", kind, bits: 32, ...more })
 
 const iso = (at: readonly number[]) => at.map((instant) => new Date(instant).toISOString().replace(".000Z", "Z"))
 
 describe("bucketStarts", () => {
   it("begins days at local midnight across the change to summer time", () => {
-    const starts = bucketStarts(Date.parse("2026-03-28T10:00:00Z"), Date.parse("2026-03-31T00:00:00Z"), "day", "Europe/Berlin", 100)
-    expect(iso(starts)).toEqual(["2026-03-27T23:00:00Z", "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z", "2026-03-30T22:00:00Z"])
+    const starts = bucketStarts(
+      Date.parse("2026-03-28T10:00:00Z"),
+      Date.parse("2026-03-31T00:00:00Z"),
+      "day",
+      "Europe/Berlin",
+      100
+    )
+    expect(iso(starts)).toEqual([
+      "2026-03-27T23:00:00Z",
+      "2026-03-28T23:00:00Z",
+      "2026-03-29T22:00:00Z",
+      "2026-03-30T22:00:00Z"
+    ])
   })
 
   it("gives the repeated hour of an autumn night two buckets", () => {
-    const starts = bucketStarts(Date.parse("2026-10-24T23:30:00Z"), Date.parse("2026-10-25T03:00:00Z"), "hour", "Europe/Berlin", 100)
-    expect(iso(starts)).toEqual(["2026-10-24T23:00:00Z", "2026-10-25T00:00:00Z", "2026-10-25T01:00:00Z", "2026-10-25T02:00:00Z"])
+    const starts = bucketStarts(
+      Date.parse("2026-10-24T23:30:00Z"),
+      Date.parse("2026-10-25T03:00:00Z"),
+      "hour",
+      "Europe/Berlin",
+      100
+    )
+    expect(iso(starts)).toEqual([
+      "2026-10-24T23:00:00Z",
+      "2026-10-25T00:00:00Z",
+      "2026-10-25T01:00:00Z",
+      "2026-10-25T02:00:00Z"
+    ])
   })
 
   it("moves a midnight that does not exist to the first instant after it", () => {
     // Beirut skips 00:00 to 01:00 on 2026-03-29.
-    const starts = bucketStarts(Date.parse("2026-03-28T12:00:00Z"), Date.parse("2026-03-30T12:00:00Z"), "day", "Asia/Beirut", 100)
+    const starts = bucketStarts(
+      Date.parse("2026-03-28T12:00:00Z"),
+      Date.parse("2026-03-30T12:00:00Z"),
+      "day",
+      "Asia/Beirut",
+      100
+    )
     expect(iso(starts)).toEqual(["2026-03-27T22:00:00Z", "2026-03-28T22:00:00Z", "2026-03-29T21:00:00Z"])
   })
 
@@ -69,12 +98,16 @@ describe("seriesRange and seriesPoints", () => {
   })
 
   it("is null past the most points", () => {
-    const range = Result.getOrThrow(seriesRange({ range: "", from: "2000-01-01", to: "2026-01-01" }, timestamp, "UTC", now))
+    const range = Result.getOrThrow(
+      seriesRange({ range: "", from: "2000-01-01", to: "2026-01-01" }, timestamp, "UTC", now)
+    )
     expect(seriesPoints([], range, "hour", "UTC", { of: "count" })).toBeNull()
   })
 
   it("keeps what the database counted even in a bucket it does not expect", () => {
-    const range = Result.getOrThrow(seriesRange({ range: "", from: "2026-01-01", to: "2026-01-01" }, timestamp, "UTC", now))
+    const range = Result.getOrThrow(
+      seriesRange({ range: "", from: "2026-01-01", to: "2026-01-01" }, timestamp, "UTC", now)
+    )
     const points = seriesPoints([["2026-01-01T00:20:00Z", "5"]], range, "day", "UTC", { of: "count" })
     expect(points).toEqual([["2026-01-01T00:00:00Z", "0"], ["2026-01-01T00:20:00Z", "5"]])
   })
@@ -99,8 +132,16 @@ describe("histogramJson", () => {
   })
 
   it("has texts for decimals, numbers for 32-bit integers, and no buckets without rows", () => {
-    expect(JSON.parse(histogramJson(field("decimal"), ["-0.05", "0.05", "1", "1"], 2)).buckets[0]).toEqual({ from: "-0.05", to: "0", count: 1 })
-    expect(JSON.parse(histogramJson(field("integer"), ["1", "2", "1", "1"], 2)).buckets[0]).toEqual({ from: 1, to: 1.5, count: 1 })
+    expect(JSON.parse(histogramJson(field("decimal"), ["-0.05", "0.05", "1", "1"], 2)).buckets[0]).toEqual({
+      from: "-0.05",
+      to: "0",
+      count: 1
+    })
+    expect(JSON.parse(histogramJson(field("integer"), ["1", "2", "1", "1"], 2)).buckets[0]).toEqual({
+      from: 1,
+      to: 1.5,
+      count: 1
+    })
     expect(JSON.parse(histogramJson(field("integer"), [null, null, "0"], 1)).buckets).toEqual([])
   })
 })

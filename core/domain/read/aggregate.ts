@@ -38,14 +38,18 @@ export const histogrammable = (field: Field): string | null =>
   isNumeric(field) ? null : `The field "${field.name}" is not a number.`
 
 export const timed = (field: Field): string | null =>
-  field.kind === "timestamp" || field.kind === "date" ? null : `The field "${field.name}" is neither a timestamp nor a date.`
+  field.kind === "timestamp" || field.kind === "date"
+    ? null
+    : `The field "${field.name}" is neither a timestamp nor a date.`
 
 /** `count`, `sum:<field>`, `avg:<field>`, `min:<field>`, `max:<field>` of a numeric field. */
 export const readMeasure = (restricted: RestrictedModel, text: string): Result.Result<Measure, Problem> => {
   if (text === "count") return Result.succeed({ of: "count" })
   const match = /^(sum|avg|min|max):(.+)$/s.exec(text)
   if (match === null) {
-    return Result.fail(invalidParameter("measure", "The parameter must be count, or sum:, avg:, min: or max: with a field."))
+    return Result.fail(
+      invalidParameter("measure", "The parameter must be count, or sum:, avg:, min: or max: with a field.")
+    )
   }
   return Result.map(
     aggregateField(restricted, "measure", match[2]!, histogrammable),
@@ -55,7 +59,9 @@ export const readMeasure = (restricted: RestrictedModel, text: string): Result.R
 
 /** An IANA time zone that this runtime knows; offsets such as `+02:00` are not names. */
 export const checkTimeZone = (name: string): Result.Result<string, Problem> => {
-  const refused = Result.fail(invalidParameter("time_zone", "The parameter must be an IANA time zone such as Europe/Berlin."))
+  const refused = Result.fail(
+    invalidParameter("time_zone", "The parameter must be an IANA time zone such as Europe/Berlin.")
+  )
   if (!/^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/.test(name)) return refused
   try {
     return Result.succeed(new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions().timeZone && name)
@@ -263,7 +269,9 @@ export const seriesJson = (
     const text = value === null ? "null" : measure.of === "count" ? value : JSON.stringify(value)
     return `{"start":"${start}","${member}":${text}}`
   })
-  return `{"field":${JSON.stringify(field.name)},"granularity":"${granularity}","time_zone":${JSON.stringify(timeZone)},` +
+  return `{"field":${JSON.stringify(field.name)},"granularity":"${granularity}","time_zone":${
+    JSON.stringify(timeZone)
+  },` +
     (measure.of === "count" ? "" : `"measure":${JSON.stringify(`${measure.of}:${measure.field.name}`)},`) +
     `"points":[${items.join(",")}]}`
 }

@@ -3,8 +3,8 @@
  * row itself, the same in lists, gets, writes and batches.
  */
 
-import type { Cell, Field, Row } from "../model/model.ts"
 import type { RestrictedModel } from "../access/access.ts"
+import type { Cell, Field, Row } from "../model/model.ts"
 
 /** The columns an ETag is made of. */
 export const etagFields = (restricted: RestrictedModel): readonly Field[] =>

@@ -35,7 +35,8 @@ const conditionFields = (tree: FilterTree): { readonly equal: Field[]; readonly 
   return { equal, range }
 }
 
-const identifier = (name: string): string => /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll("\"", "\"\"")}"`
+const identifier = (name: string): string =>
+  /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll("\"", "\"\"")}"`
 
 /**
  * A `create index` statement that would serve the query, naming only columns that `mayName` allows; null when nothing nameable would help.

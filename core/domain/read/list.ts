@@ -47,8 +47,11 @@ const cachesOf = (restricted: RestrictedModel): Caches => {
   return found
 }
 
-const refusal = (slug: "invalid-filter" | "invalid-order-by", parameter: string, errors: readonly ProblemError[]): Problem =>
-  problem(slug, errors[0]?.message ?? "The text is not valid.", { parameter, errors })
+const refusal = (
+  slug: "invalid-filter" | "invalid-order-by",
+  parameter: string,
+  errors: readonly ProblemError[]
+): Problem => problem(slug, errors[0]?.message ?? "The text is not valid.", { parameter, errors })
 
 /** Checks a filter text for the caller; empty text lets every row pass. */
 export const checkFilter = (restricted: RestrictedModel, text: string): Result.Result<FilterTree, Problem> => {

@@ -37,5 +37,10 @@ export const readPosition = (text: string, keys: number): PagePosition | null =>
   const parts = JSON.parse(text) as readonly [number, number, ...Cell[]]
   const cells = parts.slice(2) as readonly Cell[]
   if (cells.length !== keys) return null
-  return { direction: (parts[0] & 1) === 1 ? "after" : "before", bothWays: (parts[0] & 2) === 2, cells, estimate: parts[1] }
+  return {
+    direction: (parts[0] & 1) === 1 ? "after" : "before",
+    bothWays: (parts[0] & 2) === 2,
+    cells,
+    estimate: parts[1]
+  }
 }

@@ -146,7 +146,9 @@ class Parameters {
 
 const filterTooLong = (length: number, limit: number): Problem => {
   const message = `The filter has ${length} characters; ${limit} are allowed here.`
-  const hint = limit === maxQueryFilter ? `Send it in the body of a POST to :search (up to ${maxBodyFilter}).` : "Shorten the filter."
+  const hint = limit === maxQueryFilter
+    ? `Send it in the body of a POST to :search (up to ${maxBodyFilter}).`
+    : "Shorten the filter."
   return problem("invalid-filter", message, {
     parameter: "filter",
     errors: [{ code: "too-long", message, hint, span: { start: limit, end: length } }]
@@ -206,7 +208,15 @@ export const searchRequest = (body: Json): Result.Result<ListRequest, Problem> =
 }
 
 export const seekRequest = (query: Pairs): Result.Result<ListRequest, Problem> => {
-  const parameters = new Parameters(query, ["position", "order_by", "filter", "page_size", "fields", "show_deleted", "expand"])
+  const parameters = new Parameters(query, [
+    "position",
+    "order_by",
+    "filter",
+    "page_size",
+    "fields",
+    "show_deleted",
+    "expand"
+  ])
   const position = parameters.required("position")
   if (position !== "" && !/^[0-9]{1,15}$/.test(position)) {
     parameters.refuse("position", "The parameter must be a row number of at least 0.")

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest"
 import { at, expectParameter, pluck } from "../../support/answer.ts"
 import type { Query } from "../../support/answer.ts"
-import type { Answer, TestCaller, TestService } from "../../support/service.ts"
+import type { Answer, TestCaller, TestService } from "../../support/composed.ts"
 import { callers, foreign, homeless } from "../../support/shop.ts"
 
 type Item = { readonly [name: string]: unknown } & { readonly expand: { readonly [relation: string]: unknown } }

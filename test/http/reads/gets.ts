@@ -4,8 +4,8 @@ import * as Effect from "effect/Effect"
 import { describe, expect, it } from "vitest"
 import { at, expectParameter, expectProblem, pluck } from "../../support/answer.ts"
 import type { Query } from "../../support/answer.ts"
-import type { Answer, TestCaller, TestService } from "../../support/service.ts"
-import { tokenOf } from "../../support/service.ts"
+import type { Answer, TestCaller, TestService } from "../../support/composed.ts"
+import { tokenOf } from "../../support/composed.ts"
 import { callers, foreign, homeless, oddTexts } from "../../support/shop.ts"
 
 export const getScenarios = (service: () => TestService): void => {

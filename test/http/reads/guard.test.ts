@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { at, expectProblem } from "../../support/answer.ts"
 import type { Query } from "../../support/answer.ts"
-import { startService } from "../../support/service.ts"
-import type { Answer, TestCaller, TestService } from "../../support/service.ts"
+import { startService } from "../../support/composed.ts"
+import type { Answer, TestCaller, TestService } from "../../support/composed.ts"
 import { callers, shop } from "../../support/shop.ts"
 
 const { admin, auditor, sampler } = callers

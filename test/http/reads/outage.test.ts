@@ -6,8 +6,8 @@ import { f } from "../../../core/domain/model/field.ts"
 import { defineResource } from "../../../core/domain/model/resource.ts"
 import { at, expectProblem, pluck } from "../../support/answer.ts"
 import { openDatabase } from "../../support/postgres.ts"
-import { startService, tokenOf } from "../../support/service.ts"
-import type { TestService } from "../../support/service.ts"
+import { startService, tokenOf } from "../../support/composed.ts"
+import type { TestService } from "../../support/composed.ts"
 
 const admin = { id: "u1", roles: ["admin"] }
 

@@ -1,7 +1,7 @@
 // The reading half of the service over HTTP: the same scenarios on the records fake and on PostgreSQL.
 import { afterAll, beforeAll, describe, expect } from "vitest"
-import { startService } from "../../support/service.ts"
-import type { TestService } from "../../support/service.ts"
+import { startService } from "../../support/composed.ts"
+import type { TestService } from "../../support/composed.ts"
 import { shop } from "../../support/shop.ts"
 import { aggregateScenarios } from "./aggregates.ts"
 import { expandScenarios } from "./expands.ts"

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest"
 import { at, expectParameter, expectProblem } from "../../support/answer.ts"
-import type { TestService } from "../../support/service.ts"
+import type { TestService } from "../../support/composed.ts"
 import { callers, homeless } from "../../support/shop.ts"
 
 /** Every reading route of a resource: method, path after the name, body. */

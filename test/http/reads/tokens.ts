@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest"
 import { at, expectParameter, pluck } from "../../support/answer.ts"
 import type { Query } from "../../support/answer.ts"
-import type { Answer, TestCaller, TestService } from "../../support/service.ts"
+import type { Answer, TestCaller, TestService } from "../../support/composed.ts"
 import { callers, foreign } from "../../support/shop.ts"
 
 const refused = "The page token does not belong to this request."

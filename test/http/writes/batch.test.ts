@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 import { expectProblem } from "../../support/answer.ts"
 import { Random } from "../../support/filter.ts"
 import { admin, ann, bob, foreign, homeless, ledger, viewer, writer } from "../../support/ledger.ts"
-import type { Answer, Answered, TestCaller, TestService } from "../../support/service.ts"
+import type { Answer, Answered, TestCaller, TestService } from "../../support/composed.ts"
 import { base, batch, make, makeAccount, on, onBoth, patch, read } from "./scenes.ts"
 
 const path = `${base}:batchWrite`

@@ -7,7 +7,7 @@ import type { WriteHook } from "../../../core/domain/model/config.ts"
 import { expectProblem } from "../../support/answer.ts"
 import { admin, ann, bob, ledger } from "../../support/ledger.ts"
 import type { TestDatabase } from "../../support/postgres.ts"
-import type { Answer } from "../../support/service.ts"
+import type { Answer } from "../../support/composed.ts"
 import { base, batch, make, makeAccount, on, patch, read, takeUnhandled } from "./scenes.ts"
 
 const accounts = `${base}/accounts`

@@ -4,7 +4,7 @@ import { expect, it } from "vitest"
 import type { Change } from "../../../core/domain/model/config.ts"
 import { expectProblem } from "../../support/answer.ts"
 import { admin, ann, bob, foreign, homeless, ledger, nobody, viewer } from "../../support/ledger.ts"
-import type { Answer, TestCaller } from "../../support/service.ts"
+import type { Answer, TestCaller } from "../../support/composed.ts"
 import { base, make, makeAccount, onBoth, patch } from "./scenes.ts"
 
 const changes: Change[] = []

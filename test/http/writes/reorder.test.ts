@@ -5,7 +5,7 @@ import type { Change } from "../../../core/domain/model/config.ts"
 import { expectProblem } from "../../support/answer.ts"
 import { Random } from "../../support/filter.ts"
 import { admin, ann, ledger, viewer } from "../../support/ledger.ts"
-import type { Answer, TestService } from "../../support/service.ts"
+import type { Answer, TestService } from "../../support/composed.ts"
 import { base, batch, on, onBoth, patch } from "./scenes.ts"
 
 const path = `${base}:batchWrite`

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect } from "vitest"
 import { ann } from "../../support/ledger.ts"
-import { startService } from "../../support/service.ts"
-import type { Answer, Answered, Fixture, StartOptions, TestCaller, TestService } from "../../support/service.ts"
+import { startService } from "../../support/composed.ts"
+import type { Answer, Answered, Fixture, StartOptions, TestCaller, TestService } from "../../support/composed.ts"
 
 /** Runs the suite on the records fake and on PostgreSQL. At the end nothing may have become a 500 that no test took away. */
 export const onBoth = (name: string, fixture: () => Fixture, suite: (use: () => TestService) => void): void => {

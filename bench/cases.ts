@@ -1,0 +1,274 @@
+/**
+ * What is measured: one request of each kind, as the service and as the reference understand it. Both get the same choice of records and
+ * values in the same order, and a system only ever writes to rows that the other cases do not count.
+ */
+
+import { callers } from "./data.ts"
+import type { Keys } from "./keys.ts"
+import { type Answer, headerOf, once, type Request } from "./load.ts"
+
+/** What a request is made of besides its case. */
+export interface World {
+  readonly keys: Keys
+  readonly orders: number
+  /** Ids of live orders in no order. The last of them are those that are changed. */
+  readonly ids: readonly string[]
+  /** Position before the 2,000th page (fewer where there are fewer orders) of the filtered list. */
+  readonly deep: { readonly page: number; readonly createdAt: string; readonly id: string }
+}
+
+/** How one kind of system is asked. */
+export interface Dialect {
+  readonly name: string
+  /** Makes the requests of a case; null where the system has no such thing. */
+  readonly request: (kind: Case, state: State, slot: number) => Request | null
+  /** Goes to where the deep page begins. */
+  readonly walk: (state: State) => Promise<void>
+  /** Where a record is. */
+  readonly record: (id: string) => string
+}
+
+export const cases = {
+  get: "get one record",
+  list: "list of 50, filtered and ordered",
+  deep: "the same list, page 2,000",
+  count: "the same list with its exact count",
+  own: "the same list as a role with a row filter and hidden fields",
+  facets: "facets of a field over 2 % of the rows",
+  series: "series by day over 90 days",
+  search: "search for a word, newest first",
+  seek: "50 rows at row 900,000 of 1,000,000",
+  patch: "PATCH with If-Match",
+  create: "create",
+  batch: "batch of 100 creates"
+} as const
+
+export type Case = keyof typeof cases
+
+const words = ["alder", "birch", "cedar", "elm", "hazel", "larch", "maple", "rowan"]
+const filterStatus = "paid"
+const filterTotal = 100
+const changedPerSlot = 20
+
+/** What a system's run remembers: its own random numbers, page token and ETags. */
+export class State {
+  readonly world: World
+  readonly port: number
+  token = ""
+  readonly etags = new Map<string, string>()
+  #seed = 20_260_101
+  readonly #turns: number[] = []
+
+  constructor(world: World, port: number) {
+    this.world = world
+    this.port = port
+  }
+
+  below(limit: number): number {
+    this.#seed = (this.#seed * 1_103_515_245 + 12_345) & 0x7fffffff
+    return this.#seed % limit
+  }
+
+  id(): string {
+    return this.world.ids[this.below(this.world.ids.length - 1_000)]!
+  }
+
+  /** The next record that this connection may change: no two connections have one in common. */
+  changed(slot: number): string {
+    const turn = this.#turns[slot] = ((this.#turns[slot] ?? 0) + 1) % changedPerSlot
+    return this.world.ids[this.world.ids.length - 1 - slot * changedPerSlot - turn]!
+  }
+
+  word(): string {
+    const most = this.world.orders >= 1_000_000 ? 2_000 : 20
+    return `${words[this.below(8)]}-${this.below(most)}`
+  }
+
+  order(): { readonly [column: string]: unknown } {
+    return {
+      tenant_id: callers.admin.tenant,
+      owner_id: callers.admin.sub,
+      customer_id: String(1 + this.below(this.world.orders / 10)),
+      status: "pending",
+      total: (this.below(200_000) / 100 + 1).toFixed(2),
+      currency: "EUR",
+      note: this.note()
+    }
+  }
+
+  note(): string {
+    return `Please ring twice, gate ${this.below(65_536).toString(16)}, lot new-${this.below(2_000)}`
+  }
+
+  /** Remembers the ETag of a record that was changed. */
+  remember(request: Request, answer: Answer): void {
+    const etag = headerOf(answer, "etag")
+    const id = request.path.slice(request.path.lastIndexOf("/") + 1)
+    if (answer.status === 200 && etag !== null) this.etags.set(id, etag)
+  }
+}
+
+const bearer = (state: State, caller: keyof typeof callers = "admin") => ({
+  Authorization: `Bearer ${state.world.keys.tokens[caller]}`
+})
+
+/** Reads the ETags of all records that so many connections change. */
+export const readEtags = async (dialect: Dialect, state: State, slots: number): Promise<void> => {
+  for (const id of state.world.ids.slice(-slots * changedPerSlot)) {
+    const path = dialect.record(id)
+    const answer = await once(state.port, { method: "GET", path, headers: bearer(state) })
+    const etag = headerOf(answer, "etag")
+    if (etag === null) throw new Error(`GET ${path} answered ${answer.status} without an ETag`)
+    state.etags.set(id, etag)
+  }
+}
+
+const query = (parameters: { readonly [name: string]: string | number }): string =>
+  Object.entries(parameters).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&")
+
+/** The API of the service. */
+export const serviceDialect: Dialect = (() => {
+  const base = "/api/v1"
+  const filter = `status = "${filterStatus}" AND total > ${filterTotal}`
+  const order = "created_at desc, id desc"
+  const list = (
+    state: State,
+    more: { readonly [name: string]: string | number } = {},
+    caller: keyof typeof callers = "admin"
+  ): Request => ({
+    method: "GET",
+    path: `${base}/orders?${query({ filter, order_by: order, page_size: 50, ...more })}`,
+    headers: bearer(state, caller)
+  })
+  const get = (state: State, path: string): Request => ({ method: "GET", path: base + path, headers: bearer(state) })
+  const send = (state: State, method: "POST" | "PATCH", path: string, body: unknown, headers = {}): Request => ({
+    method,
+    path: base + path,
+    headers: { ...bearer(state), ...headers },
+    body: JSON.stringify(body)
+  })
+  return {
+    name: "service",
+    request: (kind, state, slot) => {
+      switch (kind) {
+        case "get":
+          return get(state, `/orders/${state.id()}`)
+        case "list":
+          return list(state)
+        case "deep":
+          return list(state, { page_token: state.token })
+        case "count":
+          return list(state, { count: "exact" })
+        case "own":
+          return list(state, {}, "seller")
+        case "facets":
+          return get(
+            state,
+            `/orders:facets?${query({ field: "status", filter: `created_at >= "2026-06-15T00:00:00Z"` })}`
+          )
+        case "series":
+          return get(
+            state,
+            `/orders:series?${
+              query({
+                field: "created_at",
+                from: "2026-04-01T00:00:00Z",
+                to: "2026-06-30T00:00:00Z",
+                granularity: "day"
+              })
+            }`
+          )
+        case "search":
+          return send(state, "POST", "/orders:search", {
+            filter: `search('${state.word()}')`,
+            order_by: order,
+            page_size: 50
+          })
+        case "seek":
+          return get(
+            state,
+            `/orders:seek?${query({ position: state.world.orders * 0.9, order_by: order, page_size: 50 })}`
+          )
+        case "patch": {
+          const id = state.changed(slot)
+          return send(state, "PATCH", `/orders/${id}`, { note: state.note() }, { "If-Match": state.etags.get(id) })
+        }
+        case "create":
+          return send(state, "POST", "/orders", state.order())
+        case "batch":
+          return send(state, "POST", ":batchWrite", {
+            ops: Array.from({ length: 100 }, () => ({ op: "create", resource: "orders", data: state.order() }))
+          })
+      }
+    },
+    record: (id) => `${base}/orders/${id}`,
+    walk: async (state) => {
+      // As a client gets there: by tokens, in pages as big as they may be.
+      for (let left = (state.world.deep.page - 1) * 50; left > 0;) {
+        const size = left >= 500 ? 500 : 50
+        const more = state.token === "" ? {} : { page_token: state.token }
+        const answer = await once(state.port, list(state, { ...more, page_size: size, fields: "id" }))
+        state.token = (JSON.parse(answer.body.toString()) as { readonly next_page_token: string }).next_page_token
+        left -= size
+      }
+    }
+  }
+})()
+
+/** The plain API of hand-written references. One that is brought along may lack the cases named. */
+export const referenceDialect = (name: string, lacks: readonly Case[]): Dialect => {
+  const filter = { status: filterStatus, min_total: filterTotal }
+  const get = (state: State, path: string, caller: keyof typeof callers = "admin"): Request => ({
+    method: "GET",
+    path,
+    headers: bearer(state, caller)
+  })
+  const send = (state: State, method: "POST" | "PATCH", path: string, body: unknown, headers = {}): Request => ({
+    method,
+    path,
+    headers: { ...bearer(state), ...headers },
+    body: JSON.stringify(body)
+  })
+  return {
+    name,
+    request: (kind, state, slot) => {
+      if (lacks.includes(kind)) return null
+      switch (kind) {
+        case "get":
+          return get(state, `/orders/${state.id()}`)
+        case "list":
+          return get(state, `/orders?${query(filter)}`)
+        case "deep": {
+          const { createdAt, id } = state.world.deep
+          return get(
+            state,
+            `/orders?${query({ ...filter, after: Buffer.from(`${createdAt},${id}`).toString("base64url") })}`
+          )
+        }
+        case "count":
+          return get(state, `/orders?${query({ ...filter, count: "exact" })}`)
+        case "own":
+          return get(state, `/orders?${query(filter)}`, "seller")
+        case "facets":
+          return get(state, `/orders/facets?${query({ from: "2026-06-15T00:00:00Z" })}`)
+        case "series":
+          return get(state, `/orders/series?${query({ from: "2026-04-01T00:00:00Z", to: "2026-06-30T00:00:00Z" })}`)
+        case "search":
+          return get(state, `/orders/search?${query({ q: state.word() })}`)
+        case "seek":
+          return get(state, `/orders/seek?${query({ position: state.world.orders * 0.9 })}`)
+        case "patch": {
+          const id = state.changed(slot)
+          return send(state, "PATCH", `/orders/${id}`, { note: state.note() }, { "If-Match": state.etags.get(id) })
+        }
+        case "create":
+          return send(state, "POST", "/orders", state.order())
+        case "batch":
+          return send(state, "POST", "/orders/batch", { ops: Array.from({ length: 100 }, () => state.order()) })
+      }
+    },
+    record: (id) => `/orders/${id}`,
+    // Its tokens say in plain text where they stand.
+    walk: () => Promise.resolve()
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Versions of tracked resources (`extends: [history(…)]`): each write leaves the record as it then stands, in the same transaction; `:restore` writes a
+ * version back through the pipeline of an ordinary update. What a caller may read of versions is decided by the access to their resource.
+ */
+
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type { Access } from "../domain/access/access.ts"
+import { allOf } from "../domain/filter/tree.ts"
+import type { Cell, Field, Json, Model, Row } from "../domain/model/model.ts"
+import { cellFromJson } from "../domain/model/value.ts"
+import { invalidParameter, notFound } from "../domain/problem.ts"
+import type { Problem } from "../domain/problem.ts"
+import { keyCondition } from "../domain/read/key.ts"
+import type { Values } from "../domain/write/body.ts"
+import type { RecordsError, RecordsTransaction } from "../ports/records.ts"
+import type { Call } from "./call.ts"
+import { bindingsOf } from "./core.ts"
+import type { Core } from "./core.ts"
+import { recordsProblem } from "./refusal.ts"
+
+/** How a tracked row becomes a version: for each column that both have, where it stands in the tracked row. */
+interface Track {
+  readonly model: Model
+  readonly fields: readonly Field[]
+  readonly from: readonly number[]
+}
+
+const tracks = new WeakMap<Model, Track>()
+
+const trackOf = (core: Core, tracked: Model): Track | null => {
+  if (tracked.history === null) return null
+  let track = tracks.get(tracked)
+  if (track === undefined) {
+    const model = core.models.get(tracked.history)!
+    const columns = new Map(tracked.columns.map((column) => [column.column, column.index]))
+    const shared = model.columns.filter(({ column }) => columns.has(column))
+    const own = ["history_operation", "history_by"].map((name) => model.byName.get(name)!)
+    track = { model, fields: [...own, ...shared], from: shared.map(({ column }) => columns.get(column)!) }
+    tracks.set(tracked, track)
+  }
+  return track
+}
+
+/** Keeps the row that a write left, or, where the row was removed, the row that it removed. */
+export const keepVersion = (
+  core: Core,
+  tx: RecordsTransaction,
+  { caller, model: tracked }: Access,
+  operation: string,
+  row: Row
+): Effect.Effect<void, RecordsError> => {
+  const track = trackOf(core, tracked)
+  if (track === null) return Effect.void
+  const cells: readonly Cell[] = [operation, caller.id, ...track.from.map((index) => row[index] ?? null)]
+  const { fields, model } = track
+  const bindings = { caller, now: 0n, params: [] }
+  return Effect.asVoid(tx.insert({ model, fields, rows: [cells], columns: [], checks: [], bindings }))
+}
+
+/** The number of a version from the body of `:restore`: `{ "version": "42" }`. */
+export const readVersion = (core: Core, tracked: Model, body: Json): Result.Result<string, Problem> => {
+  const track = trackOf(core, tracked)
+  if (track === null) return Result.fail(invalidParameter("restore", "No history is kept of this resource."))
+  const refused = Result.fail(
+    invalidParameter("version", "The body must be an object with the history_id of a version.")
+  )
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return refused
+  const { version, ...more } = body as { readonly [member: string]: Json }
+  if (version === undefined || Object.keys(more).length > 0) return refused
+  return Result.match(cellFromJson(track.model.key[0]!, version), {
+    onFailure: () => refused,
+    onSuccess: (cell) => cell === null ? refused : Result.succeed(cell)
+  })
+}
+
+/**
+ * The values of a version that the caller may read and, in the record, write. A version of another record, or one that the caller cannot see, is a
+ * 404. A value that an older version does not have and the field needs is left as it is.
+ */
+export const versionValues = Effect.fnUntraced(function*(
+  core: Core,
+  call: Call,
+  access: Access,
+  key: readonly string[],
+  version: string
+): Effect.fn.Return<Values, Problem> {
+  const { model: tracked, restricted } = access
+  const history = core.resolve(call.caller, tracked.history!)
+  if (history === null || !history.visible) return yield* Effect.fail(notFound())
+  const { model } = history
+  const bindings = yield* bindingsOf(call.caller, [version])
+  const where = allOf([history.rows, keyCondition(model)])
+  const shape = { model, columns: model.columns, where, order: [], limit: 1, checks: [] }
+  const [row] = yield* Effect.catch(core.records.page({ shape, bindings }), recordsProblem)
+  const cellOf = (field: Field): Cell | undefined =>
+    row?.[model.columns.find(({ column }) => column === field.column)?.index ?? -1]
+  if (row === undefined || tracked.key.some((field, i) => cellOf(field) !== key[i])) {
+    return yield* Effect.fail(notFound())
+  }
+  const values = new Map<Field, Cell>()
+  for (const field of restricted.fields) {
+    if (!restricted.updatable.has(field.name) || !history.restricted.byName.has(field.name)) continue
+    const cell = cellOf(field) ?? null
+    if (cell !== null || field.optional) values.set(field, cell)
+  }
+  return values
+})

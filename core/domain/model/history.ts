@@ -1,0 +1,190 @@
+/**
+ * The extension `history`: rewrites a configuration so that every change of chosen resources is kept as a version, readable as a resource of its
+ * own. That resource has the fields, tenant, owner and read rules of the tracked one, so that the same access code hides the same fields and
+ * rows. It keeps nothing itself; the write pipeline does.
+ */
+
+import { parseCapability } from "../access/roles.ts"
+import { type Bag, isBag, isTextList } from "./compile-field.ts"
+import { blankField, type FieldSpec } from "./field.ts"
+import { didYouMean, type Report, shown } from "./refusal.ts"
+
+/** A change of the whole configuration, applied before it is compiled. */
+export interface ConfigExtension {
+  readonly _tag: "ConfigExtension"
+  readonly name: string
+  /** Gives the configuration to compile; reports what cannot be. The configuration may be anything that a plain-JavaScript file exports. */
+  readonly apply: (config: { readonly [key: string]: unknown }, report: Report) => { readonly [key: string]: unknown }
+}
+
+/** Where a declaration says which resource keeps its versions: a symbol, so that nobody writes it by hand. */
+export const historyOf = Symbol("history")
+
+/** What a version says besides the record: its number, what happened, when, and who did it. */
+const versionFields = ["history_id", "history_operation", "history_at", "history_by"] as const
+
+const field = (spec: Partial<FieldSpec>): unknown => ({
+  _tag: "Field",
+  spec: { ...blankField, readOnly: true, filterable: true, ...spec }
+})
+
+const ownFields = (): Bag => ({
+  history_id: field({ kind: "integer", bits: 64, dbDefault: true, sortable: true }),
+  history_operation: field({ kind: "enum", values: ["create", "update", "delete", "undelete"], optional: true }),
+  history_at: field({ kind: "timestamp", dbDefault: true, sortable: true }),
+  history_by: field({ kind: "text", optional: true })
+})
+
+const specOf = (declared: unknown): FieldSpec | null =>
+  isBag(declared) && declared["_tag"] === "Field" && isBag(declared["spec"])
+    ? declared["spec"] as unknown as FieldSpec
+    : null
+
+/**
+ * The fields of the tracked resource, none of them writable. Sensitive ones are left out: their values never enter a history. The key can
+ * be filtered, as that is how the versions of one record are found.
+ */
+const trackedFields = (fields: Bag, { primaryKey: key, tenant }: Bag): Bag => {
+  const kept: { [name: string]: unknown } = {}
+  for (const [name, declared] of Object.entries(fields)) {
+    const spec = specOf(declared)
+    if (spec === null) kept[name] = declared
+    else if (!spec.sensitive) {
+      // Older versions may be older than the field.
+      kept[name] = {
+        _tag: "Field",
+        spec: {
+          ...spec,
+          readOnly: true,
+          optional: name !== tenant,
+          default: null,
+          dbDefault: false,
+          inverse: false,
+          filterable: spec.filterable || name === key || (isTextList(key) && key.includes(name))
+        }
+      }
+    }
+  }
+  return kept
+}
+
+/** The tracked resource's rules of reading; nobody writes versions. */
+const accessOf = (access: unknown, fields: Bag): Bag => {
+  const rules = isBag(access) ? access : {}
+  const fieldRules: { [name: string]: Bag } = {}
+  for (const [name, rule] of Object.entries(isBag(rules["fields"]) ? rules["fields"] : {})) {
+    if (name in fields && isBag(rule) && rule["read"] !== undefined) fieldRules[name] = { read: rule["read"] }
+  }
+  return {
+    ...(rules["read"] === undefined ? {} : { read: rules["read"] }),
+    create: false,
+    update: false,
+    delete: false,
+    fields: fieldRules
+  }
+}
+
+const tableOf = (name: string, table: unknown): string => {
+  const text = typeof table === "string" ? table : name
+  const last = /(?:^|\.)("(?:[^"]|"")+"|[^".]+)$/.exec(text)?.[1] ?? text
+  return `history.${last}`
+}
+
+/** Gives a role that may read the tracked resource the same for its versions. Capabilities of all resources hold for them anyway. */
+const withCapabilities = (
+  roles: unknown,
+  tracked: ReadonlyMap<string, { readonly name: string; readonly fields: Bag }>
+): unknown =>
+  !isBag(roles) ? roles : Object.fromEntries(
+    Object.entries(roles).map(([role, texts]) => {
+      if (!isTextList(texts)) return [role, texts]
+      const more = texts.flatMap((text) => {
+        const parts = parseCapability(text)
+        const versions = parts === null ? undefined : tracked.get(parts.resource)
+        if (parts === null || versions === undefined || !["*", "read"].includes(parts.operation)) return []
+        const list = parts.fields === null
+          ? ""
+          : `(${[...parts.fields.filter((name) => name in versions.fields), ...versionFields].join(",")})`
+        return [`${versions.name}.read${parts.own ? ".own" : ""}${list}`]
+      })
+      return [role, [...texts, ...more]]
+    })
+  )
+
+const historyNames = (raw: unknown, report: Report): readonly string[] => {
+  const names = isBag(raw) ? raw["resources"] : undefined
+  if (isTextList(names) && names.length > 0) return names
+  report(null, null, `history() got ${shown(raw)}.`, "Write history({ resources: [\"orders\"] }).")
+  return []
+}
+
+/**
+ * Keeps every change of the resources: who made it, when, what it was, and the record as it then stood. The versions of `orders` are the read-only
+ * resource `orders_history`; `POST /orders/17:restore` with `{ "version": "…" }` writes one back. Tables are made by `service migration`.
+ *
+ * @example
+ * defineConfig({ resources: [orders, customers], extends: [history({ resources: ["orders"] })] })
+ */
+export const history = (options: { readonly resources: readonly string[] }): ConfigExtension => ({
+  _tag: "ConfigExtension",
+  name: "history",
+  apply: (config, report) => {
+    const resources = Array.isArray(config["resources"]) ? config["resources"] as readonly unknown[] : []
+    const declared = new Map<string, Bag>()
+    for (const each of resources) {
+      if (isBag(each) && typeof each["name"] === "string" && isBag(each["declaration"])) {
+        declared.set(each["name"], each)
+      }
+    }
+    const tracked = new Map<string, { readonly name: string; readonly fields: Bag; readonly ruled: boolean }>()
+    const added: Bag[] = []
+    for (const name of new Set(historyNames(options, report))) {
+      const resource = declared.get(name)
+      if (resource === undefined) {
+        report(null, null, `history() names "${name}", which is no resource.`, didYouMean(name, declared.keys()))
+        continue
+      }
+      const declaration = resource["declaration"] as Bag
+      const fields = isBag(declaration["fields"]) ? trackedFields(declaration["fields"], declaration) : {}
+      const taken = versionFields.find((each) => each in fields)
+      if (taken !== undefined) {
+        report(name, taken, "The field has the name of one that every version has.", "Rename the field.")
+        continue
+      }
+      const access = accessOf(declaration["access"], fields)
+      tracked.set(name, { name: `${name}_history`, fields, ruled: "read" in access })
+      const owner = declaration["owner"]
+      added.push({
+        _tag: "Resource",
+        name: `${name}_history`,
+        declaration: {
+          table: tableOf(name, declaration["table"]),
+          primaryKey: "history_id",
+          fields: { ...ownFields(), ...fields },
+          ...(declaration["tenant"] === undefined ? {} : { tenant: declaration["tenant"] }),
+          ...(typeof owner === "string" && owner in fields ? { owner } : {}),
+          access
+        }
+      })
+    }
+    // An explicit rule takes the place of capabilities.
+    const granted = new Map([...tracked].filter(([, { ruled }]) => !ruled))
+    const inOptions = config["options"]
+    return {
+      ...config,
+      resources: [
+        ...resources.map((each) => {
+          const versions = isBag(each) ? tracked.get(String(each["name"])) : undefined
+          return versions === undefined
+            ? each
+            : { ...each as Bag, declaration: { ...(each as Bag)["declaration"] as Bag, [historyOf]: versions.name } }
+        }),
+        ...added
+      ],
+      ...(config["roles"] === undefined ? {} : { roles: withCapabilities(config["roles"], granted) }),
+      ...(isBag(inOptions) && inOptions["roles"] !== undefined
+        ? { options: { ...inOptions, roles: withCapabilities(inOptions["roles"], granted) } }
+        : {})
+    }
+  }
+})

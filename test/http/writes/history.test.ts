@@ -1,0 +1,317 @@
+/** The extension `history` over HTTP: every write leaves a version, readers see of versions what they see of records, and `:restore` writes one back. */
+
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { expect, it } from "vitest"
+import { makePostgres } from "../../../adapters/postgres/connection.ts"
+import { compileOrThrow } from "../../../composition/create-admin.ts"
+import { historyMigrations } from "../../../composition/migrations.ts"
+import { checkDatabase } from "../../../composition/startup.ts"
+import { defineRoles } from "../../../core/domain/access/roles.ts"
+import { defineConfig } from "../../../core/domain/model/config.ts"
+import type { Config } from "../../../core/domain/model/config.ts"
+import { f } from "../../../core/domain/model/field.ts"
+import { history } from "../../../core/domain/model/history.ts"
+import { defineResource } from "../../../core/domain/model/resource.ts"
+import { expectProblem } from "../../support/answer.ts"
+import { admin, ann, bob, foreign, ledger, ledgerSchema, viewer } from "../../support/ledger.ts"
+import { refusalsOf } from "../../support/refusals.ts"
+import type { Answered, Fixture, TestCaller, TestService } from "../../support/composed.ts"
+import { base, batch, make, makeAccount, on, onBoth, patch, takeUnhandled } from "./scenes.ts"
+
+const tracked = ["accounts", "notes", "labels", "papers", "steps"]
+const configured = (): Config => ({ ...ledger().config, extends: [history({ resources: tracked })] })
+
+const fixture = (): Fixture => {
+  const config = configured()
+  const sql = historyMigrations(compileOrThrow(config)).map(({ statements }) => statements).join("\n")
+  return { ...ledger(), config, schema: `${ledgerSchema}\n${sql}\n${sql}` }
+}
+
+type Version = { readonly [field: string]: Answered }
+
+/** Versions oldest first, as the caller sees them. */
+const versions = async (
+  service: TestService,
+  caller: TestCaller,
+  resource: string,
+  filter: string
+): Promise<readonly Version[]> => {
+  const answer = await service.get(
+    caller,
+    `${base}/${resource}_history?order_by=history_id&filter=${encodeURIComponent(filter)}`
+  )
+  expect(answer.status, answer.text).toBe(200)
+  return answer.json["items"] as unknown as readonly Version[]
+}
+
+onBoth("history", fixture, (use) => {
+  const ofAccount = (caller: TestCaller, id: string) => versions(use(), caller, "accounts", `id = ${id}`)
+  const restore = (caller: TestCaller, path: string, version: unknown, ifMatch: string | null = "*") =>
+    use().call(caller, "POST", `${path}:restore`, {
+      body: { version },
+      headers: ifMatch === null ? {} : { "if-match": ifMatch }
+    })
+
+  it("keeps who did what when, and the record as it then stood", async () => {
+    const { id, path } = await makeAccount(use(), { meta: { a: [1] }, balance: "7.25" })
+    await patch(use(), admin, path, { balance: "9.50", zq_note: "zq-kept" })
+    await patch(use(), ann, path, { name: "made" })
+    await use().call(ann, "DELETE", path)
+    await use().call(ann, "POST", `${path}:undelete`)
+    const kept = await ofAccount(admin, id)
+    expect(
+      kept.map((
+        each
+      ) => [
+        each["history_operation"],
+        each["history_by"],
+        each["balance"],
+        each["zq_note"],
+        each["deleted_at"] === null
+      ])
+    ).toEqual([
+      ["create", "ann", "7.25", null, true],
+      ["update", "root", "9.50", "zq-kept", true],
+      ["delete", "ann", "9.50", "zq-kept", false],
+      ["undelete", "ann", "9.50", "zq-kept", true]
+    ])
+    expect(kept[0]).toMatchObject({ id, owner_id: "ann", opened_on: "2026-01-01", meta: { a: [1] } })
+    for (const each of kept) expect(each["history_at"]).toMatch(/^20\d\d-.*Z$/)
+  })
+
+  it("keeps what batches, reorders and hard deletes did, and nothing of what was rolled back", async () => {
+    const note = await make(use(), ann, "notes", { title: "versioned" })
+    await batch(use(), ann, [
+      { op: "update", resource: "notes", key: note.id, etag: "*", data: { body: "in batch" } },
+      { op: "delete", resource: "notes", key: note.id }
+    ])
+    expect(
+      (await versions(use(), ann, "notes", `id = ${note.id}`)).map((each) => [each["history_operation"], each["body"]])
+    )
+      .toEqual([["create", null], ["update", "in batch"], ["delete", "in batch"]])
+    const { id, path } = await makeAccount(use())
+    await patch(use(), ann, path, { name: "x" }, "\"old\"")
+    await patch(use(), ann, path, { owner_id: "bob" })
+    await use().call(ann, "PATCH", `${path}?dry_run=true`, { body: { name: "dry" }, headers: { "if-match": "*" } })
+    await batch(use(), ann, [{ op: "update", resource: "accounts", key: id, etag: "*", data: { name: "lost" } }, {
+      op: "delete",
+      resource: "notes",
+      key: 99999
+    }])
+    expect(await ofAccount(ann, id)).toHaveLength(1)
+    const swapped = await batch(use(), ann, [{
+      op: "reorder",
+      resource: "steps",
+      field: "place",
+      keys: [2, 1],
+      etags: { 1: "*", 2: "*" }
+    }])
+    expect(swapped.status, swapped.text).toBe(200)
+    const moved = await versions(use(), ann, "steps", "id = 1 OR id = 2")
+    expect(new Map(moved.map((each) => [each["id"], each["place"]]))).toEqual(new Map([[1, 2], [2, 1]]))
+  })
+
+  it("shows of versions what the caller sees of records: rows, fields, tenants, nothing to write", async () => {
+    const { id, path } = await makeAccount(use())
+    await patch(use(), admin, path, { zq_note: "zq-hidden" })
+    const [, second] = await ofAccount(ann, id)
+    expect(Object.keys(second!)).not.toContain("zq_note")
+    expect(Object.keys(second!)).not.toContain("deleted_at")
+    expect(JSON.stringify(await ofAccount(viewer, id))).not.toContain("zq")
+    expect(await ofAccount(bob, id)).toEqual([])
+    expect(await ofAccount(foreign, id)).toEqual([])
+    const one = `${base}/accounts_history/${second!["history_id"] as unknown as string}`
+    for (const [caller, status] of [[ann, 200], [bob, 404], [foreign, 404], [viewer, 200]] as const) {
+      expect((await use().get(caller, one)).status).toBe(status)
+    }
+    const hidden = await use().get(ann, `${base}/accounts_history?filter=${encodeURIComponent("zq_note = \"x\"")}`)
+    const unknown = await use().get(ann, `${base}/accounts_history?filter=${encodeURIComponent("zq_nope = \"x\"")}`)
+    expect(hidden.text.replaceAll("zq_note", "zq_nope")).toBe(unknown.text)
+    // Rules that answer filters hold, too: Ann reads live papers up to level 5.
+    await make(use(), admin, "papers", { id: 300, level: 3 })
+    await patch(use(), admin, `${base}/papers/300`, { level: 2 })
+    await make(use(), admin, "papers", { id: 301, level: 6 })
+    expect((await versions(use(), ann, "papers", "id = 300 OR id = 301")).map((each) => each["level"])).toEqual([3, 2])
+    for (const caller of [ann, admin]) {
+      expect((await patch(use(), caller, one, { name: "x" })).status).toBe(403)
+      expect((await use().call(caller, "DELETE", one)).status).toBe(403)
+      expect((await use().call(caller, "POST", `${base}/accounts_history`, { body: {} })).status).toBe(403)
+    }
+  })
+
+  it("restores a version as an ordinary update", async () => {
+    const { id, path, record } = await makeAccount(use(), { meta: { v: 1 } })
+    await patch(use(), admin, path, { name: "second", meta: null, balance: "5", zq_note: "zq-later" })
+    const [first] = await ofAccount(ann, id)
+    const tag = (await use().get(ann, path)).headers.get("etag")!
+    const version = first!["history_id"]
+    expectProblem(await restore(ann, path, version, null), "precondition-required", `${path}:restore`)
+    expectProblem(await restore(ann, path, version, "\"old\""), "precondition-failed", `${path}:restore`, { etag: tag })
+    const answer = await restore(ann, path, version, tag)
+    expect([answer.status, answer.json], answer.text).toEqual([200, {
+      ...record as object,
+      etag: answer.headers.get("etag")
+    }])
+    // What Ann cannot read, she does not restore.
+    expect((await use().get(admin, path)).json["zq_note"]).toBe("zq-later")
+    expect((await ofAccount(ann, id)).at(-1)).toMatchObject({
+      history_operation: "update",
+      history_by: "ann",
+      name: "made"
+    })
+    const again = await restore(ann, path, version, answer.headers.get("etag"))
+    expect([again.status, again.headers.get("etag")]).toEqual([200, answer.headers.get("etag")])
+    expect((await restore(admin, path, version, "*")).json["zq_note"]).toBeNull()
+  })
+
+  it("leaves fields that a rule keeps from being written, and obeys every other rule", async () => {
+    const { id, path } = await makeAccount(use(), { rating: 1 })
+    await patch(use(), ann, path, { rating: 2, name: "rated" })
+    await patch(use(), ann, path, { status: "closed" })
+    const [first] = await ofAccount(ann, id)
+    // Ann may rate open accounts only.
+    const answer = await restore(ann, path, first!["history_id"])
+    expect(answer.json, answer.text).toMatchObject({ name: "made", status: "open", rating: 2 })
+    await patch(use(), admin, path, { status: "frozen" })
+    expectProblem(await restore(ann, path, first!["history_id"]), "access-denied", `${path}:restore`)
+    await patch(use(), admin, path, { owner_id: "bob", status: "open" })
+    expectProblem(await restore(ann, path, first!["history_id"]), "not-found", `${path}:restore`)
+    await use().call(admin, "DELETE", path)
+    expectProblem(await restore(admin, path, first!["history_id"]), "not-found", `${path}:restore`)
+  })
+
+  it("refuses versions that are none of this record, or not there for the caller", async () => {
+    const [one, two] = [await makeAccount(use()), await makeAccount(use())]
+    const [other] = await ofAccount(ann, two.id)
+    const verb = `${one.path}:restore`
+    for (const version of [other!["history_id"], "999999"]) {
+      expectProblem(await restore(ann, one.path, version), "not-found", verb)
+    }
+    for (const body of [{}, { version: "x" }, { version: null }, { version: {} }, { version: "1", more: 1 }, []]) {
+      const answer = await use().call(ann, "POST", verb, { body, headers: { "if-match": "*" } })
+      expect([answer.status, answer.json["errors"]![0]!["parameter"]]).toEqual([400, "version"])
+    }
+    expectProblem(await restore(viewer, one.path, other!["history_id"]), "not-found", verb)
+    expectProblem(await restore(ann, `${base}/counters/1`, "1"), "invalid-parameter", `${base}/counters/1:restore`, {
+      errors: [{ parameter: "restore", message: "No history is kept of this resource." }]
+    })
+    expect((await use().get(ann, verb)).status).toBe(405)
+  })
+
+  it("takes composite keys", async () => {
+    const note = await make(use(), ann, "notes", { title: "with labels" })
+    const { path } = await make(use(), ann, "labels", { note_id: Number(note.id), label: "a,b" })
+    await patch(use(), ann, path, { weight: 9 })
+    const [first] = await versions(use(), ann, "labels", `note_id = ${note.id}`)
+    expect((await restore(ann, path, first!["history_id"])).json["weight"]).toBe(1)
+  })
+})
+
+on("postgres", "history tables", fixture, (use) => {
+  it("are what startup expects of a database", async () => {
+    const scope = Scope.makeUnsafe()
+    const postgres = await Effect.runPromise(
+      Effect.provideService(makePostgres({ url: use().database!.url }), Scope.Scope, scope)
+    )
+    const refusals = await Effect.runPromise(checkDatabase(use().compiled, postgres))
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    expect(refusals.filter(({ resource }) => resource?.endsWith("_history"))).toEqual([])
+  })
+
+  it("follow the tracked table: new columns and wider types, any number of times", async () => {
+    const { id } = await makeAccount(use())
+    await use().database!.execute(
+      "alter table ledger.accounts alter column rating type bigint; alter table history.accounts drop column meta"
+    )
+    const [migration] = historyMigrations(use().compiled)
+    for (let i = 0; i < 2; i++) await use().database!.execute(migration!.statements)
+    const types =
+      "select attname, format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'history.accounts'::regclass and attname in ('rating', 'meta', 'balance', 'tenant_id', 'code') and not attisdropped order by 1"
+    expect(await use().database!.rows(types)).toEqual([
+      ["balance", "numeric(12,2)"],
+      ["code", "text"],
+      ["meta", "jsonb"],
+      ["rating", "bigint"],
+      ["tenant_id", "integer"]
+    ])
+    expect(await use().database!.rows(`select tenant_id, history_by from history.accounts where id = ${id}`)).toEqual([[
+      "1",
+      "ann"
+    ]])
+  })
+
+  it("is in the API document of those who may update", async () => {
+    const paths = async (caller: TestCaller) =>
+      Object.keys((await use().get(caller, "/api/openapi.json")).json["paths"] as unknown as object)
+    expect(await paths(ann)).toContain("/api/v1/accounts/{key}:restore")
+    expect(await paths(ann)).not.toContain("/api/v1/counters/{key}:restore")
+    expect(await paths(viewer)).not.toContain("/api/v1/notes/{key}:restore")
+    expect(await paths(viewer)).toContain("/api/v1/accounts_history/{key}")
+  })
+
+  it("without its table a write fails as a whole", async () => {
+    await use().database!.execute("alter table history.papers rename to away")
+    expect((await use().call(admin, "POST", `${base}/papers`, { body: { id: 900, level: 1 } })).status).toBe(500)
+    expect(takeUnhandled(use())).toHaveLength(1)
+    expect((await use().get(admin, `${base}/papers/900`)).status).toBe(404)
+  })
+})
+
+it("is refused where it cannot be", () => {
+  const config = ledger().config
+  const refused = (extensions: unknown): readonly string[] =>
+    refusalsOf({ ...config, extends: extensions }).map(({ message }) => message)
+  expect(refused([history({ resources: ["acounts"] })])).toEqual(["history() names \"acounts\", which is no resource."])
+  expect(refused([history({ resources: [] })])).toEqual(["history() got {\"resources\":[]}."])
+  expect(refused(history({ resources: ["accounts"] }))).toEqual([expect.stringContaining("not a list of extensions")])
+  expect(refused([history({ resources: ["accounts", "accounts"] })])).toEqual([])
+})
+
+it("takes any resource: declared tenant and soft delete, quoted tables, options.roles, explicit read rules", () => {
+  const things = defineResource("things", {
+    table: "shop.\"my things\"",
+    primaryKey: ["shop_id", "code"],
+    tenant: "shop_id",
+    owner: "owner",
+    softDelete: "gone",
+    version: "rev",
+    fields: {
+      shop_id: f.integer(),
+      code: f.text(),
+      owner: f.text(),
+      secret: f.text().sensitive(),
+      parent: f.text().optional().searched().sortable().alias("mother"),
+      gone: f.timestamp().optional(),
+      rev: f.integer()
+    },
+    validate: [() => null],
+    access: { fields: { parent: { read: ["admin"], write: ({ record }) => record.code === "x" } } },
+    events: { created: true }
+  })
+  const config = defineConfig({
+    resources: [things],
+    options: { roles: defineRoles({ admin: ["*"], some: ["things.read.own(code,owner)", "things.update"], none: [] }) },
+    extends: [history({ resources: ["things"] })]
+  })
+  const { models, roles } = compileOrThrow(config)
+  const versions = models.get("things_history")!
+  expect([
+    versions.schema,
+    versions.table,
+    versions.tenant?.name,
+    versions.owner?.name,
+    versions.softDelete,
+    versions.version
+  ])
+    .toEqual(["history", "my things", "shop_id", "owner", null, null])
+  expect([...versions.byName.keys()]).not.toContain("secret")
+  expect(roles?.get("some")?.filter(({ resource }) => resource === "things_history")).toEqual([{
+    resource: "things_history",
+    operation: "read",
+    own: true,
+    fields: ["code", "owner", "history_id", "history_operation", "history_at", "history_by"]
+  }])
+  expect(historyMigrations({ models })[0]!.statements).toContain("create table if not exists \"history\".\"my things\"")
+})
