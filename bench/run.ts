@@ -152,7 +152,8 @@ const main = async (): Promise<void> => {
     ]
     await prepareData(database, size, recipes.map((recipe) => recipe.database), say)
     const world = await worldOf(database, keys)
-    const pinned = canPin(availableParallelism())
+    const processors = availableParallelism()
+    const pinned = canPin(processors)
     for (const recipe of recipes) {
       const system = await start(recipe, database)
       running.push({ system, state: new State(world, system.port) })
@@ -231,9 +232,7 @@ const main = async (): Promise<void> => {
     }
     const findings: Findings = {
       at: new Date().toISOString(),
-      machine: `${availableParallelism()} × ${
-        cpus()[0]?.model.trim() ?? "unknown processor"
-      }, Node ${process.versions.node}`,
+      machine: `${processors} × ${cpus()[0]?.model.trim() ?? "unknown processor"}, Node ${process.versions.node}`,
       orders: world.orders,
       deepPage: world.deep.page,
       connections,

@@ -44,6 +44,12 @@ export interface LazyPool {
   readonly end: () => Promise<void>
 }
 
+/** A socket that is given up when it stays silent; from its connection on, as connecting has a limit of its own. */
+const watched = (silenceMs: number): Socket => {
+  const socket = new Socket()
+  return socket.once("connect", () => guard(socket, silenceMs))
+}
+
 /**
  * A `pg` pool that is made, driver included, when the first connection is asked for. `silenceMs`: a connection on which an answer is due for
  * so long is given up; left out, statements may take as long as they like.
@@ -59,10 +65,12 @@ export const openPool = (url: string, connections: number, silenceMs?: number): 
       idleTimeoutMillis: 60_000,
       keepAlive: true,
       application_name: "service",
-      ...(silenceMs === undefined ? {} : { stream: () => guard(new Socket(), silenceMs) })
+      ...(silenceMs === undefined ? {} : { stream: () => watched(silenceMs) })
     })
-    // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
+    // A connection that breaks is replaced at its next use, and whoever works on it is told by the statement; without listeners, one for those
+    // that are idle and one for those that are held, it would end the process.
     pool.on("error", () => {})
+    pool.on("connect", (client) => void client.on("error", () => {}))
     return pool
   }
   return {

@@ -73,6 +73,7 @@ export {
   revokeUser,
   roleChoices,
   setUserBanned,
+  setUserPassword,
   setUserRole
 } from "../adapters/auth/users.ts"
 export { AccountError } from "../core/domain/account/account.ts"

@@ -5,14 +5,15 @@
 
 import { createHash } from "node:crypto"
 import type { PoolClient } from "pg"
-import { authMigrationSql } from "../adapters/auth/migration.ts"
+import { authMigrationSql, secondFactorSql } from "../adapters/auth/migration.ts"
 import { historyStatements } from "../adapters/postgres/history.ts"
 import { idempotencySchema } from "../adapters/postgres/idempotency.ts"
 import type { Compiled } from "../core/domain/model/compile.ts"
+import type { AuthDeclaration } from "../core/domain/model/config.ts"
 
 /** One set of tables. */
 export interface Migration {
-  readonly name: "service" | "auth" | "history"
+  readonly name: "service" | "auth" | "second_factor" | "history"
   /** Raised with every change of `statements`; a database may be ahead of the program, never behind. */
   readonly version: number
   readonly statements: string
@@ -40,8 +41,16 @@ const make = (name: Migration["name"], version: number, statements: string): Mig
 /** Answers kept for `Idempotency-Key`: in the application's database. */
 export const serviceMigration: Migration = make("service", 1, `${idempotencySchema.join(";\n\n")};\n`)
 
-/** Accounts, sessions and signing keys: in the database of accounts. */
-export const authMigration: Migration = make("auth", 1, authMigrationSql({ schema: "auth" }))
+/** Accounts, sessions, signing keys and API keys: in the database of accounts. */
+export const authMigration: Migration = make("auth", 2, authMigrationSql({ schema: "auth" }))
+
+/** Of its own, so that turning second factors on asks for this table alone, and turning them off for nothing. */
+const secondFactorMigration: Migration = make("second_factor", 1, secondFactorSql("auth"))
+
+/** Everything that a configuration needs in the database of accounts. */
+export const authMigrations = (
+  { auth }: { readonly auth?: AuthDeclaration | null | undefined }
+): readonly Migration[] => auth?.twoFactor === true ? [authMigration, secondFactorMigration] : [authMigration]
 
 /** Tables of versions of the resources that `history(…)` names, in the application's database; none when it names none. */
 export const historyMigrations = ({ models }: Pick<Compiled, "models">): readonly Migration[] => {

@@ -26,7 +26,7 @@ import { portOf, settingsOf } from "./environment.ts"
 import type { Settings } from "./environment.ts"
 import { openLog } from "./log.ts"
 import type { LogSink } from "./log.ts"
-import { applyMigrations, authMigration, findMissing, historyMigrations, serviceMigration } from "./migrations.ts"
+import { applyMigrations, authMigrations, findMissing, historyMigrations, serviceMigration } from "./migrations.ts"
 import type { Migration } from "./migrations.ts"
 import { StartupError } from "./startup-error.ts"
 import { checkDatabase } from "./startup.ts"
@@ -113,21 +113,17 @@ const patiently = async <A>(work: () => Promise<A>, url: string, patienceMs: num
 /** The service's own tables: made in the embedded database, asked for in any other. */
 const settleMigrations = async (
   databases: Databases,
-  accounts: boolean,
+  accounts: readonly Migration[],
   versions: readonly Migration[],
   patienceMs: number,
   log: LogSink
 ): Promise<readonly Refusal[]> => {
   const same = databases.authUrl === databases.url
-  const sets = same || !accounts
-    ? [{
-      url: databases.url,
-      own: databases.embedded,
-      wanted: accounts ? [serviceMigration, authMigration, ...versions] : [serviceMigration, ...versions]
-    }]
+  const sets = same || accounts.length === 0
+    ? [{ url: databases.url, own: databases.embedded, wanted: [serviceMigration, ...accounts, ...versions] }]
     : [
       { url: databases.url, own: databases.embedded, wanted: [serviceMigration, ...versions] },
-      { url: databases.authUrl, own: false, wanted: [authMigration] }
+      { url: databases.authUrl, own: false, wanted: accounts }
     ]
   const refusals: Refusal[] = []
   for (const { own, url, wanted } of sets) {
@@ -192,7 +188,13 @@ const build = async (
   opened.add(databases.release)
   const accounts = keepsAccounts(assembly)
   const patienceMs = options.patienceMs ?? 10_000
-  const settled = settleMigrations(databases, accounts, historyMigrations(assembly.compiled), patienceMs, log)
+  const settled = settleMigrations(
+    databases,
+    accounts ? authMigrations(assembly.compiled) : [],
+    historyMigrations(assembly.compiled),
+    patienceMs,
+    log
+  )
   // It is waited for below; until then a failure of it must not count as one that nobody handles.
   settled.catch(() => {})
 
@@ -202,7 +204,8 @@ const build = async (
     ? makeAuth(assembly, settings, pool, {
       origins: options.dev === true ? tunnelOrigins : [],
       onError: (cause) =>
-        log.event("error", "auth", { error: cause instanceof Error ? cause.constructor.name : typeof cause })
+        log.event("error", "auth", { error: cause instanceof Error ? cause.constructor.name : typeof cause }),
+      log: ({ event, level, ...rest }) => log.event(level, event, rest)
     })
     : null
   const admin = await createAdmin(assembly.config, {

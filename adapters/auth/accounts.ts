@@ -16,6 +16,7 @@ import {
   resetSecondFactor,
   revokeUser,
   setUserBanned,
+  setUserPassword,
   setUserRole
 } from "./users.ts"
 
@@ -35,6 +36,7 @@ export const accountsOf = (auth: Auth): Accounts["Service"] => ({
   list: attempt(() => listUsers(auth)),
   setRole: (email, role) => attempt(() => setUserRole(auth, { email, role })),
   setBanned: (email, banned) => attempt(() => setUserBanned(auth, { email, banned })),
+  setPassword: (email, password) => attempt(() => setUserPassword(auth, { email, password })),
   remove: (email) => attempt(() => deleteUser(auth, email)),
   revoke: (email) => attempt(() => revokeUser(auth, email)),
   issueToken: (email, ttlSeconds) => attempt(() => issueToken(auth, { email, ttlSeconds })),

@@ -37,13 +37,32 @@ export const quote = (name: string): string => `"${name.replaceAll("\"", "\"\"")
 export const tableIn = (schema: string | undefined) => (name: string): string =>
   schema === undefined ? quote(name) : `${quote(schema)}.${quote(name)}`
 
+/**
+ * The pool with an ear on every connection that it hands out. One that breaks while it is held emits `error`, which would end the process if
+ * nobody listened; whoever holds it is told by its statement.
+ */
+const heard = (pool: PostgresPool): PostgresPool => {
+  const known = new WeakSet<object>()
+  return {
+    connect: async () => {
+      const client = await pool.connect()
+      if (!known.has(client) && "on" in client && typeof client.on === "function") {
+        known.add(client)
+        client.on("error", () => {})
+      }
+      return client
+    },
+    end: () => pool.end()
+  }
+}
+
 export const openStore = (database: AuthDatabase): Store => {
   let opened: Promise<{ readonly db: Kysely<unknown>; readonly on: (db: Kysely<unknown>) => Queries }> | undefined
   // Loading the query builder takes a tenth of a second: it is started by the first statement, not by an import.
   const open = () =>
     opened ??= import("kysely").then(({ CompiledQuery, Kysely, PostgresDialect }) => ({
       db: new Kysely<unknown>({
-        dialect: "dialect" in database ? database.dialect : new PostgresDialect({ pool: database })
+        dialect: "dialect" in database ? database.dialect : new PostgresDialect({ pool: heard(database) })
       }),
       on: (db: Kysely<unknown>): Queries => ({
         query: async <R>(text: string, values: readonly unknown[] = []) =>

@@ -222,11 +222,13 @@ create or replace trigger "guard_user" before update or delete on ${t("user")}
 
 create or replace trigger "guard_password" after update of "password" on ${t("account")}
   for each row when (old."password" is distinct from new."password") execute function ${t("guard_password")}();
-${twoFactor === true ? twoFactorSql(t) : ""}`
+${twoFactor === true ? `\n${secondFactorSql(schema)}` : ""}`
 }
 
-const twoFactorSql = (t: (name: string) => string): string => `
--- Second factors: secrets and recovery codes are encrypted with AUTH_SECRET.
+/** The part of it that second factors need, for a store that has the rest; safe to repeat too. */
+export const secondFactorSql = (schema: string | undefined): string => {
+  const t = tableIn(schema)
+  return `-- Second factors: secrets and recovery codes are encrypted with AUTH_SECRET.
 alter table ${t("user")} add column if not exists "twoFactorEnabled" boolean default false;
 
 create table if not exists ${t("twoFactor")} (
@@ -240,3 +242,4 @@ create table if not exists ${t("twoFactor")} (
 );
 create index if not exists "twoFactor_userId_idx" on ${t("twoFactor")} ("userId");
 `
+}

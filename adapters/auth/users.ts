@@ -135,6 +135,49 @@ export const setUserBanned = async (
     [banned]
   )
 
+/**
+ * Gives a user a new password, also one who had none. Sessions, tokens, waiting sign-ins and trusted devices end, as with every change of a
+ * password; bans and second factors stay.
+ */
+export const setUserPassword = async (
+  auth: Auth,
+  { email, password }: { readonly email: string; readonly password: string }
+): Promise<Account> => {
+  const { engine, log, store, table } = auth.internals
+  const address = emailOf(email)
+  const accepted = taken(checkPassword(password))
+  const { hash, newId } = await engine()
+  const hashed = await hash(accepted)
+  const credentials = table("account")
+  const changed = await store.transaction(async ({ query }) => {
+    const replace = () =>
+      query<{ readonly userId: string }>(
+        `update ${credentials} set "password" = $2, "updatedAt" = now()`
+          + ` where "providerId" = 'credential' and "userId" = (select "id" from ${table("user")} where "email" = $1)`
+          + ` returning "userId"`,
+        [address, hashed]
+      )
+    const found = `select ${returned} from ${table("user")} where "email" = $1`
+    const known = await replace()
+    const [user] = await query<Account>(`${found}${known.length === 0 ? " for update" : ""}`, [address])
+    if (user === undefined) throw unknownUser()
+    // Somebody else may have given the first password while this waited for the user's row.
+    if (known.length === 0 && (await replace()).length === 0) {
+      await query(
+        `insert into ${credentials} ("id", "accountId", "providerId", "userId", "password", "createdAt", "updatedAt")`
+          + ` values ($1, $2, 'credential', $2, $3, now(), now())`,
+        [newId(), user.id, hashed]
+      )
+      // The trigger sees only passwords that change.
+      await query(`update ${table("user")} set "tokenEpoch" = "tokenEpoch" + 1 where "id" = $1`, [user.id])
+      await query(`delete from ${table("session")} where "userId" = $1`, [user.id])
+    }
+    return user
+  })
+  log({ level: "info", event: "password-set", user: changed.id })
+  return changed
+}
+
 /** Deletes a user with sessions and credentials; tokens stop within two seconds. */
 export const deleteUser = async (auth: Auth, email: string): Promise<void> => {
   await change(

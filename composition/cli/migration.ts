@@ -9,7 +9,7 @@ import { keepsAccounts } from "../assembly.ts"
 import {
   applyFiles,
   applyMigrations,
-  authMigration,
+  authMigrations,
   findMissing,
   historyMigrations,
   migrationScript,
@@ -23,10 +23,14 @@ const heading = ({ digest, name, version }: Migration): string => `-- service mi
 
 const purposes: { readonly [name in Migration["name"]]: string } = {
   service: "Tables that the service keeps beside yours: applied migrations, answers kept for Idempotency-Key.",
-  auth: "Accounts, sessions and signing keys, in the schema auth.",
+  auth: "Accounts, sessions, signing keys and API keys, in the schema auth.",
+  second_factor: "Second factors of accounts, in the schema auth.",
   history:
     "Versions of tracked records, in the schema history. Apply it after the migrations that make or change their tables."
 }
+
+/** What goes to the database of accounts. */
+const ofAccounts: ReadonlySet<Migration["name"]> = new Set(["auth", "second_factor"])
 
 /** The folder's files that people wrote, in order of their names; those that this command wrote are applied by their content. */
 const ownFiles = (folder: string): readonly MigrationFile[] =>
@@ -45,7 +49,9 @@ const writeFiles = (folder: string, migrations: readonly Migration[], separate: 
     if (known.has(heading(migration))) return []
     number += 1
     const path = join(folder, `${String(number).padStart(3, "0")}_${migration.name}.sql`)
-    const place = separate && migration.name === "auth" ? "\n-- Apply it to the database of ADMIN_DATABASE_URL." : ""
+    const place = separate && ofAccounts.has(migration.name)
+      ? "\n-- Apply it to the database of ADMIN_DATABASE_URL."
+      : ""
     const text = `${heading(migration)}\n-- ${purposes[migration.name]}${place}\n-- Safe to apply again.\n\n${
       migrationScript(migration)
     }`
@@ -59,7 +65,8 @@ export const migration = async (
 ): Promise<void> => {
   const project = await loadProject(flags, true)
   const { settings } = project
-  const wanted = keepsAccounts(project) ? [serviceMigration, authMigration] : [serviceMigration]
+  const accounts = keepsAccounts(project) ? authMigrations(project.compiled) : []
+  const wanted = [serviceMigration, ...accounts]
   const versions = historyMigrations(project.compiled)
   const separate = settings.adminDatabaseUrl !== null
 
@@ -81,7 +88,7 @@ export const migration = async (
       ? [{ url, migrations: wanted }]
       : [
         { url, migrations: [serviceMigration] },
-        { url: authUrl, migrations: wanted.filter(({ name }) => name === "auth") }
+        { url: authUrl, migrations: accounts }
       ]
     for (const part of parts) {
       await withPool(part.url, async (pool) => {

@@ -13,7 +13,7 @@ import { openDatabases, openPool } from "../database.ts"
 import type { Databases, LazyPool } from "../database.ts"
 import type { Settings } from "../environment.ts"
 import { settingsOf } from "../environment.ts"
-import { applyMigrations, authMigration, findMissing } from "../migrations.ts"
+import { applyMigrations, authMigrations, findMissing } from "../migrations.ts"
 import { CliFailure } from "./output.ts"
 
 /** Flags that every command about a project has. */
@@ -85,7 +85,7 @@ export const withAuth = async <A>(
   }
   return withDatabases(project.settings, project.config, (databases) =>
     withPool(databases.authUrl, async (pool) => {
-      const missing = await findMissing(pool, [authMigration])
+      const missing = await findMissing(pool, authMigrations(project.compiled))
       if (missing.length > 0) {
         if (!databases.embedded || databases.authUrl !== databases.url) {
           throw new CliFailure("The tables of accounts are missing or out of date. Run: service migration --apply")

@@ -1,4 +1,4 @@
-/** The commands about accounts: `users create|list|ban|unban|role|delete|revoke` and `token`. Who may run them is who may run code here. */
+/** The commands about accounts: `users …` and `token`. Who may run them is who may run code here. */
 
 import { randomBytes } from "node:crypto"
 import { text } from "node:stream/consumers"
@@ -7,8 +7,10 @@ import {
   deleteUser,
   issueToken,
   listUsers,
+  resetSecondFactor,
   revokeUser,
   setUserBanned,
+  setUserPassword,
   setUserRole
 } from "../../adapters/auth/users.ts"
 import type { Account } from "../../core/ports/accounts.ts"
@@ -26,31 +28,45 @@ interface Email extends ProjectFlags {
 /** 144 random bits as 24 characters that need no quoting. */
 const newPassword = (): string => randomBytes(18).toString("base64url")
 
-const givenPassword = async (): Promise<string> => {
+interface NewPassword {
+  readonly generatePassword: boolean
+  readonly passwordStdin: boolean
+}
+
+/** The password that the flags ask for: a new one, or what somebody types or pipes in. */
+const passwordOf = async ({ generatePassword, passwordStdin }: NewPassword): Promise<string> => {
+  if (generatePassword === passwordStdin) {
+    throw new CliFailure("Give one of --generate-password and --password-stdin.")
+  }
+  if (generatePassword) return newPassword()
   if (process.stdin.isTTY) note("Password, then Ctrl-D:")
   return (await text(process.stdin)).replace(/\r?\n$/, "")
 }
 
+/** An account and, where nobody else knows it yet, its password. */
+const printWithPassword = (account: Account, what: string, password: string, flags: NewPassword & Json): void => {
+  if (flags.json) return printJson({ ...account, ...(flags.generatePassword ? { password } : {}) })
+  print(what)
+  if (flags.generatePassword) print(`Password: ${password}`)
+}
+
 export const create = async (
-  flags: Email & Json & {
-    readonly generatePassword: boolean
-    readonly passwordStdin: boolean
-    readonly role: string | undefined
-    readonly name: string | undefined
-  }
+  flags: Email & Json & NewPassword & { readonly role: string | undefined; readonly name: string | undefined }
 ): Promise<void> => {
-  if (flags.generatePassword === flags.passwordStdin) {
-    throw new CliFailure("Give one of --generate-password and --password-stdin.")
-  }
-  const password = flags.generatePassword ? newPassword() : await givenPassword()
+  const password = await passwordOf(flags)
   await withAuth(flags, async (auth) => {
     const { email, name, role } = flags
     const account = await createUser(auth, { email, password, name, role })
-    if (flags.json) printJson({ ...account, ...(flags.generatePassword ? { password } : {}) })
-    else {
-      print(`Created ${account.email} (${account.role}).`)
-      if (flags.generatePassword) print(`Password: ${password}`)
-    }
+    printWithPassword(account, `Created ${account.email} (${account.role}).`, password, flags)
+  })
+}
+
+export const setPassword = async (flags: Email & Json & NewPassword): Promise<void> => {
+  const password = await passwordOf(flags)
+  await withAuth(flags, async (auth) => {
+    const account = await setUserPassword(auth, { email: flags.email, password })
+    const what = `Set a new password for ${account.email} and ended its sessions and tokens.`
+    printWithPassword(account, what, password, flags)
   })
 }
 
@@ -90,6 +106,12 @@ export const revoke = (flags: Email): Promise<void> =>
   withAuth(flags, async (auth) => {
     await revokeUser(auth, flags.email)
     print(`Ended the sessions and tokens of ${flags.email}.`)
+  })
+
+export const resetFactor = (flags: Email): Promise<void> =>
+  withAuth(flags, async (auth) => {
+    await resetSecondFactor(auth, flags.email)
+    print(`Took the second factor of ${flags.email} away and ended its sessions and tokens.`)
   })
 
 /** Prints the token alone, so that it can be put into a variable. */

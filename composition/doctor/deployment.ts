@@ -71,7 +71,8 @@ export const checkConnections = async (client: Client, settings: Settings): Prom
   const { rows } = await client.query<{ free: string }>(
     "select (current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int)::text as free"
   )
-  const most = settings.readConnections + settings.writeConnections + settings.authConnections
+  // And the one that readiness has for itself.
+  const most = settings.readConnections + settings.writeConnections + settings.authConnections + 1
   const free = Number(rows[0]?.free)
   return most > free
     ? [about(

@@ -13,7 +13,7 @@ import { keepsAccounts, makeAuth } from "../assembly.ts"
 import type { Assembly } from "../assembly.ts"
 import { type Databases, openPool } from "../database.ts"
 import type { Settings } from "../environment.ts"
-import { authMigration, findMissing, historyMigrations, serviceMigration } from "../migrations.ts"
+import { authMigration, authMigrations, findMissing, historyMigrations, serviceMigration } from "../migrations.ts"
 import { readLiveFacts } from "../startup.ts"
 import type { LiveFacts } from "../startup.ts"
 import { checkColumns } from "./columns.ts"
@@ -154,7 +154,7 @@ const ofOwnTables = async (
   try {
     const missing = [
       ...await findMissing(pool, [serviceMigration, ...historyMigrations(assembly.compiled)]),
-      ...(accounts ? await findMissing(authPool, [authMigration]) : [])
+      ...(accounts ? await findMissing(authPool, authMigrations(assembly.compiled)) : [])
     ]
     const findings = [...checkMigrations(missing, databases)]
     if (accounts && !missing.includes(authMigration) && await makeAuth(assembly, settings, authPool).needsAdmin()) {

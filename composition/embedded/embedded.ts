@@ -87,7 +87,7 @@ export const openEmbedded = async (folder: string, options: EmbeddedOptions = {}
   }
   const again = async (): Promise<void> => {
     log(`The supervisor of the embedded database in ${base} is gone; starting another.`)
-    for (let pause = 250; !released; pause = Math.min(pause * 2, 10_000)) {
+    for (let pause = 250; !released; pause = Math.min(pause * 2, 2_500)) {
       try {
         const found = await reach(wish, false)
         if (released) return void found.socket.destroy()

@@ -50,7 +50,7 @@ const run = Effect.fnUntraced(function*(
   request: { readonly filter: string; readonly showDeleted: boolean },
   ...more: readonly string[]
 ): Effect.fn.Return<{ readonly rows: readonly Row[]; readonly warning: Warning }, Problem> {
-  const key = queryKey(access, plan.of, plan.field.name, request.filter, String(request.showDeleted), ...more)
+  const key = queryKey(core, access, plan.of, plan.field.name, request.filter, String(request.showDeleted), ...more)
   const warning = yield* guardPlan(core, access, key, plan, filter)
   const rows = yield* phase("aggregate.execute")(Effect.catch(core.records.aggregate(plan), filteredProblem(filter)))
   return { rows, warning }

@@ -208,7 +208,7 @@ const runReorder = Effect.fnUntraced(function*(
     const resolved = yield* Effect.fromResult(resolveKey(access.model, references, key))
     parts.push(resolved)
     // The client cannot know the version of what this very batch created, and nobody else can have changed it.
-    if (isReference(key)) held[writeKey(resolved)] ??= "*"
+    if (isReference(key) && !Object.hasOwn(held, writeKey(resolved))) held[writeKey(resolved)] = "*"
   }
   const written = yield* reorder(core, tx, access, { field, keys: parts, etags: held }, bindings)
   const records = written.map((item) => {

@@ -20,6 +20,8 @@ import { recordsProblem } from "./refusal.ts"
 /** Most relations in one request, and most related records of one relation on one page. */
 const maxRelations = 10
 const maxRelated = 5_000
+/** Most characters that expanded relations add to one answer. */
+const maxExpanded = 32 * 1024 * 1024
 const maxDepth = 2
 
 /** One step of an expansion: the relation, the target's access, and the steps below it. */
@@ -33,6 +35,9 @@ interface Step {
 
 const unknownRelation = (path: string): Problem =>
   invalidParameter("expand", `There is no relation "${path.slice(0, 100)}".`)
+
+const tooLong = (name: string): Problem =>
+  invalidParameter("expand", `The answer would be too long with "${name}"; ask for a smaller page or fewer relations.`)
 
 /** The relation as this caller can follow it, or null: it is absent, or an end of it is hidden. */
 const stepTo = (core: Core, access: Access, name: string): Omit<Step, "below"> | null => {
@@ -103,28 +108,32 @@ const expandSteps = Effect.fnUntraced(function*(
   layout: Layout
 ): Effect.fn.Return<readonly string[], Problem> {
   const members = rows.map((): string[] => [])
+  let size = 0
   for (const step of steps) {
     const position = layout.position.get(step.relation.from)!
     const related = yield* readRelated(core, step, [...new Set(rows.flatMap((row) => row[position] ?? []))])
-    rows.forEach((row, i) => {
-      const found = related.get(row[position] ?? "") ?? []
-      const value = step.relation.many ? `[${found.join(",")}]` : found[0] ?? "null"
-      members[i]!.push(
-        `${JSON.stringify(step.relation.name)}:${row[position] === null && !step.relation.many ? "null" : value}`
-      )
-    })
+    const name = `${JSON.stringify(step.relation.name)}:`
+    const nothing = step.relation.many ? "[]" : "null"
+    for (const [i, row] of rows.entries()) {
+      const key = row[position] ?? null
+      const value = (key === null ? undefined : related.get(key)) ?? nothing
+      // Rows that share a relation repeat it, with what is below: a short page can become a very long answer.
+      size += value.length
+      if (size > maxExpanded) return yield* Effect.fail(tooLong(step.relation.name))
+      members[i]!.push(name + value)
+    }
   }
   return members.map((member) => `{${member.join(",")}}`)
 })
 
-/** Related records as JSON texts by the value that relates them. */
+/** What stands for a relation, as JSON, by the value that relates. */
 const readRelated = Effect.fnUntraced(function*(
   core: Core,
   step: Step,
   values: readonly string[]
-): Effect.fn.Return<ReadonlyMap<string, readonly string[]>, Problem> {
+): Effect.fn.Return<ReadonlyMap<string, string>, Problem> {
   const found = new Map<string, string[]>()
-  if (values.length === 0) return found
+  if (values.length === 0) return noRelated
   const { relation, target, to } = step
   const shape = listShape(target, {
     filterText: "",
@@ -146,7 +155,7 @@ const readRelated = Effect.fnUntraced(function*(
   }
   const bindings = yield* bindingsOf(target.caller)
   const query = { shape: page, bindings }
-  yield* guardPlan(core, target, queryKey(target, "expand", relation.name, to.name), query)
+  yield* guardPlan(core, target, queryKey(core, target, "expand", relation.name, to.name), query)
   const rows = yield* Effect.catch(core.records.page(query), recordsProblem)
   if (rows.length > maxRelated) {
     return yield* Effect.fail(invalidParameter(
@@ -163,5 +172,7 @@ const readRelated = Effect.fnUntraced(function*(
     if (list === undefined) found.set(key, [text])
     else list.push(text)
   })
-  return found
+  return new Map([...found].map(([key, list]) => [key, relation.many ? `[${list.join(",")}]` : list[0]!]))
 })
+
+const noRelated: ReadonlyMap<string, string> = new Map()

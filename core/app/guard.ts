@@ -21,11 +21,25 @@ export type Judgements = BoundedMap<string, PlanEstimate>
 
 export const makeJudgements = (): Judgements => new BoundedMap(5_000)
 
+const rowsIds = new WeakMap<FilterTree, number>()
+let lastRowsId = 0
+
+/** Which rows an access covers, and for whom: one user may come with fewer roles another time, as with an API key. */
+const rowsName = ({ caller, rows }: Access): string => {
+  if (rows.op === "true") return ""
+  let id = rowsIds.get(rows)
+  if (id === undefined) rowsIds.set(rows, id = ++lastRowsId)
+  return JSON.stringify([id, caller.tenant, caller.id])
+}
+
+/** Longest name kept as it is. Filters may be 200,000 characters long, and thousands of names are remembered. */
+const longestName = 500
+
 /** Names one query: kind, restriction, texts with their values, and the caller where rows depend on it. */
-export const queryKey = (access: Access, ...parts: readonly string[]): string =>
-  [access.restricted.id, access.rows.op === "true" ? "" : `${access.caller.tenant}/${access.caller.id}`, ...parts].join(
-    "\u0000"
-  )
+export const queryKey = (core: Core, access: Access, ...parts: readonly string[]): string => {
+  const name = [access.restricted.id, rowsName(access), ...parts].join("\u0000")
+  return name.length <= longestName ? name : core.seal.digest(name)
+}
 
 /** The warning header of mode `warn`; empty when there is nothing to say. */
 export type Warning = { readonly "x-service-warning"?: string }

@@ -97,7 +97,7 @@ const checkList = Effect.fnUntraced(function*(
     limit: request.pageSize + 1,
     more: near
   }, core.seal.digest)
-  return { shape, key: queryKey(access, request.filter, request.orderBy, String(request.showDeleted)), near, filter }
+  return { shape, key: queryKey(core, access, request.filter, request.orderBy, String(request.showDeleted)), near, filter }
 })
 
 const openPosition = (
@@ -174,7 +174,7 @@ const answerList = Effect.fnUntraced(function*(
     )
   // Walking back, there is always a page to return to: the one the walk came from.
   const next = backward || more ? token("after", visible.at(-1)) : ""
-  const previous = position?.bothWays === true ? ((backward ? more : true) ? token("before", visible[0]) : "") : null
+  const previous = position?.bothWays === true ? (!backward || more ? token("before", visible[0]) : "") : null
   const tail = `"next_page_token":"${next}"` +
     (previous === null ? "" : `,"prev_page_token":"${previous}"`) +
     `,"total_size_estimate":${size}` +

@@ -68,14 +68,14 @@ export const reorder = Effect.fnUntraced(function*(
   for (const i of byText) {
     const key = request.keys[i]!
     const value = String(i + 1)
-    const etag = request.etags[texts[i]!]
+    const etag = Object.hasOwn(request.etags, texts[i]!) ? request.etags[texts[i]!] : undefined
     const values = new Map([[field, value]])
     const write = { op: "update", access, key, values, precondition: typeof etag === "string" ? etag : null } as const
     const row = yield* lockRow(tx, write, bindings)
     rows[i] = row
     if (row[field.index] === value) continue
     const settled = yield* judge(core, tx, write, row, () => checkPatch(access, row, values, values), bindings)
-    changing.push({ key, before: row, run: apply(tx, write, row, values, settled, bindings) })
+    changing.push({ key, before: row, run: apply(core, tx, write, row, values, settled, bindings) })
   }
   if (changing.length > 1) yield* moveAway(tx, access, field, changing, bindings)
   const after = new Map<Row, Row>()

@@ -37,6 +37,7 @@ import type { RecordsTransaction } from "../ports/records.ts"
 import { accessDenied } from "./core.ts"
 import type { Core } from "./core.ts"
 import { keepVersion } from "./history.ts"
+import { checkLinks } from "./links.ts"
 
 /** One write that passed everything that can be decided without the stored record. */
 export type Write =
@@ -204,7 +205,7 @@ export const createMany = Effect.fnUntraced(function*(
   })
   // The row of a single create; a group that fails is run again one by one.
   const rows = yield* Effect.catch(
-    insert,
+    Effect.andThen(checkLinks(core, tx, access, writes.map((write) => write.values), bindings), insert),
     deniedFirst(decisionTree(decision), (field) => values.get(field), bindings)
   )
   if (rows.length !== writes.length) {
@@ -269,6 +270,7 @@ export const judge = Effect.fnUntraced(function*(
 
 /** Writes values to a locked row. Leaving the own row filter or the rule's filter by that is a 403. */
 export const apply = Effect.fnUntraced(function*(
+  core: Core,
   tx: RecordsTransaction,
   { access, key }: ExistingWrite,
   stored: Row,
@@ -279,7 +281,8 @@ export const apply = Effect.fnUntraced(function*(
   const { columns } = access.model
   const checks = [access.rows, decisionTree(settled)]
   const updated = tx.update({ model: access.model, key, set: [...set], touch: true, columns, checks, bindings })
-  const row = yield* Effect.catch(updated, deniedFirst(allOf(checks), merged(cells(stored), set), bindings))
+  const linked = Effect.andThen(checkLinks(core, tx, access, [set], bindings), updated)
+  const row = yield* Effect.catch(linked, deniedFirst(allOf(checks), merged(cells(stored), set), bindings))
   if (row[columns.length] !== "true" || row[columns.length + 1] !== "true") return yield* Effect.fail(accessDenied())
   return row
 })
@@ -292,7 +295,7 @@ const update = Effect.fnUntraced(
     const set = changedValues(cells(row), values)
     const settled = yield* judge(core, tx, write, row, () => checkPatch(access, row, values, set), bindings)
     if (set.size === 0) return { op: "update", access, row, before: row, key, changed: false, visible: true }
-    const after = yield* apply(tx, write, row, set, settled, bindings)
+    const after = yield* apply(core, tx, write, row, set, settled, bindings)
     yield* runHooks(core, tx, access, "update", row, after)
     return { op: "update", access, row: after, before: row, key, changed: true, visible: true }
   }
@@ -330,7 +333,7 @@ const undelete = Effect.fnUntraced(
     const row = yield* lockRow(tx, write, bindings)
     const settled = yield* judge(core, tx, write, row, nothingToCheck, bindings)
     if (row[softDelete.index] === null) return yield* Effect.fail(problem("conflict", "The record is not deleted."))
-    const after = yield* apply(tx, write, row, new Map([[softDelete, null]]), settled, bindings)
+    const after = yield* apply(core, tx, write, row, new Map([[softDelete, null]]), settled, bindings)
     yield* runHooks(core, tx, access, "undelete", row, after)
     return { op: "undelete", access, row: after, before: row, key, changed: true, visible: true }
   }

@@ -81,6 +81,8 @@ export interface AccountsService {
   readonly list: Answer<readonly Account[]>
   readonly setRole: (email: string, role: string | readonly string[]) => Answer<Account>
   readonly setBanned: (email: string, banned: boolean) => Answer<Account>
+  /** Ends sessions and tokens, as every change of a password does. */
+  readonly setPassword: (email: string, password: string) => Answer<Account>
   readonly remove: (email: string) => Answer<void>
   /** Ends sessions and tokens; the user may sign in again. */
   readonly revoke: (email: string) => Answer<void>

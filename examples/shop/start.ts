@@ -13,7 +13,7 @@ import { keptSecret, openDatabases, openPool } from "../../composition/database.
 import { defaultUrl, type Settings } from "../../composition/environment.ts"
 import {
   applyMigrations,
-  authMigration,
+  authMigrations,
   findMissing,
   type Migration,
   serviceMigration
@@ -61,17 +61,27 @@ interface Credentials {
   readonly password: string | null
 }
 
-/** Makes an account unless its address is taken. The first account of a store is an admin whatever the role says. */
+/** Shows who may sign in. */
+const sayAccount = ({ email, password, role }: Credentials): void =>
+  say(`  ${role.padEnd(8)} ${email.padEnd(20)} ${password ?? "(made earlier)"}`)
+
+/**
+ * Makes an account unless its address is taken, and shows it. The first account of a store is an admin whatever the role says. A password
+ * is shown before the account exists: whatever ends this process, no account is left that nobody can sign in to.
+ */
 const ensureAccount = async (
   auth: Auth,
   account: { readonly email: string; readonly name: string; readonly role: string },
   created: (id: string) => Promise<void> = () => Promise.resolve()
 ): Promise<Credentials> => {
   const { email, role } = account
-  if ((await listUsers(auth)).some((user) => user.email === email)) return { email, role, password: null }
-  const password = newPassword()
-  const { id } = await createUser(auth, { ...account, password })
-  await created(id)
+  const known = (await listUsers(auth)).some((user) => user.email === email)
+  const password = known ? null : newPassword()
+  sayAccount({ email, role, password })
+  if (password !== null) {
+    const { id } = await createUser(auth, { ...account, password })
+    await created(id)
+  }
   return { email, role, password }
 }
 
@@ -102,20 +112,15 @@ const tokenByPassword = (url: string, email: string, password: string): string =
 
 /** What a person reads once the server answers. */
 const greeting = (settings: Settings, url: string, accounts: readonly Credentials[]): string => {
-  const made = accounts.filter(({ password }) => password !== null)
-  const admin = made.find(({ role }) => role === "admin")
-  const token = admin?.password === null || admin === undefined
+  const admin = accounts.find(({ role }) => role === "admin")
+  const token = admin === undefined || admin.password === null
     ? `TOKEN=$(${service(settings, url, "token admin@shop.example")})`
     : tokenByPassword(url, admin.email, admin.password)
-  const rows = accounts.map(({ email, password, role }) =>
-    `  ${role.padEnd(8)} ${email.padEnd(20)} ${password ?? "(made earlier)"}`
-  )
   return [
     "",
     `  API        ${url}/api/v1/orders`,
     `  Reference  ${url}/api/docs`,
     "",
-    ...(made.length === 0 ? [] : ["Accounts, with passwords that are shown this once:", "", ...rows, ""]),
     "Paste these into another terminal: a token, a filtered page, and how many orders there are of each status.",
     "",
     `  ${token}`,
@@ -156,7 +161,7 @@ const main = async (): Promise<void> => {
   }
   try {
     await migrate(databases.url, [serviceMigration])
-    await migrate(databases.authUrl, [authMigration])
+    await migrate(databases.authUrl, authMigrations(config))
     const shop = await prepareShop(databases.url, scale)
     say(`${shop.generated ? "Generated" : "Found"} a furniture shop with ${shop.orders.toLocaleString("en")} orders.`)
     if (!shop.generated && values.scale !== undefined) say("--scale counts only where there are no data yet.")
@@ -166,9 +171,11 @@ const main = async (): Promise<void> => {
     closeOnSignal({ close })
     const { auth, url } = server
     if (auth === null) throw new Error("The example keeps its own accounts.")
-    const first = await hasUsers(auth)
-      ? []
-      : [await ensureAccount(auth, { email: "admin@shop.example", name: "Admin", role: "admin" })]
+    const empty = !await hasUsers(auth)
+    if (empty || values.demo === true) say("\nAccounts, with passwords that are shown this once:\n")
+    const first = empty
+      ? [await ensureAccount(auth, { email: "admin@shop.example", name: "Admin", role: "admin" })]
+      : []
     const demo = values.demo === true ? await demoAccounts(auth, databases.url) : []
     say(greeting(settings, url, [...first, ...demo]))
   } catch (error) {

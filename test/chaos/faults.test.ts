@@ -216,32 +216,28 @@ describe("a disk that is full", () => {
   }
   const folder = mkdtempSync(join(tmpdir(), "chaos-disk-"))
   let server: ServerProcess
-  let full: TestCluster
-  let here: Ready
 
   beforeAll(async () => {
     chmodSync(folder, 0o755)
     mounted(folder)
-    full = await openCluster()
-    here = await prepare(full)
     const place = join(folder, "space")
     mkdirSync(place)
     chmodSync(place, 0o777)
-    spawnSync("chown", [`--reference=${full.data}`, place])
-    await full.execute(`create tablespace small location '${place}'`)
-    await full.execute("alter table papers set tablespace small")
-    server = await startProcess(here.env({ ...limits }))
+    spawnSync("chown", [`--reference=${cluster.data}`, place])
+    await cluster.execute(`create tablespace small location '${place}'`)
+    await cluster.execute("alter table papers set tablespace small")
+    server = await startProcess(ready.env(limits))
   })
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]()
-    await here?.[Symbol.asyncDispose]()
-    await full?.[Symbol.asyncDispose]()
+    await cluster.execute("drop table papers")
+    await cluster.execute("drop tablespace small")
     spawnSync("umount", ["-l", folder])
     rmSync(folder, { recursive: true, force: true })
   })
 
   it("refuses what does not fit, keeps what did, and goes on once there is room", async () => {
-    const { get, send } = clientOf(here.bearer)
+    const { get, send } = clientOf(ready.bearer)
     const filler = join(folder, "filler")
     writeFileSync(filler, Buffer.alloc(12 * 1024 * 1024))
     const kept: string[] = []
@@ -256,7 +252,7 @@ describe("a disk that is full", () => {
     expect(kept.length).toBeGreaterThan(0)
     // What needs no room works on.
     expect((await ask(server.port, get(`/papers/${kept[0]}`)))?.status).toBe(200)
-    expect((await ask(server.port, send("POST", "/entries", { name: "elsewhere", amount: 1 })))?.status).toBe(201)
+    expect((await ask(server.port, send("POST", "/entries", { name: `elsewhere ${process.pid}`, amount: 1 })))?.status).toBe(201)
     rmSync(filler)
     const took = await untilTrue(async () =>
       (await ask(server.port, send("POST", "/papers", { text: "y".repeat(1_000_000) })))?.status === 201

@@ -69,7 +69,7 @@ describe("overload", () => {
       // Less patient than the Retry-After it is told.
       refusedMs: 200,
       next: (client, count) =>
-        count % 10 === 9
+        client % 10 === 9
           ? api().send("POST", "/entries", { name: `load ${client} ${count}`, amount: count })
           : api().get(`/entries?page_size=25&order_by=amount&filter=${encodeURIComponent(`amount > ${(client + count) % 150}`)}`)
     })

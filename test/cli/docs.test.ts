@@ -1,8 +1,20 @@
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as CliConfig from "effect/cli/CliConfig"
+import * as CliOutput from "effect/cli/CliOutput"
+import * as Command from "effect/cli/Command"
+import * as GlobalFlag from "effect/cli/GlobalFlag"
+import * as Effect from "effect/Effect"
 import { readFileSync } from "node:fs"
-import { afterAll, describe, expect, it } from "vitest"
-import { makeProject } from "./support.ts"
+import { describe, expect, it } from "vitest"
+import { service } from "../../composition/cli/commands.ts"
 
-const pages = ["reference/cli.md", "guides/existing-database.md", "guides/deployment.md"]
+const pages = [
+  "reference/cli.md",
+  "guides/authentication.md",
+  "guides/deployment.md",
+  "guides/existing-database.md",
+  "guides/security.md"
+]
 const textOf = (page: string): string => readFileSync(new URL(`../../docs/${page}`, import.meta.url), "utf8")
 
 /** Every `service …` that a page has in code. */
@@ -15,15 +27,33 @@ const commands = pages.flatMap((page) =>
   }))
 )
 
-const project = makeProject()
-afterAll(() => project.dispose())
+/** What `service <words> --help` prints, without a process of its own. */
+const readHelp = async (words: readonly string[]): Promise<string> => {
+  let help = ""
+  await Effect.runPromise(
+    Command.runWith(service, { version: "0" })([...words, "--help"]).pipe(
+      Effect.provideService(CliOutput.Presenter, {
+        present: (event) =>
+          Effect.sync(() => {
+            if (event._tag === "Help") help = CliOutput.defaultFormatter({ colors: false }).formatHelpDoc(event.helpDoc)
+          })
+      }),
+      Effect.provide(CliConfig.layer({ builtIns: [GlobalFlag.Help] })),
+      Effect.provide(NodeServices.layer)
+    )
+  )
+  return help
+}
 const helps = new Map<string, Promise<string>>()
 const helpOf = (...words: string[]): Promise<string> => {
   const key = words.join(" ")
-  const known = helps.get(key) ?? project.service(...words, "--help").then(({ stdout }) => stdout)
+  const known = helps.get(key) ?? readHelp(words)
   helps.set(key, known)
   return known
 }
+/** The names of the subcommands in a help text. */
+const subcommands = (help: string): readonly string[] =>
+  [...(help.split("SUBCOMMANDS")[1] ?? "").matchAll(/^ {2}([a-z-]+) /gm)].map((match) => match[1]!)
 
 describe("the documents", () => {
   it("name only commands and flags that exist", async () => {
@@ -32,7 +62,9 @@ describe("the documents", () => {
     for (const { page, words } of commands) {
       const [command = "", sub = ""] = words
       expect(top, `${page}: service ${words.join(" ")}`).toMatch(new RegExp(`^ {2}${command} `, "m"))
-      const path = command === "users" && /^[a-z]+$/.test(sub) ? [command, sub] : [command]
+      const names = subcommands(await helpOf(command))
+      if (names.length > 0 && /^[a-z]/.test(sub)) expect(names, `${page}: service ${words.join(" ")}`).toContain(sub)
+      const path = names.includes(sub) ? [command, sub] : [command]
       for (const flag of words.filter((word) => word.startsWith("--"))) {
         expect(await helpOf(...path), `${page}: service ${words.join(" ")}`).toContain(flag)
       }
@@ -41,15 +73,18 @@ describe("the documents", () => {
 
   it("name every command, every flag and every variable", async () => {
     const reference = textOf("reference/cli.md")
-    const top = await helpOf()
-    const names = [...(top.split("SUBCOMMANDS")[1] ?? "").matchAll(/^ {2}([a-z]+) /gm)].map((match) => match[1]!)
-    expect(names.length).toBeGreaterThan(8)
-    for (const name of names) {
-      expect(reference).toContain(`service ${name}`)
-      if (name === "users") continue
-      const own = (await helpOf(name)).split("GLOBAL FLAGS")[0] ?? ""
+    const names = subcommands(await helpOf())
+    expect(names.length).toBeGreaterThan(9)
+    const paths = await Promise.all(names.map(async (name) => {
+      const inner = subcommands(await helpOf(name))
+      return inner.length === 0 ? [[name]] : inner.map((sub) => [name, sub])
+    }))
+    expect(paths.flat().length).toBeGreaterThan(20)
+    for (const path of paths.flat()) {
+      expect(reference).toContain(`service ${path.join(" ")}`)
+      const own = (await helpOf(...path)).split("GLOBAL FLAGS")[0] ?? ""
       for (const match of own.matchAll(/^ {2}(--[a-z-]+)/gm)) {
-        expect(reference, `${name} ${match[1]}`).toContain(match[1])
+        expect(reference, `${path.join(" ")} ${match[1]}`).toContain(`\`${match[1]}`)
       }
     }
     const source = readFileSync(new URL("../../composition/environment.ts", import.meta.url), "utf8")

@@ -12,6 +12,8 @@ import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const main = join(root, "composition/cli/main.ts")
+/** Every command loads the same modules: what was compiled once is kept for the next process. */
+const compiled = join(root, "node_modules/.cache/compiled")
 
 export interface Ran {
   readonly code: number | null
@@ -34,13 +36,15 @@ export interface Answer {
   readonly body: { readonly [name: string]: unknown }
 }
 
-export interface Project {
+export interface Project extends AsyncDisposable {
   readonly folder: string
   readonly env: Record<string, string>
   readonly write: (path: string, text: string) => void
   readonly read: (path: string) => string
   /** Runs the command to its end. */
   readonly service: (...args: string[]) => Promise<Ran>
+  /** The same with a text on standard input. */
+  readonly serviceWith: (input: string, ...args: string[]) => Promise<Ran>
   /** Starts it on a free port and waits until it listens. */
   readonly start: (...args: string[]) => Promise<Running>
   /** The same for a program of the project itself. */
@@ -61,15 +65,16 @@ export const makeProject = (env: Record<string, string> = {}): Project => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "service-cli-")))
   mkdirSync(join(folder, "node_modules"))
   symlinkSync(root, join(folder, "node_modules/resource-admin"))
-  const variables: Record<string, string> = { ...plainEnvironment(), ...env }
+  const variables: Record<string, string> = { ...plainEnvironment(), NODE_COMPILE_CACHE: compiled, ...env }
   const children = new Set<ChildProcess>()
 
-  const launch = (args: readonly string[], extra: Record<string, string> = {}): ChildProcess => {
+  const launch = (args: readonly string[], extra: Record<string, string> = {}, input?: string): ChildProcess => {
     const child = spawn(process.execPath, ["--conditions=source", ...args], {
       cwd: folder,
       env: { ...variables, ...extra },
-      stdio: ["ignore", "pipe", "pipe"]
+      stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"]
     })
+    child.stdin?.end(input)
     children.add(child)
     child.once("exit", () => children.delete(child))
     return child
@@ -110,6 +115,22 @@ export const makeProject = (env: Record<string, string> = {}): Project => {
     }
   }
 
+  const finish = async (child: ChildProcess): Promise<Ran> => {
+    const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)))
+    const [stdout, stderr, code] = await Promise.all([text(child.stdout!), text(child.stderr!), exited])
+    return { code, stdout, stderr }
+  }
+
+  const dispose = async (): Promise<void> => {
+    await Promise.all([...children].map((child) =>
+      new Promise<void>((resolve) => {
+        child.once("exit", () => resolve())
+        child.kill("SIGTERM")
+      })
+    ))
+    rmSync(folder, { recursive: true, force: true })
+  }
+
   return {
     folder,
     env: variables,
@@ -118,23 +139,12 @@ export const makeProject = (env: Record<string, string> = {}): Project => {
       writeFileSync(join(folder, path), text)
     },
     read: (path) => readFileSync(join(folder, path), "utf8"),
-    service: async (...args) => {
-      const child = launch([main, ...args])
-      const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)))
-      const [stdout, stderr, code] = await Promise.all([text(child.stdout!), text(child.stderr!), exited])
-      return { code, stdout, stderr }
-    },
+    service: (...args) => finish(launch([main, ...args])),
+    serviceWith: (input, ...args) => finish(launch([main, ...args], {}, input)),
     startNode,
     start: (...args) => startNode(main, ...args),
-    dispose: async () => {
-      await Promise.all([...children].map((child) =>
-        new Promise<void>((resolve) => {
-          child.once("exit", () => resolve())
-          child.kill("SIGTERM")
-        })
-      ))
-      rmSync(folder, { recursive: true, force: true })
-    }
+    dispose,
+    [Symbol.asyncDispose]: dispose
   }
 }
 

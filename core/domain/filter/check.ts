@@ -6,7 +6,7 @@
 import type { Field, Kind } from "../model/model.ts"
 import { callTree, searchTree } from "./functions.ts"
 import type { Comparator } from "./lex.ts"
-import { callerOf, type Checking, fieldOf, operandOf, partsOf, textOf } from "./literal.ts"
+import { callerOf, type Checking, fieldOf, maxSought, operandOf, partsOf, soughtOf, tooLongToSeek } from "./literal.ts"
 import type { Syntax } from "./parse.ts"
 import { quote } from "./scope.ts"
 import type { FilterTree } from "./tree.ts"
@@ -46,7 +46,9 @@ const textEquals = (checking: Checking, field: Field, { value }: Restriction): F
   if (parts.length === 1) return { op: "compare", field, is: "=", value: { of: "literal", text: parts[0]! } }
   // Stars in a row say the same as one.
   const kept = parts.filter((part, at) => part !== "" || at === 0 || at === parts.length - 1)
-  return { op: "match", field, parts: kept }
+  let length = 0
+  for (const part of kept) length += part.length + 1
+  return length > maxSought ? tooLongToSeek(checking, value) : { op: "match", field, parts: kept }
 }
 
 const equals = (checking: Checking, field: Field, restriction: Restriction): FilterTree | null => {
@@ -69,7 +71,7 @@ const has = (checking: Checking, field: Field, restriction: Restriction): Filter
       isAt
     )
   }
-  const text = textOf(checking, value)
+  const text = soughtOf(checking, value)
   return text === null ? null : { op: "contains", field, text }
 }
 

@@ -6,7 +6,7 @@
 import type { Field, Kind } from "../model/model.ts"
 import type { Span } from "../problem.ts"
 import { decodePattern } from "./lex.ts"
-import { type Checking, fieldOf, operandOf, textOf } from "./literal.ts"
+import { type Checking, fieldOf, operandOf, soughtOf } from "./literal.ts"
 import type { Call, FunctionName, Value } from "./parse.ts"
 import { functionNames } from "./parse.ts"
 import { nameHint, quote } from "./scope.ts"
@@ -61,7 +61,7 @@ export const searchTree = (checking: Checking, value: Value): FilterTree | null 
       value
     )
   }
-  const text = textOf(checking, value)
+  const text = soughtOf(checking, value)
   if (text === null) return null
   if (text === "") {
     return checking.findings.add("value", "The text to search for is empty.", "Write at least one character.", value)
@@ -105,7 +105,7 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
     most: 2,
     check: (checking, args, call) => {
       const field = fieldOfKind(checking, args[0]!, call, isText, similarUsage)
-      const text = textOf(checking, args[1]!)
+      const text = soughtOf(checking, args[1]!)
       if (text === "") {
         return checking.findings.add(
           "value",

@@ -56,6 +56,22 @@ export const partsOf = ({ findings }: Checking, value: Value): readonly string[]
 /** Decoded text in which a star is just a star. */
 export const textOf = (checking: Checking, value: Value): string | null => partsOf(checking, value)?.join("*") ?? null
 
+/**
+ * Most UTF-16 units of a text that is looked for inside others, compared by its wildcards or by likeness: the database goes through all of it for
+ * every row, and many times more when it plans.
+ */
+export const maxSought = 10_000
+
+/** Refuses a text that is too long to look for. */
+export const tooLongToSeek = ({ findings }: Checking, value: Value): null =>
+  findings.add("limit", `The text to look for has more than ${maxSought} characters.`, "Look for less of it.", value)
+
+/** The text of a value that is to be looked for, or null after reporting. */
+export const soughtOf = (checking: Checking, value: Value): string | null => {
+  const text = textOf(checking, value)
+  return text !== null && text.length > maxSought ? tooLongToSeek(checking, value) : text
+}
+
 /** Kinds that a caller's id or tenant may be compared with. */
 const callerKinds: readonly Kind[] = ["text", "integer", "decimal", "uuid", "enum"]
 

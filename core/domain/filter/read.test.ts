@@ -471,7 +471,8 @@ describe("limits", () => {
     ["dashes", "-".repeat(31) + "a", not(search("a"))],
     ["conditions", "count=1 ".repeat(1_000), allOf(Array.from({ length: 1_000 }, () => one))],
     ["values", `in(count${",1".repeat(5_000)})`, within("count", ...Array.from({ length: 5_000 }, () => "1"))],
-    ["characters", `name = ${"x".repeat(199_993)}`, eq("name", "x".repeat(199_993))]
+    ["characters", `name = ${"x".repeat(199_993)}`, eq("name", "x".repeat(199_993))],
+    ["characters of a word", "a".repeat(10_000), search("a".repeat(10_000))]
   ])("of %s are reached", (_, text, tree) => {
     expect(readFilter(text, filterScope)).toEqual(Result.succeed(tree))
   })
@@ -490,7 +491,12 @@ describe("limits", () => {
       ["alternatives", "a OR ".repeat(40_000), 5_000, 5_001],
       ["values", `in(count${",1".repeat(5_001)})`, 10_008, 10_009],
       ["many values", `in(count${",1".repeat(90_000)})`, 10_008, 10_009],
-      ["characters", "a".repeat(200_001), 200_000, 200_001]
+      ["characters", "a".repeat(200_001), 200_000, 200_001],
+      ["characters of a word", "a".repeat(10_001), 0, 10_001],
+      ["characters of a phrase", `search('${"a".repeat(10_001)}')`, 7, 10_010],
+      ["characters to find", `name:${"a".repeat(10_001)}`, 5, 10_006],
+      ["characters around stars", `name = "${"a".repeat(5_000)}*${"a".repeat(5_000)}*"`, 7, 10_011],
+      ["characters to compare by likeness", `similar(name, '${"a".repeat(10_001)}')`, 14, 10_017]
     ] as const
   )("of %s are one error", (_, text, start, end) => {
     const before = performance.now()

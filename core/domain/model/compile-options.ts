@@ -116,9 +116,9 @@ const readHooks = (raw: unknown, say: Say): Options["writeHooks"] => {
   })
 }
 
-/** An origin as browsers send it: scheme, host and port, nothing after. */
+/** An origin as browsers send it: scheme, host and port, nothing after. `URL` takes `*` for a letter of a host; no browser sends it. */
 const isOrigin = (value: unknown): value is string => {
-  if (typeof value !== "string" || !/^https?:\/\//.test(value) || !URL.canParse(value)) return false
+  if (typeof value !== "string" || !/^https?:\/\/[^*]+$/.test(value) || !URL.canParse(value)) return false
   return new URL(value).origin === value
 }
 

@@ -165,7 +165,7 @@ const cases: readonly RefusalCase[] = [
         basePath: "/v1/",
         writeHooks: [1],
         onUnhandledError: 1,
-        cors: { origins: ["*", "https://a.example/"] },
+        cors: { origins: ["*", "https://a.example/", "https://*.a.example"] },
         serverTiming: "yes",
         maxBodyBytes: 1.5,
         trustedProxies: -1
@@ -182,6 +182,7 @@ const cases: readonly RefusalCase[] = [
     "config: options.writeHooks[0] is 1, not a function. → Write writeHooks: [(change) => …].",
     "config: options.cors.origins[0] is \"*\", which is not an origin. → Write scheme, host and port as browsers send them, such as \"https://app.example.com\"; there is no wildcard.",
     "config: options.cors.origins[1] is \"https://a.example/\", which is not an origin. → Write scheme, host and port as browsers send them, such as \"https://app.example.com\"; there is no wildcard.",
+    "config: options.cors.origins[2] is \"https://*.a.example\", which is not an origin. → Write scheme, host and port as browsers send them, such as \"https://app.example.com\"; there is no wildcard.",
     "config: options.maxBodyBytes is 1.5. → Write a whole number from 1024 to 1073741824.",
     "config: options.trustedProxies is -1. → Write a whole number from 0 to 100."
   ],

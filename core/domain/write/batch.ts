@@ -12,6 +12,8 @@ import type { Problem } from "../problem.ts"
 import { readKey } from "../read/key.ts"
 
 export const maxOperations = 500
+/** Most records that all reorders of a batch name together: each is locked, one after the other. */
+export const maxReordered = 5_000
 
 export type BatchOperation =
   | { readonly op: "create"; readonly resource: string; readonly data: Json; readonly ref: string | null }
@@ -64,9 +66,14 @@ export const readBatch = (body: Json): Result.Result<readonly BatchOperation[], 
     return Result.fail(refused("ops", `A batch has at most ${maxOperations} operations.`))
   }
   const operations: BatchOperation[] = []
+  let reordered = 0
   for (const [index, item] of list.entries()) {
     const operation = readOperation(item, index)
     if (Result.isFailure(operation)) return Result.fail(operation.failure)
+    if (operation.success.op === "reorder") reordered += operation.success.keys.length
+    if (reordered > maxReordered) {
+      return Result.fail(refused("ops", `The reorders of a batch have at most ${maxReordered} keys together.`))
+    }
     operations.push(operation.success)
   }
   return Result.succeed(operations)

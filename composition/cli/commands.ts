@@ -1,0 +1,264 @@
+/**
+ * The subcommands of `service`, their arguments, flags and descriptions. It parses; what a command does is loaded once it is known which one.
+ */
+
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { resolve } from "node:path"
+import { describe } from "./output.ts"
+
+/** A failure of a command, already described. */
+export class Failed {
+  readonly message: string
+  constructor(message: string) {
+    this.message = message
+  }
+}
+
+/** Runs a command's work; whatever it throws is described for people. */
+const run = (work: () => Promise<void>): Effect.Effect<void, Failed> =>
+  Effect.tryPromise({ try: work, catch: (error) => new Failed(describe(error)) })
+
+const textFlag = (name: string, description: string, metavar: string): Flag.Flag<string | undefined> =>
+  Flag.String(name).pipe(
+    Flag.withMetavar(metavar),
+    Flag.withDescription(description),
+    Flag.optional,
+    Flag.map(Option.getOrUndefined)
+  )
+
+const numberFlag = (name: string, description: string): Flag.Flag<number | undefined> =>
+  Flag.Int(name).pipe(Flag.withDescription(description), Flag.optional, Flag.map(Option.getOrUndefined))
+
+const yesFlag = (name: string, description: string): Flag.Flag<boolean> =>
+  Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.withDefault(false))
+
+const project = {
+  project: Flag.String("project").pipe(
+    Flag.withAlias("C"),
+    Flag.withMetavar("folder"),
+    Flag.withDescription("Folder of the project (default: the working directory)"),
+    Flag.withDefault("."),
+    Flag.map((folder) => resolve(folder))
+  ),
+  config: textFlag("config", "The configuration file (default: admin.config.ts)", "file")
+}
+const json = { json: yesFlag("json", "Print JSON") }
+const port = { port: numberFlag("port", "Port to listen on (default: PORT, else that of AUTH_URL)") }
+const newPassword = {
+  generatePassword: yesFlag("generate-password", "Make a password and print it"),
+  passwordStdin: yesFlag("password-stdin", "Read the password from standard input")
+}
+const email = { email: Argument.String("email").pipe(Argument.withDescription("Email address of the account")) }
+
+const init = Command.make("init", {
+  folder: Argument.String("folder").pipe(Argument.withDescription("Where to make it"), Argument.withDefault("."))
+}, ({ folder }) => run(async () => (await import("./init.ts")).init(resolve(folder)))).pipe(
+  Command.withDescription(
+    "Make a new project: configuration, an example resource, .env with a secret. Overwrites nothing."
+  )
+)
+
+const introspect = Command.make("introspect", {
+  ...project,
+  ...json,
+  schema: textFlag("schema", "Schemas to read, separated by commas (default: public)", "names"),
+  tables: textFlag("tables", "Only these tables, separated by commas", "names"),
+  out: textFlag("out", "The generated file (default: admin.resources.ts)", "file"),
+  check: yesFlag("check", "Write nothing; exit code 1 when the generated file is not up to date"),
+  force: yesFlag("force", "Replace a generated file even if it was edited by hand")
+}, (flags) => run(async () => (await import("./introspect.ts")).introspectCommand(flags))).pipe(
+  Command.withDescription("Write typed resources for the tables of an existing database")
+)
+
+const dev = Command.make(
+  "dev",
+  { ...project, ...port },
+  (flags) => run(async () => (await import("./dev.ts")).dev(flags))
+).pipe(
+  Command.withDescription("Serve, and start again when the configuration or what it imports changes")
+)
+
+const serve = Command.make("serve", {
+  ...project,
+  ...port,
+  bundle: Argument.String("bundle").pipe(
+    Argument.withDescription("What `build` made; without it the configuration file is loaded"),
+    Argument.optional,
+    Argument.map(Option.getOrUndefined)
+  )
+}, (flags) => run(async () => (await import("./serve.ts")).serve(flags))).pipe(
+  Command.withDescription("Serve until SIGTERM")
+)
+
+const build = Command.make("build", {
+  ...project,
+  out: textFlag("out", "The bundle (default: dist/server.mjs)", "file")
+}, (flags) => run(async () => (await import("./build.ts")).build(flags))).pipe(
+  Command.withDescription("Bundle the configuration into one file that plain Node runs")
+)
+
+const migration = Command.make("migration", {
+  ...project,
+  ...json,
+  apply: yesFlag("apply", "Apply them, and the folder's other files that were not applied yet, instead of writing"),
+  out: textFlag("out", "Folder of the files (default: db/migrations)", "folder")
+}, (flags) => run(async () => (await import("./migration.ts")).migration(flags))).pipe(
+  Command.withDescription(
+    "Write the SQL of the service's own tables into the project's migrations, or apply all of them; safe to repeat"
+  )
+)
+
+const doctor = Command.make("doctor", {
+  ...project,
+  ...json,
+  all: yesFlag("all", "Also what is only worth knowing")
+}, (flags) => run(async () => (await import("./doctor.ts")).doctorCommand(flags))).pipe(
+  Command.withDescription("Look for what is wrong or slow, each with the SQL that mends it; exit code 1 on errors")
+)
+
+const openapi = Command.make("openapi", {
+  ...project,
+  roles: textFlag("roles", "Roles of the caller, separated by commas (default: admin)", "names")
+}, (flags) => run(async () => (await import("./openapi.ts")).openapi(flags))).pipe(
+  Command.withDescription("Print the OpenAPI 3.1 document that a caller with these roles gets")
+)
+
+const usersCreate = Command.make("create", {
+  ...project,
+  ...email,
+  ...json,
+  ...newPassword,
+  role: textFlag("role", "Role or roles, separated by commas", "names"),
+  name: textFlag("name", "The person's name", "text")
+}, (flags) => run(async () => (await import("./users.ts")).create(flags))).pipe(
+  Command.withDescription("Create an account; the first one is an admin")
+)
+
+const usersList = Command.make(
+  "list",
+  { ...project, ...json },
+  (flags) => run(async () => (await import("./users.ts")).list(flags))
+).pipe(Command.withDescription("List accounts"))
+
+const usersBan = Command.make(
+  "ban",
+  { ...project, ...email },
+  (flags) => run(async () => (await import("./users.ts")).setBanned(flags, true))
+).pipe(
+  Command.withDescription("Ban an account: its sessions and tokens end")
+)
+
+const usersUnban = Command.make(
+  "unban",
+  { ...project, ...email },
+  (flags) => run(async () => (await import("./users.ts")).setBanned(flags, false))
+).pipe(Command.withDescription("Lift a ban"))
+
+const usersRole = Command.make("role", {
+  ...project,
+  ...email,
+  role: Argument.String("role").pipe(Argument.withDescription("Role or roles, separated by commas"))
+}, (flags) => run(async () => (await import("./users.ts")).setRole(flags))).pipe(
+  Command.withDescription("Set an account's roles")
+)
+
+const usersDelete = Command.make(
+  "delete",
+  { ...project, ...email },
+  (flags) => run(async () => (await import("./users.ts")).remove(flags))
+).pipe(Command.withDescription("Delete an account"))
+
+const usersRevoke = Command.make(
+  "revoke",
+  { ...project, ...email },
+  (flags) => run(async () => (await import("./users.ts")).revoke(flags))
+).pipe(
+  Command.withDescription("End an account's sessions and tokens; it may sign in again")
+)
+
+const usersPassword = Command.make(
+  "password",
+  { ...project, ...email, ...json, ...newPassword },
+  (flags) => run(async () => (await import("./users.ts")).setPassword(flags))
+).pipe(Command.withDescription("Give an account a new password: its sessions and tokens end"))
+
+const usersResetSecondFactor = Command.make(
+  "reset-second-factor",
+  { ...project, ...email },
+  (flags) => run(async () => (await import("./users.ts")).resetFactor(flags))
+).pipe(
+  Command.withDescription("Take away a second factor that its owner has lost: sessions and tokens end")
+)
+
+const users = Command.make("users").pipe(
+  Command.withDescription("Accounts of the built-in sign-in"),
+  Command.withSubcommands([
+    usersCreate,
+    usersList,
+    usersBan,
+    usersUnban,
+    usersRole,
+    usersPassword,
+    usersResetSecondFactor,
+    usersRevoke,
+    usersDelete
+  ])
+)
+
+const keysCreate = Command.make("create", {
+  ...project,
+  ...email,
+  ...json,
+  role: Flag.String("role").pipe(
+    Flag.withMetavar("names"),
+    Flag.withDescription("Roles of the account that the key gets, separated by commas; an admin's key may have any")
+  ),
+  name: Flag.String("name").pipe(Flag.withMetavar("text"), Flag.withDescription("What the key is for")),
+  expires: textFlag("expires", "When it ends: 90d, 12h, or 2030-01-31 (default 90d, at most 366 days)", "time")
+}, (flags) => run(async () => (await import("./keys.ts")).create(flags))).pipe(
+  Command.withDescription("Make an API key that acts as an account, and print it this once")
+)
+
+const keysList = Command.make("list", {
+  ...project,
+  ...json,
+  email: Argument.String("email").pipe(
+    Argument.withDescription("Only keys of this account"),
+    Argument.optional,
+    Argument.map(Option.getOrUndefined)
+  )
+}, (flags) => run(async () => (await import("./keys.ts")).list(flags))).pipe(
+  Command.withDescription("List API keys, ended ones too; never their text")
+)
+
+const keysRevoke = Command.make("revoke", {
+  ...project,
+  ...json,
+  id: Argument.String("id").pipe(Argument.withDescription("Its id, the part between the underscores"))
+}, (flags) => run(async () => (await import("./keys.ts")).revoke(flags))).pipe(
+  Command.withDescription("End an API key for good, within two seconds")
+)
+
+const keys = Command.make("keys").pipe(
+  Command.withDescription("API keys of accounts, for scripts"),
+  Command.withSubcommands([keysCreate, keysList, keysRevoke])
+)
+
+const token = Command.make("token", {
+  ...project,
+  ...email,
+  ...json,
+  ttlSeconds: numberFlag("ttl", "Lifetime in seconds (default 900, at most 86400)")
+}, (flags) => run(async () => (await import("./users.ts")).token(flags))).pipe(
+  Command.withDescription("Print an access token of an account")
+)
+
+/** The whole command. */
+export const service = Command.make("service").pipe(
+  Command.withDescription("A complete, safe admin API for the tables of a PostgreSQL database"),
+  Command.withSubcommands([init, introspect, dev, build, serve, migration, doctor, openapi, users, keys, token])
+)

@@ -1,0 +1,86 @@
+/**
+ * Relations that a write sets: what they point at must be of the caller's tenant. To the database a foreign key is satisfied by any row; to a caller
+ * rows of other tenants do not exist, so that naming one is refused exactly like naming none. It judges tenants only, no rules.
+ */
+
+import * as Effect from "effect/Effect"
+import type { Access } from "../domain/access/access.ts"
+import type { FilterTree } from "../domain/filter/tree.ts"
+import { allOf } from "../domain/filter/tree.ts"
+import type { Cell, Field, Model } from "../domain/model/model.ts"
+import type { Bindings } from "../domain/read/plan.ts"
+import { RecordsError } from "../ports/records.ts"
+import type { RecordsTransaction } from "../ports/records.ts"
+import type { Core } from "./core.ts"
+
+type Assigned = Iterable<readonly [Field, Cell]>
+
+const trees = new WeakMap<Field, FilterTree>()
+
+/** The rows of the caller's tenant. */
+const ofTenant = (tenant: Field): FilterTree => {
+  let tree = trees.get(tenant)
+  if (tree === undefined) {
+    trees.set(tenant, tree = { op: "compare", field: tenant, is: "=", value: { of: "caller", value: "tenant" } })
+  }
+  return tree
+}
+
+/** The keys that the rows point at, by their tenant-scoped resource. */
+const linkedKeys = (core: Core, access: Access, rows: Iterable<Assigned>): ReadonlyMap<Model, Set<string>> => {
+  const { caller, model } = access
+  const found = new Map<Model, Set<string>>()
+  const written = new Set<Cell>()
+  for (const row of rows) {
+    for (const [field, cell] of row) {
+      // A row may point at itself, or at one that is written with it.
+      if (field === model.key[0]) written.add(cell)
+      if (field.relation === null || cell === null || (field === model.owner && cell === caller.id)) continue
+      const target = core.models.get(field.relation)
+      if (target === undefined || target.tenant === null) continue
+      const keys = found.get(target)
+      if (keys === undefined) found.set(target, new Set([cell]))
+      else keys.add(cell)
+    }
+  }
+  const own = found.get(model)
+  if (own !== undefined) { for (const cell of written) own.delete(cell ?? "") }
+  return found
+}
+
+const missing = (): RecordsError => new RecordsError({ reason: { _tag: "ForeignKey" } })
+
+/** Fails like a foreign key without its row when a row points at one that is not of the caller's tenant. */
+export const checkLinks = (
+  core: Core,
+  tx: RecordsTransaction,
+  access: Access,
+  rows: Iterable<Assigned>,
+  bindings: Bindings
+): Effect.Effect<void, RecordsError> => {
+  const linked = linkedKeys(core, access, rows)
+  return linked.size === 0
+    ? Effect.void
+    : Effect.forEach(linked, ([target, keys]) => checkKeys(tx, target, keys, bindings), { discard: true })
+}
+
+const checkKeys = Effect.fnUntraced(function*(
+  tx: RecordsTransaction,
+  target: Model,
+  keys: ReadonlySet<string>,
+  bindings: Bindings
+): Effect.fn.Return<void, RecordsError> {
+  const tree = ofTenant(target.tenant!)
+  const left = new Set(keys)
+  if (left.size > 1) {
+    const field = target.key[0]!
+    const values = [...left].map((text) => ({ of: "literal", text }) as const)
+    const where = allOf([{ op: "in", field, values }, tree])
+    const shape = { model: target, columns: [field], where, order: [], limit: left.size, checks: [] }
+    for (const [cell] of yield* tx.page({ shape, bindings })) left.delete(cell ?? "")
+  }
+  // One by one in the end: the column's own equality counts, which may ignore case.
+  for (const key of left) {
+    if (!(yield* tx.passes({ model: target, key: [key], tree, bindings }))) return yield* Effect.fail(missing())
+  }
+})

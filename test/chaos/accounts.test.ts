@@ -1,0 +1,76 @@
+// The accounts' connections break while somebody holds them: the one at work is told, and the process goes on. A driver's client that nobody
+// listens to would end it.
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { Pool } from "pg"
+import { createAuth } from "../../adapters/auth/auth.ts"
+import { openPool } from "../../composition/database.ts"
+import { openDatabase } from "../support/postgres.ts"
+import type { TestDatabase } from "../support/postgres.ts"
+import { pause, publicUrl, secret } from "./fixture.ts"
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await openDatabase()
+})
+afterAll(() => database?.drop())
+
+/** Errors that nobody caught while `work` ran. */
+const uncaught = async (work: () => Promise<void>): Promise<readonly unknown[]> => {
+  const errors: unknown[] = []
+  const known = process.listeners("uncaughtException")
+  process.removeAllListeners("uncaughtException")
+  process.on("uncaughtException", (error) => void errors.push(error))
+  try {
+    await work()
+    await pause(50)
+  } finally {
+    process.removeAllListeners("uncaughtException")
+    for (const listener of known) process.on("uncaughtException", listener)
+  }
+  return errors
+}
+
+describe("a connection that ends while it is held", () => {
+  it("in the service's own pool", async () => {
+    const pool = openPool(database.url, 1, 10_000)
+    expect(await uncaught(async () => {
+      const client = await pool.connect()
+      await client.query("begin")
+      await database.disconnectAll()
+      await pause(50)
+      await expect(client.query("select 1")).rejects.toThrow()
+      client.release(true)
+    })).toEqual([])
+    const next = await pool.connect()
+    expect((await next.query<{ readonly one: number }>("select 1 as one")).rows).toEqual([{ one: 1 }])
+    next.release()
+    await pool.end()
+  })
+
+  it("in a pool that the host gave", async () => {
+    const pool = new Pool({ connectionString: database.url, max: 1 })
+    pool.on("error", () => {})
+    const { internals } = createAuth({ database: pool, secret, url: publicUrl })
+    expect(await uncaught(async () => {
+      await expect(internals.store.transaction(async ({ query }) => {
+        await query("select 1")
+        await database.disconnectAll()
+        await pause(50)
+        return query("select 1")
+      })).rejects.toThrow()
+    })).toEqual([])
+    expect(await internals.store.query("select 1 as one")).toEqual([{ one: 1 }])
+    await pool.end()
+  })
+})
+
+describe("a server that falls silent", () => {
+  it("is given up, and the statement fails as one that cannot be reached", async () => {
+    const pool = openPool(database.url, 1, 150)
+    const client = await pool.connect()
+    await expect(client.query("select pg_sleep(5)")).rejects.toMatchObject({ code: "ETIMEDOUT" })
+    client.release(true)
+    await pool.end()
+  })
+})

@@ -1,0 +1,72 @@
+import { describe, expect, it, vi } from "vitest"
+import { config, notes, notesProject } from "./notes.ts"
+import { makeProject } from "./support.ts"
+
+// Every command is a process of its own; a busy machine takes its time.
+vi.setConfig({ testTimeout: 120_000 })
+
+// They share nothing, and one of them waits for ten seconds.
+describe.concurrent("what is wrong is said plainly", () => {
+  it("exits with 2 for a wrong use, with 1 for everything else", async () => {
+    await using project = makeProject()
+    expect(await project.service("--help")).toMatchObject({ code: 0, stdout: expect.stringContaining("introspect") })
+    expect((await project.service("users", "create", "--help")).code).toBe(0)
+    expect((await project.service("--version")).stdout).toMatch(/[0-9]+\.[0-9]+\.[0-9]+/)
+    expect((await project.service("frobnicate")).code).toBe(2)
+    expect((await project.service("serve", "--port", "many")).code).toBe(2)
+    expect((await project.service("token")).code).toBe(2)
+    expect(await project.service("serve")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("There is no admin.config.ts")
+    })
+  })
+
+  it("names the place in a configuration that cannot be loaded", async () => {
+    await using project = makeProject()
+    project.write("admin.config.ts", "export const a = 1\n")
+    expect((await project.service("serve")).stderr).toContain("admin.config.ts has no default export")
+    project.write("admin.config.ts", "import { x } from \"./part.ts\"\nexport default x\n")
+    project.write("part.ts", "interface A { b: string }\n\nexport const x = 1\nthrow new TypeError(\"boom\")\n")
+    expect((await project.service("serve")).stderr).toMatch(/TypeError: boom\n {4}at .*part\.ts:4:7/)
+    project.write("part.ts", "export const x: number = ;\n")
+    expect((await project.service("serve")).stderr).toContain("part.ts:1:26")
+  })
+
+  it("reports environment, configuration and port together with what to do", async () => {
+    await using project = makeProject({
+      DATABASE_URL: "mysql://root:hunter2@db/x",
+      AUTH_SECRET: "short",
+      PORT: "99999",
+      SERVICE_TRUSTED_PROXIES: "-1",
+      SERVICE_CORS_ORIGINS: "https://a.example, *",
+      AUTH_URL: "admin.example.com"
+    })
+    project.write("admin.config.ts", config())
+    project.write("notes.ts", notes.replace(".dbDefault()", "").replace("filterable()", "filterable().alias(\"body\")"))
+    const { code, stderr } = await project.service("serve")
+    expect(code).toBe(1)
+    for (
+      const part of [
+        "DATABASE_URL is not",
+        "AUTH_SECRET is shorter",
+        "PORT is \"99999\"",
+        "SERVICE_TRUSTED_PROXIES is \"-1\"",
+        "SERVICE_CORS_ORIGINS has \"*\"",
+        "AUTH_URL is \"admin.example.com\"",
+        "The alias \"body\" is the field's own name"
+      ]
+    ) expect(stderr).toContain(part)
+    expect(stderr).not.toContain("hunter2")
+  })
+
+  it("does not wait forever for a database that is not there", async () => {
+    await using project = notesProject({ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" })
+    const [users, serve] = await Promise.all([
+      project.service("users", "list"),
+      project.service("serve", "--port", "0")
+    ])
+    expect(users).toMatchObject({ code: 1, stderr: expect.stringContaining("The database cannot be reached") })
+    expect(serve).toMatchObject({ code: 1, stderr: expect.stringContaining("Check DATABASE_URL") })
+    expect(serve.stdout).toContain("database-unreachable")
+  })
+})
