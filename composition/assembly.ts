@@ -128,6 +128,7 @@ export const makeAuth = (
     signInPerMinute: auth?.signInPerMinute,
     tenant: auth?.tenant,
     twoFactor: auth?.twoFactor,
+    passkeys: auth?.passkeys,
     oidc: auth?.oidc,
     appName: auth?.appName,
     log: more.log,

@@ -5,7 +5,7 @@
 
 import { createHash } from "node:crypto"
 import type { PoolClient } from "pg"
-import { authMigrationSql, secondFactorSql } from "../adapters/auth/migration.ts"
+import { authMigrationSql, passkeySql, secondFactorSql } from "../adapters/auth/migration.ts"
 import { historyStatements } from "../adapters/postgres/history.ts"
 import { idempotencySchema } from "../adapters/postgres/idempotency.ts"
 import type { Compiled } from "../core/domain/model/compile.ts"
@@ -13,7 +13,7 @@ import type { AuthDeclaration } from "../core/domain/model/config.ts"
 
 /** One set of tables. */
 export interface Migration {
-  readonly name: "service" | "auth" | "second_factor" | "history"
+  readonly name: "service" | "auth" | "second_factor" | "passkey" | "history"
   /** Raised with every change of `statements`; a database may be ahead of the program, never behind. */
   readonly version: number
   readonly statements: string
@@ -47,10 +47,17 @@ export const authMigration: Migration = make("auth", 2, authMigrationSql({ schem
 /** Of its own, so that turning second factors on asks for this table alone, and turning them off for nothing. */
 const secondFactorMigration: Migration = make("second_factor", 1, secondFactorSql("auth"))
 
+/** Of its own for the same reason. */
+const passkeyMigration: Migration = make("passkey", 1, passkeySql("auth"))
+
 /** Everything that a configuration needs in the database of accounts. */
 export const authMigrations = (
   { auth }: { readonly auth?: AuthDeclaration | null | undefined }
-): readonly Migration[] => auth?.twoFactor === true ? [authMigration, secondFactorMigration] : [authMigration]
+): readonly Migration[] => [
+  authMigration,
+  ...(auth?.twoFactor === true ? [secondFactorMigration] : []),
+  ...(auth?.passkeys === undefined || auth.passkeys === false ? [] : [passkeyMigration])
+]
 
 /** Tables of versions of the resources that `history(…)` names, in the application's database; none when it names none. */
 export const historyMigrations = ({ models }: Pick<Compiled, "models">): readonly Migration[] => {

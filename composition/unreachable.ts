@@ -11,7 +11,11 @@ const codesOf = (error: unknown): readonly string[] => {
   const look = (value: unknown, depth: number): void => {
     if (depth > 8 || typeof value !== "object" || value === null) return
     if ("code" in value && typeof value.code === "string") codes.push(value.code)
-    if (value instanceof AggregateError) for (const each of value.errors as readonly unknown[]) look(each, depth + 1)
+    if (value instanceof AggregateError) {
+      for (const each of value.errors as readonly unknown[]) {
+        look(each, depth + 1)
+      }
+    }
     if ("cause" in value) look(value.cause, depth + 1)
     if ("reason" in value) look(value.reason, depth + 1)
   }
@@ -70,7 +74,11 @@ export const refusalOf = (error: unknown, url: string): { readonly final: boolea
     )
   }
   if (has("ENOTFOUND", "EAI_AGAIN")) {
-    return told(false, `The host of the database, ${place}, is not known.`, `Check the host in ${variables}, and name resolution here.`)
+    return told(
+      false,
+      `The host of the database, ${place}, is not known.`,
+      `Check the host in ${variables}, and name resolution here.`
+    )
   }
   if (has("53300")) {
     return told(

@@ -65,6 +65,7 @@ const packages = [
   { name: "pg*", in: ["adapters/postgres/", "adapters/queue/", "composition/"] },
   { name: "jose*", in: ["adapters/auth/"] },
   { name: "better-auth*", in: ["adapters/auth/"] },
+  { name: "@better-auth/*", in: ["adapters/auth/"] },
   { name: "kysely*", in: ["adapters/auth/"] },
   { name: "re2js*", in: ["core/domain/filter/"] },
   { name: "swagger-ui-dist*", in: ["adapters/http/"] },

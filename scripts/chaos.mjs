@@ -6,7 +6,13 @@ import { fileURLToPath } from "node:url"
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const ended = spawnSync(
   process.execPath,
-  [join(root, "node_modules", "vitest", "vitest.mjs"), "run", "test/chaos", "--testTimeout=600000", ...process.argv.slice(2)],
+  [
+    join(root, "node_modules", "vitest", "vitest.mjs"),
+    "run",
+    "test/chaos",
+    "--testTimeout=600000",
+    ...process.argv.slice(2)
+  ],
   { cwd: root, stdio: "inherit", env: { ...process.env, CHAOS: "long" }, timeout: 1_800_000 }
 )
 if (ended.error) throw ended.error

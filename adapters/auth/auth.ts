@@ -5,6 +5,7 @@
 
 import * as Result from "effect/Result"
 import { passwordMax, passwordMin, tokenSeconds } from "../../core/domain/account/account.ts"
+import { type PasskeyDeclaration, readPasskeys } from "../../core/domain/account/passkey.ts"
 import { type Provider, type ProviderDeclaration, readProviders } from "../../core/domain/account/provider.ts"
 import { declareRoles, type RoleList } from "../../core/domain/account/roles.ts"
 import { makeSealer, type Sealer } from "./api-keys.ts"
@@ -40,9 +41,11 @@ export interface AuthOptions {
   readonly schemaName?: string | undefined
   /** Whether accounts may set up a second factor (TOTP with recovery codes); default no. Needs its table: see `authMigrationSql`. */
   readonly twoFactor?: boolean | undefined
+  /** Whether people may sign in with passkeys; default no. Needs their table: see `authMigrationSql`. */
+  readonly passkeys?: boolean | PasskeyDeclaration | undefined
   /** Identity providers (OpenID Connect) that people may sign in with; default none. */
   readonly oidc?: readonly ProviderDeclaration[] | undefined
-  /** What authenticator apps show; default `Resource Admin Service`. */
+  /** What authenticator apps and passkeys show; default `Resource Admin Service`. */
   readonly appName?: string | undefined
   /** Told what happens to sign-in, accounts and keys; never a secret. */
   readonly log?: AuthLog | undefined
@@ -88,6 +91,8 @@ export interface Auth {
   readonly schema: string | undefined
   /** Whether accounts may have a second factor. */
   readonly twoFactor: boolean
+  /** Whether people may sign in with passkeys. */
+  readonly passkeys: boolean
   /** Loads what the first sign-in needs, so that it need not wait. */
   readonly warm: () => Promise<void>
   readonly internals: AuthInternals
@@ -131,6 +136,7 @@ export const createAuth = (options: AuthOptions): Auth => {
   const onError = options.onError ?? (() => {})
   const providers = Result.getOrThrowWith(readProviders(options.oidc, roles.defaultRole), (refusal) => refusal)
   const twoFactor = options.twoFactor === true
+  const passkeys = Result.getOrThrowWith(readPasskeys(options.passkeys, url), (refusal) => refusal)
   const log: AuthLog = (entry) => {
     try {
       options.log?.(entry)
@@ -156,6 +162,7 @@ export const createAuth = (options: AuthOptions): Auth => {
     tokenSeconds,
     keyLock: adminLock,
     twoFactor,
+    passkeys,
     appName: options.appName ?? "Resource Admin Service"
   }
   let engine: Promise<Engine> | undefined
@@ -205,7 +212,8 @@ export const createAuth = (options: AuthOptions): Auth => {
       basePath,
       limits: makeLimits({ store, table, secret, perClient: signInPerMinute, perAccount: 2 * signInPerMinute }),
       needsAdmin,
-      twoFactor
+      twoFactor,
+      passkeys: passkeys !== null
     }),
     roles: roles.choices,
     defaultRole: roles.defaultRole,
@@ -214,6 +222,7 @@ export const createAuth = (options: AuthOptions): Auth => {
     tenant,
     schema,
     twoFactor,
+    passkeys: passkeys !== null,
     warm: async () => {
       await internals.engine()
     },

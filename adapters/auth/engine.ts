@@ -1,11 +1,12 @@
 /**
  * better-auth with the service's settings: no sign-up, twelve characters, EdDSA tokens of fifteen minutes, admin rights for `admin` alone;
- * second factors and identity providers only where configured. It is loaded by the first use that needs it. Limits, problem documents
+ * second factors, passkeys and identity providers only where configured. It is loaded by the first use that needs it. Limits, problem documents
  * and the shape of requests are the handler's.
  */
 
 import type { BetterAuthPlugin } from "better-auth"
 import * as Result from "effect/Result"
+import type { Passkeys } from "../../core/domain/account/passkey.ts"
 import { admitsEmail, type Provider } from "../../core/domain/account/provider.ts"
 import { readRoles, type RoleList } from "../../core/domain/account/roles.ts"
 import type { Store } from "./database.ts"
@@ -27,7 +28,9 @@ export interface EngineSettings {
   readonly keyLock: number
   /** Whether accounts may have a second factor. */
   readonly twoFactor: boolean
-  /** What authenticator apps show beside the account. */
+  /** Null: there are no passkeys. */
+  readonly passkeys: Passkeys | null
+  /** What authenticator apps show beside the account, and who passkeys are for unless said otherwise. */
   readonly appName: string
 }
 
@@ -111,6 +114,14 @@ export const makeEngine = async (
       import("better-auth/plugins/admin/access"),
       import("better-auth/api")
     ])
+  const passkeys = settings.passkeys === null || providers.length > 0
+    ? []
+    : (await import("./passkeys.ts")).passkeyPlugins({
+      passkeys: settings.passkeys,
+      appName: settings.appName,
+      store,
+      table
+    })
   const access = createAccessControl(defaultStatements)
   // No prototype: `constructor` is no role unless it was declared.
   const permissions: Record<string, ReturnType<typeof access.newRole>> = Object.create(null)
@@ -160,6 +171,7 @@ export const makeEngine = async (
         backupCodeOptions: { amount: 10, length: 12, storeBackupCodes: "encrypted" }
       })]
       : []),
+    ...passkeys,
     ...(providers.length === 0 ? [] : [genericOAuth({ config: providers.map(oauthConfig) })]),
     admin({
       ac: access,

@@ -15,6 +15,8 @@ export type AuthEventName =
   | "second-factor-on"
   | "second-factor-off"
   | "recovery-codes-made"
+  | "passkey-added"
+  | "passkey-removed"
   | "password-changed"
   | "password-change-failed"
   | "account-created"
@@ -45,7 +47,9 @@ export interface AuthEvent {
   readonly by?: string
   /** Id of an API key: the part of its text that is no secret. */
   readonly key?: string
-  /** `password`, `totp`, `recovery-code`, or the id of a provider. */
+  /** Id of a passkey: of its row, which nobody signs in with. */
+  readonly passkey?: string
+  /** `password`, `totp`, `recovery-code`, `passkey`, or the id of a provider. */
   readonly method?: string
   /** Seconds that a minted token lives, or that a limited client waits. */
   readonly seconds?: number

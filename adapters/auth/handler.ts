@@ -17,7 +17,7 @@ import { readBody } from "./body.ts"
 import { codeOf, isUnavailable } from "./database.ts"
 import type { Limits } from "./limits.ts"
 import { bannedState, lastAdminState } from "./migration.ts"
-import { adapt, type AuthRoute, type Body, makeRoutes } from "./routes.ts"
+import { adapt, type AuthRoute, type Body, makeRoutes, passkeySignIn } from "./routes.ts"
 import { makeWitness } from "./witness.ts"
 
 export interface HandlerSettings {
@@ -27,6 +27,7 @@ export interface HandlerSettings {
   readonly limits: Limits
   readonly needsAdmin: () => Promise<boolean>
   readonly twoFactor: boolean
+  readonly passkeys: boolean
 }
 
 const passedOn = [
@@ -91,6 +92,9 @@ const send = (refusal: Problem, instance: string, cookies: readonly string[] = [
   return new Response(JSON.stringify(problemDocument(refusal, instance)), { status, headers })
 }
 
+/** The options for using a passkey: the plugin would have authenticators verify their user only if they like. */
+const verifying = (text: string): string => JSON.stringify({ ...parsed(text), userVerification: "required" })
+
 /** better-auth's error as a problem: its status and code, its message as detail. */
 const refusalOf = (path: string, status: number, text: string): Problem => {
   const slug = slugs[status]
@@ -98,6 +102,10 @@ const refusalOf = (path: string, status: number, text: string): Problem => {
   const { code, message } = parsed(text)
   // A banned user must not learn that the password was right.
   if (path === "/sign-in/email" && (status === 401 || code === "BANNED_USER")) return wrongCredentials()
+  if (path === passkeySignIn && (status === 400 || status === 401 || code === "BANNED_USER")) return wrongPasskey()
+  if (path === passkeyAdding && (status === 400 || code === notAllowed)) return badPasskey()
+  // Somebody else's passkey is none to the caller.
+  if (path.startsWith("/passkey/") && status === 401 && code !== "UNAUTHORIZED") return notFound()
   return problem(
     slug,
     typeof message === "string" && message !== "" ? message : problemKinds[slug].title + ".",
@@ -105,6 +113,18 @@ const refusalOf = (path: string, status: number, text: string): Problem => {
     status === 429 ? { "retry-after": "60" } : {}
   )
 }
+
+const passkeyAdding = "/passkey/verify-registration"
+
+const notAllowed = "YOU_ARE_NOT_ALLOWED_TO_REGISTER_THIS_PASSKEY"
+
+/** better-auth's code for whatever went wrong while it judged a new passkey; it calls that its own failure. */
+const unverified = "FAILED_TO_VERIFY_REGISTRATION"
+
+const badPasskey = (): Problem => problem("invalid-record", "The passkey could not be added.", { code: unverified })
+
+const wrongPasskey = (): Problem =>
+  problem("unauthenticated", "The passkey was not accepted.", { code: "AUTHENTICATION_FAILED" })
 
 const wrongCredentials = (): Problem =>
   problem("unauthenticated", "The email address or the password is wrong.", { code: "INVALID_EMAIL_OR_PASSWORD" })
@@ -126,9 +146,9 @@ const failureOf = (cause: unknown, path: string): Problem => {
 }
 
 export const makeHandler = (settings: HandlerSettings): (request: Request) => Promise<Response> => {
-  const { basePath, internals, limits, needsAdmin, origin, twoFactor } = settings
+  const { basePath, internals, limits, needsAdmin, origin, passkeys, twoFactor } = settings
   const { hashOf, log, onError, providers, roles, store, table } = internals
-  const routes = makeRoutes(twoFactor, providers)
+  const routes = makeRoutes({ twoFactor, passkeys }, providers)
   const witness = makeWitness(internals, limits)
 
   const plainly = (body: unknown): Response =>
@@ -148,6 +168,17 @@ export const makeHandler = (settings: HandlerSettings): (request: Request) => Pr
       ...(account === null ? {} : { account: hashOf("account", account) })
     })
     throw problem("too-many-requests", "Too many attempts. Try again later.", {}, { "retry-after": String(seconds) })
+  }
+
+  let forgotAt = -Infinity
+  /** Challenges that nobody answered; better-auth leaves them. */
+  const forgetChallenges = async (): Promise<void> => {
+    if (performance.now() - forgotAt < 60_000) return
+    forgotAt = performance.now()
+    await store.query(
+      `delete from ${table("verification")} where "id" in (select "id" from ${table("verification")}`
+        + ` where "expiresAt" < now() limit 1000 for update skip locked)`
+    )
   }
 
   const engineFor = async (route: AuthRoute, body: Body) => {
@@ -170,6 +201,7 @@ export const makeHandler = (settings: HandlerSettings): (request: Request) => Pr
     const client = clientOf(null, request.headers.get("x-forwarded-for"), 1)
     const body = method === "POST" ? await readBody(request) : {}
     await limit(path, route, client.group, body)
+    if (path.startsWith("/passkey/generate-")) await forgetChallenges()
     const headers = new Headers()
     for (const name of passedOn) {
       const value = request.headers.get(name)
@@ -192,22 +224,28 @@ export const makeHandler = (settings: HandlerSettings): (request: Request) => Pr
         ...(method === "POST" ? { body: JSON.stringify(adapt(path, sent, roles.defaultRole)) } : {})
       })
     )
-    if (response.status >= 500) {
+    const given = await response.text()
+    const refusedPasskey = path === passkeyAdding && parsed(given)["code"] === unverified
+    if (response.status >= 500 && !refusedPasskey) {
       throw Object.assign(new Error(`better-auth answered ${response.status} at ${path}`), { response })
     }
     // To better-auth a session that cannot be read is none. Who has a cookie must not be signed out because the database is away.
-    if (headers.has("cookie") && (response.status === 401 || path === "/get-session")) await store.query("select 1")
-    const text = await response.text()
+    const hides = response.status === 401 || path === "/get-session"
+      || (response.status >= 400 && path.startsWith("/passkey/verify-"))
+    if (headers.has("cookie") && hides) await store.query("select 1")
+    const text = path === "/passkey/generate-authenticate-options" && response.ok ? verifying(given) : given
     const cookies = response.headers.getSetCookie()
     if (response.status >= 400) {
       witness.refused(path, route, client.group, body)
-      return send(refusalOf(path, response.status, text), `${basePath}${path}`, cookies)
+      return send(refusalOf(path, refusedPasskey ? 400 : response.status, text), `${basePath}${path}`, cookies)
     }
     const answer = { body: parsed(text), cookies, location: response.headers.get("location") ?? "" }
     // A session that should not have begun ends here, and its cookie is never sent.
     if (!await witness.stands(seen, path, body, answer)) {
       throw path === "/sign-in/email"
         ? wrongCredentials()
+        : path === passkeySignIn
+        ? wrongPasskey()
         : problem("unauthenticated", "The code is not valid.", { code: "INVALID_CODE" })
     }
     if (path === "/admin/revoke-user-sessions") {
@@ -225,7 +263,10 @@ export const makeHandler = (settings: HandlerSettings): (request: Request) => Pr
   /** What is answered without better-auth. */
   const own: ReadonlyMap<string, () => Promise<Response>> = new Map([
     ["/status", async () => plainly({ needsAdmin: await needsAdmin() })],
-    ["/providers", async () => plainly({ providers: providers.map(({ id, name }) => ({ id, name })), twoFactor })]
+    [
+      "/providers",
+      async () => plainly({ providers: providers.map(({ id, name }) => ({ id, name })), twoFactor, passkeys })
+    ]
   ])
 
   const answer = async (request: Request, path: string, search: string): Promise<Response> => {

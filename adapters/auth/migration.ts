@@ -11,6 +11,9 @@ export const lastAdminState = "RA001"
 /** SQLSTATE raised when a session would begin for a banned or deleted user. */
 export const bannedState = "RA002"
 
+/** SQLSTATE raised when a passkey's counter would go back. */
+const counterState = "RA003"
+
 /** The epoch of a deleted user or key: above every epoch a token can carry. */
 export const deletedEpoch = Number.MAX_SAFE_INTEGER
 
@@ -23,6 +26,8 @@ export interface AuthSchema {
   readonly schema: string | undefined
   /** Whether there are second factors, which need a table. Turning it off again leaves the table alone. */
   readonly twoFactor?: boolean | undefined
+  /** Whether there are passkeys; the same holds for their table. */
+  readonly passkeys?: boolean | undefined
 }
 
 /** How the revocation list names a key: user ids never look like it. */
@@ -32,7 +37,7 @@ export const revokedKey = (id: string): string => `key:${id}`
  * The SQL that makes or completes the auth store. It needs a role that may create in the database (its owner), nothing more; it is safe
  * to repeat and safe when two processes apply it at once.
  */
-export const authMigrationSql = ({ schema, twoFactor }: AuthSchema): string => {
+export const authMigrationSql = ({ passkeys, schema, twoFactor }: AuthSchema): string => {
   const t = tableIn(schema)
   const active = (row: string) =>
     `('admin' = any (string_to_array(${row}."role", ',')) and not (coalesce(${row}."banned", false)`
@@ -222,7 +227,7 @@ create or replace trigger "guard_user" before update or delete on ${t("user")}
 
 create or replace trigger "guard_password" after update of "password" on ${t("account")}
   for each row when (old."password" is distinct from new."password") execute function ${t("guard_password")}();
-${twoFactor === true ? `\n${secondFactorSql(schema)}` : ""}`
+${twoFactor === true ? `\n${secondFactorSql(schema)}` : ""}${passkeys === true ? `\n${passkeySql(schema)}` : ""}`
 }
 
 /** The part of it that second factors need, for a store that has the rest; safe to repeat too. */
@@ -241,5 +246,38 @@ create table if not exists ${t("twoFactor")} (
   "lockedUntil" timestamptz
 );
 create index if not exists "twoFactor_userId_idx" on ${t("twoFactor")} ("userId");
+`
+}
+
+/** The part of it that passkeys need, for a store that has the rest; safe to repeat too. */
+export const passkeySql = (schema: string | undefined): string => {
+  const t = tableIn(schema)
+  return `-- Passkeys: public keys, useless to whoever reads them. A counter may be any unsigned number of 32 bits, which integer cannot hold.
+create table if not exists ${t("passkey")} (
+  "id" text primary key,
+  "name" text,
+  "publicKey" text not null,
+  "userId" text not null references ${t("user")} ("id") on delete cascade,
+  "credentialID" text not null unique,
+  "counter" double precision not null,
+  "deviceType" text not null,
+  "backedUp" boolean not null,
+  "transports" text,
+  "createdAt" timestamptz,
+  "aaguid" text
+);
+create index if not exists "passkey_userId_idx" on ${t("passkey")} ("userId");
+
+create or replace function ${t("guard_passkey")}() returns trigger language plpgsql as $$
+begin
+  -- Of two uses at once with the same counter one is a copy.
+  if (old."counter" > 0 or new."counter" > 0) and new."counter" <= old."counter" then
+    raise exception 'the counter of a passkey cannot go back' using errcode = '${counterState}';
+  end if;
+  return new;
+end $$;
+
+create or replace trigger "guard_passkey" before update of "counter" on ${t("passkey")}
+  for each row execute function ${t("guard_passkey")}();
 `
 }

@@ -4,6 +4,7 @@
  */
 
 import { rolesOf } from "../../core/domain/account/roles.ts"
+import { assertionOf, passkeyName, registrationOf } from "./webauthn.ts"
 
 /** The JSON object of a request. */
 export type Body = { [name: string]: unknown }
@@ -21,6 +22,9 @@ export interface AuthRoute {
   /** Whether an answer below 400 may begin a session. */
   readonly signsIn?: boolean
 }
+
+/** Where a passkey is used. */
+export const passkeySignIn = "/passkey/verify-authentication"
 
 const get: AuthRoute = { method: "GET" }
 const post: AuthRoute = { method: "POST" }
@@ -64,14 +68,26 @@ const secondFactor: ReadonlyArray<readonly [string, AuthRoute]> = [
   ["/two-factor/verify-backup-code", { ...limited, signsIn: true }]
 ]
 
+/** The options keep a challenge in the store, so asking for them is limited too. */
+const withPasskeys: ReadonlyArray<readonly [string, AuthRoute]> = [
+  ["/passkey/generate-register-options", { ...get, limited: "client" }],
+  ["/passkey/verify-registration", limited],
+  ["/passkey/generate-authenticate-options", { ...get, limited: "client" }],
+  [passkeySignIn, { ...limited, signsIn: true }],
+  ["/passkey/list-user-passkeys", get],
+  ["/passkey/update-passkey", post],
+  ["/passkey/delete-passkey", post]
+]
+
 /** The routes by their path below the base path. */
 export const makeRoutes = (
-  twoFactor: boolean,
+  { passkeys, twoFactor }: { readonly twoFactor: boolean; readonly passkeys: boolean },
   providers: ReadonlyArray<{ readonly id: string }>
 ): ReadonlyMap<string, AuthRoute> =>
   new Map([
     ...always,
     ...(twoFactor ? secondFactor : []),
+    ...(passkeys ? withPasskeys : []),
     ...(providers.length === 0 ? [] : [["/sign-in/social", { ...limited, provider: "named" }] as const]),
     ...providers.map(({ id }) => [`/callback/${id}`, { method: "GET", provider: { id }, signsIn: true }] as const)
   ])
@@ -121,6 +137,16 @@ export const adapt = (route: string, body: Body, defaultRole: string | undefined
     case "/two-factor/verify-totp":
     case "/two-factor/verify-backup-code":
       return only(body, ["code", "trustDevice"])
+    case "/passkey/verify-registration": {
+      const name = passkeyName(body["name"])
+      return { response: registrationOf(body["response"]), ...(name === undefined ? {} : { name }) }
+    }
+    case passkeySignIn:
+      return { response: assertionOf(body["response"]) }
+    case "/passkey/update-passkey":
+      return { ...only(body, ["id"]), name: passkeyName(body["name"]) ?? "" }
+    case "/passkey/delete-passkey":
+      return only(body, ["id"])
     default:
       return body
   }

@@ -148,30 +148,31 @@ export const setUserPassword = async (
   const accepted = taken(checkPassword(password))
   const { hash, newId } = await engine()
   const hashed = await hash(accepted)
-  const credentials = table("account")
   const changed = await store.transaction(async ({ query }) => {
-    const replace = () =>
-      query<{ readonly userId: string }>(
-        `update ${credentials} set "password" = $2, "updatedAt" = now()`
-          + ` where "providerId" = 'credential' and "userId" = (select "id" from ${table("user")} where "email" = $1)`
-          + ` returning "userId"`,
-        [address, hashed]
-      )
-    const found = `select ${returned} from ${table("user")} where "email" = $1`
-    const known = await replace()
-    const [user] = await query<Account>(`${found}${known.length === 0 ? " for update" : ""}`, [address])
+    // Several first passwords at once make one row. Rows are locked as better-auth does: the password's, then the user's.
+    await query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`password:${address}`])
+    const [user] = await query<Account>(`select ${returned} from ${table("user")} where "email" = $1`, [address])
     if (user === undefined) throw unknownUser()
-    // Somebody else may have given the first password while this waited for the user's row.
-    if (known.length === 0 && (await replace()).length === 0) {
-      await query(
-        `insert into ${credentials} ("id", "accountId", "providerId", "userId", "password", "createdAt", "updatedAt")`
-          + ` values ($1, $2, 'credential', $2, $3, now(), now())`,
-        [newId(), user.id, hashed]
-      )
-      // The trigger sees only passwords that change.
-      await query(`update ${table("user")} set "tokenEpoch" = "tokenEpoch" + 1 where "id" = $1`, [user.id])
-      await query(`delete from ${table("session")} where "userId" = $1`, [user.id])
-    }
+    const replaced = await query(
+      `update ${table("account")} set "password" = $2, "updatedAt" = now()`
+        + ` where "userId" = $1 and "providerId" = 'credential' returning "id"`,
+      [user.id, hashed]
+    )
+    if (replaced.length > 0) return user
+    // The trigger sees only passwords that change, so what it does is done here.
+    const [raised] = await query(
+      `update ${table("user")} set "tokenEpoch" = "tokenEpoch" + 1 where "id" = $1 returning "id"`,
+      [user.id]
+    )
+    if (raised === undefined) throw unknownUser()
+    await query(`delete from ${table("session")} where "userId" = $1`, [user.id])
+    await query(
+      `insert into ${
+        table("account")
+      } ("id", "accountId", "providerId", "userId", "password", "createdAt", "updatedAt")`
+        + ` values ($1, $2, 'credential', $2, $3, now(), now())`,
+      [newId(), user.id, hashed]
+    )
     return user
   })
   log({ level: "info", event: "password-set", user: changed.id })

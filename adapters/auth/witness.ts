@@ -8,7 +8,7 @@ import { readEmail } from "../../core/domain/account/account.ts"
 import type { AuthInternals } from "./auth.ts"
 import type { AuthEvent, AuthEventName } from "./events.ts"
 import type { Limits } from "./limits.ts"
-import type { AuthRoute, Body } from "./routes.ts"
+import { type AuthRoute, type Body, passkeySignIn } from "./routes.ts"
 
 /** The account a password was sent for, as it was before. */
 export interface Seen {
@@ -43,6 +43,8 @@ const events: { readonly [path: string]: AuthEventName } = {
   "/change-password": "password-changed",
   "/two-factor/disable": "second-factor-off",
   "/two-factor/generate-backup-codes": "recovery-codes-made",
+  "/passkey/verify-registration": "passkey-added",
+  "/passkey/delete-passkey": "passkey-removed",
   "/admin/create-user": "account-created",
   "/admin/update-user": "account-changed",
   "/admin/set-role": "role-changed",
@@ -56,7 +58,8 @@ const events: { readonly [path: string]: AuthEventName } = {
 const methods: { readonly [path: string]: string } = {
   "/sign-in/email": "password",
   "/two-factor/verify-totp": "totp",
-  "/two-factor/verify-backup-code": "recovery-code"
+  "/two-factor/verify-backup-code": "recovery-code",
+  [passkeySignIn]: "passkey"
 }
 
 const sessionCookie = /(?:^|;\s*)(?:__Secure-)?service\.session_token=([^;]+)/
@@ -75,6 +78,19 @@ const tokenIn = (cookie: string): string | null => {
 
 const emailIn = (body: Body): string | null =>
   typeof body["email"] === "string" ? body["email"].trim().toLowerCase() : null
+
+/** The passkey that an accepted request added or removed. */
+const passkeyIn = (path: string, body: Body, answer: Answered): string | null => {
+  const id = path === "/passkey/verify-registration"
+    ? answer.body["id"]
+    : path === "/passkey/delete-passkey"
+    ? body["id"]
+    : null
+  return typeof id === "string" ? id : null
+}
+
+const credentialIn = ({ response }: Body): string =>
+  typeof response === "object" && response !== null && "id" in response ? String(response.id) : ""
 
 const userIn = (body: Body): string | null => {
   const { user } = body
@@ -162,6 +178,18 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
         log({ level: "warn", event: "second-factor-failed", method: "totp", user: userIn(answer.body) ?? "" })
         return false
       }
+      if (path === passkeySignIn) {
+        // Taken away meanwhile, it opens nothing; what takes it away later ends the session itself or lets it be.
+        const user = userIn(answer.body) ?? ""
+        const known = await store.query(
+          `select 1 from ${table("passkey")} where "credentialID" = $1 and "userId" = $2 for share`,
+          [credentialIn(body), user]
+        )
+        if (known.length === 1) return true
+        await end(begun(answer))
+        log({ level: "warn", event: "sign-in-overtaken", user })
+        return false
+      }
       return true
     },
     refused: (path, route, client, body) => {
@@ -192,10 +220,12 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
       const actor = await ownerOf(begun(answer) ?? tokenIn(cookie ?? ""))
       const named = byAdmin && typeof body["userId"] === "string" ? body["userId"] : null
       const user = named ?? userIn(answer.body) ?? (byAdmin ? null : actor)
+      const passkey = passkeyIn(path, body, answer)
       log({
         level: "info",
         event,
         ...(user === null ? {} : { user }),
+        ...(passkey === null ? {} : { passkey }),
         ...(byAdmin && actor !== null ? { by: actor } : {})
       })
     }

@@ -61,14 +61,16 @@ export const runMounted = (
   handler: WebHandler,
   request: EdgeRequest,
   method: string,
+  /** The whole body, of at most `limit` bytes. */
+  body: Effect.Effect<Uint8Array, Problem>,
   limit: number,
   trustedProxies: number
 ): Effect.Effect<EdgeAnswer, Problem> => {
   const refusal = announcedTooLarge(request, limit)
   if (refusal !== null) return Effect.fail(refusal)
   const takesBody = request.hasBody && method !== "GET"
-  const body: Effect.Effect<Uint8Array | null, Problem> = takesBody ? request.body(limit) : Effect.succeed(null)
-  return Effect.flatMap(body, (bytes) =>
+  const sent: Effect.Effect<Uint8Array | null, Problem> = takesBody ? body : Effect.succeed(null)
+  return Effect.flatMap(sent, (bytes) =>
     Effect.promise((signal) => {
       const headers = headersOf(request, trustedProxies)
       const init = bytes === null ? { method, headers, signal } : { method, headers, signal, body: bytes }

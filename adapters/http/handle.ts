@@ -80,7 +80,7 @@ export interface EdgeOptions {
   readonly maxBodyBytes?: number
   /** Longest request target in characters. Default 128 KiB, room for a filter of 10,000 characters percent-encoded. */
   readonly maxTargetLength?: number
-  /** Requests worked on at once; past it the answer is 503. Default 1024. */
+  /** Requests worked on at once, and as many again whose bodies are on their way; past it the answer is 503. Default 1024. */
   readonly maxInFlight?: number
   /** Exact origins that browsers may call from. Default none. */
   readonly cors?: readonly string[]
@@ -114,12 +114,18 @@ export interface Edge {
   readonly unreadable: (what: "malformed" | "too-slow" | "header-too-large") => EdgeReply
 }
 
+/** Requests of one sort that are under way. */
+interface Slots {
+  taken: number
+}
+
 /** What is known about a request so far. */
 interface Progress extends Visit {
   readonly start: number
   readonly timing: PrintedTiming | null
   caller: Caller | null
-  inFlight: boolean
+  /** Where the request is counted, or null once it is answered. */
+  slots: Slots | null
   /** The resource's or system route, once it is known to be there for the caller. */
   route: Route | null
 }
@@ -146,7 +152,11 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   const rootRoute = allExtra.find((route) => route.prefix === "/") ?? null
   const prefixes = [...extraRoutes.map(({ prefix }) => prefix), ...(auth === undefined ? [] : [authPrefix])]
 
-  let inFlight = 0
+  // A body takes as long as its sender likes. Those who wait for one are counted apart, strangers apart from callers, so that slow
+  // senders keep only their like from being served.
+  const working: Slots = { taken: 0 }
+  const sending: Slots = { taken: 0 }
+  const sendingUnknown: Slots = { taken: 0 }
   let draining = false
   const ready = Effect.suspend(() => draining ? Effect.succeed(false) : options.ready ?? Effect.succeed(true))
 
@@ -170,15 +180,34 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
       start: performance.now(),
       timing: options.serverTiming === true ? makeTiming() : null,
       caller: null,
-      inFlight: false,
+      slots: null,
       route: null
     }
   }
 
   const leave = (progress: Progress): void => {
-    if (progress.inFlight) inFlight--
-    progress.inFlight = false
+    if (progress.slots !== null) progress.slots.taken--
+    progress.slots = null
   }
+
+  /** Counts a request elsewhere; false, and it stays where it is, when there is no room. */
+  const enter = (progress: Progress, slots: Slots): boolean => {
+    if (slots.taken >= maxInFlight) return false
+    leave(progress)
+    slots.taken++
+    progress.slots = slots
+    return true
+  }
+
+  const bodyOf = (progress: Progress): Effect.Effect<Uint8Array, Problem> =>
+    Effect.suspend(() =>
+      enter(progress, progress.caller === null ? sendingUnknown : sending)
+        ? Effect.flatMap(
+          progress.request.body(maxBody),
+          (body) => enter(progress, working) ? Effect.succeed(body) : Effect.fail(overloaded())
+        )
+        : Effect.fail(overloaded())
+    )
 
   const writeLine = (progress: Progress, status: number, bytes: number): void => {
     measure?.({
@@ -272,7 +301,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     const refusal = bodyRefusal(progress.request, maxBody)
     if (refusal !== null) return Effect.fail(refusal)
     if (!progress.request.hasBody) return action.run(app, call, place, noBody)
-    return Effect.flatMap(progress.request.body(maxBody), (body) => action.run(app, call, place, body))
+    return Effect.flatMap(bodyOf(progress), (body) => action.run(app, call, place, body))
   }
 
   const dispatch = (progress: Progress, caller: Caller): RouteAnswer => {
@@ -305,7 +334,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     }
     return auth === undefined || !progress.path.startsWith(`${authPrefix}/`)
       ? null
-      : runMounted(auth, progress.request, progress.method, maxBody, trustedProxies)
+      : runMounted(auth, progress.request, progress.method, bodyOf(progress), maxBody, trustedProxies)
   }
 
   const answer = (progress: Progress): RouteAnswer => {
@@ -313,9 +342,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     if (request.target.length > maxTarget) return Effect.fail(headerTooLarge())
     const health = healthRoute(path, progress.method, ready)
     if (health !== null) return health
-    if (inFlight >= maxInFlight) return Effect.fail(overloaded())
-    inFlight++
-    progress.inFlight = true
+    if (!enter(progress, working)) return Effect.fail(overloaded())
     if (cors !== null && request.method === "OPTIONS") {
       const preflight = cors.preflight(request)
       if (preflight !== null) return Effect.succeed(preflight)

@@ -29,7 +29,11 @@ const templateOf = (mount: Mount, path: string, { key, methods, resource }: Rout
   if (resource === "") return path
   const place = `${mount.basePath}/${resource}`
   const slash = path.indexOf("/", mount.basePath.length + 1)
-  if (key !== "") return slash + 1 + key.length === path.length ? `${place}/{key}` : `${place}/{key}${path.slice(slash + 1 + key.length)}`
+  if (key !== "") {
+    return slash + 1 + key.length === path.length
+      ? `${place}/{key}`
+      : `${place}/{key}${path.slice(slash + 1 + key.length)}`
+  }
   const colon = path.indexOf(":", mount.basePath.length)
   return colon === -1 ? place : place + path.slice(colon)
 }

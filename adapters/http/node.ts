@@ -139,6 +139,21 @@ class NodeRequest implements EdgeRequest {
   }
 }
 
+/**
+ * Whether the head names two hosts or two credentials (RFC 9112, 3.2; RFC 9110, 11.6.2). Node would take the first and a proxy perhaps the last, so
+ * that what one of them checked is not what the other uses.
+ */
+const isAmbiguous = (rawHeaders: readonly string[]): boolean => {
+  let hosts = 0
+  let credentials = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!
+    if (name.length === 4 && name.toLowerCase() === "host") hosts++
+    else if (name.length === 13 && name.toLowerCase() === "authorization") credentials++
+  }
+  return hosts > 1 || credentials > 1
+}
+
 /** After the answer the rest of a refused body is read and dropped, so that the client gets to see the answer; but only for so long. */
 const linger = (req: IncomingMessage, res: ServerResponse, milliseconds: number): void => {
   res.once("finish", () => {
@@ -220,7 +235,7 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
 
   const onRequest = (req: IncomingMessage, res: ServerResponse, waits: boolean): void => {
     const request = new NodeRequest(req, res, edge.origin, waits)
-    if (req.httpVersionMinor > 0 && req.headers.host === undefined) {
+    if ((req.httpVersionMinor > 0 && req.headers.host === undefined) || isAmbiguous(req.rawHeaders)) {
       return send(request, req, res, edge.unreadable("malformed"))
     }
     const fiber = runFork(edge.handle(request))
@@ -252,7 +267,7 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
     // Not the responses' own `close`: one that waits behind another in a pipeline never gets it.
     socket.once("close", () => {
       connections.delete(socket)
-      for (const { fiber } of [...owed]) fiber.interruptUnsafe()
+      for (const { fiber } of owed.slice()) fiber.interruptUnsafe()
     })
   })
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {

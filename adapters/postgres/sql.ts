@@ -55,6 +55,12 @@ export interface Statement {
   readonly trigram: boolean
 }
 
+/**
+ * Longest text worth preparing, in characters. A connection keeps hundreds of prepared statements with their plans, and texts of this length come from
+ * filters of callers: nobody sends the same one twice.
+ */
+const longestPrepared = 5_000
+
 /** Collects the parameters of one statement while its text is written. */
 export class Writer {
   readonly sources: Source[] = []
@@ -79,7 +85,8 @@ export class Writer {
   }
 
   finish(sql: string): Statement {
-    return { sql, sources: this.sources, stable: this.stable, regex: this.regex, trigram: this.trigram }
+    const stable = this.stable && sql.length <= longestPrepared
+    return { sql, sources: this.sources, stable, regex: this.regex, trigram: this.trigram }
   }
 }
 

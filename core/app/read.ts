@@ -97,7 +97,12 @@ const checkList = Effect.fnUntraced(function*(
     limit: request.pageSize + 1,
     more: near
   }, core.seal.digest)
-  return { shape, key: queryKey(core, access, request.filter, request.orderBy, String(request.showDeleted)), near, filter }
+  return {
+    shape,
+    key: queryKey(core, access, request.filter, request.orderBy, String(request.showDeleted)),
+    near,
+    filter
+  }
 })
 
 const openPosition = (

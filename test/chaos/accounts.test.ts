@@ -1,7 +1,7 @@
 // The accounts' connections break while somebody holds them: the one at work is told, and the process goes on. A driver's client that nobody
 // listens to would end it.
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Pool } from "pg"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { createAuth } from "../../adapters/auth/auth.ts"
 import { openPool } from "../../composition/database.ts"
 import { openDatabase } from "../support/postgres.ts"
@@ -34,14 +34,16 @@ const uncaught = async (work: () => Promise<void>): Promise<readonly unknown[]> 
 describe("a connection that ends while it is held", () => {
   it("in the service's own pool", async () => {
     const pool = openPool(database.url, 1, 10_000)
-    expect(await uncaught(async () => {
-      const client = await pool.connect()
-      await client.query("begin")
-      await database.disconnectAll()
-      await pause(50)
-      await expect(client.query("select 1")).rejects.toThrow()
-      client.release(true)
-    })).toEqual([])
+    expect(
+      await uncaught(async () => {
+        const client = await pool.connect()
+        await client.query("begin")
+        await database.disconnectAll()
+        await pause(50)
+        await expect(client.query("select 1")).rejects.toThrow()
+        client.release(true)
+      })
+    ).toEqual([])
     const next = await pool.connect()
     expect((await next.query<{ readonly one: number }>("select 1 as one")).rows).toEqual([{ one: 1 }])
     next.release()
@@ -52,14 +54,16 @@ describe("a connection that ends while it is held", () => {
     const pool = new Pool({ connectionString: database.url, max: 1 })
     pool.on("error", () => {})
     const { internals } = createAuth({ database: pool, secret, url: publicUrl })
-    expect(await uncaught(async () => {
-      await expect(internals.store.transaction(async ({ query }) => {
-        await query("select 1")
-        await database.disconnectAll()
-        await pause(50)
-        return query("select 1")
-      })).rejects.toThrow()
-    })).toEqual([])
+    expect(
+      await uncaught(async () => {
+        await expect(internals.store.transaction(async ({ query }) => {
+          await query("select 1")
+          await database.disconnectAll()
+          await pause(50)
+          return query("select 1")
+        })).rejects.toThrow()
+      })
+    ).toEqual([])
     expect(await internals.store.query("select 1 as one")).toEqual([{ one: 1 }])
     await pool.end()
   })

@@ -35,7 +35,8 @@ const setClock = (milliseconds: number): void => {
   vi.useFakeTimers({ toFake: ["Date"], now: milliseconds })
 }
 
-const bodyOf = (received: Received | null) => JSON.parse(received?.body ?? "{}") as { readonly [member: string]: unknown }
+const bodyOf = (received: Received | null) =>
+  JSON.parse(received?.body ?? "{}") as { readonly [member: string]: unknown }
 
 describe("the database's clock goes back", () => {
   it("and a version still moves on with every write", async () => {
@@ -44,11 +45,17 @@ describe("the database's clock goes back", () => {
     await cluster.execute("update entries set changed_at = clock_timestamp() + interval '1 hour' where id = 5")
     let held = await ask(server.port, get("/entries/5"))
     for (let amount = 1; amount <= 3; amount++) {
-      const written = await ask(server.port, send("PATCH", "/entries/5", { amount }, { "if-match": held?.headers["etag"] ?? "" }))
+      const written = await ask(
+        server.port,
+        send("PATCH", "/entries/5", { amount }, { "if-match": held?.headers["etag"] ?? "" })
+      )
       expect(written?.status).toBe(200)
       expect(String(bodyOf(written)["changed_at"]) > String(bodyOf(held)["changed_at"])).toBe(true)
       expect(written?.headers["etag"]).not.toBe(held?.headers["etag"])
-      const late = await ask(server.port, send("PATCH", "/entries/5", { amount: 99 }, { "if-match": held?.headers["etag"] ?? "" }))
+      const late = await ask(
+        server.port,
+        send("PATCH", "/entries/5", { amount: 99 }, { "if-match": held?.headers["etag"] ?? "" })
+      )
       expect(late?.status).toBe(412)
       held = written
     }
@@ -74,7 +81,9 @@ describe("the service's clock is set", () => {
 
   it("back by an hour, and tokens, writes and repeated requests stay right", async () => {
     const { get, send } = clientOf(ready.bearer)
-    const request = send("POST", "/entries", { name: "clock", amount: 1 }, { "idempotency-key": "clock-that-goes-back" })
+    const request = send("POST", "/entries", { name: "clock", amount: 1 }, {
+      "idempotency-key": "clock-that-goes-back"
+    })
     const first = await ask(server.port, request)
     expect(first?.status).toBe(201)
     setClock(Date.now() - hour)

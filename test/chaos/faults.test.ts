@@ -40,166 +40,180 @@ afterAll(async () => {
 })
 
 const backends = () =>
-  cluster.rows("select pid::text from pg_stat_activity where application_name = 'service' and backend_type = 'client backend'")
+  cluster.rows(
+    "select pid::text from pg_stat_activity where application_name = 'service' and backend_type = 'client backend'"
+  )
 
-describe.each([["direct", true], ["behind PgBouncer in transaction mode", hasPooler]] as const)("%s", (name, possible) => {
-  if (!possible) {
-    it.skip("needs pgbouncer, which this machine has not")
-    return
-  }
-  const direct = name === "direct"
-  let pooler: Pooler | null = null
-  let server: ServerProcess
-
-  beforeAll(async () => {
-    if (!direct) pooler = await openPooler(cluster)
-    server = await startProcess(ready.env({ ...limits, ...(pooler === null ? {} : { url: pooler.url }) }))
-  })
-  afterAll(async () => {
-    await server?.[Symbol.asyncDispose]()
-    await pooler?.[Symbol.asyncDispose]()
-  })
-
-  /** Causes a fault under traffic and waits for its end; then everything has to work again and to be there. */
-  const survives = async (fault: (traffic: Traffic) => Promise<void>): Promise<void> => {
-    for (let round = 0; round < rounds; round++) {
-      const traffic = startTraffic(server.port, cluster, ready.bearer)
-      await untilTrue(async () => traffic.done() > 50)
-      await fault(traffic)
-      const took = await recovery(server.port, ready.bearer)
-      const before = traffic.done()
-      await untilTrue(async () => traffic.done() > before + 20)
-      await traffic.finish()
-      expect(took).toBeLessThan(recoveryMs)
-      expect(server.running()).toBe(true)
+describe.each([["direct", true], ["behind PgBouncer in transaction mode", hasPooler]] as const)(
+  "%s",
+  (name, possible) => {
+    if (!possible) {
+      it.skip("needs pgbouncer, which this machine has not")
+      return
     }
-  }
+    const direct = name === "direct"
+    let pooler: Pooler | null = null
+    let server: ServerProcess
 
-  it("survives connections that are ended one by one", () =>
-    survives(async () => {
-      const end = performance.now() + while_
-      while (performance.now() < end) {
-        await cluster.rows(
-          `select pg_terminate_backend(pid) from pg_stat_activity where ${
-            direct ? "application_name = 'service'" : "pid <> pg_backend_pid() and backend_type = 'client backend'"
-          } order by random() limit 1`
-        )
-        await pause(10)
-      }
-    }))
-
-  it("survives a restart of the database", () =>
-    survives(async () => {
-      await cluster.stop("fast")
-      expect((await ask(server.port, { method: "GET", path: "/livez" }))?.status).toBe(200)
-      await pause(while_)
-      expect((await ask(server.port, { method: "GET", path: "/readyz" }))?.status).toBe(503)
-      await cluster.start()
-    }))
-
-  it("survives the sudden death of the database", () =>
-    survives(async () => {
-      await cluster.stop("kill")
-      await pause(while_)
-      await cluster.start()
-    }))
-
-  it("reads on while the database is read-only", () =>
-    survives(async () => {
-      await cluster.set("default_transaction_read_only", "on")
-      const { get, send } = clientOf(ready.bearer)
-      const refused = await untilTrue(async () =>
-        (await ask(server.port, send("POST", "/entries", { name: `read-only ${Math.random()}`, amount: 1 })))?.status === 503
-      )
-      expect(refused).toBeLessThan(3_000)
-      expect((await ask(server.port, get("/entries/1")))?.status).toBe(200)
-      expect((await ask(server.port, { method: "GET", path: "/readyz" }))?.status).toBe(200)
-      await pause(while_)
-      await cluster.set("default_transaction_read_only", null)
-    }))
-
-  it("survives a database that stands still", () =>
-    survives(async () => {
-      cluster.freeze()
-      try {
-        const frozen = performance.now()
-        expect((await ask(server.port, { method: "GET", path: "/livez" }))?.status).toBe(200)
-        expect(performance.now() - frozen).toBeLessThan(500)
-        const noticed = await untilTrue(async () => (await ask(server.port, { method: "GET", path: "/readyz" }))?.status === 503)
-        expect(noticed).toBeLessThan(4_000)
-      } finally {
-        cluster.thaw()
-      }
-    }))
-
-  if (!direct) {
-    it("survives the sudden death of the pooler", () =>
-      survives(async () => {
-        await pooler?.kill()
-        await pause(while_)
-        await pooler?.start()
-      }))
-    return
-  }
-
-  it("answers with what connections there are when the database allows too few", () =>
-    survives(async (traffic) => {
-      await cluster.stop("fast")
-      await cluster.start({ max_connections: "8", superuser_reserved_connections: "3", max_wal_senders: "0" })
-      const before = traffic.done()
-      await pause(2 * while_)
-      expect(traffic.done()).toBeGreaterThan(before)
-      await cluster.stop("fast")
-      await cluster.start()
-    }))
-
-  it("loses nothing that it acknowledged when it is killed itself", async () => {
-    const doomed = await startProcess(ready.env(limits))
-    const traffic = startTraffic(doomed.port, cluster, ready.bearer)
-    await untilTrue(async () => traffic.done() > 100)
-    doomed.kill("SIGKILL")
-    expect(await doomed.ended).toBe("SIGKILL")
-    await traffic.finish()
-    // Nothing of it is left behind on the server but for a moment.
-    const own = await backends()
-    const gone = await untilTrue(async () => (await backends()).length <= own.length)
-    expect(gone).toBeLessThan(recoveryMs)
-  })
-
-  it("finishes what is under way and then ends when it is told to", async () => {
-    const leaving = await startProcess(ready.env(limits))
-    const broken: string[] = []
-    let stopping = false
-    const { get, send } = clientOf(ready.bearer)
-    const load = startLoad(leaving.port, {
-      connections: 8,
-      next: (client, count) =>
-        stopping && count > 0 && leaving.running() === false
-          ? undefined
-          : count % 3 === 2
-          ? send("POST", "/entries", { name: `leaving ${process.pid} ${client} ${count}`, amount: 1 })
-          : get("/entries/1"),
-      heard: ({ received }) => {
-        if (received !== null && ![200, 201].includes(received.status)) broken.push(`${received.status} ${received.body}`)
-      }
+    beforeAll(async () => {
+      if (!direct) pooler = await openPooler(cluster)
+      server = await startProcess(ready.env({ ...limits, ...(pooler === null ? {} : { url: pooler.url }) }))
     })
-    await untilTrue(async () => load.outcomes.length > 100)
-    stopping = true
-    leaving.kill("SIGTERM")
-    expect(await leaving.ended).toBe(0)
-    const outcomes = await load.stop()
-    expect(broken).toEqual([])
-    const acknowledged = outcomes.filter(({ received, sent }) => sent.method === "POST" && received?.status === 201).length
-    const [[stored = "0"] = []] = await cluster.rows(`select count(*)::text from entries where name like 'leaving ${process.pid} %'`)
-    // A write whose answer was cut off may be there as well.
-    expect(Number(stored)).toBeGreaterThanOrEqual(acknowledged)
-    expect(Number(stored)).toBeLessThanOrEqual(acknowledged + 8)
-  })
-})
+    afterAll(async () => {
+      await server?.[Symbol.asyncDispose]()
+      await pooler?.[Symbol.asyncDispose]()
+    })
+
+    /** Causes a fault under traffic and waits for its end; then everything has to work again and to be there. */
+    const survives = async (fault: (traffic: Traffic) => Promise<void>): Promise<void> => {
+      for (let round = 0; round < rounds; round++) {
+        const traffic = startTraffic(server.port, cluster, ready.bearer)
+        await untilTrue(async () => traffic.done() > 50)
+        await fault(traffic)
+        const took = await recovery(server.port, ready.bearer)
+        const before = traffic.done()
+        await untilTrue(async () => traffic.done() > before + 20)
+        await traffic.finish()
+        expect(took).toBeLessThan(recoveryMs)
+        expect(server.running()).toBe(true)
+      }
+    }
+
+    it("survives connections that are ended one by one", () =>
+      survives(async () => {
+        const end = performance.now() + while_
+        while (performance.now() < end) {
+          await cluster.rows(
+            `select pg_terminate_backend(pid) from pg_stat_activity where ${
+              direct ? "application_name = 'service'" : "pid <> pg_backend_pid() and backend_type = 'client backend'"
+            } order by random() limit 1`
+          )
+          await pause(10)
+        }
+      }))
+
+    it("survives a restart of the database", () =>
+      survives(async () => {
+        await cluster.stop("fast")
+        expect((await ask(server.port, { method: "GET", path: "/livez" }))?.status).toBe(200)
+        await pause(while_)
+        expect((await ask(server.port, { method: "GET", path: "/readyz" }))?.status).toBe(503)
+        await cluster.start()
+      }))
+
+    it("survives the sudden death of the database", () =>
+      survives(async () => {
+        await cluster.stop("kill")
+        await pause(while_)
+        await cluster.start()
+      }))
+
+    it("reads on while the database is read-only", () =>
+      survives(async () => {
+        await cluster.set("default_transaction_read_only", "on")
+        const { get, send } = clientOf(ready.bearer)
+        const refused = await untilTrue(async () =>
+          (await ask(server.port, send("POST", "/entries", { name: `read-only ${Math.random()}`, amount: 1 })))
+            ?.status === 503
+        )
+        expect(refused).toBeLessThan(3_000)
+        expect((await ask(server.port, get("/entries/1")))?.status).toBe(200)
+        expect((await ask(server.port, { method: "GET", path: "/readyz" }))?.status).toBe(200)
+        await pause(while_)
+        await cluster.set("default_transaction_read_only", null)
+      }))
+
+    it("survives a database that stands still", () =>
+      survives(async () => {
+        cluster.freeze()
+        try {
+          const frozen = performance.now()
+          expect((await ask(server.port, { method: "GET", path: "/livez" }))?.status).toBe(200)
+          expect(performance.now() - frozen).toBeLessThan(500)
+          const noticed = await untilTrue(async () =>
+            (await ask(server.port, { method: "GET", path: "/readyz" }))?.status === 503
+          )
+          expect(noticed).toBeLessThan(4_000)
+        } finally {
+          cluster.thaw()
+        }
+      }))
+
+    if (!direct) {
+      it("survives the sudden death of the pooler", () =>
+        survives(async () => {
+          await pooler?.kill()
+          await pause(while_)
+          await pooler?.start()
+        }))
+      return
+    }
+
+    it("answers with what connections there are when the database allows too few", () =>
+      survives(async (traffic) => {
+        await cluster.stop("fast")
+        await cluster.start({ max_connections: "8", superuser_reserved_connections: "3", max_wal_senders: "0" })
+        const before = traffic.done()
+        await pause(2 * while_)
+        expect(traffic.done()).toBeGreaterThan(before)
+        await cluster.stop("fast")
+        await cluster.start()
+      }))
+
+    it("loses nothing that it acknowledged when it is killed itself", async () => {
+      const doomed = await startProcess(ready.env(limits))
+      const traffic = startTraffic(doomed.port, cluster, ready.bearer)
+      await untilTrue(async () => traffic.done() > 100)
+      doomed.kill("SIGKILL")
+      expect(await doomed.ended).toBe("SIGKILL")
+      await traffic.finish()
+      // Nothing of it is left behind on the server but for a moment.
+      const own = await backends()
+      const gone = await untilTrue(async () => (await backends()).length <= own.length)
+      expect(gone).toBeLessThan(recoveryMs)
+    })
+
+    it("finishes what is under way and then ends when it is told to", async () => {
+      const leaving = await startProcess(ready.env(limits))
+      const broken: string[] = []
+      let stopping = false
+      const { get, send } = clientOf(ready.bearer)
+      const load = startLoad(leaving.port, {
+        connections: 8,
+        next: (client, count) =>
+          stopping && count > 0 && leaving.running() === false
+            ? undefined
+            : count % 3 === 2
+            ? send("POST", "/entries", { name: `leaving ${process.pid} ${client} ${count}`, amount: 1 })
+            : get("/entries/1"),
+        heard: ({ received }) => {
+          if (received !== null && ![200, 201].includes(received.status)) {
+            broken.push(`${received.status} ${received.body}`)
+          }
+        }
+      })
+      await untilTrue(async () => load.outcomes.length > 100)
+      stopping = true
+      leaving.kill("SIGTERM")
+      expect(await leaving.ended).toBe(0)
+      const outcomes = await load.stop()
+      expect(broken).toEqual([])
+      const acknowledged =
+        outcomes.filter(({ received, sent }) => sent.method === "POST" && received?.status === 201).length
+      const [[stored = "0"] = []] = await cluster.rows(
+        `select count(*)::text from entries where name like 'leaving ${process.pid} %'`
+      )
+      // A write whose answer was cut off may be there as well.
+      expect(Number(stored)).toBeGreaterThanOrEqual(acknowledged)
+      expect(Number(stored)).toBeLessThanOrEqual(acknowledged + 8)
+    })
+  }
+)
 
 /** Whether a small disk of our own can be had: root, and a system that lets it mount. */
 const mounted = (folder: string): boolean =>
-  process.getuid?.() === 0 && spawnSync("mount", ["-t", "tmpfs", "-o", "size=24m,mode=0777", "tmpfs", folder]).status === 0
+  process.getuid?.() === 0 &&
+  spawnSync("mount", ["-t", "tmpfs", "-o", "size=24m,mode=0777", "tmpfs", folder]).status === 0
 
 const canMount = (() => {
   const folder = mkdtempSync(join(tmpdir(), "chaos-disk-"))
@@ -252,7 +266,8 @@ describe("a disk that is full", () => {
     expect(kept.length).toBeGreaterThan(0)
     // What needs no room works on.
     expect((await ask(server.port, get(`/papers/${kept[0]}`)))?.status).toBe(200)
-    expect((await ask(server.port, send("POST", "/entries", { name: `elsewhere ${process.pid}`, amount: 1 })))?.status).toBe(201)
+    expect((await ask(server.port, send("POST", "/entries", { name: `elsewhere ${process.pid}`, amount: 1 })))?.status)
+      .toBe(201)
     rmSync(filler)
     const took = await untilTrue(async () =>
       (await ask(server.port, send("POST", "/papers", { text: "y".repeat(1_000_000) })))?.status === 201

@@ -5,9 +5,9 @@
 
 import { spawn, spawnSync } from "node:child_process"
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { connect } from "node:net"
 import { Pool } from "pg"
 import { createAuth } from "../../adapters/auth/auth.ts"
 import type { Auth } from "../../adapters/auth/auth.ts"
@@ -80,7 +80,9 @@ export interface Ready extends AsyncDisposable {
   readonly auth: Auth
   readonly bearer: string
   /** What a server process needs to know; `url` where it goes through a pooler. */
-  readonly env: (more?: { readonly url?: string; readonly [name: string]: string | undefined }) => { readonly [name: string]: string }
+  readonly env: (
+    more?: { readonly url?: string; readonly [name: string]: string | undefined }
+  ) => { readonly [name: string]: string }
 }
 
 export const prepare = async (cluster: TestCluster): Promise<Ready> => {
@@ -138,7 +140,12 @@ export const untilTrue = async (attempt: () => Promise<boolean>, longest = 10_00
 
 // ------------------------------------------------------------------------------------------------------------ pooler
 
-const pgbouncer = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer", "/opt/homebrew/bin/pgbouncer"]
+const pgbouncer = [
+  "/usr/sbin/pgbouncer",
+  "/usr/bin/pgbouncer",
+  "/usr/local/bin/pgbouncer",
+  "/opt/homebrew/bin/pgbouncer"
+]
   .find((path) => spawnSync(path, ["--version"]).status === 0)
 
 /** Whether this machine has PgBouncer; tests that need it are skipped where it has not. */
@@ -188,7 +195,7 @@ ignore_startup_parameters = extra_float_digits
   const atExit = (): void => void child?.kill("SIGKILL")
   process.on("exit", atExit)
   const start = async (): Promise<void> => {
-    const [program = "", ...args] = [...leash, pgbouncer ?? "pgbouncer", file]
+    const [program, ...args] = [...leash, pgbouncer ?? "pgbouncer", file]
     // It refuses to be root.
     const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
     const started = spawn(program, args, { ...nobody, cwd: folder, stdio: "ignore" })

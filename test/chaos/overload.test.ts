@@ -1,8 +1,8 @@
 // More than the service can take: it answers what it can, turns the rest away soon and honestly, stays alive, and forgets nothing it holds for
 // clients that went away.
 import { connect } from "node:net"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Client } from "pg"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
 import { KeepAlive, startLoad, statuses } from "../support/load.ts"
@@ -53,7 +53,11 @@ const holding = async <A>(statement: string, work: () => Promise<A>): Promise<A>
 }
 
 const blocked = async (): Promise<number> =>
-  Number((await cluster.rows("select count(*)::text from pg_stat_activity where application_name = 'service' and wait_event_type = 'Lock'"))[0]?.[0])
+  Number(
+    (await cluster.rows(
+      "select count(*)::text from pg_stat_activity where application_name = 'service' and wait_event_type = 'Lock'"
+    ))[0]?.[0]
+  )
 
 const refusedHonestly = (outcomes: readonly Outcome[]): void => {
   for (const { received } of outcomes) {
@@ -71,7 +75,9 @@ describe("overload", () => {
       next: (client, count) =>
         client % 10 === 9
           ? api().send("POST", "/entries", { name: `load ${client} ${count}`, amount: count })
-          : api().get(`/entries?page_size=25&order_by=amount&filter=${encodeURIComponent(`amount > ${(client + count) % 150}`)}`)
+          : api().get(
+            `/entries?page_size=25&order_by=amount&filter=${encodeURIComponent(`amount > ${(client + count) % 150}`)}`
+          )
     })
     const lively: number[] = []
     const end = performance.now() + (long ? 30_000 : 3_000)
@@ -98,7 +104,10 @@ describe("overload", () => {
 
   it("turns away who waits too long for a connection, in the order they came", async () => {
     const outcomes = await holding("lock table entries in access exclusive mode", async () => {
-      const load = startLoad(server.port, { connections: 40, next: (_, count) => count === 0 ? api().get("/entries/1") : undefined })
+      const load = startLoad(server.port, {
+        connections: 40,
+        next: (_, count) => count === 0 ? api().get("/entries/1") : undefined
+      })
       await pause(200)
       expect(await blocked()).toBe(10)
       // What needs no table is answered, also while no connection is free.
@@ -116,7 +125,10 @@ describe("overload", () => {
 
   it("refuses requests past the limit at once", async () => {
     const load = await holding("lock table entries in access exclusive mode", async () => {
-      const started = startLoad(server.port, { connections: 400, next: (_, count) => count === 0 ? api().get("/entries/1") : undefined })
+      const started = startLoad(server.port, {
+        connections: 400,
+        next: (_, count) => count === 0 ? api().get("/entries/1") : undefined
+      })
       await untilTrue(async () => started.outcomes.length >= 100)
       expect(statuses(started.outcomes)[503]).toBeGreaterThanOrEqual(100)
       expect((await ask(server.port, { method: "GET", path: "/livez" }))?.status).toBe(200)
@@ -131,8 +143,12 @@ describe("overload", () => {
   it("reads on while all connections for writes are taken", async () => {
     const writes = await holding("select from entries where id = 7 for update", async () => {
       const { headers } = (await ask(server.port, api().get("/entries/7")))!
-      const change = (amount: number): Sent => api().send("PATCH", "/entries/7", { amount }, { "if-match": headers["etag"] ?? "" })
-      const started = startLoad(server.port, { connections: 8, next: (client, count) => count === 0 ? change(client) : undefined })
+      const change = (amount: number): Sent =>
+        api().send("PATCH", "/entries/7", { amount }, { "if-match": headers["etag"] ?? "" })
+      const started = startLoad(server.port, {
+        connections: 8,
+        next: (client, count) => count === 0 ? change(client) : undefined
+      })
       await untilTrue(async () => await blocked() === 4)
       const reads = await startLoad(server.port, {
         connections: 20,
@@ -175,8 +191,12 @@ describe("overload", () => {
         socket.on("close", () => resolve({ text, milliseconds: performance.now() - started }))
         socket.write(bytes)
       })
-    const half = `POST /api/v1/entries HTTP/1.1\r\nhost: x\r\nauthorization: ${ready.bearer}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"name":`
-    const waiting = Array.from({ length: 150 }, (_, i) => slow(i % 2 === 0 ? half : "GET /api/v1/entries HTTP/1.1\r\nhost: x\r\nx-slow: "))
+    const half =
+      `POST /api/v1/entries HTTP/1.1\r\nhost: x\r\nauthorization: ${ready.bearer}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"name":`
+    const waiting = Array.from(
+      { length: 150 },
+      (_, i) => slow(i % 2 === 0 ? half : "GET /api/v1/entries HTTP/1.1\r\nhost: x\r\nx-slow: ")
+    )
     await pause(200)
     expect((await ask(server.port, api().get("/entries/1")))?.status).toBe(200)
     const cut = await Promise.all(waiting)
@@ -198,7 +218,9 @@ describe("overload", () => {
 
   it("holds nothing of all that afterwards", async () => {
     const settled = await untilTrue(async () =>
-      (await cluster.rows("select count(*)::text from pg_stat_activity where application_name = 'service' and state <> 'idle'"))[0]?.[0] === "0"
+      (await cluster.rows(
+        "select count(*)::text from pg_stat_activity where application_name = 'service' and state <> 'idle'"
+      ))[0]?.[0] === "0"
     )
     expect(settled).toBeLessThan(5_000)
     const [[connections = ""] = []] = await cluster.rows(

@@ -43,26 +43,41 @@ const filters = [
 ]
 
 /** What each kind of request may be answered with. */
-const kinds: ReadonlyArray<{ readonly weight: number; readonly statuses: readonly number[]; readonly make: () => Sent }> = [
+const kinds: ReadonlyArray<
+  { readonly weight: number; readonly statuses: readonly number[]; readonly make: () => Sent }
+> = [
   { weight: 20, statuses: [200, 404], make: () => get(`/entries/${random(220)}`) },
   {
     weight: 30,
     statuses: [200],
     make: () =>
-      get(`/entries?page_size=${1 + random(50)}&order_by=${pick(["id", "amount", "amount%20desc", "name,%20id%20desc"])}&filter=${encodeURIComponent(pick(filters)())}`)
+      get(
+        `/entries?page_size=${1 + random(50)}&order_by=${
+          pick(["id", "amount", "amount%20desc", "name,%20id%20desc"])
+        }&filter=${encodeURIComponent(pick(filters)())}`
+      )
   },
   {
     weight: 5,
     statuses: [200, 400],
     make: () => get(`/entries?page_size=7&order_by=amount&page_token=${tokens.length === 0 ? "none" : pick(tokens)}`)
   },
-  { weight: 5, statuses: [200], make: () => send("POST", "/entries:search", { filter: pick(filters)(), page_size: 5 }) },
+  {
+    weight: 5,
+    statuses: [200],
+    make: () => send("POST", "/entries:search", { filter: pick(filters)(), page_size: 5 })
+  },
   { weight: 3, statuses: [200], make: () => get(`/entries:histogram?field=amount&buckets=${2 + random(20)}`) },
-  { weight: 8, statuses: [201], make: () => send("POST", "/entries", { name: `soak ${randomUUID()}`, amount: random(1_000) }) },
+  {
+    weight: 8,
+    statuses: [201],
+    make: () => send("POST", "/entries", { name: `soak ${randomUUID()}`, amount: random(1_000) })
+  },
   {
     weight: 3,
     statuses: [201],
-    make: () => send("POST", "/entries", { name: `soak ${randomUUID()}`, amount: 1 }, { "idempotency-key": randomUUID() })
+    make: () =>
+      send("POST", "/entries", { name: `soak ${randomUUID()}`, amount: 1 }, { "idempotency-key": randomUUID() })
   },
   {
     weight: 5,
@@ -85,7 +100,11 @@ const kinds: ReadonlyArray<{ readonly weight: number; readonly statuses: readonl
     statuses: [200],
     make: () =>
       send("POST", ":batchWrite", {
-        operations: [1, 2, 3].map(() => ({ op: "create", resource: "entries", data: { name: `soak ${randomUUID()}`, amount: 3 } }))
+        operations: [1, 2, 3].map(() => ({
+          op: "create",
+          resource: "entries",
+          data: { name: `soak ${randomUUID()}`, amount: 3 }
+        }))
       })
   },
   { weight: 3, statuses: [400], make: () => get(`/entries?filter=${encodeURIComponent(`nothing${random(1e9)} = 1`)}`) },
@@ -104,7 +123,9 @@ let answered = 0
 const heard = ({ received, sent }: Outcome): void => {
   answered++
   if (received === null || expected.get(sent)?.includes(received.status) !== true) {
-    if (unexpected.length < 20) unexpected.push(`${sent.method} ${sent.path}: ${received?.status} ${received?.body.slice(0, 200)}`)
+    if (unexpected.length < 20) {
+      unexpected.push(`${sent.method} ${sent.path}: ${received?.status} ${received?.body.slice(0, 200)}`)
+    }
     return
   }
   if (received.status === 201 || (received.status === 200 && sent.method === "PATCH")) {
@@ -119,7 +140,9 @@ const heard = ({ received, sent }: Outcome): void => {
 
 // Batches are cleared away here, as their rows are nobody's.
 const tidy = setInterval(() => {
-  void cluster.execute("delete from entries where name like 'soak %' and amount = 3; delete from service.idempotency_key").catch(() => {})
+  void cluster.execute(
+    "delete from entries where name like 'soak %' and amount = 3; delete from service.idempotency_key"
+  ).catch(() => {})
 }, 5_000)
 
 const load = startLoad(server.port, {
@@ -168,7 +191,9 @@ const anonymous = (pid: number): number => {
 
 const look = async (at: number): Promise<Look> => {
   const { heapUsed, resources, rss } = await server.measure()
-  const backends = await cluster.rows("select pid::text from pg_stat_activity where application_name = 'service' and backend_type = 'client backend'")
+  const backends = await cluster.rows(
+    "select pid::text from pg_stat_activity where application_name = 'service' and backend_type = 'client backend'"
+  )
   return {
     at,
     heap: heapUsed / 1_048_576,
@@ -187,7 +212,15 @@ while (performance.now() - started < seconds * 1_000) {
   await pause(step)
   const seen = await look((performance.now() - started) / 1_000)
   looks.push(seen)
-  const cells = [seen.at.toFixed(0), answered, seen.heap.toFixed(1), seen.rss.toFixed(0), seen.resources, seen.connections, seen.backend.toFixed(1)]
+  const cells = [
+    seen.at.toFixed(0),
+    answered,
+    seen.heap.toFixed(1),
+    seen.rss.toFixed(0),
+    seen.resources,
+    seen.connections,
+    seen.backend.toFixed(1)
+  ]
   process.stdout.write(`${cells.map((cell, i) => String(cell).padStart([7, 9, 9, 8, 10, 12, 12][i]!)).join(" ")}\n`)
 }
 leaving = false
@@ -198,7 +231,8 @@ const rest = await look((performance.now() - started) / 1_000)
 
 // ---------------------------------------------------------------------------------------------------------- judgement
 
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 // Caches fill in the first third; from then on nothing may grow.
 const early = looks.slice(Math.floor(looks.length / 3), Math.floor(looks.length * 2 / 3))
 const late = looks.slice(Math.floor(looks.length * 2 / 3))
@@ -217,7 +251,9 @@ if (Math.max(...looks.map(({ connections }) => connections)) > most) complaints.
 // Sockets of the pools and the listener are all that is left once the clients are gone.
 if (rest.resources > most + 15) complaints.push(`${rest.resources} resources are left without a client`)
 if (server.stderr() !== "") complaints.push(`stderr: ${server.stderr().slice(0, 500)}`)
-if (server.log.length > 10) complaints.push(`${server.log.length} log lines besides those of requests: ${server.log.slice(1, 4).join(" | ")}`)
+if (server.log.length > 10) {
+  complaints.push(`${server.log.length} log lines besides those of requests: ${server.log.slice(1, 4).join(" | ")}`)
+}
 process.stdout.write(`${answered} requests, ${unexpected.length} unexpected answers\n`)
 for (const complaint of complaints) process.stderr.write(`${complaint}\n`)
 process.exitCode = complaints.length === 0 ? 0 : 1

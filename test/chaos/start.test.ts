@@ -3,8 +3,8 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { StartupError } from "../../composition/startup-error.ts"
 import { startServer } from "../../composition/server.ts"
+import { StartupError } from "../../composition/startup-error.ts"
 import { freePort, openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
 import { NotStarted, startProcess } from "../support/process.ts"
@@ -30,7 +30,12 @@ afterAll(async () => {
 const refusal = async (url: string, patienceMs = 300): Promise<string> => {
   const log: string[] = []
   try {
-    const server = await startServer(config, { env: ready.env({ url }), port: 0, patienceMs, log: (line) => void log.push(line) })
+    const server = await startServer(config, {
+      env: ready.env({ url }),
+      port: 0,
+      patienceMs,
+      log: (line) => void log.push(line)
+    })
     await server.close()
     return "it started"
   } catch (error) {
@@ -85,7 +90,8 @@ describe("a start is refused", () => {
 
   it("and leaves no connection behind", async () => {
     await pause(100)
-    expect(await cluster.rows("select count(*)::text from pg_stat_activity where application_name = 'service'")).toEqual([["0"]])
+    expect(await cluster.rows("select count(*)::text from pg_stat_activity where application_name = 'service'"))
+      .toEqual([["0"]])
   })
 })
 

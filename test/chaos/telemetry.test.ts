@@ -91,11 +91,13 @@ const nested = (bytes: Buffer, ...path: readonly number[]): readonly Buffer[] =>
     )
 
 const attributes = (bytes: Buffer, field: number): { readonly [name: string]: string } =>
-  Object.fromEntries(nested(bytes, field).map((pair) => [
-    nested(pair, 1)[0]!.toString(),
-    // A string, or the bytes of a number, which is no matter here.
-    nested(pair, 2, 1)[0]?.toString() ?? ""
-  ]))
+  Object.fromEntries(
+    nested(bytes, field).map((pair) => [
+      nested(pair, 1)[0]!.toString(),
+      // A string, or the bytes of a number, which is no matter here.
+      nested(pair, 2, 1)[0]?.toString() ?? ""
+    ])
+  )
 
 interface Span {
   readonly trace: string
@@ -158,7 +160,9 @@ describe("telemetry", () => {
     expect(answered?.status).toBe(200)
     for (const id of [1, 2, 3]) expect((await connection.send(get(`/entries/${id}`)))?.status).toBe(200)
     expect((await connection.send(get("/entries/4711")))?.status).toBe(404)
-    for (const name of ["nothing-here", "neither-here"]) expect((await connection.send(get(`/${name}/5`)))?.status).toBe(404)
+    for (const name of ["nothing-here", "neither-here"]) {
+      expect((await connection.send(get(`/${name}/5`)))?.status).toBe(404)
+    }
     connection.close()
     await server.close()
 
@@ -166,7 +170,9 @@ describe("telemetry", () => {
     const [root] = spans.filter(({ name }) => name === "HTTP GET")
     expect(root?.parent).toBe("00f067aa0ba902b7")
     const stages = spans.filter(({ parent }) => parent === root?.id).map(({ name }) => name)
-    expect(stages).toEqual(expect.arrayContaining(["authenticate", "list.parse", "list.access", "list.plan", "list.execute", "list.present"]))
+    expect(stages).toEqual(
+      expect.arrayContaining(["authenticate", "list.parse", "list.access", "list.plan", "list.execute", "list.present"])
+    )
 
     const series = seriesOf(collector)
     const durations = series.filter(({ name }) => name === "http.server.request.duration")

@@ -87,9 +87,20 @@ export const openCluster = async (
   const folder = mkdtempSync(join(options.parent ?? tmpdir(), "chaos-"))
   chmodSync(folder, 0o755)
   const { native } = locateBinaries([import.meta.url])
-  const env = { PATH: process.env["PATH"] ?? "", LC_ALL: "C", TZ: "UTC", ...completeLibraries(native, join(folder, "lib")) }
+  const env = {
+    PATH: process.env["PATH"] ?? "",
+    LC_ALL: "C",
+    TZ: "UTC",
+    ...completeLibraries(native, join(folder, "lib"))
+  }
   const data = join(folder, "data")
-  const identity = chooseIdentity({ base: folder, data, folders: [folder], program: programIn(native, "postgres"), env })
+  const identity = chooseIdentity({
+    base: folder,
+    data,
+    folders: [folder],
+    program: programIn(native, "postgres"),
+    env
+  })
   if (identity.ids.uid !== undefined) chownSync(folder, identity.ids.uid, identity.ids.gid ?? identity.ids.uid)
   const run = (program: "initdb" | "postgres", args: readonly string[]): [string, string[]] =>
     commandOf(identity, programIn(native, program), args)
@@ -115,7 +126,9 @@ export const openCluster = async (
   process.on("exit", atExit)
 
   const urlOf: TestCluster["urlOf"] = ({ database = "postgres", password, user = "postgres" }) =>
-    `postgres://${user}${password === undefined ? "" : `:${encodeURIComponent(password)}`}@127.0.0.1:${port}/${database}`
+    `postgres://${user}${
+      password === undefined ? "" : `:${encodeURIComponent(password)}`
+    }@127.0.0.1:${port}/${database}`
   const url = urlOf({})
 
   const withClient = async <A>(work: (client: Client) => Promise<A>): Promise<A> => {
@@ -147,7 +160,11 @@ export const openCluster = async (
       ...options.settings,
       ...settings
     }
-    const [file, args] = run("postgres", ["-D", data, ...Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`])])
+    const [file, args] = run("postgres", [
+      "-D",
+      data,
+      ...Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`])
+    ])
     const [program = file, ...words] = [...leash, file, ...args]
     const started = spawn(program, words, { ...identity.ids, cwd: "/", env, stdio: ["ignore", "ignore", "pipe"] })
     child = started
@@ -179,9 +196,10 @@ export const openCluster = async (
     await gone(backends)
   }
 
-  const signal = (name: "SIGSTOP" | "SIGCONT"): void => {
-    if (child?.pid === undefined) throw new Error("it does not run")
-    for (const pid of [child.pid, ...childrenOf(child.pid)]) process.kill(pid, name)
+  let still: readonly number[] = []
+  /** Some of them end by themselves in between. */
+  const signal = (pids: readonly number[], name: "SIGSTOP" | "SIGCONT"): void => {
+    for (const pid of pids) if (exists(pid)) process.kill(pid, name)
   }
 
   const cluster: TestCluster = {
@@ -191,8 +209,14 @@ export const openCluster = async (
     urlOf,
     start,
     stop,
-    freeze: () => signal("SIGSTOP"),
-    thaw: () => signal("SIGCONT"),
+    freeze: () => {
+      if (child?.pid === undefined) throw new Error("it does not run")
+      // The one that makes others first, so that none is missed.
+      signal([child.pid], "SIGSTOP")
+      still = [child.pid, ...childrenOf(child.pid)]
+      signal(still, "SIGSTOP")
+    },
+    thaw: () => signal(still, "SIGCONT"),
     set: (name, value) =>
       withClient(async (client) => {
         // Also where the setting is that nothing may be written.
@@ -203,7 +227,11 @@ export const openCluster = async (
     execute: (sql) => withClient(async (client) => void await client.query(sql)),
     rows: (sql) =>
       withClient(async (client) =>
-        (await client.query<Array<string | null>>({ text: sql, rowMode: "array", types: { getTypeParser: () => String } })).rows
+        (await client.query<Array<string | null>>({
+          text: sql,
+          rowMode: "array",
+          types: { getTypeParser: () => String }
+        })).rows
       ),
     [Symbol.asyncDispose]: async () => {
       await stop("immediate")

@@ -58,7 +58,9 @@ export const startProcess = async (env: { readonly [name: string]: string }): Pr
   const child = spawn(process.execPath, ["--conditions=source", "--expose-gc", script], {
     cwd: folder,
     env: {
-      ...Object.fromEntries(inherited.flatMap((name) => process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+      ...Object.fromEntries(
+        inherited.flatMap((name) => process.env[name] === undefined ? [] : [[name, process.env[name]]])
+      ),
       PORT: "0",
       SERVICE_LOG: "json",
       ...env

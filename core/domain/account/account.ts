@@ -33,6 +33,8 @@ export type AccountRefusal =
   | "unknown-key"
   | "invalid-provider"
   | "no-second-factor"
+  | "invalid-passkeys"
+  | "no-passkeys"
 
 /** A refused account operation. The message is for the person who asked for it and holds no secret. */
 export class AccountError extends Data.TaggedError("AccountError")<{

@@ -4,6 +4,7 @@
  */
 
 import * as Result from "effect/Result"
+import { readPasskeys } from "../account/passkey.ts"
 import { readProviders } from "../account/provider.ts"
 import { type Bag, isBag, isCount, isTextList, refuseUnknownKeys } from "./compile-field.ts"
 import type { KnownRoles } from "./compile-rule.ts"
@@ -263,6 +264,7 @@ const authNames = [
   "apps",
   "cache",
   "twoFactor",
+  "passkeys",
   "oidc",
   "appName"
 ] as const satisfies readonly (keyof AuthDeclaration)[]
@@ -360,6 +362,14 @@ export const checkAuth = (raw: unknown, of: OptionsScope): AuthDeclaration | nul
   if (raw["apps"] !== undefined) readApps(raw["apps"], raw, of, say)
   if (raw["twoFactor"] !== undefined && typeof raw["twoFactor"] !== "boolean") {
     say(`auth.twoFactor is ${shown(raw["twoFactor"])}.`, "Write true or false.")
+  }
+  const { url } = raw
+  const passkeys = readPasskeys(raw["passkeys"], typeof url === "string" && isWebUrl(url) ? url : null)
+  if (Result.isFailure(passkeys)) {
+    say(
+      passkeys.failure.message,
+      "Write passkeys: true, or { rpName: \"…\", rpId: \"example.org\", origins: [\"https://…\"] }."
+    )
   }
   const { appName } = raw
   if (appName !== undefined && (typeof appName !== "string" || appName.trim() === "")) {

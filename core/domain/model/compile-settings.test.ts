@@ -240,12 +240,15 @@ const cases: readonly RefusalCase[] = [
     "second factors and identity providers that do not hold",
     app({
       auth: {
+        url: "https://admin.example.org",
         twoFactor: "yes",
+        passkeys: { rpId: "example.com" },
         appName: " ",
         oidc: [{ id: "corp", issuer: "http://id.example", clientId: "a", clientSecret: "hush" }]
       }
     }),
     "config: auth.twoFactor is \"yes\". → Write true or false.",
+    "config: auth.passkeys cannot work on https://admin.example.org: it is not below example.com. → Write passkeys: true, or { rpName: \"…\", rpId: \"example.org\", origins: [\"https://…\"] }.",
     "config: auth.appName is \" \". → Write the name that people know, such as \"Shop administration\".",
     "config: auth.oidc[0]: issuer must be an https URL without query. → Write oidc: [{ id: \"corp\", issuer: \"https://…\", clientId: \"…\", clientSecret: \"…\" }]."
   ],

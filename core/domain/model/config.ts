@@ -5,6 +5,7 @@
 
 import type { Caller } from "../access/caller.ts"
 import type { DeclaredRoles } from "../access/roles.ts"
+import type { PasskeyDeclaration } from "../account/passkey.ts"
 import type { ProviderDeclaration } from "../account/provider.ts"
 import type { ConfigExtension } from "./history.ts"
 import type { WireRecord } from "./model.ts"
@@ -161,6 +162,8 @@ export interface AuthDeclaration {
   readonly cache?: { readonly refreshMs?: number; readonly minReloadMs?: number }
   /** Whether accounts may set up a second factor (codes of an authenticator app); default no. */
   readonly twoFactor?: boolean
+  /** Whether people may sign in with passkeys; default no. An object says for which domain and pages they are made. */
+  readonly passkeys?: boolean | PasskeyDeclaration
   /** Identity providers that people may sign in with; default none. */
   readonly oidc?: readonly ProviderDeclaration[]
   /** What authenticator apps show beside the account. */

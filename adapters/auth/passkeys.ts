@@ -1,0 +1,86 @@
+/**
+ * Passkeys for better-auth: its plugin, with what the plugin leaves open closed. Loaded only where passkeys are configured. Every use must
+ * have verified its user (fingerprint, PIN), which makes a passkey two factors; a new one wants a recent sign-in, so that a session left
+ * open is not turned into a lasting key.
+ */
+
+import { passkey } from "@better-auth/passkey"
+import type { BetterAuthPlugin } from "better-auth"
+import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api"
+import type { Passkeys } from "../../core/domain/account/passkey.ts"
+import type { Store } from "./database.ts"
+
+/** Seconds after signing in during which a passkey may be added. */
+export const recentSeconds = 15 * 60
+
+/** Most passkeys of an account. */
+export const passkeysMax = 20
+
+export interface PasskeySettings {
+  readonly passkeys: Passkeys
+  readonly appName: string
+  readonly store: Store
+  readonly table: (name: string) => string
+}
+
+/** What adds a passkey. */
+const adding: ReadonlySet<string | undefined> = new Set([
+  "/passkey/generate-register-options",
+  "/passkey/verify-registration"
+])
+
+/** The plugin asks for no more than somebody's presence; the handler gives the refusal the words of all others. */
+const unverified = () =>
+  new APIError("BAD_REQUEST", { code: "AUTHENTICATION_FAILED", message: "The authenticator did not verify its user." })
+
+/** The plugin, and the one that asks for a recent sign-in: it runs first, on the session that better-auth itself believes. */
+export const passkeyPlugins = ({ appName, passkeys, store, table }: PasskeySettings) => {
+  const { origins, rpId, rpName } = passkeys
+  const recent = {
+    id: "recent-sign-in",
+    hooks: {
+      before: [{
+        matcher: ({ path }) => adding.has(path),
+        handler: createAuthMiddleware(async (context) => {
+          const session = await getSessionFromCtx(context)
+          if (session === null) throw new APIError("UNAUTHORIZED", { code: "UNAUTHORIZED", message: "Unauthorized" })
+          if (Date.now() - new Date(session.session.createdAt).getTime() < recentSeconds * 1_000) return
+          throw new APIError("FORBIDDEN", {
+            code: "SESSION_NOT_FRESH",
+            message: "Sign in again: a passkey can be added only soon after signing in."
+          })
+        })
+      }]
+    }
+  } satisfies BetterAuthPlugin
+  return [
+    recent,
+    passkey({
+      rpID: rpId,
+      rpName: rpName ?? appName,
+      // Always named: without it the plugin believes the request's own Origin.
+      origin: [...origins],
+      authenticatorSelection: { residentKey: "required", userVerification: "required" },
+      advanced: { webAuthnChallengeCookie: "passkey" },
+      registration: {
+        afterVerification: async ({ user, verification }) => {
+          if (verification.registrationInfo?.userVerified !== true) throw unverified()
+          const [known] = await store.query<{ readonly count: number }>(
+            `select count(*)::int as count from ${table("passkey")} where "userId" = $1`,
+            [user.id]
+          )
+          if ((known?.count ?? 0) < passkeysMax) return
+          throw new APIError("CONFLICT", {
+            code: "TOO_MANY_PASSKEYS",
+            message: `An account has at most ${passkeysMax} passkeys.`
+          })
+        }
+      },
+      authentication: {
+        afterVerification: async ({ verification }) => {
+          if (!verification.authenticationInfo.userVerified) throw unverified()
+        }
+      }
+    })
+  ]
+}

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest"
+import { authMigrations, type Migration, missingMigrations, type Query, serviceMigration } from "./migrations.ts"
+
+const secondFactors = { auth: { twoFactor: true } }
+
+const named = ({ digest, name, version }: Migration) => `${name} ${version} ${digest}`
+
+/** A database that has these migrations. */
+const having = (...applied: ReadonlyArray<Pick<Migration, "name" | "version" | "digest">>): Query => (sql) =>
+  Promise.resolve(sql.includes("to_regclass") ? [{ found: true }] : applied)
+
+describe("the service's own tables", () => {
+  // A database that has a version is not asked again: what a version means must never change. Raise the version with the text.
+  it("have one text for each version", () => {
+    expect([serviceMigration, ...authMigrations(secondFactors)].map(named)).toEqual([
+      "service 1 a6389c4d50e34fad",
+      "auth 2 9e5ebb4bc1d9ee69",
+      "second_factor 1 6c768a2405dc4788"
+    ])
+  })
+
+  it("hold second factors only where they are on, as a migration of their own", async () => {
+    expect(
+      [{}, { auth: null }, { auth: {} }, { auth: { twoFactor: false } }].map((config) =>
+        authMigrations(config).map(({ name }) => name)
+      )
+    ).toEqual(Array.from({ length: 4 }, () => ["auth"]))
+    const [auth, factors] = authMigrations(secondFactors)
+    if (auth === undefined || factors === undefined) throw new Error("there are two")
+    // On: only the new one is missing. Off again: nothing is.
+    expect(await missingMigrations(having(auth), authMigrations(secondFactors))).toEqual([factors])
+    expect(await missingMigrations(having(auth, factors), authMigrations(secondFactors))).toEqual([])
+    expect(await missingMigrations(having(auth, factors), authMigrations({}))).toEqual([])
+  })
+
+  it("are missing when older, or of another text, and not when newer", async () => {
+    const [auth] = authMigrations({})
+    if (auth === undefined) throw new Error("there is one")
+    const missing = (change: Partial<Migration>) => missingMigrations(having({ ...auth, ...change }), [auth])
+    expect(await missing({ version: auth.version - 1 })).toEqual([auth])
+    expect(await missing({ digest: "0" })).toEqual([auth])
+    expect(await missing({ version: auth.version + 1, digest: "0" })).toEqual([])
+    expect(await missingMigrations(() => Promise.resolve([{ found: false }]), [auth])).toEqual([auth])
+  })
+})

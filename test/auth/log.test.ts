@@ -1,0 +1,75 @@
+/** What a running server writes into its log about sign-in: a line for each thing that happened, and no secret in any of them. */
+
+import { Pool } from "pg"
+import { expect, it } from "vitest"
+import { createUser } from "../../adapters/auth/users.ts"
+import { applyMigrations, authMigrations, serviceMigration } from "../../composition/migrations.ts"
+import { startServer } from "../../composition/server.ts"
+import { defineConfig } from "../../core/domain/model/config.ts"
+import { f } from "../../core/domain/model/field.ts"
+import { defineResource } from "../../core/domain/model/resource.ts"
+import { openDatabase } from "../support/postgres.ts"
+import { divideHashing } from "./hashing.ts"
+import { authUrl, password, secret } from "./store.ts"
+
+divideHashing(16)
+
+const notes = defineResource("notes", {
+  primaryKey: "id",
+  fields: { id: f.integer().readOnly().dbDefault(), body: f.text() }
+})
+const config = defineConfig({ resources: [notes], auth: { twoFactor: true } })
+
+it("a sign-in is a line of the server's log, without a secret", async () => {
+  await using opened = new AsyncDisposableStack()
+  const database = await openDatabase(
+    "create table notes (id int generated always as identity primary key, body text not null)"
+  )
+  opened.defer(database.drop)
+  const pool = new Pool({ connectionString: database.url, max: 1 })
+  await applyMigrations(pool, [serviceMigration, ...authMigrations(config)])
+  await pool.end()
+
+  const lines: string[] = []
+  const server = await startServer(config, {
+    env: { DATABASE_URL: database.url, AUTH_SECRET: secret, AUTH_URL: authUrl },
+    port: 0,
+    log: (line) => lines.push(line)
+  })
+  opened.defer(server.close)
+  if (server.auth === null) throw new Error("the server keeps accounts")
+  const { id } = await createUser(server.auth, { email: "ann@example.org", password })
+
+  const signIn = (word: string) =>
+    fetch(`${server.address}/api/auth/sign-in/email`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ email: "ann@example.org", password: word })
+    })
+  expect((await signIn("not the password")).status).toBe(401)
+  const signedIn = await signIn(password)
+  expect(signedIn.status).toBe(200)
+  const cookies = signedIn.headers.getSetCookie().map((cookie) => cookie.split(";", 1)[0] ?? "")
+  const answer = await fetch(`${server.address}/api/auth/token`, { headers: { cookie: cookies.join("; ") } })
+  const { token } = await answer.json() as { readonly token: string }
+
+  const entries = () => lines.map((line) => JSON.parse(line) as { readonly [name: string]: unknown })
+  await expect.poll(() => entries().filter(({ event }) => event === "request").length).toBe(3)
+  const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+  const hashed = expect.stringMatching(/^[\w-]{16}$/)
+  expect(entries().filter(({ event }) => /^(?:account|sign)-/.test(String(event)))).toEqual([
+    { level: "info", time, event: "account-created", user: id },
+    { level: "warn", time, event: "sign-in-failed", method: "password", client: hashed, account: hashed },
+    { level: "info", time, event: "sign-in-ok", method: "password", client: hashed, account: hashed, user: id }
+  ])
+  const secrets = [
+    "ann@example.org",
+    password,
+    "not the password",
+    secret,
+    token,
+    ...cookies.map((cookie) => decodeURIComponent(cookie.slice(cookie.indexOf("=") + 1)).split(".", 1)[0] ?? "")
+  ]
+  expect(secrets.every((text) => text.length > 8)).toBe(true)
+  for (const text of secrets) expect(lines.join("\n")).not.toContain(text)
+})
