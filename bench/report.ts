@@ -131,7 +131,7 @@ export const report = (findings: Findings): string => {
     parts.push(
       "### Filters meant to hurt\n",
       table(
-        ["filter", "status", "slowest of five, ms"],
+        ["filter", "status", "median of five, ms"],
         findings.hostile.map(({ ms, name, status }) => [name, String(status), print(ms)])
       )
     )

@@ -18,10 +18,10 @@ export type {
 } from "../core/domain/model/config.ts"
 export { extendResource, withResources } from "../core/domain/model/extend.ts"
 export type { Extension } from "../core/domain/model/extend.ts"
-export { history } from "../core/domain/model/history.ts"
-export type { ConfigExtension } from "../core/domain/model/history.ts"
 export { f, relation } from "../core/domain/model/field.ts"
 export type { AnyField, FieldBuilder, FieldMap } from "../core/domain/model/field.ts"
+export { history } from "../core/domain/model/history.ts"
+export type { ConfigExtension } from "../core/domain/model/history.ts"
 export type { FieldProblem, Json, Kind, Model, Models, WireRecord } from "../core/domain/model/model.ts"
 export type { CreateOf, RecordOf, UpdateOf } from "../core/domain/model/record.ts"
 export type { Refusal } from "../core/domain/model/refusal.ts"
@@ -69,6 +69,7 @@ export {
   hasUsers,
   issueToken,
   listUsers,
+  removePasskeys,
   resetSecondFactor,
   revokeUser,
   roleChoices,
@@ -77,6 +78,7 @@ export {
   setUserRole
 } from "../adapters/auth/users.ts"
 export { AccountError } from "../core/domain/account/account.ts"
+export type { PasskeyDeclaration } from "../core/domain/account/passkey.ts"
 export type { ProviderDeclaration } from "../core/domain/account/provider.ts"
 export type { Account, ApiKey, IssuedKey, IssuedToken, NewAccount, NewApiKey } from "../core/ports/accounts.ts"
 

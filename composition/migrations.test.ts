@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest"
 import { authMigrations, type Migration, missingMigrations, type Query, serviceMigration } from "./migrations.ts"
 
 const secondFactors = { auth: { twoFactor: true } }
+const everything = { auth: { twoFactor: true, passkeys: { rpId: "example.org" } } }
 
 const named = ({ digest, name, version }: Migration) => `${name} ${version} ${digest}`
 
@@ -12,10 +13,11 @@ const having = (...applied: ReadonlyArray<Pick<Migration, "name" | "version" | "
 describe("the service's own tables", () => {
   // A database that has a version is not asked again: what a version means must never change. Raise the version with the text.
   it("have one text for each version", () => {
-    expect([serviceMigration, ...authMigrations(secondFactors)].map(named)).toEqual([
+    expect([serviceMigration, ...authMigrations(everything)].map(named)).toEqual([
       "service 1 a6389c4d50e34fad",
       "auth 2 9e5ebb4bc1d9ee69",
-      "second_factor 1 6c768a2405dc4788"
+      "second_factor 1 6c768a2405dc4788",
+      "passkey 1 17a21e5e987c27de"
     ])
   })
 
@@ -31,6 +33,12 @@ describe("the service's own tables", () => {
     expect(await missingMigrations(having(auth), authMigrations(secondFactors))).toEqual([factors])
     expect(await missingMigrations(having(auth, factors), authMigrations(secondFactors))).toEqual([])
     expect(await missingMigrations(having(auth, factors), authMigrations({}))).toEqual([])
+  })
+
+  it("hold passkeys only where they are on", () => {
+    const names = (passkeys: boolean | object) => authMigrations({ auth: { passkeys } }).map(({ name }) => name)
+    expect([true, { rpId: "example.org" }].map(names)).toEqual(Array.from({ length: 2 }, () => ["auth", "passkey"]))
+    expect(names(false)).toEqual(["auth"])
   })
 
   it("are missing when older, or of another text, and not when newer", async () => {

@@ -13,6 +13,7 @@ import {
   hasUsers,
   issueToken,
   listUsers,
+  removePasskeys,
   resetSecondFactor,
   revokeUser,
   setUserBanned,
@@ -43,7 +44,8 @@ export const accountsOf = (auth: Auth): Accounts["Service"] => ({
   createKey: (key) => attempt(() => createKey(auth, key)),
   listKeys: (email) => attempt(() => listKeys(auth, email)),
   revokeKey: (id) => attempt(() => revokeKey(auth, id)),
-  resetSecondFactor: (email) => attempt(() => resetSecondFactor(auth, email))
+  resetSecondFactor: (email) => attempt(() => resetSecondFactor(auth, email)),
+  removePasskeys: (email) => attempt(() => removePasskeys(auth, email))
 })
 
 export const accountsLayer = (auth: Auth): Layer.Layer<Accounts> => Layer.succeed(Accounts, accountsOf(auth))

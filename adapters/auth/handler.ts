@@ -105,7 +105,9 @@ const refusalOf = (path: string, status: number, text: string): Problem => {
   if (path === passkeySignIn && (status === 400 || status === 401 || code === "BANNED_USER")) return wrongPasskey()
   if (path === passkeyAdding && (status === 400 || code === notAllowed)) return badPasskey()
   // Somebody else's passkey is none to the caller.
-  if (path.startsWith("/passkey/") && status === 401 && code !== "UNAUTHORIZED") return notFound()
+  if (path.startsWith("/passkey/") && (status === 404 || (status === 401 && code !== "UNAUTHORIZED"))) {
+    return noPasskey()
+  }
   return problem(
     slug,
     typeof message === "string" && message !== "" ? message : problemKinds[slug].title + ".",
@@ -120,6 +122,8 @@ const notAllowed = "YOU_ARE_NOT_ALLOWED_TO_REGISTER_THIS_PASSKEY"
 
 /** better-auth's code for whatever went wrong while it judged a new passkey; it calls that its own failure. */
 const unverified = "FAILED_TO_VERIFY_REGISTRATION"
+
+const noPasskey = (): Problem => problem("not-found", "There is no such passkey.", { code: "PASSKEY_NOT_FOUND" })
 
 const badPasskey = (): Problem => problem("invalid-record", "The passkey could not be added.", { code: unverified })
 

@@ -252,7 +252,7 @@ create index if not exists "twoFactor_userId_idx" on ${t("twoFactor")} ("userId"
 /** The part of it that passkeys need, for a store that has the rest; safe to repeat too. */
 export const passkeySql = (schema: string | undefined): string => {
   const t = tableIn(schema)
-  return `-- Passkeys: public keys, useless to whoever reads them. A counter may be any unsigned number of 32 bits, which integer cannot hold.
+  return `-- Passkeys: public keys, useless to whoever reads them. Counters are unsigned numbers of 32 bits, which integer cannot hold.
 create table if not exists ${t("passkey")} (
   "id" text primary key,
   "name" text,

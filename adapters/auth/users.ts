@@ -225,6 +225,25 @@ export const resetSecondFactor = async (auth: Auth, email: string): Promise<void
   )
 }
 
+/**
+ * Takes all passkeys of a user away, for a lost device or after somebody else had the account, and ends sessions and tokens. Throws where
+ * passkeys are not configured.
+ */
+export const removePasskeys = async (auth: Auth, email: string): Promise<void> => {
+  if (!auth.passkeys) throw refuse("no-passkeys", "Passkeys are not configured.")
+  const { table } = auth.internals
+  const user = `select "id" from ${table("user")} where "email" = $1`
+  await change(
+    auth,
+    "passkey-removed",
+    email,
+    `with ended as (delete from ${table("session")} where "userId" in (${user})),`
+      + ` keys as (delete from ${table("passkey")} where "userId" in (${user}))`
+      + ` update ${table("user")} set "tokenEpoch" = "tokenEpoch" + 1 where "email" = $1 returning ${returned}`,
+    []
+  )
+}
+
 /** The roles a user may be given, `admin` first. */
 export const roleChoices = (auth: Auth): readonly string[] => auth.roles
 

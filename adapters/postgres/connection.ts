@@ -279,7 +279,9 @@ const within = <A, E>(
         () => discard
       )
     const [first, ...more] = how.begin.map((sql) => query(connection, sql, [], how.prepare))
-    const started: Effect.Effect<unknown, SqlError> = more.length === 0 ? first! : Effect.andThen(first!, Effect.all(more))
+    const started: Effect.Effect<unknown, SqlError> = more.length === 0
+      ? first!
+      : Effect.andThen(first!, Effect.all(more))
     const commit = Effect.flatMap(
       translated(connection.query("commit", [], how.prepare), how.refused),
       // An aborted transaction answers COMMIT with ROLLBACK: somebody went on after a failed statement.

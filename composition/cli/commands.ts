@@ -194,6 +194,12 @@ const usersResetSecondFactor = Command.make(
   Command.withDescription("Take away a second factor that its owner has lost: sessions and tokens end")
 )
 
+const usersRemovePasskeys = Command.make(
+  "remove-passkeys",
+  { ...project, ...email },
+  (flags) => run(async () => (await import("./users.ts")).removePasskeys(flags))
+).pipe(Command.withDescription("Take all passkeys of an account away: its sessions and tokens end"))
+
 const users = Command.make("users").pipe(
   Command.withDescription("Accounts of the built-in sign-in"),
   Command.withSubcommands([
@@ -204,6 +210,7 @@ const users = Command.make("users").pipe(
     usersRole,
     usersPassword,
     usersResetSecondFactor,
+    usersRemovePasskeys,
     usersRevoke,
     usersDelete
   ])

@@ -25,12 +25,13 @@ const purposes: { readonly [name in Migration["name"]]: string } = {
   service: "Tables that the service keeps beside yours: applied migrations, answers kept for Idempotency-Key.",
   auth: "Accounts, sessions, signing keys and API keys, in the schema auth.",
   second_factor: "Second factors of accounts, in the schema auth.",
+  passkey: "Passkeys of accounts, in the schema auth.",
   history:
     "Versions of tracked records, in the schema history. Apply it after the migrations that make or change their tables."
 }
 
 /** What goes to the database of accounts. */
-const ofAccounts: ReadonlySet<Migration["name"]> = new Set(["auth", "second_factor"])
+const ofAccounts: ReadonlySet<Migration["name"]> = new Set(["auth", "second_factor", "passkey"])
 
 /** The folder's files that people wrote, in order of their names; those that this command wrote are applied by their content. */
 const ownFiles = (folder: string): readonly MigrationFile[] =>

@@ -7,6 +7,7 @@ import {
   deleteUser,
   issueToken,
   listUsers,
+  removePasskeys as removeAllPasskeys,
   resetSecondFactor,
   revokeUser,
   setUserBanned,
@@ -112,6 +113,12 @@ export const resetFactor = (flags: Email): Promise<void> =>
   withAuth(flags, async (auth) => {
     await resetSecondFactor(auth, flags.email)
     print(`Took the second factor of ${flags.email} away and ended its sessions and tokens.`)
+  })
+
+export const removePasskeys = (flags: Email): Promise<void> =>
+  withAuth(flags, async (auth) => {
+    await removeAllPasskeys(auth, flags.email)
+    print(`Took the passkeys of ${flags.email} away and ended its sessions and tokens.`)
   })
 
 /** Prints the token alone, so that it can be put into a variable. */

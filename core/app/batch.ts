@@ -232,7 +232,7 @@ const referenced = ({ access, key, row, visible }: Written): Referenced => ({
 const keep = (run: Run, written: Written): void => {
   run.written.push(written)
   for (const [name, { key, restricted, visible }] of run.references) {
-    if (restricted.model !== written.access.model || writeKey(key) !== writeKey(written.key)) continue
+    if (restricted.model !== written.access.model || key.some((cell, i) => cell !== written.key[i])) continue
     run.references.set(name, { ...referenced(written), visible })
   }
 }

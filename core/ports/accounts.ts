@@ -94,6 +94,8 @@ export interface AccountsService {
   readonly revokeKey: (id: string) => Answer<ApiKey>
   /** Takes a lost second factor away and ends sessions; the user signs in by password and sets up a new one. */
   readonly resetSecondFactor: (email: string) => Answer<void>
+  /** Takes all passkeys of a user away and ends sessions; the user signs in by password and adds new ones. */
+  readonly removePasskeys: (email: string) => Answer<void>
 }
 
 export class Accounts extends Context.Service<Accounts, AccountsService>()("resource-admin/ports/Accounts") {}

@@ -102,8 +102,12 @@ export const clerk: TestCaller = { id: "clerk-1", roles: ["clerk"], tenant: "t1"
 export const own: TestCaller = { id: "own-1", roles: ["own"], tenant: "t1" }
 export const foreigner: TestCaller = { id: "boss-2", roles: ["boss"], tenant: "t2" }
 
+/** Keys of the fake; PostgreSQL has its own, from 1000 on like these. */
+let lastId = 1_000
+
 /** A fresh copy each time: a service may change nothing of it, but a failed test must not be able to either. */
 export const surface = (): Fixture => ({
+  defaultOf: (_model, { column }) => column === "id" ? String(++lastId) : undefined,
   config: defineConfig({
     resources: [folders, items, vault, extremes],
     roles: defineRoles({ boss: ["folders.*"], clerk: ["folders.*"], own: ["folders.read", "folders.create"] }),
@@ -116,10 +120,54 @@ export const surface = (): Fixture => ({
       { id: "2", tenant_id: "t2", name: "theirs", note: null }
     ],
     items: [
-      { id: "1", tenant_id: "t1", folder_id: "1", owner_id: "own-1", name: "alpha", code: "c1", position: 0, price: "1.00", cost: "3.00", secret: "sesame" },
-      { id: "2", tenant_id: "t1", folder_id: "1", owner_id: "clerk-1", name: "beta", code: "c2", position: 0, price: "1.00", cost: "5.00", secret: "open" },
-      { id: "3", tenant_id: "t2", folder_id: "2", owner_id: "boss-2", name: "gamma", code: "c3", position: 0, price: "1.00", cost: "9.00", secret: "barrel" },
-      { id: "4", tenant_id: "t1", folder_id: "1", owner_id: "boss-1", name: "delta", code: "c4", position: 0, price: "1.00", cost: "7.00", secret: "tulip" }
+      {
+        id: "1",
+        tenant_id: "t1",
+        folder_id: "1",
+        owner_id: "own-1",
+        name: "alpha",
+        code: "c1",
+        position: 0,
+        price: "1.00",
+        cost: "3.00",
+        secret: "sesame"
+      },
+      {
+        id: "2",
+        tenant_id: "t1",
+        folder_id: "1",
+        owner_id: "clerk-1",
+        name: "beta",
+        code: "c2",
+        position: 0,
+        price: "1.00",
+        cost: "5.00",
+        secret: "open"
+      },
+      {
+        id: "3",
+        tenant_id: "t2",
+        folder_id: "2",
+        owner_id: "boss-2",
+        name: "gamma",
+        code: "c3",
+        position: 0,
+        price: "1.00",
+        cost: "9.00",
+        secret: "barrel"
+      },
+      {
+        id: "4",
+        tenant_id: "t1",
+        folder_id: "1",
+        owner_id: "boss-1",
+        name: "delta",
+        code: "c4",
+        position: 0,
+        price: "1.00",
+        cost: "7.00",
+        secret: "tulip"
+      }
     ],
     vault: [{ id: "1", tenant_id: "t1", item_id: "1", value: "diamond" }]
   }

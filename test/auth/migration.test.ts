@@ -1,3 +1,4 @@
+import { passkey } from "@better-auth/passkey"
 import { getMigrations } from "better-auth/db/migration"
 import { admin, jwt, twoFactor } from "better-auth/plugins"
 import { PostgresDialect } from "kysely"
@@ -10,23 +11,31 @@ import { openDatabase } from "../support/postgres.ts"
 import { authUrl, openStore, password, secret } from "./store.ts"
 
 describe("the auth migration", () => {
-  it.each([false, true])("makes exactly the tables that better-auth wants (second factors: %j)", async (factors) => {
-    await using store = await openStore(authMigrationSql({ schema: "auth", twoFactor: factors }))
-    const migrations = await getMigrations({
-      database: { dialect: new PostgresDialect({ pool: store.pool }), type: "postgres", schemaName: "auth" },
-      plugins: [admin(), jwt(), ...(factors ? [twoFactor()] : [])],
-      secret,
-      logger: { disabled: true }
-    })
-    const { schemaProblems, toBeAdded, toBeAddedIndexes, toBeCreated, unsafeChanges } = migrations
-    expect({ schemaProblems, toBeAdded, toBeAddedIndexes, toBeCreated, unsafeChanges }).toEqual({
-      schemaProblems: [],
-      toBeAdded: [],
-      toBeAddedIndexes: [],
-      toBeCreated: [],
-      unsafeChanges: []
-    })
-  })
+  it.each([
+    [false, false],
+    [true, false],
+    [false, true],
+    [true, true]
+  ])(
+    "makes exactly the tables that better-auth wants (second factors: %j, passkeys: %j)",
+    async (factors, passkeys) => {
+      await using store = await openStore(authMigrationSql({ schema: "auth", twoFactor: factors, passkeys }))
+      const migrations = await getMigrations({
+        database: { dialect: new PostgresDialect({ pool: store.pool }), type: "postgres", schemaName: "auth" },
+        plugins: [admin(), jwt(), ...(factors ? [twoFactor()] : []), ...(passkeys ? [passkey()] : [])],
+        secret,
+        logger: { disabled: true }
+      })
+      const { schemaProblems, toBeAdded, toBeAddedIndexes, toBeCreated, unsafeChanges } = migrations
+      expect({ schemaProblems, toBeAdded, toBeAddedIndexes, toBeCreated, unsafeChanges }).toEqual({
+        schemaProblems: [],
+        toBeAdded: [],
+        toBeAddedIndexes: [],
+        toBeCreated: [],
+        unsafeChanges: []
+      })
+    }
+  )
 
   it("may be applied again, keeping everything, and by two processes at once", async () => {
     await using store = await openStore("")
@@ -48,6 +57,16 @@ describe("the auth migration", () => {
     await store.database.execute(authMigrationSql(auth))
     expect(await tables()).toBe("t")
     expect(await store.database.rows(`select "twoFactorEnabled" from auth."user"`)).toEqual([["f"]])
+  })
+
+  it("has no table for passkeys unless there are any, and gets it when they are turned on later", async () => {
+    await using store = await openStore()
+    const tables = async () => (await store.database.rows(`select to_regclass('auth."passkey"') is not null`))[0]?.[0]
+    expect(await tables()).toBe("f")
+    const sql = authMigrationSql(store.instance({ passkeys: true }))
+    await Promise.all([store.database.execute(sql), store.database.execute(sql)])
+    await store.database.execute(sql)
+    expect(await tables()).toBe("t")
   })
 
   it("needs no more than a role that owns the database", async () => {
@@ -110,6 +129,8 @@ describe("options that cannot be right", () => {
         createUsers: true
       }]
     }, /default role/],
+    [{ passkeys: { rpId: "example.org" } }, /not below/],
+    [{ url: "http://127.0.0.1:5173", passkeys: true }, /localhost/],
     [{ roles: ["Sales"] }, /role/],
     [{ defaultRole: "boss" }, /role/]
   ])("%j are refused at once", (wrong, message) => {

@@ -9,8 +9,8 @@ import { listen } from "../../adapters/http/node.ts"
 import { makePostgres } from "../../adapters/postgres/connection.ts"
 import { makeRecords } from "../../adapters/postgres/records.ts"
 import { compileOrThrow, makeService } from "../../composition/create-admin.ts"
-import { ledger } from "../support/ledger.ts"
 import { testAuthenticator, testSecret } from "../support/composed.ts"
+import { ledger } from "../support/ledger.ts"
 
 const [url = ""] = process.argv.slice(2)
 const scope = Scope.makeUnsafe()

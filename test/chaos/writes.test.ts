@@ -161,4 +161,4 @@ it("kill -9 of the service and of the database, in the middle of batches of 500"
   for (const name of answers.keys()) expect(all, name).toContain(name)
   expect(acknowledged(answers).length).toBeGreaterThan(0)
   expect(there.size).toBeGreaterThan(0)
-}, 30_000 + rounds * 10_000)
+}, 120_000 + rounds * 10_000)

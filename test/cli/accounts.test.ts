@@ -46,7 +46,7 @@ const signIn = ({ port }: Running, email: string, password: string) =>
 describe("accounts", () => {
   it("manages accounts", async () => {
     await using project = configured()
-    const users = (...args: string[]) => project.service("users", ...args)
+    const users = (...args: string[]) => project.quick("users", ...args)
     expect((await users("list")).stdout).toContain("There is no user yet")
     expect(await users("create", "ann@example.com")).toMatchObject({
       code: 1,
@@ -61,7 +61,7 @@ describe("accounts", () => {
       stderr: "There is no role \"boss\". The roles are: admin, user.\n"
     })
     expect((await users("ban", "bob@example.com")).stdout).toBe("bob@example.com (user) is banned.\n")
-    expect(await project.service("token", "bob@example.com")).toMatchObject({
+    expect(await project.quick("token", "bob@example.com")).toMatchObject({
       code: 1,
       stdout: "",
       stderr: "The user is banned.\n"
@@ -82,21 +82,21 @@ describe("accounts", () => {
 
   it("get a new password, which ends what the old one opened", async () => {
     await using project = configured()
-    const users = (...args: string[]) => project.service("users", ...args)
+    const users = (...args: string[]) => project.quick("users", ...args)
     const [made, running] = await Promise.all([
       users("create", "pat@example.com", "--generate-password", "--role", "user", "--json"),
       project.start("serve")
     ])
     const first = printed(made).password
     expect((await signIn(running, "pat@example.com", first)).status).toBe(200)
-    const token = (await project.service("token", "pat@example.com")).stdout.trim()
+    const token = (await project.quick("token", "pat@example.com")).stdout.trim()
     await becomes(200, notesOf(running, token))
 
     expect(await users("password", "pat@example.com")).toMatchObject({
       code: 1,
       stderr: "Give one of --generate-password and --password-stdin.\n"
     })
-    const { stdout } = await users("password", "Pat@example.com", "--generate-password")
+    const { stdout } = await project.service("users", "password", "Pat@example.com", "--generate-password")
     const [, second = ""] = /^Set a new password for pat@example\.com [^\n]*\nPassword: ([\w-]{24})\n$/.exec(stdout) ??
       []
     await becomes(401, notesOf(running, token))
@@ -119,12 +119,12 @@ describe("accounts", () => {
 describe("API keys", () => {
   it("are made, listed and revoked, and open the API meanwhile", async () => {
     await using project = configured()
-    const keys = (...args: string[]) => project.service("keys", ...args)
+    const keys = (...args: string[]) => project.quick("keys", ...args)
     const create = (...more: string[]) => keys("create", "kim@example.com", "--name", "nightly import", ...more)
     const [running, none] = await Promise.all([
       project.start("serve"),
       keys("list"),
-      project.service("users", "create", "kim@example.com", "--generate-password", "--role", "user")
+      project.quick("users", "create", "kim@example.com", "--generate-password", "--role", "user")
     ])
     expect(none).toMatchObject({ code: 0, stdout: "There is no key.\n" })
     expect(await create("--role", "admin")).toMatchObject({
@@ -141,7 +141,15 @@ describe("API keys", () => {
     const key = printed(await create("--role", "user", "--expires", "45m", "--json"))
     expect(key).toMatchObject({ email: "kim@example.com", role: "user", name: "nightly import", revokedAt: null })
     expect(Date.parse(String(key["expiresAt"])) - Date.parse(String(key["createdAt"]))).toBeLessThan(46 * 60_000)
-    const shown = await create("--role", "user")
+    const shown = await project.service(
+      "keys",
+      "create",
+      "kim@example.com",
+      "--name",
+      "nightly import",
+      "--role",
+      "user"
+    )
     expect(shown.stdout).toMatch(
       /^Created "nightly import" for kim@example\.com \(user\), until \S+Z\.\nKey: sk_[0-9a-f]{16}_[\w-]{48}\n$/
     )
@@ -177,35 +185,52 @@ describe("API keys", () => {
   })
 })
 
+describe("passkeys", () => {
+  it("get their table when they are turned on, and are taken away", async () => {
+    await using plain = configured()
+    await using project = configured("auth: { passkeys: true }")
+    expect((await project.service("migration", "--apply")).stdout).toBe("Applied passkey 1\n")
+    await project.service("users", "create", "pat@example.com", "--generate-password", "--role", "user")
+    await database.execute(
+      `insert into auth."passkey" ("id", "publicKey", "userId", "credentialID", "counter", "deviceType", "backedUp")`
+        + ` select 'k', 'p', "id", 'c', 0, 'multiDevice', true from auth."user" where email = 'pat@example.com'`
+    )
+    const remove = (of: typeof project) => of.service("users", "remove-passkeys", "pat@example.com")
+    expect(await remove(plain)).toMatchObject({ code: 1, stderr: "Passkeys are not configured.\n" })
+    expect((await remove(project)).stdout).toContain("Took the passkeys of pat@example.com away")
+    expect(await database.rows(`select count(*) from auth."passkey"`)).toEqual([["0"]])
+  })
+})
+
 describe("second factors", () => {
   it("get their table when they are turned on, lose nothing when they are turned off, and are reset", async () => {
     await using plain = configured()
     await using project = configured("auth: { twoFactor: true }")
     const [refused, unserved] = await Promise.all([
-      project.service("users", "list"),
+      project.quick("users", "list"),
       project.service("serve", "--port", "0")
     ])
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("service migration --apply") })
     expect(unserved).toMatchObject({ code: 1, stderr: expect.stringContaining("(second_factor)") })
-    expect(JSON.parse((await project.service("migration", "--json")).stdout)).toEqual({
+    expect(JSON.parse((await project.quick("migration", "--json")).stdout)).toEqual({
       written: ["db/migrations/001_service.sql", "db/migrations/002_auth.sql", "db/migrations/003_second_factor.sql"]
     })
     expect((await project.service("migration", "--apply")).stdout).toBe("Applied second_factor 1\n")
     await database.execute(project.read("db/migrations/003_second_factor.sql"))
     const [again, off] = await Promise.all([
-      project.service("migration", "--apply"),
-      plain.service("migration", "--apply")
+      project.quick("migration", "--apply"),
+      plain.quick("migration", "--apply")
     ])
     expect([again.stdout, off.stdout]).toEqual(
       Array.from({ length: 2 }, () => "Nothing to apply: the database is up to date.\n")
     )
 
-    await project.service("users", "create", "lou@example.com", "--generate-password", "--role", "user")
+    await project.quick("users", "create", "lou@example.com", "--generate-password", "--role", "user")
     await database.execute(`
       update auth."user" set "twoFactorEnabled" = true where email = 'lou@example.com';
       insert into auth."twoFactor" ("id", "secret", "backupCodes", "userId")
         select 'f', 's', 'b', "id" from auth."user" where email = 'lou@example.com'`)
-    const reset = (of: typeof project, email: string) => of.service("users", "reset-second-factor", email)
+    const reset = (of: typeof project, email: string) => of.quick("users", "reset-second-factor", email)
     const [unset, unknown] = await Promise.all([reset(plain, "lou@example.com"), reset(project, "x@example.com")])
     expect(unset).toMatchObject({ code: 1, stderr: "Second factors are not configured.\n" })
     expect(unknown).toMatchObject({ code: 1, stderr: "There is no user with this email address.\n" })

@@ -16,7 +16,7 @@ describe("init", () => {
     const made = await project.service("init", ".")
     expect(made.code).toBe(0)
     expect(project.read(".env")).toMatch(/^AUTH_SECRET=[A-Za-z0-9+/]{43}=$/m)
-    const again = await project.service("init", ".")
+    const again = await project.quick("init", ".")
     expect(again.code).toBe(1)
     expect(again.stderr).toContain("Nothing was written")
 
@@ -52,17 +52,17 @@ describe("on a database", () => {
   beforeAll(async () => {
     database = await openDatabase(table)
     await using project = configured()
-    expect((await project.service("migration", "--apply")).code).toBe(0)
+    expect((await project.quick("migration", "--apply")).code).toBe(0)
   })
   afterAll(async () => {
     await database.drop()
   })
   it("writes migrations once for each version, and applies a project's own once", async () => {
     await using project = configured()
-    expect(JSON.parse((await project.service("migration", "--json")).stdout)).toEqual({
+    expect(JSON.parse((await project.quick("migration", "--json")).stdout)).toEqual({
       written: ["db/migrations/001_service.sql", "db/migrations/002_auth.sql"]
     })
-    expect((await project.service("migration")).stdout).toContain("Nothing to write")
+    expect((await project.quick("migration")).stdout).toContain("Nothing to write")
     await database.execute(project.read("db/migrations/001_service.sql"))
     await database.execute(project.read("db/migrations/002_auth.sql"))
     project.write("db/migrations/010_colour.sql", "alter table notes add column colour text;\n")
@@ -72,9 +72,9 @@ describe("on a database", () => {
       changed: []
     })
     project.write("db/migrations/010_colour.sql", "alter table notes add column color text;\n")
-    expect((await project.service("migration", "--apply")).stdout).toContain("has changed since it was applied")
+    expect((await project.quick("migration", "--apply")).stdout).toContain("has changed since it was applied")
     project.write("db/migrations/012_wrong.sql", "select 1;\nselect nope;\n")
-    expect(await project.service("migration", "--apply")).toMatchObject({
+    expect(await project.quick("migration", "--apply")).toMatchObject({
       code: 1,
       stderr: "012_wrong.sql:2: column \"nope\" does not exist\n"
     })
@@ -93,7 +93,7 @@ describe("on a database", () => {
       expect((await ask(running.port, "/api/v1/notes")).status).toBe(401)
       expect(await running.end("SIGINT")).toBe(0)
     }
-    expect(await project.service("serve", "dist/none.mjs")).toMatchObject({
+    expect(await project.quick("serve", "dist/none.mjs")).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("service build")
     })
@@ -126,8 +126,8 @@ describe("on a database", () => {
 
   it("finishes what is under way at SIGTERM; a second signal ends it at once", async () => {
     await using project = configured()
-    await project.service("users", "create", "dan@example.com", "--generate-password", "--role", "admin")
-    const token = (await project.service("token", "dan@example.com")).stdout.trim()
+    await project.quick("users", "create", "dan@example.com", "--generate-password", "--role", "admin")
+    const token = (await project.quick("token", "dan@example.com")).stdout.trim()
 
     const first = await project.start("serve")
     const waiting = await blocked(first.port, token)

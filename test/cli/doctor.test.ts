@@ -50,7 +50,7 @@ describe("doctor", () => {
   let project: Project
   const role = `doctor_role_${process.pid}`
   const examine = async (): Promise<{ readonly code: number | null; readonly findings: readonly Finding[] }> => {
-    const ran = await project.service("doctor", "--json")
+    const ran = await project.quick("doctor", "--json")
     return { code: ran.code, findings: (JSON.parse(ran.stdout) as { findings: readonly Finding[] }).findings }
   }
 
@@ -114,7 +114,7 @@ describe("doctor", () => {
     const owner = { ...project.env, DATABASE_URL: database.url }
     const migrator = makeProject(owner)
     migrator.write("admin.config.ts", config)
-    expect((await migrator.service("migration", "--apply")).code).toBe(0)
+    expect((await migrator.quick("migration", "--apply")).code).toBe(0)
     await migrator.dispose()
 
     const second = await examine()

@@ -52,11 +52,11 @@ describe.each([{ title: "a small shop for music", whole: true, sql: musicSchema 
       expect(resources).toContain("track_id: f.integer().readOnly().dbDefault()")
 
       const config = project.read("admin.config.ts")
-      const second = await project.service("introspect")
+      const second = await project.quick("introspect")
       expect(second.stdout).toContain("is up to date")
       expect(project.read("admin.resources.ts")).toBe(resources)
       expect(project.read("admin.config.ts")).toBe(config)
-      expect((await project.service("introspect", "--check")).code).toBe(0)
+      expect((await project.quick("introspect", "--check")).code).toBe(0)
     })
 
     it("refuses to serve before the tables of accounts are there, and says how to make them", async () => {
@@ -64,12 +64,12 @@ describe.each([{ title: "a small shop for music", whole: true, sql: musicSchema 
       expect(refused.code).toBe(1)
       expect(refused.stderr).toContain("service migration --apply")
       expect((await project.service("migration", "--apply")).stdout).toContain("Applied auth")
-      expect((await project.service("migration", "--apply")).stdout).toContain("Nothing to apply")
+      expect((await project.quick("migration", "--apply")).stdout).toContain("Nothing to apply")
     })
 
     it("serves lists, filters, search, aggregates and composite keys", async () => {
-      expect((await project.service("users", "create", "ann@example.com", "--generate-password")).code).toBe(0)
-      token = (await project.service("token", "ann@example.com")).stdout.trim()
+      expect((await project.quick("users", "create", "ann@example.com", "--generate-password")).code).toBe(0)
+      token = (await project.quick("token", "ann@example.com")).stdout.trim()
       running = await project.start("serve")
       const get = (path: string, query: Record<string, string> = {}) =>
         ask(running.port, `/api/v1/${path}`, query, { token })
@@ -109,26 +109,26 @@ describe.each([{ title: "a small shop for music", whole: true, sql: musicSchema 
       const guide = readFileSync(new URL("../../docs/guides/existing-database.md", import.meta.url), "utf8")
       project.write("admin.config.ts", /```ts\n([^]*?)```/.exec(guide)?.[1] ?? "")
       const mine = project.read("admin.config.ts")
-      expect((await project.service("introspect")).stdout).toContain("is up to date")
+      expect((await project.quick("introspect")).stdout).toContain("is up to date")
       expect(project.read("admin.config.ts")).toBe(mine)
       const document = JSON.parse((await project.service("openapi")).stdout) as { paths: Record<string, object> }
       expect(Object.keys(document.paths["/api/v1/track/{key}"] ?? {})).not.toContain("delete")
       expect(JSON.stringify(document)).toContain("milliseconds")
       expect(JSON.stringify(document)).not.toContain("\"bytes\"")
-      expect((await project.service("openapi", "--roles", "support")).stdout).not.toContain("/api/v1/track")
+      expect((await project.quick("openapi", "--roles", "support")).stdout).not.toContain("/api/v1/track")
     })
 
     it("does not replace what somebody edited, unless asked to", async () => {
       const generated = project.read("admin.resources.ts")
       project.write("admin.resources.ts", generated.replace("artist_id: relation(artist)", "artist_id: f.integer()"))
-      const refused = await project.service("introspect")
+      const refused = await project.quick("introspect")
       expect(refused.code).toBe(1)
       expect(refused.stderr).toContain("edited by hand")
-      expect((await project.service("introspect", "--check")).code).toBe(1)
-      expect((await project.service("introspect", "--force")).code).toBe(0)
+      expect((await project.quick("introspect", "--check")).code).toBe(1)
+      expect((await project.quick("introspect", "--force")).code).toBe(0)
       expect(project.read("admin.resources.ts")).toBe(generated)
       project.write("other.ts", "export const mine = 1\n")
-      expect((await project.service("introspect", "--out", "other.ts")).stderr).toContain(
+      expect((await project.quick("introspect", "--out", "other.ts")).stderr).toContain(
         "was not written by this command"
       )
     })
@@ -177,7 +177,7 @@ describe("what introspection makes of unusual tables", () => {
       create table parted_1 partition of parted for values from (0) to (10);
     `)
     project = makeProject({ DATABASE_URL: database.url })
-    const ran = await project.service("introspect", "--schema", "public,shop")
+    const ran = await project.quick("introspect", "--schema", "public,shop")
     expect(ran.stderr).toBe("")
     text = project.read("admin.resources.ts")
   })
@@ -231,8 +231,8 @@ describe("what introspection makes of unusual tables", () => {
   })
 
   it("fits the database it was made from", async () => {
-    await project.service("migration", "--apply")
-    const { findings } = JSON.parse((await project.service("doctor", "--json")).stdout) as {
+    await project.quick("migration", "--apply")
+    const { findings } = JSON.parse((await project.quick("doctor", "--json")).stdout) as {
       findings: ReadonlyArray<{ readonly level: string; readonly message: string }>
     }
     expect(findings.filter(({ level }) => level === "error")).toEqual([])

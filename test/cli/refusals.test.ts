@@ -10,11 +10,11 @@ describe.concurrent("what is wrong is said plainly", () => {
   it("exits with 2 for a wrong use, with 1 for everything else", async () => {
     await using project = makeProject()
     expect(await project.service("--help")).toMatchObject({ code: 0, stdout: expect.stringContaining("introspect") })
-    expect((await project.service("users", "create", "--help")).code).toBe(0)
-    expect((await project.service("--version")).stdout).toMatch(/[0-9]+\.[0-9]+\.[0-9]+/)
+    expect((await project.quick("users", "create", "--help")).code).toBe(0)
+    expect((await project.quick("--version")).stdout).toMatch(/[0-9]+\.[0-9]+\.[0-9]+/)
     expect((await project.service("frobnicate")).code).toBe(2)
-    expect((await project.service("serve", "--port", "many")).code).toBe(2)
-    expect((await project.service("token")).code).toBe(2)
+    expect((await project.quick("serve", "--port", "many")).code).toBe(2)
+    expect((await project.quick("token")).code).toBe(2)
     expect(await project.service("serve")).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("There is no admin.config.ts")
@@ -24,12 +24,12 @@ describe.concurrent("what is wrong is said plainly", () => {
   it("names the place in a configuration that cannot be loaded", async () => {
     await using project = makeProject()
     project.write("admin.config.ts", "export const a = 1\n")
-    expect((await project.service("serve")).stderr).toContain("admin.config.ts has no default export")
+    expect((await project.quick("serve")).stderr).toContain("admin.config.ts has no default export")
     project.write("admin.config.ts", "import { x } from \"./part.ts\"\nexport default x\n")
     project.write("part.ts", "interface A { b: string }\n\nexport const x = 1\nthrow new TypeError(\"boom\")\n")
-    expect((await project.service("serve")).stderr).toMatch(/TypeError: boom\n {4}at .*part\.ts:4:7/)
+    expect((await project.quick("serve")).stderr).toMatch(/TypeError: boom\n {4}at .*part\.ts:4:7/)
     project.write("part.ts", "export const x: number = ;\n")
-    expect((await project.service("serve")).stderr).toContain("part.ts:1:26")
+    expect((await project.quick("serve")).stderr).toContain("part.ts:1:26")
   })
 
   it("reports environment, configuration and port together with what to do", async () => {

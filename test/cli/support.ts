@@ -3,17 +3,51 @@
  * is ended, and every folder removed, by `dispose`.
  */
 
-import { type ChildProcess, spawn } from "node:child_process"
+import { type ChildProcess, fork, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
+import type { Order, Outcome } from "./shell.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const main = join(root, "composition/cli/main.ts")
 /** Every command loads the same modules: what was compiled once is kept for the next process. */
 const compiled = join(root, "node_modules/.cache/compiled")
+
+/** Shared by the projects of a test file: it runs what `quick` is given. */
+let shell: ChildProcess | undefined
+let shellFree: Promise<unknown> = Promise.resolve()
+
+const openShell = (): ChildProcess => {
+  const child = fork(fileURLToPath(new URL("shell.ts", import.meta.url)), {
+    env: { ...plainEnvironment(), NODE_COMPILE_CACHE: compiled },
+    execArgv: ["--conditions=source"]
+  })
+  // It ends with this process.
+  child.unref()
+  child.channel?.unref()
+  child.once("exit", () => shell = undefined)
+  return child
+}
+
+const runInShell = (order: Order): Promise<Outcome> => {
+  const outcome = shellFree.then(() => {
+    const child = shell ??= openShell()
+    return new Promise<Outcome>((resolve, reject) => {
+      const ended = (code: number | null): void => reject(new Error(`The shell ended (${code}).`))
+      child.once("exit", ended)
+      child.once("message", (message) => {
+        child.off("exit", ended)
+        resolve(message as Outcome)
+      })
+      child.send(order)
+    })
+  })
+  shellFree = outcome.catch(() => {})
+  return outcome
+}
 
 export interface Ran {
   readonly code: number | null
@@ -41,9 +75,11 @@ export interface Project extends AsyncDisposable {
   readonly env: Record<string, string>
   readonly write: (path: string, text: string) => void
   readonly read: (path: string) => string
-  /** Runs the command to its end. */
+  /** Runs the command to its end, as a process of its own. */
   readonly service: (...args: string[]) => Promise<Ran>
-  /** The same with a text on standard input. */
+  /** The same in a process that stays for the next: for commands that neither serve nor read standard input. */
+  readonly quick: (...args: string[]) => Promise<Ran>
+  /** A process of its own with a text on standard input. */
   readonly serviceWith: (input: string, ...args: string[]) => Promise<Ran>
   /** Starts it on a free port and waits until it listens. */
   readonly start: (...args: string[]) => Promise<Running>
@@ -140,6 +176,7 @@ export const makeProject = (env: Record<string, string> = {}): Project => {
     },
     read: (path) => readFileSync(join(folder, path), "utf8"),
     service: (...args) => finish(launch([main, ...args])),
+    quick: (...args) => runInShell({ args, folder, env: variables }),
     serviceWith: (input, ...args) => finish(launch([main, ...args], {}, input)),
     startNode,
     start: (...args) => startNode(main, ...args),

@@ -101,6 +101,33 @@ export interface Example {
   readonly stop: () => Promise<number | null>
 }
 
+const passwordsIn = (printed: string): ReadonlyMap<string, string> =>
+  new Map(
+    [...printed.matchAll(/^ {2}(admin|sales|viewer) +\S+@shop\.example +(\w{20})$/gm)]
+      .map(([, role = "", password = ""]) => [role, password])
+  )
+
+/** Starts the example and kills it, without a chance to say or do anything more, once it shows a password. Gives all it showed. */
+export const startAndKill = (
+  { folder }: Checkout,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv
+): Promise<ReadonlyMap<string, string>> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [...start, ...args], {
+      cwd: folder,
+      env: plainEnvironment(env),
+      stdio: ["ignore", "pipe", "inherit"]
+    })
+    let printed = ""
+    child.once("error", reject)
+    child.once("close", () => resolve(passwordsIn(printed)))
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      printed += text
+      if (passwordsIn(printed).size > 0) child.kill("SIGKILL")
+    })
+  })
+
 /** Starts the example and waits until it has said everything. Fails with what it printed when it ends before. */
 export const startExample = (
   { folder }: Checkout,
@@ -123,12 +150,11 @@ export const startExample = (
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       printed += text
       if (!printed.includes("the data stays.")) return
-      const passwords = [...printed.matchAll(/^ {2}(admin|sales|viewer) +\S+@shop\.example +(\w{20})$/gm)]
       resolve({
         url: `http://localhost:${port}`,
         printed,
         lines: printed.split("\n").filter((line) => /^ {2}(TOKEN=|curl )/.test(line)).map((line) => line.trim()),
-        passwords: new Map(passwords.map(([, role = "", password = ""]) => [role, password])),
+        passwords: passwordsIn(printed),
         stop: () => {
           child.kill("SIGINT")
           return ended

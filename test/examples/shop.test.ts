@@ -16,6 +16,7 @@ import {
   plainEnvironment,
   run,
   startAndFail,
+  startAndKill,
   startExample
 } from "./checkout.ts"
 
@@ -288,6 +289,31 @@ describe("on a database of somebody else", () => {
       expect(stdout, stderr).toContain("Created you@example.com (admin).")
     } finally {
       expect(await other.stop()).toBe(0)
+      await database.drop()
+    }
+  })
+
+  it("loses no password when it is killed at any moment", async () => {
+    const database = await openDatabase()
+    const env = { DATABASE_URL: database.url, PORT: String(await freePort()) }
+    let other: Example | undefined
+    try {
+      const shown = await startAndKill(checkout, ["--scale", "100", "--demo"], env)
+      expect(shown.has("admin")).toBe(true)
+      other = await startExample(checkout, Number(env.PORT), ["--demo"], { DATABASE_URL: database.url })
+      // Each account was made by one start or the other; the password shown by the one that made it is the one that counts.
+      const passwords = new Map([...shown, ...other.passwords])
+      expect([...passwords.keys()].toSorted()).toEqual(["admin", "sales", "viewer"])
+      for (const [role, password] of passwords) {
+        const signedIn = await fetch(`${other.url}/api/auth/sign-in/email`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ email: `${role}@shop.example`, password })
+        })
+        expect(signedIn.status, role).toBe(200)
+      }
+    } finally {
+      await other?.stop()
       await database.drop()
     }
   })

@@ -97,7 +97,11 @@ describe("heads", () => {
 
   it("answers 400 without a Host", async () => {
     const stage = await start()
-    isProblem(await stage.talk("GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n"), 400, "urn:service:problem:malformed-request")
+    isProblem(
+      await stage.talk("GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n"),
+      400,
+      "urn:service:problem:malformed-request"
+    )
   })
 
   it("takes HTTP/1.0, absolute and asterisk targets", async () => {

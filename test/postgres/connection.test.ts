@@ -183,9 +183,11 @@ describe("connections", () => {
     it("says outcome unknown when the connection of a statement that commits by itself breaks", async () => {
       const { records } = await open({ pooler })
       const held = Effect.runSync(Deferred.make<void>())
-      const holder = Effect.runFork(records.transaction((tx) =>
-        Effect.andThen(Effect.andThen(lock(tx, "1"), Deferred.succeed(held, undefined)), Effect.never)
-      ))
+      const holder = Effect.runFork(
+        records.transaction((tx) =>
+          Effect.andThen(Effect.andThen(lock(tx, "1"), Deferred.succeed(held, undefined)), Effect.never)
+        )
+      )
       await Effect.runPromise(Deferred.await(held))
       const waiting = reasonOf(records.transaction((tx) => rename(tx, "1", "lost"), true))
       await once(async () => (await activity("update %")).length === 1)

@@ -3,10 +3,10 @@
  * `fetch`. Callers are credentials of a test authenticator; nothing else of the service is replaced.
  */
 
-import * as Result from "effect/Result"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import { Unauthorized } from "../../adapters/auth/authenticator.ts"
 import type { Authenticator } from "../../adapters/auth/authenticator.ts"
@@ -16,8 +16,8 @@ import { makePostgres } from "../../adapters/postgres/connection.ts"
 import { idempotencySchema } from "../../adapters/postgres/idempotency.ts"
 import { makeRecords } from "../../adapters/postgres/records.ts"
 import { compileOrThrow, makeService } from "../../composition/create-admin.ts"
-import type { Config } from "../../core/domain/model/config.ts"
 import type { Compiled } from "../../core/domain/model/compile.ts"
+import type { Config } from "../../core/domain/model/config.ts"
 import type { Cell, Json, Model, Row } from "../../core/domain/model/model.ts"
 import { cellFromJson } from "../../core/domain/model/value.ts"
 import type { RecordsService } from "../../core/ports/records.ts"
@@ -59,7 +59,11 @@ export interface TestService {
   readonly edge: Edge
   /** Calls as the caller; null sends no credential. `path` begins with `/`. */
   readonly call: (caller: TestCaller | null, method: string, path: string, options?: CallOptions) => Promise<Answer>
-  readonly get: (caller: TestCaller | null, path: string, headers?: { readonly [name: string]: string }) => Promise<Answer>
+  readonly get: (
+    caller: TestCaller | null,
+    path: string,
+    headers?: { readonly [name: string]: string }
+  ) => Promise<Answer>
   /** The fake, on the fake backend. */
   readonly fake: FakeRecords | null
   /** The database, on PostgreSQL. */
@@ -95,7 +99,9 @@ const insertSql = (model: Model, rows: readonly Row[]): string => {
   if (rows.length === 0) return ""
   const table = model.schema === null ? quote(model.table) : `${quote(model.schema)}.${quote(model.table)}`
   const columns = model.columns.map((column) => quote(column.column)).join(", ")
-  const values = rows.map((row) => `(${row.map((cell) => cell === null ? "null" : `'${cell.replaceAll("'", "''")}'`).join(", ")})`)
+  const values = rows.map((row) =>
+    `(${row.map((cell) => cell === null ? "null" : `'${cell.replaceAll("'", "''")}'`).join(", ")})`
+  )
   return `insert into ${table} (${columns}) overriding system value values ${values.join(",\n")};`
 }
 
@@ -153,7 +159,12 @@ export const startService = async (
     const between = through === undefined ? null : await through(opened)
     const scope = Scope.makeUnsafe()
     const postgres = await Effect.runPromise(Effect.provideService(
-      makePostgres({ url: between?.url ?? opened.url, statementTimeoutMs: compiled.options.statementTimeoutMs, readConnections: 4, writeConnections: 4 }),
+      makePostgres({
+        url: between?.url ?? opened.url,
+        statementTimeoutMs: compiled.options.statementTimeoutMs,
+        readConnections: 4,
+        writeConnections: 4
+      }),
       Scope.Scope,
       scope
     ))

@@ -60,7 +60,8 @@ export const readPasskeys = (raw: unknown, url: string | null): Result.Result<Pa
     return wrong("origins must be a list such as [\"https://admin.example.org\"].")
   }
   const texts: readonly unknown[] = declared ?? (url === null ? [] : [new URL(url).origin])
-  const rpId = domain ?? URL.parse(url ?? String(texts[0] ?? ""))?.hostname ?? ""
+  const [first] = texts
+  const rpId = domain ?? URL.parse(url ?? (typeof first === "string" ? first : ""))?.hostname ?? ""
   const origins: string[] = []
   for (const text of texts) {
     const origin = originOf(text)

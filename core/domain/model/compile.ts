@@ -98,7 +98,10 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   const say = (message: string, fix: string): void => report(null, null, message, fix)
   const declared: unknown = config
   if (!isBag(declared)) {
-    say(`The configuration is ${shown(declared)}, not an object.`, "Export defineConfig({ resources: […] }) by default.")
+    say(
+      `The configuration is ${shown(declared)}, not an object.`,
+      "Export defineConfig({ resources: […] }) by default."
+    )
     return Result.fail(refusals)
   }
   const raw = extended(declared, report)

@@ -5,9 +5,9 @@ import { defineConfig } from "../../../core/domain/model/config.ts"
 import { f } from "../../../core/domain/model/field.ts"
 import { defineResource } from "../../../core/domain/model/resource.ts"
 import { at, expectProblem, pluck } from "../../support/answer.ts"
-import { openDatabase } from "../../support/postgres.ts"
 import { startService, tokenOf } from "../../support/composed.ts"
 import type { TestService } from "../../support/composed.ts"
+import { openDatabase } from "../../support/postgres.ts"
 
 const admin = { id: "u1", roles: ["admin"] }
 

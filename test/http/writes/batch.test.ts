@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from "vitest"
 import { expectProblem } from "../../support/answer.ts"
+import type { Answer, Answered, TestCaller, TestService } from "../../support/composed.ts"
 import { Random } from "../../support/filter.ts"
 import { admin, ann, bob, foreign, homeless, ledger, viewer, writer } from "../../support/ledger.ts"
-import type { Answer, Answered, TestCaller, TestService } from "../../support/composed.ts"
 import { base, batch, make, makeAccount, on, onBoth, patch, read } from "./scenes.ts"
 
 const path = `${base}:batchWrite`

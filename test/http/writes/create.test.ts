@@ -2,8 +2,8 @@
 
 import { expect, it } from "vitest"
 import { expectProblem } from "../../support/answer.ts"
-import { admin, ann, foreign, homeless, ledger, nobody, viewer, writer } from "../../support/ledger.ts"
 import type { Answer, TestCaller } from "../../support/composed.ts"
+import { admin, ann, foreign, homeless, ledger, nobody, viewer, writer } from "../../support/ledger.ts"
 import { base, codes, make, makeAccount, onBoth, patch, read } from "./scenes.ts"
 
 const accounts = `${base}/accounts`

@@ -5,9 +5,9 @@ import type { AddressInfo, Socket } from "node:net"
 import { afterEach, expect, it } from "vitest"
 import type { WriteHook } from "../../../core/domain/model/config.ts"
 import { expectProblem } from "../../support/answer.ts"
+import type { Answer } from "../../support/composed.ts"
 import { admin, ann, bob, ledger } from "../../support/ledger.ts"
 import type { TestDatabase } from "../../support/postgres.ts"
-import type { Answer } from "../../support/composed.ts"
 import { base, batch, make, makeAccount, on, patch, read, takeUnhandled } from "./scenes.ts"
 
 const accounts = `${base}/accounts`

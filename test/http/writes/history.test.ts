@@ -15,9 +15,9 @@ import { f } from "../../../core/domain/model/field.ts"
 import { history } from "../../../core/domain/model/history.ts"
 import { defineResource } from "../../../core/domain/model/resource.ts"
 import { expectProblem } from "../../support/answer.ts"
+import type { Answered, Fixture, TestCaller, TestService } from "../../support/composed.ts"
 import { admin, ann, bob, foreign, ledger, ledgerSchema, viewer } from "../../support/ledger.ts"
 import { refusalsOf } from "../../support/refusals.ts"
-import type { Answered, Fixture, TestCaller, TestService } from "../../support/composed.ts"
 import { base, batch, make, makeAccount, on, onBoth, patch, takeUnhandled } from "./scenes.ts"
 
 const tracked = ["accounts", "notes", "labels", "papers", "steps"]

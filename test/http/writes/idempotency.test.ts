@@ -3,8 +3,8 @@
 import { expect, it, vi } from "vitest"
 import type { WriteHook } from "../../../core/domain/model/config.ts"
 import { expectParameter, expectProblem } from "../../support/answer.ts"
-import { admin, ann, bob, ledger } from "../../support/ledger.ts"
 import type { Answer, TestCaller } from "../../support/composed.ts"
+import { admin, ann, bob, ledger } from "../../support/ledger.ts"
 import { base, batch, makeAccount, on, onBoth, patch, takeUnhandled } from "./scenes.ts"
 
 const accounts = `${base}/accounts`

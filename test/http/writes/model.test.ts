@@ -5,10 +5,10 @@
  */
 
 import { expect, it } from "vitest"
-import { Random } from "../../support/filter.ts"
-import { admin, ann, bob, foreign, ledger, viewer } from "../../support/ledger.ts"
 import { startService } from "../../support/composed.ts"
 import type { Answer, TestCaller, TestService } from "../../support/composed.ts"
+import { Random } from "../../support/filter.ts"
+import { admin, ann, bob, foreign, ledger, viewer } from "../../support/ledger.ts"
 import { run, sees, shown, versionOf } from "./reference.ts"
 import type { Body, Entry, Match, Name, Operation, State } from "./reference.ts"
 import { base, onBoth } from "./scenes.ts"

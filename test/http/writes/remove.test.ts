@@ -3,8 +3,8 @@
 import { expect, it } from "vitest"
 import type { Change } from "../../../core/domain/model/config.ts"
 import { expectProblem } from "../../support/answer.ts"
-import { admin, ann, bob, foreign, homeless, ledger, nobody, viewer } from "../../support/ledger.ts"
 import type { Answer, TestCaller } from "../../support/composed.ts"
+import { admin, ann, bob, foreign, homeless, ledger, nobody, viewer } from "../../support/ledger.ts"
 import { base, make, makeAccount, onBoth, patch } from "./scenes.ts"
 
 const changes: Change[] = []

@@ -3,9 +3,9 @@
 import { expect, it } from "vitest"
 import type { Change } from "../../../core/domain/model/config.ts"
 import { expectProblem } from "../../support/answer.ts"
+import type { Answer, TestService } from "../../support/composed.ts"
 import { Random } from "../../support/filter.ts"
 import { admin, ann, ledger, viewer } from "../../support/ledger.ts"
-import type { Answer, TestService } from "../../support/composed.ts"
 import { base, batch, on, onBoth, patch } from "./scenes.ts"
 
 const path = `${base}:batchWrite`

@@ -1,9 +1,9 @@
 /** What the write scenarios share: one service for each backend of a file, and records made for one test each. */
 
 import { afterAll, beforeAll, describe, expect } from "vitest"
-import { ann } from "../../support/ledger.ts"
 import { startService } from "../../support/composed.ts"
 import type { Answer, Answered, Fixture, StartOptions, TestCaller, TestService } from "../../support/composed.ts"
+import { ann } from "../../support/ledger.ts"
 
 /** Runs the suite on the records fake and on PostgreSQL. At the end nothing may have become a 500 that no test took away. */
 export const onBoth = (name: string, fixture: () => Fixture, suite: (use: () => TestService) => void): void => {

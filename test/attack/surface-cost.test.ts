@@ -1,0 +1,173 @@
+/**
+ * Small requests that would cost much: each of these once stopped the process for seconds or minutes, or grew it without end. Bounds are many times
+ * what is measured, for busy machines, and many times less than what it was.
+ */
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { Writer } from "../../adapters/postgres/sql.ts"
+import { makeSeal } from "../../adapters/seal/seal.ts"
+import type { Core } from "../../core/app/core.ts"
+import { queryKey } from "../../core/app/guard.ts"
+import type { Access } from "../../core/domain/access/access.ts"
+import type { FilterTree } from "../../core/domain/filter/tree.ts"
+import { bucketStarts, histogramJson } from "../../core/domain/read/aggregate.ts"
+import { startService } from "../support/composed.ts"
+import type { TestService } from "../support/composed.ts"
+import { makeField } from "../support/model.ts"
+import { boss, clerk, surface } from "./surface-stage.ts"
+
+const base = "/api/v1"
+
+let service: TestService
+beforeAll(async () => {
+  service = await startService("postgres", surface())
+})
+afterAll(async () => {
+  await service.close()
+  expect(service.unhandled).toEqual([])
+})
+
+const milliseconds = async (work: () => unknown): Promise<number> => {
+  const start = performance.now()
+  await work()
+  return performance.now() - start
+}
+
+const search = (filter: string) => service.call(boss, "POST", `${base}/items:search`, { body: { filter } })
+
+describe("numbers", () => {
+  it("of a million digits in a body are refused at once", async () => {
+    const taken = await milliseconds(async () => {
+      for (
+        const number of [
+          `1.${"0".repeat(1e6)}1`,
+          `0.${"0".repeat(1e6)}1`,
+          `1${"0".repeat(300)}.${"0".repeat(1e6)}1`,
+          "9".repeat(1e6)
+        ]
+      ) {
+        const answer = await service.call(boss, "POST", `${base}/items`, {
+          body: `{"name":"x","owner_id":"x","price":${number}}`
+        })
+        expect(answer.status).toBe(400)
+      }
+    })
+    expect(taken).toBeLessThan(5_000)
+  })
+
+  it("of ten thousand digits make a histogram at once, with the bounds they have", async () => {
+    const field = makeField({ name: "x", kind: "decimal" })
+    const row = ["0", `1${"0".repeat(10_000)}1`, ...Array.from({ length: 100 }, () => "0")]
+    let text = ""
+    expect(await milliseconds(() => text = histogramJson(field, row, 100))).toBeLessThan(5_000)
+    const { buckets } = JSON.parse(text) as { readonly buckets: ReadonlyArray<{ readonly to: string }> }
+    expect(buckets[49]?.to).toBe(`5${"0".repeat(10_000)}.5`)
+    expect(buckets[99]?.to).toBe(row[1])
+  })
+})
+
+describe("patterns", () => {
+  it("that are wrong are found without compiling all that are right", async () => {
+    const slow = `regex(name, '${"\\w{1,200}".repeat(19)}')`
+    const filter = [...Array.from({ length: 300 }, () => slow), "regex(name, '(')"].join(" OR ")
+    let most = 0
+    let last = performance.now()
+    // Only the time the event loop stands still counts; the database may take its half second.
+    const watch = setInterval(() => {
+      most = Math.max(most, performance.now() - last)
+      last = performance.now()
+    }, 5)
+    const answer = await search(filter)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    clearInterval(watch)
+    expect(answer.status).toBe(400)
+    expect(most).toBeLessThan(2_000)
+    expect(answer.text.length).toBeLessThan(20_000)
+  })
+
+  it("that cannot be compiled in reasonable time end as a refusal", async () => {
+    for (
+      const pattern of [
+        "(a{1,255}){1,255}",
+        "((a{1,31}){1,31}){1,31}",
+        "((((a{1,9}){1,9}){1,9}){1,9}){1,9}",
+        "[[:alpha:]]{255}{255}",
+        "(((.*)*)*)*x"
+      ]
+    ) {
+      const taken = await milliseconds(async () => {
+        expect([200, 400]).toContain((await search(`regex(name, '${pattern}')`)).status)
+      })
+      expect(taken, pattern).toBeLessThan(5_000)
+    }
+  })
+})
+
+describe("series", () => {
+  it("of ten thousand days cost little, in any zone", async () => {
+    for (const zone of ["Europe/Berlin", "America/St_Johns", "Pacific/Apia"]) {
+      let starts: readonly number[] = []
+      const taken = await milliseconds(() => {
+        starts = bucketStarts(Date.parse("2000-01-01"), Date.parse("2027-01-01"), "day", zone, 10_000)
+      })
+      expect(starts.length).toBeGreaterThan(9_800)
+      expect(taken, zone).toBeLessThan(1_000)
+    }
+  })
+})
+
+describe("answers", () => {
+  it("do not multiply by relations that many rows share", async () => {
+    await service.database!.execute(`insert into folders (id, tenant_id, name) values (300, 't1', 'big');
+      insert into items (tenant_id, folder_id, owner_id, name) select 't1', 300, 'x', repeat('n', 80) from generate_series(1, 2000)`)
+    const path = `${base}/items?filter=${encodeURIComponent("folder_id = 300")}&expand=folder.items`
+    const big = await service.get(boss, `${path}&page_size=500`)
+    expect(big.status, big.text.slice(0, 300)).toBe(400)
+    expect(big.json["errors"]![0]?.["parameter"]).toBe("expand")
+    const small = await service.get(boss, `${path}&page_size=2`)
+    expect(small.status).toBe(200)
+    expect(small.json["items"]![1]?.["expand"]?.["folder"]?.["expand"]?.["items"]?.[1999]).toBeDefined()
+  })
+
+  it("to reorders of all records again and again are refused", async () => {
+    const keys = Array.from({ length: 500 }, (_, i) => String(10_000 + i))
+    const reorder = { op: "reorder", resource: "items", field: "position", keys }
+    const answer = await service.call(clerk, "POST", `${base}:batchWrite`, {
+      body: { ops: Array.from({ length: 11 }, () => reorder) }
+    })
+    expect(answer.status).toBe(400)
+    expect(answer.json["errors"]![0]?.["parameter"]).toBe("ops")
+    // Ten of them are let in, and fail by their keys.
+    expect(
+      (await service.call(clerk, "POST", `${base}:batchWrite`, {
+        body: { ops: Array.from({ length: 10 }, () => reorder) }
+      })).status
+    ).toBe(404)
+  })
+})
+
+describe("memory", () => {
+  it("holds names of queries, not their filters", () => {
+    const core = { seal: makeSeal("a secret of these tests") } as Core
+    const restricted = { id: "items" }
+    const access = (rows: FilterTree, id: string): Access =>
+      ({ restricted, rows, caller: { id, tenant: "t1", roles: [] } }) as unknown as Access
+    const rows: FilterTree = { op: "false" }
+    const filter = "x".repeat(200_000)
+    const long = queryKey(core, access(rows, "a"), filter, "", "false")
+    expect(long.length).toBeLessThan(100)
+    // Still a name of this query and nobody else's.
+    expect(queryKey(core, access(rows, "a"), filter, "", "false")).toBe(long)
+    expect(queryKey(core, access(rows, "b"), filter, "", "false")).not.toBe(long)
+    expect(queryKey(core, access({ op: "false" }, "a"), filter, "", "false")).not.toBe(long)
+    expect(queryKey(core, access(rows, "a"), `${filter}y`, "", "false")).not.toBe(long)
+  })
+
+  it("of the database does not fill with statements that come once", () => {
+    // Values of enums and booleans stand in the text: each such filter is a statement of its own.
+    const prepared = (conditions: number): boolean =>
+      new Writer().finish(Array.from({ length: conditions }, () => "t.\"status\" = 'paid'").join(" or ")).stable
+    expect(prepared(10)).toBe(true)
+    expect(prepared(900)).toBe(false)
+  })
+})
