@@ -228,10 +228,11 @@ describe("a disk that is full", () => {
     it.skip("needs root and the right to mount a small disk")
     return
   }
-  const folder = mkdtempSync(join(tmpdir(), "chaos-disk-"))
+  let folder = ""
   let server: ServerProcess
 
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "chaos-disk-"))
     chmodSync(folder, 0o755)
     mounted(folder)
     const place = join(folder, "space")

@@ -25,7 +25,7 @@ beforeAll(async () => {
   server = await startProcess(ready.env({
     SERVICE_READ_CONNECTIONS: "10",
     SERVICE_WRITE_CONNECTIONS: "4",
-    SERVICE_WAIT_MS: "400",
+    SERVICE_WAIT_MS: "1000",
     SERVICE_MAX_IN_FLIGHT: "300",
     SERVICE_REQUEST_TIMEOUT_MS: "800"
   }))
@@ -92,8 +92,8 @@ describe("overload", () => {
     refusedHonestly(outcomes)
     const counts = statuses(outcomes)
     expect(Object.keys(counts).filter((status) => !["200", "201", "503"].includes(status))).toEqual([])
-    expect(counts[200]).toBeGreaterThan(500)
-    expect(counts[201]).toBeGreaterThan(10)
+    expect(counts[200]).toBeGreaterThan(100)
+    expect(counts[201]).toBeGreaterThan(5)
     // Nobody is forgotten: the longest waited no longer than the wait for a connection and the work itself.
     const longest = Math.max(...outcomes.map(({ milliseconds }) => milliseconds))
     expect(longest).toBeLessThan(10_000)
@@ -121,7 +121,7 @@ describe("overload", () => {
     refusedHonestly(all)
     expect(statuses(all)).toEqual({ 200: 10, 503: 30 })
     for (const { milliseconds, received } of all) {
-      if (received?.status === 503) expect(milliseconds).toBeGreaterThan(380)
+      if (received?.status === 503) expect(milliseconds).toBeGreaterThan(980)
     }
   })
 
