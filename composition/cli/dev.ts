@@ -13,7 +13,10 @@ import { explain, type Server, startServer } from "../server.ts"
 import { describe, note } from "./output.ts"
 import type { ProjectFlags } from "./project.ts"
 
-/** Calls back once after the files changed and have been quiet for a moment. Folders are watched: editors replace files. */
+/**
+ * Calls back once after the files changed and have been quiet for a moment. Folders are watched: editors replace files. A change seen before
+ * the end of watching is still told.
+ */
 const watchFiles = (files: readonly string[], changed: (file: string) => void): () => void => {
   const folders = new Map<string, Set<string>>()
   for (const file of files) {
@@ -32,7 +35,6 @@ const watchFiles = (files: readonly string[], changed: (file: string) => void): 
     watchers.push(watcher)
   }
   return () => {
-    clearTimeout(quiet)
     for (const watcher of watchers) watcher.close()
   }
 }
@@ -45,11 +47,17 @@ interface Session {
 }
 
 /** Loads the newest version and puts it in the place of the running one, or says what is wrong with it. */
-const reload = async (session: Session, flags: ProjectFlags & { readonly port: number | undefined }): Promise<void> => {
+const reload = async (
+  session: Session,
+  flags: ProjectFlags & { readonly port: number | undefined },
+  watchAgain: () => void
+): Promise<void> => {
   try {
     loadEnvFile(flags.project)
     const loaded = await loadConfig(findConfig(flags.project, flags.config))
     session.files = loaded.files
+    // From here on, not only once the server is up: a change made meanwhile must not be missed.
+    watchAgain()
     // Everything that can be known without the database is known before the running server is given up.
     const read = settingsOf({ folder: flags.project })
     assemble(loaded.config, read)
@@ -63,7 +71,10 @@ const reload = async (session: Session, flags: ProjectFlags & { readonly port: n
     })
     note(`ready at ${session.server.address}`)
   } catch (error) {
-    if (error instanceof ConfigFileError) session.files = [...new Set([...session.files, ...error.files])]
+    if (error instanceof ConfigFileError) {
+      session.files = [...new Set([...session.files, ...error.files])]
+      watchAgain()
+    }
     note(`\n${error instanceof ConfigFileError ? describe(error) : explain(error).trimEnd()}\n`)
     note(session.server === null ? "Waiting for a change." : "The server goes on with what it had.")
   }
@@ -74,16 +85,17 @@ export const dev = async (flags: ProjectFlags & { readonly port: number | undefi
   let running = Promise.resolve()
   let stopWatching = (): void => {}
   let stopped = false
-  const turn = (): void => {
-    running = running.then(async () => {
-      stopWatching()
+  const watchAgain = (): void => {
+    const before = stopWatching
+    stopWatching = watchFiles([...session.files, envFile(flags.project)], (name) => {
       if (stopped) return
-      await reload(session, flags)
-      stopWatching = watchFiles([...session.files, envFile(flags.project)], (name) => {
-        note(`${name} changed`)
-        turn()
-      })
+      note(`${name} changed`)
+      turn()
     })
+    before()
+  }
+  const turn = (): void => {
+    running = running.then(() => stopped ? undefined : reload(session, flags, watchAgain))
   }
   turn()
   await running
