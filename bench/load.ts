@@ -145,11 +145,19 @@ export const load = async (job: Load): Promise<Measured> => {
   let failed = 0
   let firstFailure: string | null = null
   const connections: Connection[] = []
+  // The last requests are waited for, though not counted: what they still cost is not to meet the next measurement.
+  let owed = job.connections
+  let answered = (): void => {}
+  const allAnswered = new Promise<void>((resolve) => {
+    answered = () => {
+      if (--owed === 0) resolve()
+    }
+  })
   for (let slot = 0; slot < job.connections; slot++) {
     let request = job.next(slot)
     let sent = performance.now()
     const connection = new Connection(job.port, (answer) => {
-      if (stopped) return
+      if (stopped) return answered()
       const now = performance.now()
       if (answer === null || answer.status < 200 || answer.status > 299) {
         failed++
@@ -177,6 +185,7 @@ export const load = async (job: Load): Promise<Measured> => {
   const seconds = (performance.now() - start) / 1000
   stopped = true
   job.end?.()
+  await Promise.race([allAnswered, pause(30_000)])
   for (const connection of connections) connection.end()
   times.sort((a, b) => a - b)
   const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN

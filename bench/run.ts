@@ -28,7 +28,7 @@ const usage = `node bench/run.ts [options]
   --prewarm 3             seconds of each case before the first measurement
   --reference FOLDER      measures a foreign reference server as well
   --source                runs the sources; else the package is built and dist/ is run
-  --node-flags "..."      flags for the service's Node, such as --cpu-prof
+  --node-flags="..."      flags for the service's Node, such as --cpu-prof
   --data FOLDER           where the database lives (data/bench)
   --out FILE              all samples as JSON`
 
