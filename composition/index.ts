@@ -86,7 +86,7 @@ export type { ExtraRoute } from "../adapters/http/handle.ts"
 export { listen } from "../adapters/http/node.ts"
 export type { Listener, ListenOptions } from "../adapters/http/node.ts"
 export type { PostgresOptions } from "../adapters/postgres/connection.ts"
-export type { TransactionHandle } from "../adapters/postgres/records.ts"
+export type { TransactionHandle } from "../adapters/postgres/transaction.ts"
 
 export { createAdmin } from "./create-admin.ts"
 export type { Admin, AdminOptions } from "./create-admin.ts"

@@ -8,7 +8,8 @@ import type { Cell, Field, Model } from "../../core/domain/model/model.ts"
 import type { Assignments } from "../../core/ports/records.ts"
 import { columnOf, conditionSql, truthSql } from "./compile-filter.ts"
 import { textColumn } from "./compile-page.ts"
-import { identifier, type Statement, tableOf, Writer } from "./sql.ts"
+import { refusedByRule } from "./errors.ts"
+import { identifier, quoted, type Statement, tableOf, Writer } from "./sql.ts"
 
 const keySql = (model: Model, key: readonly string[], writer: Writer): string =>
   model.key.map((field, i) => `${columnOf("t", field)} = ${writer.constant(key[i]!)}`).join(" and ")
@@ -31,13 +32,35 @@ export interface Answer {
   readonly checks: readonly FilterTree[]
 }
 
-const answerSql = ({ checks, columns }: Answer, writer: Writer): string =>
-  checks.length === 0
-    ? list(columns)
-    : [
-      ...(columns.length === 0 ? [] : [list(columns)]),
-      ...checks.map((check) => `${truthSql(check, "t", writer)}::text`)
-    ].join(", ")
+/** The answer of a write; `must` fails the statement when the row as written does not pass. */
+export interface WriteAnswer extends Answer {
+  readonly must: FilterTree | null
+}
+
+const answerSql = ({ checks, columns }: Answer, writer: Writer): string => {
+  let text = columns.length === 0 && checks.length > 0 ? "" : list(columns)
+  for (const check of checks) text += `${text === "" ? "" : ", "}${truthSql(check, "t", writer)}::text`
+  return text
+}
+
+const writeAnswerSql = (model: Model, answer: WriteAnswer, writer: Writer): string => {
+  const cells = answerSql(answer, writer)
+  if (answer.must === null || answer.must.op === "true") return cells
+  // The failing cast takes something from the row: a constant would be cast, and fail, while the statement is planned.
+  const refused = `(${quoted(refusedByRule)} || left(${columnOf("t", model.key[0]!)}::text, 0))::integer`
+  return `${cells}, case when ${truthSql(answer.must, "t", writer)} then null else ${refused} end::text`
+}
+
+const lockedSql = (
+  model: Model,
+  key: readonly string[],
+  where: FilterTree,
+  cells: string,
+  writer: Writer
+): string => {
+  const found = `select ${cells} from ${tableOf(model)} t where ${keySql(model, key, writer)}`
+  return where.op === "true" ? found : `${found} and ${conditionSql(where, "t", writer)}`
+}
 
 export const lockStatement = (
   model: Model,
@@ -47,11 +70,28 @@ export const lockStatement = (
   trigramSchema: string
 ): Statement => {
   const writer = new Writer(trigramSchema)
-  const tests = [keySql(model, key, writer)]
-  if (where.op !== "true") tests.push(conditionSql(where, "t", writer))
-  return writer.finish(
-    `select ${answerSql(answer, writer)} from ${tableOf(model)} t where ${tests.join(" and ")} for update`
-  )
+  return writer.finish(`${lockedSql(model, key, where, answerSql(answer, writer), writer)} for update`)
+}
+
+/**
+ * Reads a row without a lock, with its stamp as the last cell: the transaction that wrote this version of it. Every version has another, as long as
+ * the table is one of the server's own.
+ */
+export const stampedStatement = (
+  model: Model,
+  key: readonly string[],
+  where: FilterTree,
+  answer: Answer,
+  trigramSchema: string
+): Statement => {
+  const writer = new Writer(trigramSchema)
+  return writer.finish(lockedSql(model, key, where, `${answerSql(answer, writer)}, t.xmin::text`, writer))
+}
+
+/** The row by key, and still in the version of the stamp where there is one. */
+const versionSql = (model: Model, key: readonly string[], stamp: string | null, writer: Writer): string => {
+  const found = keySql(model, key, writer)
+  return stamp === null ? found : `${found} and t.xmin = ${writer.constant(stamp)}::xid`
 }
 
 export const passesStatement = (
@@ -72,7 +112,7 @@ export const insertStatement = (
   model: Model,
   fields: readonly Field[],
   rows: ReadonlyArray<readonly Cell[]>,
-  answer: Answer,
+  answer: WriteAnswer,
   trigramSchema: string
 ): Statement => {
   const writer = new Writer(trigramSchema)
@@ -85,7 +125,9 @@ export const insertStatement = (
   )
   const into = names.map((field) => identifier(field.column)).join(", ")
   return writer.finish(
-    `insert into ${tableOf(model)} as t (${into}) values ${tuples.join(", ")} returning ${answerSql(answer, writer)}`
+    `insert into ${tableOf(model)} as t (${into}) values ${tuples.join(", ")} returning ${
+      writeAnswerSql(model, answer, writer)
+    }`
   )
 }
 
@@ -104,7 +146,8 @@ export const updateStatement = (
   key: readonly string[],
   set: Assignments,
   step: VersionStep | null,
-  answer: Answer,
+  stamp: string | null,
+  answer: WriteAnswer,
   trigramSchema: string
 ): Statement => {
   const writer = new Writer(trigramSchema)
@@ -116,15 +159,17 @@ export const updateStatement = (
   }
   if (step !== null && version !== null) changes.push(`${identifier(version.column)} = ${nextVersion(version, step)}`)
   const target = `${tableOf(model)} t`
-  const where = keySql(model, key, writer)
+  const where = versionSql(model, key, stamp, writer)
+  const cells = writeAnswerSql(model, answer, writer)
   return writer.finish(
     changes.length === 0
-      ? `select ${answerSql(answer, writer)} from ${target} where ${where}`
-      : `update ${target} set ${changes.join(", ")} where ${where} returning ${answerSql(answer, writer)}`
+      ? `select ${cells} from ${target} where ${where}`
+      : `update ${target} set ${changes.join(", ")} where ${where} returning ${cells}`
   )
 }
 
-export const removeStatement = (model: Model, key: readonly string[]): Statement => {
+export const removeStatement = (model: Model, key: readonly string[], stamp: string | null): Statement => {
   const writer = new Writer()
-  return writer.finish(`delete from ${tableOf(model)} t where ${keySql(model, key, writer)} returning 'removed'::text`)
+  const where = versionSql(model, key, stamp, writer)
+  return writer.finish(`delete from ${tableOf(model)} t where ${where} returning 'removed'::text`)
 }

@@ -43,6 +43,8 @@ export interface PostgresOptions {
 
 /** The connection of a transaction. */
 export interface Session {
+  /** Whether there is no transaction: each statement commits by itself. */
+  readonly autocommit: boolean
   /** Rows are positional, all columns texts. */
   readonly run: (
     sql: string,
@@ -89,8 +91,8 @@ export interface Postgres {
     }
   ) => Effect.Effect<ReadonlyArray<Array<string | null>>, RecordsError>
   /**
-   * Commits when the body succeeds, rolls back when it fails, dies or is interrupted. `alone`: the body runs one statement, which then needs no
-   * transaction around it.
+   * Commits when the body succeeds, rolls back when it fails, dies or is interrupted. `alone`: the body needs no transaction around it, and gets none
+   * where statements have their time limit without one.
    */
   readonly transaction: <A, E>(
     body: (session: Session) => Effect.Effect<A, E>,
@@ -247,12 +249,6 @@ const translated = <A, E>(
       isSqlError(error) ? meaning(error) : Effect.fail(error as Exclude<E, SqlError>)
   )
 
-/** A statement that commits by itself and whose connection broke may have done so. */
-const outcomeUnknown = <E>(error: E): Effect.Effect<never, E | RecordsError> =>
-  Effect.fail(
-    error instanceof RecordsError && error.reason._tag === "Unavailable" ? failed("OutcomeUnknown", error.cause) : error
-  )
-
 /** Longest wait for a rollback before its connection is given up. */
 const rollbackMs = 5_000
 
@@ -382,14 +378,14 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
         const begin = pooler ? ["begin", local(statementTimeoutMs)] : ["begin"]
         const ends = { begin, prepare: !pooler, refused: refuseCommit }
         const work = gate.use((connection) => {
+          // Behind a pooler the time limit is the transaction's, so that there is always one.
+          const autocommit = alone && !pooler
           const session: Session = {
+            autocommit,
             run: (sql, params, prepare) => query(connection, sql, params, prepare && !pooler),
             objects: (sql, params) => Effect.map(connection.query(sql, params, false), (result) => result.rows)
           }
-          // Behind a pooler the time limit is the transaction's, so that there is always one.
-          return alone && !pooler
-            ? Effect.catch(body(session), outcomeUnknown)
-            : within<A, E | RecordsError>(gate, connection, ends, body(session))
+          return autocommit ? body(session) : within<A, E | RecordsError>(gate, connection, ends, body(session))
         })
         // The body translates its own statements' failures; those left are of connecting and of begin.
         return translated<A, E | SqlError | RecordsError>(work, refuse) as Effect.Effect<A, E | RecordsError>

@@ -75,3 +75,25 @@ export const refusePattern = (error: SqlError): Effect.Effect<never, RecordsErro
  */
 export const refuseCommit = (error: SqlError): Effect.Effect<never, RecordsError> =>
   reasonOf(error) === "Unavailable" ? Effect.fail(failed("OutcomeUnknown", error)) : refuse(error)
+
+/** What a write that commits by itself says of a row that it must not leave behind. The database's log has it, too. */
+export const refusedByRule = "an access rule refuses the row"
+
+const messageOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "message" in error ? String(error.message) : ""
+
+/**
+ * A failed write that commits by itself: where the connection broke it may have been done; what an access rule refuses is to be looked at
+ * again in a transaction.
+ */
+export const refuseAlone = (error: RecordsError): Effect.Effect<never, RecordsError> => {
+  const cause = error.cause as SqlError | undefined
+  const { _tag } = error.reason
+  return Effect.fail(
+    _tag === "Unavailable"
+      ? failed("OutcomeUnknown", cause)
+      : _tag === "BadValue" && messageOf(cause?.reason.cause).includes(refusedByRule)
+      ? failed("Contended", cause)
+      : error
+  )
+}

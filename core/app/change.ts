@@ -97,7 +97,7 @@ export const answerWrite = Effect.fnUntraced(function*<E = never>(
   /** What the client sent, where an idempotency key counts; else null. */
   body: Uint8Array | null,
   run: (tx: RecordsTransaction, bindings: Bindings) => Effect.Effect<Outcome, Problem | RecordsError | E>,
-  /** Whether `run` is one statement after which nothing fails. */
+  /** Whether `run` may stand without a transaction around it. */
   alone = false
 ): Effect.fn.Return<Reply, Problem | E> {
   const dryRun = yield* readDryRun(call)
@@ -195,13 +195,16 @@ const single = (core: Core, call: Call, body: Uint8Array | null, write: Write): 
         reply: presentWrite(core, call, written, bindings),
         written: [written]
       })),
-    write.op === "create" && isCertain(core, write.access)
+    standsAlone(core, write)
   )
 
-/** Whether a create that the database accepts is accepted: no rule has a say about the row as written, and no hook. */
-const isCertain = (core: Core, { decisions, model, rows }: Access): boolean =>
-  decisions.create.of === "allow" && rows.op === "true" && core.options.writeHooks.length === 0 &&
-  model.history === null
+/**
+ * Whether a write needs no transaction: it is one statement, and neither a hook nor a version kept beside it has to be undone with it. A rule that
+ * asks for the record as created is judged when the record is there.
+ */
+const standsAlone = (core: Core, { access, op }: Write): boolean =>
+  core.options.writeHooks.length === 0 && access.model.history === null &&
+  !(op === "create" && access.decisions.create.of === "record")
 
 /** Access and key of a write to one record. */
 const target = Effect.fnUntraced(function*(

@@ -114,9 +114,10 @@ export const recordsProblem = (error: RecordsError): Effect.Effect<never, Proble
       return Effect.fail(problem("conflict", "Another change got in the way; try again."))
     case "SlowPattern":
       return Effect.fail(statementTimeout())
+    case "Contended":
     case "BadPattern":
     case "Unsupported":
-      // Filters of callers are answered by `filteredProblem`; this one comes from a declared rule.
+      // Writes that stand alone run again; filters of callers are answered by `filteredProblem`, this one comes from a declared rule.
       return Effect.die(error)
   }
 }

@@ -201,6 +201,7 @@ export const createMany = Effect.fnUntraced(function*(
     rows: writes.map((write) => fields.map((field) => write.values.get(field) ?? null)),
     columns: model.columns,
     checks: [access.rows, decisionTree(decision)],
+    must: decisionTree(decision),
     bindings
   })
   // The row of a single create; a group that fails is run again one by one.
@@ -225,7 +226,7 @@ export const createMany = Effect.fnUntraced(function*(
 })
 
 /**
- * Locks the row of a write; 404 when there is none that the caller can see. Behind its columns stands what the database says about the filter
+ * Locks the row of a write (one that stands alone only reads it, and fails when it writes to a row that has changed since); 404 when there is none that the caller can see. Behind its columns stands what the database says about the filter
  * of the operation's rule.
  */
 export const lockRow = (tx: RecordsTransaction, { access, key, op }: ExistingWrite, bindings: Bindings): Step<Row> =>
@@ -280,9 +281,10 @@ export const apply = Effect.fnUntraced(function*(
 ): Steps<Row> {
   const { columns } = access.model
   const checks = [access.rows, decisionTree(settled)]
-  const updated = tx.update({ model: access.model, key, set: [...set], touch: true, columns, checks, bindings })
+  const must = allOf(checks)
+  const updated = tx.update({ model: access.model, key, set: [...set], touch: true, columns, checks, must, bindings })
   const linked = Effect.andThen(checkLinks(core, tx, access, [set], bindings), updated)
-  const row = yield* Effect.catch(linked, deniedFirst(allOf(checks), merged(cells(stored), set), bindings))
+  const row = yield* Effect.catch(linked, deniedFirst(must, merged(cells(stored), set), bindings))
   if (row[columns.length] !== "true" || row[columns.length + 1] !== "true") return yield* Effect.fail(accessDenied())
   return row
 })

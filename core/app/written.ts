@@ -49,19 +49,25 @@ const maxTries = 4
 
 /**
  * Runs a body in a transaction; serialization failures and deadlocks run it again, up to three times (decisions: Writes). What the body remembers
- * outside the transaction must be reset by itself.
+ * outside the transaction must be reset by itself. `alone`: it is tried without locks first (see `RecordsService.transaction`).
  */
 export const inTransaction = <A, E>(
   core: Core,
   body: (tx: RecordsTransaction) => Effect.Effect<A, E | RecordsError>,
-  alone = false
-): Effect.Effect<A, E | RecordsError> => {
-  const attempt = (left: number): Effect.Effect<A, E | RecordsError> =>
-    Effect.catch(
-      core.records.transaction(body, alone),
-      (error) => left > 1 && isConflict(error) ? attempt(left - 1) : Effect.fail(error)
-    )
-  return attempt(maxTries)
-}
+  alone = false,
+  tries = maxTries
+): Effect.Effect<A, E | RecordsError> =>
+  Effect.catch(
+    core.records.transaction(body, alone),
+    (error) =>
+      alone && failedFor(error, "Contended")
+        ? inTransaction(core, body, false, tries)
+        : tries > 1 && isConflict(error)
+        ? inTransaction(core, body, alone, tries - 1)
+        : Effect.fail(error)
+  )
 
-export const isConflict = (error: unknown): boolean => error instanceof RecordsError && error.reason._tag === "Conflict"
+const failedFor = (error: unknown, reason: RecordsError["reason"]["_tag"]): boolean =>
+  error instanceof RecordsError && error.reason._tag === reason
+
+export const isConflict = (error: unknown): boolean => failedFor(error, "Conflict")

@@ -33,6 +33,8 @@ export type RecordsReason =
   | { readonly _tag: "Check" }
   /** Serialization failure or deadlock: the whole transaction may be retried. */
   | { readonly _tag: "Conflict" }
+  /** Only in a transaction that is `alone`, which has written nothing: what it did needs a lock or a rollback. Run it again, not alone. */
+  | { readonly _tag: "Contended" }
   /** The database is read-only (standby, or default_transaction_read_only). */
   | { readonly _tag: "ReadOnly" }
   /** A value the database refuses though it passed our checks (out of range, bad encoding). */
@@ -91,6 +93,8 @@ export interface RecordsTransaction extends RecordsReader {
     readonly rows: ReadonlyArray<readonly Cell[]>
     readonly columns: readonly Field[]
     readonly checks: readonly FilterTree[]
+    /** What every row as written must pass where nothing can be undone afterwards (see `alone`). */
+    readonly must?: FilterTree
     readonly bindings: Bindings
   }) => Effect.Effect<readonly Row[], RecordsError>
   /**
@@ -106,6 +110,8 @@ export interface RecordsTransaction extends RecordsReader {
     readonly columns: readonly Field[]
     /** Judged on the row as written. */
     readonly checks: readonly FilterTree[]
+    /** As of `insert`. */
+    readonly must?: FilterTree
     readonly bindings: Bindings
   }) => Effect.Effect<Row, RecordsError>
   readonly remove: (
@@ -149,8 +155,11 @@ export interface RecordsTransaction extends RecordsReader {
 export interface RecordsService extends RecordsReader {
   /**
    * Runs the body in one transaction: commits on success, rolls back on failure, defect or interruption. Only `Conflict` before any
-   * commit is retried by the caller; `OutcomeUnknown` never is. `alone` is the caller's word that the body writes with one statement and
-   * that nothing fails after it: the statement may then commit by itself.
+   * commit is retried by the caller; `OutcomeUnknown` never is.
+   *
+   * `alone` is the caller's word that the body writes with one statement, at its end, and that nothing fails after it but by `must`. Each
+   * statement may then commit by itself: `lock` only reads, and the write of a row that has changed since, or that would not pass `must`,
+   * fails with `Contended`.
    */
   readonly transaction: <A, E>(
     body: (tx: RecordsTransaction) => Effect.Effect<A, E>,

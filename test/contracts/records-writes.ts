@@ -8,6 +8,7 @@ import { describe, expect, it } from "vitest"
 import { always, not } from "../../core/domain/filter/tree.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Cell, Field } from "../../core/domain/model/model.ts"
+import { RecordsError } from "../../core/ports/records.ts"
 import type { RecordsTransaction } from "../../core/ports/records.ts"
 import { bindings, equals, f, literal, order, pairs, reasonOf, shapeOf, things, type Words } from "./records-tables.ts"
 
@@ -229,6 +230,115 @@ export const writeSuite = ({ inTransaction, lock, records, run, store, stored, u
         })
       }))
       expect(new Set(outcomes)).toEqual(new Set(["Conflict", "success"]))
+    })
+
+    describe("that stands alone", () => {
+      const alone = <A, E>(body: (tx: RecordsTransaction) => Effect.Effect<A, E>) => records.transaction(body, true)
+      /** As a use case does: what cannot be done without a lock or a rollback is done with them. */
+      const tried = <A, E>(body: (tx: RecordsTransaction) => Effect.Effect<A, E>) =>
+        Effect.catch(
+          alone(body),
+          (error) =>
+            error instanceof RecordsError && error.reason._tag === "Contended"
+              ? inTransaction(body)
+              : Effect.fail(error)
+        )
+
+      it("writes what it read", async () => {
+        await store([{ qty: "1" }])
+        const row = await run(alone((tx) => Effect.andThen(lock(tx, "1"), update(tx, "1", { qty: "2" }))))
+        expect(row).toHaveLength(things.columns.length)
+        expect((await stored("1"))!["qty"]).toBe("2")
+        expect(await run(alone((tx) => lock(tx, "1", equals(f("qty"), "1"))))).toBeNull()
+        await run(alone((tx) => Effect.andThen(lock(tx, "1"), tx.remove({ model: things, key: ["1"] }))))
+        expect(await stored("1")).toBeNull()
+      })
+
+      it("loses no update", async () => {
+        await store([{ qty: "0" }])
+        const increment = tried((tx) =>
+          Effect.gen(function*() {
+            const row = (yield* lock(tx, "1"))!
+            yield* Effect.yieldNow
+            yield* update(tx, "1", { qty: String(Number(row[f("qty").index]) + 1) })
+          })
+        )
+        await run(Effect.all(Array.from({ length: 8 }, () => increment), { concurrency: "unbounded" }))
+        expect((await stored("1"))!["qty"]).toBe("8")
+      })
+
+      it("neither changes nor removes a row that has changed since it was read", async () => {
+        for (const write of ["update", "remove"] as const) {
+          await run(Effect.exit(inTransaction((tx) => tx.remove({ model: things, key: ["1"] }))))
+          await store([{ qty: "1" }])
+          const between = await run(Effect.gen(function*() {
+            const read = yield* Deferred.make<void>()
+            const other = yield* Effect.forkChild(
+              Effect.andThen(Deferred.await(read), inTransaction((tx) => update(tx, "1", { qty: "2" })))
+            )
+            const outcome = yield* reasonOf(alone((tx) =>
+              Effect.gen(function*() {
+                yield* lock(tx, "1")
+                yield* Deferred.succeed(read, undefined)
+                // With a lock the other waits for the end of this; without one it need not.
+                yield* Effect.timeoutOption(Fiber.await(other), 200)
+                if (write === "update") yield* update(tx, "1", { qty: "3" })
+                else yield* tx.remove({ model: things, key: ["1"] })
+              })
+            ))
+            yield* Fiber.await(other)
+            return outcome
+          }))
+          const left = await stored("1")
+          if (between === "Contended") expect(left!["qty"]).toBe("2")
+          else {
+            expect(between).toBe("success")
+            expect(left?.["qty"]).toBe(write === "update" ? "2" : undefined)
+          }
+        }
+      })
+
+      it("leaves no row behind that must not be", async () => {
+        await store([{ qty: "1" }])
+        const small: FilterTree = { op: "compare", field: f("qty"), is: "<", value: literal("5") }
+        const insert = (qty: string) => (tx: RecordsTransaction) =>
+          Effect.flatMap(
+            tx.insert({
+              model: things,
+              fields: [f("id"), f("tenant_id"), f("status"), f("qty")],
+              rows: [["2", "1", "x", qty]],
+              columns: [f("id")],
+              checks: [small],
+              must: small,
+              bindings
+            }),
+            ([row]) => row![1] === "true" ? Effect.succeed(row) : Effect.fail("refused")
+          )
+        expect(await run(Effect.exit(tried(insert("9"))))).toEqual(Exit.fail("refused"))
+        expect(await stored("2")).toBeNull()
+        expect((await run(tried(insert("4"))))!.slice(0, 2)).toEqual(["2", "true"])
+        const raise = (qty: string) => (tx: RecordsTransaction) =>
+          Effect.gen(function*() {
+            yield* lock(tx, "2")
+            const row = yield* tx.update({
+              model: things,
+              key: ["2"],
+              set: [[f("qty"), qty]],
+              touch: true,
+              columns: [f("qty")],
+              checks: [small],
+              must: small,
+              bindings
+            })
+            if (row[1] !== "true") yield* Effect.fail("refused")
+          })
+        expect(await run(Effect.exit(tried(raise("9"))))).toEqual(Exit.fail("refused"))
+        expect((await stored("2"))!["qty"]).toBe("4")
+        await run(tried(raise("3")))
+        expect((await stored("2"))!["qty"]).toBe("3")
+        // What the database has against the values is told as ever.
+        expect(await run(reasonOf(alone(insert("3"))))).toBe("Unique")
+      })
     })
 
     it("keeps answers for idempotency keys a day, one holder at a time", async () => {

@@ -264,7 +264,12 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
     return field.optional ? Effect.succeed(null) : Effect.fail(failure("NotNull"))
   }
 
-  const transactionOn = (owner: Owner): RecordsTransaction => {
+  const transactionOn = (owner: Owner, alone: boolean): RecordsTransaction => {
+    /** The row that was read without a lock. */
+    let seen: Row | null = null
+    const changed = (row: Row | null): boolean => seen !== null && row !== seen
+    const refused = (row: Row, must: FilterTree | undefined, bindings: Bindings): boolean =>
+      alone && must !== undefined && !passesTree(must, row, bindings)
     const find = (model: Model, key: string): Row | null => {
       const drafted = owner.draft.get(tableName(model))
       return drafted?.has(key) === true ? drafted.get(key) ?? null : tableOf(model).get(key) ?? null
@@ -326,23 +331,29 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
           const text = keyText(key)
           const first = find(model, text)
           if (first === null || !passesTree(where, first, bindings)) return null
+          if (alone) {
+            seen = first
+            return answer(first, columns, checks, bindings)
+          }
           yield* acquire(owner, lockName(model, text))
           const row = find(model, text)
           return row === null || !passesTree(where, row, bindings) ? null : answer(row, columns, checks, bindings)
         }),
-      insert: ({ bindings, checks, columns, fields, model, rows }) =>
+      insert: ({ bindings, checks, columns, fields, model, must, rows }) =>
         Effect.gen(function*() {
           yield* begin("insert")
           const written: Row[] = []
           for (const cells of rows) written.push(yield* insertOne(model, fields, cells))
+          if (written.some((row) => refused(row, must, bindings))) return yield* Effect.fail(failure("Contended"))
           return written.map((row) => answer(row, columns, checks, bindings))
         }),
-      update: ({ bindings, checks, columns, key, model, set, touch }) =>
+      update: ({ bindings, checks, columns, key, model, must, set, touch }) =>
         Effect.gen(function*() {
           yield* begin("update")
           const text = keyText(key)
           yield* acquire(owner, lockName(model, text))
           const stored = find(model, text)
+          if (changed(stored)) return yield* Effect.fail(failure("Contended"))
           if (stored === null) return yield* Effect.die(new Error("the row to update is gone although it was locked"))
           const row = [...stored]
           for (const [field, value] of set) {
@@ -360,6 +371,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
             if (find(model, moved) !== null) return yield* Effect.fail(failure("Unique"))
             write(model, text, null)
           }
+          if (refused(row, must, bindings)) return yield* Effect.fail(failure("Contended"))
           write(model, moved, row)
           return answer(row, columns, checks, bindings)
         }),
@@ -368,7 +380,9 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
           yield* begin("remove")
           const text = keyText(key)
           yield* acquire(owner, lockName(model, text))
-          if (find(model, text) === null) {
+          const stored = find(model, text)
+          if (changed(stored)) return yield* Effect.fail(failure("Contended"))
+          if (stored === null) {
             return yield* Effect.die(new Error("the row to remove is gone although it was locked"))
           }
           write(model, text, null)
@@ -429,11 +443,11 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
 
   const service: RecordsService = {
     ...makeReader(committed, begin, estimate),
-    transaction: (body) =>
+    transaction: (body, alone = false) =>
       Effect.suspend(() => {
         const owner: Owner = { draft: new Map(), held: new Set(), waitsFor: null }
         return Effect.onExit(
-          Effect.andThen(begin("transaction"), body(transactionOn(owner))),
+          Effect.andThen(begin("transaction"), body(transactionOn(owner, alone))),
           (exit) =>
             Effect.sync(() => {
               if (Exit.isSuccess(exit)) commit(owner)

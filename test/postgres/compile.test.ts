@@ -114,7 +114,8 @@ describe("compile", () => {
       ["1"],
       [[f("note"), null], [f("status"), "paid"]],
       { of: "timestamp", microseconds: 1000 },
-      { columns: [f("id")], checks: [tenant] },
+      null,
+      { columns: [f("id")], checks: [tenant], must: null },
       "public"
     )
     expect(statement.sql).toBe(
@@ -123,6 +124,18 @@ describe("compile", () => {
         ` where t."id" = $3 returning t."id"::text, ((t."tenant_id" = $4) is true)::text`
     )
     expect(bind(statement, values)).toEqual([null, "paid", "1", "7"])
+  })
+
+  it("an update that stands alone: of the version that was read, and of no row that a rule refuses", () => {
+    const answer = { columns: [f("id")], checks: [], must: tenant }
+    const statement = updateStatement(model, ["1"], [[f("note"), "n"]], null, "4711", answer, "public")
+    expect(statement.sql).toBe(
+      `update ${table} set "note" = $1 where t."id" = $2 and t.xmin = $3::xid returning t."id"::text,` +
+        ` case when ((t."tenant_id" = $4) is true) then null` +
+        ` else ('an access rule refuses the row' || left(t."id"::text, 0))::integer end::text`
+    )
+    expect(bind(statement, values)).toEqual(["n", "1", "4711", "7"])
+    expect(statement.stable).toBe(true)
   })
 
   it("texts", () => {

@@ -8,7 +8,8 @@ import * as Scope from "effect/Scope"
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { makePostgres, type Postgres, type PostgresOptions } from "../../adapters/postgres/connection.ts"
-import { makeRecords, type TransactionHandle } from "../../adapters/postgres/records.ts"
+import { makeRecords } from "../../adapters/postgres/records.ts"
+import type { TransactionHandle } from "../../adapters/postgres/transaction.ts"
 import { always } from "../../core/domain/filter/tree.ts"
 import type { Cell, Field } from "../../core/domain/model/model.ts"
 import type { Bindings, PageShape } from "../../core/domain/read/plan.ts"
@@ -178,6 +179,25 @@ describe("connections", () => {
       expect(await reasonOf(records.transaction((tx) => rename(tx, "2", "one"), true))).toBe("Unique")
       await Effect.runPromise(records.transaction((tx) => rename(tx, "2", "two"), true))
       expect(await Effect.runPromise(names(records))).toEqual(["one", "two"])
+    })
+
+    it("locks nothing where a write stands alone, and says when it has to", async () => {
+      const { records } = await open({ pooler })
+      const late = records.transaction((tx) =>
+        Effect.gen(function*() {
+          yield* lock(tx, "2")
+          if (!pooler) yield* records.transaction((other) => rename(other, "2", "between"))
+          yield* rename(tx, "2", "late")
+        }), true)
+      expect(await reasonOf(late)).toBe(pooler ? "success" : "Contended")
+      expect(await Effect.runPromise(names(records))).toEqual(["one", pooler ? "late" : "between"])
+      await Effect.runPromise(records.transaction((tx) => rename(tx, "2", "two"), true))
+      // The versions of a view's rows have no stamps.
+      await database.rows("create view seen_jobs as select * from jobs")
+      const view = { ...model, table: "seen_jobs" }
+      const seen = { model: view, key: ["2"], where: always, columns: [f("id")], checks: [], bindings }
+      expect(await reasonOf(records.transaction((tx) => tx.lock(seen), true))).toBe(pooler ? "success" : "Contended")
+      await database.rows("drop view seen_jobs")
     })
 
     it("says outcome unknown when the connection of a statement that commits by itself breaks", async () => {

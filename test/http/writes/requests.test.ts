@@ -1,7 +1,7 @@
 /** What surrounds a write: media types, JSON, sizes, query parameters, dry runs, hooks and ETags. */
 
 import { beforeEach, describe, expect, it } from "vitest"
-import type { TransactionHandle } from "../../../adapters/postgres/records.ts"
+import type { TransactionHandle } from "../../../adapters/postgres/transaction.ts"
 import type { Change, WriteHook } from "../../../core/domain/model/config.ts"
 import { expectParameter, expectProblem } from "../../support/answer.ts"
 import { admin, ann, ledger } from "../../support/ledger.ts"

@@ -1,0 +1,264 @@
+/**
+ * Writes on PostgreSQL: one connection's transaction, or, where a body stands alone, statements that commit by themselves. It sets versions and keeps locks;
+ * what is written, and whether it may be, was decided before.
+ */
+
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { SqlError } from "effect/sql/SqlError"
+import type { FilterTree } from "../../core/domain/filter/tree.ts"
+import type { Cell, Field, Model, Row } from "../../core/domain/model/model.ts"
+import type { Bindings } from "../../core/domain/read/plan.ts"
+import type { RecordsError, RecordsTransaction } from "../../core/ports/records.ts"
+import {
+  insertStatement,
+  lockStatement,
+  mostParameters,
+  passesStatement,
+  removeStatement,
+  stampedStatement,
+  updateStatement,
+  type VersionStep,
+  type WriteAnswer
+} from "./compile-write.ts"
+import type { Session } from "./connection.ts"
+import { failed, reasonOf, refuse, refuseAlone, refusePattern } from "./errors.ts"
+import { makeIdempotency } from "./idempotency.ts"
+import { type Extensions, once, Reader, regexTimeoutMs, type Rows, type RunHow } from "./reader.ts"
+import { canonicalRows, quoted, tableOf, valuesOf } from "./sql.ts"
+
+/** What writing depends on besides the model. */
+interface Traits {
+  /** Whether every version of a row has a stamp of its own: views and foreign tables have none. */
+  readonly stamps: boolean
+  /** How the version column moves on; a timestamp's step is the smallest its precision can hold. Null where there is none. */
+  readonly step: VersionStep | null
+}
+
+const knownTraits = new WeakMap<Model, Traits>()
+
+/** What the transaction of one row knows of it. */
+type Target = Parameters<RecordsTransaction["lock"]>[0]
+type Change = Parameters<RecordsTransaction["update"]>[0]
+type Insertion = Parameters<RecordsTransaction["insert"]>[0]
+
+/** What write hooks get: further statements in the same transaction, with `$1` placeholders. It ends with the transaction. */
+export interface TransactionHandle {
+  readonly query: (
+    sql: string,
+    params?: readonly unknown[]
+  ) => Promise<ReadonlyArray<{ readonly [column: string]: unknown }>>
+}
+
+/** What becomes of a transaction while its body runs. */
+export interface Fate {
+  open: boolean
+  /** A hook's own statement met a serialization failure or deadlock, whatever the hook then makes of it. */
+  conflict: SqlError | null
+}
+
+const makeHandle = (session: Session, fate: Fate): TransactionHandle => ({
+  query: (sql, params = []) =>
+    fate.open
+      ? Effect.runPromise(Effect.tapError(session.objects(sql, params), (error) =>
+        Effect.sync(() => {
+          if (reasonOf(error) === "Conflict") fate.conflict = error
+        })))
+      : Promise.reject(new Error("The transaction of this handle has ended."))
+})
+
+const noValues = valuesOf({ caller: { id: "", tenant: null }, now: 0n, params: [] })
+
+/** The port's transaction on one connection. */
+export class Transaction extends Reader implements RecordsTransaction {
+  readonly #session: Session
+  readonly #timeoutMs: number
+  readonly #fate: Fate
+  /** The row that was read without a lock: a write to it succeeds only as long as it is still that one. */
+  #stamp: string | null = null
+  #savepoints = 0
+
+  constructor(session: Session, extensions: Extensions, statementTimeoutMs: number, fate: Fate) {
+    super(extensions)
+    this.#session = session
+    this.#timeoutMs = statementTimeoutMs
+    this.#fate = fate
+  }
+
+  get handle(): TransactionHandle {
+    return makeHandle(this.#session, this.#fate)
+  }
+
+  get checkDeferred(): Effect.Effect<void, RecordsError> {
+    return Effect.asVoid(this.#statement("set constraints all immediate"))
+  }
+
+  #statement(sql: string, params: readonly unknown[] = [], prepare = false): Effect.Effect<Rows, RecordsError> {
+    return Effect.catch(this.#session.run(sql, params, prepare), refuse)
+  }
+
+  override run(sql: string, params: readonly unknown[], how: RunHow): Effect.Effect<Rows, RecordsError> {
+    if (!how.regex) return this.#statement(sql, params, how.prepare)
+    // A shorter limit ends with its transaction; there has to be one.
+    if (this.#session.autocommit) return Effect.fail(failed("Contended"))
+    const limit = (milliseconds: number) =>
+      this.#statement(`select set_config('statement_timeout', '${milliseconds}ms', true)`)
+    const limited = Effect.catch(this.#session.run(sql, params, false), (error: SqlError) => refusePattern(error))
+    return Effect.andThen(
+      limit(Math.min(regexTimeoutMs, this.#timeoutMs)),
+      Effect.flatMap(limited, (rows) => Effect.as(limit(this.#timeoutMs), rows))
+    )
+  }
+
+  /** The failures of a write that commits by itself mean something else. */
+  #write<A>(written: Effect.Effect<A, RecordsError>): Effect.Effect<A, RecordsError> {
+    return this.#session.autocommit ? Effect.catch(written, refuseAlone) : written
+  }
+
+  #answer(columns: readonly Field[], checks: readonly FilterTree[], must: FilterTree | undefined): WriteAnswer {
+    return { columns, checks, must: this.#session.autocommit ? must ?? null : null }
+  }
+
+  /** Looked up once a model. */
+  #traits(model: Model): Effect.Effect<Traits, RecordsError> {
+    const known = knownTraits.get(model)
+    if (known !== undefined) return Effect.succeed(known)
+    const { version } = model
+    const sql = `select c.relkind::text, a.atttypmod::text from pg_class c` +
+      ` left join pg_attribute a on a.attrelid = c.oid and a.attname = ${quoted(version?.column ?? "")}` +
+      ` where c.oid = to_regclass(${quoted(tableOf(model))})`
+    return Effect.map(this.run(sql, [], once), ([found]) => {
+      const digits = Number(found?.[1] ?? -1)
+      const traits: Traits = {
+        stamps: found?.[0] === "r" || found?.[0] === "p",
+        step: version === null
+          ? null
+          : version.kind === "timestamp"
+          ? { of: "timestamp", microseconds: digits < 0 ? 1 : 10 ** (6 - digits) }
+          : { of: "integer" }
+      }
+      knownTraits.set(model, traits)
+      return traits
+    })
+  }
+
+  lock(target: Target): Effect.Effect<Row | null, RecordsError> {
+    const { bindings, checks, columns, key, model, where } = target
+    const answer = { columns, checks }
+    if (!this.#session.autocommit) {
+      return Effect.map(
+        this.execute((trigram) => lockStatement(model, key, where, answer, trigram), valuesOf(bindings)),
+        (rows) => canonicalRows(rows, columns)[0] ?? null
+      )
+    }
+    return Effect.flatMap(this.#traits(model), ({ stamps }) =>
+      stamps
+        ? Effect.map(
+          this.execute((trigram) => stampedStatement(model, key, where, answer, trigram), valuesOf(bindings)),
+          (rows) => {
+            const row = canonicalRows(rows, columns)[0]
+            if (row === undefined) return null
+            this.#stamp = row.pop()!
+            return row
+          }
+        )
+        : Effect.fail(failed("Contended")))
+  }
+
+  passes(check: {
+    readonly model: Model
+    readonly key: readonly string[]
+    readonly tree: FilterTree
+    readonly bindings: Bindings
+  }): Effect.Effect<boolean, RecordsError> {
+    return Effect.map(
+      this.execute(
+        (trigram) => passesStatement(check.model, check.key, check.tree, trigram),
+        valuesOf(check.bindings)
+      ),
+      (rows) => rows[0]?.[0] === "true"
+    )
+  }
+
+  insert(
+    { bindings, checks, columns, fields, model, must, rows }: Insertion
+  ): Effect.Effect<readonly Row[], RecordsError> {
+    const answer = this.#answer(columns, checks, must)
+    const values = valuesOf(bindings)
+    const insert = (part: ReadonlyArray<readonly Cell[]>) =>
+      this.#write(this.execute((trigram) => insertStatement(model, fields, part, answer, trigram), values))
+    const most = Math.max(1, Math.floor(mostParameters / Math.max(1, fields.length)))
+    if (rows.length > 0 && rows.length <= most) {
+      return Effect.map(insert(rows), (found) => canonicalRows(found, columns))
+    }
+    const parts: Array<ReadonlyArray<readonly Cell[]>> = []
+    for (let i = 0; i < rows.length; i += most) parts.push(rows.slice(i, i + most))
+    return Effect.map(Effect.forEach(parts, insert), (found) => canonicalRows(found.flat(), columns))
+  }
+
+  update(change: Change): Effect.Effect<Row, RecordsError> {
+    return Effect.flatMap(
+      change.touch && change.model.version !== null ? this.#traits(change.model) : noTraits,
+      ({ step }) => this.#update(change, step)
+    )
+  }
+
+  #update(
+    { bindings, checks, columns, key, model, must, set }: Change,
+    step: VersionStep | null
+  ): Effect.Effect<Row, RecordsError> {
+    const answer = this.#answer(columns, checks, must)
+    const stamp = this.#stamp
+    const updated = this.execute(
+      (trigram) => updateStatement(model, key, set, step, stamp, answer, trigram),
+      valuesOf(bindings)
+    )
+    return Effect.flatMap(this.#write(updated), (rows) => {
+      const row = canonicalRows(rows, columns)[0]
+      return row === undefined ? this.#gone("update") : Effect.succeed(row)
+    })
+  }
+
+  remove(
+    { key, model }: { readonly model: Model; readonly key: readonly string[] }
+  ): Effect.Effect<void, RecordsError> {
+    const removed = this.execute(() => removeStatement(model, key, this.#stamp), noValues)
+    return Effect.flatMap(this.#write(removed), (rows) => rows.length === 0 ? this.#gone("remove") : Effect.void)
+  }
+
+  /** A trigger or a policy may keep a row without an error; nobody must be told that it is written. */
+  #gone(operation: string): Effect.Effect<never, RecordsError> {
+    return this.#stamp === null
+      ? Effect.die(new Error(`the row to ${operation} is not there, or was kept as it is, although it was locked`))
+      : Effect.fail(failed("Contended"))
+  }
+
+  savepoint<A, E>(body: Effect.Effect<A, E>): Effect.Effect<A, E | RecordsError> {
+    return Effect.suspend((): Effect.Effect<A, E | RecordsError> => {
+      const name = `s${++this.#savepoints}`
+      return Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(
+          Effect.andThen(this.#statement(`savepoint ${name}`), Effect.exit(restore(body))),
+          (exit): Effect.Effect<A, E | RecordsError> => {
+            const undone = Exit.isFailure(exit) ? this.#statement(`rollback to savepoint ${name}`) : Effect.void
+            return Effect.andThen(Effect.andThen(undone, this.#statement(`release savepoint ${name}`)), exit)
+          }
+        )
+      )
+    })
+  }
+
+  claimKey(key: Parameters<RecordsTransaction["claimKey"]>[0]): ReturnType<RecordsTransaction["claimKey"]> {
+    return this.#idempotency().claimKey(key)
+  }
+
+  storeKey(stored: Parameters<RecordsTransaction["storeKey"]>[0]): ReturnType<RecordsTransaction["storeKey"]> {
+    return this.#idempotency().storeKey(stored)
+  }
+
+  #idempotency(): ReturnType<typeof makeIdempotency> {
+    return makeIdempotency(this.extensions, (sql, params, prepare) => this.#statement(sql, params, prepare))
+  }
+}
+
+const noTraits: Effect.Effect<Pick<Traits, "step">> = Effect.succeed({ step: null })
