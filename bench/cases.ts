@@ -11,6 +11,8 @@ import { type Answer, headerOf, once, type Request } from "./load.ts"
 export interface World {
   readonly keys: Keys
   readonly orders: number
+  /** Row number that `seek` asks for. */
+  readonly seekTo: number
   /** Ids of live orders in no order. The last of them are those that are changed. */
   readonly ids: readonly string[]
   /** Position before the 2,000th page (fewer where there are fewer orders) of the filtered list. */
@@ -20,8 +22,8 @@ export interface World {
 /** How one kind of system is asked. */
 export interface Dialect {
   readonly name: string
-  /** Makes the requests of a case; null where the system has no such thing. */
-  readonly request: (kind: Case, state: State, slot: number) => Request | null
+  /** Makes the requests of a case; null where the system has no such thing. `cheap`: one of those that {@link cheaper} describes. */
+  readonly request: (kind: Case, state: State, slot: number, cheap?: boolean) => Request | null
   /** Goes to where the deep page begins. */
   readonly walk: (state: State) => Promise<void>
   /** Where a record is. */
@@ -45,8 +47,23 @@ export const cases = {
 
 export type Case = keyof typeof cases
 
+/**
+ * Cases that the database answers too rarely to warm a compiler, and what warms the server's side of them instead: the same route with the same
+ * parameters, so the same code in every system, asking for so little that the database has it at once.
+ */
+export const cheaper: { readonly [kind in Case]?: string } = {
+  count: "of a status that fewer orders have",
+  series: "over a week",
+  search: "for four digits of a gate",
+  seek: "to one of the first 100 rows",
+  batch: "of ten creates"
+}
+
 const words = ["alder", "birch", "cedar", "elm", "hazel", "larch", "maple", "rowan"]
 const filterStatus = "paid"
+const rareStatus = "refunded"
+const seriesEnd = "2026-06-30T00:00:00Z"
+const seriesStart = (cheap: boolean): string => cheap ? "2026-06-24T00:00:00Z" : "2026-04-01T00:00:00Z"
 const filterTotal = 100
 const changedPerSlot = 20
 
@@ -79,9 +96,19 @@ export class State {
     return this.world.ids[this.world.ids.length - 1 - slot * changedPerSlot - turn]!
   }
 
-  word(): string {
+  word(cheap: boolean): string {
+    if (cheap) return (4_096 + this.below(61_440)).toString(16)
     const most = this.world.orders >= 1_000_000 ? 2_000 : 20
     return `${words[this.below(8)]}-${this.below(most)}`
+  }
+
+  row(cheap: boolean): number {
+    return cheap ? 1 + this.below(100) : this.world.seekTo
+  }
+
+  /** The creates of a batch. */
+  orders(cheap: boolean): ReadonlyArray<ReturnType<State["order"]>> {
+    return Array.from({ length: cheap ? 10 : 100 }, () => this.order())
   }
 
   order(): { readonly [column: string]: unknown } {
@@ -129,7 +156,8 @@ const query = (parameters: { readonly [name: string]: string | number }): string
 /** The API of the service. */
 export const serviceDialect: Dialect = (() => {
   const base = "/api/v1"
-  const filter = `status = "${filterStatus}" AND total > ${filterTotal}`
+  const filterOf = (status: string): string => `status = "${status}" AND total > ${filterTotal}`
+  const filter = filterOf(filterStatus)
   const order = "created_at desc, id desc"
   const list = (
     state: State,
@@ -149,7 +177,7 @@ export const serviceDialect: Dialect = (() => {
   })
   return {
     name: "service",
-    request: (kind, state, slot) => {
+    request: (kind, state, slot, cheap = false) => {
       switch (kind) {
         case "get":
           return get(state, `/orders/${state.id()}`)
@@ -158,7 +186,7 @@ export const serviceDialect: Dialect = (() => {
         case "deep":
           return list(state, { page_token: state.token })
         case "count":
-          return list(state, { count: "exact" })
+          return list(state, { count: "exact", ...cheap ? { filter: filterOf(rareStatus) } : {} })
         case "own":
           return list(state, {}, "seller")
         case "facets":
@@ -172,22 +200,22 @@ export const serviceDialect: Dialect = (() => {
             `/orders:series?${
               query({
                 field: "created_at",
-                from: "2026-04-01T00:00:00Z",
-                to: "2026-06-30T00:00:00Z",
+                from: seriesStart(cheap),
+                to: seriesEnd,
                 granularity: "day"
               })
             }`
           )
         case "search":
           return send(state, "POST", "/orders:search", {
-            filter: `search('${state.word()}')`,
+            filter: `search('${state.word(cheap)}')`,
             order_by: order,
             page_size: 50
           })
         case "seek":
           return get(
             state,
-            `/orders:seek?${query({ position: state.world.orders * 0.9, order_by: order, page_size: 50 })}`
+            `/orders:seek?${query({ position: state.row(cheap), order_by: order, page_size: 50 })}`
           )
         case "patch": {
           const id = state.changed(slot)
@@ -197,7 +225,7 @@ export const serviceDialect: Dialect = (() => {
           return send(state, "POST", "/orders", state.order())
         case "batch":
           return send(state, "POST", ":batchWrite", {
-            ops: Array.from({ length: 100 }, () => ({ op: "create", resource: "orders", data: state.order() }))
+            ops: state.orders(cheap).map((data) => ({ op: "create", resource: "orders", data }))
           })
       }
     },
@@ -231,7 +259,7 @@ export const referenceDialect = (name: string, lacks: readonly Case[]): Dialect 
   })
   return {
     name,
-    request: (kind, state, slot) => {
+    request: (kind, state, slot, cheap = false) => {
       if (lacks.includes(kind)) return null
       switch (kind) {
         case "get":
@@ -246,17 +274,17 @@ export const referenceDialect = (name: string, lacks: readonly Case[]): Dialect 
           )
         }
         case "count":
-          return get(state, `/orders?${query({ ...filter, count: "exact" })}`)
+          return get(state, `/orders?${query({ ...filter, ...cheap ? { status: rareStatus } : {}, count: "exact" })}`)
         case "own":
           return get(state, `/orders?${query(filter)}`, "seller")
         case "facets":
           return get(state, `/orders/facets?${query({ from: "2026-06-15T00:00:00Z" })}`)
         case "series":
-          return get(state, `/orders/series?${query({ from: "2026-04-01T00:00:00Z", to: "2026-06-30T00:00:00Z" })}`)
+          return get(state, `/orders/series?${query({ from: seriesStart(cheap), to: seriesEnd })}`)
         case "search":
-          return get(state, `/orders/search?${query({ q: state.word() })}`)
+          return get(state, `/orders/search?${query({ q: state.word(cheap) })}`)
         case "seek":
-          return get(state, `/orders/seek?${query({ position: state.world.orders * 0.9 })}`)
+          return get(state, `/orders/seek?${query({ position: state.row(cheap) })}`)
         case "patch": {
           const id = state.changed(slot)
           return send(state, "PATCH", `/orders/${id}`, { note: state.note() }, { "If-Match": state.etags.get(id) })
@@ -264,7 +292,7 @@ export const referenceDialect = (name: string, lacks: readonly Case[]): Dialect 
         case "create":
           return send(state, "POST", "/orders", state.order())
         case "batch":
-          return send(state, "POST", "/orders/batch", { ops: Array.from({ length: 100 }, () => state.order()) })
+          return send(state, "POST", "/orders/batch", { ops: state.orders(cheap) })
       }
     },
     record: (id) => `/orders/${id}`,

@@ -110,11 +110,15 @@ export const once = (port: number, request: Request): Promise<Answer> =>
   })
 
 export interface Load {
-  readonly port: number
+  /** Connections take turns: the first goes to the first port, the second to the second. */
+  readonly ports: readonly [number, ...number[]]
   readonly connections: number
   /** Milliseconds before measuring begins, and of measuring. */
   readonly warmMs: number
   readonly ms: number
+  /** Slow requests go on until so many were answered (12), but never longer than `longestMs` (five times `ms`). */
+  readonly fewest?: number
+  readonly longestMs?: number
   readonly next: (slot: number) => Request
   readonly after?: ((slot: number, request: Request, answer: Answer) => void) | undefined
   /** Called when measuring begins and ends. */
@@ -134,10 +138,8 @@ export interface Measured {
   readonly firstFailure: string | null
 }
 
-/** Fewest requests of a measurement: slow ones go on until there are so many. */
-const fewest = 12
-
 export const load = async (job: Load): Promise<Measured> => {
+  const { fewest = 12, longestMs = job.ms * 5, ports } = job
   const times: number[] = []
   let measuring = false
   let stopped = false
@@ -156,7 +158,7 @@ export const load = async (job: Load): Promise<Measured> => {
   for (let slot = 0; slot < job.connections; slot++) {
     let request = job.next(slot)
     let sent = performance.now()
-    const connection = new Connection(job.port, (answer) => {
+    const connection = new Connection(ports[slot % ports.length]!, (answer) => {
       if (stopped) return answered()
       const now = performance.now()
       if (answer === null || answer.status < 200 || answer.status > 299) {
@@ -181,7 +183,7 @@ export const load = async (job: Load): Promise<Measured> => {
   measuring = true
   const start = performance.now()
   await pause(job.ms)
-  while (times.length < fewest && performance.now() - start < job.ms * 5) await pause(50)
+  while (times.length < fewest && performance.now() - start < longestMs) await pause(50)
   const seconds = (performance.now() - start) / 1000
   stopped = true
   job.end?.()

@@ -28,9 +28,14 @@ export interface Recipe {
 const folder = import.meta.dirname
 
 /** The service as a package (`dist`), or from its sources. `flags` go to Node: a profiler, for example. */
-export const serviceRecipe = (keys: Keys, source: boolean, flags: readonly string[]): Recipe => ({
+export const serviceRecipe = (
+  keys: Keys,
+  source: boolean,
+  flags: readonly string[],
+  database = "bench_service"
+): Recipe => ({
   dialect: serviceDialect,
-  database: "bench_service",
+  database,
   command: [...flags, ...source ? ["--conditions=source"] : [], join(folder, "subject.mjs")],
   environment: (port, url) => ({ PORT: String(port), DATABASE_URL: url, KEY_SET: keys.keySet })
 })

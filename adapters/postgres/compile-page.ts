@@ -32,7 +32,7 @@ type Branch = readonly string[]
  */
 const branchesAfter = (order: readonly SortKey[], nulls: readonly boolean[], writer: Writer): readonly Branch[] => {
   const columns = order.map(({ field }) => columnOf("t", field))
-  const places = order.map((_, index) => nulls[index] === true ? "null" : writer.add({ of: "position", index }))
+  const places = order.map((_, index) => nulls[index] === true ? "null" : writer.given(index))
   const equal = order.map((_, index) =>
     nulls[index] === true ? `${columns[index]} is null` : `${columns[index]} = ${places[index]}`
   )

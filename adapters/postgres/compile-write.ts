@@ -1,30 +1,56 @@
 /**
  * Writes as statements: lock, insert, update, remove, and the check of a row as it stands. It sets version columns; what is written and
- * whether it may be is decided by the plan.
+ * whether it may be is decided by the plan. Each is compiled once for what it is made of, and given keys and values when it runs.
  */
 
+import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
-import type { Cell, Field, Model } from "../../core/domain/model/model.ts"
-import type { Assignments } from "../../core/ports/records.ts"
+import { always } from "../../core/domain/filter/tree.ts"
+import type { Field, Model } from "../../core/domain/model/model.ts"
 import { columnOf, conditionSql, truthSql } from "./compile-filter.ts"
 import { textColumn } from "./compile-page.ts"
 import { refusedByRule } from "./errors.ts"
 import { identifier, quoted, type Statement, tableOf, Writer } from "./sql.ts"
 
-const keySql = (model: Model, key: readonly string[], writer: Writer): string =>
-  model.key.map((field, i) => `${columnOf("t", field)} = ${writer.constant(key[i]!)}`).join(" and ")
+const ids = new WeakMap<object, number>()
+let lastId = 0
 
-const lists = new WeakMap<readonly Field[], string>()
-
-/** The columns as texts; kept for each list, since callers pass the same ones again. */
-const list = (columns: readonly Field[]): string => {
-  let text = lists.get(columns)
-  if (text === undefined) {
-    text = columns.length === 0 ? "1" : columns.map((field) => textColumn("t", field)).join(", ")
-    lists.set(columns, text)
-  }
-  return text
+/** A number for each object that statements are made of: filters and lists of columns are the same objects time and again. */
+const idOf = (part: object): number => {
+  let id = ids.get(part)
+  if (id === undefined) ids.set(part, id = ++lastId)
+  return id
 }
+
+const known = new WeakMap<Model, BoundedMap<string, Statement>>()
+
+/** Rules may answer with ever new filters: only so many statements of a model are kept. */
+const mostKept = 500
+
+/** The statement of that name, compiled when it is not known. The text stays the same object, so that nobody has to read it again to find it. */
+const kept = (
+  model: Model,
+  name: string,
+  trigramSchema: string,
+  compile: (writer: Writer) => string
+): Statement => {
+  let statements = known.get(model)
+  if (statements === undefined) known.set(model, statements = new BoundedMap(mostKept))
+  const key = `${name} ${trigramSchema}`
+  let statement = statements.get(key)
+  if (statement === undefined) {
+    const writer = new Writer(trigramSchema)
+    statements.set(key, statement = writer.finish(compile(writer)))
+  }
+  return statement
+}
+
+/** The row by key; the key's cells are the first that a run is given. */
+const keySql = (model: Model, writer: Writer): string =>
+  model.key.map((field, i) => `${columnOf("t", field)} = ${writer.given(i)}`).join(" and ")
+
+const list = (columns: readonly Field[]): string =>
+  columns.length === 0 ? "1" : columns.map((field) => textColumn("t", field)).join(", ")
 
 /** The cells of a row: columns, then what the checks say about it. */
 export interface Answer {
@@ -36,6 +62,15 @@ export interface Answer {
 export interface WriteAnswer extends Answer {
   readonly must: FilterTree | null
 }
+
+const nameOf = ({ checks, columns }: Answer): string => {
+  let name = String(idOf(columns))
+  for (const check of checks) name += ` ${idOf(check)}`
+  return name
+}
+
+const nameOfWrite = (answer: WriteAnswer): string =>
+  answer.must === null ? nameOf(answer) : `${nameOf(answer)} !${idOf(answer.must)}`
 
 const answerSql = ({ checks, columns }: Answer, writer: Writer): string => {
   let text = columns.length === 0 && checks.length > 0 ? "" : list(columns)
@@ -51,84 +86,84 @@ const writeAnswerSql = (model: Model, answer: WriteAnswer, writer: Writer): stri
   return `${cells}, case when ${truthSql(answer.must, "t", writer)} then null else ${refused} end::text`
 }
 
-const lockedSql = (
-  model: Model,
-  key: readonly string[],
-  where: FilterTree,
-  cells: string,
-  writer: Writer
-): string => {
-  const found = `select ${cells} from ${tableOf(model)} t where ${keySql(model, key, writer)}`
+const foundSql = (model: Model, where: FilterTree, writer: Writer): string => {
+  const found = `from ${tableOf(model)} t where ${keySql(model, writer)}`
   return where.op === "true" ? found : `${found} and ${conditionSql(where, "t", writer)}`
 }
 
-export const lockStatement = (
-  model: Model,
-  key: readonly string[],
-  where: FilterTree,
-  answer: Answer,
-  trigramSchema: string
-): Statement => {
-  const writer = new Writer(trigramSchema)
-  return writer.finish(`${lockedSql(model, key, where, answerSql(answer, writer), writer)} for update`)
-}
+/** Given: the key. */
+export const lockStatement = (model: Model, where: FilterTree, answer: Answer, trigramSchema: string): Statement =>
+  kept(
+    model,
+    `lock ${idOf(where)} ${nameOf(answer)}`,
+    trigramSchema,
+    (writer) => `select ${answerSql(answer, writer)} ${foundSql(model, where, writer)} for update`
+  )
 
 /**
  * Reads a row without a lock, with its stamp as the last cell: the transaction that wrote this version of it. Every version has another, as long as
- * the table is one of the server's own.
+ * the table is one of the server's own. Given: the key.
  */
-export const stampedStatement = (
-  model: Model,
-  key: readonly string[],
-  where: FilterTree,
-  answer: Answer,
-  trigramSchema: string
-): Statement => {
-  const writer = new Writer(trigramSchema)
-  return writer.finish(lockedSql(model, key, where, `${answerSql(answer, writer)}, t.xmin::text`, writer))
-}
+export const stampedStatement = (model: Model, where: FilterTree, answer: Answer, trigramSchema: string): Statement =>
+  kept(
+    model,
+    `stamp ${idOf(where)} ${nameOf(answer)}`,
+    trigramSchema,
+    (writer) => `select ${answerSql(answer, writer)}, t.xmin::text ${foundSql(model, where, writer)}`
+  )
 
-/** The row by key, and still in the version of the stamp where there is one. */
-const versionSql = (model: Model, key: readonly string[], stamp: string | null, writer: Writer): string => {
-  const found = keySql(model, key, writer)
-  return stamp === null ? found : `${found} and t.xmin = ${writer.constant(stamp)}::xid`
-}
-
-export const passesStatement = (
-  model: Model,
-  key: readonly string[],
-  tree: FilterTree,
-  trigramSchema: string
-): Statement => {
-  const writer = new Writer(trigramSchema)
-  const passes = truthSql(tree, "t", writer)
-  return writer.finish(`select (${passes})::text from ${tableOf(model)} t where ${keySql(model, key, writer)}`)
-}
+/** Given: the key. */
+export const passesStatement = (model: Model, tree: FilterTree, trigramSchema: string): Statement =>
+  kept(model, `passes ${idOf(tree)}`, trigramSchema, (writer) => {
+    const passes = truthSql(tree, "t", writer)
+    return `select (${passes})::text ${foundSql(model, always, writer)}`
+  })
 
 /** Parameters of one statement: a limit of the protocol, less what checks may need. */
 export const mostParameters = 60_000
 
+const insertSql = (
+  model: Model,
+  fields: readonly Field[],
+  rows: number,
+  answer: WriteAnswer,
+  writer: Writer
+): string => {
+  // A row without values still needs a column to take its default.
+  const names = fields.length === 0 ? [model.key[0]!] : fields
+  const tuples: string[] = []
+  for (let row = 0; row < rows; row++) {
+    const cells = fields.map((_, i) => writer.given(row * fields.length + i))
+    tuples.push(fields.length === 0 ? "(default)" : `(${cells.join(", ")})`)
+  }
+  const into = names.map((field) => identifier(field.column)).join(", ")
+  return `insert into ${tableOf(model)} as t (${into}) values ${tuples.join(", ")} returning ${
+    writeAnswerSql(model, answer, writer)
+  }`
+}
+
+const indexes = (fields: readonly Field[]): string => {
+  let text = ""
+  for (const field of fields) text += ` ${field.index}`
+  return text
+}
+
+/** Given: the cells of all rows. */
 export const insertStatement = (
   model: Model,
   fields: readonly Field[],
-  rows: ReadonlyArray<readonly Cell[]>,
+  rows: number,
   answer: WriteAnswer,
   trigramSchema: string
 ): Statement => {
+  if (rows === 1) {
+    const name = `insert${indexes(fields)} ${nameOfWrite(answer)}`
+    return kept(model, name, trigramSchema, (writer) => insertSql(model, fields, 1, answer, writer))
+  }
   const writer = new Writer(trigramSchema)
   // Statements of many rows come in many lengths: not worth keeping prepared.
-  writer.stable = rows.length === 1
-  // A row without values still needs a column to take its default.
-  const names = fields.length === 0 ? [model.key[0]!] : fields
-  const tuples = rows.map((row) =>
-    fields.length === 0 ? "(default)" : `(${row.map((cell) => writer.add({ of: "cell", cell })).join(", ")})`
-  )
-  const into = names.map((field) => identifier(field.column)).join(", ")
-  return writer.finish(
-    `insert into ${tableOf(model)} as t (${into}) values ${tuples.join(", ")} returning ${
-      writeAnswerSql(model, answer, writer)
-    }`
-  )
+  writer.stable = false
+  return writer.finish(insertSql(model, fields, rows, answer, writer))
 }
 
 /** How a version column moves on: integers by one, timestamps to now, at least by the smallest step the column can hold. */
@@ -141,35 +176,45 @@ const nextVersion = (field: Field, step: VersionStep): string => {
     : `greatest(clock_timestamp(), ${column} + interval '${step.microseconds} microseconds')`
 }
 
+/** The row by key, and where there is a stamp, given as the cell at `index`, in that version. */
+const versionSql = (model: Model, index: number | null, writer: Writer): string => {
+  const found = keySql(model, writer)
+  return index === null ? found : `${found} and t.xmin = ${writer.given(index)}::xid`
+}
+
+/** Given: the key, the values of the fields, the stamp if there is one. With a `step` the version column is not among the fields. */
 export const updateStatement = (
   model: Model,
-  key: readonly string[],
-  set: Assignments,
+  fields: readonly Field[],
   step: VersionStep | null,
-  stamp: string | null,
+  stamped: boolean,
   answer: WriteAnswer,
   trigramSchema: string
 ): Statement => {
-  const writer = new Writer(trigramSchema)
-  const { version } = model
-  const changes: string[] = []
-  for (const [field, value] of set) {
-    if (step !== null && field === version) continue
-    changes.push(`${identifier(field.column)} = ${writer.add({ of: "cell", cell: value })}`)
-  }
-  if (step !== null && version !== null) changes.push(`${identifier(version.column)} = ${nextVersion(version, step)}`)
-  const target = `${tableOf(model)} t`
-  const where = versionSql(model, key, stamp, writer)
-  const cells = writeAnswerSql(model, answer, writer)
-  return writer.finish(
-    changes.length === 0
+  const name = `update${indexes(fields)} ${step === null ? "" : "step"} ${stamped} ${nameOfWrite(answer)}`
+  return kept(model, name, trigramSchema, (writer) => {
+    const { key, version } = model
+    const changes = fields.map((field, i) => `${identifier(field.column)} = ${writer.given(key.length + i)}`)
+    if (step !== null && version !== null) {
+      changes.push(`${identifier(version.column)} = ${nextVersion(version, step)}`)
+    }
+    const target = `${tableOf(model)} t`
+    const where = versionSql(model, stamped ? key.length + fields.length : null, writer)
+    const cells = writeAnswerSql(model, answer, writer)
+    return changes.length === 0
       ? `select ${cells} from ${target} where ${where}`
       : `update ${target} set ${changes.join(", ")} where ${where} returning ${cells}`
-  )
+  })
 }
 
-export const removeStatement = (model: Model, key: readonly string[], stamp: string | null): Statement => {
-  const writer = new Writer()
-  const where = versionSql(model, key, stamp, writer)
-  return writer.finish(`delete from ${tableOf(model)} t where ${where} returning 'removed'::text`)
-}
+/** Given: the key, and the stamp if there is one. */
+export const removeStatement = (model: Model, stamped: boolean, trigramSchema: string): Statement =>
+  kept(
+    model,
+    `remove ${stamped}`,
+    trigramSchema,
+    (writer) =>
+      `delete from ${tableOf(model)} t where ${
+        versionSql(model, stamped ? model.key.length : null, writer)
+      } returning 'removed'::text`
+  )

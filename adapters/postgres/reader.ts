@@ -48,7 +48,7 @@ const statementOf = (plan: Plan, trigram: string): Statement =>
 
 const valuesFor = (plan: Plan): Values =>
   "shape" in plan
-    ? { bindings: plan.bindings, position: plan.after ?? plan.before ?? noPosition, offset: plan.offset ?? 0 }
+    ? { bindings: plan.bindings, given: plan.after ?? plan.before ?? noPosition, offset: plan.offset ?? 0 }
     : valuesOf(plan.bindings)
 
 /** The reading half of the port, on whatever `run` runs statements on. One is made for each transaction: making it must cost nothing. */

@@ -41,9 +41,12 @@ export const makeRecords = (postgres: Postgres): RecordsService => {
     transaction: <A, E>(body: (tx: RecordsTransaction) => Effect.Effect<A, E>, alone?: boolean) =>
       postgres.transaction((session): Effect.Effect<A, E | RecordsError> => {
         const fate: Fate = { open: true, conflict: null }
+        const work = body(new Transaction(session, extensions, postgres.statementTimeoutMs, fate))
+        // Without a transaction there are no hooks to hold its handle.
+        if (session.autocommit) return work
         // A hook fails as a defect, but a conflict stays one that the whole transaction may be tried again for.
         const judged = Effect.catchCause(
-          body(new Transaction(session, extensions, postgres.statementTimeoutMs, fate)),
+          work,
           (cause): Effect.Effect<never, E | RecordsError> =>
             fate.conflict === null ? Effect.failCause(cause) : Effect.fail(failed("Conflict", fate.conflict))
         )

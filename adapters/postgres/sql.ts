@@ -24,19 +24,17 @@ export const quoted = (text: string): string =>
 /** Where the value of one parameter comes from when a statement runs. */
 export type Source =
   | { readonly of: "constant"; readonly text: string }
-  /** A value to write; null is stored. */
-  | { readonly of: "cell"; readonly cell: Cell }
   | { readonly of: "operand"; readonly operand: Operand; readonly field: Field }
   /** One array literal made of several operands. */
   | { readonly of: "operands"; readonly operands: readonly Operand[]; readonly field: Field }
-  /** The cell of the position (`after` or `before`) at this index of the order. */
-  | { readonly of: "position"; readonly index: number }
+  /** The cell at this index of those that a run is given: a position, a key, values to write. Null stays null. */
+  | { readonly of: "given"; readonly index: number }
   | { readonly of: "offset" }
 
 /** What the parameters of one run are made of. */
 export interface Values {
   readonly bindings: Bindings
-  readonly position: readonly Cell[]
+  readonly given: readonly Cell[]
   readonly offset: number
 }
 
@@ -84,6 +82,10 @@ export class Writer {
     return this.add({ of: "constant", text })
   }
 
+  given(index: number): string {
+    return this.add({ of: "given", index })
+  }
+
   finish(sql: string): Statement {
     const stable = this.stable && sql.length <= longestPrepared
     return { sql, sources: this.sources, stable, regex: this.regex, trigram: this.trigram }
@@ -92,8 +94,12 @@ export class Writer {
 
 const noCells: readonly Cell[] = []
 
-/** Values of a statement without a position. */
-export const valuesOf = (bindings: Bindings): Values => ({ bindings, position: noCells, offset: 0 })
+/** Values of a statement that skips no rows. */
+export const valuesOf = (bindings: Bindings, given: readonly Cell[] = noCells): Values => ({
+  bindings,
+  given,
+  offset: 0
+})
 
 /** The parameters of one run, as texts. A null operand makes its comparison false. */
 export const bind = (statement: Statement, values: Values): readonly Cell[] => {
@@ -107,14 +113,12 @@ const valueOf = (source: Source, values: Values): Cell => {
   switch (source.of) {
     case "constant":
       return source.text
-    case "cell":
-      return source.cell
     case "operand":
       return operandCell(source.operand, source.field, values.bindings)
     case "operands":
       return arrayLiteral(source.operands.map((operand) => operandCell(operand, source.field, values.bindings)))
-    case "position":
-      return values.position[source.index] ?? null
+    case "given":
+      return values.given[source.index] ?? null
     case "offset":
       return String(values.offset)
   }

@@ -67,7 +67,7 @@ const makeHandle = (session: Session, fate: Fate): TransactionHandle => ({
       : Promise.reject(new Error("The transaction of this handle has ended."))
 })
 
-const noValues = valuesOf({ caller: { id: "", tenant: null }, now: 0n, params: [] })
+const noBindings: Bindings = { caller: { id: "", tenant: null }, now: 0n, params: [] }
 
 /** The port's transaction on one connection. */
 export class Transaction extends Reader implements RecordsTransaction {
@@ -147,14 +147,14 @@ export class Transaction extends Reader implements RecordsTransaction {
     const answer = { columns, checks }
     if (!this.#session.autocommit) {
       return Effect.map(
-        this.execute((trigram) => lockStatement(model, key, where, answer, trigram), valuesOf(bindings)),
+        this.execute((trigram) => lockStatement(model, where, answer, trigram), valuesOf(bindings, key)),
         (rows) => canonicalRows(rows, columns)[0] ?? null
       )
     }
     return Effect.flatMap(this.#traits(model), ({ stamps }) =>
       stamps
         ? Effect.map(
-          this.execute((trigram) => stampedStatement(model, key, where, answer, trigram), valuesOf(bindings)),
+          this.execute((trigram) => stampedStatement(model, where, answer, trigram), valuesOf(bindings, key)),
           (rows) => {
             const row = canonicalRows(rows, columns)[0]
             if (row === undefined) return null
@@ -173,8 +173,8 @@ export class Transaction extends Reader implements RecordsTransaction {
   }): Effect.Effect<boolean, RecordsError> {
     return Effect.map(
       this.execute(
-        (trigram) => passesStatement(check.model, check.key, check.tree, trigram),
-        valuesOf(check.bindings)
+        (trigram) => passesStatement(check.model, check.tree, trigram),
+        valuesOf(check.bindings, check.key)
       ),
       (rows) => rows[0]?.[0] === "true"
     )
@@ -184,9 +184,11 @@ export class Transaction extends Reader implements RecordsTransaction {
     { bindings, checks, columns, fields, model, must, rows }: Insertion
   ): Effect.Effect<readonly Row[], RecordsError> {
     const answer = this.#answer(columns, checks, must)
-    const values = valuesOf(bindings)
     const insert = (part: ReadonlyArray<readonly Cell[]>) =>
-      this.#write(this.execute((trigram) => insertStatement(model, fields, part, answer, trigram), values))
+      this.#write(this.execute(
+        (trigram) => insertStatement(model, fields, part.length, answer, trigram),
+        valuesOf(bindings, part.length === 1 ? part[0] : part.flat())
+      ))
     const most = Math.max(1, Math.floor(mostParameters / Math.max(1, fields.length)))
     if (rows.length > 0 && rows.length <= most) {
       return Effect.map(insert(rows), (found) => canonicalRows(found, columns))
@@ -209,9 +211,17 @@ export class Transaction extends Reader implements RecordsTransaction {
   ): Effect.Effect<Row, RecordsError> {
     const answer = this.#answer(columns, checks, must)
     const stamp = this.#stamp
+    const fields: Field[] = []
+    const given: Cell[] = [...key]
+    for (const [field, cell] of set) {
+      if (step !== null && field === model.version) continue
+      fields.push(field)
+      given.push(cell)
+    }
+    if (stamp !== null) given.push(stamp)
     const updated = this.execute(
-      (trigram) => updateStatement(model, key, set, step, stamp, answer, trigram),
-      valuesOf(bindings)
+      (trigram) => updateStatement(model, fields, step, stamp !== null, answer, trigram),
+      valuesOf(bindings, given)
     )
     return Effect.flatMap(this.#write(updated), (rows) => {
       const row = canonicalRows(rows, columns)[0]
@@ -222,7 +232,11 @@ export class Transaction extends Reader implements RecordsTransaction {
   remove(
     { key, model }: { readonly model: Model; readonly key: readonly string[] }
   ): Effect.Effect<void, RecordsError> {
-    const removed = this.execute(() => removeStatement(model, key, this.#stamp), noValues)
+    const stamp = this.#stamp
+    const removed = this.execute(
+      (trigram) => removeStatement(model, stamp !== null, trigram),
+      valuesOf(noBindings, stamp === null ? key : [...key, stamp])
+    )
     return Effect.flatMap(this.#write(removed), (rows) => rows.length === 0 ? this.#gone("remove") : Effect.void)
   }
 

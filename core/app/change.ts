@@ -4,6 +4,7 @@
  */
 
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
 import { rolesKey } from "../domain/access/caller.ts"
 import { invalidParameter, problem } from "../domain/problem.ts"
@@ -36,31 +37,31 @@ class DryRun {
 }
 
 /** `?dry_run=true` or `?validate_only=true` (AIP-163); any other parameter is a 400. */
-const readDryRun = (call: Call): Effect.Effect<boolean, Problem> => {
+const readDryRun = (call: Call): Result.Result<boolean, Problem> => {
   let dryRun = false
-  const seen = new Set<string>()
+  const seen: string[] = []
   for (const [name, value] of call.query) {
     if (name !== "dry_run" && name !== "validate_only") {
-      return Effect.fail(invalidParameter(name.slice(0, 100), `There is no parameter "${name.slice(0, 100)}" here.`))
+      return Result.fail(invalidParameter(name.slice(0, 100), `There is no parameter "${name.slice(0, 100)}" here.`))
     }
     if (value !== "true" && value !== "false") {
-      return Effect.fail(invalidParameter(name, "The parameter must be true or false."))
+      return Result.fail(invalidParameter(name, "The parameter must be true or false."))
     }
-    if (seen.has(name)) return Effect.fail(invalidParameter(name, "The parameter stands more than once."))
-    seen.add(name)
+    if (seen.includes(name)) return Result.fail(invalidParameter(name, "The parameter stands more than once."))
+    seen.push(name)
     dryRun ||= value === "true"
   }
-  return Effect.succeed(dryRun)
+  return Result.succeed(dryRun)
 }
 
 /** The Idempotency-Key header: 1 to 255 visible ASCII characters, a quoted string or plain. */
-const readIdempotencyKey = (call: Call): Effect.Effect<string | null, Problem> => {
+const readIdempotencyKey = (call: Call): Result.Result<string | null, Problem> => {
   const header = call.header("idempotency-key")
-  if (header === null) return Effect.succeed(null)
+  if (header === null) return Result.succeed(null)
   const key = header.replace(/^"(.*)"$/, "$1")
   return /^[\x21-\x7e]{1,255}$/.test(key)
-    ? Effect.succeed(key)
-    : Effect.fail(invalidParameter("Idempotency-Key", "The key must be 1 to 255 visible ASCII characters."))
+    ? Result.succeed(key)
+    : Result.fail(invalidParameter("Idempotency-Key", "The key must be 1 to 255 visible ASCII characters."))
 }
 
 /** What a transaction gives: the answer, and what to remember once it has committed. */
@@ -91,7 +92,7 @@ const replayed = (call: Call, stored: string): Reply => {
  * Runs a body in one transaction and answers after the commit. With an idempotency key the answer to an earlier request of the same user, path and
  * bytes is given instead; it is committed with the writes, so that neither exists without the other.
  */
-export const answerWrite = Effect.fnUntraced(function*<E = never>(
+export const answerWrite = <E = never>(
   core: Core,
   call: Call,
   /** What the client sent, where an idempotency key counts; else null. */
@@ -99,34 +100,53 @@ export const answerWrite = Effect.fnUntraced(function*<E = never>(
   run: (tx: RecordsTransaction, bindings: Bindings) => Effect.Effect<Outcome, Problem | RecordsError | E>,
   /** Whether `run` may stand without a transaction around it. */
   alone = false
-): Effect.fn.Return<Reply, Problem | E> {
-  const dryRun = yield* readDryRun(call)
-  const sent = body === null ? null : yield* readIdempotencyKey(call)
-  const bindings = yield* bindingsOf(call.caller)
-  const { caller } = call
-  const claim = sent === null || dryRun ? null : {
-    scope: JSON.stringify([caller.tenant, caller.id]),
-    key: sent,
-    now: bindings.now,
-    request: core.seal.digest(`${call.path}\n${decoder.decode(body!)}`)
-  }
-  const transaction = (tx: RecordsTransaction): Effect.Effect<Outcome, Problem | RecordsError | DryRun | E> =>
-    dryRun
-      ? rehearsed(tx, run(tx, bindings))
-      : claim === null
-      ? run(tx, bindings)
-      : underKey(tx, call, claim, run(tx, bindings))
-  const outcome = yield* phase("write.execute")(inTransaction(core, transaction, alone && claim === null && !dryRun))
-    .pipe(
-      Effect.catch((error) => {
-        if (error instanceof DryRun) return Effect.succeed<Outcome>({ reply: error.reply, written: [] })
-        return error instanceof RecordsError
+): Effect.Effect<Reply, Problem | E> => {
+  const dryRun = readDryRun(call)
+  if (Result.isFailure(dryRun)) return Effect.fail(dryRun.failure)
+  const sent = body === null ? noKey : readIdempotencyKey(call)
+  if (Result.isFailure(sent)) return Effect.fail(sent.failure)
+  const rehearses = dryRun.success
+  const key = rehearses ? null : sent.success
+  return Effect.flatMap(bindingsOf(call.caller), (bindings) => {
+    const transaction = (tx: RecordsTransaction): Effect.Effect<Outcome, Problem | RecordsError | DryRun | E> =>
+      rehearses
+        ? rehearsed(tx, run(tx, bindings))
+        : key === null
+        ? run(tx, bindings)
+        : underKey(tx, call, claimOf(core, call, key, body!, bindings), run(tx, bindings))
+    const outcome = Effect.catch(
+      inTransaction(core, transaction, alone && key === null && !rehearses),
+      (error): Effect.Effect<Outcome, Problem | E> =>
+        error instanceof DryRun
+          ? Effect.succeed({ reply: error.reply, written: [] })
+          : error instanceof RecordsError
           ? recordsProblem(error)
-          : Effect.fail(error as Exclude<typeof error, RecordsError>)
-      })
+          : Effect.fail(error as Exclude<typeof error, RecordsError | DryRun>)
     )
-  for (const written of outcome.written) committed(core, written)
-  return outcome.reply
+    return Effect.map(executePhase(outcome), ({ reply, written }) => {
+      for (const one of written) committed(core, one)
+      return reply
+    })
+  })
+}
+
+const executePhase = phase("write.execute")
+
+const noKey: Result.Result<string | null, Problem> = Result.succeed(null)
+
+interface Claim {
+  readonly scope: string
+  readonly key: string
+  readonly now: bigint
+  readonly request: string
+}
+
+/** A key belongs to a user, and stands for one request: path and bytes. */
+const claimOf = (core: Core, { caller, path }: Call, key: string, body: Uint8Array, { now }: Bindings): Claim => ({
+  scope: JSON.stringify([caller.tenant, caller.id]),
+  key,
+  now,
+  request: core.seal.digest(`${path}\n${decoder.decode(body)}`)
 })
 
 /** Runs a body to its end, deferred constraints included, and fails with its answer, so that nothing stays. */
@@ -143,7 +163,7 @@ const rehearsed = <E>(
 const underKey = Effect.fnUntraced(function*<E>(
   tx: RecordsTransaction,
   call: Call,
-  claim: { readonly scope: string; readonly key: string; readonly now: bigint; readonly request: string },
+  claim: Claim,
   run: Effect.Effect<Outcome, E>
 ): Effect.fn.Return<Outcome, E | Problem | RecordsError> {
   const claimed = yield* tx.claimKey(claim)
@@ -206,67 +226,88 @@ const standsAlone = (core: Core, { access, op }: Write): boolean =>
   core.options.writeHooks.length === 0 && access.model.history === null &&
   !(op === "create" && access.decisions.create.of === "record")
 
-/** Access and key of a write to one record. */
-const target = Effect.fnUntraced(function*(
+const accessPhase = phase("write.access")
+const parsePhase = phase("write.parse")
+const planPhase = phase("write.plan")
+
+/** Access and key of a write to one record, and what becomes of them. */
+const onTarget = (
   core: Core,
   call: Call,
   resource: string,
   segment: string,
-  op: "update" | "delete" | "undelete"
-): Effect.fn.Return<{ readonly access: Access; readonly key: readonly string[] }, Problem> {
-  const access = yield* phase("write.access")(accessTo(core, call.caller, resource, ruleOf(op)))
-  const key = yield* Effect.fromResult(readKey(access.model, segment))
-  return { access, key }
-})
+  op: "update" | "delete" | "undelete",
+  next: (access: Access, key: readonly string[]) => Effect.Effect<Reply, Problem>
+): Effect.Effect<Reply, Problem> =>
+  Effect.flatMap(accessPhase(accessTo(core, call.caller, resource, ruleOf(op))), (access) => {
+    const key = readKey(access.model, segment)
+    return Result.isFailure(key) ? Effect.fail(key.failure) : next(access, key.success)
+  })
 
-export const create = Effect.fnUntraced(
-  function*(core: Core, call: Call, resource: string, body: Uint8Array): Effect.fn.Return<Reply, Problem> {
-    const access = yield* phase("write.access")(accessTo(core, call.caller, resource, "create"))
-    const record = yield* phase("write.parse")(readJson(body))
-    const write = yield* phase("write.plan")(Effect.suspend(() => Effect.fromResult(prepareCreate(access, record))))
-    return yield* single(core, call, body, write)
-  }
-)
+export const create = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
+  Effect.flatMap(accessPhase(accessTo(core, call.caller, resource, "create")), (access) =>
+    Effect.flatMap(
+      Effect.flatMap(
+        parsePhase(readJson(body)),
+        (record) => planPhase(Effect.fromResult(prepareCreate(access, record)))
+      ),
+      (write) => single(core, call, body, write)
+    ))
 
-export const update = Effect.fnUntraced(function*(
+export const update = (
   core: Core,
   call: Call,
   resource: string,
   segment: string,
   body: Uint8Array
-): Effect.fn.Return<Reply, Problem> {
-  const { access, key } = yield* target(core, call, resource, segment, "update")
-  const record = yield* phase("write.parse")(readJson(body))
-  const precondition = call.header("if-match")
-  const write = yield* Effect.fromResult(prepareUpdate(access, key, record, precondition))
-  return yield* single(core, call, null, write)
-})
+): Effect.Effect<Reply, Problem> =>
+  onTarget(
+    core,
+    call,
+    resource,
+    segment,
+    "update",
+    (access, key) =>
+      Effect.flatMap(parsePhase(readJson(body)), (record) => {
+        const write = prepareUpdate(access, key, record, call.header("if-match"))
+        return Result.isFailure(write) ? Effect.fail(write.failure) : single(core, call, null, write.success)
+      })
+  )
 
-export const remove = Effect.fnUntraced(
-  function*(core: Core, call: Call, resource: string, segment: string): Effect.fn.Return<Reply, Problem> {
-    const { access, key } = yield* target(core, call, resource, segment, "delete")
-    return yield* single(core, call, null, { op: "delete", access, key, precondition: call.header("if-match") })
-  }
-)
+export const remove = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
+  onTarget(
+    core,
+    call,
+    resource,
+    segment,
+    "delete",
+    (access, key) => single(core, call, null, { op: "delete", access, key, precondition: call.header("if-match") })
+  )
 
-export const undelete = Effect.fnUntraced(
-  function*(core: Core, call: Call, resource: string, segment: string): Effect.fn.Return<Reply, Problem> {
-    const { access, key } = yield* target(core, call, resource, segment, "undelete")
-    const write = yield* Effect.fromResult(prepareUndelete(access, key, call.header("if-match")))
-    return yield* single(core, call, null, write)
-  }
-)
+export const undelete = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
+  onTarget(core, call, resource, segment, "undelete", (access, key) => {
+    const write = prepareUndelete(access, key, call.header("if-match"))
+    return Result.isFailure(write) ? Effect.fail(write.failure) : single(core, call, null, write.success)
+  })
 
 /** `:restore`: an ordinary update whose values are those of a version; `If-Match` as for a PATCH. */
-export const restore = Effect.fnUntraced(function*(
+export const restore = (
   core: Core,
   call: Call,
   resource: string,
   segment: string,
   body: Uint8Array
+): Effect.Effect<Reply, Problem> =>
+  onTarget(core, call, resource, segment, "update", (access, key) => restored(core, call, access, key, body))
+
+const restored = Effect.fnUntraced(function*(
+  core: Core,
+  call: Call,
+  access: Access,
+  key: readonly string[],
+  body: Uint8Array
 ): Effect.fn.Return<Reply, Problem> {
-  const { access, key } = yield* target(core, call, resource, segment, "update")
-  const parsed = yield* phase("write.parse")(readJson(body))
+  const parsed = yield* parsePhase(readJson(body))
   const version = yield* Effect.fromResult(readVersion(core, access.model, parsed))
   const values = yield* versionValues(core, call, access, key, version)
   const precondition = call.header("if-match")

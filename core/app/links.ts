@@ -26,6 +26,20 @@ const ofTenant = (tenant: Field): FilterTree => {
   return tree
 }
 
+const linking = new WeakMap<Model, boolean>()
+
+/** Whether a model has relations to resources of tenants at all. */
+const hasLinks = (core: Core, model: Model): boolean => {
+  let known = linking.get(model)
+  if (known === undefined) {
+    known = model.fields.some(({ relation }) =>
+      relation !== null && (core.models.get(relation)?.tenant ?? null) !== null
+    )
+    linking.set(model, known)
+  }
+  return known
+}
+
 /** The keys that the rows point at, by their tenant-scoped resource. */
 const linkedKeys = (core: Core, access: Access, rows: Iterable<Assigned>): ReadonlyMap<Model, Set<string>> => {
   const { caller, model } = access
@@ -50,17 +64,18 @@ const linkedKeys = (core: Core, access: Access, rows: Iterable<Assigned>): Reado
 
 const missing = (): RecordsError => new RecordsError({ reason: { _tag: "ForeignKey" } })
 
-/** Fails like a foreign key without its row when a row points at one that is not of the caller's tenant. */
+/** Fails like a foreign key without its row when a row points at one that is not of the caller's tenant; null when there is nothing to ask. */
 export const checkLinks = (
   core: Core,
   tx: RecordsTransaction,
   access: Access,
   rows: Iterable<Assigned>,
   bindings: Bindings
-): Effect.Effect<void, RecordsError> => {
+): Effect.Effect<void, RecordsError> | null => {
+  if (!hasLinks(core, access.model)) return null
   const linked = linkedKeys(core, access, rows)
   return linked.size === 0
-    ? Effect.void
+    ? null
     : Effect.forEach(linked, ([target, keys]) => checkKeys(tx, target, keys, bindings), { discard: true })
 }
 

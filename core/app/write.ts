@@ -10,7 +10,7 @@ import { refusedFields } from "../domain/access/resolve.ts"
 import type { Operation } from "../domain/access/rules.ts"
 import { evaluate } from "../domain/filter/evaluate.ts"
 import type { FilterTree } from "../domain/filter/tree.ts"
-import { allOf, always } from "../domain/filter/tree.ts"
+import { always, both } from "../domain/filter/tree.ts"
 import type { WriteHook } from "../domain/model/config.ts"
 import { timestampFromMicros } from "../domain/model/instant.ts"
 import type { Cell, Field, Json, Row, WireRecord } from "../domain/model/model.ts"
@@ -88,10 +88,15 @@ const checkFieldRules = (access: Access, names: Iterable<string>, record: WireRe
 
 export const prepareCreate = (access: Access, body: Json): Result.Result<CreateWrite, Problem> =>
   Result.flatMap(readCreate(access, body), (values) => {
-    const record = wireRecord(access.model, (field) => values.get(field) ?? null)
-    const allowed = checkFieldRules(access, Object.keys(body as object), record)
-    if (Result.isFailure(allowed)) return Result.fail(allowed.failure)
-    return Result.map(validateRecord(access, record), (): CreateWrite => ({ op: "create", access, values }))
+    if (access.fieldWritable.size > 0 || access.model.validate.length > 0) {
+      const record = wireRecord(access.model, (field) => values.get(field) ?? null)
+      const allowed = Result.flatMap(
+        checkFieldRules(access, Object.keys(body as object), record),
+        () => validateRecord(access, record)
+      )
+      if (Result.isFailure(allowed)) return Result.fail(allowed.failure)
+    }
+    return Result.succeed({ op: "create", access, values })
   })
 
 export const prepareUpdate = (
@@ -137,12 +142,16 @@ const rowPasses = (
   settled: Settled,
   checked: Cell | undefined,
   bindings: Bindings
-): Step<boolean> => {
-  if (settled.of !== "filter") return Effect.succeed(settled.of === "allow")
-  return checked === undefined
-    ? tx.passes({ model: access.model, key, tree: settled.tree, bindings })
-    : Effect.succeed(checked === "true")
-}
+): boolean | Step<boolean> =>
+  settled.of !== "filter"
+    ? settled.of === "allow"
+    : checked !== undefined
+    ? checked === "true"
+    : tx.passes({ model: access.model, key, tree: settled.tree, bindings })
+
+/** Goes on with what may be known already: a write has few questions, and most need no waiting. */
+const then = <A, B>(known: A | Step<A>, next: (value: A) => Step<B>): Step<B> =>
+  Effect.isEffect(known) ? Effect.flatMap(known as Step<A>, next) : next(known)
 
 /** What a database says against values of the caller. */
 const refusedValues: ReadonlySet<string> = new Set(["Unique", "ForeignKey", "NotNull", "Check", "BadValue"])
@@ -185,45 +194,54 @@ const changedSince = (
  * Creates with the same access and the same fields given go to the database as one statement. Rules are judged on the rows as written, as
  * for a single create.
  */
-export const createMany = Effect.fnUntraced(function*(
+export const createMany = (
   core: Core,
   tx: RecordsTransaction,
   writes: readonly CreateWrite[],
   bindings: Bindings
-): Steps<readonly Written[]> {
+): Step<readonly Written[]> => {
   const { access, values } = writes[0]!
   const { model } = access
-  const decision = access.decisions.create
+  const must = decisionTree(access.decisions.create)
   const fields = [...values.keys()]
   const insert = tx.insert({
     model,
     fields,
     rows: writes.map((write) => fields.map((field) => write.values.get(field) ?? null)),
     columns: model.columns,
-    checks: [access.rows, decisionTree(decision)],
-    must: decisionTree(decision),
+    checks: [access.rows, must],
+    must,
     bindings
   })
+  const links = checkLinks(core, tx, access, writes.map((write) => write.values), bindings)
   // The row of a single create; a group that fails is run again one by one.
-  const rows = yield* Effect.catch(
-    Effect.andThen(checkLinks(core, tx, access, writes.map((write) => write.values), bindings), insert),
-    deniedFirst(decisionTree(decision), (field) => values.get(field), bindings)
+  const inserted = Effect.catch(
+    links === null ? insert : Effect.andThen(links, insert),
+    deniedFirst(must, (field) => values.get(field), bindings)
   )
-  if (rows.length !== writes.length) {
-    return yield* Effect.die(new Error(`${writes.length} rows were inserted, ${rows.length} came back`))
-  }
-  const results: Written[] = []
-  for (const row of rows) {
-    const key = model.key.map((field) => row[field.index]!)
-    const settled = settle(decision, () => wireRecord(model, cells(row)))
-    const checked = decision.of === "record" ? undefined : row[model.columns.length + 1]
-    if (!(yield* rowPasses(tx, access, key, settled, checked, bindings))) return yield* Effect.fail(accessDenied())
-    const visible = access.decisions.read.of !== "deny" && row[model.columns.length] === "true"
-    yield* runHooks(core, tx, access, "create", null, row)
-    results.push({ op: "create", access, row, before: null, key, changed: true, visible })
-  }
-  return results
-})
+  return Effect.flatMap(inserted, (rows): Step<readonly Written[]> => {
+    if (rows.length !== writes.length) {
+      return Effect.die(new Error(`${writes.length} rows were inserted, ${rows.length} came back`))
+    }
+    return rows.length === 1
+      ? Effect.map(created(core, tx, access, rows[0]!, bindings), (written) => [written])
+      : Effect.forEach(rows, (row) => created(core, tx, access, row, bindings))
+  })
+}
+
+/** Judges a row that was created. */
+const created = (core: Core, tx: RecordsTransaction, access: Access, row: Row, bindings: Bindings): Step<Written> => {
+  const { decisions, model } = access
+  const decision = decisions.create
+  const key = model.key.map((field) => row[field.index]!)
+  const settled = settle(decision, () => wireRecord(model, cells(row)))
+  const checked = decision.of === "record" ? undefined : row[model.columns.length + 1]
+  return then(rowPasses(tx, access, key, settled, checked, bindings), (passes) => {
+    if (!passes) return Effect.fail(accessDenied())
+    const visible = decisions.read.of !== "deny" && row[model.columns.length] === "true"
+    return done(core, tx, { op: "create", access, row, before: null, key, changed: true, visible }, row)
+  })
+}
 
 /**
  * Locks the row of a write (one that stands alone only reads it, and fails when it writes to a row that has changed since); 404 when there is none that the caller can see. Behind its columns stands what the database says about the filter
@@ -246,31 +264,39 @@ export const lockRow = (tx: RecordsTransaction, { access, key, op }: ExistingWri
  * Judges a write by its locked row (decisions: order of checks): the rule (403), what the body says about this record (400, `check`), then the
  * precondition (428, 412). The rule goes before `check`, whose answer may depend on fields that the caller cannot read.
  */
-export const judge = Effect.fnUntraced(function*(
+export const judge = (
   core: Core,
   tx: RecordsTransaction,
   write: ExistingWrite,
   row: Row,
   check: () => Result.Result<void, Problem>,
   bindings: Bindings
-): Steps<Settled> {
-  const { access, key, precondition } = write
+): Step<Settled> => {
+  const { access, key } = write
   const { model } = access
   const decision = access.decisions[ruleOf(write.op)]
   const settled = settle(decision, () => wireRecord(model, cells(row)))
   const checked = decision.of === "record" ? undefined : row[model.columns.length]
-  if (!(yield* rowPasses(tx, access, key, settled, checked, bindings))) return yield* Effect.fail(accessDenied())
-  yield* Effect.fromResult(check())
-  if (write.op === "update" && precondition === null) return yield* Effect.fail(preconditionRequired())
+  return then(rowPasses(tx, access, key, settled, checked, bindings), (passes) => {
+    if (!passes) return Effect.fail(accessDenied())
+    const checkedBody = check()
+    if (Result.isFailure(checkedBody)) return Effect.fail(checkedBody.failure)
+    const refusal = preconditionRefusal(core, write, row)
+    return refusal === null ? Effect.succeed(settled) : Effect.fail(refusal)
+  })
+}
+
+const preconditionRefusal = (core: Core, write: ExistingWrite, row: Row): Problem | null => {
+  const { access, key, op, precondition } = write
+  if (precondition === null) return op === "update" ? preconditionRequired() : null
   const etag = etagOf(access.restricted, cells(row), core.seal.digest)
-  if (!preconditionHolds(precondition, etag)) {
-    return yield* Effect.fail(preconditionFailed(etag, changedSince(core, access, key, precondition ?? "", row)))
-  }
-  return settled
-})
+  return preconditionHolds(precondition, etag)
+    ? null
+    : preconditionFailed(etag, changedSince(core, access, key, precondition, row))
+}
 
 /** Writes values to a locked row. Leaving the own row filter or the rule's filter by that is a 403. */
-export const apply = Effect.fnUntraced(function*(
+export const apply = (
   core: Core,
   tx: RecordsTransaction,
   { access, key }: ExistingWrite,
@@ -278,30 +304,42 @@ export const apply = Effect.fnUntraced(function*(
   set: Values,
   settled: Settled,
   bindings: Bindings
-): Steps<Row> {
+): Step<Row> => {
   const { columns } = access.model
-  const checks = [access.rows, decisionTree(settled)]
-  const must = allOf(checks)
+  const checks = [access.rows, decisionTree(settled)] as const
+  const must = both(...checks)
   const updated = tx.update({ model: access.model, key, set: [...set], touch: true, columns, checks, must, bindings })
-  const linked = Effect.andThen(checkLinks(core, tx, access, [set], bindings), updated)
-  const row = yield* Effect.catch(linked, deniedFirst(must, merged(cells(stored), set), bindings))
-  if (row[columns.length] !== "true" || row[columns.length + 1] !== "true") return yield* Effect.fail(accessDenied())
-  return row
-})
+  const links = checkLinks(core, tx, access, [set], bindings)
+  return Effect.flatMap(
+    Effect.catch(
+      links === null ? updated : Effect.andThen(links, updated),
+      deniedFirst(must, merged(cells(stored), set), bindings)
+    ),
+    (row) =>
+      row[columns.length] === "true" && row[columns.length + 1] === "true"
+        ? Effect.succeed(row)
+        : Effect.fail(accessDenied())
+  )
+}
 
-const update = Effect.fnUntraced(
-  function*(core: Core, tx: RecordsTransaction, write: UpdateWrite, bindings: Bindings): Steps<Written> {
+const update = (core: Core, tx: RecordsTransaction, write: UpdateWrite, bindings: Bindings): Step<Written> =>
+  Effect.flatMap(lockRow(tx, write, bindings), (row) => {
     const { access, key } = write
-    const row = yield* lockRow(tx, write, bindings)
     const values = write.lenient === true ? writableValues(access, row, write.values) : write.values
     const set = changedValues(cells(row), values)
-    const settled = yield* judge(core, tx, write, row, () => checkPatch(access, row, values, set), bindings)
-    if (set.size === 0) return { op: "update", access, row, before: row, key, changed: false, visible: true }
-    const after = yield* apply(core, tx, write, row, set, settled, bindings)
-    yield* runHooks(core, tx, access, "update", row, after)
-    return { op: "update", access, row: after, before: row, key, changed: true, visible: true }
-  }
-)
+    return Effect.flatMap(
+      judge(core, tx, write, row, () => checkPatch(access, row, values, set), bindings),
+      (settled): Step<Written> => {
+        const written = { op: "update", access, before: row, key, visible: true } as const
+        return set.size === 0
+          ? Effect.succeed({ ...written, row, changed: false })
+          : Effect.flatMap(
+            apply(core, tx, write, row, set, settled, bindings),
+            (after) => done(core, tx, { ...written, row: after, changed: true }, after)
+          )
+      }
+    )
+  })
 
 /** The values of those fields that no rule keeps from being written to the stored record. */
 const writableValues = (access: Access, stored: Row, values: Values): Values => {
@@ -328,36 +366,39 @@ export const checkPatch = (access: Access, stored: Row, values: Values, set: Val
 
 const nothingToCheck = () => Result.succeed(undefined)
 
-const undelete = Effect.fnUntraced(
-  function*(core: Core, tx: RecordsTransaction, write: ExistingWrite, bindings: Bindings): Steps<Written> {
+const undelete = (core: Core, tx: RecordsTransaction, write: ExistingWrite, bindings: Bindings): Step<Written> =>
+  Effect.flatMap(lockRow(tx, write, bindings), (row) => {
     const { access, key } = write
     const softDelete = access.model.softDelete!
-    const row = yield* lockRow(tx, write, bindings)
-    const settled = yield* judge(core, tx, write, row, nothingToCheck, bindings)
-    if (row[softDelete.index] === null) return yield* Effect.fail(problem("conflict", "The record is not deleted."))
-    const after = yield* apply(core, tx, write, row, new Map([[softDelete, null]]), settled, bindings)
-    yield* runHooks(core, tx, access, "undelete", row, after)
-    return { op: "undelete", access, row: after, before: row, key, changed: true, visible: true }
-  }
-)
+    return Effect.flatMap(
+      judge(core, tx, write, row, nothingToCheck, bindings),
+      (settled): Step<Written> =>
+        row[softDelete.index] === null
+          ? Effect.fail(problem("conflict", "The record is not deleted."))
+          : Effect.flatMap(apply(core, tx, write, row, new Map([[softDelete, null]]), settled, bindings), (after) =>
+            done(
+              core,
+              tx,
+              { op: "undelete", access, row: after, before: row, key, changed: true, visible: true },
+              after
+            ))
+    )
+  })
 
-const remove = Effect.fnUntraced(
-  function*(core: Core, tx: RecordsTransaction, write: ExistingWrite, bindings: Bindings): Steps<Written> {
+const remove = (core: Core, tx: RecordsTransaction, write: ExistingWrite, bindings: Bindings): Step<Written> =>
+  Effect.flatMap(lockRow(tx, write, bindings), (row) => {
     const { access, key } = write
     const { model } = access
-    const row = yield* lockRow(tx, write, bindings)
-    yield* judge(core, tx, write, row, nothingToCheck, bindings)
-    let after: Row | null = null
-    if (model.softDelete === null) yield* tx.remove({ model, key })
-    else {
+    const removed = (after: Row | null): Step<Written> =>
+      done(core, tx, { op: "delete", access, row: after ?? row, before: row, key, changed: true, visible: true }, after)
+    return Effect.flatMap(judge(core, tx, write, row, nothingToCheck, bindings), (): Step<Written> => {
+      if (model.softDelete === null) return Effect.flatMap(tx.remove({ model, key }), () => removed(null))
       // No filter is asked about the row as written: one that wants live rows would forbid every delete.
       const set = [[model.softDelete, timestampFromMicros(bindings.now)]] as const
-      after = yield* tx.update({ model, key, set, touch: true, columns: model.columns, checks: [], bindings })
-    }
-    yield* runHooks(core, tx, access, "delete", row, after)
-    return { op: "delete", access, row: after ?? row, before: row, key, changed: true, visible: true }
-  }
-)
+      const change = { model, key, set, touch: true, columns: model.columns, checks: [], bindings }
+      return Effect.flatMap(tx.update(change), removed)
+    })
+  })
 
 /** Runs one write inside a transaction. */
 export const execute = (core: Core, tx: RecordsTransaction, write: Write, bindings: Bindings): Step<Written> => {
@@ -371,6 +412,14 @@ export const execute = (core: Core, tx: RecordsTransaction, write: Write, bindin
     case "undelete":
       return undelete(core, tx, write, bindings)
   }
+}
+
+/** Ends a write: what has to happen with it, then what it did. */
+const done = (core: Core, tx: RecordsTransaction, written: Written, after: Row | null): Step<Written> => {
+  const { access, before, op } = written
+  return access.model.history === null && core.options.writeHooks.length === 0
+    ? Effect.succeed(written)
+    : Effect.as(runHooks(core, tx, access, op, before, after), written)
 }
 
 /** Keeps the version that a write made, then runs the hooks, one by one; a throw is a defect that rolls the transaction back. */

@@ -62,7 +62,7 @@ describe("compile", () => {
     expect(next.sql).toContain(
       `where t."id" > $2 and (t."tenant_id" = $1 and t."deleted_at" is null) order by t."id" limit 51`
     )
-    expect(bind(next, { ...values, position: ["9"] })).toEqual(["7", "9"])
+    expect(bind(next, { ...values, given: ["9"] })).toEqual(["7", "9"])
     const previous = pageStatement({ shape, bindings, before: ["9"] }, "public")
     expect(previous.sql).toContain(`where t."id" < $2`)
     expect(previous.sql).toContain(`order by t."id" desc limit 51`)
@@ -111,10 +111,9 @@ describe("compile", () => {
   it("an update with a touch", () => {
     const statement = updateStatement(
       model,
-      ["1"],
-      [[f("note"), null], [f("status"), "paid"]],
+      [f("note"), f("status")],
       { of: "timestamp", microseconds: 1000 },
-      null,
+      false,
       { columns: [f("id")], checks: [tenant], must: null },
       "public"
     )
@@ -123,19 +122,20 @@ describe("compile", () => {
         ` "updated_at" = greatest(clock_timestamp(), t."updated_at" + interval '1000 microseconds')` +
         ` where t."id" = $3 returning t."id"::text, ((t."tenant_id" = $4) is true)::text`
     )
-    expect(bind(statement, values)).toEqual([null, "paid", "1", "7"])
+    expect(bind(statement, { ...values, given: ["1", null, "paid"] })).toEqual([null, "paid", "1", "7"])
   })
 
   it("an update that stands alone: of the version that was read, and of no row that a rule refuses", () => {
     const answer = { columns: [f("id")], checks: [], must: tenant }
-    const statement = updateStatement(model, ["1"], [[f("note"), "n"]], null, "4711", answer, "public")
+    const statement = updateStatement(model, [f("note")], null, true, answer, "public")
     expect(statement.sql).toBe(
       `update ${table} set "note" = $1 where t."id" = $2 and t.xmin = $3::xid returning t."id"::text,` +
         ` case when ((t."tenant_id" = $4) is true) then null` +
         ` else ('an access rule refuses the row' || left(t."id"::text, 0))::integer end::text`
     )
-    expect(bind(statement, values)).toEqual(["n", "1", "4711", "7"])
+    expect(bind(statement, { ...values, given: ["1", "n", "4711"] })).toEqual(["n", "1", "4711", "7"])
     expect(statement.stable).toBe(true)
+    expect(updateStatement(model, [f("note")], null, true, { ...answer, checks: [] }, "public")).toBe(statement)
   })
 
   it("texts", () => {

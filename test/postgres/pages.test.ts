@@ -86,7 +86,7 @@ describe("pages of a big table", () => {
   /** Blocks that a page touches when it runs. */
   const blocksOf = async (plan: PagePlan): Promise<number> => {
     const statement = pageStatement(plan, "public")
-    const values = { bindings: plan.bindings, position: plan.after ?? plan.before ?? [], offset: plan.offset ?? 0 }
+    const values = { bindings: plan.bindings, given: plan.after ?? plan.before ?? [], offset: plan.offset ?? 0 }
     const rows = await Effect.runPromise(
       postgres.read(`explain (analyze, buffers, format json) ${statement.sql}`, bind(statement, values), {
         prepare: false

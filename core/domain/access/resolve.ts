@@ -15,7 +15,7 @@
  */
 
 import { BoundedMap } from "../bounded.ts"
-import { allOf, always, type FilterTree, never } from "../filter/tree.ts"
+import { always, both, type FilterTree, never } from "../filter/tree.ts"
 import type { Field, Model, Models, WireRecord } from "../model/model.ts"
 import type { Access, Decision } from "./access.ts"
 import { type Caller, rolesKey } from "./caller.ts"
@@ -247,19 +247,6 @@ const isOwnRows = (tree: FilterTree, owner: Field): boolean =>
     ? tree.items.some((item) => isOwnRows(item, owner))
     : tree.op === "compare" && tree.field.name === owner.name && tree.is === "=" && tree.value.of === "caller" &&
       tree.value.value === "id"
-
-const rowsCache = new WeakMap<FilterTree, WeakMap<FilterTree, FilterTree>>()
-
-/** The conjunction of two trees; the same two give the same object. */
-const both = (left: FilterTree, right: FilterTree): FilterTree => {
-  if (left === always) return right
-  if (right === always) return left
-  let known = rowsCache.get(left)
-  if (known === undefined) rowsCache.set(left, known = new WeakMap())
-  let tree = known.get(right)
-  if (tree === undefined) known.set(right, tree = allOf([left, right]))
-  return tree
-}
 
 type FieldWritable = Access["fieldWritable"]
 

@@ -65,6 +65,19 @@ export const allOf = (trees: readonly FilterTree[]): FilterTree => {
   return items.length === 0 ? always : items.length === 1 ? items[0]! : { op: "and", items }
 }
 
+const pairs = new WeakMap<FilterTree, WeakMap<FilterTree, FilterTree>>()
+
+/** The conjunction of two trees; the same two give the same object, so that what is compiled from it can be kept. */
+export const both = (left: FilterTree, right: FilterTree): FilterTree => {
+  if (left.op === "true") return right
+  if (right.op === "true") return left
+  let known = pairs.get(left)
+  if (known === undefined) pairs.set(left, known = new WeakMap())
+  let tree = known.get(right)
+  if (tree === undefined) known.set(right, tree = allOf([left, right]))
+  return tree
+}
+
 /** The disjunction of trees, flattened, with constants folded. */
 export const anyOf = (trees: readonly FilterTree[]): FilterTree => {
   const items: FilterTree[] = []

@@ -1,0 +1,103 @@
+/** What was aimed at, and whether a run got there: for each reference by itself, and for the service alone. It judges the samples of a run and nothing else. */
+
+import type { Case } from "./cases.ts"
+import { figure, geometricMean, type Measure, p50, p99, print, ratio, sampleKey, serverCpu } from "./figures.ts"
+import type { Findings } from "./report.ts"
+
+export interface Goal {
+  readonly name: string
+  readonly limit: number
+  /** Null: this run cannot tell. */
+  readonly found: number | null
+  /** What of it is above the limit, the worst first, and out of how much; for goals that every case has to meet. */
+  readonly over?: { readonly cases: ReadonlyArray<readonly [Case, number]>; readonly of: number }
+}
+
+const caseLimit = 1.25
+const meanLimit = 1.1
+const tailLimit = 1.3
+const memoryLimit = 1.2
+
+/** A percentile of fewer requests than this is their slowest. */
+export const fewForTail = 100
+
+/** `met`, `missed` or `not measured`; a goal of every case says which miss it. */
+export const verdict = ({ found, limit, over }: Goal): string => {
+  if (found === null) return "not measured"
+  if (found <= limit) return "met"
+  if (over === undefined) return "missed"
+  return `missed by ${over.cases.length} of ${over.of}: ${
+    over.cases.map(([kind, times]) => `${kind} ${print(times)}`).join(", ")
+  }`
+}
+
+/** The measured cases of a system, in their order. */
+export const measuredCases = (
+  { samples }: Pick<Findings, "samples">,
+  system: string,
+  at: number,
+  all: readonly Case[]
+): readonly Case[] => all.filter((kind) => (samples[sampleKey(system, kind, at)] ?? []).length > 0)
+
+/** The goals against one reference, of the cases that both have. */
+export const goalsAgainst = (findings: Findings, rival: string, all: readonly Case[]): readonly Goal[] => {
+  const { connections, memory, samples } = findings
+  const service = findings.systems[0]!
+  const at = connections.at(-1)!
+  const ratios = (measure: Measure): ReadonlyArray<readonly [Case, number]> =>
+    all.flatMap((kind) => {
+      const times = ratio(figure(samples, service, kind, at, measure), figure(samples, rival, kind, at, measure))
+      return times === null ? [] : [[kind, times] as const]
+    })
+  const eachCase = (name: string, limit: number, measure: Measure): Goal => {
+    const found = ratios(measure).toSorted(([, a], [, b]) => b - a)
+    return {
+      name,
+      limit,
+      found: found[0]?.[1] ?? null,
+      over: { cases: found.filter(([, times]) => times > limit), of: found.length }
+    }
+  }
+  const times = ratios(serverCpu).map(([, value]) => value)
+  return [
+    eachCase(`server time of each case, × the ${rival}`, caseLimit, serverCpu),
+    {
+      name: `geometric mean of ${times.length} case${times.length === 1 ? "" : "s"}, × the ${rival}`,
+      limit: meanLimit,
+      found: geometricMean(times)
+    },
+    eachCase(`p99 of each case at ${at} connections, × the ${rival}`, tailLimit, p99),
+    {
+      name: `memory under load, × the ${rival}`,
+      limit: memoryLimit,
+      found: ratio(memory[service]?.loaded ?? null, memory[rival]?.loaded ?? null)
+    }
+  ]
+}
+
+/** The goals of the service by itself. Latencies are those of one request at a time. */
+export const ownGoals = ({ deepPage, hostile, samples, systems }: Findings): readonly Goal[] => {
+  const latency = (kind: Case) => figure(samples, systems[0]!, kind, 1, p50)
+  return [
+    {
+      name: `page ${deepPage} against the first page, p50 at 1 connection, ×`,
+      limit: 1.2,
+      found: ratio(latency("deep"), latency("list"))
+    },
+    { name: "`:seek` to 90 % of the rows, p50 at 1 connection, ms", limit: 100, found: latency("seek") },
+    {
+      name: "slowest hostile filter, ms",
+      limit: 50,
+      found: hostile.length === 0 ? null : Math.max(...hostile.map(({ ms }) => ms))
+    }
+  ]
+}
+
+/** Cases of which the fullest measurement at so many connections has too few requests for a percentile. */
+export const thinTails = ({ samples, systems }: Findings, at: number, all: readonly Case[]): readonly Case[] =>
+  all.filter((kind) =>
+    systems.some((system) => {
+      const counts = (samples[sampleKey(system, kind, at)] ?? []).map(({ requests }) => requests)
+      return counts.length > 0 && Math.max(...counts) < fewForTail
+    })
+  )
