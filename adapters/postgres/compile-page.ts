@@ -70,6 +70,7 @@ interface Variant {
   readonly direction: "first" | "after" | "before"
   readonly nulls: readonly boolean[]
   readonly skips: boolean
+  readonly counted: number | null
 }
 
 const compile = (shape: PageShape, variant: Variant, trigramSchema: string): Statement => {
@@ -87,6 +88,14 @@ const compile = (shape: PageShape, variant: Variant, trigramSchema: string): Sta
   const condition = (branch: Branch): string => {
     const all = shape.where.op === "true" ? branch : [...branch, where]
     return all.length === 0 ? "" : ` where ${all.join(" and ")}`
+  }
+
+  if (variant.counted !== null) {
+    // All that pass are read once, for the page and for their number. No further than to the cap: the planner may have been wrong.
+    const found = `select t.* from ${table} t${condition([])} limit ${variant.counted}`
+    return writer.finish(
+      `with found as materialized (${found}) select ${list}, (select count(*) from found)::text from found t${sorted} limit ${limit}`
+    )
   }
 
   if (variant.skips) {
@@ -129,7 +138,8 @@ export const pageStatement = (plan: PagePlan, trigramSchema: string): Statement 
   const position = plan.after ?? plan.before
   const direction = plan.after !== undefined ? "after" : plan.before !== undefined ? "before" : "first"
   const skips = (plan.offset ?? 0) > 0
-  let key = direction + (skips ? "+" : " ") + trigramSchema + " "
+  const counted = plan.counted ?? null
+  let key = `${direction}${skips ? "+" : " "}${counted ?? ""} ${trigramSchema} `
   if (position !== undefined) { for (const cell of position) key += cell === null ? "0" : "1" }
   let known = pages.get(plan.shape)
   if (known === undefined) {
@@ -139,7 +149,7 @@ export const pageStatement = (plan: PagePlan, trigramSchema: string): Statement 
   let statement = known.get(key)
   if (statement === undefined) {
     const nulls = position === undefined ? noNulls : position.map((cell) => cell === null)
-    statement = compile(plan.shape, { direction, nulls, skips }, trigramSchema)
+    statement = compile(plan.shape, { direction, nulls, skips, counted }, trigramSchema)
     known.set(key, statement)
   }
   return statement

@@ -47,31 +47,42 @@ export const rounded = (count: number): number => {
   return Math.round(count / unit) * unit
 }
 
+const milliseconds = Effect.map(Clock.monotonicTimeNanos, (nanoseconds) => Number(nanoseconds / 1_000_000n))
+
+/** The number of rows as it is remembered for a query, or null when it has to be counted. */
+export const recallRows = (core: Core, access: Access, key: string): Effect.Effect<number | null> =>
+  Effect.map(milliseconds, (now) => {
+    const { estimates } = core
+    const known = estimates.known.get(key)
+    if (known === undefined || now >= known.until) return null
+    // Past the cap a few writes do not matter; below it the count is exact.
+    return known.written === estimates.written(access.model.name) || known.size > estimateCap ? known.size : null
+  })
+
+/** Remembers an exact count, which is at most the cap, taken since `written` writes. */
+export const rememberRows = (core: Core, key: string, size: number, written: number): Effect.Effect<void> =>
+  Effect.map(milliseconds, (now) => core.estimates.known.set(key, { size, until: now + exactMs, written }))
+
 /**
- * The estimate for a query. Past the cap the number is the rounded full count, taken in the background for at most a statement timeout; until
- * it is there the cap itself is answered, a true lower bound.
+ * Counts the rows of a query for its estimate. Past the cap the number is the rounded full count, taken in the background for at most a
+ * statement timeout; until it is there the cap itself is answered, a true lower bound.
  */
-export const estimateRows = (
+export const countRows = (
   core: Core,
   access: Access,
   key: string,
   plan: Omit<CountPlan, "cap">
 ): Effect.Effect<number, RecordsError> =>
-  Effect.flatMap(Clock.monotonicTimeNanos, (nanoseconds) => {
-    const now = Number(nanoseconds / 1_000_000n)
+  Effect.flatMap(milliseconds, (now) => {
     const { estimates, records } = core
     const written = estimates.written(access.model.name)
-    const known = estimates.known.get(key)
-    // Past the cap a few writes do not matter; below it the count is exact.
-    if (known !== undefined && now < known.until && (known.written === written || known.size > estimateCap)) {
-      return Effect.succeed(known.size)
-    }
     return Effect.flatMap(records.count({ ...plan, cap: estimateCap + 1 }), (text) => {
       const count = Number(text)
       if (count <= estimateCap) {
         estimates.known.set(key, { size: count, until: now + exactMs, written })
         return Effect.succeed(count)
       }
+      const known = estimates.known.get(key)
       const before = known !== undefined && known.size > estimateCap ? known.size : estimateCap
       estimates.known.set(key, { size: before, until: now + roundedMs, written })
       if (estimates.running >= 2) return Effect.succeed(before)

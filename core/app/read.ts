@@ -18,14 +18,15 @@ import { checkFields, checkFilter, checkOrder, checkShowDeleted, listShape } fro
 import type { ListShape } from "../domain/read/list.ts"
 import { pageContext, readPosition, writePosition } from "../domain/read/page.ts"
 import type { PagePosition } from "../domain/read/page.ts"
-import type { Bindings, PagePlan } from "../domain/read/plan.ts"
+import type { Bindings, CountPlan, PagePlan } from "../domain/read/plan.ts"
 import { getRequest, listRequest, searchRequest, seekRequest } from "../domain/read/request.ts"
 import type { ListRequest } from "../domain/read/request.ts"
+import type { RecordsError } from "../ports/records.ts"
 import { json } from "./call.ts"
 import type { Call, Reply } from "./call.ts"
 import { accessTo, bindingsOf } from "./core.ts"
 import type { Core } from "./core.ts"
-import { estimateRows } from "./estimate.ts"
+import { countRows, estimateCap, recallRows, rememberRows } from "./estimate.ts"
 import { expandFields, expandRows } from "./expand.ts"
 import { guardPlan, queryKey } from "./guard.ts"
 import { filteredProblem, recordsProblem } from "./refusal.ts"
@@ -146,18 +147,17 @@ const answerList = Effect.fnUntraced(function*(
     ? { ...first, before: position.cells }
     : { ...first, after: position.cells }
 
-  const estimate = position !== null && position.estimate >= 0
-    ? Effect.succeed(position.estimate)
-    : null
-  const page = core.records.page(plan)
-  const [rows, total, estimated] = yield* phase("list.execute")(Effect.catch(
-    Effect.all([
-      page,
-      request.exactCount ? core.records.count({ ...count, cap: null }) : noCount,
-      estimate ?? (request.exactCount ? noEstimate : estimateRows(core, access, key, count))
-    ], request.exactCount || estimate === null ? together : undefined),
-    filteredProblem(filter)
-  ))
+  const known = position !== null && position.estimate >= 0
+    ? position.estimate
+    : request.exactCount
+    ? null
+    : yield* recallRows(core, access, key)
+  // Where the planner expects few rows, they are counted while they are read for the page.
+  const few = position === null && known === null && (core.judgements.get(key)?.rows ?? Infinity) <= fewRows
+  const read = few
+    ? readCounted(core, access, key, plan, count, request)
+    : readPage(core, access, key, plan, count, request, known)
+  const { estimated, rows, total } = yield* executePhase(Effect.catch(read, filteredProblem(filter)))
   // A count of rows that the caller just saw is better than an older estimate.
   const more = rows.length > request.pageSize
   const visible = backward ? rows.slice(more ? 1 : 0) : more ? rows.slice(0, request.pageSize) : rows
@@ -187,9 +187,66 @@ const answerList = Effect.fnUntraced(function*(
   return yield* present(core, access, request, shape, visible, bindings, tail, warning)
 })
 
-const noCount = Effect.succeed(null)
-const noEstimate = Effect.succeed(0)
+/** Rows of a page, the exact number of all that pass where it was asked for, and what else is known of it. */
+interface Found {
+  readonly rows: readonly Row[]
+  readonly total: string | null
+  readonly estimated: number
+}
+
+type Read = Effect.Effect<Found, RecordsError>
+
+const executePhase = phase("list.execute")
 const together = { concurrency: "unbounded" } as const
+
+/** The page, and beside it the count where there is none yet. */
+const readPage = (
+  core: Core,
+  access: Access,
+  key: string,
+  plan: PagePlan,
+  count: Omit<CountPlan, "cap">,
+  request: ListRequest,
+  known: number | null
+): Read => {
+  const page = core.records.page(plan)
+  if (request.exactCount) {
+    const counted = Effect.all([page, core.records.count({ ...count, cap: null })], together)
+    return Effect.map(counted, ([rows, total]) => ({ rows, total, estimated: 0 }))
+  }
+  if (known !== null) return Effect.map(page, (rows) => ({ rows, total: null, estimated: known }))
+  return Effect.map(
+    Effect.all([page, countRows(core, access, key, count)], together),
+    ([rows, estimated]) => ({ rows, total: null, estimated })
+  )
+}
+
+/** Most rows, by the planner's word, that are all read for a page and their count at once. */
+const fewRows = 2_000
+
+/** The first page and the count as one statement; when there are more rows than the planner thought, as two after all. */
+const readCounted = (
+  core: Core,
+  access: Access,
+  key: string,
+  plan: PagePlan,
+  count: Omit<CountPlan, "cap">,
+  request: ListRequest
+): Read =>
+  Effect.suspend(() => {
+    const written = core.estimates.written(access.model.name)
+    return Effect.flatMap(core.records.page({ ...plan, counted: estimateCap + 1 }), (rows): Read => {
+      const total = rows[0]?.at(-1) ?? "0"
+      const estimated = Number(total)
+      return estimated > estimateCap
+        ? readPage(core, access, key, plan, count, request, null)
+        : Effect.as(rememberRows(core, key, estimated, written), {
+          rows,
+          total: request.exactCount ? total : null,
+          estimated
+        })
+    })
+  })
 
 /** Writes the page: items, what they expand to, and the members after them. */
 const present = Effect.fnUntraced(function*(

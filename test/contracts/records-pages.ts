@@ -67,6 +67,27 @@ export const pageSuite = ({ ids, inTransaction, records, run, store, stored }: W
       }
     })
 
+    it("counts the rows that pass on the way, up to a cap", async () => {
+      await store(mixed)
+      const sorted = order("qty", "-name", "id")
+      const columns = [f("name"), f("at"), f("id")]
+      const where: FilterTree = { op: "compare", field: f("qty"), is: ">", value: literal("1") }
+      const checks = [not(where), { op: "null", field: f("at") } as const]
+      const shape = shapeOf(sorted, { columns, checks, where, limit: 3 })
+      const plain = await run(records.page({ shape, bindings }))
+      const counted = (most: number) => run(records.page({ shape, bindings, counted: most }))
+      expect(await counted(100)).toEqual(plain.map((row) => [...row, "6"]))
+      expect(await counted(7)).toEqual(plain.map((row) => [...row, "6"]))
+      for (const row of await counted(5)) expect(row.at(-1)).toBe("5")
+      const none = shapeOf(sorted, { columns, where: { op: "false" } })
+      expect(await run(records.page({ shape: none, bindings, counted: 5 }))).toEqual([])
+      const bare = shapeOf([], { columns: [], limit: 2 })
+      expect((await run(records.page({ shape: bare, bindings, counted: 20 }))).map((row) => row.at(-1))).toEqual([
+        "11",
+        "11"
+      ])
+    })
+
     it("puts nulls last ascending and first descending, and orders text by code point", async () => {
       await store([{ name: "b" }, { name: null }, { name: "Z" }, { name: "é" }, { name: "😀" }, { name: "\uffee" }, {
         name: ""

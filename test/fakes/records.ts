@@ -28,6 +28,8 @@ export interface FakeRecords {
   readonly rows: (model: Model) => readonly Row[]
   /** Makes every call fail with this reason until it is taken back with null. */
   readonly failWith: (reason: RecordsReason["_tag"] | null) => void
+  /** Makes the planner expect this number of rows in every query, until it is taken back with null. */
+  readonly expectRows: (rows: number | null) => void
   /** Calls so far by method name: what a use case asked of the database. */
   readonly calls: readonly string[]
 }
@@ -125,7 +127,11 @@ const pageOf = (plan: PagePlan, rows: readonly Row[]): readonly Row[] => {
       answer(row, shape.columns, shape.checks, bindings)
     )
   }
-  return found.slice(offset, offset + shape.limit).map((row) => answer(row, shape.columns, shape.checks, bindings))
+  const { counted } = plan
+  const page = found.slice(offset, offset + shape.limit).map((row) =>
+    answer(row, shape.columns, shape.checks, bindings)
+  )
+  return counted === undefined ? page : page.map((row) => [...row, String(Math.min(found.length, counted))])
 }
 
 const makeReader = (
@@ -169,6 +175,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
   const answers = new Map<string, StoredAnswer>()
   const calls: string[] = []
   let broken: RecordsReason["_tag"] | null = null
+  let expected: number | null = null
 
   const begin = (name: string): Effect.Effect<void, RecordsError> =>
     Effect.suspend(() => {
@@ -189,7 +196,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
       Effect.succeed({
         scannedRows: 0,
         cost: 1,
-        rows: committed("shape" in plan ? plan.shape.model : plan.model).length
+        rows: expected ?? committed("shape" in plan ? plan.shape.model : plan.model).length
       }))
 
   /** Takes a lock for the rest of the transaction, waiting for whoever has it. */
@@ -468,6 +475,9 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
     rows: committed,
     failWith: (reason) => {
       broken = reason
+    },
+    expectRows: (rows) => {
+      expected = rows
     },
     calls
   }

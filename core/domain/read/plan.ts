@@ -33,7 +33,8 @@ export interface PageShape {
 /**
  * One page of rows. With `after` the rows that follow that position in the order (the position's cells pair with `shape.order`);
  * with `before` the rows that precede it, nearest last (already put back into the shape's order); an empty `before` means before the
- * end: the last rows. `offset` rows are skipped.
+ * end: the last rows. `offset` rows are skipped. `counted`, for a page without a position: up to so many rows that pass are counted on the way,
+ * and their number follows the checks of each row; where it is reached, the rows are any that pass.
  */
 export interface PagePlan {
   readonly shape: PageShape
@@ -41,6 +42,7 @@ export interface PagePlan {
   readonly after?: readonly Cell[]
   readonly before?: readonly Cell[]
   readonly offset?: number
+  readonly counted?: number
 }
 
 /** Counts rows that pass; stops at `cap` when given (the answer is then `cap`). */
