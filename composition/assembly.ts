@@ -14,7 +14,7 @@ import { compileModels } from "../core/domain/model/compile.ts"
 import type { Compiled } from "../core/domain/model/compile.ts"
 import type { AuthDeclaration, AuthenticateFunction, Config } from "../core/domain/model/config.ts"
 import type { Refusal } from "../core/domain/model/refusal.ts"
-import { keptSecret } from "./database.ts"
+import { keptSecret, refuseUrls } from "./database.ts"
 import { defaultUrl } from "./environment.ts"
 import type { Settings } from "./environment.ts"
 import { StartupError } from "./startup-error.ts"
@@ -71,7 +71,12 @@ export const assemble = (
   { refusals: known, settings }: { readonly settings: Settings; readonly refusals: readonly Refusal[] },
   secretless = false
 ): Assembly => {
-  const refusals = [...known]
+  const db: unknown = isBag(config) ? config["db"] : undefined
+  const refusals = [
+    ...known,
+    // What is no URL of a database at all is left for the compiler to refuse.
+    ...refuseUrls(settings, typeof db === "string" && /^postgres(?:ql)?:\/\/./.test(db) ? db : undefined, false)
+  ]
   // What is no object at all is left as it is, for the compiler to refuse.
   const usable = isBag(config)
   const merged = usable && (config.options === undefined || isBag(config.options)) ? merge(config, settings) : config

@@ -94,7 +94,9 @@ export const loadConfig = async (path: string): Promise<LoadedConfig> => {
       configFile: false,
       envFile: false,
       logLevel: "silent",
-      plugins: [plugin]
+      plugins: [plugin],
+      // Vite leaves packages to Node before it asks any plugin, unless they are named.
+      environments: { inline: { resolve: { noExternal: ["resource-admin"] } } }
     })
   } catch (error) {
     throw new ConfigFileError(`${relativeTo(path)} cannot be loaded.\n${explainFailure(error, folder)}`, [path])

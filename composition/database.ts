@@ -5,11 +5,13 @@
 
 import { randomBytes } from "node:crypto"
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { Socket } from "node:net"
 import { join } from "node:path"
 import type { Pool, PoolClient } from "pg"
-import { guard } from "../adapters/postgres/socket.ts"
+import { AddressError, readAddress, tlsOptionsOf } from "../adapters/postgres/address.ts"
+import { pgAddressOf } from "../adapters/postgres/socket.ts"
+import type { Refusal } from "../core/domain/model/refusal.ts"
 import type { Settings } from "./environment.ts"
+import { StartupError } from "./startup-error.ts"
 
 /** Databases held for this process. */
 export interface Databases {
@@ -23,12 +25,38 @@ export interface Databases {
   readonly release: () => Promise<void>
 }
 
-/** Opens what the settings name. `configured` is the configuration's own `db`, which wins over `DATABASE_URL`. */
+/** What is wrong with the URLs; with the files that they name, too, where these are asked for. `configured` as in `openDatabases`. */
+export const refuseUrls = (
+  settings: Pick<Settings, "adminDatabaseUrl" | "databaseUrl">,
+  configured: string | undefined,
+  files: boolean
+): readonly Refusal[] =>
+  ([
+    configured === undefined ? ["DATABASE_URL", settings.databaseUrl] : ["The configuration's db", configured],
+    ["ADMIN_DATABASE_URL", settings.adminDatabaseUrl]
+  ] as const).flatMap(([name, url]) => {
+    if (typeof url !== "string") return []
+    try {
+      const address = readAddress(url)
+      if (files) tlsOptionsOf(address)
+      return []
+    } catch (error) {
+      if (!(error instanceof AddressError)) throw error
+      return [{ resource: null, field: null, message: `${name} ${error.problem}`, fix: error.fix }]
+    }
+  })
+
+/**
+ * Opens what the settings name. `configured` is the configuration's own `db`, which wins over `DATABASE_URL`. Throws `StartupError` for a URL
+ * that cannot be used.
+ */
 export const openDatabases = async (
   settings: Settings,
   configured: string | undefined,
   log: (line: string) => void
 ): Promise<Databases> => {
+  const refusals = refuseUrls(settings, configured, true)
+  if (refusals.length > 0) throw new StartupError(refusals)
   const url = configured ?? settings.databaseUrl
   if (url !== null) {
     return { url, authUrl: settings.adminDatabaseUrl ?? url, embedded: false, release: () => Promise.resolve() }
@@ -44,12 +72,6 @@ export interface LazyPool {
   readonly end: () => Promise<void>
 }
 
-/** A socket that is given up when it stays silent; from its connection on, as connecting has a limit of its own. */
-const watched = (silenceMs: number): Socket => {
-  const socket = new Socket()
-  return socket.once("connect", () => guard(socket, silenceMs))
-}
-
 /**
  * A `pg` pool that is made, driver included, when the first connection is asked for. `silenceMs`: a connection on which an answer is due for
  * so long is given up; left out, statements may take as long as they like.
@@ -59,13 +81,11 @@ export const openPool = (url: string, connections: number, silenceMs?: number): 
   const make = async (): Promise<Pool> => {
     const { default: pg } = await import("pg")
     const pool = new pg.Pool({
-      connectionString: url,
+      ...pgAddressOf(url, silenceMs),
       max: connections,
       connectionTimeoutMillis: 5_000,
       idleTimeoutMillis: 60_000,
-      keepAlive: true,
-      application_name: "service",
-      ...(silenceMs === undefined ? {} : { stream: () => watched(silenceMs) })
+      application_name: "service"
     })
     // A connection that breaks is replaced at its next use, and whoever works on it is told by the statement; without listeners, one for those
     // that are idle and one for those that are held, it would end the process.

@@ -37,7 +37,11 @@ export const makeDocuments = (
   authPath: string | null
 ): SystemDocuments => {
   const version = modelsVersion(compiled, seal.digest)
-  const { models, pages, userMenu, views } = compiled
+  const { auth, models, pages, userMenu, views } = compiled
+  const signIn = {
+    twoFactor: auth?.twoFactor === true,
+    passkeys: auth?.passkeys !== undefined && auth.passkeys !== false
+  }
   return {
     metaVersion: metaVersions(version, seal.digest),
     meta: (call) =>
@@ -56,6 +60,7 @@ export const makeDocuments = (
             caller: call.caller,
             basePath: compiled.options.basePath,
             authPath,
+            signIn,
             title: "Resource API",
             version: "1",
             serverUrl: publicUrl.replace(/\/$/, "")

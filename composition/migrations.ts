@@ -6,19 +6,24 @@
 import { createHash } from "node:crypto"
 import type { PoolClient } from "pg"
 import { authMigrationSql, passkeySql, secondFactorSql } from "../adapters/auth/migration.ts"
-import { historyStatements } from "../adapters/postgres/history.ts"
+import { historyQuestion, historyStatements } from "../adapters/postgres/history.ts"
 import { idempotencySchema } from "../adapters/postgres/idempotency.ts"
 import type { Compiled } from "../core/domain/model/compile.ts"
 import type { AuthDeclaration } from "../core/domain/model/config.ts"
 
 /** One set of tables. */
 export interface Migration {
-  readonly name: "service" | "auth" | "second_factor" | "passkey" | "history"
+  readonly name: "service" | "auth" | "second_factor" | "passkey" | `history_${string}`
   /** Raised with every change of `statements`; a database may be ahead of the program, never behind. */
   readonly version: number
   readonly statements: string
   /** Of the statements, so that a change without a new version shows. */
   readonly digest: string
+  /**
+   * A statement that asks the database itself whether it has them, as `present`; null: the record of applied migrations says so. For tables that
+   * follow others, which change without this program, and which several services may share.
+   */
+  readonly question: string | null
 }
 
 const recordSchema = `create schema if not exists service;
@@ -31,11 +36,17 @@ create table if not exists service.migration (
 );
 `
 
-const make = (name: Migration["name"], version: number, statements: string): Migration => ({
+const make = (
+  name: Migration["name"],
+  version: number,
+  statements: string,
+  question: string | null = null
+): Migration => ({
   name,
   version,
   statements,
-  digest: createHash("sha256").update(statements).digest("hex").slice(0, 16)
+  digest: createHash("sha256").update(statements).digest("hex").slice(0, 16),
+  question
 })
 
 /** Answers kept for `Idempotency-Key`: in the application's database. */
@@ -59,13 +70,19 @@ export const authMigrations = (
   ...(auth?.passkeys === undefined || auth.passkeys === false ? [] : [passkeyMigration])
 ]
 
-/** Tables of versions of the resources that `history(…)` names, in the application's database; none when it names none. */
-export const historyMigrations = ({ models }: Pick<Compiled, "models">): readonly Migration[] => {
-  const statements = [...models.values()].flatMap((model) =>
-    model.history === null ? [] : historyStatements(model, models.get(model.history)!)
-  )
-  return statements.length === 0 ? [] : [make("history", 1, `${[...new Set(statements)].join(";\n\n")};\n`)]
-}
+/**
+ * Tables of versions of the resources that `history(…)` names, in the application's database: one for each resource, so that tracking another one
+ * asks for its table alone, and services that track different ones do not disturb each other.
+ */
+export const historyMigrations = ({ models }: Pick<Compiled, "models">): readonly Migration[] =>
+  [...models.values()].flatMap((tracked) => {
+    const versions = tracked.history === null ? undefined : models.get(tracked.history)
+    if (versions === undefined) return []
+    const statements = `${historyStatements(tracked, versions).join(";\n\n")};\n`
+    // The name goes into statements and names of files.
+    const name = versions.table.replace(/[^A-Za-z0-9]+/g, "_")
+    return [make(`history_${name}`, 1, statements, historyQuestion(tracked, versions))]
+  })
 
 /** The whole migration as one script: a transaction that several processes may run at once, and again. */
 export const migrationScript = ({ digest, name, statements, version }: Migration): string =>
@@ -89,14 +106,19 @@ export type Query = (sql: string) => Promise<ReadonlyArray<{ readonly [column: s
 /** Which of the migrations the database still needs, in order. */
 export const missingMigrations = async (query: Query, wanted: readonly Migration[]): Promise<readonly Migration[]> => {
   const [table] = await query("select to_regclass('service.migration') is not null as found")
-  if (table?.["found"] !== true) return wanted
-  const rows = await query("select name, version, digest from service.migration")
-  return wanted.filter(({ digest, name, version }) =>
-    !rows.some((row) =>
-      row["name"] === name &&
-      (Number(row["version"]) > version || (Number(row["version"]) === version && row["digest"] === digest))
-    )
-  )
+  const rows = table?.["found"] === true ? await query("select name, version, digest from service.migration") : []
+  const missing: Migration[] = []
+  for (const migration of wanted) {
+    const { digest, name, question, version } = migration
+    const present = question === null
+      ? rows.some((row) =>
+        row["name"] === name &&
+        (Number(row["version"]) > version || (Number(row["version"]) === version && row["digest"] === digest))
+      )
+      : (await query(question))[0]?.["present"] === true
+    if (!present) missing.push(migration)
+  }
+  return missing
 }
 
 /** A pool that migrations can be asked about and applied with. */

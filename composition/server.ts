@@ -188,10 +188,11 @@ const build = async (
   opened.add(databases.release)
   const accounts = keepsAccounts(assembly)
   const patienceMs = options.patienceMs ?? 10_000
+  const versions = historyMigrations(assembly.compiled)
   const settled = settleMigrations(
     databases,
     accounts ? authMigrations(assembly.compiled) : [],
-    historyMigrations(assembly.compiled),
+    versions,
     patienceMs,
     log
   )
@@ -230,12 +231,15 @@ const build = async (
   opened.add(admin.close)
   telemetry.metrics?.watch(admin.postgres)
 
-  const checked = patiently(
-    () => Effect.runPromise(checkDatabase(admin.compiled, admin.postgres)),
-    databases.url,
-    patienceMs,
-    log
-  )
+  const check = () =>
+    patiently(
+      () => Effect.runPromise(checkDatabase(admin.compiled, admin.postgres)),
+      databases.url,
+      patienceMs,
+      log
+    )
+  // Both at once, unless the first may make tables that the second looks at.
+  const checked = versions.length > 0 && databases.embedded ? settled.then(check) : check()
   const [migrations, facts] = await Promise.allSettled([settled, checked])
   if (migrations.status === "rejected") throw migrations.reason
   if (facts.status === "rejected") throw facts.reason

@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import type { Postgres } from "../adapters/postgres/connection.ts"
 import { makeFacts } from "../adapters/postgres/facts.ts"
-import type { ServerFacts, TableFacts } from "../adapters/postgres/facts.ts"
+import type { ServerFacts, TableFacts } from "../core/domain/model/catalogue.ts"
 import type { Compiled } from "../core/domain/model/compile.ts"
 import { checkFacts } from "../core/domain/model/facts.ts"
 import type { Refusal } from "../core/domain/model/refusal.ts"

@@ -3,6 +3,7 @@
  * names host, port, database and user, never a password, and repeats no message of the server.
  */
 
+import { readAddress } from "../adapters/postgres/address.ts"
 import type { Refusal } from "../core/domain/model/refusal.ts"
 
 /** SQLSTATEs and system error codes of a failure and of what caused it, outermost first. */
@@ -23,30 +24,17 @@ const codesOf = (error: unknown): readonly string[] => {
   return codes
 }
 
-interface Address {
-  /** `host:port`, or the folder of a socket. */
-  readonly place: string
-  readonly database: string
-  readonly user: string
-}
-
-const addressOf = (url: string): Address => {
-  const parsed = new URL(url.replace(/^(postgres(?:ql)?:\/\/[^/@?]*@?)\//, "$1localhost/"))
-  const socket = parsed.searchParams.get("host")
-  const plain = (text: string): string => {
-    try {
-      return decodeURIComponent(text)
-    } catch {
-      return text
-    }
-  }
-  const port = parsed.searchParams.get("port") ?? (parsed.port === "" ? "5432" : parsed.port)
-  return {
-    place: socket !== null && socket.startsWith("/") ? socket : `${socket ?? parsed.hostname}:${port}`,
-    database: plain(parsed.pathname.slice(1)),
-    user: plain(parsed.username)
-  }
-}
+/** OpenSSL's reasons why a chain of certificates ends at nobody who is trusted, as Node names them. */
+const untrusted = [
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "CERT_SIGNATURE_FAILURE",
+  "CERT_UNTRUSTED",
+  "INVALID_CA"
+]
 
 const variables = "DATABASE_URL (or ADMIN_DATABASE_URL)"
 
@@ -54,7 +42,11 @@ const variables = "DATABASE_URL (or ADMIN_DATABASE_URL)"
 export const refusalOf = (error: unknown, url: string): { readonly final: boolean; readonly refusal: Refusal } => {
   const codes = codesOf(error)
   const has = (...wanted: readonly string[]): boolean => codes.some((code) => wanted.includes(code))
-  const { database, place, user } = addressOf(url)
+  const address = readAddress(url)
+  const { encryption, host } = address
+  const user = address.user ?? ""
+  const database = address.database ?? user
+  const place = host.startsWith("/") ? host : `${host}:${address.port}`
   const told = (final: boolean, message: string, fix: string) => ({
     final,
     refusal: { resource: null, field: null, message, fix }
@@ -63,7 +55,46 @@ export const refusalOf = (error: unknown, url: string): { readonly final: boolea
     return told(
       true,
       `The database server at ${place} refuses the user "${user}".`,
-      `Check user and password in ${variables}; percent-encode special characters of the password. Else see pg_hba.conf of the server.`
+      `Check user and password in ${variables}; percent-encode special characters of the password. Else see pg_hba.conf of the server${
+        encryption === null && !host.startsWith("/")
+          ? "; where it takes encrypted connections only, add sslmode=require"
+          : ""
+      }.`
+    )
+  }
+  if (has("ERR_TLS_REFUSED")) {
+    return told(
+      true,
+      `The database server at ${place} offers no TLS.`,
+      `Turn ssl on in its configuration; or write sslmode=disable in ${variables}, where nobody else reaches the network in between.`
+    )
+  }
+  if (has("ERR_TLS_CERT_ALTNAME_INVALID")) {
+    return told(
+      true,
+      `The certificate of the database server at ${place} is for another host name.`,
+      `Write the host in ${variables} as the certificate has it, or sslmode=verify-ca where its authority signs for this server only.`
+    )
+  }
+  if (has("CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID")) {
+    return told(
+      true,
+      `The certificate of the database server at ${place} is not valid at this time.`,
+      "Renew it, and check the clocks of both machines."
+    )
+  }
+  if (has(...untrusted)) {
+    return told(
+      true,
+      `The certificate of the database server at ${place} is signed by nobody who is trusted here.`,
+      `Add sslrootcert=<file of the authority's certificate> to ${variables}, or sslmode=no-verify where anybody may answer.`
+    )
+  }
+  if (codes.some((code) => code.startsWith("ERR_SSL_") || code.startsWith("ERR_TLS_") || code === "EPROTO")) {
+    return told(
+      true,
+      `The database server at ${place} and this program cannot agree on TLS.`,
+      "It must speak TLS 1.2 or newer; where it wants a certificate of the client, name one in sslcert and sslkey."
     )
   }
   if (has("3D000")) {

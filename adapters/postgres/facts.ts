@@ -4,99 +4,10 @@
  */
 
 import * as Effect from "effect/Effect"
+import type { ServerFacts, TableFacts } from "../../core/domain/model/catalogue.ts"
 import type { RecordsError } from "../../core/ports/records.ts"
 import type { Postgres } from "./connection.ts"
 import { refuse } from "./errors.ts"
-
-export interface ColumnFacts {
-  readonly name: string
-  /** As `format_type` writes it: `numeric(12,2)`, `character varying(80)`, `shop.status`. */
-  readonly type: string
-  /** The type's own name without modifiers, of the base type for a domain: `int8`, `text`, `timestamptz`, `bpchar`, `status`. */
-  readonly base: string
-  /** Name of the domain when the column is of one. */
-  readonly domain: string | null
-  readonly nullable: boolean
-  /** SQL of the default, or null. */
-  readonly default: string | null
-  readonly identity: "always" | "by default" | null
-  readonly generated: boolean
-  /** Characters of char(n) and varchar(n), or null. */
-  readonly maxLength: number | null
-  /** Of numeric(p,s), or null. */
-  readonly precision: number | null
-  readonly scale: number | null
-  /** Fraction digits of timestamp(p), or null. */
-  readonly fraction: number | null
-  /** Labels of an enum type in their order, or null. */
-  readonly values: readonly string[] | null
-  /** A collation other than the database's, or null. */
-  readonly collation: string | null
-  readonly comment: string | null
-  readonly privileges: { readonly select: boolean; readonly insert: boolean; readonly update: boolean }
-}
-
-export interface IndexFacts {
-  readonly name: string
-  readonly unique: boolean
-  readonly primary: boolean
-  /** False while it is being built, or after that failed. */
-  readonly valid: boolean
-  /** `btree`, `gin`, … */
-  readonly method: string
-  /** Key columns in order; null stands for an expression. */
-  readonly columns: ReadonlyArray<
-    { readonly name: string | null; readonly descending: boolean; readonly operators: string }
-  >
-  /** SQL of a partial index's condition, or null. */
-  readonly predicate: string | null
-  readonly definition: string
-}
-
-export interface ForeignKeyFacts {
-  readonly name: string
-  readonly columns: readonly string[]
-  readonly target: { readonly schema: string; readonly table: string; readonly columns: readonly string[] }
-  readonly onDelete: "no action" | "restrict" | "cascade" | "set null" | "set default"
-}
-
-export interface TableFacts {
-  readonly schema: string
-  readonly name: string
-  readonly kind: "table" | "partitioned" | "partition" | "view" | "materialized view" | "foreign"
-  /** The planner's estimate; null when the table was never analyzed. */
-  readonly rows: number | null
-  readonly columns: readonly ColumnFacts[]
-  /** Columns of the primary key in order, or null. */
-  readonly primaryKey: readonly string[] | null
-  /** Columns of each further unique constraint or full unique index. */
-  readonly uniques: ReadonlyArray<readonly string[]>
-  readonly foreignKeys: readonly ForeignKeyFacts[]
-  readonly checks: ReadonlyArray<{ readonly name: string; readonly definition: string }>
-  readonly indexes: readonly IndexFacts[]
-  readonly rowSecurity: boolean
-  readonly privileges: {
-    readonly select: boolean
-    readonly insert: boolean
-    readonly update: boolean
-    readonly delete: boolean
-  }
-  readonly comment: string | null
-}
-
-export interface ServerFacts {
-  /** `server_version_num`: 180004. */
-  readonly version: number
-  readonly database: string
-  readonly user: string
-  readonly encoding: string
-  /** How the database orders text: `builtin C.UTF-8`, `libc en_US.UTF-8`, `icu und`. */
-  readonly collation: string
-  /** Installed extensions and the schema each is in. */
-  readonly extensions: { readonly [name: string]: string }
-  /** A standby, or set to be read-only. */
-  readonly readOnly: boolean
-}
 
 /** A table to look at; without a schema it is found on the search path, as the statements find it. */
 export interface TableName {
@@ -205,9 +116,12 @@ const tablesSql = `select c.oid::text, json_build_object(
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.oid = any($1::oid[]) order by n.nspname, c.relname`
 
-// Each name is resolved on its own: of a name without a schema the search path decides.
-const resolveSql =
-  `select i::text, coalesce(to_regclass(case when s = '' then quote_ident(t) else quote_ident(s) || '.' || quote_ident(t) end)::oid::text, '')
+// Each name is resolved on its own: of a name without a schema the search path decides. A schema that the role may not use is as good as none.
+const resolveSql = `select i::text, coalesce(case when s = '' then to_regclass(quote_ident(t))::oid else (
+    select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = s::name and c.relname = t::name and c.relkind in ('r', 'p', 'v', 'm', 'f')
+      and has_schema_privilege(n.oid, 'usage')
+  ) end::text, '')
 from unnest($1::text[], $2::text[]) with ordinality as x(s, t, i) order by x.i`
 
 const listSql = `select c.oid::text from pg_class c join pg_namespace n on n.oid = c.relnamespace

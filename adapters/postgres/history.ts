@@ -1,18 +1,62 @@
 /**
  * Tables of versions as statements, safe to run again: each has what every version has, and the columns of the tracked table with the types that
- * those have now. It never drops a column and never touches a tracked table.
+ * those have now; and the question whether a database has them so. It never drops a column and never touches a tracked table.
  */
 
 import type { Model } from "../../core/domain/model/model.ts"
 import { identifier, quoted, tableOf } from "./sql.ts"
 
+const sharedColumns = (tracked: Model, versions: Model): readonly string[] => {
+  const shared = new Set(versions.columns.map(({ column }) => column))
+  return tracked.columns.filter(({ column }) => shared.has(column)).map(({ column }) => column)
+}
+
+const indexOf = (versions: Model): string => `${versions.table}_key`.slice(0, 63)
+
+/** What every version has besides the record. */
+const ownColumns = ["history_id", "history_operation", "history_at", "history_by"]
+
+/**
+ * Asks the catalogue whether the table of versions is as the statements make it: one row, `present`. More than they make is fine: another service
+ * may track the same table with more fields. True as well where the tracked table is not there: then nothing can be made. It needs no right to
+ * the table of versions.
+ */
+export const historyQuestion = (tracked: Model, versions: Model): string => {
+  const { tenant } = versions
+  // Of a name without a schema the search path decides; the others are looked up here, as that takes no right to the schema.
+  const found = ({ schema, table }: Model): string =>
+    schema === null
+      ? `to_regclass(${quoted(identifier(table))})`
+      : `(select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${quoted(schema)}::name and c.relname = ${quoted(table)}::name)`
+  return `with source as (select ${found(tracked)} as id),
+kept as (select oid as id, relnamespace as schema from pg_class where oid = ${found(versions)}),
+had as (
+  select attname, atttypid, atttypmod, attnotnull from pg_attribute
+  where attrelid = (select id from kept) and attnum > 0 and not attisdropped
+)
+select (select id from source) is null or (
+  (select count(*) from had where attname in (${ownColumns.map(quoted).join(", ")})) = ${ownColumns.length}
+  and not exists (
+    select from pg_attribute a left join had using (attname)
+    where a.attrelid = (select id from source) and a.attnum > 0 and not a.attisdropped
+      and a.attname in (${sharedColumns(tracked, versions).map(quoted).join(", ")})
+      and (had.attname is null or had.atttypid <> a.atttypid or had.atttypmod <> a.atttypmod)
+  )${
+    tenant === null ? "" : `
+  and exists (select from had where attname = ${quoted(tenant.column)}::name and attnotnull)`
+  }
+  and exists (
+    select from pg_class where relnamespace = (select schema from kept) and relname = ${quoted(indexOf(versions))}::name
+  )
+) as present`
+}
+
 /** The statements for one tracked resource; `versions` is the resource that keeps its versions. */
 export const historyStatements = (tracked: Model, versions: Model): readonly string[] => {
   const table = tableOf(versions)
-  const shared = new Set(versions.columns.map(({ column }) => column))
-  const columns = tracked.columns.filter(({ column }) => shared.has(column)).map(({ column }) => column)
   const key = tracked.key.map(({ column }) => identifier(column)).join(", ")
-  const list = columns.map(quoted).join(", ")
+  const list = sharedColumns(tracked, versions).map(quoted).join(", ")
   const target = quoted(table.replaceAll("%", "%%"))
   return [
     "create schema if not exists history",
@@ -45,6 +89,6 @@ $history$`,
     ...(versions.tenant === null
       ? []
       : [`alter table ${table} alter column ${identifier(versions.tenant.column)} set not null`]),
-    `create index if not exists ${identifier(`${versions.table}_key`.slice(0, 63))} on ${table} (${key}, history_id)`
+    `create index if not exists ${identifier(indexOf(versions))} on ${table} (${key}, history_id)`
   ]
 }

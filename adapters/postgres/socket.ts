@@ -1,53 +1,190 @@
 /**
- * How the server is reached, and how long silence may last. The server ends its statements by itself; this is for the case that it, or
- * the network in between, is gone without a word: a socket on which an answer is due and none comes is closed, and whoever waits is told.
+ * How the server is reached, encrypted or not, and how long silence may last. The server ends its statements by itself; this is for the case that
+ * it, or the network in between, is gone without a word: a socket on which an answer is due and none comes is closed, and whoever waits is told.
  */
 
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as Redacted from "effect/Redacted"
-import { connect, type Socket } from "node:net"
+import { isIP, Socket } from "node:net"
+import { Duplex } from "node:stream"
+import { connect as secure, type ConnectionOptions, type TLSSocket } from "node:tls"
+import { readAddress, tlsOptionsOf } from "./address.ts"
 
-/** `user@/database?host=/folder` is how libpq writes a socket; a URL needs a host there. */
-const parse = (url: string): URL => new URL(url.replace(/^(postgres(?:ql)?:\/\/[^/@?]*@)\//, "$1localhost/"))
+/** How long a connection may be idle before the system asks whether the other side is still there, in milliseconds. */
+const keepAliveMs = 30_000
 
-const open = (host: string, port: number): Socket =>
-  host.startsWith("/")
-    ? connect({ path: `${host}/.s.PGSQL.${port}` })
-    : connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 })
+const plainSocket = (): Socket => new Socket().setNoDelay(true).setKeepAlive(true, keepAliveMs)
 
 /** The failure of a connection whose other side fell silent. */
 const silent = (silenceMs: number): Error =>
   Object.assign(new Error(`The database server did not answer for ${silenceMs} ms.`), { code: "ETIMEDOUT" })
 
-/** Closes a socket that stays silent after something was written; an idle one only when it is silent twice as long. */
-export const guard = (socket: Socket, silenceMs: number): Socket => {
+/** Closes a socket that stays silent after something was written. An idle one stays open. */
+export const guard = <S extends Socket>(socket: S, silenceMs: number): S => {
   let readBefore = -1
-  let silences = 0
   const write = socket.write.bind(socket)
   socket.write = ((...args: Parameters<Socket["write"]>) => {
     readBefore = socket.bytesRead
-    silences = 0
     return write(...args)
-  }) as Socket["write"]
+  }) as S["write"]
   socket.setTimeout(silenceMs, () => {
-    if (socket.bytesRead === readBefore || ++silences > 1) {
-      socket.destroy(silent(silenceMs))
-    }
+    if (socket.bytesRead === readBefore) socket.destroy(silent(silenceMs))
   })
   return socket
 }
 
-/** The driver's address of a database. */
+const lost = (): Error =>
+  Object.assign(new Error("The database server closed the connection before it was encrypted."), { code: "ECONNRESET" })
+
+/** SSLRequest: its length, and 1234 and 5679 where a version would stand (PostgreSQL, "Message Formats"). */
+const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f])
+
+/**
+ * A connection that is encrypted before anything else is said: what is written waits for that. To a driver it looks like a plain one, so that
+ * both drivers do the same, and so that the guard sees what really passes. It never goes on in plain text.
+ */
+class SecureSocket extends Duplex {
+  readonly #socket = plainSocket()
+  readonly #options: ConnectionOptions
+  readonly #silenceMs: number | undefined
+  #inner: TLSSocket | null = null
+  /** What a write waits with until the connection is encrypted. */
+  #waiting: (() => void) | null = null
+
+  constructor(options: ConnectionOptions, silenceMs: number | undefined) {
+    super({ allowHalfOpen: false })
+    this.#options = options
+    this.#silenceMs = silenceMs
+  }
+
+  connect(port: number, host: string): this {
+    const socket = this.#socket
+    const failed = (error: Error) => this.destroy(error)
+    const closed = () => this.destroy(lost())
+    socket.on("error", failed).once("close", closed).once("connect", () => socket.write(sslRequest))
+    socket.once("data", (answer) => {
+      socket.off("close", closed)
+      const [first] = answer
+      // Bytes after it came from somebody who speaks before the server is known (CVE-2021-23222).
+      if (first === 0x53 && answer.length === 1) this.#encrypt()
+      else if (first === 0x4e && answer.length === 1) {
+        failed(Object.assign(new Error("The database server offers no TLS."), { code: "ERR_TLS_REFUSED" }))
+      } else failed(lost())
+    })
+    socket.connect(port, host)
+    return this
+  }
+
+  #encrypt(): void {
+    const { host = "" } = this.#options
+    const inner = secure({ ...this.#options, ...(isIP(host) === 0 ? { servername: host } : {}), socket: this.#socket })
+    const early = () => this.destroy(lost())
+    inner.on("error", (error) => this.destroy(error)).once("close", early)
+    // From the first, so that an end during the handshake shows.
+    inner.on("data", (bytes: Buffer) => void (this.push(bytes) || inner.pause()))
+    inner.once("secureConnect", () => {
+      inner.off("close", early).once("close", () => this.destroy())
+      inner.once("end", () => this.push(null))
+      if (this.#silenceMs !== undefined) guard(inner, this.#silenceMs)
+      this.#inner = inner
+      this.emit("connect")
+      this.#waiting?.()
+      this.#waiting = null
+    })
+  }
+
+  override _read(): void {
+    this.#inner?.resume()
+  }
+
+  override _write(bytes: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    if (this.#inner === null) this.#waiting = () => this._write(bytes, encoding, done)
+    else if (this.#inner.write(bytes)) done()
+    else this.#inner.once("drain", done)
+  }
+
+  override _writev(chunks: ReadonlyArray<{ readonly chunk: Buffer }>, done: (error?: Error | null) => void): void {
+    this._write(Buffer.concat(chunks.map(({ chunk }) => chunk)), "utf8", done)
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    if (this.#inner === null) this.#waiting = () => this._final(done)
+    else if (this.#inner.writable) this.#inner.end(() => done())
+    else done()
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#inner?.destroy()
+    this.#socket.destroy()
+    done(error)
+  }
+
+  // What drivers ask of a socket besides: it is so already.
+  setNoDelay(): this {
+    return this
+  }
+  setKeepAlive(): this {
+    return this
+  }
+  ref(): this {
+    this.#socket.ref()
+    return this
+  }
+  unref(): this {
+    this.#socket.unref()
+    return this
+  }
+}
+
+/** A socket to connect with, as the address wants it. From its connection on, `silenceMs` counts. */
+const socketFor = (tls: ConnectionOptions | null, silenceMs: number | undefined): Socket | SecureSocket => {
+  if (tls !== null) return new SecureSocket(tls, silenceMs)
+  const socket = plainSocket()
+  return silenceMs === undefined ? socket : socket.once("connect", () => guard(socket, silenceMs))
+}
+
+/** The Effect driver's address of a database. Throws `AddressError`. */
 export const addressOf = (
   url: string,
   silenceMs: number
-): Pick<PgConnection.Config, "url" | "ssl" | "stream"> => {
-  const parsed = parse(url)
-  const host = (parsed.searchParams.get("host") ?? decodeURIComponent(parsed.hostname).replace(/^\[|\]$/g, "")) ||
-    "localhost"
-  const port = Number(parsed.searchParams.get("port") ?? (parsed.port === "" ? "5432" : parsed.port))
-  const stream = () => guard(open(host, port), silenceMs)
-  if (parsed.searchParams.get("sslmode") !== "no-verify") return { url: Redacted.make(parsed.href), stream }
-  parsed.searchParams.delete("sslmode")
-  return { url: Redacted.make(parsed.href), ssl: { rejectUnauthorized: false }, stream }
+): Pick<
+  PgConnection.Config,
+  "host" | "port" | "username" | "password" | "database" | "startupOptions" | "ssl" | "stream"
+> => {
+  const address = readAddress(url)
+  const { database, host, options, password, port, user } = address
+  const tls = tlsOptionsOf(address)
+  return {
+    host,
+    port,
+    ...(user === null ? {} : { username: user }),
+    ...(password === null ? {} : { password: Redacted.make(password) }),
+    ...(database === null ? {} : { database }),
+    ...(options === null ? {} : { startupOptions: options }),
+    ssl: false,
+    stream: () => {
+      const socket = socketFor(tls, silenceMs)
+      return host.startsWith("/")
+        ? (socket as Socket).connect(`${host}/.s.PGSQL.${port}`)
+        : socket.connect(port, host)
+    }
+  }
+}
+
+/** The same address for `pg`, which connects the socket by itself. Throws `AddressError`. */
+export const pgAddressOf = (url: string, silenceMs?: number) => {
+  const address = readAddress(url)
+  const { database, host, options, password, port, user } = address
+  const tls = tlsOptionsOf(address)
+  return {
+    host,
+    port,
+    ...(user === null ? {} : { user }),
+    ...(password === null ? {} : { password }),
+    ...(database === null ? {} : { database }),
+    ...(options === null ? {} : { options }),
+    // Said, so that no variable of the environment adds to it: the socket encrypts.
+    ssl: false,
+    stream: () => socketFor(tls, silenceMs)
+  }
 }

@@ -10,12 +10,13 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { basename, join, relative, resolve } from "node:path"
 import { makePostgres } from "../../adapters/postgres/connection.ts"
 import { makeFacts } from "../../adapters/postgres/facts.ts"
-import type { TableFacts } from "../../adapters/postgres/facts.ts"
+import type { TableFacts } from "../../core/domain/model/catalogue.ts"
 import { configNames } from "../config-file.ts"
 import { settingsOf } from "../environment.ts"
 import { draftResources } from "../introspect/draft.ts"
 import { printModule, provenance } from "../introspect/print.ts"
 import { StartupError } from "../startup-error.ts"
+import { refusalOf } from "../unreachable.ts"
 import { CliFailure, print, printJson } from "./output.ts"
 import { type ProjectFlags, withDatabases } from "./project.ts"
 import { exampleConfig, introspectedConfig, projectFiles } from "./scaffold.ts"
@@ -34,7 +35,7 @@ const readTables = async (url: string, schemas: readonly string[]): Promise<read
     )
     return await Effect.runPromise(makeFacts(postgres).all(schemas))
   } catch (error) {
-    if (error instanceof Error && "reason" in error) {
+    if (error instanceof Error && "reason" in error && !refusalOf(error, url).final) {
       throw new CliFailure("The database cannot be read. Check DATABASE_URL, and whether the role may connect.")
     }
     throw error

@@ -21,14 +21,16 @@ import { loadProject, type ProjectFlags, withDatabases, withPool } from "./proje
 
 const heading = ({ digest, name, version }: Migration): string => `-- service migration ${name} ${version} ${digest}`
 
-const purposes: { readonly [name in Migration["name"]]: string } = {
+const purposes: { readonly [name: string]: string } = {
   service: "Tables that the service keeps beside yours: applied migrations, answers kept for Idempotency-Key.",
   auth: "Accounts, sessions, signing keys and API keys, in the schema auth.",
   second_factor: "Second factors of accounts, in the schema auth.",
-  passkey: "Passkeys of accounts, in the schema auth.",
-  history:
-    "Versions of tracked records, in the schema history. Apply it after the migrations that make or change their tables."
+  passkey: "Passkeys of accounts, in the schema auth."
 }
+
+/** That of a table of versions. */
+const versionsPurpose =
+  "Versions of tracked records, in the schema history. Apply it after the migrations that make or change their table."
 
 /** What goes to the database of accounts. */
 const ofAccounts: ReadonlySet<Migration["name"]> = new Set(["auth", "second_factor", "passkey"])
@@ -53,9 +55,9 @@ const writeFiles = (folder: string, migrations: readonly Migration[], separate: 
     const place = separate && ofAccounts.has(migration.name)
       ? "\n-- Apply it to the database of ADMIN_DATABASE_URL."
       : ""
-    const text = `${heading(migration)}\n-- ${purposes[migration.name]}${place}\n-- Safe to apply again.\n\n${
-      migrationScript(migration)
-    }`
+    const text = `${heading(migration)}\n-- ${
+      purposes[migration.name] ?? versionsPurpose
+    }${place}\n-- Safe to apply again.\n\n${migrationScript(migration)}`
     writeFileSync(path, text, { flag: "wx" })
     return [path]
   })

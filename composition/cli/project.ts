@@ -14,6 +14,8 @@ import type { Databases, LazyPool } from "../database.ts"
 import type { Settings } from "../environment.ts"
 import { settingsOf } from "../environment.ts"
 import { applyMigrations, authMigrations, findMissing } from "../migrations.ts"
+import { StartupError } from "../startup-error.ts"
+import { refusalOf } from "../unreachable.ts"
 import { CliFailure } from "./output.ts"
 
 /** Flags that every command about a project has. */
@@ -39,6 +41,12 @@ export const loadProject = async (flags: ProjectFlags, secretless = false): Prom
   return { ...assemble(config, read, secretless), settings: read.settings, path, files }
 }
 
+/** A failure that names what is wrong with the way to a database, where that is known. */
+const explained = (error: unknown, url: string): unknown => {
+  const { final, refusal } = refusalOf(error, url)
+  return final ? new StartupError([refusal]) : error
+}
+
 /** Runs work on the project's databases and lets them go. A database that cannot be reached is a plain failure. */
 export const withDatabases = async <A>(
   settings: Settings,
@@ -56,7 +64,7 @@ export const withDatabases = async <A>(
         }.\nCheck ${databases.authUrl === databases.url ? "DATABASE_URL" : "DATABASE_URL and ADMIN_DATABASE_URL"}.`
       )
     }
-    throw error
+    throw explained(error, databases.url)
   } finally {
     await databases.release()
   }
@@ -67,6 +75,8 @@ export const withPool = async <A>(url: string, work: (pool: LazyPool) => Promise
   const pool = openPool(url, 2)
   try {
     return await work(pool)
+  } catch (error) {
+    throw explained(error, url)
   } finally {
     await pool.end()
   }

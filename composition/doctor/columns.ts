@@ -3,8 +3,8 @@
  * know, and rights the database role lacks. Pure: models and facts in, findings out.
  */
 
-import type { TableFacts } from "../../adapters/postgres/facts.ts"
 import type { Operation } from "../../core/domain/access/rules.ts"
+import type { TableFacts } from "../../core/domain/model/catalogue.ts"
 import type { Compiled } from "../../core/domain/model/compile.ts"
 import { checkedValues, tableName } from "../../core/domain/model/facts.ts"
 import type { Model } from "../../core/domain/model/model.ts"
@@ -89,6 +89,17 @@ export const checkColumns = (model: Model, table: TableFacts, compiled: Compiled
     ["update", "update"],
     ["delete", model.softDelete === null ? "delete" : "update"]
   ]
+  const tracked = [...compiled.models.values()].find(({ history }) => history === model.name)
+  if (tracked !== undefined && !table.privileges.insert) {
+    say({
+      level: "error",
+      check: "rights",
+      field: null,
+      message: `Every write to ${tracked.name} keeps a version here, and the database role ${user} may not insert.`,
+      fix: null,
+      sql: [`grant insert on ${name} to ${tableName({ schema: null, table: user })};`]
+    })
+  }
   const missing = new Set(
     needed.filter(([operation, right]) =>
       isOpen(model, operation, compiled) && isWritable(table) && !table.privileges[right]

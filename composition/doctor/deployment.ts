@@ -4,7 +4,7 @@
  */
 
 import type { Client } from "pg"
-import type { ServerFacts } from "../../adapters/postgres/facts.ts"
+import type { ServerFacts } from "../../core/domain/model/catalogue.ts"
 import type { Compiled } from "../../core/domain/model/compile.ts"
 import type { Databases } from "../database.ts"
 import type { Settings } from "../environment.ts"

@@ -8,6 +8,7 @@ import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import type { Client } from "pg"
 import { makePostgres } from "../../adapters/postgres/connection.ts"
+import { pgAddressOf } from "../../adapters/postgres/socket.ts"
 import { checkFacts, tableName } from "../../core/domain/model/facts.ts"
 import { keepsAccounts, makeAuth } from "../assembly.ts"
 import type { Assembly } from "../assembly.ts"
@@ -46,7 +47,7 @@ const readFacts = async (assembly: Assembly, url: string): Promise<LiveFacts> =>
 /** Connects with a setting of the session's own, and sees whether it came through. */
 const probePooler = (url: string) => async (): Promise<"kept" | "dropped"> => {
   const { default: pg } = await import("pg")
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, statement_timeout: 54_321 })
+  const client = new pg.Client({ ...pgAddressOf(url), connectionTimeoutMillis: 5_000, statement_timeout: 54_321 })
   client.on("error", () => {})
   try {
     await client.connect()
@@ -132,7 +133,7 @@ export const examine = async (
 
 const withClient = async (url: string, work: (client: Client) => Promise<void>): Promise<void> => {
   const { default: pg } = await import("pg")
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+  const client = new pg.Client({ ...pgAddressOf(url), connectionTimeoutMillis: 5_000 })
   client.on("error", () => {})
   await client.connect()
   try {

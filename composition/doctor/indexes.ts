@@ -3,8 +3,8 @@
  * findings out. On small tables a missing index is a note, since nothing is slow yet.
  */
 
-import type { IndexFacts, TableFacts } from "../../adapters/postgres/facts.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
+import type { IndexFacts, TableFacts } from "../../core/domain/model/catalogue.ts"
 import type { Compiled } from "../../core/domain/model/compile.ts"
 import { tableName } from "../../core/domain/model/facts.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"

@@ -3,7 +3,7 @@
  * searched. It guesses only what cannot do harm when it is wrong; the rest becomes a comment. The same facts always give the same drafts.
  */
 
-import type { ColumnFacts, TableFacts } from "../../adapters/postgres/facts.ts"
+import type { ColumnFacts, TableFacts } from "../../core/domain/model/catalogue.ts"
 import { checkedValues, declarationOf, enumText } from "../../core/domain/model/facts.ts"
 import { fieldName, resourceName, tableText, unique } from "./names.ts"
 

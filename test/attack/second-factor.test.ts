@@ -1,9 +1,9 @@
 /** Second factors from setting up to losing them, and what somebody tries who has the password but not the phone. */
 
-import { createHmac } from "node:crypto"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { resetSecondFactor, revokeUser, setUserBanned } from "../../adapters/auth/users.ts"
 import { codeOf } from "../auth/store.ts"
+import { codeAt } from "../support/totp.ts"
 import { type Got, type Instance, openStage, password, type Stage } from "./stage.ts"
 
 let stage: Stage
@@ -17,21 +17,6 @@ beforeAll(async () => {
 })
 
 afterAll(() => stage[Symbol.asyncDispose]())
-
-const base32 = (text: string): Buffer => {
-  let bits = ""
-  for (const letter of text) bits += "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(letter).toString(2).padStart(5, "0")
-  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
-}
-
-/** The code an authenticator app shows `steps` half minutes from now (RFC 6238). */
-const codeAt = (uri: string, steps = 0): string => {
-  const counter = Buffer.alloc(8)
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + steps))
-  const digest = createHmac("sha1", base32(new URL(uri).searchParams.get("secret") ?? "")).update(counter).digest()
-  const offset = (digest.at(-1) ?? 0) & 15
-  return String((digest.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, "0")
-}
 
 const post = (path: string, cookie: string, body: unknown, at = service): Promise<Got> =>
   at.ask("POST", `/api/auth/two-factor/${path}`, { cookie, body })

@@ -59,6 +59,17 @@ describe.concurrent("what is wrong is said plainly", () => {
     expect(stderr).not.toContain("hunter2")
   })
 
+  it("reports a database's URL that leaves encryption in doubt, to every command, without its password", async () => {
+    await using project = notesProject({ DATABASE_URL: "postgres://app:hunter2@127.0.0.1:1/none?sslmode=prefer" })
+    for (const command of [["serve"], ["users", "list"], ["introspect"], ["migration", "--apply"], ["doctor"]]) {
+      const { code, stderr } = await project.quick(...command)
+      expect({ command, code }).toEqual({ command, code: 1 })
+      expect(stderr).toContain("DATABASE_URL has sslmode=prefer")
+      expect(stderr).toContain("Write sslmode=verify-full or require")
+      expect(stderr).not.toContain("hunter2")
+    }
+  })
+
   it("does not wait forever for a database that is not there", async () => {
     await using project = notesProject({ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" })
     const [users, serve] = await Promise.all([

@@ -4,7 +4,6 @@
  */
 
 import { Validator } from "@seriousme/openapi-schema-validator"
-import { createRequire } from "node:module"
 import { describe, expect, it } from "vitest"
 import type { Access } from "../../core/domain/access/access.ts"
 import { makeAccessResolver } from "../../core/domain/access/resolve.ts"
@@ -15,66 +14,16 @@ import { problem, problemDocument } from "../../core/domain/problem.ts"
 import { facetsJson, histogramJson, seriesJson } from "../../core/domain/read/aggregate.ts"
 import { itemWriter, layoutOf } from "../../core/domain/read/item.ts"
 import { makeModel } from "../support/model.ts"
-import {
-  callerOf,
-  documentOf,
-  everyKind,
-  open,
-  type OpenapiDoc,
-  requestOf,
-  shop,
-  shopRoles
-} from "../support/openapi.ts"
+import { callerOf, documentOf, everyKind, open, requestOf, shop, shopRoles } from "../support/openapi.ts"
+import { checker } from "../support/schema.ts"
 
-interface Check {
-  (value: unknown): boolean
-  readonly errors?: unknown
-}
-
-interface Ajv {
-  readonly addSchema: (schema: unknown, id: string) => unknown
-  readonly addFormat: (name: string, format: true) => unknown
-  readonly compile: (schema: unknown) => Check
-}
-
-// The validator's own copy of ajv, wherever npm has put it.
-const ofValidator = createRequire(createRequire(import.meta.url).resolve("@seriousme/openapi-schema-validator"))
-const { Ajv2020 } = ofValidator("ajv/dist/2020.js") as { readonly Ajv2020: new(options: object) => Ajv }
-const addFormats = ofValidator("ajv-formats") as (ajv: Ajv) => void
-
-/** Closes every object that declares its members, so that an answer cannot have one that the document does not tell of. */
-const closed = (schema: Json): Json => {
-  if (schema === null || typeof schema !== "object") return schema
-  if (Array.isArray(schema)) return (schema as readonly Json[]).map(closed)
-  const members = Object.fromEntries(
-    Object.entries(schema).map(([name, value]) => [name, name === "examples" ? value : closed(value)])
-  )
-  return typeof members["properties"] === "object" && members["type"] === "object"
-    ? { additionalProperties: false, ...members }
-    : members
-}
-
-/** Checks values against parts of a document by JSON pointer. */
-const checker = (doc: OpenapiDoc, close = true) => {
-  const ajv = new Ajv2020({ strict: false, allErrors: true })
-  addFormats(ajv)
-  for (const format of ["decimal", "int16", "password", "double", "int64"]) ajv.addFormat(format, true)
-  ajv.addSchema(close ? closed(doc as unknown as Json) : doc, "doc:")
-  const known = new Map<string, Check>()
-  const errorsOf = (pointer: string, value: unknown): unknown => {
-    let check = known.get(pointer)
-    if (check === undefined) known.set(pointer, check = ajv.compile({ $ref: `doc:#${pointer}` }))
-    return check(value) ? null : check.errors
-  }
-  return {
-    check: (pointer: string, value: unknown): void =>
-      expect({ pointer, value, errors: errorsOf(pointer, value) }).toEqual({ pointer, value, errors: null }),
-    refuse: (pointer: string, value: unknown): void =>
-      expect({ pointer, value, errors: errorsOf(pointer, value) }).not.toEqual({ pointer, value, errors: null })
-  }
-}
-
-const documents = [...shopRoles.roles!.keys()].map((role) => [role, documentOf(requestOf(callerOf(role)))] as const)
+const documents = [
+  ...[...shopRoles.roles!.keys()].map((role) => [role, documentOf(requestOf(callerOf(role)))] as const),
+  [
+    "admin, with everything to sign in with",
+    documentOf(requestOf(callerOf("admin"), shopRoles, shop, { signIn: { twoFactor: true, passkeys: true } }))
+  ] as const
+]
 
 describe("the document", () => {
   it.each([...documents, ["nobody", documentOf(requestOf(callerOf()))] as const])(

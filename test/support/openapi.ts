@@ -118,6 +118,7 @@ export const requestOf = (
     version: "1.2.3",
     serverUrl: "http://localhost:5173",
     authPath: "/api/auth",
+    signIn: { twoFactor: false, passkeys: false },
     ...parts
   }
 }

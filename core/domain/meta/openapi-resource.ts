@@ -188,7 +188,7 @@ const operation = (subject: Subject, id: string, { body, parameters, responses, 
   responses
 })
 
-const writeParameters: readonly Doc[] = ["Prefer", "dry_run"].map(parameter)
+const writeParameters: readonly Doc[] = ["Prefer", "dry_run", "validate_only"].map(parameter)
 
 /** A choice among field names, as the aggregates take it. */
 const fieldParameter = (fields: readonly Field[], description: string): Doc => ({
@@ -468,7 +468,8 @@ export const sharedQuery: Doc = Object.fromEntries([
   query("granularity", "Length of a bucket.", { type: "string", enum: granularities, default: "day" }),
   query("time_zone", "IANA time zone whose midnights bound the buckets.", { type: "string", default: "UTC" }),
   query("buckets", "Number of buckets.", { type: "integer", minimum: 1, maximum: 100, default: 10 }),
-  query("dry_run", "Checks everything and writes nothing. `validate_only` (AIP-163) is another name for it.", {
+  query("dry_run", "Checks everything and writes nothing.", { type: "boolean", default: false }),
+  query("validate_only", "The name of `dry_run` in AIP-163; either of them is enough.", {
     type: "boolean",
     default: false
   })

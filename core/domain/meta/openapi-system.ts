@@ -1,5 +1,5 @@
 /**
- * What the OpenAPI document has beside the resources: batch writes, meta, the document itself, sign-in, and the components all routes share
+ * What the OpenAPI document has beside the resources and sign-in: batch writes, meta, the document itself, and the components all routes share
  * (headers, problems, preconditions). It names a resource only where the caller may write it.
  */
 
@@ -20,6 +20,7 @@ import {
   type Subjects,
   updateExample
 } from "./openapi-schema.ts"
+import { type SignInFeatures, signInPaths } from "./openapi-sign-in.ts"
 
 const text: Doc = { type: "string" }
 const flag: Doc = { type: "boolean" }
@@ -283,7 +284,7 @@ const batchPath = (basePath: string): Doc => ({
       tags: ["batch"],
       summary: "Several writes in one transaction",
       description: "All or nothing; a refusal names the operation that failed.",
-      parameters: ["Prefer", "Idempotency-Key", "dry_run"].map((id) => ref("parameters", id)),
+      parameters: ["Prefer", "Idempotency-Key", "dry_run", "validate_only"].map((id) => ref("parameters", id)),
       requestBody: { required: true, content: jsonContent(ref("schemas", "Batch")) },
       responses: {
         "200": {
@@ -297,13 +298,7 @@ const batchPath = (basePath: string): Doc => ({
   }
 })
 
-// ------------------------------------------------------------------------------------------------------------ system, sign-in
-
-const answer = (description: string, schema: Doc): Doc => ({
-  description,
-  headers: headersOf(),
-  content: jsonContent(schema)
-})
+// --------------------------------------------------------------------------------------------------------------------- system
 
 const metaSchema = openObject({
   user: openObject({ id: text, roles: list(text), tenant: { type: ["string", "null"] } }, ["id", "roles", "tenant"]),
@@ -341,82 +336,12 @@ const systemPaths = (parent: string): Doc => {
   }
 }
 
-const user = openObject({ id: text, email: text, name: text }, ["id", "email"])
-const email: Doc = { type: "string", format: "email", examples: ["ada@example.org"] }
-const password: Doc = { type: "string", format: "password" }
-
-const authPaths = (auth: string, admin: boolean): Doc => {
-  const route = (id: string, summary: string, parts: Doc): Doc => ({
-    operationId: id,
-    tags: ["sign-in"],
-    summary,
-    ...parts
-  })
-  const open = { security: [] }
-  const takes = (schema: Doc): Doc => ({ requestBody: { required: true, content: jsonContent(schema) } })
-  return {
-    [`${auth}/sign-in/email`]: {
-      post: route("signIn", "Sign in: sets the session cookie", {
-        ...open,
-        ...takes(
-          closedObject({ email, password, rememberMe: { type: "boolean", default: true } }, ["email", "password"])
-        ),
-        responses: { "200": answer("Signed in.", openObject({ user }, ["user"])), ...refusals(400, 401, 429) }
-      })
-    },
-    [`${auth}/sign-out`]: {
-      post: route("signOut", "End the session", {
-        security: [{ session: [] }],
-        responses: { "200": answer("Signed out.", openObject({ success: flag }, [])), ...refusals() }
-      })
-    },
-    [`${auth}/token`]: {
-      get: route("getToken", "A bearer token, valid for 15 minutes", {
-        security: [{ session: [] }],
-        responses: { "200": answer("The token.", openObject({ token: text }, ["token"])), ...refusals(401) }
-      })
-    },
-    [`${auth}/jwks`]: {
-      get: route("getKeys", "The public keys of tokens", {
-        ...open,
-        responses: {
-          "200": answer("A JWK set (RFC 7517).", openObject({ keys: list(anything) }, ["keys"])),
-          ...refusals()
-        }
-      })
-    },
-    [`${auth}/status`]: {
-      get: route("getStatus", "Whether the first user is still to be created", {
-        ...open,
-        responses: { "200": answer("The state.", openObject({ needsAdmin: flag }, ["needsAdmin"])), ...refusals() }
-      })
-    },
-    ...(admin
-      ? {
-        [`${auth}/admin/create-user`]: {
-          post: route("createUser", "Create a user", {
-            security: [{ session: [] }],
-            ...takes(
-              openObject({
-                email,
-                password: { ...password, minLength: 12 },
-                name: text,
-                role: { type: "string", description: "One role, or several with commas." }
-              }, ["email", "password", "name"])
-            ),
-            responses: { "200": answer("The user.", openObject({ user }, ["user"])), ...refusals(400, 401, 403, 409) }
-          })
-        }
-      }
-      : {})
-  }
-}
-
 /** What the system part of a document depends on besides the resources. */
 export interface SystemParts {
   readonly basePath: string
   /** Path of the sign-in routes, or null when they are not served. */
   readonly authPath: string | null
+  readonly signIn: SignInFeatures
   /** Name of the session cookie. */
   readonly sessionCookie: string
   /** Whether the caller may create users. */
@@ -432,7 +357,7 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
     paths: {
       ...(hasBatch ? batchPath(basePath) : {}),
       ...systemPaths(basePath.slice(0, basePath.lastIndexOf("/"))),
-      ...(authPath === null ? {} : authPaths(authPath, parts.admin))
+      ...(authPath === null ? {} : signInPaths(authPath, parts.signIn, parts.admin))
     },
     parameters: headerParameters,
     headers,

@@ -16,6 +16,7 @@ import {
   sharedQuery
 } from "./openapi-resource.ts"
 import { type Doc, resourceSchemas, type Subject } from "./openapi-schema.ts"
+import type { SignInFeatures } from "./openapi-sign-in.ts"
 import { systemDocument } from "./openapi-system.ts"
 import { permissionsOf } from "./permissions.ts"
 
@@ -33,6 +34,8 @@ export interface OpenapiRequest {
   readonly serverUrl: string
   /** Path of the sign-in routes, for example `/api/auth`; null: not served. */
   readonly authPath: string | null
+  /** What signing in is made of besides passwords. */
+  readonly signIn: SignInFeatures
 }
 
 const description = (searchable: boolean): string =>
@@ -108,11 +111,12 @@ const used = (paths: Doc, components: { readonly [kind: string]: Doc }): Doc => 
 
 /** The document as plain data, ready for JSON. Equal requests give equal documents. */
 export const openapiDocument = (request: OpenapiRequest): Doc => {
-  const { authPath, basePath, caller, serverUrl, title, version } = request
+  const { authPath, basePath, caller, serverUrl, signIn, title, version } = request
   const subjects = subjectsOf(request)
   const system = systemDocument(subjects, {
     basePath,
     authPath,
+    signIn,
     sessionCookie: `${serverUrl.startsWith("https:") ? "__Secure-" : ""}service.session_token`,
     admin: caller.roles.includes("admin")
   })

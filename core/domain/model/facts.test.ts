@@ -1,17 +1,10 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
+import type { ColumnFacts, TableFacts } from "./catalogue.ts"
 import { compileModels } from "./compile.ts"
 import { defineConfig } from "./config.ts"
 import { extendResource, withResources } from "./extend.ts"
-import {
-  checkFacts,
-  type ColumnFact,
-  createTableSql,
-  declarationOf,
-  type TableFact,
-  tableName,
-  valuesInCheck
-} from "./facts.ts"
+import { checkFacts, createTableSql, declarationOf, tableName, valuesInCheck } from "./facts.ts"
 import { type AnyField, f } from "./field.ts"
 import type { Models } from "./model.ts"
 import { defineResource, type Resource } from "./resource.ts"
@@ -20,7 +13,7 @@ const modelsOf = (...resources: readonly Resource[]): Models =>
   Result.getOrThrowWith(compileModels(defineConfig({ resources })), (refusals) => new Error(JSON.stringify(refusals)))
     .models
 
-const column = (name: string, base: string, more: Partial<ColumnFact> = {}): ColumnFact => ({
+const column = (name: string, base: string, more: Partial<ColumnFacts> = {}): ColumnFacts => ({
   name,
   type: base,
   base,
@@ -32,30 +25,45 @@ const column = (name: string, base: string, more: Partial<ColumnFact> = {}): Col
   maxLength: null,
   precision: null,
   scale: null,
+  fraction: null,
   values: null,
-  privileges: { select: true },
+  collation: null,
+  comment: null,
+  privileges: { select: true, insert: true, update: true },
   ...more
 })
 
 const id = column("id", "int8", { identity: "by default" })
 
-const tableOf = (columns: readonly ColumnFact[], more: Partial<TableFact> = {}): TableFact => ({
+const tableOf = (columns: readonly ColumnFacts[], more: Partial<TableFacts> = {}): TableFacts => ({
   schema: "public",
   name: "things",
   kind: "table",
+  rows: null,
   columns,
   primaryKey: ["id"],
   uniques: [],
   foreignKeys: [],
   checks: [],
-  privileges: { select: true },
+  indexes: [],
+  rowSecurity: false,
+  privileges: { select: true, insert: true, update: true, delete: true },
+  comment: null,
   ...more
 })
 
-const server = { version: 180_000, encoding: "UTF8" }
+const server = {
+  version: 180_000,
+  database: "shop",
+  user: "app",
+  encoding: "UTF8",
+  collation: "builtin C.UTF-8",
+  extensions: {},
+  readOnly: false
+}
 
 /** Refusals of one table as `field: message → fix`. */
-const lines = (models: Models, table: TableFact | null, known?: readonly string[]): readonly string[] =>
+const lines = (models: Models, table: TableFacts | null, known?: readonly string[]): readonly string[] =>
   checkFacts(models, {
     server,
     tables: new Map([...models.keys()].map((name) => [name, table])),
@@ -71,7 +79,7 @@ const things = (fields: { readonly [name: string]: AnyField }, more: object = {}
   }))
 
 /** The refusals of a field `x` over a column `x`. */
-const about = (field: AnyField, fact: ColumnFact, more: Partial<TableFact> = {}): readonly string[] =>
+const about = (field: AnyField, fact: ColumnFacts, more: Partial<TableFacts> = {}): readonly string[] =>
   lines(things({ x: field }), tableOf([id, fact], more))
 
 describe("types", () => {
@@ -98,7 +106,7 @@ describe("types", () => {
     }
   })
 
-  it.each<readonly [AnyField, ColumnFact, string]>([
+  it.each<readonly [AnyField, ColumnFacts, string]>([
     [
       f.integer(),
       column("x", "int8", { type: "bigint" }),
@@ -179,7 +187,7 @@ describe("types", () => {
 })
 
 describe("nullability, defaults and computed columns", () => {
-  it.each<readonly [AnyField, ColumnFact, readonly string[]]>([
+  it.each<readonly [AnyField, ColumnFacts, readonly string[]]>([
     [f.text(), column("x", "text", { nullable: true }), [
       "x: The column may be null, and the field is not optional. → Add optional(), or run: alter table things alter column x set not null;"
     ]],
@@ -259,7 +267,7 @@ describe("tables and keys", () => {
       defineResource("things", { primaryKey: "code", tenant: "tenant_id", fields: { code: f.text() } })
     )
     const columns = [column("code", "text"), column("tenant_id", "text")]
-    const table = (more: Partial<TableFact>) => tableOf(columns, { primaryKey: null, ...more })
+    const table = (more: Partial<TableFacts>) => tableOf(columns, { primaryKey: null, ...more })
     expect(lines(models, table({ uniques: [["tenant_id", "code"]] }))).toEqual([])
     expect(lines(models, table({ uniques: [["code"]] }))).toEqual([])
     expect(lines(models, table({ uniques: [["code", "other"]] }))).toEqual([
@@ -272,12 +280,12 @@ describe("tables and keys", () => {
 
   it("names rights, old servers and foreign encodings", () => {
     const models = things({ x: f.text() })
-    const closed = tableOf([id, column("x", "text", { privileges: { select: false } })], {
-      privileges: { select: false }
+    const closed = tableOf([id, column("x", "text", { privileges: { select: false, insert: true, update: true } })], {
+      privileges: { select: false, insert: true, update: true, delete: true }
     })
     expect(lines(models, closed)).toHaveLength(2)
     const refusals = checkFacts(models, {
-      server: { version: 140_012, encoding: "LATIN1" },
+      server: { ...server, version: 140_012, encoding: "LATIN1" },
       tables: new Map([["things", tableOf([id, column("x", "text")])]])
     })
     expect(refusals.map(({ message }) => message)).toEqual([
@@ -307,7 +315,12 @@ describe("relations", () => {
         [
           "things",
           tableOf([id, column("customer_id", "int8")], {
-            foreignKeys: [{ columns: ["customer_id"], target: { schema: "public", table: target, columns } }]
+            foreignKeys: [{
+              name: "things_customer_id_fkey",
+              columns: ["customer_id"],
+              target: { schema: "public", table: target, columns },
+              onDelete: "no action"
+            }]
           })
         ]
       ])
@@ -347,7 +360,7 @@ describe("values in check constraints", () => {
   })
 
   it("refuses enum values that the constraint would refuse", () => {
-    const checks = [{ definition: "CHECK ((x = ANY (ARRAY['a'::text])))" }]
+    const checks = [{ name: "things_check", definition: "CHECK ((x = ANY (ARRAY['a'::text])))" }]
     expect(about(f.enum(["a", "b"]), column("x", "text"), { checks })).toEqual([
       "x: A check constraint of the table does not allow \"b\". → Write f.enum([\"a\"]), or change the constraint."
     ])

@@ -4,52 +4,9 @@
  * service slower or some writes fail is advice and not decided here.
  */
 
+import type { ColumnFacts, ServerFacts, TableFacts } from "./catalogue.ts"
 import type { Field, Kind, Model, Models } from "./model.ts"
 import { didYouMean, type Refusal } from "./refusal.ts"
-
-/** What a column is. The names of types are PostgreSQL's own (`int8`, `bpchar`); that of a domain's base type for a domain. */
-export interface ColumnFact {
-  readonly name: string
-  /** As SQL writes it: `numeric(12,2)`. */
-  readonly type: string
-  readonly base: string
-  readonly domain: string | null
-  readonly nullable: boolean
-  readonly default: string | null
-  readonly identity: "always" | "by default" | null
-  readonly generated: boolean
-  readonly maxLength: number | null
-  readonly precision: number | null
-  readonly scale: number | null
-  /** Labels of an enum type. */
-  readonly values: readonly string[] | null
-  readonly privileges: { readonly select: boolean }
-}
-
-export interface ForeignKeyFact {
-  readonly columns: readonly string[]
-  readonly target: { readonly schema: string; readonly table: string; readonly columns: readonly string[] }
-}
-
-/** What a table or view is. */
-export interface TableFact {
-  readonly schema: string
-  readonly name: string
-  readonly kind: "table" | "partitioned" | "partition" | "view" | "materialized view" | "foreign"
-  readonly columns: readonly ColumnFact[]
-  readonly primaryKey: readonly string[] | null
-  /** Columns of each further full unique index. */
-  readonly uniques: ReadonlyArray<readonly string[]>
-  readonly foreignKeys: readonly ForeignKeyFact[]
-  readonly checks: ReadonlyArray<{ readonly definition: string }>
-  readonly privileges: { readonly select: boolean }
-}
-
-export interface ServerFact {
-  /** `server_version_num`. */
-  readonly version: number
-  readonly encoding: string
-}
 
 const quotedName = (name: string): string =>
   /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll("\"", "\"\"")}"`
@@ -123,7 +80,7 @@ export const enumText = (values: readonly string[]): string =>
   `f.enum([${values.map((value) => JSON.stringify(value)).join(", ")}])`
 
 /** How a column of this type is declared, or null when no kind fits. */
-export const declarationOf = (column: ColumnFact): string | null => {
+export const declarationOf = (column: ColumnFacts): string | null => {
   if (column.values !== null) return enumText(column.values)
   const sized = column.precision !== null && column.scale !== null && column.scale >= 0 &&
     column.scale <= column.precision
@@ -171,7 +128,7 @@ export const valuesInCheck = (definition: string, column: string): readonly stri
 }
 
 /** The values that checks allow a column; null where no check lists them. */
-export const checkedValues = (table: Pick<TableFact, "checks">, column: string): readonly string[] | null => {
+export const checkedValues = (table: Pick<TableFacts, "checks">, column: string): readonly string[] | null => {
   for (const { definition } of table.checks) {
     const values = valuesInCheck(definition, column)
     if (values !== null) return values
@@ -179,13 +136,13 @@ export const checkedValues = (table: Pick<TableFact, "checks">, column: string):
   return null
 }
 
-const isView = (table: TableFact): boolean => table.kind === "view" || table.kind === "materialized view"
+const isView = (table: TableFacts): boolean => table.kind === "view" || table.kind === "materialized view"
 
 const article = (kind: Kind): string => kind === "integer" || kind === "enum" ? `an ${kind}` : `a ${kind}`
 
 type Say = (message: string, fix: string) => void
 
-const checkType = (field: Field, column: ColumnFact, table: string, say: Say): void => {
+const checkType = (field: Field, column: ColumnFacts, table: string, say: Say): void => {
   const named = column.domain === null ? column.type : `${column.type} (a domain over ${column.base})`
   if (column.values !== null) {
     if (field.kind !== "enum") {
@@ -254,10 +211,10 @@ const checkType = (field: Field, column: ColumnFact, table: string, say: Say): v
   }
 }
 
-const hasDefault = (column: ColumnFact): boolean =>
+const hasDefault = (column: ColumnFacts): boolean =>
   column.default !== null || column.identity !== null || column.generated
 
-const checkColumn = (model: Model, field: Field, column: ColumnFact, table: TableFact, say: Say): void => {
+const checkColumn = (model: Model, field: Field, column: ColumnFacts, table: TableFacts, say: Say): void => {
   const name = nameOf(model)
   const alter = `alter table ${name} alter column ${quotedName(column.name)}`
   checkType(field, column, name, say)
@@ -311,12 +268,12 @@ const checkColumn = (model: Model, field: Field, column: ColumnFact, table: Tabl
 }
 
 /** Whether rows are told apart by these columns: some unique key lies within them. */
-const isUnique = (table: TableFact, columns: ReadonlySet<string>): boolean =>
+const isUnique = (table: TableFacts, columns: ReadonlySet<string>): boolean =>
   [table.primaryKey, ...table.uniques].some((key) =>
     key !== null && key.length > 0 && key.every((name) => columns.has(name))
   )
 
-const checkKey = (model: Model, table: TableFact, say: Say): void => {
+const checkKey = (model: Model, table: TableFacts, say: Say): void => {
   if (isView(table) || table.kind === "foreign") return
   const columns = new Set(model.key.map((field) => field.column))
   // Every statement names the tenant, so a key that is unique within each tenant is enough.
@@ -338,9 +295,9 @@ const checkKey = (model: Model, table: TableFact, say: Say): void => {
 
 const checkRelation = (
   field: Field,
-  table: TableFact,
+  table: TableFacts,
   models: Models,
-  tables: ReadonlyMap<string, TableFact | null>,
+  tables: ReadonlyMap<string, TableFacts | null>,
   say: Say
 ): void => {
   if (field.relation === null) return
@@ -394,8 +351,8 @@ export const createTableSql = (model: Model): string => {
 export const checkFacts = (
   models: Models,
   facts: {
-    readonly server: ServerFact
-    readonly tables: ReadonlyMap<string, TableFact | null>
+    readonly server: ServerFacts
+    readonly tables: ReadonlyMap<string, TableFacts | null>
     readonly known?: readonly string[]
   }
 ): readonly Refusal[] => {
@@ -417,8 +374,24 @@ export const checkFacts = (
       fix: "Use a database made with encoding 'UTF8'."
     })
   }
+  const trackedBy = new Map([...models.values()].map((model) => [model.history, model.name]))
   for (const model of models.values()) {
     const table = tables.get(model.name) ?? null
+    const tracked = trackedBy.get(model.name)
+    // Tables of versions follow those that they keep versions of: what they lack is made by a migration.
+    if (tracked !== undefined) {
+      if ((tables.get(tracked) ?? null) !== null && table?.privileges.select !== true) {
+        refusals.push({
+          resource: model.name,
+          field: null,
+          message: `There is no table ${nameOf(model)}, or the database role may not read it.`,
+          fix: `Run: service migration --apply, and grant usage on schema ${
+            quotedName(model.schema ?? "history")
+          } to <role>; grant select, insert on ${nameOf(model)} to <role>;`
+        })
+      }
+      continue
+    }
     if (table === null) {
       const near = didYouMean(model.schema === null ? model.table : `${model.schema}.${model.table}`, facts.known ?? [])
       refusals.push({

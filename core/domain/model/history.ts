@@ -17,8 +17,8 @@ export interface ConfigExtension {
   readonly apply: (config: { readonly [key: string]: unknown }, report: Report) => { readonly [key: string]: unknown }
 }
 
-/** Where a declaration says which resource keeps its versions: a symbol, so that nobody writes it by hand. */
-export const historyOf = Symbol("history")
+/** Where a declaration says which resource keeps its versions: a symbol, so that nobody writes it by hand; all copies of the package share it. */
+export const historyOf = Symbol.for("resource-admin/history")
 
 /** What a version says besides the record: its number, what happened, when, and who did it. */
 const versionFields = ["history_id", "history_operation", "history_at", "history_by"] as const
@@ -84,10 +84,24 @@ const accessOf = (access: unknown, fields: Bag): Bag => {
   }
 }
 
+/** Longest name of a table in PostgreSQL, in bytes. */
+const longestName = 63
+
+const tablePattern = /^(?:(?:"((?:[^"]|"")+)"|([^".]+))\.)?(?:"((?:[^"]|"")+)"|([^".]+))$/
+
+/**
+ * The table of versions: named like the tracked one, with its schema before it unless that is the usual one, so that tables of one name in two
+ * schemas, perhaps of two services, never share their versions.
+ */
 const tableOf = (name: string, table: unknown): string => {
   const text = typeof table === "string" ? table : name
-  const last = /(?:^|\.)("(?:[^"]|"")+"|[^".]+)$/.exec(text)?.[1] ?? text
-  return `history.${last}`
+  const [, quotedSchema, plainSchema, quotedTable, plainTable] = tablePattern.exec(text) ?? []
+  const schema = quotedSchema?.replaceAll("\"\"", "\"") ?? plainSchema
+  const last = quotedTable?.replaceAll("\"\"", "\"") ?? plainTable ?? text
+  const full = schema === undefined || schema === "public" ? last : `${schema}_${last}`
+  // What is too long would be cut, perhaps to the name of another table.
+  const kept = new TextEncoder().encode(full).length > longestName ? last : full
+  return `history."${kept.replaceAll("\"", "\"\"")}"`
 }
 
 /** Gives a role that may read the tracked resource the same for its versions. Capabilities of all resources hold for them anyway. */
@@ -138,6 +152,7 @@ export const history = (options: { readonly resources: readonly string[] }): Con
     }
     const tracked = new Map<string, { readonly name: string; readonly fields: Bag; readonly ruled: boolean }>()
     const added: Bag[] = []
+    const tables = new Map<string, { readonly name: string; readonly table: unknown }>()
     for (const name of new Set(historyNames(options, report))) {
       const resource = declared.get(name)
       if (resource === undefined) {
@@ -151,6 +166,19 @@ export const history = (options: { readonly resources: readonly string[] }): Con
         report(name, taken, "The field has the name of one that every version has.", "Rename the field.")
         continue
       }
+      const table = tableOf(name, declaration["table"])
+      const own = declaration["table"] ?? name
+      const other = tables.get(table)
+      if (other !== undefined && other.table !== own) {
+        report(
+          name,
+          null,
+          `Its versions would be kept in ${table}, as those of "${other.name}" are, which has another table.`,
+          "Track one of them only, or rename one of the tables."
+        )
+        continue
+      }
+      tables.set(table, { name, table: own })
       const access = accessOf(declaration["access"], fields)
       tracked.set(name, { name: `${name}_history`, fields, ruled: "read" in access })
       const owner = declaration["owner"]
@@ -158,7 +186,7 @@ export const history = (options: { readonly resources: readonly string[] }): Con
         _tag: "Resource",
         name: `${name}_history`,
         declaration: {
-          table: tableOf(name, declaration["table"]),
+          table,
           primaryKey: "history_id",
           fields: { ...ownFields(), ...fields },
           ...(declaration["tenant"] === undefined ? {} : { tenant: declaration["tenant"] }),

@@ -223,12 +223,12 @@ on("postgres", "history tables", fixture, (use) => {
   it("follow the tracked table: new columns and wider types, any number of times", async () => {
     const { id } = await makeAccount(use())
     await use().database!.execute(
-      "alter table ledger.accounts alter column rating type bigint; alter table history.accounts drop column meta"
+      "alter table ledger.accounts alter column rating type bigint; alter table history.ledger_accounts drop column meta"
     )
     const [migration] = historyMigrations(use().compiled)
     for (let i = 0; i < 2; i++) await use().database!.execute(migration!.statements)
     const types =
-      "select attname, format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'history.accounts'::regclass and attname in ('rating', 'meta', 'balance', 'tenant_id', 'code') and not attisdropped order by 1"
+      "select attname, format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'history.ledger_accounts'::regclass and attname in ('rating', 'meta', 'balance', 'tenant_id', 'code') and not attisdropped order by 1"
     expect(await use().database!.rows(types)).toEqual([
       ["balance", "numeric(12,2)"],
       ["code", "text"],
@@ -236,10 +236,11 @@ on("postgres", "history tables", fixture, (use) => {
       ["rating", "bigint"],
       ["tenant_id", "integer"]
     ])
-    expect(await use().database!.rows(`select tenant_id, history_by from history.accounts where id = ${id}`)).toEqual([[
-      "1",
-      "ann"
-    ]])
+    expect(await use().database!.rows(`select tenant_id, history_by from history.ledger_accounts where id = ${id}`))
+      .toEqual([[
+        "1",
+        "ann"
+      ]])
   })
 
   it("is in the API document of those who may update", async () => {
@@ -252,7 +253,7 @@ on("postgres", "history tables", fixture, (use) => {
   })
 
   it("without its table a write fails as a whole", async () => {
-    await use().database!.execute("alter table history.papers rename to away")
+    await use().database!.execute("alter table history.ledger_papers rename to away")
     expect((await use().call(admin, "POST", `${base}/papers`, { body: { id: 900, level: 1 } })).status).toBe(500)
     expect(takeUnhandled(use())).toHaveLength(1)
     expect((await use().get(admin, `${base}/papers/900`)).status).toBe(404)
@@ -267,6 +268,18 @@ it("is refused where it cannot be", () => {
   expect(refused([history({ resources: [] })])).toEqual(["history() got {\"resources\":[]}."])
   expect(refused(history({ resources: ["accounts"] }))).toEqual([expect.stringContaining("not a list of extensions")])
   expect(refused([history({ resources: ["accounts", "accounts"] })])).toEqual([])
+
+  const over = (name: string, table: string) =>
+    defineResource(name, { table, primaryKey: "id", fields: { id: f.integer() } })
+  const together = (...resources: ReadonlyArray<ReturnType<typeof over>>): readonly string[] =>
+    refusalsOf({ resources, extends: [history({ resources: resources.map(({ name }) => name) })] })
+      .map(({ message }) => message)
+  // Tables of one name in two schemas have tables of versions of their own, and two resources over one table share theirs.
+  expect(together(over("a", "shop.orders"), over("b", "billing.orders"), over("c", "orders"))).toEqual([])
+  expect(together(over("a", "shop.orders"), over("b", "shop.orders"))).toEqual([])
+  expect(together(over("a", "shop.orders"), over("b", "shop_orders"))).toEqual([
+    "Its versions would be kept in history.\"shop_orders\", as those of \"a\" are, which has another table."
+  ])
 })
 
 it("takes any resource: declared tenant and soft delete, quoted tables, options.roles, explicit read rules", () => {
@@ -305,7 +318,7 @@ it("takes any resource: declared tenant and soft delete, quoted tables, options.
     versions.softDelete,
     versions.version
   ])
-    .toEqual(["history", "my things", "shop_id", "owner", null, null])
+    .toEqual(["history", "shop_my things", "shop_id", "owner", null, null])
   expect([...versions.byName.keys()]).not.toContain("secret")
   expect(roles?.get("some")?.filter(({ resource }) => resource === "things_history")).toEqual([{
     resource: "things_history",
@@ -313,5 +326,7 @@ it("takes any resource: declared tenant and soft delete, quoted tables, options.
     own: true,
     fields: ["code", "owner", "history_id", "history_operation", "history_at", "history_by"]
   }])
-  expect(historyMigrations({ models })[0]!.statements).toContain("create table if not exists \"history\".\"my things\"")
+  expect(historyMigrations({ models })[0]!.statements).toContain(
+    "create table if not exists \"history\".\"shop_my things\""
+  )
 })

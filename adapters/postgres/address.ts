@@ -1,0 +1,176 @@
+/**
+ * What the URL of a database says, one reading for everything that connects: where the server is, who asks, and how the connection is encrypted.
+ * What is not understood about encryption is refused, never passed over: nobody may believe in a protection that is not there. It connects
+ * to nothing; certificates are read where they are asked for.
+ */
+
+import { readFileSync } from "node:fs"
+import { type ConnectionOptions, getCACertificates } from "node:tls"
+
+/** How a connection is encrypted, and which files that takes. */
+export interface Encryption {
+  /** `full`: a trusted certificate for this very host; `ca`: a trusted certificate; `none`: any. */
+  readonly verify: "full" | "ca" | "none"
+  /** File of the certificates to trust instead of Node's own, or `system`. */
+  readonly root: string | null
+  /** The client's own certificate and its key, as files. */
+  readonly own: { readonly certificate: string; readonly key: string } | null
+}
+
+/** A database as its URL names it. */
+export interface Address {
+  /** A name or address, or the folder of a socket. */
+  readonly host: string
+  readonly port: number
+  readonly user: string | null
+  readonly password: string | null
+  readonly database: string | null
+  /** Command-line options for the server, such as `-c search_path=shop`. */
+  readonly options: string | null
+  /** Null: not encrypted. */
+  readonly encryption: Encryption | null
+}
+
+/** A URL that cannot be used: `problem` goes on from its name ("DATABASE_URL has …"), `fix` says what to write. It repeats no password. */
+export class AddressError extends Error {
+  override readonly name = "AddressError"
+  readonly problem: string
+  readonly fix: string
+  constructor(problem: string, fix: string) {
+    super(`The database's URL ${problem} ${fix}`)
+    this.problem = problem
+    this.fix = fix
+  }
+}
+
+/** `user@/database?host=/folder` is how libpq writes a socket; a URL needs a host there. */
+const parse = (url: string): URL => {
+  const written = url.replace(/^(postgres(?:ql)?:\/\/(?:[^/@?]*@)?)(?=\/)/, "$1localhost")
+  const parsed = /^postgres(?:ql)?:\/\//.test(written) ? URL.parse(written) : null
+  if (parsed !== null) return parsed
+  throw new AddressError(
+    "is not the URL of a PostgreSQL database.",
+    "Write postgres://user:password@host:5432/database; percent-encode special characters of the password."
+  )
+}
+
+const decoded = (text: string, what: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new AddressError(`has a ${what} with a % that encodes nothing.`, "Write %25 for a percent sign.")
+  }
+}
+
+const modes: { readonly [mode: string]: Encryption["verify"] | null } = {
+  "disable": null,
+  "no-verify": "none",
+  "verify-ca": "ca",
+  "verify-full": "full",
+  // Encrypted for whoever happens to answer would be half of it.
+  "require": "full"
+}
+
+const understood = ["sslmode", "sslrootcert", "sslcert", "sslkey"]
+
+const encryptionOf = (params: URLSearchParams): Encryption | null => {
+  const strange = [...params.keys()].find((name) => /^ssl/i.test(name) && !understood.includes(name))
+  if (strange !== undefined) {
+    throw new AddressError(
+      `has the parameter ${strange}, which is not understood.`,
+      `Remove it; TLS is asked for by ${understood.join(", ")}, such as sslmode=require.`
+    )
+  }
+  const all = params.getAll("sslmode")
+  const mode = all[0] ?? "disable"
+  if (all.length > 1 || !Object.hasOwn(modes, mode)) {
+    throw new AddressError(
+      all.length > 1
+        ? "has sslmode more than once."
+        : mode === "prefer" || mode === "allow"
+        ? `has sslmode=${mode}, which leaves it to the network whether anything is encrypted.`
+        : "has an sslmode that is not understood.",
+      "Write sslmode=verify-full or require (encrypted, certificate and host name checked), verify-ca (any host name), no-verify (nothing checked), or disable."
+    )
+  }
+  const verify = modes[mode] ?? null
+  const root = params.get("sslrootcert")
+  const certificate = params.get("sslcert")
+  const key = params.get("sslkey")
+  if (verify === null) {
+    if (root === null && certificate === null && key === null) return null
+    throw new AddressError("names certificates and does not ask for TLS.", "Add sslmode=verify-full, or remove them.")
+  }
+  if (verify === "none" && root !== null) {
+    throw new AddressError(
+      "has sslrootcert beside sslmode=no-verify, which checks no certificate.",
+      "Write sslmode=verify-full, or remove sslrootcert."
+    )
+  }
+  if ((certificate === null) !== (key === null)) {
+    throw new AddressError(
+      "has only one of sslcert and sslkey.",
+      "Name the client's certificate and its key, or neither."
+    )
+  }
+  return { verify, root, own: certificate === null || key === null ? null : { certificate, key } }
+}
+
+/** Reads a URL. Parameters win over what stands before them, as with libpq; those that are not about encryption may be unknown. */
+export const readAddress = (url: string): Address => {
+  const { hostname, password, pathname, port: written, searchParams: params, username } = parse(url)
+  const text = (name: string, part: string, what: string): string | null =>
+    (params.get(name) ?? decoded(part, what)) || null
+  const host = text("host", hostname.replace(/^\[|\]$/g, ""), "host") ?? "localhost"
+  const port = Number(params.get("port") ?? (written === "" ? "5432" : written))
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+    throw new AddressError("has a port that is none.", "Write a whole number from 1 to 65535.")
+  }
+  const encryption = encryptionOf(params)
+  return {
+    host,
+    port,
+    user: text("user", username, "user"),
+    password: text("password", password, "password"),
+    database: text("dbname", pathname.slice(1), "database"),
+    options: params.get("options"),
+    // Nothing comes between the two ends of a socket on one machine, and PostgreSQL has no TLS there.
+    encryption: host.startsWith("/") ? null : encryption
+  }
+}
+
+const readPem = (parameter: string, path: string, kind: string): string => {
+  const refuse = (problem: string) =>
+    new AddressError(problem, `Name a PEM file in ${parameter}, best by its full path.`)
+  let text: string
+  try {
+    text = readFileSync(path, "utf8")
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown"
+    throw refuse(`has ${parameter}=${path}, which cannot be read (${code}).`)
+  }
+  if (new RegExp(`-----BEGIN [A-Z ]*${kind}-----`).test(text)) return text
+  throw refuse(`has ${parameter}=${path}, which holds no ${kind.toLowerCase()}.`)
+}
+
+/** What `tls.connect` needs besides a socket; reads the files. Null: the connection is not encrypted. */
+export const tlsOptionsOf = ({ encryption, host }: Address): ConnectionOptions | null => {
+  if (encryption === null) return null
+  const { own, root, verify } = encryption
+  return {
+    host,
+    ...(root === null
+      ? {}
+      : {
+        ca: root === "system"
+          ? [...getCACertificates("default"), ...getCACertificates("system")]
+          : readPem("sslrootcert", root, "CERTIFICATE")
+      }),
+    ...(own === null
+      ? {}
+      : { cert: readPem("sslcert", own.certificate, "CERTIFICATE"), key: readPem("sslkey", own.key, "PRIVATE KEY") }),
+    // Said, so that no variable of the environment turns the check off.
+    rejectUnauthorized: verify !== "none",
+    ...(verify === "full" ? {} : { checkServerIdentity: () => undefined })
+  }
+}

@@ -1,0 +1,311 @@
+/**
+ * The routes of signing in as the OpenAPI document has them: those of passwords, and those of second factors and passkeys where they are on. The
+ * answers are better-auth's; only what clients need of them is promised. It decides nothing about who may call them.
+ */
+
+import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
+import { closedObject, type Doc, openObject } from "./openapi-schema.ts"
+
+/** What signing in is made of besides passwords. */
+export interface SignInFeatures {
+  readonly twoFactor: boolean
+  readonly passkeys: boolean
+}
+
+const text: Doc = { type: "string" }
+const flag: Doc = { type: "boolean" }
+const list = (items: Doc): Doc => ({ type: "array", items })
+const user = openObject({ id: text, email: text, name: text }, ["id", "email"])
+const email: Doc = { type: "string", format: "email", examples: ["ada@example.org"] }
+const password: Doc = { type: "string", format: "password" }
+
+const answer = (description: string, schema: Doc): Doc => ({
+  description,
+  headers: headersOf(),
+  content: jsonContent(schema)
+})
+
+const route = (id: string, summary: string, parts: Doc): Doc => ({
+  operationId: id,
+  tags: ["sign-in"],
+  summary,
+  ...parts
+})
+/** For everybody. */
+const open: Doc = { security: [] }
+const session: Doc = { security: [{ session: [] }] }
+const takes = (schema: Doc): Doc => ({ requestBody: { required: true, content: jsonContent(schema) } })
+
+const signedIn = openObject({ user }, ["user"])
+const done = answer("Done.", openObject({ status: flag }, ["status"]))
+
+// -------------------------------------------------------------------------------------------------------------- second factors
+
+/** What signing in by password answers where the user has a second factor: the cookie that came with it waits for it. */
+const waiting = openObject(
+  { twoFactorRedirect: { const: true }, twoFactorMethods: list(text) },
+  ["twoFactorRedirect"],
+  { description: "The user has a second factor: go on with its code, within five minutes." }
+)
+
+const withPassword = takes(closedObject({ password }, ["password"]))
+
+const withCode = (description: string, example: string): Doc =>
+  takes(closedObject({
+    code: { type: "string", description, examples: [example] },
+    trustDevice: {
+      type: "boolean",
+      default: false,
+      description: "Asks this device for no further code during thirty days of use."
+    }
+  }, ["code"]))
+
+const totpURI: Doc = { type: "string", format: "uri", description: "The address for the app; shown as a QR code." }
+const backupCodes: Doc = { ...list(text), description: "Recovery codes, each good once. They are shown this once." }
+
+const secondFactorPaths = (auth: string): Doc => {
+  const verified = answer("A session, by its cookie.", signedIn)
+  // The cookie of a sign-in that waits is none of the session.
+  const either: Doc = {
+    description: "Goes on with a sign-in that waits for its second factor, by its cookie; or proves one in a session.",
+    security: [{}, { session: [] }]
+  }
+  return {
+    [`${auth}/two-factor/enable`]: {
+      post: route("enableSecondFactor", "Set up a second factor", {
+        description: "It is on once a code of the app was verified.",
+        ...session,
+        ...withPassword,
+        responses: {
+          "200": answer("For the app.", openObject({ totpURI, backupCodes }, ["totpURI", "backupCodes"])),
+          ...refusals(400, 401, 429)
+        }
+      })
+    },
+    [`${auth}/two-factor/verify-totp`]: {
+      post: route("verifySecondFactor", "Verify a code of the app", {
+        ...either,
+        ...withCode("The six digits that the app shows.", "123456"),
+        responses: { "200": verified, ...refusals(400, 401, 429) }
+      })
+    },
+    [`${auth}/two-factor/verify-backup-code`]: {
+      post: route("useRecoveryCode", "Use a recovery code", {
+        ...either,
+        ...withCode("A recovery code; it is used up.", "K7pQw-2mXb9"),
+        responses: { "200": verified, ...refusals(400, 401, 429) }
+      })
+    },
+    [`${auth}/two-factor/get-totp-uri`]: {
+      post: route("getSecondFactor", "The address for another app", {
+        ...session,
+        ...withPassword,
+        responses: {
+          "200": answer("For the app.", openObject({ totpURI }, ["totpURI"])),
+          ...refusals(400, 401, 429)
+        }
+      })
+    },
+    [`${auth}/two-factor/generate-backup-codes`]: {
+      post: route("newRecoveryCodes", "New recovery codes: the old ones are void", {
+        ...session,
+        ...withPassword,
+        responses: {
+          "200": answer("The codes.", openObject({ backupCodes }, ["backupCodes"])),
+          ...refusals(400, 401, 429)
+        }
+      })
+    },
+    [`${auth}/two-factor/disable`]: {
+      post: route("disableSecondFactor", "Turn the second factor off", {
+        ...session,
+        ...withPassword,
+        responses: { "200": done, ...refusals(400, 401, 429) }
+      })
+    }
+  }
+}
+
+// -------------------------------------------------------------------------------------------------------------------- passkeys
+
+const base64url: Doc = { type: "string", pattern: "^[A-Za-z0-9_-]*$" }
+
+const passkey = openObject({
+  id: text,
+  name: { type: ["string", "null"] },
+  createdAt: { type: "string", format: "date-time" },
+  deviceType: { type: "string", description: "`multiDevice`: kept in step with other devices." }
+}, ["id"])
+
+/** What the browser gave (WebAuthn Level 3), as JSON. */
+const credential = (kind: string, response: Doc, required: readonly string[]): Doc =>
+  openObject(
+    {
+      id: base64url,
+      rawId: base64url,
+      type: { const: "public-key" },
+      response: openObject(response, required)
+    },
+    ["id", "rawId", "type", "response"],
+    { description: `\`${kind}\` of WebAuthn Level 3; further members are not looked at.` }
+  )
+
+const made = credential(
+  "RegistrationResponseJSON",
+  { clientDataJSON: base64url, attestationObject: base64url, transports: list(text) },
+  ["clientDataJSON", "attestationObject"]
+)
+const used = credential(
+  "AuthenticationResponseJSON",
+  { clientDataJSON: base64url, authenticatorData: base64url, signature: base64url },
+  ["clientDataJSON", "authenticatorData", "signature"]
+)
+
+const passkeyPaths = (auth: string): Doc => {
+  const id: Doc = { type: "string", description: "The passkey's `id` in the list." }
+  const name: Doc = { type: "string", maxLength: 100, examples: ["Phone"] }
+  return {
+    [`${auth}/passkey/generate-authenticate-options`]: {
+      get: route("getPasskeyOptions", "A challenge to sign in with a passkey", {
+        description: "For `navigator.credentials.get`. The cookie that comes with it belongs to the challenge.",
+        ...open,
+        responses: {
+          "200": answer(
+            "`PublicKeyCredentialRequestOptionsJSON` of WebAuthn Level 3.",
+            openObject({ challenge: base64url, rpId: text, userVerification: { const: "required" } }, [
+              "challenge",
+              "rpId",
+              "userVerification"
+            ])
+          ),
+          ...refusals(429)
+        }
+      })
+    },
+    [`${auth}/passkey/verify-authentication`]: {
+      post: route("signInWithPasskey", "Sign in with a passkey: sets the session cookie", {
+        ...open,
+        ...takes(openObject({ response: used }, ["response"])),
+        responses: { "200": answer("Signed in.", signedIn), ...refusals(400, 401, 429) }
+      })
+    },
+    [`${auth}/passkey/generate-register-options`]: {
+      get: route("getNewPasskeyOptions", "A challenge for a new passkey", {
+        description: "For `navigator.credentials.create`, in a session that began in the last fifteen minutes.",
+        ...session,
+        responses: {
+          "200": answer(
+            "`PublicKeyCredentialCreationOptionsJSON` of WebAuthn Level 3.",
+            openObject(
+              {
+                challenge: base64url,
+                rp: openObject({ id: text, name: text }, ["id", "name"]),
+                user: openObject({ id: base64url, name: text, displayName: text }, ["id", "name", "displayName"]),
+                pubKeyCredParams: list(openObject({ type: text, alg: { type: "integer" } }, ["type", "alg"]))
+              },
+              ["challenge", "rp", "user", "pubKeyCredParams"]
+            )
+          ),
+          ...refusals(401, 403, 429)
+        }
+      })
+    },
+    [`${auth}/passkey/verify-registration`]: {
+      post: route("addPasskey", "Add a passkey", {
+        ...session,
+        ...takes(openObject({ response: made, name }, ["response"])),
+        responses: { "200": answer("The passkey.", passkey), ...refusals(400, 401, 403, 409, 429) }
+      })
+    },
+    [`${auth}/passkey/list-user-passkeys`]: {
+      get: route("listPasskeys", "The user's passkeys", {
+        ...session,
+        responses: { "200": answer("All of them.", list(passkey)), ...refusals(401) }
+      })
+    },
+    [`${auth}/passkey/update-passkey`]: {
+      post: route("renamePasskey", "Rename a passkey", {
+        ...session,
+        ...takes(closedObject({ id, name }, ["id", "name"])),
+        responses: {
+          "200": answer("The passkey.", openObject({ passkey }, ["passkey"])),
+          ...refusals(400, 401, 404)
+        }
+      })
+    },
+    [`${auth}/passkey/delete-passkey`]: {
+      post: route("deletePasskey", "Take a passkey away", {
+        ...session,
+        ...takes(closedObject({ id }, ["id"])),
+        responses: { "200": done, ...refusals(400, 401, 404) }
+      })
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------------ everything
+
+/** The paths below `auth`. `admin`: whether the caller may create users. */
+export const signInPaths = (auth: string, { passkeys, twoFactor }: SignInFeatures, admin: boolean): Doc => ({
+  [`${auth}/sign-in/email`]: {
+    post: route("signIn", "Sign in: sets the session cookie", {
+      ...open,
+      ...takes(
+        closedObject({ email, password, rememberMe: { type: "boolean", default: true } }, ["email", "password"])
+      ),
+      responses: {
+        "200": twoFactor
+          ? answer("Signed in, or asked for the second factor.", { anyOf: [signedIn, waiting] })
+          : answer("Signed in.", signedIn),
+        ...refusals(400, 401, 429)
+      }
+    })
+  },
+  [`${auth}/sign-out`]: {
+    post: route("signOut", "End the session", {
+      ...session,
+      responses: { "200": answer("Signed out.", openObject({ success: flag }, [])), ...refusals() }
+    })
+  },
+  [`${auth}/token`]: {
+    get: route("getToken", "A bearer token, valid for 15 minutes", {
+      ...session,
+      responses: { "200": answer("The token.", openObject({ token: text }, ["token"])), ...refusals(401) }
+    })
+  },
+  [`${auth}/jwks`]: {
+    get: route("getKeys", "The public keys of tokens", {
+      ...open,
+      responses: {
+        "200": answer("A JWK set (RFC 7517).", openObject({ keys: list({ type: "object" }) }, ["keys"])),
+        ...refusals()
+      }
+    })
+  },
+  [`${auth}/status`]: {
+    get: route("getStatus", "Whether the first user is still to be created", {
+      ...open,
+      responses: { "200": answer("The state.", openObject({ needsAdmin: flag }, ["needsAdmin"])), ...refusals() }
+    })
+  },
+  ...(admin
+    ? {
+      [`${auth}/admin/create-user`]: {
+        post: route("createUser", "Create a user", {
+          ...session,
+          ...takes(
+            openObject({
+              email,
+              password: { ...password, minLength: 12 },
+              name: text,
+              role: { type: "string", description: "One role, or several with commas." }
+            }, ["email", "password", "name"])
+          ),
+          responses: { "200": answer("The user.", signedIn), ...refusals(400, 401, 403, 409) }
+        })
+      }
+    }
+    : {}),
+  ...(twoFactor ? secondFactorPaths(auth) : {}),
+  ...(passkeys ? passkeyPaths(auth) : {})
+})
