@@ -73,8 +73,7 @@ interface Variant {
   readonly counted: number | null
 }
 
-const compile = (shape: PageShape, variant: Variant, trigramSchema: string): Statement => {
-  const writer = new Writer(trigramSchema)
+const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement => {
   const { limit, model } = shape
   const table = tableOf(model)
   const reversed = variant.direction === "before"
@@ -133,13 +132,24 @@ const compile = (shape: PageShape, variant: Variant, trigramSchema: string): Sta
 const pages = new WeakMap<PageShape, Map<string, Statement>>()
 const noNulls: readonly boolean[] = []
 
-/** The statement of a page, compiled once for each shape and kind of position. With `before`, rows come back reversed. */
+const variantOf = (plan: PagePlan): Variant => {
+  const position = plan.after ?? plan.before
+  return {
+    direction: plan.after !== undefined ? "after" : plan.before !== undefined ? "before" : "first",
+    nulls: position === undefined ? noNulls : position.map((cell) => cell === null),
+    skips: (plan.offset ?? 0) > 0,
+    counted: plan.counted ?? null
+  }
+}
+
+/** A page as a statement, written by the given writer. With `before`, rows come back reversed. */
+export const writePage = (plan: PagePlan, writer: Writer): Statement => compile(plan.shape, variantOf(plan), writer)
+
+/** The statement of a page, compiled once for each shape and kind of position. */
 export const pageStatement = (plan: PagePlan, trigramSchema: string): Statement => {
   const position = plan.after ?? plan.before
   const direction = plan.after !== undefined ? "after" : plan.before !== undefined ? "before" : "first"
-  const skips = (plan.offset ?? 0) > 0
-  const counted = plan.counted ?? null
-  let key = `${direction}${skips ? "+" : " "}${counted ?? ""} ${trigramSchema} `
+  let key = `${direction}${(plan.offset ?? 0) > 0 ? "+" : " "}${plan.counted ?? ""} ${trigramSchema} `
   if (position !== undefined) { for (const cell of position) key += cell === null ? "0" : "1" }
   let known = pages.get(plan.shape)
   if (known === undefined) {
@@ -147,11 +157,7 @@ export const pageStatement = (plan: PagePlan, trigramSchema: string): Statement 
     pages.set(plan.shape, known)
   }
   let statement = known.get(key)
-  if (statement === undefined) {
-    const nulls = position === undefined ? noNulls : position.map((cell) => cell === null)
-    statement = compile(plan.shape, { direction, nulls, skips, counted }, trigramSchema)
-    known.set(key, statement)
-  }
+  if (statement === undefined) known.set(key, statement = writePage(plan, new Writer(trigramSchema)))
   return statement
 }
 
@@ -159,8 +165,8 @@ export const pageStatement = (plan: PagePlan, trigramSchema: string): Statement 
 export const whereSql = (tree: FilterTree, writer: Writer): string =>
   tree.op === "true" ? "" : ` where ${conditionSql(tree, "t", writer)}`
 
-const countOf = (model: Model, where: FilterTree, cap: number | null, trigramSchema: string): Statement => {
-  const writer = new Writer(trigramSchema)
+/** A count as a statement, written by the given writer. */
+export const writeCount = ({ cap, model, where }: CountPlan, writer: Writer): Statement => {
   const from = `from ${tableOf(model)} t${whereSql(where, writer)}`
   return writer.finish(
     cap === null ? `select count(*)::text ${from}` : `select count(*)::text from (select 1 ${from} limit ${cap}) c`
@@ -170,13 +176,14 @@ const countOf = (model: Model, where: FilterTree, cap: number | null, trigramSch
 const counts = new WeakMap<Model, WeakMap<FilterTree, Map<string, Statement>>>()
 
 /** The statement of a count, compiled once for each condition and cap. */
-export const countStatement = ({ cap, model, where }: CountPlan, trigramSchema: string): Statement => {
+export const countStatement = (plan: CountPlan, trigramSchema: string): Statement => {
+  const { cap, model, where } = plan
   let trees = counts.get(model)
   if (trees === undefined) counts.set(model, trees = new WeakMap())
   let caps = trees.get(where)
   if (caps === undefined) trees.set(where, caps = new Map())
   const key = `${cap} ${trigramSchema}`
   let statement = caps.get(key)
-  if (statement === undefined) caps.set(key, statement = countOf(model, where, cap, trigramSchema))
+  if (statement === undefined) caps.set(key, statement = writeCount(plan, new Writer(trigramSchema)))
   return statement
 }

@@ -4,14 +4,25 @@
  */
 
 import * as Effect from "effect/Effect"
+import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { Cell, Row } from "../../core/domain/model/model.ts"
 import type { AggregatePlan, CountPlan, PagePlan } from "../../core/domain/read/plan.ts"
 import type { PlanEstimate, RecordsError, RecordsReader } from "../../core/ports/records.ts"
 import { aggregateColumns, aggregateStatement } from "./compile-aggregate.ts"
-import { countStatement, pageStatement } from "./compile-page.ts"
+import { countStatement, pageStatement, writeCount, writePage } from "./compile-page.ts"
 import { failed } from "./errors.ts"
 import { passingRows, type PlanNode, wholeScans } from "./estimate.ts"
-import { bind, canonicalRows, identifier, quoted, type Statement, type Values, valuesOf } from "./sql.ts"
+import {
+  bind,
+  canonicalRows,
+  identifier,
+  LiteralWriter,
+  quoted,
+  type Statement,
+  type Values,
+  valuesOf,
+  type Writer
+} from "./sql.ts"
 
 export type Rows = ReadonlyArray<Array<string | null>>
 
@@ -26,6 +37,8 @@ export const regexTimeoutMs = 500
 
 /** For statements that are sent now and then. */
 export const once: RunHow = { prepare: false, regex: false }
+const prepared: RunHow = { prepare: true, regex: false }
+const noParams: readonly Cell[] = []
 
 /** Where pg_trgm's functions are, or null where the extension is not installed. Asked when it is needed, kept once found. */
 export interface Extensions {
@@ -51,6 +64,50 @@ const valuesFor = (plan: Plan): Values =>
     ? { bindings: plan.bindings, given: plan.after ?? plan.before ?? noPosition, offset: plan.offset ?? 0 }
     : valuesOf(plan.bindings)
 
+/** A run that may come again: how often it came, and once that was often enough its statement with the values in it. */
+interface Repeat {
+  runs: number
+  statement: Statement | null
+}
+
+const repeats = new WeakMap<Statement, BoundedMap<string, Repeat>>()
+
+/** Runs of one statement that are remembered, and the longest values that are worth it. */
+const mostRepeats = 50
+const longestValues = 500
+
+/** Runs with the same values after which their plan is kept. */
+const fewRuns = 5
+
+/**
+ * The statement with its values in it, where the same page or count is asked for again and again, as the first pages of views are. Its plan is made
+ * for these values and kept until the statistics change; a plan for any value would be made without knowing how rare one is.
+ */
+const repeated = (
+  statement: Statement,
+  params: readonly Cell[],
+  write: () => Statement
+): Statement | null => {
+  if (statement.stable || statement.regex) return null
+  let key = ""
+  for (const cell of params) key += cell === null ? "\u0001\u0000" : `${cell}\u0000`
+  if (key.length > longestValues) return null
+  let known = repeats.get(statement)
+  if (known === undefined) repeats.set(statement, known = new BoundedMap(mostRepeats))
+  const repeat = known.get(key)
+  if (repeat === undefined) {
+    known.set(key, { runs: 1, statement: null })
+    return null
+  }
+  if (repeat.runs < fewRuns) {
+    repeat.runs++
+    return null
+  }
+  repeat.statement ??= write()
+  // Too long to be kept prepared, there is nothing to gain.
+  return repeat.statement.stable ? repeat.statement : null
+}
+
 /** The reading half of the port, on whatever `run` runs statements on. One is made for each transaction: making it must cost nothing. */
 export abstract class Reader implements RecordsReader {
   readonly extensions: Extensions
@@ -62,50 +119,73 @@ export abstract class Reader implements RecordsReader {
   /** Runs one statement. */
   abstract run(sql: string, params: readonly unknown[], how: RunHow): Effect.Effect<Rows, RecordsError>
 
-  /** Compiles a statement and runs it; should it need pg_trgm, where that lives is found first. */
-  execute(
+  /** Runs a statement with its values; `write` writes it with the values in it, where that may pay. */
+  #go(statement: Statement, values: Values, write?: (writer: Writer) => Statement): Effect.Effect<Rows, RecordsError> {
+    const params = bind(statement, values)
+    const literal = write === undefined
+      ? null
+      : repeated(statement, params, () => write(new LiteralWriter(values, this.extensions.trigram ?? "public")))
+    return literal === null
+      ? this.run(statement.sql, params, { prepare: statement.stable, regex: statement.regex })
+      : this.run(literal.sql, noParams, prepared)
+  }
+
+  /** Compiles a statement and goes on with it; should it need pg_trgm, where that lives is found first. */
+  #compiled(
     compile: (trigramSchema: string) => Statement,
-    values: Values,
-    explain = false
+    next: (statement: Statement) => Effect.Effect<Rows, RecordsError>
   ): Effect.Effect<Rows, RecordsError> {
     const { extensions } = this
-    const go = (statement: Statement) =>
-      this.run(
-        explain ? `explain (format json, verbose) ${statement.sql}` : statement.sql,
-        bind(statement, values),
-        explain ? once : { prepare: statement.stable, regex: statement.regex }
-      )
     const statement = compile(extensions.trigram ?? "public")
-    if (!statement.trigram || extensions.trigram !== null) return go(statement)
+    if (!statement.trigram || extensions.trigram !== null) return next(statement)
     return Effect.flatMap(this.run(findTrigram, [], once), (rows) => {
       const schema = rows[0]?.[0] ?? null
       if (schema === null) return Effect.fail(failed("Unsupported"))
       extensions.trigram = schema
-      return go(compile(schema))
+      return next(compile(schema))
     })
   }
 
-  #plan(plan: Plan, explain = false): Effect.Effect<Rows, RecordsError> {
-    return this.execute((trigram) => statementOf(plan, trigram), valuesFor(plan), explain)
+  /** Compiles a statement and runs it. */
+  execute(compile: (trigramSchema: string) => Statement, values: Values): Effect.Effect<Rows, RecordsError> {
+    return this.#compiled(compile, (statement) => this.#go(statement, values))
   }
 
   page(plan: PagePlan): Effect.Effect<readonly Row[], RecordsError> {
-    return Effect.map(this.#plan(plan), (rows): readonly Row[] => {
+    const values = valuesFor(plan)
+    const found = this.#compiled(
+      (trigram) => pageStatement(plan, trigram),
+      (statement) => this.#go(statement, values, (writer) => writePage(plan, writer))
+    )
+    return Effect.map(found, (rows): readonly Row[] => {
       const canonical = canonicalRows(rows, plan.shape.columns)
       return plan.before === undefined ? canonical : [...canonical].reverse()
     })
   }
 
   count(plan: CountPlan): Effect.Effect<string, RecordsError> {
-    return Effect.map(this.#plan(plan), (rows) => rows[0]?.[0] ?? "0")
+    const values = valuesFor(plan)
+    const found = this.#compiled(
+      (trigram) => countStatement(plan, trigram),
+      (statement) => this.#go(statement, values, (writer) => writeCount(plan, writer))
+    )
+    return Effect.map(found, (rows) => rows[0]?.[0] ?? "0")
   }
 
   aggregate(plan: AggregatePlan): Effect.Effect<readonly Row[], RecordsError> {
-    return Effect.map(this.#plan(plan), (rows): readonly Row[] => canonicalRows(rows, aggregateColumns(plan)))
+    return Effect.map(
+      this.execute((trigram) => aggregateStatement(plan, trigram), valuesFor(plan)),
+      (rows): readonly Row[] => canonicalRows(rows, aggregateColumns(plan))
+    )
   }
 
   estimate(plan: Plan): Effect.Effect<PlanEstimate, RecordsError> {
-    return Effect.flatMap(this.#plan(plan, true), (rows) => this.#judged(rows))
+    const values = valuesFor(plan)
+    const explained = this.#compiled(
+      (trigram) => statementOf(plan, trigram),
+      (statement) => this.run(`explain (format json, verbose) ${statement.sql}`, bind(statement, values), once)
+    )
+    return Effect.flatMap(explained, (rows) => this.#judged(rows))
   }
 
   /** Sizes come from the catalogue: the planner's own row numbers are those after filtering. */

@@ -92,6 +92,26 @@ export class Writer {
   }
 }
 
+/** Writes the values themselves into the text, as constants: the statement of one run, for plans that are kept. */
+export class LiteralWriter extends Writer {
+  readonly #values: Values
+
+  constructor(values: Values, trigramSchema: string) {
+    super(trigramSchema)
+    this.#values = values
+  }
+
+  override add(source: Source): string {
+    const cell = valueOf(source, this.#values)
+    return cell === null ? "null" : quoted(cell)
+  }
+
+  override finish(sql: string): Statement {
+    this.stable = true
+    return super.finish(sql)
+  }
+}
+
 const noCells: readonly Cell[] = []
 
 /** Values of a statement that skips no rows. */

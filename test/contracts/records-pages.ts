@@ -5,7 +5,7 @@ import { allOf, always, not } from "../../core/domain/filter/tree.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Cell, Field, Row } from "../../core/domain/model/model.ts"
 import type { Bindings, PageShape } from "../../core/domain/read/plan.ts"
-import { bindings, f, literal, order, pairs, reasonOf, shapeOf, things, type Words } from "./records-tables.ts"
+import { bindings, equals, f, literal, order, pairs, reasonOf, shapeOf, things, type Words } from "./records-tables.ts"
 
 export const pageSuite = ({ ids, inTransaction, records, run, store, stored }: Words): void => {
   describe("page", () => {
@@ -64,6 +64,40 @@ export const pageSuite = ({ ids, inTransaction, records, run, store, stored }: W
 
       for (const offset of [0, 3, 10, 11]) {
         expect(await run(records.page({ shape, bindings, offset }))).toEqual(whole.slice(offset, offset + 4))
+      }
+    })
+
+    it("answers the same however often it is asked", async () => {
+      const evil = "it's \\ \"$1\" %_ {,} E'; -- \u{1F600}"
+      await store([{ name: evil, qty: "7" }, { name: "\\", qty: null }, { name: "$2", qty: "-1" }, { name: null }])
+      const trees: readonly FilterTree[] = [
+        equals(f("name"), evil),
+        equals(f("name"), "\\"),
+        { op: "in", field: f("name"), values: [literal(evil), literal("$2"), literal("NULL")] },
+        { op: "in", field: f("qty"), values: [literal("7"), literal("-1")] },
+        { op: "match", field: f("name"), parts: ["it's \\", "{,}", ""] },
+        { op: "contains", field: f("name"), text: "'; --" },
+        { op: "search", fields: [f("name"), f("status")], text: "$" },
+        { op: "compare", field: f("tenant_id"), is: "=", value: { of: "caller", value: "tenant" } },
+        { op: "compare", field: f("qty"), is: ">", value: literal("0") }
+      ]
+      for (const [at, tree] of trees.entries()) {
+        for (const who of [bindings, { ...bindings, caller: { id: "u", tenant: null } }]) {
+          const columns = [f("id"), f("qty")]
+          const shape = shapeOf(order("-qty", "id"), { columns, where: tree, checks: [not(tree)] })
+          const asked = async () => [
+            await run(records.page({ shape, bindings: who })),
+            await run(records.page({ shape, bindings: who, counted: 3 })),
+            await run(records.page({ shape, bindings: who, after: ["0", "1"] })),
+            await run(records.page({ shape, bindings: who, after: [null, "9"] })),
+            await run(records.page({ shape, bindings: who, before: [], offset: 1 })),
+            await run(records.count({ model: things, where: tree, bindings: who, cap: null })),
+            await run(records.count({ model: things, where: tree, bindings: who, cap: 2 }))
+          ]
+          const first = await asked()
+          expect(first[5] === "0", `tree ${at}`).toBe(who !== bindings && at === 7)
+          for (let i = 0; i < 7; i++) expect(await asked(), `tree ${at}`).toEqual(first)
+        }
       }
     })
 

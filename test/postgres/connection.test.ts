@@ -11,6 +11,7 @@ import { makePostgres, type Postgres, type PostgresOptions } from "../../adapter
 import { makeRecords } from "../../adapters/postgres/records.ts"
 import type { TransactionHandle } from "../../adapters/postgres/transaction.ts"
 import { always } from "../../core/domain/filter/tree.ts"
+import type { FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Cell, Field } from "../../core/domain/model/model.ts"
 import type { Bindings, PageShape } from "../../core/domain/read/plan.ts"
 import type { RecordsService, RecordsTransaction } from "../../core/ports/records.ts"
@@ -198,6 +199,27 @@ describe("connections", () => {
       const seen = { model: view, key: ["2"], where: always, columns: [f("id")], checks: [], bindings }
       expect(await reasonOf(records.transaction((tx) => tx.lock(seen), true))).toBe(pooler ? "success" : "Contended")
       await database.rows("drop view seen_jobs")
+    })
+
+    it("keeps the plan of a page that is asked for again and again, for its own values", async () => {
+      const { records } = await open({ pooler, readConnections: 1 })
+      const where: FilterTree = { op: "compare", field: f("name"), is: ">", value: { of: "literal", text: "it's" } }
+      const some = { ...shape, where }
+      const last = async () =>
+        (await database.rows(
+          "select query from pg_stat_activity where datname = current_database() and query like '%\"name\" >%'" +
+            " and pid <> pg_backend_pid() order by state_change desc limit 1"
+        ))[0]![0]
+      for (let run = 1; run <= 8; run++) {
+        expect((await Effect.runPromise(records.page({ shape: some, bindings }))).map((row) => row[1])).toEqual([
+          "one",
+          "two"
+        ])
+        if (!pooler) expect(await last()).toContain(run <= 5 ? "> $1" : "> 'it''s'")
+      }
+      // Other values are planned for themselves.
+      const other = { ...some, where: { ...where, value: { of: "literal", text: "p" } } as const }
+      expect((await Effect.runPromise(records.page({ shape: other, bindings }))).map((row) => row[1])).toEqual(["two"])
     })
 
     it("says outcome unknown when the connection of a statement that commits by itself breaks", async () => {
