@@ -91,7 +91,9 @@ const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement 
 
   if (variant.counted !== null) {
     // All that pass are read once, for the page and for their number. No further than to the cap: the planner may have been wrong.
-    const found = `select t.* from ${table} t${condition([])} limit ${variant.counted}`
+    // Only columns of the model: the database's role need not be allowed to read others.
+    const read = [...new Set(model.columns.map((field) => columnOf("t", field)))].join(", ")
+    const found = `select ${read} from ${table} t${condition([])} limit ${variant.counted}`
     return writer.finish(
       `with found as materialized (${found}) select ${list}, (select count(*) from found)::text from found t${sorted} limit ${limit}`
     )

@@ -82,7 +82,9 @@ const writeAnswerSql = (model: Model, answer: WriteAnswer, writer: Writer): stri
   const cells = answerSql(answer, writer)
   if (answer.must === null || answer.must.op === "true") return cells
   // The failing cast takes something from the row: a constant would be cast, and fail, while the statement is planned.
-  const refused = `(${quoted(refusedByRule)} || left(${columnOf("t", model.key[0]!)}::text, 0))::integer`
+  // Views may answer without a key: a null would be cast without failing.
+  const nothing = `coalesce(left(${columnOf("t", model.key[0]!)}::text, 0), '')`
+  const refused = `(${quoted(refusedByRule)} || ${nothing})::integer`
   return `${cells}, case when ${truthSql(answer.must, "t", writer)} then null else ${refused} end::text`
 }
 

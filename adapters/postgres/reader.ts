@@ -17,6 +17,7 @@ import {
   canonicalRows,
   identifier,
   LiteralWriter,
+  longestPrepared,
   quoted,
   type Statement,
   type Values,
@@ -88,9 +89,9 @@ const repeated = (
   params: readonly Cell[],
   write: () => Statement
 ): Statement | null => {
-  if (statement.stable || statement.regex) return null
+  if (statement.stable || statement.regex || statement.sql.length > longestPrepared) return null
   let key = ""
-  for (const cell of params) key += cell === null ? "\u0001\u0000" : `${cell}\u0000`
+  for (const cell of params) key += cell === null ? "-" : `${cell.length}:${cell}`
   if (key.length > longestValues) return null
   let known = repeats.get(statement)
   if (known === undefined) repeats.set(statement, known = new BoundedMap(mostRepeats))

@@ -57,7 +57,7 @@ export interface Statement {
  * Longest text worth preparing, in characters. A connection keeps hundreds of prepared statements with their plans, and texts of this length come from
  * filters of callers: nobody sends the same one twice.
  */
-const longestPrepared = 5_000
+export const longestPrepared = 5_000
 
 /** Collects the parameters of one statement while its text is written. */
 export class Writer {

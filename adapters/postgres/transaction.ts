@@ -29,13 +29,44 @@ import { canonicalRows, quoted, tableOf, valuesOf } from "./sql.ts"
 
 /** What writing depends on besides the model. */
 interface Traits {
-  /** Whether every version of a row has a stamp of its own: views and foreign tables have none. */
+  /**
+   * Whether every version of a row has a stamp of its own, and may be written by whom it may be read: views and foreign tables have none, and
+   * policies of row security may tell reading from locking.
+   */
   readonly stamps: boolean
+  /** Bits of `tgtype`: writes that may do something though they give back no row. What they did has to be undone then. */
+  readonly leaves: number
   /** How the version column moves on; a timestamp's step is the smallest its precision can hold. Null where there is none. */
   readonly step: VersionStep | null
 }
 
-const knownTraits = new WeakMap<Model, Traits>()
+const knownTraits = new WeakMap<Model, { readonly traits: Traits; readonly until: number }>()
+
+/** How long they are believed: a trigger may be made while the service runs. */
+const traitsMs = 60_000
+
+/** The bits of `tgtype` for what a trigger is fired by. */
+const inserts = 4
+const deletes = 8
+const updates = 16
+const anyWrite = inserts | deletes | updates
+
+/**
+ * Triggers that fire before a row is written, or instead of it, may do their own and keep the row; those of a statement fire for one that
+ * finds no row, too. What partitions and children do counts for their parent; what a rule or a table elsewhere does is not known.
+ */
+const traitsSql = (model: Model): string =>
+  `with recursive family as (select to_regclass(${quoted(tableOf(model))})::oid as oid` +
+  ` union select i.inhrelid from pg_inherits i join family f on i.inhparent = f.oid),` +
+  ` members as (select k.relkind in ('r', 'p') as own, k.relhasrules as rules, k.relrowsecurity as secured` +
+  ` from pg_class k join family f on f.oid = k.oid),` +
+  ` fired as (select coalesce(bit_or(g.tgtype::integer), 0) as bits from pg_trigger g join family f on f.oid = g.tgrelid` +
+  ` where g.tgtype & 66 <> 0 or g.tgtype & 1 = 0)` +
+  ` select (bool_and(own) and not bool_or(secured))::text,` +
+  ` (case when bool_and(own) and not bool_or(rules) then (select bits from fired) & ${anyWrite} else ${anyWrite} end)::text,` +
+  ` (select a.atttypmod::text from pg_attribute a where a.attrelid = to_regclass(${quoted(tableOf(model))})` +
+  ` and a.attname = ${quoted(model.version?.column ?? "")})` +
+  ` from members`
 
 /** What the transaction of one row knows of it. */
 type Target = Parameters<RecordsTransaction["lock"]>[0]
@@ -110,34 +141,39 @@ export class Transaction extends Reader implements RecordsTransaction {
     )
   }
 
-  /** The failures of a write that commits by itself mean something else. */
-  #write<A>(written: Effect.Effect<A, RecordsError>): Effect.Effect<A, RecordsError> {
-    return this.#session.autocommit ? Effect.catch(written, refuseAlone) : written
+  /**
+   * The failures of a write that commits by itself mean something else. One that may leave something behind though it gives back no row (`bits`)
+   * is none.
+   */
+  #write<A>(model: Model, bits: number, written: Effect.Effect<A, RecordsError>): Effect.Effect<A, RecordsError> {
+    if (!this.#session.autocommit) return written
+    return Effect.flatMap(
+      this.#traits(model),
+      ({ leaves }) => (leaves & bits) === 0 ? Effect.catch(written, refuseAlone) : Effect.fail(failed("Contended"))
+    )
   }
 
   #answer(columns: readonly Field[], checks: readonly FilterTree[], must: FilterTree | undefined): WriteAnswer {
     return { columns, checks, must: this.#session.autocommit ? must ?? null : null }
   }
 
-  /** Looked up once a model. */
+  /** Looked up once a minute for each model. */
   #traits(model: Model): Effect.Effect<Traits, RecordsError> {
     const known = knownTraits.get(model)
-    if (known !== undefined) return Effect.succeed(known)
+    if (known !== undefined && performance.now() < known.until) return Effect.succeed(known.traits)
     const { version } = model
-    const sql = `select c.relkind::text, a.atttypmod::text from pg_class c` +
-      ` left join pg_attribute a on a.attrelid = c.oid and a.attname = ${quoted(version?.column ?? "")}` +
-      ` where c.oid = to_regclass(${quoted(tableOf(model))})`
-    return Effect.map(this.run(sql, [], once), ([found]) => {
-      const digits = Number(found?.[1] ?? -1)
+    return Effect.map(this.run(traitsSql(model), [], once), ([found]) => {
+      const digits = Number(found?.[2] ?? -1)
       const traits: Traits = {
-        stamps: found?.[0] === "r" || found?.[0] === "p",
+        stamps: found?.[0] === "true",
+        leaves: Number(found?.[1] ?? anyWrite),
         step: version === null
           ? null
           : version.kind === "timestamp"
           ? { of: "timestamp", microseconds: digits < 0 ? 1 : 10 ** (6 - digits) }
           : { of: "integer" }
       }
-      knownTraits.set(model, traits)
+      knownTraits.set(model, { traits, until: performance.now() + traitsMs })
       return traits
     })
   }
@@ -185,10 +221,14 @@ export class Transaction extends Reader implements RecordsTransaction {
   ): Effect.Effect<readonly Row[], RecordsError> {
     const answer = this.#answer(columns, checks, must)
     const insert = (part: ReadonlyArray<readonly Cell[]>) =>
-      this.#write(this.execute(
-        (trigram) => insertStatement(model, fields, part.length, answer, trigram),
-        valuesOf(bindings, part.length === 1 ? part[0] : part.flat())
-      ))
+      this.#write(
+        model,
+        inserts,
+        this.execute(
+          (trigram) => insertStatement(model, fields, part.length, answer, trigram),
+          valuesOf(bindings, part.length === 1 ? part[0] : part.flat())
+        )
+      )
     const most = Math.max(1, Math.floor(mostParameters / Math.max(1, fields.length)))
     if (rows.length > 0 && rows.length <= most) {
       return Effect.map(insert(rows), (found) => canonicalRows(found, columns))
@@ -223,7 +263,7 @@ export class Transaction extends Reader implements RecordsTransaction {
       (trigram) => updateStatement(model, fields, step, stamp !== null, answer, trigram),
       valuesOf(bindings, given)
     )
-    return Effect.flatMap(this.#write(updated), (rows) => {
+    return Effect.flatMap(this.#write(model, updates, updated), (rows) => {
       const row = canonicalRows(rows, columns)[0]
       return row === undefined ? this.#gone("update") : Effect.succeed(row)
     })
@@ -237,7 +277,10 @@ export class Transaction extends Reader implements RecordsTransaction {
       (trigram) => removeStatement(model, stamp !== null, trigram),
       valuesOf(noBindings, stamp === null ? key : [...key, stamp])
     )
-    return Effect.flatMap(this.#write(removed), (rows) => rows.length === 0 ? this.#gone("remove") : Effect.void)
+    return Effect.flatMap(
+      this.#write(model, deletes, removed),
+      (rows) => rows.length === 0 ? this.#gone("remove") : Effect.void
+    )
   }
 
   /** A trigger or a policy may keep a row without an error; nobody must be told that it is written. */

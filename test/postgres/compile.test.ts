@@ -131,7 +131,7 @@ describe("compile", () => {
     expect(statement.sql).toBe(
       `update ${table} set "note" = $1 where t."id" = $2 and t.xmin = $3::xid returning t."id"::text,` +
         ` case when ((t."tenant_id" = $4) is true) then null` +
-        ` else ('an access rule refuses the row' || left(t."id"::text, 0))::integer end::text`
+        ` else ('an access rule refuses the row' || coalesce(left(t."id"::text, 0), ''))::integer end::text`
     )
     expect(bind(statement, { ...values, given: ["1", "n", "4711"] })).toEqual(["n", "1", "4711", "7"])
     expect(statement.stable).toBe(true)

@@ -39,7 +39,7 @@ create function ledger.doze() returns trigger language plpgsql as $$ begin
   if new.title = 'doze' then perform pg_sleep(5); end if;
   return new;
 end $$;
-create trigger doze before insert on ledger.notes for each row execute function ledger.doze();
+create trigger doze after insert on ledger.notes for each row execute function ledger.doze();
 `
 
 on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 700 }, extras), (use) => {
