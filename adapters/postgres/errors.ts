@@ -89,8 +89,10 @@ const messageOf = (error: unknown): string =>
 export const refuseAlone = (error: RecordsError): Effect.Effect<never, RecordsError> => {
   const cause = error.cause as SqlError | undefined
   const { _tag } = error.reason
+  // A server that lacks disk, memory or connections has said no; whatever else keeps it from answering leaves the outcome open.
+  const saidNo = cause !== undefined && sqlState(cause)?.startsWith("53") === true
   return Effect.fail(
-    _tag === "Unavailable"
+    _tag === "Unavailable" && !saidNo
       ? failed("OutcomeUnknown", cause)
       : _tag === "BadValue" && messageOf(cause?.reason.cause).includes(refusedByRule)
       ? failed("Contended", cause)

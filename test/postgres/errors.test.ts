@@ -1,0 +1,29 @@
+// What the failure of a write that commits by itself leaves open, and what it does not.
+import * as Effect from "effect/Effect"
+import { SqlError, UnknownError } from "effect/sql/SqlError"
+import { describe, expect, it } from "vitest"
+import { refuse, refuseAlone, refusedByRule } from "../../adapters/postgres/errors.ts"
+
+const meaning = (code: string, message = "no"): string => {
+  const cause = Object.assign(new Error(message), { code })
+  const error = new SqlError({ reason: new UnknownError({ cause, message, operation: "query" }) })
+  return Effect.runSync(Effect.flip(Effect.catch(refuse(error), refuseAlone))).reason._tag
+}
+
+describe("a write that commits by itself", () => {
+  it.each([
+    ["08006", "OutcomeUnknown"], // connection_failure
+    ["57P01", "OutcomeUnknown"], // admin_shutdown
+    ["57P02", "OutcomeUnknown"], // crash_shutdown
+    ["53100", "Unavailable"], // disk_full
+    ["53200", "Unavailable"], // out_of_memory
+    ["53300", "Unavailable"], // too_many_connections
+    ["23505", "Unique"],
+    ["57014", "Timeout"],
+    ["22P02", "BadValue"]
+  ])("that fails with %s means %s", (code, reason) => expect(meaning(code)).toBe(reason))
+
+  it("that an access rule refuses has to be looked at again", () => {
+    expect(meaning("22P02", `invalid input syntax for type integer: "${refusedByRule}"`)).toBe("Contended")
+  })
+})
