@@ -181,7 +181,13 @@ on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 700 },
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0)
     await sql(`begin read write; alter database ${name} set default_transaction_read_only = off; commit`)
     await use().database!.disconnectAll()
-    expect((await patch(use(), ann, path, { name: "y" })).status).toBe(200)
+    // The news of a connection's end may still be on its way: a request may meet it.
+    const statuses: number[] = []
+    while (statuses.length < 20 && statuses.at(-1) !== 200) {
+      statuses.push((await patch(use(), ann, path, { name: "y" })).status)
+    }
+    expect(statuses.at(-1), statuses.join()).toBe(200)
+    expect(statuses.slice(0, -1).every((status) => status === 503), statuses.join()).toBe(true)
   })
 
   it("a connection killed before the commit: 503 and nothing written", async () => {
