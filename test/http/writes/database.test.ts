@@ -10,6 +10,13 @@ import { admin, ann, bob, ledger } from "../../support/ledger.ts"
 import type { TestDatabase } from "../../support/postgres.ts"
 import { base, batch, make, makeAccount, on, patch, read, takeUnhandled } from "./scenes.ts"
 
+/** The news of a connection's end may still be on its way: a request may meet it, with a 503, and is sent again. */
+const served = async (send: () => Promise<Answer>): Promise<Answer> => {
+  let answer = await send()
+  for (let again = 0; again < 20 && answer.status === 503; again++) answer = await send()
+  return answer
+}
+
 const accounts = `${base}/accounts`
 const notes = `${base}/notes`
 const secrets = /zq|ledger\.|accounts_|notes_|_key|_fkey|_check|constraint|violat|relation "|SQLSTATE|A-1/
@@ -181,13 +188,7 @@ on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 700 },
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0)
     await sql(`begin read write; alter database ${name} set default_transaction_read_only = off; commit`)
     await use().database!.disconnectAll()
-    // The news of a connection's end may still be on its way: a request may meet it.
-    const statuses: number[] = []
-    while (statuses.length < 20 && statuses.at(-1) !== 200) {
-      statuses.push((await patch(use(), ann, path, { name: "y" })).status)
-    }
-    expect(statuses.at(-1), statuses.join()).toBe(200)
-    expect(statuses.slice(0, -1).every((status) => status === 503), statuses.join()).toBe(true)
+    expect((await served(() => patch(use(), ann, path, { name: "y" }))).status).toBe(200)
   })
 
   it("a connection killed before the commit: 503 and nothing written", async () => {
@@ -273,8 +274,8 @@ on(
       expect(refused.status).toBe(503)
       expect(refused.json["type"]).toBe("urn:service:problem:unavailable")
       hook = () => {}
-      expect(await read(use(), ann, path)).toMatchObject({ name: "made", etag })
-      expect((await patch(use(), ann, path, { name: "alive" }, etag)).status).toBe(200)
+      expect((await served(() => use().get(ann, path))).json).toMatchObject({ name: "made", etag })
+      expect((await served(() => patch(use(), ann, path, { name: "alive" }, etag))).status).toBe(200)
     })
   }
 )
