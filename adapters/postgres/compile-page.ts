@@ -149,17 +149,19 @@ export const writePage = (plan: PagePlan, writer: Writer): Statement => compile(
 
 /** The statement of a page, compiled once for each shape and kind of position. */
 export const pageStatement = (plan: PagePlan, trigramSchema: string): Statement => {
-  const position = plan.after ?? plan.before
-  const direction = plan.after !== undefined ? "after" : plan.before !== undefined ? "before" : "first"
-  let key = `${direction}${(plan.offset ?? 0) > 0 ? "+" : " "}${plan.counted ?? ""} ${trigramSchema} `
-  if (position !== undefined) { for (const cell of position) key += cell === null ? "0" : "1" }
+  const variant = variantOf(plan)
+  const { counted, direction, nulls, skips } = variant
+  let key = `${direction}${skips ? "+" : " "}${counted ?? ""} ${trigramSchema} `
+  for (const isNull of nulls) key += isNull ? "0" : "1"
   let known = pages.get(plan.shape)
   if (known === undefined) {
     known = new Map()
     pages.set(plan.shape, known)
   }
   let statement = known.get(key)
-  if (statement === undefined) known.set(key, statement = writePage(plan, new Writer(trigramSchema)))
+  if (statement === undefined) {
+    known.set(key, statement = compile(plan.shape, variant, new Writer(trigramSchema)))
+  }
   return statement
 }
 

@@ -60,6 +60,14 @@ const statementOf = (plan: Plan, trigram: string): Statement =>
     ? aggregateStatement(plan, trigram)
     : countStatement(plan, trigram)
 
+/** How a plan is written with its values in it; aggregates are planned anew every time. */
+const writerOf = (plan: Plan): ((writer: Writer) => Statement) | undefined =>
+  "shape" in plan
+    ? (writer) => writePage(plan, writer)
+    : "of" in plan
+    ? undefined
+    : (writer) => writeCount(plan, writer)
+
 const valuesFor = (plan: Plan): Values =>
   "shape" in plan
     ? { bindings: plan.bindings, given: plan.after ?? plan.before ?? noPosition, offset: plan.offset ?? 0 }
@@ -152,32 +160,27 @@ export abstract class Reader implements RecordsReader {
     return this.#compiled(compile, (statement) => this.#go(statement, values))
   }
 
-  page(plan: PagePlan): Effect.Effect<readonly Row[], RecordsError> {
+  #read(plan: Plan): Effect.Effect<Rows, RecordsError> {
     const values = valuesFor(plan)
-    const found = this.#compiled(
-      (trigram) => pageStatement(plan, trigram),
-      (statement) => this.#go(statement, values, (writer) => writePage(plan, writer))
+    return this.#compiled(
+      (trigram) => statementOf(plan, trigram),
+      (statement) => this.#go(statement, values, writerOf(plan))
     )
-    return Effect.map(found, (rows): readonly Row[] => {
+  }
+
+  page(plan: PagePlan): Effect.Effect<readonly Row[], RecordsError> {
+    return Effect.map(this.#read(plan), (rows): readonly Row[] => {
       const canonical = canonicalRows(rows, plan.shape.columns)
       return plan.before === undefined ? canonical : [...canonical].reverse()
     })
   }
 
   count(plan: CountPlan): Effect.Effect<string, RecordsError> {
-    const values = valuesFor(plan)
-    const found = this.#compiled(
-      (trigram) => countStatement(plan, trigram),
-      (statement) => this.#go(statement, values, (writer) => writeCount(plan, writer))
-    )
-    return Effect.map(found, (rows) => rows[0]?.[0] ?? "0")
+    return Effect.map(this.#read(plan), (rows) => rows[0]?.[0] ?? "0")
   }
 
   aggregate(plan: AggregatePlan): Effect.Effect<readonly Row[], RecordsError> {
-    return Effect.map(
-      this.execute((trigram) => aggregateStatement(plan, trigram), valuesFor(plan)),
-      (rows): readonly Row[] => canonicalRows(rows, aggregateColumns(plan))
-    )
+    return Effect.map(this.#read(plan), (rows): readonly Row[] => canonicalRows(rows, aggregateColumns(plan)))
   }
 
   estimate(plan: Plan): Effect.Effect<PlanEstimate, RecordsError> {

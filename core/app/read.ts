@@ -154,9 +154,8 @@ const answerList = Effect.fnUntraced(function*(
     : yield* recallRows(core, access, key)
   // Where the planner expects few rows, they are counted while they are read for the page.
   const few = position === null && known === null && (core.judgements.get(key)?.rows ?? Infinity) <= fewRows
-  const read = few
-    ? readCounted(core, access, key, plan, count, request)
-    : readPage(core, access, key, plan, count, request, known)
+  const asked: Asked = { access, key, plan, count, exact: request.exactCount }
+  const read = few ? readCounted(core, asked) : readPage(core, asked, known)
   const { estimated, rows, total } = yield* executePhase(Effect.catch(read, filteredProblem(filter)))
   // A count of rows that the caller just saw is better than an older estimate.
   const more = rows.length > request.pageSize
@@ -187,6 +186,17 @@ const answerList = Effect.fnUntraced(function*(
   return yield* present(core, access, request, shape, visible, bindings, tail, warning)
 })
 
+/** A page, and the count that goes with it. */
+interface Asked {
+  readonly access: Access
+  /** Names the query, for what is remembered of it. */
+  readonly key: string
+  readonly plan: PagePlan
+  readonly count: Omit<CountPlan, "cap">
+  /** Whether the exact number is answered, too. */
+  readonly exact: boolean
+}
+
 /** Rows of a page, the exact number of all that pass where it was asked for, and what else is known of it. */
 interface Found {
   readonly rows: readonly Row[]
@@ -200,17 +210,9 @@ const executePhase = phase("list.execute")
 const together = { concurrency: "unbounded" } as const
 
 /** The page, and beside it the count where there is none yet. */
-const readPage = (
-  core: Core,
-  access: Access,
-  key: string,
-  plan: PagePlan,
-  count: Omit<CountPlan, "cap">,
-  request: ListRequest,
-  known: number | null
-): Read => {
+const readPage = (core: Core, { access, count, exact, key, plan }: Asked, known: number | null): Read => {
   const page = core.records.page(plan)
-  if (request.exactCount) {
+  if (exact) {
     const counted = Effect.all([page, core.records.count({ ...count, cap: null })], together)
     return Effect.map(counted, ([rows, total]) => ({ rows, total, estimated: 0 }))
   }
@@ -225,26 +227,16 @@ const readPage = (
 const fewRows = 2_000
 
 /** The first page and the count as one statement; when there are more rows than the planner thought, as two after all. */
-const readCounted = (
-  core: Core,
-  access: Access,
-  key: string,
-  plan: PagePlan,
-  count: Omit<CountPlan, "cap">,
-  request: ListRequest
-): Read =>
+const readCounted = (core: Core, asked: Asked): Read =>
   Effect.suspend(() => {
+    const { access, exact, key, plan } = asked
     const written = core.estimates.written(access.model.name)
     return Effect.flatMap(core.records.page({ ...plan, counted: estimateCap + 1 }), (rows): Read => {
       const total = rows[0]?.at(-1) ?? "0"
       const estimated = Number(total)
       return estimated > estimateCap
-        ? readPage(core, access, key, plan, count, request, null)
-        : Effect.as(rememberRows(core, key, estimated, written), {
-          rows,
-          total: request.exactCount ? total : null,
-          estimated
-        })
+        ? readPage(core, asked, null)
+        : Effect.as(rememberRows(core, key, estimated, written), { rows, total: exact ? total : null, estimated })
     })
   })
 

@@ -13,6 +13,18 @@ import type { RecordsTransaction } from "../../core/ports/records.ts"
 import { bindings, equals, f, literal, order, pairs, reasonOf, shapeOf, things, type Words } from "./records-tables.ts"
 
 export const writeSuite = ({ inTransaction, lock, records, run, store, stored, update }: Words): void => {
+  const increment = (tx: RecordsTransaction) =>
+    Effect.gen(function*() {
+      const row = (yield* lock(tx, "1"))!
+      yield* Effect.yieldNow
+      yield* update(tx, "1", { qty: String(Number(row[f("qty").index]) + 1) })
+    })
+  /** Eight at once, each of which adds one to the row of none. */
+  const incrementsEight = async <E>(one: Effect.Effect<void, E>): Promise<void> => {
+    await run(Effect.all(Array.from({ length: 8 }, () => one), { concurrency: "unbounded" }))
+    expect((await stored("1"))!["qty"]).toBe("8")
+  }
+
   describe("transaction", () => {
     it("inserts in order, fills in what is not given, and judges checks on the rows as written", async () => {
       const big: FilterTree = { op: "compare", field: f("qty"), is: ">", value: literal("5") }
@@ -189,15 +201,7 @@ export const writeSuite = ({ inTransaction, lock, records, run, store, stored, u
 
     it("waits for a lock and then sees what the other wrote: no update is lost", async () => {
       await store([{ qty: "0" }])
-      const increment = inTransaction((tx) =>
-        Effect.gen(function*() {
-          const row = (yield* lock(tx, "1"))!
-          yield* Effect.yieldNow
-          yield* update(tx, "1", { qty: String(Number(row[f("qty").index]) + 1) })
-        })
-      )
-      await run(Effect.all(Array.from({ length: 8 }, () => increment), { concurrency: "unbounded" }))
-      expect((await stored("1"))!["qty"]).toBe("8")
+      await incrementsEight(inTransaction(increment))
     })
 
     it("hides its writes from others until it commits", async () => {
@@ -256,15 +260,7 @@ export const writeSuite = ({ inTransaction, lock, records, run, store, stored, u
 
       it("loses no update", async () => {
         await store([{ qty: "0" }])
-        const increment = tried((tx) =>
-          Effect.gen(function*() {
-            const row = (yield* lock(tx, "1"))!
-            yield* Effect.yieldNow
-            yield* update(tx, "1", { qty: String(Number(row[f("qty").index]) + 1) })
-          })
-        )
-        await run(Effect.all(Array.from({ length: 8 }, () => increment), { concurrency: "unbounded" }))
-        expect((await stored("1"))!["qty"]).toBe("8")
+        await incrementsEight(tried(increment))
       })
 
       it("neither changes nor removes a row that has changed since it was read", async () => {
