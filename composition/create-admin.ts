@@ -84,7 +84,6 @@ export const makeService = (parts: Parts): Edge => {
   const resolver = makeAccessResolver(compiled.models, compiled.defaults)
   const core: Core = {
     models: compiled.models,
-    resolve: resolver.resolve,
     records,
     seal,
     options: {
@@ -100,7 +99,7 @@ export const makeService = (parts: Parts): Edge => {
   const authPath = parts.auth === undefined
     ? null
     : `${options.basePath.slice(0, options.basePath.lastIndexOf("/"))}/auth`
-  const app = makeApp(core, makeDocuments(compiled, resolver, seal, parts.publicUrl, authPath))
+  const app = makeApp(core, resolver, makeDocuments(compiled, seal, parts.publicUrl, authPath))
   const tokens = tokensOf(parts.authenticator)
   const signIn = authPath === null ? "token" : "password"
   return makeEdge(app, tokens, {

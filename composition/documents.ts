@@ -4,7 +4,6 @@ import * as Effect from "effect/Effect"
 import { json } from "../core/app/call.ts"
 import type { Call } from "../core/app/call.ts"
 import type { SystemDocuments } from "../core/app/make-app.ts"
-import type { AccessResolver } from "../core/domain/access/resolve.ts"
 import { metaDocument, metaEtag } from "../core/domain/meta/meta.ts"
 import { openapiDocument } from "../core/domain/meta/openapi.ts"
 import { metaVersions, modelsVersion } from "../core/domain/meta/version.ts"
@@ -31,7 +30,6 @@ const refuseParameters = (call: Call) =>
 /** `publicUrl` becomes the server of the OpenAPI document; `authPath` null: sign-in is not served here. */
 export const makeDocuments = (
   compiled: Compiled,
-  resolver: AccessResolver,
   seal: SealService,
   publicUrl: string,
   authPath: string | null
@@ -47,7 +45,12 @@ export const makeDocuments = (
     meta: (call) =>
       Effect.map(
         refuseParameters(call),
-        () => answer(call, seal, metaDocument({ caller: call.caller, models, views, userMenu, pages, resolver }))
+        () =>
+          answer(
+            call,
+            seal,
+            metaDocument({ caller: call.caller, models, views, userMenu, pages, resolve: call.access })
+          )
       ),
     openapi: (call) =>
       Effect.map(refuseParameters(call), () =>
@@ -56,7 +59,7 @@ export const makeDocuments = (
           seal,
           openapiDocument({
             models,
-            resolve: (name) => resolver.resolve(call.caller, name),
+            resolve: call.access,
             caller: call.caller,
             basePath: compiled.options.basePath,
             authPath,

@@ -8,7 +8,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { App } from "../../core/app/app.ts"
-import type { Call } from "../../core/app/call.ts"
+import type { Accesses, Call } from "../../core/app/call.ts"
 import { phase, Timing } from "../../core/app/timing.ts"
 import type { Caller } from "../../core/domain/access/caller.ts"
 import { notFound, Problem, problem } from "../../core/domain/problem.ts"
@@ -286,9 +286,10 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     })
   }
 
-  const callOf = (progress: Progress, caller: Caller): Result.Result<Call, Problem> =>
+  const callOf = (progress: Progress, caller: Caller, access: Accesses): Result.Result<Call, Problem> =>
     Result.map(readQuery(progress.query), (query) => ({
       caller,
+      access,
       path: progress.path,
       query,
       header: (name) => progress.request.headers.get(name)
@@ -306,7 +307,8 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
 
   const dispatch = (progress: Progress, caller: Caller): RouteAnswer => {
     const route = routeOf(mount, progress.path)
-    if (route.resource !== "" && !app.visible(caller, route.resource)) return Effect.fail(notFound())
+    const access = app.accesses(caller)
+    if (route.resource !== "" && access(route.resource) === null) return Effect.fail(notFound())
     if (route.methods === null) return Effect.fail(notFound())
     progress.route = route
     const action = route.methods.actions.get(progress.method)
@@ -314,7 +316,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     if (decodePercent(route.key) === null) {
       return Effect.fail(problem("invalid-key", "The key is not valid percent-encoded UTF-8."))
     }
-    const call = callOf(progress, caller)
+    const call = callOf(progress, caller, access)
     return Result.isFailure(call)
       ? Effect.fail(call.failure)
       : perform(progress, action, call.success, route.resource, route.key)

@@ -21,14 +21,16 @@ export const openapi = async (flags: ProjectFlags & { readonly roles: string | u
   const { basePath } = compiled.options
   const documents = makeDocuments(
     compiled,
-    makeAccessResolver(compiled.models, compiled.defaults),
     makeSeal("the document is the same under any secret"),
     url,
     keepsAccounts(project) ? `${basePath.slice(0, basePath.lastIndexOf("/"))}/auth` : null
   )
   const tenant = compiled.auth?.tenant ?? "1"
+  const caller = { id: "nobody", roles, tenant: String(tenant) }
+  const resolver = makeAccessResolver(compiled.models, compiled.defaults)
   const reply = await Effect.runPromise(documents.openapi({
-    caller: { id: "nobody", roles, tenant: String(tenant) },
+    caller,
+    access: (resource) => resolver.resolve(caller, resource),
     path: "",
     query: [],
     header: () => null

@@ -58,7 +58,7 @@ const run = Effect.fnUntraced(function*(
 
 export const facets = Effect.fnUntraced(
   function*(core: Core, call: Call, resource: string): Effect.fn.Return<Reply, Problem> {
-    const access = yield* accessTo(core, call.caller, resource, "read")
+    const access = yield* accessTo(call, resource, "read")
     const request = yield* Effect.fromResult(facetsRequest(call.query))
     const field = yield* Effect.fromResult(aggregateField(access.restricted, "field", request.field, facetable))
     const { filter, where } = yield* coveredRows(access, request)
@@ -71,7 +71,7 @@ export const facets = Effect.fnUntraced(
 
 export const histogram = Effect.fnUntraced(
   function*(core: Core, call: Call, resource: string): Effect.fn.Return<Reply, Problem> {
-    const access = yield* accessTo(core, call.caller, resource, "read")
+    const access = yield* accessTo(call, resource, "read")
     const request = yield* Effect.fromResult(histogramRequest(call.query))
     const field = yield* Effect.fromResult(aggregateField(access.restricted, "field", request.field, histogrammable))
     const { filter, where } = yield* coveredRows(access, request)
@@ -84,7 +84,7 @@ export const histogram = Effect.fnUntraced(
 
 export const series = Effect.fnUntraced(
   function*(core: Core, call: Call, resource: string): Effect.fn.Return<Reply, Problem> {
-    const access = yield* accessTo(core, call.caller, resource, "read")
+    const access = yield* accessTo(call, resource, "read")
     const request = yield* Effect.fromResult(seriesRequest(call.query))
     const field = yield* Effect.fromResult(aggregateField(access.restricted, "field", request.field, timed))
     const measure = yield* Effect.fromResult(readMeasure(access.restricted, request.measure))

@@ -6,7 +6,7 @@
 import type * as Effect from "effect/Effect"
 import type { Caller } from "../domain/access/caller.ts"
 import type { Problem } from "../domain/problem.ts"
-import type { Call, Reply } from "./call.ts"
+import type { Accesses, Call, Reply } from "./call.ts"
 
 type Answer = Effect.Effect<Reply, Problem>
 
@@ -29,8 +29,8 @@ export interface App {
   readonly batch: (call: Call, body: Uint8Array) => Answer
   readonly meta: (call: Call) => Answer
   readonly openapi: (call: Call) => Answer
-  /** Whether the caller can see the resource at all: decides 404 before 405. */
-  readonly visible: (caller: Caller, resource: string) => boolean
+  /** What the caller may do, for one request: decides 404 before 405, and goes into its `Call`. */
+  readonly accesses: (caller: Caller) => Accesses
   /** `X-Meta-Version`: hash of the models and of the caller's roles (spec 1, Meta, 3). Without a caller: of the models alone. */
   readonly metaVersion: (caller: Caller | null) => string
 }

@@ -133,7 +133,7 @@ const queue = Effect.fnUntraced(function*(run: Run, index: number, operation: Cr
 
 const prepare = Effect.fnUntraced(
   function*(run: Run, { data, ref, resource }: Create): Effect.fn.Return<CreateWrite, Problem> {
-    const access = yield* accessTo(run.core, run.call.caller, resource, "create")
+    const access = yield* accessTo(run.call, resource, "create")
     const resolved = yield* Effect.fromResult(resolveData(access.restricted, run.references, data))
     const write = yield* Effect.fromResult(prepareCreate(access, resolved))
     if (ref !== null && (run.references.has(ref) || run.pending.some((other) => other.operation.ref === ref))) {
@@ -184,7 +184,7 @@ const runOne = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, Problem | RecordsError> {
   const { bindings, core, references, tx } = run
   const { op, resource } = operation
-  const access = yield* accessTo(core, run.call.caller, resource, op === "delete" ? "delete" : "update")
+  const access = yield* accessTo(run.call, resource, op === "delete" ? "delete" : "update")
   if (op === "reorder") return yield* runReorder(run, index, access, operation)
   const key = yield* Effect.fromResult(resolveKey(access.model, references, operation.key))
   if (op === "delete") {

@@ -3,11 +3,20 @@
  * `test` and other edges do the same.
  */
 
+import type { Access } from "../domain/access/access.ts"
 import type { Caller } from "../domain/access/caller.ts"
+
+/**
+ * What one caller may do with a resource, by its name; null: there is no such resource, or none for them. Each resource is resolved once, however
+ * often it is asked for, so that a rule function cannot answer in two ways within one request (spec 1, What the service does, 7).
+ */
+export type Accesses = (resource: string) => Access | null
 
 /** One authenticated request to a resource, already routed. */
 export interface Call {
   readonly caller: Caller
+  /** The caller's access; the only way from a request to a resource. */
+  readonly access: Accesses
   /** Path without query, for `instance` and `Location`; begins with the base path. */
   readonly path: string
   /** Decoded query parameters in order, names as sent; repeated names appear repeatedly. */

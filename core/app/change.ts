@@ -232,20 +232,19 @@ const planPhase = phase("write.plan")
 
 /** Access and key of a write to one record, and what becomes of them. */
 const onTarget = (
-  core: Core,
   call: Call,
   resource: string,
   segment: string,
   op: "update" | "delete" | "undelete",
   next: (access: Access, key: readonly string[]) => Effect.Effect<Reply, Problem>
 ): Effect.Effect<Reply, Problem> =>
-  Effect.flatMap(accessPhase(accessTo(core, call.caller, resource, ruleOf(op))), (access) => {
+  Effect.flatMap(accessPhase(accessTo(call, resource, ruleOf(op))), (access) => {
     const key = readKey(access.model, segment)
     return Result.isFailure(key) ? Effect.fail(key.failure) : next(access, key.success)
   })
 
 export const create = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
-  Effect.flatMap(accessPhase(accessTo(core, call.caller, resource, "create")), (access) =>
+  Effect.flatMap(accessPhase(accessTo(call, resource, "create")), (access) =>
     Effect.flatMap(
       Effect.flatMap(
         parsePhase(readJson(body)),
@@ -262,7 +261,6 @@ export const update = (
   body: Uint8Array
 ): Effect.Effect<Reply, Problem> =>
   onTarget(
-    core,
     call,
     resource,
     segment,
@@ -276,7 +274,6 @@ export const update = (
 
 export const remove = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
   onTarget(
-    core,
     call,
     resource,
     segment,
@@ -285,7 +282,7 @@ export const remove = (core: Core, call: Call, resource: string, segment: string
   )
 
 export const undelete = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
-  onTarget(core, call, resource, segment, "undelete", (access, key) => {
+  onTarget(call, resource, segment, "undelete", (access, key) => {
     const write = prepareUndelete(access, key, call.header("if-match"))
     return Result.isFailure(write) ? Effect.fail(write.failure) : single(core, call, null, write.success)
   })
@@ -298,7 +295,7 @@ export const restore = (
   segment: string,
   body: Uint8Array
 ): Effect.Effect<Reply, Problem> =>
-  onTarget(core, call, resource, segment, "update", (access, key) => restored(core, call, access, key, body))
+  onTarget(call, resource, segment, "update", (access, key) => restored(core, call, access, key, body))
 
 const restored = Effect.fnUntraced(function*(
   core: Core,

@@ -13,6 +13,7 @@ import type { ScanGuard } from "../domain/read/guard.ts"
 import type { Bindings } from "../domain/read/plan.ts"
 import type { RecordsService } from "../ports/records.ts"
 import type { SealService } from "../ports/seal.ts"
+import type { Call } from "./call.ts"
 import type { RowEstimates } from "./estimate.ts"
 import type { Judgements } from "./guard.ts"
 import type { RecentVersions } from "./versions.ts"
@@ -28,20 +29,12 @@ export interface CoreOptions {
 
 export interface Core {
   readonly models: Models
-  /** Resolves access once per request and resource; null when there is no such resource. */
-  readonly resolve: (caller: Caller, resource: string) => Access | null
   readonly records: RecordsService
   readonly seal: SealService
   readonly options: CoreOptions
   readonly estimates: RowEstimates
   readonly judgements: Judgements
   readonly versions: RecentVersions
-}
-
-/** Access to a resource the caller can see, or the 404 that absent and invisible resources share. */
-export const visibleAccess = (core: Core, caller: Caller, resource: string): Effect.Effect<Access, Problem> => {
-  const access = core.resolve(caller, resource)
-  return access === null || !access.visible ? Effect.fail(notFound()) : Effect.succeed(access)
 }
 
 export const tenantRequired = (): Problem =>
@@ -51,13 +44,12 @@ export const accessDenied = (): Problem => problem("access-denied", "You may not
 
 /** Access that allows the operation for at least some records, or 404, 403 `tenant-required`, 403 `access-denied`. */
 export const accessTo = (
-  core: Core,
-  caller: Caller,
+  call: Call,
   resource: string,
   operation: Operation
 ): Effect.Effect<Access, Problem> => {
-  const access = core.resolve(caller, resource)
-  if (access === null || !access.visible) return Effect.fail(notFound())
+  const access = call.access(resource)
+  if (access === null) return Effect.fail(notFound())
   if (access.tenantMissing) return Effect.fail(tenantRequired())
   if (access.decisions[operation].of === "deny") return Effect.fail(accessDenied())
   return Effect.succeed(access)

@@ -12,6 +12,7 @@ import type { Problem } from "../domain/problem.ts"
 import type { Layout } from "../domain/read/item.ts"
 import { listShape } from "../domain/read/list.ts"
 import type { PageShape } from "../domain/read/plan.ts"
+import type { Call } from "./call.ts"
 import { bindingsOf } from "./core.ts"
 import type { Core } from "./core.ts"
 import { guardPlan, queryKey } from "./guard.ts"
@@ -24,13 +25,18 @@ const maxRelated = 5_000
 const maxExpanded = 32 * 1024 * 1024
 const maxDepth = 2
 
+/** The relations to follow from a page's records. */
+export type Expansion = readonly Step[]
+
+const nothing: Expansion = []
+
 /** One step of an expansion: the relation, the target's access, and the steps below it. */
 interface Step {
   readonly relation: Relation
   readonly target: Access
   /** The target's field that pairs with `relation.from`. */
   readonly to: Field
-  readonly below: readonly Step[]
+  readonly below: Expansion
 }
 
 const unknownRelation = (path: string): Problem =>
@@ -40,17 +46,19 @@ const tooLong = (name: string): Problem =>
   invalidParameter("expand", `The answer would be too long with "${name}"; ask for a smaller page or fewer relations.`)
 
 /** The relation as this caller can follow it, or null: it is absent, or an end of it is hidden. */
-const stepTo = (core: Core, access: Access, name: string): Omit<Step, "below"> | null => {
+const stepTo = (call: Call, access: Access, name: string): Omit<Step, "below"> | null => {
   const relation = access.model.relations.get(name)
   if (relation === undefined || !access.restricted.byName.has(relation.from.name)) return null
-  const target = core.resolve(access.caller, relation.target)
-  if (target === null || !target.visible || target.tenantMissing || target.decisions.read.of === "deny") return null
+  const target = call.access(relation.target)
+  if (target === null || target.tenantMissing || target.decisions.read.of === "deny") return null
   const to = target.restricted.byName.get(relation.to)
   return to === undefined ? null : { relation, target, to }
 }
 
-const plan = Effect.fnUntraced(
-  function*(core: Core, access: Access, paths: readonly string[]): Effect.fn.Return<readonly Step[], Problem> {
+/** Checks the `expand` parameter. */
+export const expansion = Effect.fnUntraced(
+  function*(call: Call, access: Access, paths: readonly string[]): Effect.fn.Return<Expansion, Problem> {
+    if (paths.length === 0) return nothing
     if (paths.length > maxRelations) {
       return yield* Effect.fail(invalidParameter("expand", `At most ${maxRelations} relations can be expanded.`))
     }
@@ -65,11 +73,11 @@ const plan = Effect.fnUntraced(
     }
     const steps: Step[] = []
     for (const [name, below] of tree) {
-      const step = stepTo(core, access, name)
+      const step = stepTo(call, access, name)
       if (step === null) return yield* Effect.fail(unknownRelation(name))
       const nested: Step[] = []
       for (const path of below) {
-        const next = stepTo(core, step.target, path)
+        const next = stepTo(call, step.target, path)
         if (next === null) return yield* Effect.fail(unknownRelation(`${name}.${path}`))
         nested.push({ ...next, below: [] })
       }
@@ -79,31 +87,13 @@ const plan = Effect.fnUntraced(
   }
 )
 
-const noFields: readonly Field[] = []
-
-/** Checks the `expand` parameter and gives the fields of this model that the expansion reads. */
-export const expandFields = (
-  core: Core,
-  access: Access,
-  paths: readonly string[]
-): Effect.Effect<readonly Field[], Problem> =>
-  paths.length === 0
-    ? Effect.succeed(noFields)
-    : Effect.map(plan(core, access, paths), (steps) => steps.map((step) => step.relation.from))
+/** The fields of the page's model that an expansion reads. */
+export const expandFields = (expansion: Expansion): readonly Field[] => expansion.map((step) => step.relation.from)
 
 /** For each row the JSON object of its expanded relations. */
-export const expandRows = (
+export const expandRows = Effect.fnUntraced(function*(
   core: Core,
-  access: Access,
-  paths: readonly string[],
-  rows: readonly Row[],
-  layout: Layout
-): Effect.Effect<readonly string[], Problem> =>
-  Effect.flatMap(plan(core, access, paths), (steps) => expandSteps(core, steps, rows, layout))
-
-const expandSteps = Effect.fnUntraced(function*(
-  core: Core,
-  steps: readonly Step[],
+  steps: Expansion,
   rows: readonly Row[],
   layout: Layout
 ): Effect.fn.Return<readonly string[], Problem> {
@@ -163,7 +153,7 @@ const readRelated = Effect.fnUntraced(function*(
       `More than ${maxRelated} records of "${relation.name}" belong to this page; ask for a smaller page.`
     ))
   }
-  const below = step.below.length === 0 ? null : yield* expandSteps(core, step.below, rows, shape.layout)
+  const below = step.below.length === 0 ? null : yield* expandRows(core, step.below, rows, shape.layout)
   const position = shape.layout.position.get(to)!
   rows.forEach((row, i) => {
     const text = shape.write(row, bindings).open + (below === null ? "}" : `,"expand":${below[i]!}}`)

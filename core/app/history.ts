@@ -86,8 +86,8 @@ export const versionValues = Effect.fnUntraced(function*(
   version: string
 ): Effect.fn.Return<Values, Problem> {
   const { model: tracked, restricted } = access
-  const history = core.resolve(call.caller, tracked.history!)
-  if (history === null || !history.visible) return yield* Effect.fail(notFound())
+  const history = call.access(tracked.history!)
+  if (history === null) return yield* Effect.fail(notFound())
   const { model } = history
   const bindings = yield* bindingsOf(call.caller, [version])
   const where = allOf([history.rows, keyCondition(model)])

@@ -1,9 +1,11 @@
 /** Puts the use cases together over one core. */
 
-import type { Caller } from "../domain/access/caller.ts"
+import type { Access } from "../domain/access/access.ts"
+import type { AccessResolver } from "../domain/access/resolve.ts"
 import { facets, histogram, series } from "./aggregate.ts"
 import type { App } from "./app.ts"
 import { batch } from "./batch.ts"
+import type { Accesses } from "./call.ts"
 import { create, remove, restore, undelete, update } from "./change.ts"
 import type { Core } from "./core.ts"
 import { get, list, search, seek } from "./read.ts"
@@ -11,7 +13,21 @@ import { get, list, search, seek } from "./read.ts"
 /** The documents about the models, made elsewhere: `/api/meta`, `/api/openapi.json` and the version header. */
 export type SystemDocuments = Pick<App, "meta" | "openapi" | "metaVersion">
 
-export const makeApp = (core: Core, documents: SystemDocuments): App => ({
+/** Lists, not a `Map`: one is made for each request, most of which name one resource. */
+const resolvedOnce = (resolve: Accesses): Accesses => {
+  const names: string[] = []
+  const found: Array<Access | null> = []
+  return (resource) => {
+    const at = names.indexOf(resource)
+    if (at !== -1) return found[at]!
+    const access = resolve(resource)
+    names.push(resource)
+    found.push(access)
+    return access
+  }
+}
+
+export const makeApp = (core: Core, resolver: AccessResolver, documents: SystemDocuments): App => ({
   ...documents,
   list: (call, resource) => list(core, call, resource),
   search: (call, resource, body) => search(core, call, resource, body),
@@ -26,5 +42,5 @@ export const makeApp = (core: Core, documents: SystemDocuments): App => ({
   undelete: (call, resource, key) => undelete(core, call, resource, key),
   restore: (call, resource, key, body) => restore(core, call, resource, key, body),
   batch: (call, body) => batch(core, call, body),
-  visible: (caller: Caller, resource: string) => core.resolve(caller, resource) !== null
+  accesses: (caller) => resolvedOnce((resource) => resolver.resolve(caller, resource))
 })

@@ -9,7 +9,7 @@ import type { Access } from "../domain/access/access.ts"
 import type { FilterTree } from "../domain/filter/tree.ts"
 import { parseJson } from "../domain/json.ts"
 import type { Json } from "../domain/model/model.ts"
-import type { Cell, Field, Row } from "../domain/model/model.ts"
+import type { Cell, Row } from "../domain/model/model.ts"
 import { invalidParameter, notFound, problem } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import { tagListed } from "../domain/read/etag.ts"
@@ -27,7 +27,8 @@ import type { Call, Reply } from "./call.ts"
 import { accessTo, bindingsOf } from "./core.ts"
 import type { Core } from "./core.ts"
 import { countRows, estimateCap, recallRows, rememberRows } from "./estimate.ts"
-import { expandFields, expandRows } from "./expand.ts"
+import { expandFields, expandRows, expansion } from "./expand.ts"
+import type { Expansion } from "./expand.ts"
 import { guardPlan, queryKey } from "./guard.ts"
 import { filteredProblem, recordsProblem } from "./refusal.ts"
 import { phase } from "./timing.ts"
@@ -49,7 +50,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true })
 
 export const list = Effect.fnUntraced(
   function*(core: Core, call: Call, resource: string): Effect.fn.Return<Reply, Problem> {
-    const access = yield* phase("list.access")(accessTo(core, call.caller, resource, "read"))
+    const access = yield* phase("list.access")(accessTo(call, resource, "read"))
     const request = yield* phase("list.parse")(Effect.fromResult(listRequest(call.query)))
     return yield* answerList(core, call, access, request)
   }
@@ -57,7 +58,7 @@ export const list = Effect.fnUntraced(
 
 export const search = Effect.fnUntraced(
   function*(core: Core, call: Call, resource: string, body: Uint8Array): Effect.fn.Return<Reply, Problem> {
-    const access = yield* phase("list.access")(accessTo(core, call.caller, resource, "read"))
+    const access = yield* phase("list.access")(accessTo(call, resource, "read"))
     if (call.query.length > 0) {
       return yield* Effect.fail(invalidParameter(call.query[0]![0], "A search takes its parameters in the body."))
     }
@@ -72,13 +73,14 @@ export const search = Effect.fnUntraced(
 interface Checked {
   readonly shape: ListShape
   readonly key: string
-  readonly near: readonly Field[]
+  readonly expanded: Expansion
   /** The caller's own filter. */
   readonly filter: FilterTree
 }
 
 const checkList = Effect.fnUntraced(function*(
   core: Core,
+  call: Call,
   access: Access,
   request: ListRequest
 ): Effect.fn.Return<Checked, Problem> {
@@ -86,7 +88,7 @@ const checkList = Effect.fnUntraced(function*(
   const filter = yield* Effect.fromResult(checkFilter(access.restricted, request.filter))
   const order = yield* Effect.fromResult(checkOrder(access.restricted, request.orderBy))
   const fields = yield* Effect.fromResult(checkFields(access.restricted, request.fields))
-  const near = yield* expandFields(core, access, request.expand)
+  const expanded = yield* expansion(call, access, request.expand)
   const shape = listShape(access, {
     filterText: request.filter,
     orderText: request.orderBy,
@@ -96,12 +98,12 @@ const checkList = Effect.fnUntraced(function*(
     shown: { fields, permissions: core.options.rowPermissions(access.model.name) ? "row" : "none" },
     showDeleted: request.showDeleted,
     limit: request.pageSize + 1,
-    more: near
+    more: expandFields(expanded)
   }, core.seal.digest)
   return {
     shape,
     key: queryKey(core, access, request.filter, request.orderBy, String(request.showDeleted)),
-    near,
+    expanded,
     filter
   }
 })
@@ -130,7 +132,7 @@ const answerList = Effect.fnUntraced(function*(
   access: Access,
   request: ListRequest
 ): Effect.fn.Return<Reply, Problem> {
-  const { filter, key, shape } = yield* phase("list.plan")(checkList(core, access, request))
+  const { expanded, filter, key, shape } = yield* phase("list.plan")(checkList(core, call, access, request))
   const context = pageContext(call.caller, access.model.name, request)
   const position = yield* openPosition(core, context, request.pageToken, shape)
   const bindings = yield* bindingsOf(call.caller)
@@ -183,7 +185,7 @@ const answerList = Effect.fnUntraced(function*(
     (previous === null ? "" : `,"prev_page_token":"${previous}"`) +
     `,"total_size_estimate":${size}` +
     (total === null ? "" : `,"total_size":${size}`)
-  return yield* present(core, access, request, shape, visible, bindings, tail, warning)
+  return yield* present(core, shape, expanded, visible, bindings, tail, warning)
 })
 
 /** A page, and the count that goes with it. */
@@ -243,17 +245,16 @@ const readCounted = (core: Core, asked: Asked): Read =>
 /** Writes the page: items, what they expand to, and the members after them. */
 const present = Effect.fnUntraced(function*(
   core: Core,
-  access: Access,
-  request: ListRequest,
   shape: ListShape,
+  expansion: Expansion,
   rows: readonly Row[],
   bindings: Bindings,
   tail: string,
   headers: { readonly [name: string]: string }
 ): Effect.fn.Return<Reply, Problem> {
-  const expanded = request.expand.length === 0
+  const expanded = expansion.length === 0
     ? null
-    : yield* phase("list.expand")(expandRows(core, access, request.expand, rows, shape.layout))
+    : yield* phase("list.expand")(expandRows(core, expansion, rows, shape.layout))
   return yield* phase("list.present")(Effect.sync(() => {
     let items = ""
     for (let i = 0; i < rows.length; i++) {
@@ -269,9 +270,9 @@ const present = Effect.fnUntraced(function*(
  */
 export const seek = Effect.fnUntraced(
   function*(core: Core, call: Call, resource: string): Effect.fn.Return<Reply, Problem> {
-    const access = yield* phase("seek.access")(accessTo(core, call.caller, resource, "read"))
+    const access = yield* phase("seek.access")(accessTo(call, resource, "read"))
     const request = yield* phase("seek.parse")(Effect.fromResult(seekRequest(call.query)))
-    const { filter, key, shape } = yield* phase("seek.plan")(checkList(core, access, request))
+    const { expanded, filter, key, shape } = yield* phase("seek.plan")(checkList(core, call, access, request))
     const bindings = yield* bindingsOf(call.caller)
     const offset = Number(request.position)
     const first: PagePlan = { shape: shape.page, bindings }
@@ -299,18 +300,18 @@ export const seek = Effect.fnUntraced(
         )
     const tail = `"next_page_token":"${more ? token("after", rows.at(-1)) : ""}"` +
       `,"prev_page_token":"${atStart ? "" : token("before", rows[0])}"`
-    return yield* present(core, access, request, shape, rows, bindings, tail, warning)
+    return yield* present(core, shape, expanded, rows, bindings, tail, warning)
   }
 )
 
 export const get = Effect.fnUntraced(
   function*(core: Core, call: Call, resource: string, segment: string): Effect.fn.Return<Reply, Problem> {
-    const access = yield* phase("get.access")(accessTo(core, call.caller, resource, "read"))
+    const access = yield* phase("get.access")(accessTo(call, resource, "read"))
     const request = yield* Effect.fromResult(getRequest(call.query))
     yield* Effect.fromResult(checkShowDeleted(access.model, request.showDeleted))
     const key = yield* phase("get.parse")(Effect.fromResult(readKey(access.model, segment)))
     const fields = yield* Effect.fromResult(checkFields(access.restricted, request.fields))
-    const near = yield* expandFields(core, access, request.expand)
+    const steps = yield* expansion(call, access, request.expand)
     const shape = listShape(access, {
       filterText: "",
       orderText: "",
@@ -320,7 +321,7 @@ export const get = Effect.fnUntraced(
       shown: { fields, permissions: "full" },
       showDeleted: request.showDeleted,
       limit: 1,
-      more: near
+      more: expandFields(steps)
     }, core.seal.digest)
     const bindings = yield* bindingsOf(call.caller, key)
     const rows = yield* phase("get.execute")(
@@ -330,13 +331,13 @@ export const get = Effect.fnUntraced(
     if (row === undefined) return yield* Effect.fail(notFound())
     const item = shape.write(row, bindings)
     // The tag is the record's alone: with related records beside it, it does not tell whether the answer is still the same.
-    const alone = request.expand.length === 0
+    const alone = steps.length === 0
     const noneMatch = alone ? call.header("if-none-match") : null
     if (noneMatch !== null && (noneMatch.trim() === "*" || tagListed(noneMatch, item.etag, true))) {
       return { status: 304, headers: { etag: item.etag }, body: null }
     }
     if (alone) return json(200, `${item.open}}`, { etag: item.etag })
-    const expanded = (yield* expandRows(core, access, request.expand, rows, shape.layout))[0]!
+    const expanded = (yield* expandRows(core, steps, rows, shape.layout))[0]!
     return json(200, `${item.open},"expand":${expanded}}`, { etag: item.etag, "cache-control": "no-store" })
   }
 )

@@ -9,6 +9,7 @@ import { RowEstimates } from "../../core/app/estimate.ts"
 import { makeJudgements } from "../../core/app/guard.ts"
 import { list, seek } from "../../core/app/read.ts"
 import { RecentVersions } from "../../core/app/versions.ts"
+import type { Caller } from "../../core/domain/access/caller.ts"
 import { makeAccessResolver } from "../../core/domain/access/resolve.ts"
 import { defineConfig } from "../../core/domain/model/config.ts"
 import { f } from "../../core/domain/model/field.ts"
@@ -65,7 +66,6 @@ const worldOf = (rows: readonly Row[]): World => {
     fake,
     core: {
       models: compiled.models,
-      resolve: makeAccessResolver(compiled.models, compiled.defaults).resolve,
       records: fake.service,
       seal,
       options: {
@@ -89,9 +89,13 @@ interface Page {
 
 type Parameters = { readonly [name: string]: string | number }
 
+const caller: Caller = { id: "u", roles: [], tenant: null }
+const resolver = makeAccessResolver(compiled.models, compiled.defaults)
+
 const ask = async (use: typeof list, { core }: World, parameters: Parameters): Promise<Page> => {
   const call: Call = {
-    caller: { id: "u", roles: [], tenant: null },
+    caller,
+    access: (resource) => resolver.resolve(caller, resource),
     path: "/api/v1/things",
     query: Object.entries(parameters).map(([name, value]) => [name, String(value)] as const),
     header: () => null

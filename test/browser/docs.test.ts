@@ -16,7 +16,7 @@ import { openapiDocument } from "../../core/domain/meta/openapi.ts"
 import { TokensError } from "../../core/ports/tokens.ts"
 import type { TokensService } from "../../core/ports/tokens.ts"
 import { script } from "../http/edge-app.ts"
-import { callerOf, requestOf } from "../support/openapi.ts"
+import { anyAccess, callerOf, requestOf } from "../support/openapi.ts"
 import { chromiumPath, startChromium } from "./chromium.ts"
 
 const password = "correct horse battery"
@@ -86,7 +86,7 @@ const openServer = async (signIn: "password" | "token") => {
   const scripted = script()
   const app: App = {
     ...scripted.app,
-    visible: () => true,
+    accesses: (caller) => () => anyAccess(caller),
     openapi: (call) => Effect.sync(() => json(200, JSON.stringify(openapiDocument(requestOf(call.caller)))))
   }
   const basePath = "/api/v1"

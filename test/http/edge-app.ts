@@ -20,6 +20,7 @@ import { notFound, problem } from "../../core/domain/problem.ts"
 import type { Problem } from "../../core/domain/problem.ts"
 import { TokensError } from "../../core/ports/tokens.ts"
 import type { TokensService } from "../../core/ports/tokens.ts"
+import { anyAccess } from "../support/openapi.ts"
 
 export interface Routed {
   readonly use: string
@@ -123,7 +124,8 @@ export const script = (): Script => {
     batch: (call, body) => batch(call, undefined, undefined, body),
     meta: record("meta"),
     openapi: record("openapi"),
-    visible: (caller, resource) => ["orders", "meta", "docs"].includes(resource) && caller.id !== "nobody",
+    accesses: (caller) => (resource) =>
+      ["orders", "meta", "docs"].includes(resource) && caller.id !== "nobody" ? anyAccess(caller) : null,
     metaVersion: (caller) => caller === null ? "models" : `models+${caller.roles.join("+")}`
   }
   const tokens: TokensService = {

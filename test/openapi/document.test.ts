@@ -6,7 +6,6 @@
 import { Validator } from "@seriousme/openapi-schema-validator"
 import { describe, expect, it } from "vitest"
 import type { Access } from "../../core/domain/access/access.ts"
-import { makeAccessResolver } from "../../core/domain/access/resolve.ts"
 import { metaDocument } from "../../core/domain/meta/meta.ts"
 import { openapiDocument } from "../../core/domain/meta/openapi.ts"
 import type { Cell, Field, Json } from "../../core/domain/model/model.ts"
@@ -14,7 +13,7 @@ import { problem, problemDocument } from "../../core/domain/problem.ts"
 import { facetsJson, histogramJson, seriesJson } from "../../core/domain/read/aggregate.ts"
 import { itemWriter, layoutOf } from "../../core/domain/read/item.ts"
 import { makeModel } from "../support/model.ts"
-import { callerOf, documentOf, everyKind, open, requestOf, shop, shopRoles } from "../support/openapi.ts"
+import { callerOf, documentOf, everyKind, requestOf, shop, shopRoles } from "../support/openapi.ts"
 import { checker } from "../support/schema.ts"
 
 const documents = [
@@ -187,7 +186,7 @@ describe("answers", () => {
       views: [],
       userMenu: [],
       pages: [],
-      resolver: makeAccessResolver(shop, open)
+      resolve: request.resolve
     })
     check("/paths/~1api~1meta/get/responses/200/content/application~1json/schema", meta)
     const refusal = problem("precondition-failed", "Stale.", {

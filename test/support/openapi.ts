@@ -1,7 +1,8 @@
 /** A shop of models with every kind of field, and the OpenAPI document of a caller over it. It decides nothing. */
 
+import type { Access } from "../../core/domain/access/access.ts"
 import type { Caller } from "../../core/domain/access/caller.ts"
-import { makeAccessResolver } from "../../core/domain/access/resolve.ts"
+import { makeAccessResolver, resolveAccess } from "../../core/domain/access/resolve.ts"
 import { parseCapability } from "../../core/domain/access/roles.ts"
 import type { AccessDefaults, Capability } from "../../core/domain/access/rules.ts"
 import { openapiDocument } from "../../core/domain/meta/openapi.ts"
@@ -101,6 +102,9 @@ export const shopRoles = rolesOf({
 })
 
 export const callerOf = (...roles: readonly string[]): Caller => ({ id: "u1", roles, tenant: null })
+
+/** Some access of the caller, for what only looks whether there is one. */
+export const anyAccess = (caller: Caller): Access => resolveAccess(shop.get("kinds")!, caller, open)
 
 export const requestOf = (
   caller: Caller,

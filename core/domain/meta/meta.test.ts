@@ -129,13 +129,14 @@ const rolesOf = (declared: { readonly [role: string]: readonly string[] }): Acce
   defaultAccess: null
 })
 const meta = (who: Caller, defaults: AccessDefaults, parts: Partial<MetaRequest> = {}): MetaDocument => {
+  const resolver = makeAccessResolver(parts.models ?? models, defaults)
   const document = metaDocument({
     caller: who,
     models,
     views: [ordersView],
     userMenu: [],
     pages: [],
-    resolver: makeAccessResolver(parts.models ?? models, defaults),
+    resolve: (resource) => resolver.resolve(who, resource),
     ...parts
   })
   // What is not JSON would be lost on the wire.

@@ -5,7 +5,6 @@
 
 import type { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
-import type { AccessResolver } from "../access/resolve.ts"
 import type { Field, Json, Kind, Models } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
 import { permissionsOf, type ResourcePermissions } from "./permissions.ts"
@@ -94,7 +93,8 @@ export interface MetaRequest {
   readonly views: readonly View[]
   readonly userMenu: readonly MenuItem[]
   readonly pages: readonly Page[]
-  readonly resolver: AccessResolver
+  /** The caller's access to a resource, or null. */
+  readonly resolve: (resource: string) => Access | null
 }
 
 const fieldOf = (field: Field, access: Access, visible: (resource: string) => boolean): MetaField => {
@@ -158,11 +158,11 @@ const noNames: ReadonlySet<string> = new Set()
 
 /** The meta document of a caller: plain data, ready for JSON. */
 export const metaDocument = (request: MetaRequest): MetaDocument => {
-  const { caller, models, resolver } = request
+  const { caller, models, resolve } = request
   const accesses = new Map<string, Access>()
   for (const name of models.keys()) {
-    const access = resolver.resolve(caller, name)
-    if (access !== null && access.visible) accesses.set(name, access)
+    const access = resolve(name)
+    if (access !== null) accesses.set(name, access)
   }
   const sight: Sight = {
     exists: (resource) => models.has(resource),
