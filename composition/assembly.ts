@@ -146,15 +146,25 @@ export const makeAuth = (
 export const keepsAccounts = ({ compiled, config }: Assembly): boolean =>
   config.authenticate === undefined && compiled.auth?.jwksUrl === undefined
 
-const ownAuthenticator = (authenticate: AuthenticateFunction): Authenticator => {
-  const identityOf = (answer: Awaited<ReturnType<AuthenticateFunction>>): Identity => ({
-    user: answer.user,
-    ...(answer.tenant === undefined || answer.tenant === null ? {} : { tenant: answer.tenant })
-  })
-  return (request) => {
-    const answer = authenticate({ method: request.method, url: request.url, headers: request.headers })
-    return answer instanceof Promise ? answer.then(identityOf) : identityOf(answer)
+const isTenant = (value: unknown): boolean => typeof value === "string" || Number.isSafeInteger(value)
+
+/** Who the configuration's function says is calling. It may be plain JavaScript: a user without an id must not pass for one. */
+const identityOf = (answer: Awaited<ReturnType<AuthenticateFunction>>): Identity => {
+  const { tenant = null, user } = answer
+  const { id, roles } = record(user)
+  if (
+    typeof id !== "string" || id === "" || !Array.isArray(roles) || !roles.every((role) => typeof role === "string")
+  ) {
+    throw new TypeError("authenticate must answer { user: { id, roles } }: a text and a list of texts")
   }
+  if (tenant === null) return { user }
+  if (!isTenant(tenant)) throw new TypeError("authenticate must answer a tenant that is a text or a whole number")
+  return { user, tenant }
+}
+
+const ownAuthenticator = (authenticate: AuthenticateFunction): Authenticator => (request) => {
+  const answer = authenticate({ method: request.method, url: request.url, headers: request.headers })
+  return answer instanceof Promise ? answer.then(identityOf) : identityOf(answer)
 }
 
 /** Who verifies credentials: the configuration's own function, tokens of an auth server elsewhere, or those of `auth`. */

@@ -6,6 +6,7 @@
 import { existsSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { parseEnv } from "node:util"
+import { isOriginPattern, isPlainUrl } from "../core/domain/account/origin.ts"
 import type { Refusal } from "../core/domain/model/refusal.ts"
 import { shown, shownAddress } from "../core/domain/model/refusal.ts"
 
@@ -59,18 +60,10 @@ export const defaultUrl = "http://localhost:5173"
 
 const logFormats: readonly LogFormat[] = ["json", "pretty", "off"]
 
-const isWebUrl = (text: string): boolean => /^https?:\/\/./i.test(text) && URL.canParse(text)
-
 /** What a `postgres://` URL with an empty host (libpq's way to write a socket) needs to be one for `URL`. */
 const isDatabaseUrl = (text: string): boolean =>
   /^postgres(?:ql)?:\/\/./.test(text) &&
   URL.canParse(text.replace(/^(postgres(?:ql)?:\/\/[^/@?]*@?)\//, "$1localhost/"))
-
-/** An origin, with `*` allowed for leading labels: `https://*.example.org`. */
-const isOriginPattern = (text: string): boolean => {
-  const plain = text.replace("://*.", "://any.")
-  return isWebUrl(plain) && new URL(plain).origin === plain
-}
 
 /**
  * Reads settings from variables. Everything wrong is a refusal, with defaults in its place, so that further checks can go on. Secrets
@@ -121,10 +114,10 @@ export const readSettings = (
     refuse("AUTH_SECRET is shorter than 32 characters.", "Set 32 random bytes in base64: openssl rand -base64 32.")
   }
   let url = text("AUTH_URL")
-  if (url !== null && !isWebUrl(url)) {
+  if (url !== null && !isPlainUrl(url)) {
     refuse(
-      `AUTH_URL is ${shownAddress(url)}, not an http(s) URL.`,
-      "Set the public URL of the API, such as https://admin.example.com."
+      `AUTH_URL is ${shownAddress(url)}, not the http(s) URL of an API.`,
+      "Set the public URL without password and query, such as https://admin.example.com."
     )
     url = null
   }
@@ -148,12 +141,12 @@ export const readSettings = (
     trustedOrigins: list(
       "TRUSTED_ORIGINS",
       isOriginPattern,
-      "Write scheme and host, such as https://app.example.com, separated by commas."
+      "Write scheme and host, such as https://app.example.com or https://*.example.com, separated by commas."
     ),
     trustedProxies: count("SERVICE_TRUSTED_PROXIES", 0, 100),
     corsOrigins: list(
       "SERVICE_CORS_ORIGINS",
-      (item) => !item.includes("*") && isWebUrl(item) && new URL(item).origin === item,
+      (item) => !item.includes("*") && isOriginPattern(item),
       "Write scheme, host and port as browsers send them, such as https://app.example.com; there is no wildcard."
     ),
     pooler: pooler === "yes" ? true : pooler === "no" ? false : null,

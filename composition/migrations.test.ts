@@ -15,7 +15,7 @@ describe("the service's own tables", () => {
   it("have one text for each version", () => {
     expect([serviceMigration, ...authMigrations(everything)].map(named)).toEqual([
       "service 1 a6389c4d50e34fad",
-      "auth 2 9e5ebb4bc1d9ee69",
+      "auth 3 264c6ba98d95470f",
       "second_factor 1 6c768a2405dc4788",
       "passkey 1 17a21e5e987c27de"
     ])

@@ -4,10 +4,12 @@
  */
 
 import * as Result from "effect/Result"
-import { passwordMax, passwordMin, tokenSeconds } from "../../core/domain/account/account.ts"
+import { passwordMax, passwordMin, refuse, tokenSeconds } from "../../core/domain/account/account.ts"
+import { isOriginPattern, isPlainUrl } from "../../core/domain/account/origin.ts"
 import { type PasskeyDeclaration, readPasskeys } from "../../core/domain/account/passkey.ts"
 import { type Provider, type ProviderDeclaration, readProviders } from "../../core/domain/account/provider.ts"
 import { declareRoles, type RoleList } from "../../core/domain/account/roles.ts"
+import { shownAddress } from "../../core/domain/model/refusal.ts"
 import { makeSealer, type Sealer } from "./api-keys.ts"
 import { type AuthDatabase, openStore, type Store, tableIn } from "./database.ts"
 import { type Engine, type EngineSettings, makeEngine } from "./engine.ts"
@@ -106,11 +108,21 @@ interface KeyRow {
 }
 
 const checkUrl = (url: string): URL => {
-  const parsed = URL.parse(url)
-  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
-    throw new Error(`AUTH_URL must be an http(s) URL, not ${JSON.stringify(url)}.`)
-  }
-  return parsed
+  if (isPlainUrl(url)) return new URL(url)
+  throw refuse(
+    "invalid-origin",
+    `AUTH_URL must be an http(s) URL without password and query, not ${shownAddress(url)}.`
+  )
+}
+
+const checkOrigins = (origins: readonly string[]): void => {
+  const wrong = origins.find((origin) => !isOriginPattern(origin))
+  if (wrong === undefined) return
+  throw refuse(
+    "invalid-origin",
+    `trustedOrigins has ${shownAddress(wrong)}, which is no origin: write scheme, host and port alone, such as`
+      + ` "https://app.example.org" or "https://*.example.org".`
+  )
 }
 
 const checkRate = (value: number): number => {
@@ -122,6 +134,7 @@ const checkRate = (value: number): number => {
 export const createAuth = (options: AuthOptions): Auth => {
   const { database, secret, tenant, url } = options
   const { origin } = checkUrl(url)
+  checkOrigins(options.trustedOrigins ?? [])
   if (secret.length < 32) throw new Error("AUTH_SECRET must have at least 32 characters (32 random bytes in base64).")
   if ("dialect" in database && database.type !== "postgres") {
     throw new Error("The auth store needs PostgreSQL: database.type must be \"postgres\".")

@@ -22,7 +22,13 @@ const readBytes = async (request: Request): Promise<Uint8Array> => {
   return Buffer.concat(chunks)
 }
 
-/** The JSON object of a request, empty when there is no body. Throws a `Problem` for anything else. */
+/** Whether PostgreSQL can store a text. */
+const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed()
+
+const unstorable = (): Problem =>
+  problem("invalid-record", "The body has a text with a character that cannot be stored.", { code: "VALIDATION_ERROR" })
+
+/** The JSON object of a request, empty when there is no body. Throws a `Problem` for anything else, and for texts that cannot be stored. */
 export const readBody = async (request: Request): Promise<Body> => {
   const bytes = await readBytes(request)
   if (bytes.byteLength === 0) return {}
@@ -31,11 +37,16 @@ export const readBody = async (request: Request): Promise<Body> => {
     throw problem("unsupported-media-type", "The body must be JSON with Content-Type: application/json.")
   }
   let body: unknown
+  let storable = true
   try {
-    body = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes))
+    body = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes), (key, value: unknown) => {
+      storable &&= isStorable(key) && (typeof value !== "string" || isStorable(value))
+      return value
+    })
   } catch {
     throw problem("malformed-json", "The body is not valid JSON.")
   }
+  if (!storable) throw unstorable()
   if (typeof body !== "object" || body === null || Array.isArray(body) || Object.hasOwn(body, "__proto__")) {
     throw problem("malformed-json", "The body must be a JSON object.")
   }

@@ -52,6 +52,8 @@ export interface Engine {
   readonly sign: (claims: TokenClaims) => Promise<string>
   readonly hash: (password: string) => Promise<string>
   readonly newId: () => string
+  /** Whether pages of an origin (the text of an `Origin` header) may use sessions. */
+  readonly trusts: (origin: string) => boolean
   /** The providers it can sign in with. */
   readonly providers: ReadonlySet<string>
 }
@@ -300,6 +302,7 @@ export const makeEngine = async (
     handle: auth.handler,
     sign: async (claims) => (await auth.api.signJWT({ body: { payload: { ...claims } } })).token,
     hash: context.password.hash,
+    trusts: (origin) => context.isTrustedOrigin(origin),
     newId: () => context.generateId({ model: "user" }) || crypto.randomUUID(),
     providers: new Set(context.socialProviders.map(({ id }) => id))
   }

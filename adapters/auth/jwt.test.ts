@@ -422,12 +422,31 @@ describe("trusted apps", () => {
   it.each([
     [["https://a.example"]],
     [["https://a.example/"]],
+    [["https://A.example:443"]],
     [["https://b.example", "https://b.example/"]],
+    // Users of both would have the same ids.
+    [["https://b.example/shop", "https://B.example/crm"]],
+    [["https://user:word@b.example"]],
+    [["https://b.example/?x"]],
     [["ftp://b.example"]],
     [["b.example"]]
   ])("cannot be %j", (issuers) => {
     expect(() => withTrustedApps(own, "https://a.example", issuers.map((issuer) => ({ issuer, roles: {}, keys: [] }))))
-      .toThrow()
+      .toThrow(expect.objectContaining({ _tag: "AccountError", code: "invalid-app" }))
+  })
+
+  it("remember no token that was not verified", async () => {
+    const { other, trusts } = await app()
+    const set = vi.spyOn(Map.prototype, "set")
+    const kept = (token: string): boolean =>
+      set.mock.calls.some(([key, value]) => key === token && !(value instanceof Promise))
+    const good = await other.sign(theirs())
+    const made = [`${good}x`, `${(await signer.sign(claims())).slice(0, -8)}`, "a".repeat(16_000)]
+    for (const token of made) expect(await outcome(trusts, request(token))).toBe("Unauthorized")
+    expect(made.filter(kept)).toEqual([])
+    await trusts(request(good))
+    expect(kept(good)).toBe(true)
+    set.mockRestore()
   })
 })
 

@@ -39,9 +39,9 @@ export const revokedKey = (id: string): string => `key:${id}`
  */
 export const authMigrationSql = ({ passkeys, schema, twoFactor }: AuthSchema): string => {
   const t = tableIn(schema)
-  const active = (row: string) =>
-    `('admin' = any (string_to_array(${row}."role", ',')) and not (coalesce(${row}."banned", false)`
-    + ` and (${row}."banExpires" is null or ${row}."banExpires" > now())))`
+  const barred = (row: string) =>
+    `(coalesce(${row}."banned", false) and (${row}."banExpires" is null or ${row}."banExpires" > now()))`
+  const active = (row: string) => `('admin' = any (string_to_array(${row}."role", ',')) and not ${barred(row)})`
   return `-- Accounts, sessions and signing keys. Safe to apply again.
 do $$ begin perform pg_advisory_xact_lock(${adminLock}); end $$;
 ${schema === undefined ? "" : `\ncreate schema if not exists ${quote(schema)};\n`}
@@ -167,7 +167,8 @@ begin
     perform ${t("revoke_tokens")}(old."id", ${deletedEpoch});
     return old;
   end if;
-  if new."role" is distinct from old."role" or coalesce(new."banned", false) <> coalesce(old."banned", false) then
+  -- A ban that ran out is none: the next one counts anew, and clearing its marks at a sign-in changes nothing.
+  if new."role" is distinct from old."role" or ${barred("new")} <> ${barred("old")} then
     new."tokenEpoch" := old."tokenEpoch" + 1;
   end if;
   if new."tokenEpoch" <> old."tokenEpoch" then
@@ -176,7 +177,7 @@ begin
     delete from ${t("verification")}
       where "value" = new."id" and ("identifier" like '2fa-%' or "identifier" like 'trust-device-%');
   end if;
-  if coalesce(new."banned", false) and not coalesce(old."banned", false) then
+  if ${barred("new")} and not ${barred("old")} then
     delete from ${t("session")} where "userId" = new."id";
   end if;
   return new;
@@ -194,7 +195,7 @@ declare
   barred boolean;
 begin
   -- Waits for a ban or deletion that is under way: the session then either does not begin or is ended by it.
-  select coalesce(u."banned", false) and (u."banExpires" is null or u."banExpires" > now()) into barred
+  select ${barred("u")} into barred
     from ${t("user")} u where u."id" = new."userId" for share;
   if barred is distinct from false then
     raise exception 'the user is banned or gone' using errcode = '${bannedState}';

@@ -4,6 +4,8 @@
  */
 
 import { rolesOf } from "../../core/domain/account/roles.ts"
+import { timestampCell } from "../../core/domain/model/instant.ts"
+import { problem } from "../../core/domain/problem.ts"
 import { assertionOf, passkeyName, registrationOf } from "./webauthn.ts"
 
 /** The JSON object of a request. */
@@ -97,27 +99,57 @@ const isObject = (value: unknown): value is Body => typeof value === "object" &&
 /** Fields of a user that an admin may set by `data`; above all not its id. */
 const settable = ["name", "email", "emailVerified", "image", "role", "banned", "banReason", "banExpires"]
 
+const isText = (value: unknown): boolean => typeof value === "string"
+const isTruth = (value: unknown): boolean => typeof value === "boolean"
+const orNull = (fits: (value: unknown) => boolean) => (value: unknown): boolean => value === null || fits(value)
+
+const isInstant = (value: unknown): boolean => typeof value === "string" && timestampCell(value) !== null
+
+/** Longest ban with an end: a hundred years. */
+const banSecondsMax = 3_155_760_000
+
+/** What better-auth would hand to the database as it came. Its own checks are for the rest. */
+const kinds: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+  ["name", isText],
+  ["image", orNull(isText)],
+  ["emailVerified", isTruth],
+  ["banned", isTruth],
+  ["banReason", orNull(isText)],
+  ["banExpires", orNull(isInstant)],
+  ["banExpiresIn", (value) => Number.isSafeInteger(value) && Number(value) > 0 && Number(value) <= banSecondsMax]
+])
+
+/** The fields as they are; throws a `Problem` for one that its column cannot hold. */
+const fitting = (fields: Body): Body => {
+  const wrong = Object.keys(fields).find((name) => kinds.get(name)?.(fields[name]) === false)
+  if (wrong === undefined) return fields
+  throw problem("invalid-record", `The value of ${wrong} is not valid.`, { code: "VALIDATION_ERROR" })
+}
+
 /** Role texts become lists, as better-auth wants several roles. What is no text is left for it to refuse. */
 const rolesIn = (role: unknown): unknown => typeof role === "string" ? rolesOf(role) : role
 
 const chosen = (data: unknown): unknown =>
   isObject(data)
-    ? Object.fromEntries(
+    ? fitting(Object.fromEntries(
       settable.filter((name) => Object.hasOwn(data, name)).map((
         name
       ) => [name, name === "role" ? rolesIn(data[name]) : data[name]])
-    )
+    ))
     : data
 
 const only = (body: Body, names: readonly string[]): Body =>
   Object.fromEntries(names.filter((name) => Object.hasOwn(body, name)).map((name) => [name, body[name]]))
 
-/** The body as better-auth gets it. */
+/** The body as better-auth gets it. Throws a `Problem` for a value that cannot be. */
 export const adapt = (route: string, body: Body, defaultRole: string | undefined): Body => {
   switch (route) {
     case "/change-password":
       // A password change ends every session; this flag gives the caller a new one.
       return { ...body, revokeOtherSessions: true }
+    case "/update-user":
+    case "/admin/ban-user":
+      return fitting(body)
     case "/admin/set-role":
       return { ...body, role: rolesIn(body["role"]) }
     case "/admin/update-user":

@@ -5,7 +5,10 @@
 
 import type { JWK } from "jose"
 import { decodeJwt } from "jose/jwt/decode"
-import { type Authenticator, Refused } from "./authenticator.ts"
+import { refuse } from "../../core/domain/account/account.ts"
+import { isPlainUrl } from "../../core/domain/account/origin.ts"
+import { shownAddress } from "../../core/domain/model/refusal.ts"
+import { type Authenticator, type Identity, Refused } from "./authenticator.ts"
 import { makeCache } from "./cache.ts"
 import { loadKeys, makeVerifier, type TokenCache, tokenOf } from "./jwt.ts"
 import { fetchKeys, type KeySet } from "./keys.ts"
@@ -23,12 +26,12 @@ export interface TrustedApp {
 
 /** An issuer without its trailing slash; throws when it is no http(s) URL. */
 export const issuerOf = (url: string): string => {
-  const parsed = URL.parse(url)
-  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
-    throw new Error(`The issuer ${JSON.stringify(url)} is not an http(s) URL.`)
-  }
-  return url.replace(/\/+$/, "")
+  if (isPlainUrl(url)) return url.replace(/\/+$/, "")
+  throw refuse("invalid-app", `The issuer ${shownAddress(url)} is not an http(s) URL without password and query.`)
 }
+
+/** The same for all ways to write an address: case of the host, default port. */
+const canonical = (issuer: string): string => new URL(issuer).href.replace(/\/+$/, "")
 
 const appAuthenticator = (app: TrustedApp, issuer: string, cache: TokenCache | undefined): Authenticator => {
   const accepted = [issuer, `${issuer}/`]
@@ -56,7 +59,7 @@ const appAuthenticator = (app: TrustedApp, issuer: string, cache: TokenCache | u
 
 /**
  * An authenticator that accepts its own tokens and those of trusted apps. A user of an app is `<sub>@<app host>`; one left without a
- * local role is refused (403). Throws when an app is the app itself, or named twice.
+ * local role is refused (403). Throws when an app is the app itself, or two are at one host.
  */
 export const withTrustedApps = (
   own: Authenticator,
@@ -65,12 +68,19 @@ export const withTrustedApps = (
   cache?: TokenCache
 ): Authenticator => {
   if (apps.length === 0) return own
-  const self = issuerOf(ownIssuer)
+  const self = canonical(issuerOf(ownIssuer))
   const byIssuer = new Map<string, Authenticator>()
+  const hosts = new Set<string>()
   for (const app of apps) {
     const issuer = issuerOf(app.issuer)
-    if (issuer === self) throw new Error(`The app cannot trust itself: ${issuer} is its own issuer.`)
-    if (byIssuer.has(issuer)) throw new Error(`The trusted app ${issuer} is listed twice.`)
+    const { host } = new URL(issuer)
+    if (canonical(issuer) === self) {
+      throw refuse("invalid-app", `The app cannot trust itself: ${issuer} is its own issuer.`)
+    }
+    if (hosts.has(host)) {
+      throw refuse("invalid-app", `Two trusted apps are at ${host}: users of one could pass for users of the other.`)
+    }
+    hosts.add(host)
     byIssuer.set(issuer, appAuthenticator(app, issuer, cache))
   }
   const chosen = makeCache<Authenticator>(cache?.tokens ?? 10_000)
@@ -85,11 +95,15 @@ export const withTrustedApps = (
   }
   return (request) => {
     const token = tokenOf(request)
-    let authenticator = chosen.get(token)
-    if (authenticator === undefined) {
-      authenticator = choose(token)
+    const known = chosen.get(token)
+    if (known !== undefined) return known(request)
+    const authenticator = choose(token)
+    // Only what was verified is worth remembering: anybody can send long texts.
+    const remember = (identity: Identity): Identity => {
       chosen.set(token, authenticator)
+      return identity
     }
-    return authenticator(request)
+    const answer = authenticator(request)
+    return "then" in answer ? answer.then(remember) : remember(answer)
   }
 }

@@ -78,6 +78,26 @@ describe("a cookie", () => {
     })
   })
 
+  it("lets only pages of trusted origins read what the session opens", async () => {
+    const reading = ["/token", "/get-session", "/list-sessions", "/admin/list-users"]
+    const foreign = ["https://panel.example.org", "https://evil.example", "http://localhost:5174", "null"]
+    for (const origin of foreign) {
+      for (const path of reading) {
+        const answer = await service.ask("GET", `/api/auth${path}`, { cookie, headers: { origin } })
+        expect([answer.status, answer.body["code"]], `${path} from ${origin}`).toEqual([403, "INVALID_ORIGIN"])
+      }
+      const open = await service.ask("GET", "/api/auth/jwks", { cookie, headers: { origin } })
+      expect(open.status).toBe(200)
+    }
+    const trusting = stage.instance({ signInPerMinute: 5, trustedOrigins: ["https://panel.example.org"] })
+    for (const path of reading) {
+      const own = await service.ask("GET", `/api/auth${path}`, { cookie, headers: { origin: authUrl } })
+      const headers = { origin: "https://panel.example.org" }
+      const panel = await trusting.ask("GET", `/api/auth${path}`, { cookie, headers })
+      expect([own.status, panel.status], path).toEqual([200, 200])
+    }
+  })
+
   it("is not used by a form post of another site, nor by a method in disguise", async () => {
     const forms: readonly Sent[] = [
       { headers: { "content-type": "application/x-www-form-urlencoded" }, body: "name=owned" },
@@ -231,6 +251,23 @@ describe("limits", () => {
       })
       expect([400, 401, 422]).toContain(answer.status)
       expect(answer.headers.getSetCookie()).toEqual([])
+    }
+  })
+
+  it("refuse texts that no database can hold, wherever they are sent", async () => {
+    // A mistake of whoever sent them, so no failure of ours: those are errors in the log.
+    for (
+      const [path, body] of [
+        ["/update-user", { name: "a\0" }],
+        ["/update-user", { name: "a\ud800" }],
+        ["/update-user", { "name": "a", "ima\0ge": "b" }],
+        ["/change-password", { currentPassword: password, newPassword: "\udc00 another password" }],
+        ["/admin/ban-user", { userId: "\0" }],
+        ["/admin/create-user", { email: "x@example.org", password, name: "x", data: { image: ["\0"] } }]
+      ] as const
+    ) {
+      const answer = await service.ask("POST", `/api/auth${path}`, { cookie, body })
+      expect([answer.status, answer.body["code"]], `${path} ${answer.text}`).toEqual([400, "VALIDATION_ERROR"])
     }
   })
 

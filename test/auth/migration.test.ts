@@ -116,6 +116,12 @@ describe("options that cannot be right", () => {
   it.each([
     [{ secret: "short" }, /AUTH_SECRET/],
     [{ url: "localhost" }, /AUTH_URL/],
+    [{ url: "https://admin:hunter2@a.example" }, /AUTH_URL(?!.*hunter2)/],
+    [{ url: "https://a.example/?x=1" }, /AUTH_URL/],
+    [{ trustedOrigins: ["*"] }, /trustedOrigins/],
+    [{ trustedOrigins: ["https://*"] }, /trustedOrigins/],
+    [{ trustedOrigins: ["https://app.example.org/"] }, /trustedOrigins/],
+    [{ trustedOrigins: ["app.example.org"] }, /trustedOrigins/],
     [{ signInPerMinute: 0 }, /signInPerMinute/],
     [{ basePath: "api/auth" }, /path/],
     [{ oidc: [{ id: "corp", issuer: "http://id.example.org", clientId: "x" }] }, /https/],

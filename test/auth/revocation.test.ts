@@ -41,6 +41,11 @@ beforeEach(async () => {
 
 const idOf = async (): Promise<string> => (await listUsers(here)).find((user) => user.email === email)?.id ?? "nobody"
 
+const banThatRanOut = () =>
+  store.database.execute(
+    `update auth."user" set banned = true, "banExpires" = now() - interval '1 minute' where email = '${email}'`
+  )
+
 /** Uses the token all the time at one instance, as a busy client does, and answers the milliseconds until it is refused. */
 const refusedAfter = async (authenticator: Authenticator, token: string): Promise<number> => {
   const started = performance.now()
@@ -67,6 +72,13 @@ describe("a token in use at another instance stops within two seconds", () => {
     ["a role change by HTTP", () => byAdmin("set-role", { role: "admin" })],
     ["a role change by update-user", () => byAdmin("update-user", { data: { role: "admin" } })],
     ["a new password from an admin", () => byAdmin("set-user-password", { newPassword: "another password" })],
+    [
+      "a first password from an admin",
+      async () => {
+        await store.database.execute(`delete from auth.account where "userId" = '${await idOf()}'`)
+        await byAdmin("set-user-password", { newPassword: "another password" })
+      }
+    ],
     ["ended sessions", () => byAdmin("revoke-user-sessions", {})],
     [
       "a change by plain SQL",
@@ -80,6 +92,21 @@ describe("a token in use at another instance stops within two seconds", () => {
     const [first, second] = await Promise.all([refusedAfter(atHere, token), refusedAfter(atThere, token)])
     expect(first).toBeLessThan(2_000)
     expect(second).toBeLessThan(2_000)
+  })
+
+  it.each<[string, () => Promise<unknown>]>([
+    ["a ban by HTTP", () => byAdmin("ban-user", {})],
+    ["a ban on the host", () => setUserBanned(here, { email, banned: true })],
+    [
+      "a later end",
+      () => byAdmin("update-user", { data: { banExpires: new Date(Date.now() + 3_600_000).toISOString() } })
+    ]
+  ])("after %s that follows a ban which ran out", async (_, change) => {
+    await banThatRanOut()
+    const { token } = await issueToken(here, { email, ttlSeconds: 86_400 })
+    expect(await identify(atThere, token)).toMatchObject({ user: { roles: ["user"] } })
+    await change()
+    expect(await refusedAfter(atThere, token)).toBeLessThan(2_000)
   })
 
   it("after the user changed the password, while the token of the same second works", async () => {
@@ -109,6 +136,14 @@ describe("revocation", () => {
     expect(await identify(idle, token)).toBe("Unauthorized")
     spy.mockRestore()
     expect(await identify(builtInAuthenticator({ auth: store.instance() }), token)).toBe("Unauthorized")
+  })
+
+  it("is not what ends a ban that ran out: the next sign-in works, and what it gives counts", async () => {
+    await banThatRanOut()
+    const token = await tokenOf(here, await sessionOf(here, email))
+    expect(await identify(atThere, token)).toMatchObject({ user: { roles: ["user"] } })
+    const account = (await listUsers(here)).find((user) => user.email === email)
+    expect(account?.banned).toBe(false)
   })
 
   it("sees a change whose transaction ends long after later ones", async () => {

@@ -331,6 +331,43 @@ describe("the admin routes", () => {
     expect(await idOf("bob")).toBe(bob?.id)
   })
 
+  it("refuse values that their columns cannot hold, and change nothing", async () => {
+    const { cookie, on, post } = await withAdmin({ onError: () => {} })
+    await add("user")
+    const userId = await idOf("user")
+    const stored = () => store.database.rows(`select * from auth."user" order by "email"`)
+    const before = await stored()
+    const wrong: ReadonlyArray<Record<string, unknown>> = [
+      { name: null },
+      { name: 5 },
+      { image: { a: 1 } },
+      { emailVerified: "x" },
+      { banned: "yes" },
+      { banned: null },
+      { banReason: 5 },
+      { banExpires: "tomorrow" },
+      { banExpires: "2026-02-30T00:00:00Z" },
+      { banExpires: 1 }
+    ]
+    const answers = [
+      ...await Promise.all(wrong.map((data) => post("update-user", { userId, data }))),
+      ...await Promise.all(
+        wrong.map((data) => post("create-user", { email: "bob@example.org", password, name: "b", data }))
+      ),
+      ...await Promise.all([-5, 0, 0.5, 1e300, "5"].map((banExpiresIn) => post("ban-user", { userId, banExpiresIn }))),
+      await ask(on, "POST", "/update-user", { cookie, body: { name: null } }),
+      await ask(on, "POST", "/update-user", { cookie, body: { name: "x", image: [1] } })
+    ]
+    expect(answers.map(({ body, status }) => [status, body?.["code"]])).toEqual(
+      answers.map(() => [400, "VALIDATION_ERROR"])
+    )
+    expect(await stored()).toEqual(before)
+    const soon = new Date(Date.now() + 60_000).toISOString()
+    const good = { name: "N", image: null, banned: true, banReason: null, banExpires: soon }
+    expect((await post("update-user", { userId, data: good })).body).toMatchObject(good)
+    expect((await post("ban-user", { userId, banExpiresIn: 3_600 })).status).toBe(200)
+  })
+
   it("show accounts without what is ours alone", async () => {
     const { cookie, on } = await withAdmin()
     const answer = await ask(on, "GET", "/admin/list-users", { cookie })

@@ -35,6 +35,8 @@ export type AccountRefusal =
   | "no-second-factor"
   | "invalid-passkeys"
   | "no-passkeys"
+  | "invalid-origin"
+  | "invalid-app"
 
 /** A refused account operation. The message is for the person who asked for it and holds no secret. */
 export class AccountError extends Data.TaggedError("AccountError")<{
