@@ -4,6 +4,7 @@
  */
 
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
 import type { Json } from "../domain/model/model.ts"
 import { invalidParameter, Problem } from "../domain/problem.ts"
@@ -17,7 +18,7 @@ import type { Call, Reply } from "./call.ts"
 import { json } from "./call.ts"
 import { answerWrite, preferenceApplied } from "./change.ts"
 import type { Outcome } from "./change.ts"
-import { accessTo } from "./core.ts"
+import { accessTo, permitted } from "./core.ts"
 import type { Core } from "./core.ts"
 import { readJson } from "./read.ts"
 import { recordsProblem } from "./refusal.ts"
@@ -95,7 +96,8 @@ export const batch = Effect.fnUntraced(
 )
 
 const runOperations = Effect.fnUntraced(function*(run: Run, operations: readonly BatchOperation[]): Steps<void> {
-  for (const [index, operation] of operations.entries()) {
+  for (let index = 0; index < operations.length; index++) {
+    const operation = operations[index]!
     if (operation.op === "create") yield* queue(run, index, operation)
     else {
       yield* flush(run)
@@ -119,29 +121,44 @@ const named = <A>(
 
 // ------------------------------------------------------------------------------------------------------------------ creates
 
-/** Prepares a create and lets it wait for others of its kind. */
-const queue = Effect.fnUntraced(function*(run: Run, index: number, operation: Create): Steps<void> {
-  const names = new Set(referencedNames(operation.data))
-  if (run.pending.some(({ operation: { ref } }) => ref !== null && names.has(ref))) yield* flush(run)
-  const prepared = named(prepare(run, operation), index, operation)
-  // Those before it come first with their own failures, as they would one by one.
-  const write = yield* Effect.catch(prepared, (error) => Effect.andThen(flush(run), Effect.fail(error)))
-  const first = run.pending[0]
-  if (first !== undefined && !(run.grouped && sameShape(first.write, write))) yield* flush(run)
-  run.pending.push({ index, operation, write })
-})
+/** Lets a create wait for others of its kind, after those whose records it refers to. */
+const queue = (run: Run, index: number, operation: Create): Step<void> =>
+  refersToPending(run, operation.data)
+    ? Effect.flatMap(flush(run), () => enqueue(run, index, operation))
+    : enqueue(run, index, operation)
 
-const prepare = Effect.fnUntraced(
-  function*(run: Run, { data, ref, resource }: Create): Effect.fn.Return<CreateWrite, Problem> {
-    const access = yield* accessTo(run.call, resource, "create")
-    const resolved = yield* Effect.fromResult(resolveData(access.restricted, run.references, data))
-    const write = yield* Effect.fromResult(prepareCreate(access, resolved))
-    if (ref !== null && (run.references.has(ref) || run.pending.some((other) => other.operation.ref === ref))) {
-      return yield* Effect.fail(invalidParameter("ref", `The ref "${ref}" stands twice in this batch.`))
-    }
-    return write
+const refersToPending = ({ pending }: Run, data: Json): boolean => {
+  if (!pending.some(({ operation }) => operation.ref !== null)) return false
+  const names = referencedNames(data)
+  return pending.some(({ operation: { ref } }) => ref !== null && names.includes(ref))
+}
+
+const enqueue = (run: Run, index: number, operation: Create): Step<void> => {
+  const write = prepare(run, operation)
+  // Those before it come first with their own failures, as they would one by one.
+  if (Result.isFailure(write)) {
+    return Effect.andThen(flush(run), named(Effect.fail(write.failure), index, operation))
   }
-)
+  const item: Pending = { index, operation, write: write.success }
+  const [first] = run.pending
+  if (first !== undefined && !(run.grouped && sameShape(first.write, item.write))) {
+    return Effect.map(flush(run), () => void run.pending.push(item))
+  }
+  run.pending.push(item)
+  return Effect.void
+}
+
+const prepare = (run: Run, { data, ref, resource }: Create): Result.Result<CreateWrite, Problem> => {
+  const access = permitted(run.call, resource, "create")
+  if (Result.isFailure(access)) return Result.fail(access.failure)
+  const resolved = resolveData(access.success.restricted, run.references, data)
+  if (Result.isFailure(resolved)) return Result.fail(resolved.failure)
+  const write = prepareCreate(access.success, resolved.success)
+  return Result.isSuccess(write) && ref !== null &&
+      (run.references.has(ref) || run.pending.some((other) => other.operation.ref === ref))
+    ? Result.fail(invalidParameter("ref", `The ref "${ref}" stands twice in this batch.`))
+    : write
+}
 
 /** Whether two creates can go into one statement: same access, same fields given. */
 const sameShape = (a: CreateWrite, b: CreateWrite): boolean => {
@@ -161,10 +178,10 @@ const flush = (run: Run): Step<void> =>
     const created = createMany(core, tx, pending.map((item) => item.write), bindings)
     return Effect.matchEffect(created, {
       onSuccess: (rows) => {
-        for (const [i, written] of rows.entries()) {
+        for (let i = 0; i < rows.length; i++) {
           const { index, operation: { ref } } = pending[i]!
-          if (ref !== null) references.set(ref, referenced(written))
-          note(run, index, written)
+          if (ref !== null) references.set(ref, referenced(rows[i]!))
+          note(run, index, rows[i]!)
         }
         return Effect.void
       },

@@ -2,6 +2,7 @@
 
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
 import type { Caller } from "../domain/access/caller.ts"
 import type { Operation } from "../domain/access/rules.ts"
@@ -43,17 +44,16 @@ export const tenantRequired = (): Problem =>
 export const accessDenied = (): Problem => problem("access-denied", "You may not do this.")
 
 /** Access that allows the operation for at least some records, or 404, 403 `tenant-required`, 403 `access-denied`. */
-export const accessTo = (
-  call: Call,
-  resource: string,
-  operation: Operation
-): Effect.Effect<Access, Problem> => {
+export const permitted = (call: Call, resource: string, operation: Operation): Result.Result<Access, Problem> => {
   const access = call.access(resource)
-  if (access === null) return Effect.fail(notFound())
-  if (access.tenantMissing) return Effect.fail(tenantRequired())
-  if (access.decisions[operation].of === "deny") return Effect.fail(accessDenied())
-  return Effect.succeed(access)
+  if (access === null) return Result.fail(notFound())
+  if (access.tenantMissing) return Result.fail(tenantRequired())
+  if (access.decisions[operation].of === "deny") return Result.fail(accessDenied())
+  return Result.succeed(access)
 }
+
+export const accessTo = (call: Call, resource: string, operation: Operation): Effect.Effect<Access, Problem> =>
+  Effect.fromResult(permitted(call, resource, operation))
 
 const noParams: readonly string[] = []
 

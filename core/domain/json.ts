@@ -73,11 +73,11 @@ class Reader {
 
   number(): number {
     number.lastIndex = this.at
-    const match = number.exec(this.text)
-    if (match === null) {
+    // Not `exec`, here and below: what it returns is most of what parsing leaves behind.
+    if (!number.test(this.text)) {
       throw new Refused(this.at >= this.text.length ? "unexpected end of text" : "unexpected text", this.at)
     }
-    const source = match[0]
+    const source = this.text.slice(this.at, number.lastIndex)
     const value = Number(source)
     if (!Number.isFinite(value) || !isExact(source, value)) {
       throw new Refused("this number cannot be held exactly; send it as text", this.at)
@@ -92,9 +92,9 @@ class Reader {
     this.at++
     for (;;) {
       plainString.lastIndex = this.at
-      const plain = plainString.exec(this.text)![0]
-      this.at += plain.length
-      out += plain
+      plainString.test(this.text)
+      out += this.text.slice(this.at, plainString.lastIndex)
+      this.at = plainString.lastIndex
       const c = this.text[this.at]
       if (c === "\"") {
         this.at++

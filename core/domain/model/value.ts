@@ -51,7 +51,7 @@ const integerCell = (field: Field, text: string): Read<string> => {
 
 // ---------------------------------------------------------------------------------------------------------------- decimals
 
-const decimalPattern = /^(-?)(\d+)(?:\.(\d+))?$/
+const decimalPattern = /^-?\d+(?:\.\d+)?$/
 // What `numeric` can hold at all, PostgreSQL "Numeric Types".
 const mostIntegerDigits = 131_072
 const mostFractionDigits = 16_383
@@ -75,10 +75,11 @@ const endOfDigits = (digits: string, keep: number): number => {
  * and only a stored value must not have them.
  */
 const decimalCell = (field: Field, text: string): Read<string> => {
-  const match = decimalPattern.exec(text)
-  if (match === null) return refuse("type", decimalExpected(field))
-  const whole = withoutLeadingZeros(match[2]!)
-  let fraction = match[3] ?? ""
+  if (!decimalPattern.test(text)) return refuse("type", decimalExpected(field))
+  const negative = text.charCodeAt(0) === 45
+  const point = text.indexOf(".")
+  const whole = withoutLeadingZeros(text.slice(negative ? 1 : 0, point === -1 ? text.length : point))
+  let fraction = point === -1 ? "" : text.slice(point + 1)
   if (field.precision !== null) {
     const scale = field.scale ?? 0
     const room = field.precision - scale
@@ -93,7 +94,7 @@ const decimalCell = (field: Field, text: string): Read<string> => {
     return refuse("invalid", decimalExpected(field))
   }
   const digits = fraction === "" ? whole : `${whole}.${fraction}`
-  return Result.succeed(match[1] === "-" && /[1-9]/.test(digits) ? `-${digits}` : digits)
+  return Result.succeed(negative && /[1-9]/.test(digits) ? `-${digits}` : digits)
 }
 
 const storedDecimalCell = (field: Field, text: string): Read<string> =>
