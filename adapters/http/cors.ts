@@ -16,7 +16,7 @@ export interface Cors {
 const methods = "GET, HEAD, POST, PATCH, PUT, DELETE"
 const allowed = "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, X-Request-Id"
 const exposed =
-  "ETag, Location, X-Meta-Version, X-Request-Id, X-Service-Warning, Preference-Applied, Retry-After, Server-Timing"
+  "ETag, Location, X-Meta-Version, X-Request-Id, X-Service-Warning, Preference-Applied, Idempotency-Replayed, Retry-After, Server-Timing"
 
 const checked = (origin: string): string => {
   const url = URL.canParse(origin) ? new URL(origin) : null

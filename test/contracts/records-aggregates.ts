@@ -1,8 +1,10 @@
 /** The records contract: facets, series and histograms. */
 
+import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { always } from "../../core/domain/filter/tree.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
+import { checkTimeZone } from "../../core/domain/read/aggregate.ts"
 import type { SeriesPlan } from "../../core/domain/read/plan.ts"
 import { bindings, equals, f, things, type Words } from "./records-tables.ts"
 
@@ -43,6 +45,18 @@ export const aggregateSuite = ({ records, run, store }: Words): void => {
         bindings,
         ...parts
       }))
+
+    it.each([
+      ["CET", "2026-01-04T23:00:00Z", "2026-07-05T22:00:00Z"],
+      ["EET", "2026-01-04T22:00:00Z", "2026-07-05T21:00:00Z"],
+      ["met", "2026-01-04T23:00:00Z", "2026-07-05T22:00:00Z"],
+      ["WET", "2026-01-05T00:00:00Z", "2026-07-05T23:00:00Z"],
+      ["EST", "2026-01-05T05:00:00Z", "2026-07-06T05:00:00Z"]
+    ])("series: %s has the clock changes of its zone", async (name, winter, summer) => {
+      await store([{ at: "2026-01-05T12:00:00Z" }, { at: "2026-07-06T12:00:00Z" }])
+      const timeZone = Result.getOrThrow(checkTimeZone(name))
+      expect(await series({ timeZone })).toEqual([[winter, "1"], [summer, "1"]])
+    })
 
     it("series: days and months start where the time zone says, across clock changes", async () => {
       await store([

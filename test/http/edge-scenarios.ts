@@ -523,7 +523,7 @@ const cors: readonly Scenario[] = [
       "access-control-allow-origin": "https://admin.example.com",
       "access-control-allow-credentials": "true",
       "access-control-expose-headers":
-        "ETag, Location, X-Meta-Version, X-Request-Id, X-Service-Warning, Preference-Applied, Retry-After, Server-Timing"
+        "ETag, Location, X-Meta-Version, X-Request-Id, X-Service-Warning, Preference-Applied, Idempotency-Replayed, Retry-After, Server-Timing"
     }
   },
   {

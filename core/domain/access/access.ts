@@ -29,7 +29,7 @@ export interface RestrictedModel {
   readonly fields: readonly Field[]
   /** Readable fields by name. */
   readonly byName: ReadonlyMap<string, Field>
-  /** Readable and filterable or sortable: names and aliases accepted in `filter` and `order_by`. */
+  /** Names and aliases that `filter` and `order_by` know; whether they take the field is said by the field. Empty where read is denied. */
   readonly names: ReadonlyMap<string, Field>
   /** Readable searched fields. */
   readonly searched: readonly Field[]

@@ -386,7 +386,7 @@ describe("fields", () => {
     expect(access.restricted.byName.has("hiddenSystem")).toBe(false)
   })
 
-  it("offers names and aliases of readable fields that filter or sort", () => {
+  it("offers names and aliases of readable fields", () => {
     const of = makeModel({
       fields: [
         { name: "id", filterable: false, sortable: false },
@@ -397,7 +397,7 @@ describe("fields", () => {
       rules: { fields: { c: { read: { of: "constant", allow: false } } } }
     })
     const { restricted } = resolveAccess(of, caller(), open)
-    expect([...restricted.names.keys()]).toEqual(["a", "aa", "b"])
+    expect([...restricted.names.keys()]).toEqual(["id", "a", "aa", "b"])
     expect(restricted.searched.map((field) => field.name)).toEqual(["a"])
   })
 })

@@ -26,7 +26,7 @@ const build = (model: Model, id: string, marks: readonly number[], searchable: b
     if ((mark & readableBit) === 0 || field.system) continue
     fields.push(field)
     byName.set(field.name, field)
-    if (searchable && (field.filterable || field.sortable)) {
+    if (searchable) {
       names.set(field.name, field)
       if (field.alias !== null) names.set(field.alias, field)
     }

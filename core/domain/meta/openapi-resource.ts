@@ -4,6 +4,7 @@
  */
 
 import type { Operation } from "../access/rules.ts"
+import { maxOrderCharacters } from "../filter/order.ts"
 import type { Field, Json } from "../model/model.ts"
 import { granularities, seriesRanges } from "../model/view.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
@@ -102,7 +103,9 @@ const readInputs = (subject: Subject, filterLimit: number) => {
   const order = orderText(subject)
   return {
     ...(filter === null ? {} : { filter: { description: filter, schema: { type: "string", maxLength: filterLimit } } }),
-    ...(order === null ? {} : { order_by: { description: order, schema: { type: "string", maxLength: 2000 } } }),
+    ...(order === null
+      ? {}
+      : { order_by: { description: order, schema: { type: "string", maxLength: maxOrderCharacters } } }),
     ...(subject.access.restricted.fields.length === 0 ? {} : {
       fields: {
         description: "Fields of the answer; all when left out.",

@@ -104,6 +104,29 @@ describe("seriesRange and seriesPoints", () => {
     expect(seriesPoints([], range, "hour", "UTC", { of: "count" })).toBeNull()
   })
 
+  it("keeps the microseconds of bounds, and their order", () => {
+    const between = (from: string, to: string) =>
+      seriesRange(
+        { range: "", from: `2026-01-01T00:00:${from}Z`, to: `2026-01-01T00:00:${to}Z` },
+        timestamp,
+        "UTC",
+        now
+      )
+    expect(Result.getOrThrow(between("00.000001", "00.000002"))).toEqual({
+      from: "2026-01-01T00:00:00.000001Z",
+      to: "2026-01-01T00:00:00.000002Z",
+      start: Date.UTC(2026, 0, 1),
+      end: Date.UTC(2026, 0, 1) + 1
+    })
+    expect(Result.getOrThrow(between("00.000", "00.001"))).toMatchObject({
+      to: "2026-01-01T00:00:00.001Z",
+      end: Date.UTC(2026, 0, 1) + 1
+    })
+    for (const [from, to] of [["00.000002", "00.000001"], ["00.000001", "00.000001"], ["00.5", "00"]] as const) {
+      expect(Result.isFailure(between(from, to)), from).toBe(true)
+    }
+  })
+
   it("keeps what the database counted even in a bucket it does not expect", () => {
     const range = Result.getOrThrow(
       seriesRange({ range: "", from: "2026-01-01", to: "2026-01-01" }, timestamp, "UTC", now)
@@ -116,6 +139,19 @@ describe("seriesRange and seriesPoints", () => {
 describe("checkTimeZone", () => {
   it.each(["UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires"])("accepts %s", (name) => {
     expect(checkTimeZone(name)).toEqual(Result.succeed(name))
+  })
+  it.each([["CET", "Europe/Brussels"], ["wet", "Europe/Lisbon"], ["MST", "America/Phoenix"], ["utc", "UTC"], [
+    "ROK",
+    "ROK"
+  ]])(
+    "takes %s for %s",
+    (name, full) => {
+      expect(checkTimeZone(name)).toEqual(Result.succeed(full))
+    }
+  )
+  // Abbreviations: this runtime and the database each take them for a zone, and not for the same one.
+  it.each(["PST", "IST", "bst", "JST", "AET"])("refuses %s, which is no zone's name", (name) => {
+    expect(Result.isFailure(checkTimeZone(name))).toBe(true)
   })
   it.each(["+02:00", "Mars/Base", "", "Europe/Berlin'; --", "x".repeat(100)])("refuses %j", (name) => {
     expect(Result.isFailure(checkTimeZone(name))).toBe(true)

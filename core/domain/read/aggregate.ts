@@ -6,6 +6,7 @@
 import * as Result from "effect/Result"
 import type { RestrictedModel } from "../access/access.ts"
 import { BoundedMap } from "../bounded.ts"
+import { compareInstants } from "../model/instant.ts"
 import type { Cell, Field, Row } from "../model/model.ts"
 import { cellFromText, jsonFromCell } from "../model/value.ts"
 import { invalidParameter } from "../problem.ts"
@@ -58,12 +59,28 @@ export const readMeasure = (restricted: RestrictedModel, text: string): Result.R
   )
 }
 
-/** An IANA time zone that this runtime knows; offsets such as `+02:00` are not names. */
-export const checkTimeZone = (name: string): Result.Result<string, Problem> => {
+/**
+ * IANA's names of three letters, by what both sides take for the zone: PostgreSQL looks for an abbreviation first, and `CET` is one, an offset
+ * without clock changes. All other abbreviations are nobody's names, though this runtime knows some (`PST`, `IST`), and for other zones.
+ */
+const shortNames: ReadonlyMap<string, string> = new Map([
+  ["CET", "Europe/Brussels"],
+  ["EET", "Europe/Athens"],
+  ["MET", "Europe/Brussels"],
+  ["WET", "Europe/Lisbon"],
+  ["EST", "America/Panama"],
+  ["HST", "Pacific/Honolulu"],
+  ["MST", "America/Phoenix"],
+  ...["GMT", "PRC", "ROC", "ROK", "UCT", "UTC"].map((name) => [name, name] as const)
+])
+
+/** An IANA time zone that this runtime knows, by a name that says the same to the database; offsets such as `+02:00` are not names. */
+export const checkTimeZone = (written: string): Result.Result<string, Problem> => {
   const refused = Result.fail(
     invalidParameter("time_zone", "The parameter must be an IANA time zone such as Europe/Berlin.")
   )
-  if (!/^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/.test(name)) return refused
+  const name = written.length === 3 ? shortNames.get(written.toUpperCase()) : written
+  if (name === undefined || !/^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/.test(name)) return refused
   try {
     formatOf(name)
     return Result.succeed(name)
@@ -216,10 +233,24 @@ export interface SeriesRange {
   /** Inclusive and exclusive bounds as cells of the field's kind; null: open. */
   readonly from: string | null
   readonly to: string | null
-  /** The same bounds as instants in milliseconds, for the empty buckets. */
+  /** The same bounds as instants in whole milliseconds around them, for the empty buckets. */
   readonly start: number | null
   readonly end: number | null
 }
+
+/** A bound as it was written: its milliseconds, rounded away from the range, and its exact text. */
+interface Bound {
+  readonly instant: number
+  readonly text: string
+}
+
+const midnight = (local: number, timeZone: string): Bound => {
+  const instant = instantOf(local, timeZone)
+  return { instant, text: toIso(instant) }
+}
+
+/** Length of a canonical timestamp with milliseconds. Longer ones have digits that a number of milliseconds loses. */
+const millisecondText = 24
 
 /** ISO dates or timestamps for `from` and `to`; dates are local midnights of the time zone, `to` as a date is that whole day. */
 const readBound = (
@@ -227,16 +258,20 @@ const readBound = (
   text: string,
   timeZone: string,
   timestampField: Field
-): Result.Result<number, Problem> => {
+): Result.Result<Bound, Problem> => {
   const date = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/.exec(text)
   if (date !== null) {
     const local = Date.parse(`${text}T00:00:00Z`)
     if (!Number.isNaN(local) && new Date(local).toISOString().startsWith(text)) {
-      return Result.succeed(instantOf(parameter === "to" ? local + dayMs : local, timeZone))
+      return Result.succeed(midnight(parameter === "to" ? local + dayMs : local, timeZone))
     }
   } else {
     const cell = cellFromText(timestampField, text)
-    if (Result.isSuccess(cell)) return Result.succeed(Date.parse(cell.success))
+    if (Result.isSuccess(cell)) {
+      const text = cell.success
+      const up = parameter === "to" && text.length > millisecondText ? 1 : 0
+      return Result.succeed({ instant: Date.parse(text) + up, text })
+    }
   }
   return Result.fail(invalidParameter(parameter, "The parameter must be an ISO 8601 date or timestamp with a zone."))
 }
@@ -249,29 +284,30 @@ export const seriesRange = (
   now: number
 ): Result.Result<SeriesRange, Problem> => {
   // A date column is compared with local calendar days. What no cell can say bounds nothing: series end with the years 0001 and 9999 anyway.
-  const cell = (instant: number): string | null => {
+  const cell = ({ instant, text }: Bound): string | null => {
     const at = field.kind === "timestamp" ? instant : localTime(instant, timeZone)
-    return at < firstInstant || at > lastInstant
-      ? null
-      : field.kind === "timestamp"
-      ? toIso(at)
-      : toIso(at).slice(0, 10)
+    return at < firstInstant || at > lastInstant ? null : field.kind === "timestamp" ? text : toIso(at).slice(0, 10)
   }
-  const bounds = (start: number, end: number): SeriesRange => ({ from: cell(start), to: cell(end), start, end })
+  const bounds = (from: Bound, to: Bound): SeriesRange => ({
+    from: cell(from),
+    to: cell(to),
+    start: from.instant,
+    end: to.instant
+  })
   if (request.from !== "") {
     const timestampField: Field = { ...field, kind: "timestamp" }
     const from = readBound("from", request.from, timeZone, timestampField)
     if (Result.isFailure(from)) return Result.fail(from.failure)
     const to = readBound("to", request.to, timeZone, timestampField)
     if (Result.isFailure(to)) return Result.fail(to.failure)
-    return from.success < to.success
+    return compareInstants(from.success.text, to.success.text) < 0
       ? Result.succeed(bounds(from.success, to.success))
       : Result.fail(invalidParameter("to", "The parameter must be later than from."))
   }
   if (request.range === "all") return Result.succeed({ from: null, to: null, start: null, end: null })
   const today = floorLocal(localTime(now, timeZone), "day")
   const first = today - (rangeDays[request.range]! - 1) * dayMs
-  return Result.succeed(bounds(instantOf(first, timeZone), instantOf(today + dayMs, timeZone)))
+  return Result.succeed(bounds(midnight(first, timeZone), midnight(today + dayMs, timeZone)))
 }
 
 /**

@@ -78,7 +78,7 @@ export interface SeriesPlan {
   readonly field: Field
   readonly where: FilterTree
   readonly granularity: Granularity
-  /** IANA time zone name, already checked. */
+  /** IANA time zone name as `checkTimeZone` gives it. */
   readonly timeZone: string
   readonly from: string | null
   readonly to: string | null

@@ -95,7 +95,7 @@ class Parameters {
   integer(name: string, fallback: number, min: number, max: number): number {
     const text = this.values.get(name)
     if (text === undefined || text === "") return fallback
-    if (!/^-?[0-9]{1,18}$/.test(text) || Number(text) < min) {
+    if (!/^-?[0-9]+$/.test(text) || Number(text) < min) {
       this.refuse(name, `The parameter must be a whole number of at least ${min}.`)
       return fallback
     }
@@ -114,7 +114,9 @@ class Parameters {
     const text = this.values.get(name)
     if (text === undefined) return fallback
     const found = choices.find((choice) => choice === text)
-    if (found === undefined) this.refuse(name, `The parameter must be one of ${choices.join(", ")}.`)
+    if (found === undefined) {
+      this.refuse(name, `The parameter must be one of ${choices.filter((choice) => choice !== "").join(", ")}.`)
+    }
     return found ?? fallback
   }
 
@@ -151,7 +153,7 @@ const filterTooLong = (length: number, limit: number): Problem => {
     : "Shorten the filter."
   return problem("invalid-filter", message, {
     parameter: "filter",
-    errors: [{ code: "too-long", message, hint, span: { start: limit, end: length } }]
+    errors: [{ code: "limit", message, hint, span: { start: limit, end: length } }]
   })
 }
 
@@ -159,15 +161,13 @@ const listNames = ["filter", "order_by", "page_size", "page_token", "fields", "c
 
 const readList = (parameters: Parameters, filterLimit: number): Result.Result<ListRequest, Problem> => {
   const filter = parameters.filter(filterLimit)
-  const orderBy = parameters.text("order_by")
-  if (orderBy.length > 2_000) parameters.refuse("order_by", "The parameter is too long (2000 characters at most).")
   const pageToken = parameters.text("page_token")
   if (pageToken.length > 8_000) parameters.refuse("page_token", "The page token is not valid.")
   const count = parameters.values.get("count")
   if (count !== undefined && count !== "exact") parameters.refuse("count", "The parameter must be exact.")
   return parameters.done({
     filter,
-    orderBy,
+    orderBy: parameters.text("order_by"),
     pageSize: parameters.integer("page_size", defaultPageSize, 0, maxPageSize),
     pageToken,
     fields: parameters.names("fields"),
@@ -217,10 +217,12 @@ export const seekRequest = (query: Pairs): Result.Result<ListRequest, Problem> =
     "show_deleted",
     "expand"
   ])
-  const position = parameters.required("position")
-  if (position !== "" && !/^[0-9]{1,15}$/.test(position)) {
+  const written = parameters.required("position")
+  if (written !== "" && !/^[0-9]+$/.test(written)) {
     parameters.refuse("position", "The parameter must be a row number of at least 0.")
   }
+  // Further than any table goes; past it a number would not be exact, nor one that the database takes.
+  const position = String(Math.min(Number(written), Number.MAX_SAFE_INTEGER))
   return Result.map(readList(parameters, maxQueryFilter), (request) => ({ ...request, position }))
 }
 

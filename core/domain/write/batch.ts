@@ -80,15 +80,19 @@ export const readBatch = (body: Json): Result.Result<readonly BatchOperation[], 
 }
 
 const readOperation = (item: Json, index: number): Result.Result<BatchOperation, Problem> => {
-  const fail = (member: string, message: string) =>
-    Result.fail(refused(`ops[${index}]${member === "" ? "" : `.${member}`}`, message, { operation: index }))
-  if (!isObject(item)) return fail("", "The operation must be an object.")
+  const misses = (member: string, message: string) =>
+    refused(`ops[${index}]${member === "" ? "" : `.${member}`}`, message, { operation: index })
+  if (!isObject(item)) return Result.fail(misses("", "The operation must be an object."))
   const { data, etag, key, op, resource } = item
   if (typeof op !== "string" || !Object.hasOwn(members, op)) {
-    return fail("op", "The op must be create, update, delete or reorder.")
+    return Result.fail(misses("op", "The op must be create, update, delete or reorder."))
   }
-  if (typeof resource !== "string" || resource === "") return fail("resource", "The resource's name is required.")
-  if (resource.length > 100) return fail("resource", "No resource has so long a name.")
+  if (typeof resource !== "string" || resource === "") {
+    return Result.fail(misses("resource", "The resource's name is required."))
+  }
+  if (resource.length > 100) return Result.fail(misses("resource", "No resource has so long a name."))
+  const fail = (member: string, message: string) =>
+    Result.fail(inOperation(misses(member, message), index, op, resource))
   const extra = Object.keys(item).find((name) => !members[op]!.includes(name))
   if (extra !== undefined) return fail(extra.slice(0, 100), `An operation "${op}" has no such member.`)
   if (etag !== undefined && etag !== null && typeof etag !== "string") return fail("etag", "The ETag must be text.")

@@ -100,7 +100,7 @@ const completed = (access: Access, body: JsonObject): Result.Result<Values, Prob
   }
   let impossible = false
   for (const field of model.fields) {
-    if (values.has(field) || field === version || errors.some((error) => error.field === field.name)) continue
+    if (values.has(field) || field === version || Object.hasOwn(body, field.name)) continue
     if (field.default !== null) {
       if ("value" in field.default) values.set(field, defaultCell(field, field.default.value))
     } else if (!field.optional && !field.readOnly) {

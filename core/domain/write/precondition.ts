@@ -11,9 +11,13 @@ export type Precondition = null | string
 export const preconditionRequired = (): Problem =>
   problem("precondition-required", "Send the record's ETag in If-Match, or * for any version.")
 
+/** A list of entity tags (RFC 9110, 5.6.1 and 8.8.3): what is no list holds no tag, so that `w/"…"` is not taken for a strong one. */
+const tagList = /^[\t ,]*(?:(?:W\/)?"[^"]*"[\t ]*(?:,[\t ,]*|$))+$/
+
 /** Whether the current tag satisfies the precondition; null is satisfied by every version. */
 export const preconditionHolds = (precondition: Precondition, etag: string): boolean =>
-  precondition === null || precondition.trim() === "*" || tagListed(precondition, etag, false)
+  precondition === null || precondition === etag || precondition.trim() === "*" ||
+  (tagList.test(precondition) && tagListed(precondition, etag, false))
 
 /** The refusal of a stale version, with what a client needs to merge: the current tag and, where known, the fields that changed. */
 export const preconditionFailed = (etag: string, changed: readonly string[] | null): Problem =>

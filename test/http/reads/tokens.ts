@@ -175,7 +175,7 @@ export const tokenScenarios = (service: () => TestService): void => {
       }
     })
 
-    it.each([60, 61, 1_000, 999_999_999_999_999])("gives the last page beyond the end: %s", async (position) => {
+    it.each([60, 61, 1_000, "999999999999999999999"])("gives the last page beyond the end: %s", async (position) => {
       const all = await whole()
       const page = await seek({ position, order_by: order, page_size: 7 })
       expect(pluck(page, "id")).toEqual(all.slice(-7))
@@ -235,7 +235,7 @@ export const tokenScenarios = (service: () => TestService): void => {
     })
 
     it.each([{}, { position: "" }, { position: "-1" }, { position: "1.5" }, { position: "1e3" }, {
-      position: "1000000000000000"
+      position: "+1"
     }])(
       "%j is refused",
       async (query) => expectParameter(await seek(query as Query), "/api/v1/orders:seek", "position")

@@ -107,6 +107,13 @@ onBoth("create", ledger, (use) => {
     expect(codes(await create(ann, { name: null, code: "", rating: 1.5 }))).toEqual(["name required", "rating type"])
   })
 
+  it("calls no field missing that the body gives, however many are wrong", async () => {
+    const unknown = Object.fromEntries(Array.from({ length: 150 }, (_, i) => [`wrong_${i}`, i]))
+    const answer = codes(await create(ann, { ...unknown, name: "given" }))
+    expect(answer).toHaveLength(100)
+    expect(answer.filter((code) => !code.endsWith(" unknown"))).toEqual([])
+  })
+
   it("refuses what is no object", async () => {
     for (const body of [[], [{}], "\"text\"", "null", 1]) expect(codes(await create(ann, body))).toEqual(["- type"])
   })

@@ -79,6 +79,7 @@ onBoth("update", hooked, (use) => {
       (await patch(use(), ann, path, { name: `n${++count}` }, ifMatch)).status
     expect(await send(await tag())).toBe(200)
     expect(await send(`"a", W/"b",${await tag()} , "c"`)).toBe(200)
+    expect(await send(`,"a" ,\t,${await tag()},`)).toBe(200)
     expect(await send("*")).toBe(200)
     expect(await send(" * ")).toBe(200)
     const current = await tag()
@@ -90,6 +91,14 @@ onBoth("update", hooked, (use) => {
         "",
         current.slice(0, -2) + "\"",
         "\"a\", *",
+        `*, ${current}`,
+        `w/${current}`,
+        `W/ ${current}`,
+        `W/W/${current}`,
+        `a${current}`,
+        `${current}a`,
+        `"a" ${current}`,
+        `${current}"`,
         `${current.slice(0, -1)} "`
       ]
     ) {
