@@ -1,5 +1,5 @@
 /**
- * Reads the planner's judgement out of `explain (format json, verbose)`. It decides which scans count as going through a whole table; what
+ * Reads the planner's judgement out of `explain (format json)`, with `verbose` where tables are to be named with their schemas. It decides which scans count as going through a whole table; what
  * is too expensive is the guard's decision.
  */
 

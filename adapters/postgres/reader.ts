@@ -60,6 +60,21 @@ const statementOf = (plan: Plan, trigram: string): Statement =>
     ? aggregateStatement(plan, trigram)
     : countStatement(plan, trigram)
 
+/** The plan out of an `explain`. The driver decodes json; a server that sends text is read the same. */
+const planOf = (rows: Rows): PlanNode => {
+  const cell: unknown = rows[0]?.[0]
+  const [{ Plan: root }] = (typeof cell === "string" ? JSON.parse(cell) : cell) as readonly [
+    { readonly Plan: PlanNode }
+  ]
+  return root
+}
+
+const judgement = (root: PlanNode, scannedRows: number): PlanEstimate => ({
+  cost: root["Total Cost"],
+  rows: passingRows(root),
+  scannedRows
+})
+
 /** How a plan is written with its values in it; aggregates are planned anew every time. */
 const writerOf = (plan: Plan): ((writer: Writer) => Statement) | undefined =>
   "shape" in plan
@@ -140,10 +155,10 @@ export abstract class Reader implements RecordsReader {
   }
 
   /** Compiles a statement and goes on with it; should it need pg_trgm, where that lives is found first. */
-  #compiled(
+  #compiled<A>(
     compile: (trigramSchema: string) => Statement,
-    next: (statement: Statement) => Effect.Effect<Rows, RecordsError>
-  ): Effect.Effect<Rows, RecordsError> {
+    next: (statement: Statement) => Effect.Effect<A, RecordsError>
+  ): Effect.Effect<A, RecordsError> {
     const { extensions } = this
     const statement = compile(extensions.trigram ?? "public")
     if (!statement.trigram || extensions.trigram !== null) return next(statement)
@@ -185,23 +200,24 @@ export abstract class Reader implements RecordsReader {
 
   estimate(plan: Plan): Effect.Effect<PlanEstimate, RecordsError> {
     const values = valuesFor(plan)
-    const explained = this.#compiled(
-      (trigram) => statementOf(plan, trigram),
-      (statement) => this.run(`explain (format json, verbose) ${statement.sql}`, bind(statement, values), once)
-    )
-    return Effect.flatMap(explained, (rows) => this.#judged(rows))
+    return this.#compiled((trigram) => statementOf(plan, trigram), (statement) => {
+      const explain = (options: string) =>
+        Effect.map(this.run(`explain (${options}) ${statement.sql}`, bind(statement, values), once), planOf)
+      // Only `verbose` says which schema a table is in, and writes down every expression with it: most plans scan no table.
+      return Effect.flatMap(
+        explain("format json"),
+        (root) =>
+          wholeScans(root).length === 0
+            ? Effect.succeed(judgement(root, 0))
+            : Effect.flatMap(explain("format json, verbose"), (named) => this.#judged(named))
+      )
+    })
   }
 
   /** Sizes come from the catalogue: the planner's own row numbers are those after filtering. */
-  #judged(rows: Rows): Effect.Effect<PlanEstimate, RecordsError> {
-    // The driver decodes json; a server that sends text is read the same.
-    const cell: unknown = rows[0]?.[0]
-    const [{ Plan: root }] = (typeof cell === "string" ? JSON.parse(cell) : cell) as readonly [
-      { readonly Plan: PlanNode }
-    ]
-    const estimate = { cost: root["Total Cost"], rows: passingRows(root) }
+  #judged(root: PlanNode): Effect.Effect<PlanEstimate, RecordsError> {
     const scans = wholeScans(root)
-    if (scans.length === 0) return Effect.succeed({ ...estimate, scannedRows: 0 })
+    if (scans.length === 0) return Effect.succeed(judgement(root, 0))
     const names = scans.map((scan) => `to_regclass(${quoted(`${identifier(scan.schema)}.${identifier(scan.table)}`)})`)
     // The planner's own way: rows per page when last analyzed, times the pages there are now.
     const sizes =
@@ -215,7 +231,7 @@ export abstract class Reader implements RecordsReader {
         if (scan === undefined) continue
         groups.set(scan.group, (groups.get(scan.group) ?? 0) + Number(size) * scan.share)
       }
-      return { ...estimate, scannedRows: Math.ceil(Math.max(0, ...groups.values())) }
+      return judgement(root, Math.ceil(Math.max(0, ...groups.values())))
     })
   }
 }
