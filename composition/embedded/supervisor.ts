@@ -142,6 +142,8 @@ const serve = async ({ cluster, server }: Running): Promise<void> => {
 
   const hear = (socket: Socket, line: string): void => {
     if (line === "hello") {
+      // Greeted before the last client left: it would be given a server that is shutting down.
+      if (stopping) return void socket.destroy()
       if (!isRunning(base, server.pid)) return crashed()
       clients.add(socket)
       socket.write("held\n")

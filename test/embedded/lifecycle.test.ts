@@ -1,7 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { connect } from "node:net"
 import { dirname, join } from "node:path"
 import { Client } from "pg"
 import { describe, expect, it } from "vitest"
+import { readRun } from "../../composition/embedded/control.ts"
 import { EmbeddedDatabaseError, openEmbedded } from "../../composition/embedded/embedded.ts"
 import {
   dataBase,
@@ -71,6 +73,27 @@ describe("an embedded database", () => {
       `select word from (values ('a10'), ('a9'), ('ä2'), ('b')) t (word) order by word collate numeric_order`
     )
     expect(rows).toEqual(["ä2", "a9", "a10", "b"].map((word) => ({ word })))
+  })
+
+  it("holds nobody who comes in while it stops", async () => {
+    const base = dataBase()
+    const first = await open(base, { linger: 300 })
+    // What it has to write down before it ends.
+    await sql(first.url, "create table many as select g, repeat('x', 100) t from generate_series(1, 300000) g")
+    const heard: string[] = []
+    const late = connect(readRun(base)!.control)
+    await new Promise((resolve) => late.once("data", resolve))
+    late.on("data", (chunk) => heard.push(String(chunk)))
+    const closed = new Promise((resolve) => late.once("close", resolve))
+    const released = first.release()
+    while (readRun(base)?.stopping === false) await new Promise(setImmediate)
+    late.write("hello\n")
+    await closed
+    await released
+    expect(heard).toEqual([])
+    // Whoever was turned away comes again, and finds a server.
+    const second = await open(base, { linger: 300 })
+    expect(await sql(second.url, "select 1 one")).toEqual([{ one: 1 }])
   })
 
   it("is one server for five processes that start at once on an empty folder", async () => {
