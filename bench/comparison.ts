@@ -29,6 +29,9 @@ const compare = async (running: readonly Running[]): Promise<void> => {
   }
 }
 
+/** Slow cases are measured for longer: a garbage collection among twenty requests is all that one would see. */
+const enough = { fewest: 100, longestMs: 10_000 }
+
 /** Measures and gives the findings with their report. */
 export const comparison = async (options: Options, done: (findings: Findings, text: string) => void): Promise<void> =>
   onStage(options, true, async (stage) => {
@@ -66,7 +69,13 @@ export const comparison = async (options: Options, done: (findings: Findings, te
         for (const at of connections) {
           const line: string[] = []
           for (const one of round % 2 === 0 ? running : running.toReversed()) {
-            const sample = await measure(stage, one, { kind, connections: at, warmMs: 300, ms: seconds * 1000 })
+            const sample = await measure(stage, one, {
+              kind,
+              connections: at,
+              warmMs: 300,
+              ms: seconds * 1000,
+              ...enough
+            })
             if (sample === null) continue
             remember(one.name, sample)
             ;(samples[sampleKey(one.name, kind, at)] ??= []).push(sample)

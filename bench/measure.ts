@@ -113,7 +113,7 @@ export interface WarmUp {
 }
 
 /** Requests of a kind after which the compilers have most of it, for each process. */
-const warmRequests = 1_500
+const warmRequests = 5_000
 
 /**
  * Real requests that come before cheap ones. PostgreSQL plans a prepared statement five times before it decides, for good, whether to go on

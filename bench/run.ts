@@ -21,8 +21,8 @@ node bench/run.ts --processes 1,2,3      get, list and PATCH with the service in
   --cases get,list        only these of: ${Object.keys(cases).join(", ")}
   --connections 1,32      connections at once, each measured by itself; --processes takes the last
   --rounds 3              rounds; the medians count
-  --seconds 1             length of one measurement
-  --prewarm 3             seconds of each case before the first measurement, and longer until 1,500 requests were answered …
+  --seconds 1             length of one measurement; the comparison goes on to 100 requests, 10 seconds at most
+  --prewarm 3             seconds of each case before the first measurement, and longer until 5,000 requests were answered …
   --prewarm-limit 15      … or so many seconds are over
   --reference FOLDER      measures a foreign reference server as well
   --source                runs the sources; else the package is built and dist/ is run
