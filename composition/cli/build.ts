@@ -3,7 +3,7 @@
  * are installed where the bundle runs. It loads and checks nothing of the configuration.
  */
 
-import { mkdirSync, statSync } from "node:fs"
+import { existsSync, mkdirSync, statSync } from "node:fs"
 import { basename, dirname, relative, resolve } from "node:path"
 import { findConfig } from "../config-file.ts"
 import { CliFailure, print } from "./output.ts"
@@ -11,17 +11,24 @@ import type { ProjectFlags } from "./project.ts"
 
 const entryName = "virtual:server"
 
-/** What the bundle does by itself: its configuration is the default export, and run as a program it serves. */
+/**
+ * What the bundle does by itself: its configuration is the default export, and run as a program it serves. A Node that does not know what the
+ * program is would end at once, and look as if all were well.
+ */
 const entryText = (config: string): string =>
   `import config from ${JSON.stringify(config)}
 import { runServer } from "resource-admin"
 export default config
+if (import.meta.main === undefined) throw new Error("Node 24.2 or newer is needed; this is " + process.version + ".")
 if (import.meta.main) await runServer(config)
 `
 
 export const build = async (flags: ProjectFlags & { readonly out: string | undefined }): Promise<void> => {
   const config = findConfig(flags.project, flags.config)
   const out = resolve(flags.project, flags.out ?? "dist/server.mjs")
+  if (existsSync(out) && statSync(out).isDirectory()) {
+    throw new CliFailure(`${out} is a folder. Name a file with --out, such as dist/server.mjs.`)
+  }
   const { build: bundle } = await import("vite")
   mkdirSync(dirname(out), { recursive: true })
   try {

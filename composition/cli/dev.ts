@@ -8,7 +8,7 @@ import { basename, dirname } from "node:path"
 import { assemble } from "../assembly.ts"
 import { ConfigFileError, findConfig, loadConfig } from "../config-file.ts"
 import { type Databases, openDatabases } from "../database.ts"
-import { envFile, loadEnvFile, settingsOf } from "../environment.ts"
+import { envFile, loadEnvFile, portOf, settingsOf } from "../environment.ts"
 import { explain, type Server, startServer } from "../server.ts"
 import { describe, note } from "./output.ts"
 import type { ProjectFlags } from "./project.ts"
@@ -46,6 +46,12 @@ interface Session {
   databases: Databases | null
 }
 
+/** Where to look first. Pages sign in at the public URL and nowhere else, so another port is told with what that means. */
+const readyAt = ({ address, url }: Pick<Server, "address" | "url">): string =>
+  portOf({ port: null }, url) === Number(new URL(address).port)
+    ? `ready at ${url}`
+    : `ready at ${address}\nPages sign in at AUTH_URL only, which is ${url}: set it to this port to sign in here. Tokens work anyway.`
+
 /** Loads the newest version and puts it in the place of the running one, or says what is wrong with it. */
 const reload = async (
   session: Session,
@@ -69,7 +75,7 @@ const reload = async (
       dev: true,
       ...(flags.port === undefined ? {} : { port: flags.port })
     })
-    note(`ready at ${session.server.address}`)
+    note(readyAt(session.server))
   } catch (error) {
     if (error instanceof ConfigFileError) {
       session.files = [...new Set([...session.files, ...error.files])]

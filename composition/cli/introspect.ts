@@ -16,7 +16,6 @@ import { settingsOf } from "../environment.ts"
 import { draftResources } from "../introspect/draft.ts"
 import { printModule, provenance } from "../introspect/print.ts"
 import { StartupError } from "../startup-error.ts"
-import { refusalOf } from "../unreachable.ts"
 import { CliFailure, print, printJson } from "./output.ts"
 import { type ProjectFlags, withDatabases } from "./project.ts"
 import { exampleConfig, introspectedConfig, projectFiles } from "./scaffold.ts"
@@ -34,11 +33,6 @@ const readTables = async (url: string, schemas: readonly string[]): Promise<read
       Effect.provideService(makePostgres({ url, readConnections: 1, statementTimeoutMs: 60_000 }), Scope.Scope, scope)
     )
     return await Effect.runPromise(makeFacts(postgres).all(schemas))
-  } catch (error) {
-    if (error instanceof Error && "reason" in error && !refusalOf(error, url).final) {
-      throw new CliFailure("The database cannot be read. Check DATABASE_URL, and whether the role may connect.")
-    }
-    throw error
   } finally {
     await Effect.runPromise(Scope.close(scope, Exit.void))
   }

@@ -6,6 +6,7 @@
 import type { Auth } from "../../adapters/auth/auth.ts"
 import { isUnavailable } from "../../adapters/auth/database.ts"
 import type { Config } from "../../core/domain/model/config.ts"
+import { RecordsError } from "../../core/ports/records.ts"
 import { assemble, keepsAccounts, makeAuth } from "../assembly.ts"
 import type { Assembly } from "../assembly.ts"
 import { findConfig, loadConfig } from "../config-file.ts"
@@ -16,7 +17,7 @@ import { settingsOf } from "../environment.ts"
 import { applyMigrations, authMigrations, findMissing } from "../migrations.ts"
 import { StartupError } from "../startup-error.ts"
 import { refusalOf } from "../unreachable.ts"
-import { CliFailure } from "./output.ts"
+import { CliFailure, isFileError } from "./output.ts"
 
 /** Flags that every command about a project has. */
 export interface ProjectFlags {
@@ -41,13 +42,15 @@ export const loadProject = async (flags: ProjectFlags, secretless = false): Prom
   return { ...assemble(config, read, secretless), settings: read.settings, path, files }
 }
 
-/** A failure that names what is wrong with the way to a database, where that is known. */
+/** A failure to use the database of `url` as what is wrong with the way to it; any other failure as it is. */
 const explained = (error: unknown, url: string): unknown => {
   const { final, refusal } = refusalOf(error, url)
-  return final ? new StartupError([refusal]) : error
+  const away = isUnavailable(error) || (error instanceof RecordsError && error.reason._tag === "Unavailable")
+  // A missing file and a missing socket have the same code.
+  return (final || away) && !isFileError(error) ? new StartupError([refusal]) : error
 }
 
-/** Runs work on the project's databases and lets them go. A database that cannot be reached is a plain failure. */
+/** Runs work on the project's databases and lets them go. A database that cannot be reached is a `StartupError`. */
 export const withDatabases = async <A>(
   settings: Settings,
   config: Pick<Config, "db"> | null,
@@ -57,13 +60,6 @@ export const withDatabases = async <A>(
   try {
     return await work(databases)
   } catch (error) {
-    if (isUnavailable(error)) {
-      throw new CliFailure(
-        `The database cannot be reached: ${
-          error instanceof Error && error.message !== "" ? error.message : "no answer"
-        }.\nCheck ${databases.authUrl === databases.url ? "DATABASE_URL" : "DATABASE_URL and ADMIN_DATABASE_URL"}.`
-      )
-    }
     throw explained(error, databases.url)
   } finally {
     await databases.release()

@@ -15,7 +15,12 @@ import type { ProjectFlags } from "./project.ts"
 /** The configuration in a bundle: its default export. */
 const configOf = async (path: string): Promise<Config> => {
   if (!existsSync(path)) throw new CliFailure(`There is no file ${path}. Make it with: service build`)
-  const module: unknown = await import(pathToFileURL(path).href)
+  const module: unknown = await import(pathToFileURL(path).href).catch((error: unknown) => {
+    if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error
+    throw new CliFailure(
+      `${path} cannot be loaded: ${error.message}.\nA bundle needs the packages of its project beside it: npm ci --omit=dev`
+    )
+  })
   if (typeof module !== "object" || module === null || !("default" in module)) {
     throw new CliFailure(`${path} is no bundle of a service: it has no default export.`)
   }

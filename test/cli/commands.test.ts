@@ -2,6 +2,7 @@ import { join } from "node:path"
 import { Client } from "pg"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { openEmbedded } from "../../composition/embedded/embedded.ts"
+import { freePort } from "../support/cluster.ts"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { notes, notesProject, table } from "./notes.ts"
 import { ask, makeProject } from "./support.ts"
@@ -97,6 +98,17 @@ describe("on a database", () => {
       code: 1,
       stderr: expect.stringContaining("service build")
     })
+    expect(await project.quick("build", "--out", "dist")).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/dist is a folder\. Name a file/)
+    })
+    // Without the packages of the project, and as a Node sees it that does not know `import.meta.main`.
+    project.write("dist/bare.mjs", "import \"not-installed\"\nexport default {}\n")
+    const bare = await project.quick("serve", "dist/bare.mjs")
+    expect(bare).toMatchObject({ code: 1, stderr: expect.stringContaining("npm ci --omit=dev") })
+    expect(bare.stderr).toContain("'not-installed'")
+    project.write("dist/older.mjs", bundle.replaceAll("import.meta.main", "undefined"))
+    await expect(project.startNode("dist/older.mjs")).rejects.toThrow(/\(1\)[^]*Node 24\.2 or newer is needed/)
   })
 
   /** A request that waits for a lock of ours, under way in the database. */
@@ -151,6 +163,7 @@ describe("on a database", () => {
   it("starts anew when the configuration changes, and keeps serving while it is wrong", async () => {
     await using project = configured()
     const running = await project.start("dev")
+    await running.shows(`ready at http://127.0.0.1:${running.port}\nPages sign in at AUTH_URL only`)
     project.write("notes.ts", notes.replace("body: f.text()", "body: f.txt()"))
     await running.shows("f.txt is not a function")
     expect((await ask(running.port, "/readyz")).status).toBe(200)
@@ -160,5 +173,13 @@ describe("on a database", () => {
     await running.shows("closing")
     await running.shows("notes.ts changed\nready at")
     expect(await running.end("SIGINT")).toBe(0)
+
+    // A page at 127.0.0.1 could not sign in.
+    const port = await freePort()
+    project.write(".env", `AUTH_URL=http://localhost:${port}\n`)
+    const usual = await project.start("dev", "--port", String(port))
+    await usual.shows(`ready at http://localhost:${port}\n`)
+    expect(usual.output()).not.toContain("sign in")
+    expect(await usual.end("SIGINT")).toBe(0)
   })
 })

@@ -76,8 +76,30 @@ describe.concurrent("what is wrong is said plainly", () => {
       project.service("users", "list"),
       project.service("serve", "--port", "0")
     ])
-    expect(users).toMatchObject({ code: 1, stderr: expect.stringContaining("The database cannot be reached") })
+    expect(users).toMatchObject({ code: 1, stderr: expect.stringContaining("127.0.0.1:1 cannot be reached") })
     expect(serve).toMatchObject({ code: 1, stderr: expect.stringContaining("Check DATABASE_URL") })
     expect(serve.stdout).toContain("database-unreachable")
+  })
+
+  it("says of every command that its database is not there, with what to check and without a stack", async () => {
+    await using project = notesProject({ DATABASE_URL: "postgres://nobody:hunter2@127.0.0.1:1/none" })
+    for (const command of [["doctor"], ["introspect"], ["migration", "--apply"], ["token", "ann@example.com"]]) {
+      const { code, stderr } = await project.quick(...command)
+      expect({ command, code }).toEqual({ command, code: 1 })
+      expect(stderr).toContain("The database at 127.0.0.1:1 cannot be reached.")
+      expect(stderr).toContain("Check DATABASE_URL")
+      expect(stderr).not.toMatch(/hunter2|^ {4}at /m)
+    }
+  })
+
+  it("names the file or folder that cannot be made or written, without a stack", async () => {
+    await using project = notesProject({ SERVICE_DATA: "notes.ts/data", AUTH_SECRET: "" })
+    for (const command of [["doctor"], ["init", "notes.ts/inside"]]) {
+      const { code, stderr } = await project.quick(...command)
+      expect({ command, code }).toEqual({ command, code: 1 })
+      expect(stderr).toMatch(/ENOTDIR.*notes\.ts/)
+      expect(stderr).toContain("Check that the folder")
+      expect(stderr).not.toMatch(/^ {4}at /m)
+    }
   })
 })

@@ -248,6 +248,14 @@ describe("the commands beside it", () => {
     expect(stderr).toContain("PORT=5174 npm start")
   })
 
+  it("a folder for data that cannot be made is named, without a stack", async () => {
+    const { code, stderr } = await startAndFail(checkout, [], { SERVICE_DATA: "package.json/data" })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/ENOTDIR.*package\.json/)
+    expect(stderr).toContain("SERVICE_DATA")
+    expect(stderr).not.toMatch(/^ {4}at /m)
+  })
+
   it.each([["--scale=lots"], ["--tiny"]])("refuses %s with the usage", async (...args) => {
     const { code, stderr } = await startAndFail(checkout, args, {})
     expect(code).toBe(1)
