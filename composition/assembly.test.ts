@@ -2,11 +2,12 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { describe, expect, it } from "vitest"
 import { tokensOf, Unauthorized } from "../adapters/auth/authenticator.ts"
-import type { AuthenticateFunction, Config } from "../core/domain/model/config.ts"
+import type { AuthDeclaration, AuthenticateFunction, Config } from "../core/domain/model/config.ts"
 import { f } from "../core/domain/model/field.ts"
 import { defineResource } from "../core/domain/model/resource.ts"
 import { assemble, makeAuthenticator } from "./assembly.ts"
 import { readSettings } from "./environment.ts"
+import { StartupError } from "./startup-error.ts"
 
 const notes = defineResource("notes", {
   table: "notes",
@@ -49,5 +50,30 @@ describe("an authenticate function of the configuration", () => {
   ])("lets nobody in when it answers %s: that is a defect", async (_, authenticate) => {
     const exit = await judged(authenticate)
     expect(Exit.hasDies(exit)).toBe(true)
+  })
+})
+
+describe("AUTH_URL of the environment", () => {
+  const refused = (auth: AuthDeclaration, env: { readonly [name: string]: string }): string => {
+    try {
+      assemble({ resources: [notes], auth }, readSettings({ AUTH_SECRET: "s".repeat(44), ...env }, "/project"))
+      return ""
+    } catch (error) {
+      if (error instanceof StartupError) return error.message
+      throw error
+    }
+  }
+  const env = { AUTH_URL: "https://me.example" }
+
+  it("is what a trusted app must not be", () => {
+    const apps = [{ issuer: "https://me.example/", roles: {} }]
+    expect(refused({ apps }, env)).toContain("auth.apps[0].issuer is this app itself.")
+    expect(refused({ apps }, {})).toBe("")
+    expect(refused({ apps, url: "https://other.example" }, env)).toBe("")
+  })
+
+  it("is what passkeys must be made for", () => {
+    expect(refused({ passkeys: { rpId: "other.example" } }, env)).toContain("auth.passkeys cannot work on https://me")
+    expect(refused({ passkeys: true }, env)).toBe("")
   })
 })

@@ -48,8 +48,12 @@ const merge = (config: Config, settings: Settings): Config => {
   const options = record(config?.options)
   const cors = record(options["cors"])
   const origins = Array.isArray(cors["origins"]) ? cors["origins"] as readonly unknown[] : []
+  const { auth } = config
   return {
     ...config,
+    ...(isBag(auth) && auth["url"] === undefined && settings.url !== null
+      ? { auth: { ...auth, url: settings.url } }
+      : {}),
     options: {
       ...config.options,
       ...(settings.trustedProxies === null || options["trustedProxies"] !== undefined

@@ -90,7 +90,8 @@ export const makeService = (parts: Parts): Edge => {
       basePath: options.basePath,
       scanGuard: options.scanGuard,
       rowPermissions: (resource) => options.rowPermissions !== null && !options.rowPermissions.except.has(resource),
-      writeHooks: options.writeHooks
+      writeHooks: options.writeHooks,
+      statementTimeoutMs: options.statementTimeoutMs
     },
     estimates: new RowEstimates(),
     judgements: makeJudgements(),
@@ -106,7 +107,7 @@ export const makeService = (parts: Parts): Edge => {
     basePath: options.basePath,
     publicUrl: parts.publicUrl,
     maxBodyBytes: options.maxBodyBytes,
-    cors: options.cors.origins,
+    cors: options.cors,
     serverTiming: options.serverTiming,
     trustedProxies: options.trustedProxies,
     ready: parts.ready ?? makeReadiness(records.ping),
@@ -116,7 +117,7 @@ export const makeService = (parts: Parts): Edge => {
     ...(parts.measure === undefined ? {} : { measure: parts.measure }),
     ...(parts.auth === undefined ? {} : { auth: parts.auth }),
     ...(parts.authStatus === undefined ? {} : { authStatus: parts.authStatus }),
-    extraRoutes: [...docsRoutes({ basePath: options.basePath, tokens, signIn }), ...parts.extraRoutes ?? []]
+    extraRoutes: [...docsRoutes({ basePath: options.basePath, signIn }), ...parts.extraRoutes ?? []]
   })
 }
 

@@ -225,7 +225,7 @@ const build = async (
     context: telemetry.context,
     ...(telemetry.metrics === null ? {} : { measure: telemetry.metrics.measure }),
     ...(settings.maxInFlight === null ? {} : { maxInFlight: settings.maxInFlight }),
-    ...(auth === null ? {} : { auth: auth.handler, authStatus: statusOf(auth) }),
+    ...(auth === null ? {} : { auth, authStatus: statusOf(auth) }),
     ...(options.extraRoutes === undefined ? {} : { extraRoutes: options.extraRoutes })
   })
   opened.add(admin.close)

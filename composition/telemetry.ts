@@ -53,7 +53,9 @@ export const openTelemetry = async (
   // The specification's default for both signals; the exporter's own is none.
   const signals = { OTEL_TRACES_EXPORTER: "otlp", OTEL_METRICS_EXPORTER: "otlp" }
   const provider = ConfigProvider.fromEnv({ env: { ...signals, ...environment } as Record<string, string> })
-  const resource = { serviceName: environment["OTEL_SERVICE_NAME"] ?? "resource-admin" }
+  const named = (environment["OTEL_SERVICE_NAME"] ?? "") !== "" ||
+    /(?:^|,)\s*service\.name\s*=/.test(environment["OTEL_RESOURCE_ATTRIBUTES"] ?? "")
+  const resource = named ? {} : { serviceName: "resource-admin" }
   // A collector that takes connections and never answers would have batches pile up: it is given up for a while, like one that is away.
   const limit = Effect.timeout(timeoutOf(environment["OTEL_EXPORTER_OTLP_TIMEOUT"]))
   const client = Layer.effect(

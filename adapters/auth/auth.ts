@@ -11,6 +11,7 @@ import { type Provider, type ProviderDeclaration, readProviders } from "../../co
 import { declareRoles, type RoleList } from "../../core/domain/account/roles.ts"
 import { shownAddress } from "../../core/domain/model/refusal.ts"
 import { makeSealer, type Sealer } from "./api-keys.ts"
+import { bodyMax } from "./body.ts"
 import { type AuthDatabase, openStore, type Store, tableIn } from "./database.ts"
 import { type Engine, type EngineSettings, makeEngine } from "./engine.ts"
 import { type AuthLog, makeHashes } from "./events.ts"
@@ -79,6 +80,10 @@ export interface Auth {
    * taken for the client: the caller sets it (our edge replaces the header by what it knows) or lets a proxy do so.
    */
   readonly handler: (request: Request) => Promise<Response>
+  /** Whether a path is one of its routes. */
+  readonly serves: (path: string) => boolean
+  /** Largest body of a request in bytes. */
+  readonly maxBodyBytes: number
   /** Whether the store has no user yet (`GET /api/auth/status`). Costs nothing once it has. */
   readonly needsAdmin: () => Promise<boolean>
   /** The allowed roles, `admin` first. */
@@ -219,7 +224,8 @@ export const createAuth = (options: AuthOptions): Auth => {
   }
   return {
     needsAdmin,
-    handler: makeHandler({
+    maxBodyBytes: bodyMax,
+    ...makeHandler({
       internals,
       origin,
       basePath,

@@ -17,7 +17,7 @@ import { readBody } from "./body.ts"
 import { codeOf, isUnavailable } from "./database.ts"
 import type { Limits } from "./limits.ts"
 import { bannedState, lastAdminState } from "./migration.ts"
-import { adapt, type AuthRoute, type Body, makeRoutes, passkeySignIn } from "./routes.ts"
+import { adapt, type AuthRoute, type Body, makeRoutes, passkeySignIn, readListing } from "./routes.ts"
 import { makeWitness } from "./witness.ts"
 
 export interface HandlerSettings {
@@ -149,7 +149,14 @@ const failureOf = (cause: unknown, path: string): Problem => {
   return isUnavailable(cause) ? unavailable() : unexpected()
 }
 
-export const makeHandler = (settings: HandlerSettings): (request: Request) => Promise<Response> => {
+/** The auth routes as a web handler. */
+export interface AuthHandler {
+  readonly handler: (request: Request) => Promise<Response>
+  /** Whether a path is one of them. */
+  readonly serves: (path: string) => boolean
+}
+
+export const makeHandler = (settings: HandlerSettings): AuthHandler => {
   const { basePath, internals, limits, needsAdmin, origin, passkeys, twoFactor } = settings
   const { hashOf, log, onError, providers, roles, store, table } = internals
   const routes = makeRoutes({ twoFactor, passkeys }, providers)
@@ -226,8 +233,9 @@ export const makeHandler = (settings: HandlerSettings): (request: Request) => Pr
     const seen = await witness.before(path, body)
     // A banned account takes the very way of an unknown one, so that not even the time tells that the password was right.
     const sent = seen?.barred === true ? { ...body, email: nobody } : body
+    const listing = path === "/admin/list-users" ? readListing(search) : null
     const response = await handle(
-      new Request(`${origin}${basePath}${path}${search}`, {
+      new Request(`${origin}${basePath}${path}${listing?.search ?? search}`, {
         method,
         headers,
         ...(method === "POST" ? { body: JSON.stringify(adapt(path, sent, roles.defaultRole)) } : {})
@@ -249,6 +257,13 @@ export const makeHandler = (settings: HandlerSettings): (request: Request) => Pr
       return send(refusalOf(path, refusedPasskey ? 400 : response.status, text), `${basePath}${path}`, cookies)
     }
     const answer = { body: parsed(text), cookies, location: response.headers.get("location") ?? "" }
+    if (listing !== null) {
+      if (listing.refusal !== null) throw listing.refusal
+      if (answer.body["limit"] === undefined) {
+        await store.query("select 1")
+        throw listing.failed
+      }
+    }
     // A session that should not have begun ends here, and its cookie is never sent.
     if (!await witness.stands(seen, path, body, answer)) {
       throw path === "/sign-in/email"
@@ -281,8 +296,11 @@ export const makeHandler = (settings: HandlerSettings): (request: Request) => Pr
     ]
   ])
 
+  /** The path below the base path; empty for one that is elsewhere. */
+  const belowOf = (path: string): string => path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : ""
+
   const answer = async (request: Request, path: string, search: string): Promise<Response> => {
-    const below = path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : ""
+    const below = belowOf(path)
     const route = routes.get(below)
     const answerOwn = own.get(below)
     const method = answerOwn === undefined ? route?.method : "GET"
@@ -312,11 +330,14 @@ export const makeHandler = (settings: HandlerSettings): (request: Request) => Pr
     }
   }
 
-  return async (request) => {
-    const { pathname, search } = new URL(request.url)
-    const response = await answer(request, pathname, search)
-    return request.method === "HEAD"
-      ? new Response(null, { status: response.status, headers: response.headers })
-      : response
+  return {
+    serves: (path) => own.has(belowOf(path)) || routes.has(belowOf(path)),
+    handler: async (request) => {
+      const { pathname, search } = new URL(request.url)
+      const response = await answer(request, pathname, search)
+      return request.method === "HEAD"
+        ? new Response(null, { status: response.status, headers: response.headers })
+        : response
+    }
   }
 }

@@ -5,7 +5,7 @@
 
 import { rolesOf } from "../../core/domain/account/roles.ts"
 import { timestampCell } from "../../core/domain/model/instant.ts"
-import { problem } from "../../core/domain/problem.ts"
+import { type Problem, problem } from "../../core/domain/problem.ts"
 import { assertionOf, passkeyName, registrationOf } from "./webauthn.ts"
 
 /** The JSON object of a request. */
@@ -124,6 +124,58 @@ const fitting = (fields: Body): Body => {
   const wrong = Object.keys(fields).find((name) => kinds.get(name)?.(fields[name]) === false)
   if (wrong === undefined) return fields
   throw problem("invalid-record", `The value of ${wrong} is not valid.`, { code: "VALIDATION_ERROR" })
+}
+
+/** What accounts can be listed by: their fields that admins see. */
+const listedBy: ReadonlySet<unknown> = new Set([
+  "id",
+  "name",
+  "email",
+  "emailVerified",
+  "image",
+  "role",
+  "banned",
+  "banReason",
+  "banExpires",
+  "createdAt",
+  "updatedAt",
+  "twoFactorEnabled"
+])
+
+/** The query of a listing of accounts. */
+export interface Listing {
+  /** As better-auth gets it. */
+  readonly search: string
+  /** Why it cannot be; null when only the database can tell. */
+  readonly refusal: Problem | null
+  /** What to answer when the database refused it. */
+  readonly failed: Problem
+}
+
+/**
+ * Reads the query of `/admin/list-users`. better-auth answers an empty list whenever the database refuses one; its answer repeats a limit only
+ * after it read the accounts, so there always is one.
+ */
+export const readListing = (search: string): Listing => {
+  const query = new URLSearchParams(search)
+  const wrong = (parameter: string, message: string): Problem =>
+    problem("invalid-parameter", message, { code: "VALIDATION_ERROR", errors: [{ parameter, message }] })
+  const refuse = (names: readonly string[], fits: (value: string) => boolean, message: string): Problem | null => {
+    const name = names.find((each) => !query.getAll(each).every(fits))
+    return name === undefined ? null : wrong(name, message)
+  }
+  const refusal = refuse(["sortBy", "filterField"], (value) => listedBy.has(value), "Accounts have no such field.")
+    ?? refuse(["limit", "offset"], (value) => /^\d{1,9}$/.test(value), "The parameter must be a whole number.")
+  // What better-auth takes when there is none.
+  if (Number(query.get("limit")) === 0) query.set("limit", "100")
+  return {
+    search: `?${query.toString()}`,
+    refusal,
+    failed: wrong(
+      ["filterValue", "searchValue"].find((name) => query.has(name)) ?? "sortBy",
+      "Accounts cannot be listed by this value."
+    )
+  }
 }
 
 /** Role texts become lists, as better-auth wants several roles. What is no text is left for it to refuse. */

@@ -12,6 +12,15 @@ import type { EdgeAnswer, EdgeRequest } from "./request.ts"
 /** A web-standard handler. Its errors are problem documents of its own making; what it throws becomes the fixed 500. */
 export type WebHandler = (request: Request) => Promise<Response>
 
+/** The auth server as the edge needs it. */
+export interface AuthMount {
+  readonly handler: WebHandler
+  /** Whether a path below the mount is one of its routes. All others are answered like every unknown path: 401 comes before 404. */
+  readonly serves: (path: string) => boolean
+  /** Largest body it takes, in bytes: more is not read, as anybody may send one. */
+  readonly maxBodyBytes: number
+}
+
 /** The answer of `GET /api/auth/status`. */
 export interface AuthStatus {
   readonly needsAdmin: boolean

@@ -22,17 +22,24 @@ const checked = (origin: string): string => {
   const url = URL.canParse(origin) ? new URL(origin) : null
   if (url === null || url.origin !== origin || origin.includes("*") || !/^https?:$/.test(url.protocol)) {
     throw new RangeError(
-      `options.cors takes exact origins such as https://admin.example.com; not ${JSON.stringify(origin)}`
+      `options.cors.origins takes exact origins such as https://admin.example.com; not ${JSON.stringify(origin)}`
     )
   }
   return origin
+}
+
+export interface CorsOptions {
+  /** Exact origins that browsers may call from. */
+  readonly origins: readonly string[]
+  /** How long browsers keep the answer to a preflight. Default 600. */
+  readonly maxAgeSeconds?: number
 }
 
 /**
  * Null when no origin is configured. Throws a RangeError for anything that is not an exact http(s) origin; `*` is refused too, because
  * the sign-in routes work with cookies.
  */
-export const makeCors = (origins: readonly string[]): Cors | null => {
+export const makeCors = ({ maxAgeSeconds = 600, origins }: CorsOptions = { origins: [] }): Cors | null => {
   if (origins.length === 0) return null
   const answers = new Map(origins.map((origin) => [
     checked(origin),
@@ -54,7 +61,7 @@ export const makeCors = (origins: readonly string[]): Cors | null => {
         headers: {
           "access-control-allow-methods": methods,
           "access-control-allow-headers": allowed,
-          "access-control-max-age": "600",
+          "access-control-max-age": String(maxAgeSeconds),
           "vary": "Access-Control-Request-Method, Access-Control-Request-Headers"
         },
         body: null

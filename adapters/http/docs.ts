@@ -12,17 +12,15 @@ import { brotliCompress, constants, gzip } from "node:zlib"
 import { notFound } from "../../core/domain/problem.ts"
 import type { Problem } from "../../core/domain/problem.ts"
 import { tagListed } from "../../core/domain/read/etag.ts"
-import type { TokensService } from "../../core/ports/tokens.ts"
 import { docsPage, docsPolicy } from "./docs-page.ts"
 import type { SignIn } from "./docs-page.ts"
 import type { ExtraRoute, Visit } from "./handle.ts"
-import { methodNotAllowed, tokensProblem } from "./problem.ts"
+import { methodNotAllowed } from "./problem.ts"
 import type { EdgeAnswer } from "./request.ts"
 
 export interface DocsOptions {
   /** Path of the resources, for example `/api/v1`; the docs are at its parent's `docs`. */
   readonly basePath: string
-  readonly tokens: TokensService
   /** `password` where the sign-in routes are served beside the docs; else people paste a token. */
   readonly signIn: SignIn
 }
@@ -105,7 +103,7 @@ const takesHtml = (accept: string | null): boolean =>
   })
 
 /** The routes of the docs, for `EdgeOptions.extraRoutes`. Nothing is read before the first request. */
-export const docsRoutes = ({ basePath, signIn, tokens }: DocsOptions): readonly ExtraRoute[] => {
+export const docsRoutes = ({ basePath, signIn }: DocsOptions): readonly ExtraRoute[] => {
   const parent = basePath.slice(0, basePath.lastIndexOf("/"))
   const prefix = `${parent}/docs`
   const load = makeStore()
@@ -156,19 +154,13 @@ export const docsRoutes = ({ basePath, signIn, tokens }: DocsOptions): readonly 
     ...Object.entries(files).map(([name, type]) => file(name, type)),
     {
       prefix,
-      // Public only so that the 401 can be a form; nothing else is answered without a token.
-      access: "public",
-      handle: (visit) =>
-        Effect.matchEffect(Effect.suspend(() => tokens.authenticate(visit.request)), {
-          onFailure: (error): Effect.Effect<EdgeAnswer, Problem> => {
-            const refusal = tokensProblem(error)
-            const form = refusal.slug === "unauthenticated" && visit.method === "GET" && isPage(visit.path) &&
-              takesHtml(visit.request.headers.get("accept"))
-            return form ? Effect.succeed(page(401, refusal.headers)) : Effect.fail(refusal)
-          },
-          onSuccess: () =>
-            isPage(visit.path) ? Effect.map(onlyGet(visit), () => page(200, {})) : Effect.fail(notFound())
-        })
+      access: "caller",
+      handle: (visit) => isPage(visit.path) ? Effect.map(onlyGet(visit), () => page(200, {})) : Effect.fail(notFound()),
+      refused: (visit, refusal) => {
+        const form = refusal.slug === "unauthenticated" && visit.method === "GET" && isPage(visit.path) &&
+          takesHtml(visit.request.headers.get("accept"))
+        return form ? Effect.succeed(page(401, refusal.headers)) : Effect.fail(refusal)
+      }
     }
   ]
 }

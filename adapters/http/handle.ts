@@ -16,8 +16,9 @@ import type { TokensService } from "../../core/ports/tokens.ts"
 import { accessLine, errorLine, loggedPath } from "./access-log.ts"
 import type { Log } from "./access-log.ts"
 import { runMounted, statusReply } from "./auth-mount.ts"
-import type { AuthStatus, WebHandler } from "./auth-mount.ts"
+import type { AuthMount, AuthStatus } from "./auth-mount.ts"
 import { makeCors } from "./cors.ts"
+import type { CorsOptions } from "./cors.ts"
 import { healthRoute } from "./health.ts"
 import { knownMethod, routeTemplate } from "./measure.ts"
 import type { Measure } from "./measure.ts"
@@ -63,6 +64,8 @@ export type ExtraRoute =
     readonly prefix: string
     readonly access: "caller"
     readonly handle: (visit: Visit, caller: Caller) => RouteAnswer
+    /** Answers whoever has no valid credential; without it they get the refusal itself. */
+    readonly refused?: (visit: Visit, refusal: Problem) => RouteAnswer
   }
 
 /** Tells an unhandled error to the operator's own reporter. Nobody waits for it, and its own failure is only logged. */
@@ -82,8 +85,8 @@ export interface EdgeOptions {
   readonly maxTargetLength?: number
   /** Requests worked on at once, and as many again whose bodies are on their way; past it the answer is 503. Default 1024. */
   readonly maxInFlight?: number
-  /** Exact origins that browsers may call from. Default none. */
-  readonly cors?: readonly string[]
+  /** Which pages' browsers may call. Default none. */
+  readonly cors?: CorsOptions
   /** Adds `Server-Timing`. Default off. */
   readonly serverTiming?: boolean
   /** Proxies in front that append to `X-Forwarded-For`. Default 0. */
@@ -94,8 +97,8 @@ export interface EdgeOptions {
   readonly measure?: Measure
   /** Whether the service may be sent traffic. Default yes. */
   readonly ready?: Effect.Effect<boolean>
-  /** Answers `/api/auth/*`. */
-  readonly auth?: WebHandler
+  /** Answers its routes below `/api/auth`. */
+  readonly auth?: AuthMount
   readonly authStatus?: Effect.Effect<AuthStatus, Problem>
   readonly extraRoutes?: readonly ExtraRoute[]
 }
@@ -134,6 +137,8 @@ const authenticatePhase = phase("authenticate")
 
 const noBody = new Uint8Array(0)
 
+const refuse = (_: Visit, refusal: Problem): RouteAnswer => Effect.fail(refusal)
+
 /** Throws a RangeError when the options make no sense; there is no other failure. */
 export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions = {}): Edge => {
   const mount = mountAt(options.basePath ?? "/api/v1")
@@ -144,7 +149,8 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   const maxBody = options.maxBodyBytes ?? 2 * 1024 * 1024
   const maxTarget = options.maxTargetLength ?? 128 * 1024
   const maxInFlight = options.maxInFlight ?? 1024
-  const cors = makeCors(options.cors ?? [])
+  const cors = makeCors(options.cors)
+  const maxAuthBody = Math.min(maxBody, options.auth?.maxBodyBytes ?? maxBody)
   const trustedProxies = options.trustedProxies ?? 0
   const { auth, authStatus, log, measure } = options
   const allExtra = [...options.extraRoutes ?? []].sort((a, b) => b.prefix.length - a.prefix.length)
@@ -199,11 +205,11 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     return true
   }
 
-  const bodyOf = (progress: Progress): Effect.Effect<Uint8Array, Problem> =>
+  const bodyOf = (progress: Progress, limit: number): Effect.Effect<Uint8Array, Problem> =>
     Effect.suspend(() =>
       enter(progress, progress.caller === null ? sendingUnknown : sending)
         ? Effect.flatMap(
-          progress.request.body(maxBody),
+          progress.request.body(limit),
           (body) => enter(progress, working) ? Effect.succeed(body) : Effect.fail(overloaded())
         )
         : Effect.fail(overloaded())
@@ -277,12 +283,16 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
 
   const authenticated = (
     progress: Progress,
-    next: (progress: Progress, caller: Caller) => RouteAnswer
+    next: (progress: Progress, caller: Caller) => RouteAnswer,
+    refused: (visit: Visit, refusal: Problem) => RouteAnswer = refuse
   ): RouteAnswer => {
     const known = authenticatePhase(Effect.suspend(() => tokens.authenticate(progress.request)))
-    return Effect.flatMap(Effect.mapError(known, tokensProblem), (caller) => {
-      progress.caller = caller
-      return next(progress, caller)
+    return Effect.matchEffect(known, {
+      onFailure: (error) => refused(progress, tokensProblem(error)),
+      onSuccess: (caller) => {
+        progress.caller = caller
+        return next(progress, caller)
+      }
     })
   }
 
@@ -302,7 +312,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     const refusal = bodyRefusal(progress.request, maxBody)
     if (refusal !== null) return Effect.fail(refusal)
     if (!progress.request.hasBody) return action.run(app, call, place, noBody)
-    return Effect.flatMap(bodyOf(progress), (body) => action.run(app, call, place, body))
+    return Effect.flatMap(bodyOf(progress, maxBody), (body) => action.run(app, call, place, body))
   }
 
   const dispatch = (progress: Progress, caller: Caller): RouteAnswer => {
@@ -325,18 +335,26 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   const extra = (route: ExtraRoute, progress: Progress): RouteAnswer =>
     route.access === "public"
       ? route.handle(progress)
-      : authenticated(progress, route.handle)
+      : authenticated(progress, route.handle, route.refused)
 
-  /** The sign-in routes, or null when the path is not theirs. */
+  /** The sign-in routes, or null when the path is none of them. */
   const signIn = (progress: Progress): RouteAnswer | null => {
     if (authStatus !== undefined && progress.path === statusPath) {
       return progress.method === "GET"
         ? Effect.map(authStatus, statusReply)
         : Effect.fail(methodNotAllowed("GET, HEAD"))
     }
-    return auth === undefined || !progress.path.startsWith(`${authPrefix}/`)
-      ? null
-      : runMounted(auth, progress.request, progress.method, bodyOf(progress), maxBody, trustedProxies)
+    const served = auth !== undefined && progress.path.startsWith(`${authPrefix}/`) && auth.serves(progress.path)
+    return served
+      ? runMounted(
+        auth.handler,
+        progress.request,
+        progress.method,
+        bodyOf(progress, maxAuthBody),
+        maxAuthBody,
+        trustedProxies
+      )
+      : null
   }
 
   const answer = (progress: Progress): RouteAnswer => {

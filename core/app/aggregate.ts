@@ -23,6 +23,7 @@ import {
 import { checkFilter, checkShowDeleted, visibleRows } from "../domain/read/list.ts"
 import type { AggregatePlan } from "../domain/read/plan.ts"
 import { facetsRequest, histogramRequest, seriesRequest } from "../domain/read/request.ts"
+import type { RecordsError } from "../ports/records.ts"
 import { json } from "./call.ts"
 import type { Call, Reply } from "./call.ts"
 import { accessTo, bindingsOf } from "./core.ts"
@@ -42,6 +43,19 @@ const coveredRows = Effect.fnUntraced(function*(
   return { filter, where: visibleRows(access, filter, request.showDeleted) }
 })
 
+/**
+ * A failed aggregate. The database may not know a time zone that this process knows, but it only says that it refuses a value: when it takes
+ * the same series in UTC, the zone is what it refused.
+ */
+const aggregateProblem =
+  (core: Core, plan: AggregatePlan, filter: FilterTree) => (error: RecordsError): Effect.Effect<never, Problem> =>
+    plan.of === "series" && plan.timeZone !== "UTC" && error.reason._tag === "BadValue"
+      ? Effect.matchEffect(core.records.aggregate({ ...plan, timeZone: "UTC" }), {
+        onFailure: filteredProblem(filter),
+        onSuccess: () => Effect.fail(invalidParameter("time_zone", "The database does not know this time zone."))
+      })
+      : filteredProblem(filter)(error)
+
 const run = Effect.fnUntraced(function*(
   core: Core,
   access: Access,
@@ -52,7 +66,9 @@ const run = Effect.fnUntraced(function*(
 ): Effect.fn.Return<{ readonly rows: readonly Row[]; readonly warning: Warning }, Problem> {
   const key = queryKey(core, access, plan.of, plan.field.name, request.filter, String(request.showDeleted), ...more)
   const warning = yield* guardPlan(core, access, key, plan, filter)
-  const rows = yield* phase("aggregate.execute")(Effect.catch(core.records.aggregate(plan), filteredProblem(filter)))
+  const rows = yield* phase("aggregate.execute")(
+    Effect.catch(core.records.aggregate(plan), aggregateProblem(core, plan, filter))
+  )
   return { rows, warning }
 })
 

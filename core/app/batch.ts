@@ -8,7 +8,7 @@ import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
 import type { Json } from "../domain/model/model.ts"
 import { invalidParameter, Problem } from "../domain/problem.ts"
-import { writeKey } from "../domain/read/key.ts"
+import { readKey, writeKey } from "../domain/read/key.ts"
 import type { Bindings } from "../domain/read/plan.ts"
 import { inOperation, isReference, readBatch, referencedNames, resolveData, resolveKey } from "../domain/write/batch.ts"
 import type { BatchOperation, Referenced } from "../domain/write/batch.ts"
@@ -50,6 +50,7 @@ interface Run {
   readonly bindings: Bindings
   readonly grouped: boolean
   readonly minimal: boolean
+  readonly rehearses: boolean
   readonly references: Map<string, Referenced>
   pending: Pending[]
   readonly written: Written[]
@@ -66,25 +67,31 @@ export const batch = Effect.fnUntraced(
     const operations = yield* Effect.fromResult(readBatch(parsed))
     const preference = returnPreference(call.header("prefer"))
     const attempt = (grouped: boolean) =>
-      answerWrite(core, call, body, (tx, bindings): Effect.Effect<Outcome, Problem | RecordsError | GroupFailed> => {
-        const minimal = preference === "minimal"
-        const run: Run = {
-          core,
-          call,
-          tx,
-          bindings,
-          grouped,
-          minimal,
-          references: new Map(),
-          pending: [],
-          written: [],
-          results: []
+      answerWrite(
+        core,
+        call,
+        body,
+        (tx, bindings, rehearses): Effect.Effect<Outcome, Problem | RecordsError | GroupFailed> => {
+          const minimal = preference === "minimal"
+          const run: Run = {
+            core,
+            call,
+            tx,
+            bindings,
+            grouped,
+            minimal,
+            rehearses,
+            references: new Map(),
+            pending: [],
+            written: [],
+            results: []
+          }
+          return Effect.map(runOperations(run, operations), () => ({
+            reply: json(200, `{"results":[${run.results.join(",")}]}`, preferenceApplied(preference)),
+            written: run.written
+          }))
         }
-        return Effect.map(runOperations(run, operations), () => ({
-          reply: json(200, `{"results":[${run.results.join(",")}]}`, preferenceApplied(preference)),
-          written: run.written
-        }))
-      })
+      )
     // Hooks see every write as it happens, so that nothing is grouped where there are any.
     const ungrouped = Effect.catch(
       attempt(false),
@@ -204,12 +211,14 @@ const runOne = Effect.fnUntraced(function*(
   const access = yield* accessTo(run.call, resource, op === "delete" ? "delete" : "update")
   if (op === "reorder") return yield* runReorder(run, index, access, operation)
   const key = yield* Effect.fromResult(resolveKey(access.model, references, operation.key))
+  const midway = run.written.length > 0
   if (op === "delete") {
-    return note(run, index, yield* execute(core, tx, { op, access, key, precondition: operation.etag }, bindings))
+    const write = { op, access, key, precondition: operation.etag, midway } as const
+    return note(run, index, yield* execute(core, tx, write, bindings))
   }
   const data = yield* Effect.fromResult(resolveData(access.restricted, references, operation.data))
   const write = yield* Effect.fromResult(prepareUpdate(access, key, data, operation.etag))
-  note(run, index, yield* execute(core, tx, write, bindings))
+  note(run, index, yield* execute(core, tx, { ...write, midway }, bindings))
 })
 
 const runReorder = Effect.fnUntraced(function*(
@@ -219,18 +228,25 @@ const runReorder = Effect.fnUntraced(function*(
   { etags, field, keys }: BatchOperation & { op: "reorder" }
 ): Effect.fn.Return<void, Problem | RecordsError> {
   const { bindings, core, references, tx } = run
-  const held: { [key: string]: Json } = { ...etags }
+  const held = new Map<string, Json>()
+  for (const [text, etag] of Object.entries(etags)) {
+    const key = readKey(access.model, text)
+    const own = Result.isSuccess(key) ? writeKey(key.success) : text
+    // Keys have many forms ("05", "%35"); the record's own goes before the others.
+    if (own === text || !held.has(own)) held.set(own, etag)
+  }
   const parts: Array<readonly string[]> = []
   for (const key of keys) {
     const resolved = yield* Effect.fromResult(resolveKey(access.model, references, key))
     parts.push(resolved)
     // The client cannot know the version of what this very batch created, and nobody else can have changed it.
-    if (isReference(key) && !Object.hasOwn(held, writeKey(resolved))) held[writeKey(resolved)] = "*"
+    if (isReference(key) && !held.has(writeKey(resolved))) held.set(writeKey(resolved), "*")
   }
-  const written = yield* reorder(core, tx, access, { field, keys: parts, etags: held }, bindings)
+  const request = { field, keys: parts, etags: held, midway: run.written.length > 0 }
+  const written = yield* reorder(core, tx, access, request, bindings)
   const records = written.map((item) => {
     keep(run, item)
-    const { etag } = writtenRecord(core, item, bindings)
+    const { etag } = writtenRecord(core, item, bindings, run.rehearses)
     return `{"key":${JSON.stringify(writeKey(item.key))},"etag":${JSON.stringify(etag)}}`
   })
   run.results[index] = `{"records":[${records.join(",")}]}`
@@ -264,7 +280,7 @@ const note = (run: Run, index: number, written: Written): void => {
 const writtenResult = (run: Run, written: Written): string => {
   // What the caller cannot read is not shown to its creator either.
   if (!written.visible) return "{}"
-  const { etag, json: record } = writtenRecord(run.core, written, run.bindings)
+  const { etag, json: record } = writtenRecord(run.core, written, run.bindings, run.rehearses)
   const tag = `"etag":${JSON.stringify(etag)}`
   return run.minimal ? `{${tag}}` : `{"record":${record},${tag}}`
 }

@@ -97,7 +97,12 @@ export const answerWrite = <E = never>(
   call: Call,
   /** What the client sent, where an idempotency key counts; else null. */
   body: Uint8Array | null,
-  run: (tx: RecordsTransaction, bindings: Bindings) => Effect.Effect<Outcome, Problem | RecordsError | E>,
+  run: (
+    tx: RecordsTransaction,
+    bindings: Bindings,
+    /** Whether nothing of it will stay. */
+    rehearses: boolean
+  ) => Effect.Effect<Outcome, Problem | RecordsError | E>,
   /** Whether `run` may stand without a transaction around it. */
   alone = false
 ): Effect.Effect<Reply, Problem | E> => {
@@ -110,10 +115,10 @@ export const answerWrite = <E = never>(
   return Effect.flatMap(bindingsOf(call.caller), (bindings) => {
     const transaction = (tx: RecordsTransaction): Effect.Effect<Outcome, Problem | RecordsError | DryRun | E> =>
       rehearses
-        ? rehearsed(tx, run(tx, bindings))
+        ? rehearsed(tx, run(tx, bindings, true))
         : key === null
-        ? run(tx, bindings)
-        : underKey(tx, call, claimOf(core, call, key, body!, bindings), run(tx, bindings))
+        ? run(tx, bindings, false)
+        : underKey(tx, call, claimOf(core, call, key, body!, bindings), run(tx, bindings, false))
     const outcome = Effect.catch(
       inTransaction(core, transaction, alone && key === null && !rehearses),
       (error): Effect.Effect<Outcome, Problem | E> =>
@@ -190,11 +195,11 @@ export const preferenceApplied = (preference: ReturnPreference | null): { readon
   preference === null ? {} : { "preference-applied": `return=${preference}` }
 
 /** The answer to a single write. A record that the caller cannot see is not shown to its creator either. */
-const presentWrite = (core: Core, call: Call, written: Written, bindings: Bindings): Reply => {
+const presentWrite = (core: Core, call: Call, written: Written, bindings: Bindings, rehearses: boolean): Reply => {
   const preference = returnPreference(call.header("prefer"))
   const { access, key, op, visible } = written
   const withBody = visible && (op === "delete" ? preference === "representation" : preference !== "minimal")
-  const { etag, json: record } = writtenRecord(core, written, bindings)
+  const { etag, json: record } = writtenRecord(core, written, bindings, rehearses)
   const headers = {
     ...(preference === (withBody ? "representation" : "minimal") ? preferenceApplied(preference) : {}),
     // A removed row has no version that a client could name again.
@@ -210,9 +215,9 @@ const single = (core: Core, call: Call, body: Uint8Array | null, write: Write): 
     core,
     call,
     body,
-    (tx, bindings) =>
+    (tx, bindings, rehearses) =>
       Effect.map(execute(core, tx, write, bindings), (written) => ({
-        reply: presentWrite(core, call, written, bindings),
+        reply: presentWrite(core, call, written, bindings, rehearses),
         written: [written]
       })),
     standsAlone(core, write)

@@ -26,6 +26,8 @@ export interface CoreOptions {
   /** Whether list items of a resource carry `permissions`. */
   readonly rowPermissions: (resource: string) => boolean
   readonly writeHooks: readonly WriteHook[]
+  /** Longest time of a write hook, as of a statement. */
+  readonly statementTimeoutMs: number
 }
 
 export interface Core {

@@ -16,6 +16,7 @@ import type { Call } from "./call.ts"
 import { bindingsOf } from "./core.ts"
 import type { Core } from "./core.ts"
 import { guardPlan, queryKey } from "./guard.ts"
+import type { Warning } from "./guard.ts"
 import { recordsProblem } from "./refusal.ts"
 
 /** Most relations in one request, and most related records of one relation on one page. */
@@ -90,18 +91,29 @@ export const expansion = Effect.fnUntraced(
 /** The fields of the page's model that an expansion reads. */
 export const expandFields = (expansion: Expansion): readonly Field[] => expansion.map((step) => step.relation.from)
 
-/** For each row the JSON object of its expanded relations. */
+/** What an expansion adds to an answer. */
+export interface Expanded {
+  /** For each row the JSON object of its relations. */
+  readonly members: readonly string[]
+  /** What the scan guard says of the related tables. */
+  readonly warnings: readonly Warning[]
+}
+
+/** Reads what a page's records relate to. */
 export const expandRows = Effect.fnUntraced(function*(
   core: Core,
   steps: Expansion,
   rows: readonly Row[],
   layout: Layout
-): Effect.fn.Return<readonly string[], Problem> {
+): Effect.fn.Return<Expanded, Problem> {
   const members = rows.map((): string[] => [])
+  const warnings: Warning[] = []
   let size = 0
   for (const step of steps) {
     const position = layout.position.get(step.relation.from)!
-    const related = yield* readRelated(core, step, [...new Set(rows.flatMap((row) => row[position] ?? []))])
+    const values = [...new Set(rows.flatMap((row) => row[position] ?? []))]
+    const { related, warnings: more } = yield* readRelated(core, step, values)
+    warnings.push(...more)
     const name = `${JSON.stringify(step.relation.name)}:`
     const nothing = step.relation.many ? "[]" : "null"
     for (const [i, row] of rows.entries()) {
@@ -113,15 +125,21 @@ export const expandRows = Effect.fnUntraced(function*(
       members[i]!.push(name + value)
     }
   }
-  return members.map((member) => `{${member.join(",")}}`)
+  return { members: members.map((member) => `{${member.join(",")}}`), warnings }
 })
 
-/** What stands for a relation, as JSON, by the value that relates. */
+/** What stands for a relation. */
+interface Related {
+  /** JSON by the value that relates. */
+  readonly related: ReadonlyMap<string, string>
+  readonly warnings: readonly Warning[]
+}
+
 const readRelated = Effect.fnUntraced(function*(
   core: Core,
   step: Step,
   values: readonly string[]
-): Effect.fn.Return<ReadonlyMap<string, string>, Problem> {
+): Effect.fn.Return<Related, Problem> {
   const found = new Map<string, string[]>()
   if (values.length === 0) return noRelated
   const { relation, target, to } = step
@@ -145,7 +163,7 @@ const readRelated = Effect.fnUntraced(function*(
   }
   const bindings = yield* bindingsOf(target.caller)
   const query = { shape: page, bindings }
-  yield* guardPlan(core, target, queryKey(core, target, "expand", relation.name, to.name), query)
+  const warning = yield* guardPlan(core, target, queryKey(core, target, "expand", relation.name, to.name), query)
   const rows = yield* Effect.catch(core.records.page(query), recordsProblem)
   if (rows.length > maxRelated) {
     return yield* Effect.fail(invalidParameter(
@@ -156,13 +174,16 @@ const readRelated = Effect.fnUntraced(function*(
   const below = step.below.length === 0 ? null : yield* expandRows(core, step.below, rows, shape.layout)
   const position = shape.layout.position.get(to)!
   rows.forEach((row, i) => {
-    const text = shape.write(row, bindings).open + (below === null ? "}" : `,"expand":${below[i]!}}`)
+    const text = shape.write(row, bindings).open + (below === null ? "}" : `,"expand":${below.members[i]!}}`)
     const key = row[position] ?? ""
     const list = found.get(key)
     if (list === undefined) found.set(key, [text])
     else list.push(text)
   })
-  return new Map([...found].map(([key, list]) => [key, relation.many ? `[${list.join(",")}]` : list[0]!]))
+  return {
+    related: new Map([...found].map(([key, list]) => [key, relation.many ? `[${list.join(",")}]` : list[0]!])),
+    warnings: [warning, ...below?.warnings ?? []]
+  }
 })
 
-const noRelated: ReadonlyMap<string, string> = new Map()
+const noRelated: Related = { related: new Map(), warnings: [] }

@@ -46,6 +46,15 @@ export type Warning = { readonly "x-service-warning"?: string }
 
 const noWarning: Warning = {}
 
+/** One header for the warnings of an answer's queries, each said once, in order, after a comma (RFC 9110, 5.3). */
+export const allWarnings = (warnings: readonly Warning[]): Warning => {
+  const texts = new Set(warnings.flatMap((warning) => warning["x-service-warning"] ?? []))
+  return texts.size === 0 ? noWarning : { "x-service-warning": [...texts].join(", ") }
+}
+
+/** Names of tables and columns may have any character, headers take few: UTF-8 in percent-encoding for all but printable ASCII, and for `%`. */
+const headerText = (text: string): string => text.toWellFormed().replaceAll(/[^ -$&-~]+/g, encodeURIComponent)
+
 /**
  * Judges a plan before it runs. Mode `reject` fails with 400 `expensive-query`, mode `warn` answers a warning header. The index suggestion names
  * columns the caller may read; every column to callers who hold the role `admin`. `filter` is the caller's own, for errors in it.
@@ -78,7 +87,8 @@ export const guardPlan = (
       const suggestion = suggestIndex(access.model, where, order, (field) => all || readable.has(field))
       const detail = "The query would scan a big table from end to end."
       if (guard.mode === "warn") {
-        return Effect.succeed({ "x-service-warning": `expensive-query${suggestion === null ? "" : `; ${suggestion}`}` })
+        const advice = suggestion === null ? "" : `; ${headerText(suggestion)}`
+        return Effect.succeed({ "x-service-warning": `expensive-query${advice}` })
       }
       const hint = suggestion ?? "Filter or order by indexed fields."
       return Effect.fail(problem("expensive-query", detail, {

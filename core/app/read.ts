@@ -29,7 +29,8 @@ import type { Core } from "./core.ts"
 import { countRows, estimateCap, recallRows, rememberRows } from "./estimate.ts"
 import { expandFields, expandRows, expansion } from "./expand.ts"
 import type { Expansion } from "./expand.ts"
-import { guardPlan, queryKey } from "./guard.ts"
+import { allWarnings, guardPlan, queryKey } from "./guard.ts"
+import type { Warning } from "./guard.ts"
 import { filteredProblem, recordsProblem } from "./refusal.ts"
 import { phase } from "./timing.ts"
 
@@ -250,7 +251,7 @@ const present = Effect.fnUntraced(function*(
   rows: readonly Row[],
   bindings: Bindings,
   tail: string,
-  headers: { readonly [name: string]: string }
+  warning: Warning
 ): Effect.fn.Return<Reply, Problem> {
   const expanded = expansion.length === 0
     ? null
@@ -259,8 +260,9 @@ const present = Effect.fnUntraced(function*(
     let items = ""
     for (let i = 0; i < rows.length; i++) {
       const item = shape.write(rows[i]!, bindings).open
-      items += (i === 0 ? "" : ",") + item + (expanded === null ? "}" : `,"expand":${expanded[i]!}}`)
+      items += (i === 0 ? "" : ",") + item + (expanded === null ? "}" : `,"expand":${expanded.members[i]!}}`)
     }
+    const headers = expanded === null ? warning : allWarnings([warning, ...expanded.warnings])
     return json(200, `{"items":[${items}],${tail}}`, headers)
   }))
 })
@@ -337,7 +339,8 @@ export const get = Effect.fnUntraced(
       return { status: 304, headers: { etag: item.etag }, body: null }
     }
     if (alone) return json(200, `${item.open}}`, { etag: item.etag })
-    const expanded = (yield* expandRows(core, steps, rows, shape.layout))[0]!
-    return json(200, `${item.open},"expand":${expanded}}`, { etag: item.etag, "cache-control": "no-store" })
+    const { members, warnings } = yield* expandRows(core, steps, rows, shape.layout)
+    const headers = { etag: item.etag, "cache-control": "no-store", ...allWarnings(warnings) }
+    return json(200, `${item.open},"expand":${members[0]!}}`, headers)
   }
 )

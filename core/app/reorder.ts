@@ -22,8 +22,10 @@ export interface Reorder {
   readonly field: string
   /** Keys in their final order. */
   readonly keys: ReadonlyArray<readonly string[]>
-  /** ETag by key text. */
-  readonly etags: { readonly [key: string]: Json }
+  /** ETag by key text, as `writeKey` writes it. */
+  readonly etags: ReadonlyMap<string, Json>
+  /** See `Write`. */
+  readonly midway: boolean
 }
 
 /** A record whose value changes, judged and locked. */
@@ -68,9 +70,10 @@ export const reorder = Effect.fnUntraced(function*(
   for (const i of byText) {
     const key = request.keys[i]!
     const value = String(i + 1)
-    const etag = Object.hasOwn(request.etags, texts[i]!) ? request.etags[texts[i]!] : undefined
+    const etag = request.etags.get(texts[i]!)
     const values = new Map([[field, value]])
-    const write = { op: "update", access, key, values, precondition: typeof etag === "string" ? etag : null } as const
+    const precondition = typeof etag === "string" ? etag : null
+    const write = { op: "update", access, key, values, precondition, midway: request.midway } as const
     const row = yield* lockRow(tx, write, bindings)
     rows[i] = row
     if (row[field.index] === value) continue

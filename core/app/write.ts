@@ -18,10 +18,12 @@ import { invalidParameter, notFound, problem } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import { etagOf, tagListed } from "../domain/read/etag.ts"
 import { wireRecord } from "../domain/read/item.ts"
+import { keyCondition } from "../domain/read/key.ts"
 import { visibleRows } from "../domain/read/list.ts"
 import type { Bindings } from "../domain/read/plan.ts"
 import {
   changedValues,
+  checkValues,
   invalidRecord,
   merged,
   readCreate,
@@ -48,18 +50,24 @@ export type Write =
     readonly key: readonly string[]
     readonly values: Values
     readonly precondition: Precondition
-    /** Values of an older version: those that the caller may not write to this record are left as they are. */
+    /**
+     * Values of an older version: those that the caller may not write to this record are left as they are, and those that would change it are checked
+     * by their fields as they are today.
+     */
     readonly lenient?: boolean
+    /** Others were written before it in the transaction: what stands in there is not what everybody sees. */
+    readonly midway?: boolean
   }
   | {
     readonly op: "delete" | "undelete"
     readonly access: Access
     readonly key: readonly string[]
     readonly precondition: Precondition
+    readonly midway?: boolean
   }
 
 export type CreateWrite = Write & { readonly op: "create" }
-type UpdateWrite = Write & { readonly op: "update" }
+export type UpdateWrite = Write & { readonly op: "update" }
 type ExistingWrite = Exclude<Write, { op: "create" }>
 
 /** What a write did. `row` has the cells of all columns of the model, as written (of the removed row: as it was). */
@@ -104,8 +112,8 @@ export const prepareUpdate = (
   key: readonly string[],
   body: Json,
   precondition: Precondition
-): Result.Result<Write, Problem> =>
-  Result.map(readPatch(access, body), (values): Write => ({ op: "update", access, key, values, precondition }))
+): Result.Result<UpdateWrite, Problem> =>
+  Result.map(readPatch(access, body), (values): UpdateWrite => ({ op: "update", access, key, values, precondition }))
 
 /** `:undelete` of a resource without soft delete is a 400. */
 export const prepareUndelete = (
@@ -282,7 +290,11 @@ export const judge = (
     const checkedBody = check()
     if (Result.isFailure(checkedBody)) return Effect.fail(checkedBody.failure)
     const refusal = preconditionRefusal(core, write, row)
-    return refusal === null ? Effect.succeed(settled) : Effect.fail(refusal)
+    return refusal === null
+      ? Effect.succeed(settled)
+      : write.midway === true && write.precondition !== null
+      ? refusedMidway(core, write, bindings)
+      : Effect.fail(refusal)
   })
 }
 
@@ -293,6 +305,21 @@ const preconditionRefusal = (core: Core, write: ExistingWrite, row: Row): Proble
   return preconditionHolds(precondition, etag)
     ? null
     : preconditionFailed(etag, changedSince(core, access, key, precondition, row))
+}
+
+/**
+ * A 412 amid other writes goes by the record as it is committed: the version in here goes with the rollback, and another one, perhaps of the same
+ * number, comes in its place. Where the client holds what is committed, or nothing is, only this transaction has another version; then none is named.
+ */
+const refusedMidway = (core: Core, write: ExistingWrite, bindings: Bindings): Step<never> => {
+  const { access, key } = write
+  const { model } = access
+  const where = visibleRows(access, keyCondition(model), false)
+  const shape = { model, columns: model.columns, where, order: [], limit: 1, checks: [] }
+  return Effect.flatMap(core.records.page({ shape, bindings: { ...bindings, params: key } }), ([row]) => {
+    const refusal = row === undefined ? null : preconditionRefusal(core, write, row)
+    return Effect.fail(refusal ?? preconditionFailed(null, null))
+  })
 }
 
 /** Writes values to a locked row. Leaving the own row filter or the rule's filter by that is a 403. */
@@ -328,7 +355,10 @@ const update = (core: Core, tx: RecordsTransaction, write: UpdateWrite, bindings
     const values = write.lenient === true ? writableValues(access, row, write.values) : write.values
     const set = changedValues(cells(row), values)
     return Effect.flatMap(
-      judge(core, tx, write, row, () => checkPatch(access, row, values, set), bindings),
+      judge(core, tx, write, row, () => {
+        const fits = write.lenient === true ? checkValues(set) : fitting
+        return Result.isFailure(fits) ? fits : checkPatch(access, row, values, set)
+      }, bindings),
       (settled): Step<Written> => {
         const written = { op: "update", access, before: row, key, visible: true } as const
         return set.size === 0
@@ -364,7 +394,8 @@ export const checkPatch = (access: Access, stored: Row, values: Values, set: Val
     : validateRecord(access, wireRecord(model, merged(cells(stored), set)))
 }
 
-const nothingToCheck = () => Result.succeed(undefined)
+const fitting: Result.Result<void, Problem> = Result.succeed(undefined)
+const nothingToCheck = () => fitting
 
 const undelete = (core: Core, tx: RecordsTransaction, write: ExistingWrite, bindings: Bindings): Step<Written> =>
   Effect.flatMap(lockRow(tx, write, bindings), (row) => {
@@ -422,7 +453,10 @@ const done = (core: Core, tx: RecordsTransaction, written: Written, after: Row |
     : Effect.as(runHooks(core, tx, access, op, before, after), written)
 }
 
-/** Keeps the version that a write made, then runs the hooks, one by one; a throw is a defect that rolls the transaction back. */
+/**
+ * Keeps the version that a write made, then runs the hooks, one by one; a throw is a defect that rolls the transaction back, and so is a hook
+ * that takes longer than a statement may. Its handle ends with the transaction.
+ */
 export const runHooks = (
   core: Core,
   tx: RecordsTransaction,
@@ -443,8 +477,15 @@ export const runHooks = (
     caller,
     transaction: tx.handle
   } as Parameters<WriteHook>[0]
-  return Effect.andThen(
-    kept,
-    Effect.forEach(core.options.writeHooks, (hook) => Effect.promise(async () => hook(change)), { discard: true })
-  )
+  const run = (hook: WriteHook, index: number): Effect.Effect<void> =>
+    Effect.timeoutOrElse(Effect.promise(async () => hook(change)), {
+      duration: core.options.statementTimeoutMs,
+      orElse: () => Effect.die(hookStuck(core, hook, index))
+    })
+  return Effect.andThen(kept, Effect.forEach(core.options.writeHooks, run, { discard: true }))
+}
+
+const hookStuck = (core: Core, { name }: WriteHook, index: number): Error => {
+  const hook = `options.writeHooks[${index}]${name === "" ? "" : ` (${name})`}`
+  return new Error(`${hook} has not ended after ${core.options.statementTimeoutMs} ms, the time that a statement has.`)
 }

@@ -12,6 +12,7 @@ const accepted: readonly string[] = [
   "\"\\ud83d\\ude00\"",
   "9007199254740992",
   "12345678901234567890e0".replace("67890e0", "00000"),
+  "[0e-400,-0.0E9,5e-324,2.5E+3,100e-2]",
   "[".repeat(maxJsonDepth) + "]".repeat(maxJsonDepth)
 ]
 
@@ -40,6 +41,10 @@ const refused: ReadonlyArray<readonly [text: string, message: RegExp]> = [
   ["9007199254740993", /exactly/],
   ["12345678901234567.891", /exactly/],
   ["1e400", /exactly/],
+  ["1e-400", /exactly/],
+  ["-1E-400", /exactly/],
+  ["0.1e-323", /exactly/],
+  ["1.2345e-320", /exactly/],
   ["[".repeat(maxJsonDepth + 1) + "]".repeat(maxJsonDepth + 1), /deeper/],
   ["[".repeat(100_000), /deeper/]
 ]

@@ -170,11 +170,10 @@ class Reader {
   }
 }
 
-/** Whether the double prints back to the same decimal value as its source. */
-const isExact = (source: string, value: number): boolean => {
-  if (source.length <= 15) return true
-  return decimalDigits(source) === decimalDigits(String(value))
-}
+/** Whether the double prints back to the same decimal value as its source. Fifteen digits always do, unless an exponent makes them too small. */
+const isExact = (source: string, value: number): boolean =>
+  (source.length <= 15 && !source.includes("e") && !source.includes("E")) ||
+  decimalDigits(source) === decimalDigits(String(value))
 
 /** Sign, significant digits and exponent of a decimal text: equal texts mean equal values. */
 const decimalDigits = (source: string): string => {

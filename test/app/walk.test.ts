@@ -72,7 +72,8 @@ const worldOf = (rows: readonly Row[]): World => {
         basePath: "/api/v1",
         scanGuard: compiled.options.scanGuard,
         rowPermissions: () => false,
-        writeHooks: []
+        writeHooks: [],
+        statementTimeoutMs: 15_000
       },
       estimates: new RowEstimates(),
       judgements: makeJudgements(),

@@ -1,7 +1,7 @@
 /** Sign-in with an identity provider: who may come in, who gets an account, and what a lying provider or a stolen code is worth. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
-import { listUsers, setUserBanned } from "../../adapters/auth/users.ts"
+import { issueToken, listUsers, setUserBanned } from "../../adapters/auth/users.ts"
 import type { ProviderDeclaration } from "../../core/domain/account/provider.ts"
 import { type FakeProvider, openProvider, type Person } from "./provider.ts"
 import { authUrl, type Got, type Instance, openStage, password, type Stage } from "./stage.ts"
@@ -37,8 +37,9 @@ beforeEach(() => {
   provider.away = false
 })
 
-const start = (at: Instance, body: Record<string, unknown> = {}): Promise<Got> =>
+const start = (at: Instance, body: Record<string, unknown> = {}, token?: string): Promise<Got> =>
   at.ask("POST", "/api/auth/sign-in/social", {
+    token,
     body: { provider: "corp", callbackURL: "/admin", errorCallbackURL: "/sign-in", ...body }
   })
 
@@ -210,7 +211,7 @@ describe("a callback", () => {
       url.searchParams.set(name, value)
       expect(refused(await comeBack(service, url, started.cookie))).not.toBe("")
     }
-    expect((await service.ask("GET", "/api/auth/callback/other?code=x&state=y")).status).toBe(404)
+    expect((await service.ask("GET", "/api/auth/callback/other?code=x&state=y")).status).toBe(401)
     expect((await service.ask("POST", "/api/auth/callback/corp", { body: { code: "x" } })).status).toBe(405)
   })
 
@@ -235,7 +236,9 @@ describe("a callback", () => {
       expect((await start(service, { provider: id })).status).toBe(404)
     }
     const none = stage.instance()
-    expect((await start(none)).status).toBe(404)
+    expect((await start(none)).status).toBe(401)
+    const { token } = await issueToken(none.auth, { email: await stage.account(none.auth, "asker") })
+    expect((await start(none, {}, token)).status).toBe(404)
   })
 })
 

@@ -111,6 +111,7 @@ describe("passkeys", () => {
   it("do not exist where they are not configured", async () => {
     const { cookie, email, passkey } = await holder()
     const without = stage.instance()
+    const token = await tokenOf(cookie)
     for (
       const [method, name] of [
         ["GET", "generate-register-options"],
@@ -122,11 +123,12 @@ describe("passkeys", () => {
         ["POST", "delete-passkey"]
       ] as const
     ) {
-      const got = await without.ask(method, route(name), { cookie, ...(method === "POST" ? { body: {} } : {}) })
-      expect(got.status, name).toBe(404)
+      const sent = { cookie, ...(method === "POST" ? { body: {} } : {}) }
+      expect((await without.ask(method, route(name), sent)).status, name).toBe(401)
+      expect((await without.ask(method, route(name), { ...sent, token })).status, name).toBe(404)
     }
     const { challenge, cookie: waiting } = await options()
-    expect((await verify(waiting, passkey.used(challenge), without)).status).toBe(404)
+    expect((await verify(waiting, passkey.used(challenge), without, { token })).status).toBe(404)
     expect((await without.ask("GET", "/api/auth/providers")).body["passkeys"]).toBe(false)
     expect((await service.ask("GET", "/api/auth/providers")).body["passkeys"]).toBe(true)
     expect(await codeOf(removePasskeys(without.auth, email))).toBe("no-passkeys")

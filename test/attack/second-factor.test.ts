@@ -18,8 +18,8 @@ beforeAll(async () => {
 
 afterAll(() => stage[Symbol.asyncDispose]())
 
-const post = (path: string, cookie: string, body: unknown, at = service): Promise<Got> =>
-  at.ask("POST", `/api/auth/two-factor/${path}`, { cookie, body })
+const post = (path: string, cookie: string, body: unknown, at = service, token?: string): Promise<Got> =>
+  at.ask("POST", `/api/auth/two-factor/${path}`, { cookie, body, token })
 
 const isSession = async (cookie: string): Promise<boolean> =>
   (await service.ask("GET", "/api/auth/token", { cookie })).status === 200
@@ -62,6 +62,8 @@ describe("a second factor", () => {
     expect((await service.signIn(email)).cookie).toContain("session_token")
     const without = stage.instance({ twoFactor: false })
     const { cookie } = await without.signIn(email)
+    // Whoever has a token learns that a path is none; all others learn nothing.
+    const token = String((await without.ask("GET", "/api/auth/token", { cookie })).body["token"])
     for (
       const path of [
         "enable",
@@ -74,12 +76,13 @@ describe("a second factor", () => {
         "verify-otp"
       ]
     ) {
-      expect((await post(path, cookie, { password }, without)).status).toBe(404)
+      expect((await post(path, cookie, { password }, without)).status).toBe(401)
+      expect((await post(path, cookie, { password }, without, token)).status).toBe(404)
     }
     expect(await codeOf(resetSecondFactor(without.auth, email))).toBe("no-second-factor")
     // Codes by mail are never on.
     for (const path of ["send-otp", "verify-otp", "view-backup-codes"]) {
-      expect((await post(path, cookie, {})).status).toBe(404)
+      expect((await post(path, cookie, {}, service, token)).status).toBe(404)
     }
   })
 

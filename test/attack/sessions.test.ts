@@ -1,5 +1,6 @@
 /** Cookies used from elsewhere, limits walked around, accounts guessed: what somebody without a password tries at the sign-in routes. */
 
+import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { setUserBanned } from "../../adapters/auth/users.ts"
 import { divideHashing } from "../auth/hashing.ts"
@@ -176,6 +177,50 @@ describe("every answer", () => {
     expect(headers.get("x-powered-by")).toBeNull()
     expect(headers.get("server")).toBeNull()
     if (!path.endsWith("jwks")) expect(headers.get("cache-control")).toBe("no-store")
+  })
+
+  it("is 401 without a credential where there is nothing, and 404 with one", async () => {
+    const token = String((await service.ask("GET", "/api/auth/token", { cookie })).body["token"])
+    for (
+      const [method, path] of [
+        ["GET", "/api/auth/nothing"],
+        ["POST", "/api/auth/nothing"],
+        ["GET", "/api/auth/"],
+        ["GET", "/api/auth/token/"],
+        ["GET", "/api/auth/toString"],
+        ["POST", "/api/auth/reset-password"],
+        ["POST", "/api/auth/passkey/verify-authentication"]
+      ] as const
+    ) {
+      for (const sent of [{}, { cookie }]) {
+        const answer = await service.ask(method, path, sent)
+        expect([path, answer.status, answer.headers.get("www-authenticate")]).toEqual([path, 401, "Bearer"])
+        expect(answer.body["instance"]).toBe(path)
+      }
+      expect((await service.ask(method, path, { token })).status).toBe(404)
+    }
+    // The routes themselves stay open to everybody.
+    expect((await service.ask("GET", "/api/auth/providers")).status).toBe(200)
+    expect((await service.ask("GET", "/api/auth/jwks")).status).toBe(200)
+    expect((await service.ask("GET", "/api/auth/sign-in/email")).status).toBe(405)
+  })
+
+  it("of a sign-in is never after a longer body than it takes", async () => {
+    const limits: number[] = []
+    const reply = await Effect.runPromise(service.edge.handle({
+      method: "POST",
+      url: `${authUrl}/api/auth/sign-in/email`,
+      target: "/api/auth/sign-in/email",
+      headers: new Headers({ "content-type": "application/json" }),
+      hasBody: true,
+      address: "192.0.2.1",
+      body: (limit) => {
+        limits.push(limit)
+        return Effect.succeed(new Uint8Array())
+      }
+    }))
+    expect(reply.status).toBe(400)
+    expect(limits).toEqual([32_768])
   })
 
   it("of the auth routes has them without our edge, too", async () => {

@@ -187,7 +187,7 @@ export const openStage = async (migration = authMigrationSql({ schema: "auth", t
       publicUrl: authUrl,
       log: (line) => void lines.push(line),
       ...(auth === null ? {} : {
-        auth: auth.handler,
+        auth,
         authStatus: Effect.promise(async () => ({ needsAdmin: await auth.needsAdmin() }))
       })
     })

@@ -3,7 +3,7 @@
 import { connect } from "node:net"
 import type { Socket } from "node:net"
 import { afterEach, describe, expect, it } from "vitest"
-import { viaNode } from "../http/edge-app.ts"
+import { mounted, viaNode } from "../http/edge-app.ts"
 import type { NodeStage } from "../http/edge-app.ts"
 
 type Start = Parameters<typeof viaNode>
@@ -127,7 +127,7 @@ describe("bodies that never come", () => {
   const write = (stage: NodeStage) => status(stage, "POST /api/v1/orders HTTP/1.1", ada, json, "Content-Length: 2")
 
   it("from strangers keep nobody from reading and writing", async () => {
-    const stage = await start({ maxInFlight: 2, auth: async () => new Response("{}") })
+    const stage = await start({ maxInFlight: 2, auth: mounted(async () => new Response("{}")) })
     for (let i = 0; i < 2; i++) await stuck(stage, "/api/auth/sign-in/email")
     await expect.poll(() => status(stage, "POST /api/auth/sign-in/email HTTP/1.1", json, "Content-Length: 2")).toBe(503)
     expect(await read(stage)).toBe(200)

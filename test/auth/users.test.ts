@@ -375,6 +375,46 @@ describe("the admin routes", () => {
     expect(answer.text).not.toMatch(/tokenEpoch|password/)
   })
 
+  it("list accounts as asked, and say what cannot be asked", async () => {
+    const { cookie, on } = await withAdmin()
+    await add("bob")
+    const list = (query: string, session: string | undefined = cookie) =>
+      ask(on, "GET", `/admin/list-users?${query}`, { cookie: session })
+    const emails = async (query: string) =>
+      ((await list(query)).body as unknown as { readonly users: readonly { readonly email: string }[] })
+        .users.map(({ email }) => email)
+    const [admin, bob] = ["admin@example.org", "bob@example.org"]
+    expect(await emails("sortBy=email&sortDirection=desc&limit=0")).toEqual([bob, admin])
+    expect(await emails("sortBy=createdAt&limit=1&offset=1")).toEqual([bob])
+    expect(await emails("filterField=role&filterValue=admin")).toEqual([admin])
+    expect(await emails("searchValue=nobody")).toEqual([])
+    for (
+      const [query, parameter] of [
+        ["sortBy=nope", "sortBy"],
+        ["sortBy=", "sortBy"],
+        ["sortBy=tokenEpoch", "sortBy"],
+        ["filterField=nope&filterValue=x", "filterField"],
+        ["filterField=createdAt&filterValue=x", "filterValue"],
+        ["searchValue=%00", "searchValue"],
+        ["sortBy=twoFactorEnabled", "sortBy"],
+        ["limit=-1", "limit"],
+        ["limit=1.5", "limit"],
+        ["offset=99999999999999999999", "offset"]
+      ] as const
+    ) {
+      const answer = await list(query)
+      expect([query, answer.status, answer.body?.["type"]]).toEqual([
+        query,
+        400,
+        "urn:service:problem:invalid-parameter"
+      ])
+      expect(answer.body?.["errors"]).toEqual([{ parameter, message: answer.body?.["detail"] }])
+    }
+    // Who may not list accounts is told so first.
+    expect((await list("sortBy=nope", "")).status).toBe(401)
+    expect((await list("sortBy=nope", await sessionOf(on, bob))).status).toBe(403)
+  })
+
   it("tell an address that is taken", async () => {
     const { post } = await withAdmin()
     expect((await post("create-user", { email: "Admin@example.org", password, name: "x" })).status).toBe(400)

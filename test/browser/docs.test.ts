@@ -15,7 +15,7 @@ import { json } from "../../core/app/call.ts"
 import { openapiDocument } from "../../core/domain/meta/openapi.ts"
 import { TokensError } from "../../core/ports/tokens.ts"
 import type { TokensService } from "../../core/ports/tokens.ts"
-import { script } from "../http/edge-app.ts"
+import { mounted, script } from "../http/edge-app.ts"
 import { anyAccess, callerOf, requestOf } from "../support/openapi.ts"
 import { chromiumPath, startChromium } from "./chromium.ts"
 
@@ -92,8 +92,8 @@ const openServer = async (signIn: "password" | "token") => {
   const basePath = "/api/v1"
   const edge = makeEdge(app, auth.tokens, {
     basePath,
-    ...(signIn === "password" ? { auth: auth.handler } : {}),
-    extraRoutes: docsRoutes({ basePath, tokens: auth.tokens, signIn })
+    ...(signIn === "password" ? { auth: mounted(auth.handler) } : {}),
+    extraRoutes: docsRoutes({ basePath, signIn })
   })
   const listener = await listen(edge, { port: 0, graceMs: 200 })
   return { ...auth, routed: scripted.routed, listener, url: `http://127.0.0.1:${listener.port}/api/docs` }

@@ -13,7 +13,7 @@ const ada = { authorization: "Bearer user-ada" }
 
 const open = (basePath = "/api/v1", signIn: "password" | "token" = "password") => {
   const { app, tokens } = script()
-  const fetch = makeFetch(makeEdge(app, tokens, { basePath, extraRoutes: docsRoutes({ basePath, tokens, signIn }) }))
+  const fetch = makeFetch(makeEdge(app, tokens, { basePath, extraRoutes: docsRoutes({ basePath, signIn }) }))
   return (path: string, headers: Record<string, string> = {}, method = "GET") =>
     fetch(new Request(`http://localhost${path}`, { method, headers }))
 }
@@ -100,8 +100,21 @@ describe("/api/docs with a token", () => {
       const response = await ask("/api/docs", headers)
       expect(response.status).toBe(200)
       expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8")
+      expect(response.headers.get("x-meta-version")).toBe("models+admin")
       expect(await response.text()).toContain("data-api=\"/api\" data-sign-in=\"password\"")
     }
+  })
+
+  it("says who asked in the log", async () => {
+    const { app, tokens } = script()
+    const lines: string[] = []
+    const extraRoutes = docsRoutes({ basePath: "/api/v1", signIn: "token" })
+    const fetch = makeFetch(makeEdge(app, tokens, { extraRoutes, log: (line) => void lines.push(line) }))
+    for (const headers of [ada, html]) await fetch(new Request("http://localhost/api/docs", { headers }))
+    expect(lines.map((line) => JSON.parse(line)).map(({ status, user }) => [status, user])).toEqual([
+      [200, "ada"],
+      [401, undefined]
+    ])
   })
 
   it("has nothing else below it, and one method", async () => {
@@ -161,14 +174,10 @@ describe("/api/docs with a token", () => {
   })
 
   it("reports a defect of the authenticator as any other", async () => {
-    const { app, tokens } = script()
+    const { app } = script()
     const errors: unknown[] = []
-    const edge = makeEdge(app, tokens, {
-      extraRoutes: docsRoutes({
-        basePath: "/api/v1",
-        tokens: { authenticate: () => Effect.die(new Error("broken")) },
-        signIn: "token"
-      }),
+    const edge = makeEdge(app, { authenticate: () => Effect.die(new Error("broken")) }, {
+      extraRoutes: docsRoutes({ basePath: "/api/v1", signIn: "token" }),
       onUnhandledError: (error) => {
         errors.push(error)
       }

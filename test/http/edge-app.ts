@@ -7,6 +7,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { request as httpRequest } from "node:http"
 import { connect } from "node:net"
+import type { AuthMount } from "../../adapters/http/auth-mount.ts"
 import { makeFetch } from "../../adapters/http/fetch.ts"
 import { makeEdge } from "../../adapters/http/handle.ts"
 import type { Edge, EdgeOptions } from "../../adapters/http/handle.ts"
@@ -150,6 +151,14 @@ export const script = (): Script => {
   }
   return { app, tokens, routed, authenticated, gate, slow }
 }
+
+/** A handler as an auth server with any route and body. */
+export const mounted = (handler: AuthMount["handler"], more: Partial<AuthMount> = {}): AuthMount => ({
+  handler,
+  serves: () => true,
+  maxBodyBytes: Number.MAX_SAFE_INTEGER,
+  ...more
+})
 
 export interface Asked {
   readonly method?: string

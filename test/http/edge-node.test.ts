@@ -10,7 +10,7 @@ import type { EdgeOptions } from "../../adapters/http/handle.ts"
 import { listen } from "../../adapters/http/node.ts"
 import type { ListenOptions } from "../../adapters/http/node.ts"
 import { json } from "../../core/app/call.ts"
-import { until, viaNode } from "./edge-app.ts"
+import { mounted, until, viaNode } from "./edge-app.ts"
 import type { NodeStage } from "./edge-app.ts"
 
 const open: NodeStage[] = []
@@ -117,10 +117,10 @@ describe("heads", () => {
     let seen = ""
     const stage = await start({
       publicUrl: "http://admin.example.com",
-      auth: async (request) => {
+      auth: mounted(async (request) => {
         seen = request.url
         return new Response(null, { status: 204 })
-      }
+      })
     })
     await stage.talk("GET /api/auth/token?a=1 HTTP/1.1\r\nHost: evil.test\r\nConnection: close\r\n\r\n")
     expect(seen).toBe("http://admin.example.com/api/auth/token?a=1")
@@ -129,6 +129,22 @@ describe("heads", () => {
 
 describe("bodies", () => {
   const chunked = (size: number): string => `${size.toString(16)}\r\n${"x".repeat(size)}\r\n`
+
+  it("takes no more of a sign-in than the handler does", async () => {
+    let asked = 0
+    const handler = async (): Promise<Response> => {
+      asked++
+      return new Response("{}")
+    }
+    const stage = await start({ auth: mounted(handler, { maxBodyBytes: 100 }) })
+    const client = await dial(stage.listener.port)
+    client.socket.write(head("POST", "/api/auth/sign-in/email", jsonType, "Transfer-Encoding: chunked") + chunked(60))
+    client.socket.write(chunked(60))
+    await until(() => client.received().includes("\r\n\r\n"))
+    expect(only(client.received()).status).toBe(413)
+    expect(asked).toBe(0)
+    client.socket.destroy()
+  })
 
   it("refuses a chunked body at the limit, while it is still coming", async () => {
     const stage = await start({ maxBodyBytes: 100 })

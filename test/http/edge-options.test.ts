@@ -9,7 +9,7 @@ import { makeFetch } from "../../adapters/http/fetch.ts"
 import { makeEdge } from "../../adapters/http/handle.ts"
 import { clientAddress } from "../../adapters/http/request.ts"
 import { json } from "../../core/app/call.ts"
-import { script, secretText, until, viaFetch } from "./edge-app.ts"
+import { mounted, script, secretText, until, viaFetch } from "./edge-app.ts"
 
 const authorized = { authorization: "Bearer user-ada" }
 const url = (target: string): string => `http://localhost${target}`
@@ -193,7 +193,7 @@ describe("mounts", () => {
   it.each(["*", "null", "https://a.example/", "https://a.example:443", "a.example", "https://*.example"])(
     "refuses the origin %j",
     (origin) => {
-      expect(() => viaFetch({ cors: [origin] })).toThrow(RangeError)
+      expect(() => viaFetch({ cors: { origins: [origin] } })).toThrow(RangeError)
     }
   )
 
@@ -322,7 +322,7 @@ describe("fetch", () => {
     let aborted = false
     let started = false
     const stage = viaFetch({
-      auth: (request) =>
+      auth: mounted((request) =>
         new Promise((_, reject) => {
           started = true
           request.signal.addEventListener("abort", () => {
@@ -330,6 +330,7 @@ describe("fetch", () => {
             reject(request.signal.reason)
           })
         })
+      )
     })
     const aborter = new AbortController()
     const gone = stage.fetch(new Request(url("/api/auth/token"), { signal: aborter.signal }))

@@ -500,6 +500,7 @@ const cors: readonly Scenario[] = [
     header: {
       "access-control-allow-origin": "https://admin.example.com",
       "access-control-allow-methods": "GET, HEAD, POST, PATCH, PUT, DELETE",
+      "access-control-max-age": "77",
       "access-control-allow-headers":
         "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, X-Request-Id",
       "vary": "Authorization, Origin, Access-Control-Request-Method, Access-Control-Request-Headers"
@@ -590,10 +591,19 @@ const signIn: readonly Scenario[] = [
     method: "POST",
     target: "/api/auth/sign-in/email",
     token: null,
-    body: "x".repeat(1001),
+    body: "x".repeat(501),
     status: 413,
-    slug: "payload-too-large"
+    slug: "payload-too-large",
+    has: "larger than 500 bytes"
   },
+  {
+    name: "a path that is none of the handler's, without a credential",
+    target: "/api/auth/nowhere",
+    token: null,
+    status: 401,
+    slug: "unauthenticated"
+  },
+  { name: "a path that is none of the handler's", target: "/api/auth/nowhere", status: 404, slug: "not-found" },
   { name: "what it throws is hidden", target: "/api/auth/explode", token: null, status: 500, slug: "internal-error" },
   { name: "the prefix alone is not its", target: "/api/auth", token: null, status: 401, slug: "unauthenticated" }
 ]

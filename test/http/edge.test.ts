@@ -4,17 +4,17 @@ import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { EdgeOptions } from "../../adapters/http/handle.ts"
 import { json } from "../../core/app/call.ts"
-import { secretText, viaFetch, viaNode } from "./edge-app.ts"
+import { mounted, secretText, viaFetch, viaNode } from "./edge-app.ts"
 import type { Answered, Stage } from "./edge-app.ts"
 import { groups } from "./edge-scenarios.ts"
 import type { Scenario } from "./edge-scenarios.ts"
 
 const options: EdgeOptions = {
-  cors: ["https://admin.example.com"],
+  cors: { origins: ["https://admin.example.com"], maxAgeSeconds: 77 },
   maxBodyBytes: 1000,
   trustedProxies: 1,
   authStatus: Effect.succeed({ needsAdmin: true }),
-  auth: async (request) => {
+  auth: mounted(async (request) => {
     const url = new URL(request.url)
     if (url.pathname.endsWith("/explode")) throw new Error(secretText)
     const headers = new Headers({
@@ -27,7 +27,7 @@ const options: EdgeOptions = {
       status: url.pathname.endsWith("/teapot") ? 418 : 200,
       headers
     })
-  },
+  }, { serves: (path) => !path.endsWith("/nowhere"), maxBodyBytes: 500 }),
   extraRoutes: [
     {
       prefix: "/api/docs",

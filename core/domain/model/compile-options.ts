@@ -4,6 +4,7 @@
  */
 
 import * as Result from "effect/Result"
+import { isOriginPattern, isPlainUrl } from "../account/origin.ts"
 import { readPasskeys } from "../account/passkey.ts"
 import { readProviders } from "../account/provider.ts"
 import { type Bag, isBag, isCount, isTextList, refuseUnknownKeys } from "./compile-field.ts"
@@ -274,12 +275,21 @@ const roleName = /^[a-z0-9_-]+$/
 const isWebUrl = (value: unknown): boolean =>
   typeof value === "string" && /^https?:\/\/./i.test(value) && URL.canParse(value)
 
+const addressForm = "an http(s) URL without password and query"
+
+const isAddress = (value: unknown): value is string => typeof value === "string" && isPlainUrl(value)
+
+/** The same for all ways to write an address. */
+const canonical = (url: string): string => new URL(url).href.replace(/\/+$/, "")
+
 const readApps = (raw: unknown, auth: Bag, of: OptionsScope, say: Say): void => {
   const fix = "Write apps: [{ issuer: \"https://…\", roles: { editor: \"sales\" }, tenant: 1 }]."
   if (!Array.isArray(raw)) {
     say(`auth.apps is ${shown(raw)}, not a list.`, fix)
     return
   }
+  // Who issues this app's own tokens: the auth server elsewhere that it asks for keys, else itself.
+  const own = (auth["jwksUrl"] === undefined ? undefined : auth["issuer"]) ?? auth["url"]
   for (const [index, app] of raw.entries()) {
     const path = `auth.apps[${index}]`
     if (!isBag(app)) {
@@ -287,10 +297,9 @@ const readApps = (raw: unknown, auth: Bag, of: OptionsScope, say: Say): void => 
       continue
     }
     refuseUnknownKeys(app, ["issuer", "roles", "tenant", "keys"], path, say)
-    if (!isWebUrl(app["issuer"])) say(`${path}.issuer is ${shownAddress(app["issuer"])}, not an http(s) URL.`, fix)
-    else if (
-      typeof auth["url"] === "string" && auth["url"].replace(/\/$/, "") === String(app["issuer"]).replace(/\/$/, "")
-    ) {
+    const { issuer } = app
+    if (!isAddress(issuer)) say(`${path}.issuer is ${shownAddress(issuer)}, not ${addressForm}.`, fix)
+    else if (isAddress(own) && canonical(own) === canonical(issuer)) {
       say(`${path}.issuer is this app itself.`, "Remove it.")
     }
     if (!isBag(app["roles"])) say(`${path}.roles is ${shown(app["roles"])}.`, fix)
@@ -326,13 +335,20 @@ export const checkAuth = (raw: unknown, of: OptionsScope): AuthDeclaration | nul
   }
   refuseUnknownKeys(raw, authNames, "auth", say)
   refuseTenant(raw["tenant"], "auth", say)
-  for (const name of ["url", "jwksUrl", "issuer"] as const) {
-    if (raw[name] !== undefined && !isWebUrl(raw[name])) {
+  const { jwksUrl } = raw
+  for (const name of ["url", "issuer"] as const) {
+    if (raw[name] !== undefined && !isAddress(raw[name])) {
       say(
-        `auth.${name} is ${shownAddress(raw[name])}, not an http(s) URL.`,
+        `auth.${name} is ${shownAddress(raw[name])}, not ${addressForm}.`,
         "Write an address such as \"https://admin.example.com\"."
       )
     }
+  }
+  if (jwksUrl !== undefined && !isWebUrl(jwksUrl)) {
+    say(
+      `auth.jwksUrl is ${shownAddress(jwksUrl)}, not an http(s) URL.`,
+      "Write an address such as \"https://admin.example.com/api/auth/jwks\"."
+    )
   }
   const { secret, roles, defaultRole } = raw
   if (secret !== undefined && (typeof secret !== "string" || secret.length < 32)) {
@@ -358,13 +374,21 @@ export const checkAuth = (raw: unknown, of: OptionsScope): AuthDeclaration | nul
       `auth.trustedOrigins is ${shown(origins)}, not a list of origins.`,
       "Write trustedOrigins: [\"https://admin.example.com\"]."
     )
+  } else {
+    for (const [index, origin] of (origins ?? []).entries()) {
+      if (isOriginPattern(origin)) continue
+      say(
+        `auth.trustedOrigins[${index}] is ${shownAddress(origin)}, which is not an origin.`,
+        "Write scheme, host and port alone, such as \"https://app.example.com\" or \"https://*.example.com\"."
+      )
+    }
   }
   if (raw["apps"] !== undefined) readApps(raw["apps"], raw, of, say)
   if (raw["twoFactor"] !== undefined && typeof raw["twoFactor"] !== "boolean") {
     say(`auth.twoFactor is ${shown(raw["twoFactor"])}.`, "Write true or false.")
   }
   const { url } = raw
-  const passkeys = readPasskeys(raw["passkeys"], typeof url === "string" && isWebUrl(url) ? url : null)
+  const passkeys = readPasskeys(raw["passkeys"], isAddress(url) ? url : null)
   if (Result.isFailure(passkeys)) {
     say(
       passkeys.failure.message,

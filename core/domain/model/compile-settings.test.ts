@@ -225,7 +225,7 @@ const cases: readonly RefusalCase[] = [
     }),
     "config: There is no property auth.tenants. → Did you mean \"tenant\"?",
     "config: auth.tenant is \"\". → Write a text of at least one character or a whole number.",
-    "config: auth.url is \"localhost\", not an http(s) URL. → Write an address such as \"https://admin.example.com\".",
+    "config: auth.url is \"localhost\", not an http(s) URL without password and query. → Write an address such as \"https://admin.example.com\".",
     "config: auth.secret is too short. → Use 32 random bytes in base64, best from the variable AUTH_SECRET.",
     "config: auth.roles has \"Boss\". → Use lower-case letters, digits, _ and -.",
     "config: auth.defaultRole is \"bos\", which accounts cannot have. → Did you mean \"Boss\"?",
@@ -260,8 +260,55 @@ const cases: readonly RefusalCase[] = [
     }),
     "config: auth.apps[0].issuer is this app itself. → Remove it.",
     "config: auth.apps[0].roles.x names the role \"y\", which is not declared. → Use one of sales, user, admin, anonymous.",
-    "config: auth.apps[1].issuer is 1, not an http(s) URL. → Write apps: [{ issuer: \"https://…\", roles: { editor: \"sales\" }, tenant: 1 }].",
+    "config: auth.apps[1].issuer is 1, not an http(s) URL without password and query. → Write apps: [{ issuer: \"https://…\", roles: { editor: \"sales\" }, tenant: 1 }].",
     "config: auth.apps[1].roles is undefined. → Write apps: [{ issuer: \"https://…\", roles: { editor: \"sales\" }, tenant: 1 }]."
+  ],
+  [
+    "addresses of sign-in that do not hold",
+    app({
+      auth: {
+        url: "https://ann:hush@me.example/?x",
+        jwksUrl: "id.example",
+        issuer: "https://id.example#x",
+        trustedOrigins: [
+          "https://a.example",
+          "https://*.a.example",
+          "https://a.example/",
+          "https://ann:hush@a.example",
+          "https://a.*.example"
+        ],
+        apps: [{ issuer: "https://ann:hush@b.example", roles: {} }]
+      }
+    }),
+    "config: auth.url is \"https://…@me.example/?x\", not an http(s) URL without password and query. → Write an address such as \"https://admin.example.com\".",
+    "config: auth.issuer is \"https://id.example#x\", not an http(s) URL without password and query. → Write an address such as \"https://admin.example.com\".",
+    "config: auth.jwksUrl is \"id.example\", not an http(s) URL. → Write an address such as \"https://admin.example.com/api/auth/jwks\".",
+    "config: auth.trustedOrigins[2] is \"https://a.example/\", which is not an origin. → Write scheme, host and port alone, such as \"https://app.example.com\" or \"https://*.example.com\".",
+    "config: auth.trustedOrigins[3] is \"https://…@a.example\", which is not an origin. → Write scheme, host and port alone, such as \"https://app.example.com\" or \"https://*.example.com\".",
+    "config: auth.trustedOrigins[4] is \"https://a.*.example\", which is not an origin. → Write scheme, host and port alone, such as \"https://app.example.com\" or \"https://*.example.com\".",
+    "config: auth.apps[0].issuer is \"https://…@b.example\", not an http(s) URL without password and query. → Write apps: [{ issuer: \"https://…\", roles: { editor: \"sales\" }, tenant: 1 }]."
+  ],
+  [
+    "trusted apps that are the app itself, however it is written",
+    app({
+      auth: {
+        url: "https://me.example:443/admin",
+        apps: [{ issuer: "https://ME.example/admin/", roles: {} }, { issuer: "https://id.example", roles: {} }]
+      }
+    }),
+    "config: auth.apps[0].issuer is this app itself. → Remove it."
+  ],
+  [
+    "a trusted app that is the auth server elsewhere",
+    app({
+      auth: {
+        url: "https://me.example",
+        jwksUrl: "https://id.example/api/auth/jwks",
+        issuer: "https://id.example",
+        apps: [{ issuer: "https://me.example", roles: {} }, { issuer: "https://id.example/", roles: {} }]
+      }
+    }),
+    "config: auth.apps[1].issuer is this app itself. → Remove it."
   ],
   [
     "unknown setting",

@@ -42,7 +42,10 @@ export type ChangeOf<R extends Resource> = R extends Resource ? Omit<Change, "re
   }
   : never
 
-/** Runs inside the write transaction, after the write. Throwing or rejecting rolls the write back (spec 1, Write pipeline, 5). */
+/**
+ * Runs inside the write transaction, after the write. Throwing, rejecting, or taking longer than `statementTimeoutMs` rolls the write back
+ * (spec 1, Write pipeline, 5).
+ */
 export type WriteHook<C = Change> = (change: C) => void | Promise<void>
 
 /** What is known of the request in which something unexpected happened. */

@@ -136,6 +136,15 @@ describe("cellFromText", () => {
     expect(cellFromText(field, value)).toEqual(Result.succeed(cell))
   })
 
+  it.each(["1e-400", "-0.001E-321", "1e400"])("refuses a float that no float is near: %s", (written) => {
+    const answer = cellFromText(float, written)
+    expect(Result.isFailure(answer) && answer.failure.code).toBe("invalid")
+  })
+
+  it.each([["0e-400", "0"], ["-0.00", "0"], ["5e-324", "5e-324"]])("takes the float %s", (written, cell) => {
+    expect(cellFromText(float, written)).toEqual(Result.succeed(cell))
+  })
+
   it("refuses text that is no JSON", () => {
     expect(Result.isFailure(cellFromText(json, "{"))).toBe(true)
     expect(Result.isFailure(cellFromText(json, "[1e999]"))).toBe(true)

@@ -161,7 +161,9 @@ const floatExpected = "Expected a finite number, such as 0.25."
 const floatCell = (text: string): Read<string> => {
   if (text.length > 400 || !floatPattern.test(text)) return refuse("type", floatExpected)
   const value = Number(text)
-  return Number.isFinite(value) ? Result.succeed(String(value)) : refuse("invalid", floatExpected)
+  // As the database does: what is too small for a float is not zero.
+  const lost = value === 0 && /^[^eE]*[1-9]/.test(text)
+  return Number.isFinite(value) && !lost ? Result.succeed(String(value)) : refuse("invalid", floatExpected)
 }
 
 /** PostgreSQL's order of float8: NaN equals itself and stands above infinity; -0 equals 0. */

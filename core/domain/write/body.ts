@@ -7,7 +7,7 @@ import * as Result from "effect/Result"
 import type { Access } from "../access/access.ts"
 import { parseJson } from "../json.ts"
 import type { Cell, Field, FieldProblem, Json, ValidateRule, WireRecord } from "../model/model.ts"
-import { cellFromJson, cellFromText, compareCells } from "../model/value.ts"
+import { cellFromJson, cellFromText, compareCells, wireFromCell } from "../model/value.ts"
 import { problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 
@@ -56,7 +56,7 @@ const readFields = (
     else {
       const cell = cellFromJson(field, value)
       if (Result.isSuccess(cell)) values.set(field, cell.success)
-      else errors.push({ field: name, code: cell.failure.code, message: cell.failure.message })
+      else errors.push({ field: name, ...cell.failure })
     }
   }
   return values
@@ -69,6 +69,16 @@ export const readPatch = (access: Access, body: Json): Result.Result<Values, Pro
     const values = readFields(access, object, access.restricted.updatable, errors)
     return errors.length > 0 ? Result.fail(invalidRecord(errors)) : Result.succeed(values)
   })
+
+/** Refuses values that no body could give: those of an older version may be of a time when their fields took more. */
+export const checkValues = (values: Values): Result.Result<void, Problem> => {
+  const errors: ProblemError[] = []
+  for (const [field, cell] of values) {
+    const read = cellFromJson(field, wireFromCell(field, cell))
+    if (Result.isFailure(read)) errors.push({ field: field.name, ...read.failure })
+  }
+  return errors.length > 0 ? Result.fail(invalidRecord(errors)) : Result.succeed(undefined)
+}
 
 /** The cell of a declared default; declarations are checked at startup, so that a refusal here is a defect. */
 const defaultCell = (field: Field, value: Json): Cell => Result.getOrThrow(cellFromJson(field, value))

@@ -19,13 +19,13 @@ export const preconditionHolds = (precondition: Precondition, etag: string): boo
   precondition === null || precondition === etag || precondition.trim() === "*" ||
   (tagList.test(precondition) && tagListed(precondition, etag, false))
 
-/** The refusal of a stale version, with what a client needs to merge: the current tag and, where known, the fields that changed. */
-export const preconditionFailed = (etag: string, changed: readonly string[] | null): Problem =>
+/** The refusal of a stale version, with what a client needs to merge: the current tag and the fields that changed, each where known. */
+export const preconditionFailed = (etag: string | null, changed: readonly string[] | null): Problem =>
   problem(
     "precondition-failed",
     "The record has changed since the version that If-Match names.",
-    { etag, ...(changed === null ? {} : { changed }) },
-    { etag }
+    { ...(etag === null ? {} : { etag }), ...(changed === null ? {} : { changed }) },
+    etag === null ? {} : { etag }
   )
 
 export type ReturnPreference = "minimal" | "representation"

@@ -1,10 +1,15 @@
 // The scan guard over HTTP, on PostgreSQL: what is refused, what is only marked, what passes, and whom the suggestion tells which columns.
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { listen } from "../../../adapters/http/node.ts"
+import { defineConfig } from "../../../core/domain/model/config.ts"
+import { f, relation } from "../../../core/domain/model/field.ts"
+import { defineResource } from "../../../core/domain/model/resource.ts"
 import { at, expectProblem } from "../../support/answer.ts"
 import type { Query } from "../../support/answer.ts"
-import { startService } from "../../support/composed.ts"
-import type { Answer, TestCaller, TestService } from "../../support/composed.ts"
+import { startService, tokenOf } from "../../support/composed.ts"
+import type { Answer, Fixture, TestCaller, TestService } from "../../support/composed.ts"
 import { callers, shop } from "../../support/shop.ts"
+import { askPort } from "../edge-app.ts"
 
 const { admin, auditor, sampler } = callers
 
@@ -146,5 +151,85 @@ describe("scan guard with other modes", () => {
         await service.close()
       }
     }
+  })
+})
+
+/** A big table whose names no header can carry as they are, and one that it points at. */
+const stations = defineResource("stations", {
+  table: "stations",
+  primaryKey: "id",
+  fields: { id: f.integer().filterable().sortable(), name: f.text().filterable().sortable() }
+})
+const readings = defineResource("readings", {
+  table: "readings",
+  primaryKey: "id",
+  fields: {
+    id: f.integer().filterable().sortable(),
+    station: relation(stations).column("größe %\r\n温度").filterable().inverse("readings"),
+    heat: f.integer().filterable().sortable()
+  }
+})
+const oddNames: Fixture = {
+  config: defineConfig({ resources: [stations, readings], options: { scanGuard: { mode: "warn", seqScanRows: 100 } } }),
+  schema: `
+    create table stations (id integer primary key, name text not null);
+    create table readings (id integer primary key, "größe %\r\n温度" integer not null, heat integer not null);
+  `,
+  rows: {
+    stations: [{ id: 1, name: "one" }, { id: 2, name: "two" }],
+    readings: Array.from({ length: 1_000 }, (_, id) => ({ id, station: 1 + id % 2, heat: id }))
+  }
+}
+const oddColumn = "\"gr%C3%B6%C3%9Fe %25%0D%0A%E6%B8%A9%E5%BA%A6\""
+
+describe("warnings of the scan guard", () => {
+  let service: TestService
+  beforeAll(async () => {
+    service = await startService("postgres", oddNames)
+  })
+  afterAll(async () => {
+    expect(service.unhandled).toEqual([])
+    await service.close()
+  })
+  const warningOf = (answer: Answer): string | null => {
+    expect(answer.status, answer.text).toBe(200)
+    return answer.headers.get("x-service-warning")
+  }
+
+  it("go through a socket, whatever the names are", async () => {
+    const listener = await listen(service.edge, { port: 0 })
+    try {
+      const answer = await askPort(listener.port)({
+        target: at("readings", { filter: "station = 3" }),
+        token: tokenOf(admin)
+      })
+      expect([answer.status, answer.headers.get("x-service-warning")]).toEqual([
+        200,
+        `expensive-query; create index on readings (${oddColumn}, id)`
+      ])
+    } finally {
+      await listener.close()
+    }
+  })
+
+  it("tell of related tables, too", async () => {
+    const related = `expensive-query; create index on readings (${oddColumn}, id)`
+    expect(warningOf(await service.get(admin, at("stations", { expand: "readings" })))).toBe(related)
+    expect(warningOf(await service.get(admin, at("stations:seek", { position: 0, expand: "readings" })))).toBe(related)
+    expect(warningOf(await service.get(admin, at("stations/1", { expand: "readings" })))).toBe(related)
+    expect(warningOf(await service.get(admin, at("stations/1")))).toBeNull()
+    expect(warningOf(await service.get(admin, at("readings", { page_size: 1, expand: "station" })))).toBeNull()
+  })
+
+  it("are each said once", async () => {
+    const own = "expensive-query; create index on readings (heat desc, id desc)"
+    const related = `expensive-query; create index on readings (${oddColumn}, id)`
+    const ask = (query: Query): Promise<Answer> => service.get(admin, at("readings", query))
+    const query = { order_by: "heat desc", page_size: 1 }
+    expect(warningOf(await ask(query))).toBe(own)
+    expect(warningOf(await ask({ ...query, expand: "station.readings" }))).toBe(`${own}, ${related}`)
+    const same = { filter: "station = 1", page_size: 500 }
+    expect(warningOf(await ask(same))).toBe(related)
+    expect(warningOf(await ask({ ...same, expand: "station.readings" }))).toBe(related)
   })
 })

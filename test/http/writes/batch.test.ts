@@ -173,6 +173,46 @@ onBoth("batch", ledger, (use) => {
     expect(await read(use(), ann, `${base}/accounts/${id}`)).toMatchObject({ name: "made", etag })
   })
 
+  it("a 412 names the version that everybody sees, never one that goes with the rollback", async () => {
+    const counter = `${base}/counters/1`
+    const first = await read(use(), ann, counter) as unknown as { readonly etag: string; readonly rev: number }
+    const raise = (etag: string, data: object = {}) => ({ op: "update", resource: "counters", key: 1, etag, data })
+    const moved = raise("*", { n: "7" })
+    const failed = (more: object) => ({ operation: 1, op: "update", resource: "counters", ...more })
+    const stale = await batch(use(), ann, [moved, raise("\"old\"")])
+    expectProblem(stale, "precondition-failed", path, failed({ etag: first.etag }))
+    expect(stale.headers.get("etag")).toBe(first.etag)
+    // The version that the client holds is the one that stands: there is nothing newer to name.
+    for (
+      const operation of [raise(first.etag), { op: "delete", resource: "counters", key: 1, etag: first.etag }, {
+        op: "reorder",
+        resource: "counters",
+        field: "n",
+        keys: [1],
+        etags: { 1: first.etag }
+      }]
+    ) {
+      const own = await batch(use(), ann, [moved, operation])
+      expectProblem(own, "precondition-failed", path, failed({ op: operation.op }))
+      expect(own.headers.get("etag")).toBeNull()
+    }
+    const fresh = { op: "create", resource: "counters", data: { id: 501 } }
+    const created = await batch(use(), ann, [fresh, { ...raise("\"old\""), key: 501 }])
+    expectProblem(created, "precondition-failed", path, failed({}))
+    const next = await patch(use(), ann, counter, { n: "8" }, first.etag)
+    expect(next.json["rev"]).toBe(first.rev + 1)
+    const known = await batch(use(), ann, [moved, raise(first.etag)])
+    expectProblem(
+      known,
+      "precondition-failed",
+      path,
+      failed({ etag: next.headers.get("etag"), changed: ["n", "rev"] })
+    )
+    expect((await batch(use(), ann, [moved, raise("\"old\"")], {}, "?dry_run=true")).json["etag"])
+      .toBe(next.headers.get("etag"))
+    expect(await read(use(), ann, counter)).toMatchObject({ n: "8", rev: first.rev + 1 })
+  })
+
   it("follows references as key, key part and value, in several resources", async () => {
     const answer = await batch(use(), ann, [
       { op: "create", resource: "accounts", ref: "acc", data: { name: "referred", balance: "12.50" } },

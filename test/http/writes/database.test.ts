@@ -143,6 +143,17 @@ on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 700 },
     expect(await named("fast")).toBe(0)
   })
 
+  it("who waits for the row too long gets 504", async () => {
+    const { id, path } = await makeAccount(use())
+    const holder = sql(
+      `begin; select 1 from ledger.accounts where id = ${id} for update; select pg_sleep(1.5); commit`
+    )
+    await asleep()
+    expectProblem(await patch(use(), ann, path, { name: "waiter" }), "statement-timeout", path)
+    await holder
+    expect((await patch(use(), ann, path, { name: "later" })).status).toBe(200)
+  })
+
   it("deferred constraints: refused at the commit, and by a dry run", async () => {
     quiet(await create({ name: "late" }), "invalid-record", accounts, invalid)
     quiet(
@@ -243,25 +254,6 @@ on(
   (use) => {
     afterEach(() => {
       hook = () => {}
-    })
-
-    it("who waits for the row too long gets 504", async () => {
-      const { path } = await makeAccount(use())
-      let free = (): void => {}
-      let held = (): void => {}
-      const holding = new Promise<void>((resolve) => {
-        held = resolve
-      })
-      hook = (change) =>
-        change.after?.["name"] !== "holder" ? undefined : new Promise<void>((resolve) => {
-          free = resolve
-          held()
-        })
-      const holder = patch(use(), ann, path, { name: "holder" })
-      await holding
-      expectProblem(await patch(use(), ann, path, { name: "waiter" }), "statement-timeout", path)
-      free()
-      expect((await holder).status).toBe(200)
     })
 
     it("the connection is killed: 503, nothing written, the next request is served", async () => {

@@ -18,7 +18,7 @@ import { expectProblem } from "../../support/answer.ts"
 import type { Answered, Fixture, TestCaller, TestService } from "../../support/composed.ts"
 import { admin, ann, bob, foreign, ledger, ledgerSchema, viewer } from "../../support/ledger.ts"
 import { refusalsOf } from "../../support/refusals.ts"
-import { base, batch, make, makeAccount, on, onBoth, patch, takeUnhandled } from "./scenes.ts"
+import { base, batch, make, makeAccount, on, onBoth, patch, read, takeUnhandled } from "./scenes.ts"
 
 const tracked = ["accounts", "notes", "labels", "papers", "steps"]
 const configured = (): Config => ({ ...ledger().config, extends: [history({ resources: tracked })] })
@@ -180,6 +180,44 @@ onBoth("history", fixture, (use) => {
     expectProblem(await restore(ann, path, first!["history_id"]), "not-found", `${path}:restore`)
     await use().call(admin, "DELETE", path)
     expectProblem(await restore(admin, path, first!["history_id"]), "not-found", `${path}:restore`)
+  })
+
+  it("refuses values that the fields no longer take, as a PATCH would", async () => {
+    /** Makes the versions of an account look as they did when its fields took more. */
+    const age = async (id: string, cells: { readonly [column: string]: string }): Promise<void> => {
+      const { database, fake } = use()
+      const model = use().compiled.models.get("accounts_history")!
+      if (database !== null) {
+        const set = Object.entries(cells).map(([column, cell]) => `${column} = '${cell}'`).join(", ")
+        await database.execute(`update history.ledger_accounts set ${set} where id = ${id}`)
+        return
+      }
+      const at = model.byName.get("id")!.index
+      fake!.seed(
+        model,
+        fake!.rows(model).filter((row) => row[at] === id).map((row) =>
+          model.columns.map((field) => cells[field.column] ?? row[field.index] ?? null)
+        )
+      )
+    }
+    const long = "n".repeat(21)
+    const { id, path } = await makeAccount(use(), { rating: 1 })
+    await patch(use(), ann, path, { name: "second", balance: "3.00", rating: 2 })
+    const etag = (await use().get(ann, path)).headers.get("etag")!
+    await age(id, { name: long, status: "dormant" })
+    const [first] = await ofAccount(ann, id)
+    expect(first).toMatchObject({ name: long, status: "dormant" })
+    const answer = await restore(ann, path, first!["history_id"], etag)
+    expectProblem(answer, "invalid-record", `${path}:restore`, {
+      errors: [
+        { field: "name", code: "max", message: "Expected at most 20 characters." },
+        { field: "status", code: "enum", message: expect.any(String) }
+      ]
+    }, "2 fields are not valid.")
+    expect(await read(use(), ann, path)).toMatchObject({ name: "second", balance: "3.00", status: "open", etag })
+    // What stays as it is may stay as it is.
+    await age(id, { name: "second", status: "open" })
+    expect((await restore(ann, path, first!["history_id"], etag)).json).toMatchObject({ balance: "0.00", rating: 1 })
   })
 
   it("refuses versions that are none of this record, or not there for the caller", async () => {

@@ -80,6 +80,24 @@ onBoth("reorder", hooked, (use) => {
     expect((await listed(use())).ids).toEqual(swapped)
   })
 
+  it("knows a key in every form that keys are written in", async () => {
+    for (const write of [(id: number) => `00${id}`, (id: number) => `%3${id}`, (id: number) => `0%30${id}`]) {
+      const { etags, ids } = await listed(use())
+      const [a, b, ...rest] = ids as [number, number, ...number[]]
+      const held = { [write(a)]: etags[a], [b]: etags[b], nonsense: "*", "%": "*" }
+      const answer = await batch(use(), ann, [reorder([write(b), [a], ...rest], held)])
+      expect(answer.status, answer.text).toBe(200)
+      expect((await listed(use())).ids).toEqual([b, a, ...rest])
+    }
+    // The record's own form goes before another.
+    const { etags, ids } = await listed(use())
+    const [a, b] = ids as [number, number]
+    for (const held of [{ [`0${a}`]: "\"old\"", [a]: etags[a] }, { [a]: etags[a], [`0${a}`]: "\"old\"" }]) {
+      const answer = await batch(use(), ann, [reorder([b, a], { ...held, [b]: "*" })], {}, "?dry_run=true")
+      expect(answer.status, answer.text).toBe(200)
+    }
+  })
+
   it("refuses what is no integer field, twice the same key, unknown keys and denied callers", async () => {
     const { etags, ids } = await listed(use())
     const cases: ReadonlyArray<readonly [object, number]> = [

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest"
 import type { TransactionHandle } from "../../../adapters/postgres/transaction.ts"
 import type { Change, WriteHook } from "../../../core/domain/model/config.ts"
 import { expectParameter, expectProblem } from "../../support/answer.ts"
+import type { Answered } from "../../support/composed.ts"
 import { admin, ann, ledger } from "../../support/ledger.ts"
 import { base, batch, make, makeAccount, on, onBoth, patch, read, takeUnhandled } from "./scenes.ts"
 
@@ -71,6 +72,7 @@ onBoth("requests", ledger, (use) => {
       "{\"name\":NaN}",
       "{\"name\":\"\\ud800\"}",
       "{\"balance\":0.10000000000000000001}",
+      "{\"name\":\"a\",\"balance\":1e-400}",
       `{"meta":${"[".repeat(64)}${"]".repeat(64)}}`
     ]
     for (const text of texts) {
@@ -149,6 +151,49 @@ onBoth("requests", ledger, (use) => {
     expect((await patch(use(), ann, path, {}, etag)).json["changed"]).toEqual(["name"])
     expect((await post({ name: "wet" }, {}, `${accounts}?dry_run=false`)).status).toBe(201)
     expect(third.status).toBe(200)
+  })
+
+  it("the ETag of a dry run is of no version, also where versions are counted", async () => {
+    const dryTag = /^"dry-run-[\w-]{22}"$/
+    const counter = `${base}/counters/1`
+    const { etag } = await read(use(), ann, counter) as unknown as { readonly etag: string }
+    const rehearse = (query: string) =>
+      use().call(ann, "PATCH", `${counter}?${query}`, { body: { n: "41" }, headers: { "if-match": etag } })
+    const dry = await rehearse("dry_run=true")
+    const batched = await batch(
+      use(),
+      ann,
+      [
+        { op: "update", resource: "counters", key: 1, etag, data: { n: "41" } },
+        { op: "update", resource: "counters", key: 1, etag: "*", data: {} },
+        { op: "reorder", resource: "counters", field: "n", keys: [2, 1], etags: { 1: "*", 2: "*" } }
+      ],
+      {},
+      "?validate_only=true"
+    )
+    const [first, second, reordered] = batched.json["results"]! as unknown as readonly Answered[]
+    const tags = [
+      dry.headers.get("etag"),
+      dry.json["etag"],
+      first!["etag"],
+      first!["record"]!["etag"],
+      second!["etag"],
+      reordered!["records"]![0]!["etag"],
+      reordered!["records"]![1]!["etag"]
+    ] as readonly string[]
+    for (const tag of tags) expect(tag).toMatch(dryTag)
+    expect(tags[1]).toBe(tags[0])
+    expect((await rehearse("dry_run=true")).headers.get("etag")).toBe(tags[0])
+    // Somebody else writes the very version that was rehearsed.
+    const written = await patch(use(), admin, counter, { n: "42" }, etag)
+    expect(written.json).toMatchObject({ n: "42", rev: 2 })
+    for (const tag of tags) {
+      expectProblem(await patch(use(), ann, counter, { n: "43" }, tag), "precondition-failed", counter, {
+        etag: written.headers.get("etag")
+      })
+    }
+    expect((await rehearse("dry_run=false")).json["etag"]).toBe(written.headers.get("etag"))
+    expect(await read(use(), ann, counter)).toMatchObject({ n: "42", rev: 2 })
   })
 
   it("one ETag everywhere: create, update, get, list, search, batch; with version column and without", async () => {
@@ -275,6 +320,62 @@ onBoth("write hooks", hooked, (use) => {
   })
 })
 
+/** Never ends. */
+const stuck = (): Promise<void> => new Promise(() => {})
+const limited = () => ledger({ statementTimeoutMs: 300, writeHooks: [(change) => hook(change), stuck] })
+
+onBoth("a write hook that does not end", limited, (use) => {
+  beforeEach(reset)
+
+  it("is given up after the statement timeout: rolled back, 500, reported by its name, the row is free", async () => {
+    const counter = `${base}/counters/1`
+    const before = await read(use(), ann, counter)
+    const answers = await Promise.all([
+      patch(use(), ann, counter, { n: "9" }),
+      use().call(ann, "POST", `${base}/counters`, { body: { id: 900 } }),
+      batch(use(), ann, [{ op: "delete", resource: "counters", key: 2 }])
+    ])
+    for (const answer of answers) {
+      expect([answer.status, answer.json["detail"]]).toEqual([500, "An unexpected error occurred."])
+    }
+    const ended = "Error: options.writeHooks[1] (stuck) has not ended after 300 ms, the time that a statement has."
+    expect(takeUnhandled(use()).map(String)).toEqual([ended, ended, ended])
+    expect(await read(use(), ann, counter)).toEqual(before)
+    expect((await use().get(ann, `${base}/counters/900`)).status).toBe(404)
+    // Neither the row nor a connection is held: more writes than there are connections come to the same end.
+    await Promise.all(Array.from({ length: 6 }, () => patch(use(), ann, `${base}/counters/2`, { n: "9" })))
+    expect(takeUnhandled(use()).length).toBeGreaterThan(0)
+    hook = () => Promise.reject(new Error("before the stuck one"))
+    expect((await patch(use(), ann, counter, { n: "9" })).status).toBe(500)
+    expect(takeUnhandled(use()).map(String)).toEqual(["Error: before the stuck one"])
+  })
+})
+
+on("postgres", "the handle of a write hook that does not end", limited, (use) => {
+  beforeEach(reset)
+  const fresh = async () =>
+    (await use().database!.rows("select n::text from ledger.counters where id in (1, 2) order by id")).flat()
+
+  it("is of no use afterwards; a statement under way goes with the transaction", async () => {
+    const handles: TransactionHandle[] = []
+    let asked: Promise<unknown> = Promise.resolve()
+    hook = (change) => {
+      const handle = change.transaction as unknown as TransactionHandle
+      handles.push(handle)
+      asked = handle.query("update ledger.counters set n = 99 where id = 2")
+        .then(() => new Promise((later) => setTimeout(later, 150)))
+        .then(() => handle.query("select pg_sleep(5)"))
+      return asked as Promise<void>
+    }
+    const answer = await patch(use(), ann, `${base}/counters/1`, { n: "9" })
+    expect(answer.status).toBe(500)
+    expect(takeUnhandled(use()).map(String)).toEqual([expect.stringContaining("options.writeHooks[0]")])
+    await expect(handles[0]!.query("update ledger.counters set n = 99 where id = 2")).rejects.toThrow("has ended")
+    await expect(asked).rejects.toThrow()
+    expect(await fresh()).toEqual(["0", "0"])
+  })
+})
+
 on("postgres", "the hooks' transaction handle", hooked, (use) => {
   beforeEach(reset)
   const handleOf = (change: Change) => change.transaction as unknown as TransactionHandle
@@ -319,6 +420,19 @@ on("postgres", "the hooks' transaction handle", hooked, (use) => {
       (await use().get(ann, `${accounts}?filter=${encodeURIComponent("name = \"swallowed\"")}&count=exact`))
         .json["total_size"]
     ).toBe(0)
+  })
+
+  it("what a hook wrote is no version that a 412 names", async () => {
+    const counter = `${base}/counters/2`
+    const { etag } = await read(use(), ann, counter) as unknown as { readonly etag: string }
+    hook = async (change) => {
+      await handleOf(change).query("update ledger.counters set rev = rev + 1 where id = 2")
+    }
+    const answer = await batch(use(), ann, [
+      { op: "create", resource: "notes", data: { title: "counted" } },
+      { op: "update", resource: "counters", key: 2, etag: "\"old\"", data: { n: "1" } }
+    ])
+    expect([answer.status, answer.json["etag"]]).toEqual([412, etag])
   })
 
   it("a conflict inside a hook is tried again like any other", async () => {
