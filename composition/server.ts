@@ -28,7 +28,7 @@ import { openLog } from "./log.ts"
 import type { LogSink } from "./log.ts"
 import { applyMigrations, authMigrations, findMissing, historyMigrations, serviceMigration } from "./migrations.ts"
 import type { Migration } from "./migrations.ts"
-import { StartupError } from "./startup-error.ts"
+import { fileProblem, StartupError } from "./startup-error.ts"
 import { checkDatabase } from "./startup.ts"
 import { openTelemetry } from "./telemetry.ts"
 import { refusalOf } from "./unreachable.ts"
@@ -313,14 +313,12 @@ export const startServer = async (config: Config, options: ServerOptions = {}): 
   }
 }
 
-/** What to tell a person about a failed start: refusals as they are, anything else with its stack. */
+/** What to tell a person about a failed start: refusals and files that cannot be used as they are, anything else with its stack. */
 export const explain = (error: unknown): string =>
   error instanceof StartupError || error instanceof AccountError
     || (error instanceof Error && error.name === "EmbeddedDatabaseError")
     ? error.message
-    : error instanceof Error
-    ? error.stack ?? error.message
-    : String(error)
+    : fileProblem(error) ?? (error instanceof Error ? error.stack ?? error.message : String(error))
 
 /** Numbers of signals, for the exit code of a second one: 128 + n. */
 const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const

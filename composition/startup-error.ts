@@ -1,4 +1,4 @@
-/** The failure of a start: everything that is wrong, at once. A file of its own, so that commands can tell it without loading a service. */
+/** The failure of a start: everything that is wrong, at once; and files that cannot be used. A file of its own, so that commands can tell it without loading a service. */
 
 import { printRefusals } from "../core/domain/model/refusal.ts"
 import type { Refusal } from "../core/domain/model/refusal.ts"
@@ -12,3 +12,10 @@ export class StartupError extends Error {
     this.refusals = refusals
   }
 }
+
+/** What the file system refused, for people; null for any other error. */
+export const fileProblem = (error: unknown): string | null =>
+  error instanceof Error && "code" in error && "path" in error && "syscall" in error && error.syscall !== "connect"
+    // It names the path.
+    ? `${error.message}\nCheck that the folder exists, is a folder, and may be written by this user; SERVICE_DATA names another one for data.`
+    : null

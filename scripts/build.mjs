@@ -1,18 +1,26 @@
 // Builds the JavaScript and the type declarations that the package ships, into an empty dist/: what an earlier build
-// left there would be published too. It never checks: `npm run typecheck` and `npm test` do.
+// left there would be published too. It never checks: `npm run typecheck` and `npm test` do. An argument names another folder than dist/.
 import { spawnSync } from "node:child_process"
-import { chmodSync, existsSync, rmSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { chmodSync, copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-rmSync(join(root, "dist"), { recursive: true, force: true })
+const out = resolve(root, process.argv[2] ?? "dist")
+rmSync(out, { recursive: true, force: true })
 
 const compiler = join(root, "node_modules", "typescript", "bin", "tsc")
-const built = spawnSync(process.execPath, [compiler, "-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" })
+const asked = [compiler, "-p", "tsconfig.build.json", "--outDir", out]
+const built = spawnSync(process.execPath, asked, { cwd: root, stdio: "inherit" })
 if (built.error) throw built.error
 
+// The interactive reference, with its license: copied, so that the package it is from need not be installed.
+const reference = join(out, "adapters", "http", "swagger-ui")
+mkdirSync(reference, { recursive: true })
+const parts = ["swagger-ui-bundle.js", "swagger-ui-bundle.js.LICENSE.txt", "swagger-ui.css", "LICENSE", "NOTICE"]
+for (const part of parts) copyFileSync(join(root, "node_modules", "swagger-ui-dist", part), join(reference, part))
+
 // `npm link` and a checkout run the command straight from dist.
-const command = join(root, "dist", "composition", "cli", "main.js")
+const command = join(out, "composition", "cli", "main.js")
 if (existsSync(command)) chmodSync(command, 0o755)
 process.exitCode = built.status ?? 1

@@ -5,8 +5,10 @@
 
 import * as Effect from "effect/Effect"
 import { createHash, randomBytes } from "node:crypto"
+import { existsSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
+import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
 import { notFound } from "../../core/domain/problem.ts"
@@ -25,7 +27,7 @@ export interface DocsOptions {
   readonly signIn: SignIn
 }
 
-/** What is served of the package, with its media type. */
+/** What is served of Swagger UI, with its media type. */
 const files: { readonly [name: string]: string } = {
   "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
   "swagger-ui-bundle.js.LICENSE.txt": "text/plain; charset=utf-8",
@@ -79,10 +81,18 @@ const remembered = <A>(make: (name: string) => Promise<A>): (name: string) => Pr
   }
 }
 
-/** A file of the package in one coding, read and encoded once. */
+/**
+ * Where a file is: beside this module as the build leaves it, or in the package that it is from, for sources. Whoever installs the service does not
+ * install that package, which would run a script of statistics.
+ */
+const placeOf = (name: string): string => {
+  const shipped = fileURLToPath(new URL(`swagger-ui/${name}`, import.meta.url))
+  return existsSync(shipped) ? shipped : createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`)
+}
+
+/** A file in one coding, read and encoded once. */
 const makeStore = (): (name: string, coding: Coding) => Promise<Stored> => {
-  const resolve = createRequire(import.meta.url).resolve
-  const whole = remembered((name) => readFile(resolve(`swagger-ui-dist/${name}`)))
+  const whole = remembered((name) => readFile(placeOf(name)))
   const stored = remembered(async (key): Promise<Stored> => {
     const [name = "", coding = "identity"] = key.split(" ")
     const bytes = await whole(name)

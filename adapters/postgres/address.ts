@@ -47,7 +47,10 @@ export class AddressError extends Error {
 const parse = (url: string): URL => {
   const written = url.replace(/^(postgres(?:ql)?:\/\/(?:[^/@?]*@)?)(?=\/)/, "$1localhost")
   const parsed = /^postgres(?:ql)?:\/\//.test(written) ? URL.parse(written) : null
-  if (parsed !== null) return parsed
+  // The rest of a password that was cut at its first special character is no host or database to look for, and none to name.
+  const cut = parsed === null || parsed.hash !== "" || /[@/]/.test(parsed.pathname.slice(1)) ||
+    [...parsed.searchParams.keys()].some((name) => /\W/.test(name))
+  if (!cut) return parsed
   throw new AddressError(
     "is not the URL of a PostgreSQL database.",
     "Write postgres://user:password@host:5432/database; percent-encode special characters of the password."

@@ -3,6 +3,8 @@
  * never the content.
  */
 
+import { fileProblem } from "../startup-error.ts"
+
 /** A failure that a person can act on: its message is all that is printed. Exit code 1. */
 export class CliFailure extends Error {
   override readonly name = "CliFailure"
@@ -38,16 +40,11 @@ const plain = new Set([
   "MigrationFileError"
 ])
 
-/** Whether the file system refused something: such an error names the path in its message. */
-export const isFileError = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && "path" in error && "syscall" in error && error.syscall !== "connect"
-
 /** What went wrong, for people: a message alone where that is enough, else with its stack. */
 export const describe = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
-  if (isFileError(error)) {
-    return `${error.message}\nCheck that the folder exists, is a folder, and may be written by this user; SERVICE_DATA names another one for data.`
-  }
+  const file = fileProblem(error)
+  if (file !== null) return file
   return plain.has(error.name) || "_tag" in error && plain.has(String(error._tag))
     ? error.message.trimEnd()
     : `Something went wrong that should not: ${error.stack ?? error.message}`

@@ -15,9 +15,9 @@ import type { Databases, LazyPool } from "../database.ts"
 import type { Settings } from "../environment.ts"
 import { settingsOf } from "../environment.ts"
 import { applyMigrations, authMigrations, findMissing } from "../migrations.ts"
-import { StartupError } from "../startup-error.ts"
+import { fileProblem, StartupError } from "../startup-error.ts"
 import { refusalOf } from "../unreachable.ts"
-import { CliFailure, isFileError } from "./output.ts"
+import { CliFailure } from "./output.ts"
 
 /** Flags that every command about a project has. */
 export interface ProjectFlags {
@@ -47,7 +47,7 @@ const explained = (error: unknown, url: string): unknown => {
   const { final, refusal } = refusalOf(error, url)
   const away = isUnavailable(error) || (error instanceof RecordsError && error.reason._tag === "Unavailable")
   // A missing file and a missing socket have the same code.
-  return (final || away) && !isFileError(error) ? new StartupError([refusal]) : error
+  return (final || away) && fileProblem(error) === null ? new StartupError([refusal]) : error
 }
 
 /** Runs work on the project's databases and lets them go. A database that cannot be reached is a `StartupError`. */

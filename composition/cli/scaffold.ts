@@ -28,7 +28,7 @@ export const projectFiles = (folder: string): readonly NewFile[] => [
           name: snakeCase(basename(folder)).replaceAll("_", "-"),
           private: true,
           type: "module",
-          engines: { node: ">=24" },
+          engines: { node: ">=24.2" },
           scripts: {
             dev: "service dev",
             build: "service build",

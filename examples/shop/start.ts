@@ -9,7 +9,6 @@ import { dirname, join } from "node:path"
 import { parseArgs } from "node:util"
 import { DatabaseError } from "pg"
 import { type Auth, createUser, hasUsers, listUsers, type Server, startServer } from "resource-admin"
-import { describe, isFileError } from "../../composition/cli/output.ts"
 import { keptSecret, openDatabases, openPool } from "../../composition/database.ts"
 import { defaultUrl, type Settings } from "../../composition/environment.ts"
 import {
@@ -194,8 +193,6 @@ try {
     ? `${error.message}\n\n${usage}`
     : error instanceof DatabaseError
     ? `The database refused: ${error.message}`
-    : isFileError(error)
-    ? describe(error)
     : explain(error).trimEnd()
   const hint = text.includes("EADDRINUSE")
     ? "\n\nOn another port: PORT=5174 npm start. Or is the example running already?"

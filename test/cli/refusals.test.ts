@@ -94,7 +94,7 @@ describe.concurrent("what is wrong is said plainly", () => {
 
   it("names the file or folder that cannot be made or written, without a stack", async () => {
     await using project = notesProject({ SERVICE_DATA: "notes.ts/data", AUTH_SECRET: "" })
-    for (const command of [["doctor"], ["init", "notes.ts/inside"]]) {
+    for (const command of [["doctor"], ["serve"], ["init", "notes.ts/inside"]]) {
       const { code, stderr } = await project.quick(...command)
       expect({ command, code }).toEqual({ command, code: 1 })
       expect(stderr).toMatch(/ENOTDIR.*notes\.ts/)

@@ -84,6 +84,18 @@ describe("the URL of a database", () => {
     expect(said).not.toContain("s3cret")
   })
 
+  it.each([
+    ["postgres://app:xq1@yq2/zq3#wq4@db/shop"],
+    ["postgres://app:xq1@yq2/zq3@db/shop"],
+    ["postgres://app:xq1@yq2/zq3/wq4"],
+    ["postgres://app:xq1@yq2?zq3@db/shop"],
+    ["postgres://app:xq1#yq2@db/shop"]
+  ])("is refused, and nothing of it repeated, where a password cuts it short: %s", (url) => {
+    const said = problemOf(() => readAddress(url))
+    expect(said).toContain("percent-encode special characters")
+    expect(said).not.toMatch(/[w-z]q[1-4]/)
+  })
+
   it.each([["mysql://db/shop"], ["db"], ["postgres://a b/shop"], ["postgres://app:100%@db/shop"]])(
     "is refused where it is none: %s",
     (url) => {
