@@ -3,15 +3,16 @@
  * empty buckets, are the domain's business.
  */
 
-import type { Field } from "../../core/domain/model/model.ts"
+import { BoundedMap } from "../../core/domain/bounded.ts"
+import type { FilterTree } from "../../core/domain/filter/tree.ts"
+import type { Field, Model } from "../../core/domain/model/model.ts"
 import type { AggregatePlan, FacetsPlan, HistogramPlan, Measure, SeriesPlan } from "../../core/domain/read/plan.ts"
 import { columnOf, conditionSql } from "./compile-filter.ts"
 import { whereSql } from "./compile-page.ts"
 import { quoted, type Statement, tableOf, Writer } from "./sql.ts"
 
-/** The statement of an aggregate. Not kept: it costs nothing beside the rows it reads. */
-export const aggregateStatement = (plan: AggregatePlan, trigramSchema: string): Statement => {
-  const writer = new Writer(trigramSchema)
+/** An aggregate as a statement, written by the given writer. */
+export const writeAggregate = (plan: AggregatePlan, writer: Writer): Statement => {
   // These read many rows: planning them with their values always pays.
   writer.stable = false
   switch (plan.of) {
@@ -21,6 +22,40 @@ export const aggregateStatement = (plan: AggregatePlan, trigramSchema: string): 
       return writer.finish(series(plan, writer))
     case "histogram":
       return writer.finish(histogram(plan, writer))
+  }
+}
+
+const statements = new WeakMap<Model, WeakMap<FilterTree, BoundedMap<string, Statement>>>()
+
+/** Aggregates of the same rows that are remembered: those of a page of charts. */
+const mostAggregates = 50
+
+/** The statement of an aggregate, compiled once for each condition and question. */
+export const aggregateStatement = (plan: AggregatePlan, trigramSchema: string): Statement => {
+  const { model, where } = plan
+  let trees = statements.get(model)
+  if (trees === undefined) statements.set(model, trees = new WeakMap())
+  let known = trees.get(where)
+  if (known === undefined) trees.set(where, known = new BoundedMap(mostAggregates))
+  const key = `${plan.of} ${plan.field.index} ${questionOf(plan)} ${trigramSchema}`
+  let statement = known.get(key)
+  if (statement === undefined) known.set(key, statement = writeAggregate(plan, new Writer(trigramSchema)))
+  return statement
+}
+
+/** What is written into the text of an aggregate besides its model, field and rows. */
+const questionOf = (plan: AggregatePlan): string => {
+  switch (plan.of) {
+    case "facets":
+      return String(plan.limit)
+    case "series": {
+      const { from, granularity, limit, measure, timeZone, to } = plan
+      return `${granularity} ${timeZone} ${from} ${to} ${limit} ${measure.of} ${
+        measure.of === "count" ? "" : measure.field.index
+      }`
+    }
+    case "histogram":
+      return String(plan.buckets)
   }
 }
 

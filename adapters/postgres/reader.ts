@@ -8,7 +8,7 @@ import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { Cell, Row } from "../../core/domain/model/model.ts"
 import type { AggregatePlan, CountPlan, PagePlan } from "../../core/domain/read/plan.ts"
 import type { PlanEstimate, RecordsError, RecordsReader } from "../../core/ports/records.ts"
-import { aggregateColumns, aggregateStatement } from "./compile-aggregate.ts"
+import { aggregateColumns, aggregateStatement, writeAggregate } from "./compile-aggregate.ts"
 import { countStatement, pageStatement, writeCount, writePage } from "./compile-page.ts"
 import { failed } from "./errors.ts"
 import { passingRows, type PlanNode, wholeScans } from "./estimate.ts"
@@ -75,13 +75,13 @@ const judgement = (root: PlanNode, scannedRows: number): PlanEstimate => ({
   scannedRows
 })
 
-/** How a plan is written with its values in it; aggregates are planned anew every time. */
-const writerOf = (plan: Plan): ((writer: Writer) => Statement) | undefined =>
+/** A plan as a statement, written by the given writer. */
+const writePlan = (plan: Plan, writer: Writer): Statement =>
   "shape" in plan
-    ? (writer) => writePage(plan, writer)
+    ? writePage(plan, writer)
     : "of" in plan
-    ? undefined
-    : (writer) => writeCount(plan, writer)
+    ? writeAggregate(plan, writer)
+    : writeCount(plan, writer)
 
 const valuesFor = (plan: Plan): Values =>
   "shape" in plan
@@ -179,7 +179,7 @@ export abstract class Reader implements RecordsReader {
     const values = valuesFor(plan)
     return this.#compiled(
       (trigram) => statementOf(plan, trigram),
-      (statement) => this.#go(statement, values, writerOf(plan))
+      (statement) => this.#go(statement, values, (writer) => writePlan(plan, writer))
     )
   }
 

@@ -29,7 +29,7 @@ const maxDepth = 2
 /** The relations to follow from a page's records. */
 export type Expansion = readonly Step[]
 
-const nothing: Expansion = []
+const nothing = Effect.succeed<Expansion>([])
 
 /** One step of an expansion: the relation, the target's access, and the steps below it. */
 interface Step {
@@ -57,9 +57,14 @@ const stepTo = (call: Call, access: Access, name: string): Omit<Step, "below"> |
 }
 
 /** Checks the `expand` parameter. */
-export const expansion = Effect.fnUntraced(
+export const expansion = (
+  call: Call,
+  access: Access,
+  paths: readonly string[]
+): Effect.Effect<Expansion, Problem> => paths.length === 0 ? nothing : plan(call, access, paths)
+
+const plan = Effect.fnUntraced(
   function*(call: Call, access: Access, paths: readonly string[]): Effect.fn.Return<Expansion, Problem> {
-    if (paths.length === 0) return nothing
     if (paths.length > maxRelations) {
       return yield* Effect.fail(invalidParameter("expand", `At most ${maxRelations} relations can be expanded.`))
     }
