@@ -68,7 +68,6 @@ const packages = [
   { name: "@better-auth/*", in: ["adapters/auth/"] },
   { name: "kysely*", in: ["adapters/auth/"] },
   { name: "re2js*", in: ["core/domain/filter/"] },
-  { name: "swagger-ui-dist*", in: ["adapters/http/"] },
   { name: "node:*", in: ["adapters/", "composition/"] }
 ]
 
