@@ -1,6 +1,6 @@
 /**
- * Reads the planner's judgement out of `explain (format json)`, with `verbose` where tables are to be named with their schemas. It decides which scans count as going through a whole table; what
- * is too expensive is the guard's decision.
+ * Reads the planner's judgement out of `explain (format json)`, with `verbose` where tables are to be named with their schemas. It decides which
+ * scans count as going through a whole table; what is too expensive is the guard's decision.
  */
 
 /** A node of a plan, as far as it matters here. */

@@ -54,6 +54,7 @@ export const permitted = (call: Call, resource: string, operation: Operation): R
   return Result.succeed(access)
 }
 
+/** The same as an effect, for pipelines. */
 export const accessTo = (call: Call, resource: string, operation: Operation): Effect.Effect<Access, Problem> =>
   Effect.fromResult(permitted(call, resource, operation))
 

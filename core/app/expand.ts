@@ -57,7 +57,7 @@ const stepTo = (call: Call, access: Access, name: string): Omit<Step, "below"> |
 }
 
 /** Checks the `expand` parameter. */
-export const expansion = (
+export const checkExpand = (
   call: Call,
   access: Access,
   paths: readonly string[]

@@ -27,7 +27,7 @@ import type { Call, Reply } from "./call.ts"
 import { accessTo, bindingsOf } from "./core.ts"
 import type { Core } from "./core.ts"
 import { countRows, estimateCap, recallRows, rememberRows } from "./estimate.ts"
-import { expandFields, expandRows, expansion } from "./expand.ts"
+import { checkExpand, expandFields, expandRows } from "./expand.ts"
 import type { Expansion } from "./expand.ts"
 import { allWarnings, guardPlan, queryKey } from "./guard.ts"
 import type { Warning } from "./guard.ts"
@@ -74,7 +74,7 @@ export const search = Effect.fnUntraced(
 interface Checked {
   readonly shape: ListShape
   readonly key: string
-  readonly expanded: Expansion
+  readonly expansion: Expansion
   /** The caller's own filter. */
   readonly filter: FilterTree
 }
@@ -89,7 +89,7 @@ const checkList = Effect.fnUntraced(function*(
   const filter = yield* Effect.fromResult(checkFilter(access.restricted, request.filter))
   const order = yield* Effect.fromResult(checkOrder(access.restricted, request.orderBy))
   const fields = yield* Effect.fromResult(checkFields(access.restricted, request.fields))
-  const expanded = yield* expansion(call, access, request.expand)
+  const expansion = yield* checkExpand(call, access, request.expand)
   const shape = listShape(access, {
     filterText: request.filter,
     orderText: request.orderBy,
@@ -99,12 +99,12 @@ const checkList = Effect.fnUntraced(function*(
     shown: { fields, permissions: core.options.rowPermissions(access.model.name) ? "row" : "none" },
     showDeleted: request.showDeleted,
     limit: request.pageSize + 1,
-    more: expandFields(expanded)
+    more: expandFields(expansion)
   }, core.seal.digest)
   return {
     shape,
     key: queryKey(core, access, request.filter, request.orderBy, String(request.showDeleted)),
-    expanded,
+    expansion,
     filter
   }
 })
@@ -133,7 +133,7 @@ const answerList = Effect.fnUntraced(function*(
   access: Access,
   request: ListRequest
 ): Effect.fn.Return<Reply, Problem> {
-  const { expanded, filter, key, shape } = yield* phase("list.plan")(checkList(core, call, access, request))
+  const { expansion, filter, key, shape } = yield* phase("list.plan")(checkList(core, call, access, request))
   const context = pageContext(call.caller, access.model.name, request)
   const position = yield* openPosition(core, context, request.pageToken, shape)
   const bindings = yield* bindingsOf(call.caller)
@@ -186,7 +186,7 @@ const answerList = Effect.fnUntraced(function*(
     (previous === null ? "" : `,"prev_page_token":"${previous}"`) +
     `,"total_size_estimate":${size}` +
     (total === null ? "" : `,"total_size":${size}`)
-  return yield* present(core, shape, expanded, visible, bindings, tail, warning)
+  return yield* present(core, shape, expansion, visible, bindings, tail, warning)
 })
 
 /** A page, and the count that goes with it. */
@@ -274,7 +274,7 @@ export const seek = Effect.fnUntraced(
   function*(core: Core, call: Call, resource: string): Effect.fn.Return<Reply, Problem> {
     const access = yield* phase("seek.access")(accessTo(call, resource, "read"))
     const request = yield* phase("seek.parse")(Effect.fromResult(seekRequest(call.query)))
-    const { expanded, filter, key, shape } = yield* phase("seek.plan")(checkList(core, call, access, request))
+    const { expansion, filter, key, shape } = yield* phase("seek.plan")(checkList(core, call, access, request))
     const bindings = yield* bindingsOf(call.caller)
     const offset = Number(request.position)
     const first: PagePlan = { shape: shape.page, bindings }
@@ -302,7 +302,7 @@ export const seek = Effect.fnUntraced(
         )
     const tail = `"next_page_token":"${more ? token("after", rows.at(-1)) : ""}"` +
       `,"prev_page_token":"${atStart ? "" : token("before", rows[0])}"`
-    return yield* present(core, shape, expanded, rows, bindings, tail, warning)
+    return yield* present(core, shape, expansion, rows, bindings, tail, warning)
   }
 )
 
@@ -313,7 +313,7 @@ export const get = Effect.fnUntraced(
     yield* Effect.fromResult(checkShowDeleted(access.model, request.showDeleted))
     const key = yield* phase("get.parse")(Effect.fromResult(readKey(access.model, segment)))
     const fields = yield* Effect.fromResult(checkFields(access.restricted, request.fields))
-    const steps = yield* expansion(call, access, request.expand)
+    const expansion = yield* checkExpand(call, access, request.expand)
     const shape = listShape(access, {
       filterText: "",
       orderText: "",
@@ -323,7 +323,7 @@ export const get = Effect.fnUntraced(
       shown: { fields, permissions: "full" },
       showDeleted: request.showDeleted,
       limit: 1,
-      more: expandFields(steps)
+      more: expandFields(expansion)
     }, core.seal.digest)
     const bindings = yield* bindingsOf(call.caller, key)
     const rows = yield* phase("get.execute")(
@@ -333,13 +333,13 @@ export const get = Effect.fnUntraced(
     if (row === undefined) return yield* Effect.fail(notFound())
     const item = shape.write(row, bindings)
     // The tag is the record's alone: with related records beside it, it does not tell whether the answer is still the same.
-    const alone = steps.length === 0
+    const alone = expansion.length === 0
     const noneMatch = alone ? call.header("if-none-match") : null
     if (noneMatch !== null && (noneMatch.trim() === "*" || tagListed(noneMatch, item.etag, true))) {
       return { status: 304, headers: { etag: item.etag }, body: null }
     }
     if (alone) return json(200, `${item.open}}`, { etag: item.etag })
-    const { members, warnings } = yield* expandRows(core, steps, rows, shape.layout)
+    const { members, warnings } = yield* expandRows(core, expansion, rows, shape.layout)
     const headers = { etag: item.etag, "cache-control": "no-store", ...allWarnings(warnings) }
     return json(200, `${item.open},"expand":${members[0]!}}`, headers)
   }

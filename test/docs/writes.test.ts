@@ -1,13 +1,10 @@
 /** The reference of writes is true: its requests are sent as they stand, in order, to the example shop, and answered as it says. */
 
-import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import config from "../../examples/shop/admin.config.ts"
-import { startService } from "../support/composed.ts"
 import type { TestService } from "../support/composed.ts"
+import { admin, readPage, startShop } from "./shop.ts"
 
-const root = new URL("../../", import.meta.url)
-const page = readFileSync(new URL("docs/reference/writes.md", root), "utf8")
+const page = readPage("writes")
 
 interface Message {
   readonly first: string
@@ -33,17 +30,9 @@ const examples = [...page.matchAll(/^```http\n([\s\S]*?)^```$/gm)].map(([, text 
   return { request: messageOf(request), response: messageOf(response) }
 })
 
-const adminId = "00000000-0000-4000-8000-000000000001"
 let service: TestService
 beforeAll(async () => {
-  service = await startService("postgres", {
-    config,
-    schema: readFileSync(new URL("examples/shop/schema.sql", root), "utf8"),
-    rows: {}
-  })
-  await service.database!.execute(`
-    insert into shop.staff (id, tenant_id, name) values ('ann', 1, 'Ann');
-    insert into shop.customers (tenant_id, name, email, country, city) values (1, 'Bo', 'bo@example.org', 'NO', 'Oslo');
+  service = await startShop(`
     insert into shop.products (tenant_id, sku, name, category, price) values (1, 'S-1', 'Stool', 'seating', 10);
   `)
 }, 60_000)
@@ -51,7 +40,6 @@ afterAll(() => service.close())
 
 it("every request is answered as the page says", async () => {
   expect(examples.length).toBeGreaterThan(12)
-  const admin = { id: adminId, roles: ["admin"], tenant: "1" }
   /** What `"v1"` and the like stand for. */
   const tags = new Map<string, string>()
   const given = (text: string): string =>

@@ -10,6 +10,7 @@ import { startService, tokenOf } from "../../support/composed.ts"
 import type { Answer, Fixture, TestCaller, TestService } from "../../support/composed.ts"
 import { callers, shop } from "../../support/shop.ts"
 import { askPort } from "../edge-app.ts"
+import { on } from "../writes/scenes.ts"
 
 const { admin, auditor, sampler } = callers
 
@@ -182,22 +183,14 @@ const oddNames: Fixture = {
 }
 const oddColumn = "\"gr%C3%B6%C3%9Fe %25%0D%0A%E6%B8%A9%E5%BA%A6\""
 
-describe("warnings of the scan guard", () => {
-  let service: TestService
-  beforeAll(async () => {
-    service = await startService("postgres", oddNames)
-  })
-  afterAll(async () => {
-    expect(service.unhandled).toEqual([])
-    await service.close()
-  })
+on("postgres", "warnings of the scan guard", () => oddNames, (use) => {
   const warningOf = (answer: Answer): string | null => {
     expect(answer.status, answer.text).toBe(200)
     return answer.headers.get("x-service-warning")
   }
 
   it("go through a socket, whatever the names are", async () => {
-    const listener = await listen(service.edge, { port: 0 })
+    const listener = await listen(use().edge, { port: 0 })
     try {
       const answer = await askPort(listener.port)({
         target: at("readings", { filter: "station = 3" }),
@@ -214,17 +207,17 @@ describe("warnings of the scan guard", () => {
 
   it("tell of related tables, too", async () => {
     const related = `expensive-query; create index on readings (${oddColumn}, id)`
-    expect(warningOf(await service.get(admin, at("stations", { expand: "readings" })))).toBe(related)
-    expect(warningOf(await service.get(admin, at("stations:seek", { position: 0, expand: "readings" })))).toBe(related)
-    expect(warningOf(await service.get(admin, at("stations/1", { expand: "readings" })))).toBe(related)
-    expect(warningOf(await service.get(admin, at("stations/1")))).toBeNull()
-    expect(warningOf(await service.get(admin, at("readings", { page_size: 1, expand: "station" })))).toBeNull()
+    expect(warningOf(await use().get(admin, at("stations", { expand: "readings" })))).toBe(related)
+    expect(warningOf(await use().get(admin, at("stations:seek", { position: 0, expand: "readings" })))).toBe(related)
+    expect(warningOf(await use().get(admin, at("stations/1", { expand: "readings" })))).toBe(related)
+    expect(warningOf(await use().get(admin, at("stations/1")))).toBeNull()
+    expect(warningOf(await use().get(admin, at("readings", { page_size: 1, expand: "station" })))).toBeNull()
   })
 
   it("are each said once", async () => {
     const own = "expensive-query; create index on readings (heat desc, id desc)"
     const related = `expensive-query; create index on readings (${oddColumn}, id)`
-    const ask = (query: Query): Promise<Answer> => service.get(admin, at("readings", query))
+    const ask = (query: Query): Promise<Answer> => use().get(admin, at("readings", query))
     const query = { order_by: "heat desc", page_size: 1 }
     expect(warningOf(await ask(query))).toBe(own)
     expect(warningOf(await ask({ ...query, expand: "station.readings" }))).toBe(`${own}, ${related}`)

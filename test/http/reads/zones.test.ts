@@ -1,11 +1,10 @@
 // Time zones that this process knows and PostgreSQL does not: the answer names the parameter, and never blames the zone for another value.
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { expect, it } from "vitest"
 import { defineConfig } from "../../../core/domain/model/config.ts"
 import { f } from "../../../core/domain/model/field.ts"
 import { defineResource } from "../../../core/domain/model/resource.ts"
 import { at, expectParameter, expectProblem } from "../../support/answer.ts"
-import { startService } from "../../support/composed.ts"
-import type { TestService } from "../../support/composed.ts"
+import { on } from "../writes/scenes.ts"
 
 const admin = { id: "u1", roles: ["admin"] }
 const visits = defineResource("visits", {
@@ -27,16 +26,8 @@ const fixture = {
   }
 }
 
-describe("a time zone that only this process knows", () => {
-  let service: TestService
-  beforeAll(async () => {
-    service = await startService("postgres", fixture)
-  })
-  afterAll(async () => {
-    expect(service.unhandled).toEqual([])
-    await service.close()
-  })
-  const series = (query: { readonly [name: string]: string }) => service.get(admin, at("visits:series", query))
+on("postgres", "a time zone that only this process knows", () => fixture, (use) => {
+  const series = (query: { readonly [name: string]: string }) => use().get(admin, at("visits:series", query))
   const zone = "US/Pacific-New"
 
   it("is refused by the name of its parameter", async () => {

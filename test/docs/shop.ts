@@ -1,0 +1,25 @@
+/** The example shop under the pages of the reference whose requests tests send: its configuration and schema, with the rows that a page speaks of. */
+
+import { readFileSync } from "node:fs"
+import config from "../../examples/shop/admin.config.ts"
+import { startService } from "../support/composed.ts"
+import type { TestService } from "../support/composed.ts"
+
+const root = new URL("../../", import.meta.url)
+
+export const admin = { id: "00000000-0000-4000-8000-000000000001", roles: ["admin"], tenant: "1" }
+
+/** The text of a page of the reference. */
+export const readPage = (name: string): string => readFileSync(new URL(`docs/reference/${name}.md`, root), "utf8")
+
+/** Starts the shop with one person of the staff, one customer, and what `rows` (SQL) adds. */
+export const startShop = async (rows: string): Promise<TestService> => {
+  const schema = readFileSync(new URL("examples/shop/schema.sql", root), "utf8")
+  const service = await startService("postgres", { config, schema, rows: {} })
+  await service.database!.execute(`
+    insert into shop.staff (id, tenant_id, name) values ('ann', 1, 'Ann');
+    insert into shop.customers (tenant_id, name, email, country, city) values (1, 'Bo', 'bo@example.org', 'NO', 'Oslo');
+    ${rows}
+  `)
+  return service
+}
