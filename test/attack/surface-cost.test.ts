@@ -13,6 +13,7 @@ import type { FilterTree } from "../../core/domain/filter/tree.ts"
 import { bucketStarts, histogramJson } from "../../core/domain/read/aggregate.ts"
 import { startService } from "../support/composed.ts"
 import type { TestService } from "../support/composed.ts"
+import { cpuMilliseconds } from "../support/cpu.ts"
 import { makeField } from "../support/model.ts"
 import { boss, clerk, surface } from "./surface-stage.ts"
 
@@ -27,17 +28,11 @@ afterAll(async () => {
   expect(service.unhandled).toEqual([])
 })
 
-const milliseconds = async (work: () => unknown): Promise<number> => {
-  const start = performance.now()
-  await work()
-  return performance.now() - start
-}
-
 const search = (filter: string) => service.call(boss, "POST", `${base}/items:search`, { body: { filter } })
 
 describe("numbers", () => {
   it("of a million digits in a body are refused at once", async () => {
-    const taken = await milliseconds(async () => {
+    const taken = await cpuMilliseconds(async () => {
       for (
         const number of [
           `1.${"0".repeat(1e6)}1`,
@@ -59,7 +54,7 @@ describe("numbers", () => {
     const field = makeField({ name: "x", kind: "decimal" })
     const row = ["0", `1${"0".repeat(10_000)}1`, ...Array.from({ length: 100 }, () => "0")]
     let text = ""
-    expect(await milliseconds(() => text = histogramJson(field, row, 100))).toBeLessThan(5_000)
+    expect(await cpuMilliseconds(() => text = histogramJson(field, row, 100))).toBeLessThan(5_000)
     const { buckets } = JSON.parse(text) as { readonly buckets: ReadonlyArray<{ readonly to: string }> }
     expect(buckets[49]?.to).toBe(`5${"0".repeat(10_000)}.5`)
     expect(buckets[99]?.to).toBe(row[1])
@@ -70,19 +65,13 @@ describe("patterns", () => {
   it("that are wrong are found without compiling all that are right", async () => {
     const slow = `regex(name, '${"\\w{1,200}".repeat(19)}')`
     const filter = [...Array.from({ length: 300 }, () => slow), "regex(name, '(')"].join(" OR ")
-    let most = 0
-    let last = performance.now()
-    // Only the time the event loop stands still counts; the database may take its half second.
-    const watch = setInterval(() => {
-      most = Math.max(most, performance.now() - last)
-      last = performance.now()
-    }, 5)
-    const answer = await search(filter)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-    clearInterval(watch)
-    expect(answer.status).toBe(400)
-    expect(most).toBeLessThan(2_000)
-    expect(answer.text.length).toBeLessThan(20_000)
+    const taken = await cpuMilliseconds(async () => {
+      const answer = await search(filter)
+      expect(answer.status).toBe(400)
+      expect(answer.text.length).toBeLessThan(20_000)
+    })
+    // The database may take its half second; what counts is what this process does.
+    expect(taken).toBeLessThan(2_000)
   })
 
   it("that cannot be compiled in reasonable time end as a refusal", async () => {
@@ -95,10 +84,10 @@ describe("patterns", () => {
         "(((.*)*)*)*x"
       ]
     ) {
-      const taken = await milliseconds(async () => {
-        expect([200, 400]).toContain((await search(`regex(name, '${pattern}')`)).status)
-      })
-      expect(taken, pattern).toBeLessThan(5_000)
+      // The database compiles them, so here it is the clock that counts.
+      const started = performance.now()
+      expect([200, 400]).toContain((await search(`regex(name, '${pattern}')`)).status)
+      expect(performance.now() - started, pattern).toBeLessThan(5_000)
     }
   })
 })
@@ -107,7 +96,7 @@ describe("series", () => {
   it("of ten thousand days cost little, in any zone", async () => {
     for (const zone of ["Europe/Berlin", "America/St_Johns", "Pacific/Apia"]) {
       let starts: readonly number[] = []
-      const taken = await milliseconds(() => {
+      const taken = await cpuMilliseconds(() => {
         starts = bucketStarts(Date.parse("2000-01-01"), Date.parse("2027-01-01"), "day", zone, 10_000)
       })
       expect(starts.length).toBeGreaterThan(9_800)

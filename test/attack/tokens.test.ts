@@ -6,6 +6,7 @@ import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { issueToken } from "../../adapters/auth/users.ts"
+import { cpuMilliseconds } from "../support/cpu.ts"
 import { authUrl, type Instance, openStage, type Stage, subjectOf } from "./stage.ts"
 
 let stage: Stage
@@ -274,13 +275,14 @@ describe("a token is refused", () => {
 
 describe("size", () => {
   it("does not get past the header: long tokens cost nothing and are 401", async () => {
-    const started = performance.now()
-    for (let length = 1_000; length <= 140_000; length *= 2) {
-      await expectRefused("x".repeat(length))
-      await expectRefused(`sk_${"a".repeat(length)}`)
-      await expectRefused(crafted(header, { ...payload, pad: "x".repeat(length) }, "AA"))
-    }
-    expect(performance.now() - started).toBeLessThan(5_000)
+    const taken = await cpuMilliseconds(async () => {
+      for (let length = 1_000; length <= 140_000; length *= 2) {
+        await expectRefused("x".repeat(length))
+        await expectRefused(`sk_${"a".repeat(length)}`)
+        await expectRefused(crafted(header, { ...payload, pad: "x".repeat(length) }, "AA"))
+      }
+    })
+    expect(taken).toBeLessThan(5_000)
   })
 
   it("of a nest of JSON in the token does no harm", async () => {

@@ -321,7 +321,14 @@ describe("a database that is away", () => {
     expect((await signIn(broken, "user@example.org")).status).toBe(503)
     expect(errors.length).toBeGreaterThan(0)
     await store.database.disconnectAll()
-    expect((await signIn(away, "user@example.org")).status).toBe(200)
+    // A pooled connection may meet the news of its end with the next statement: that request is refused, and says so.
+    const statuses = new Set<number>()
+    await expect.poll(async () => {
+      const { status } = await signIn(away, "user@example.org")
+      statuses.add(status)
+      return status
+    }, { interval: 20, timeout: 5_000 }).toBe(200)
+    for (const status of statuses) expect([200, 503]).toContain(status)
   })
 
   it("lets nobody in on a token it cannot judge", async () => {

@@ -129,7 +129,8 @@ describe.each([["direct", true], ["behind PgBouncer in transaction mode", hasPoo
         try {
           const frozen = performance.now()
           expect((await ask(server.port, { method: "GET", path: "/livez" }))?.status).toBe(200)
-          expect(performance.now() - frozen).toBeLessThan(500)
+          // Sooner than any question to the database would be given up.
+          expect(performance.now() - frozen).toBeLessThan(1_500)
           const noticed = await untilTrue(async () =>
             (await ask(server.port, { method: "GET", path: "/readyz" }))?.status === 503
           )

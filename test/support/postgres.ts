@@ -19,7 +19,7 @@ export interface TestDatabase {
   readonly execute: (sql: string) => Promise<void>
   /** One statement's rows, each a list of values as texts. */
   readonly rows: (sql: string) => Promise<ReadonlyArray<ReadonlyArray<string | null>>>
-  /** Ends every other connection to this database. */
+  /** Ends every other connection to this database, and waits until the server has closed them. */
   readonly disconnectAll: () => Promise<void>
   /** Drops the database, whoever is still connected, and lets go of the server. */
   readonly drop: () => Promise<void>
@@ -131,7 +131,7 @@ export const openDatabase = async (schema = ""): Promise<TestDatabase> => {
       }),
     disconnectAll: () =>
       withClient(server.url, "postgres", async (client) => {
-        await client.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [name])
+        await client.query("select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1", [name])
       }),
     drop: async () => {
       await withClient(server.url, "postgres", (client) => client.query(`drop database if exists ${name} with (force)`))

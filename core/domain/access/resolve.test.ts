@@ -636,20 +636,6 @@ describe("makeAccessResolver", () => {
     for (let i = 0; i < 3_000; i++) expect(resolver.resolve(caller({ roles: [`r${i}`] }), "orders")).toBeNull()
     expect(resolver.resolve(caller(), "orders")).not.toBeNull()
   })
-
-  it("resolves a known role set in far less than a request takes", () => {
-    const people = Array.from({ length: 64 }, (_, i) => caller({ id: `u${i}`, roles: ["sales", "b"] }))
-    const rounds = 50_000
-    const time = (): number => {
-      const start = process.hrtime.bigint()
-      for (let i = 0; i < rounds; i++) resolver.resolve(people[i % 64]!, "orders")
-      return Number(process.hrtime.bigint() - start) / rounds
-    }
-    time()
-    const best = Math.min(time(), time(), time())
-    // Measured below 500 ns; the bound leaves room for a busy machine.
-    expect(best).toBeLessThan(5_000)
-  })
 })
 
 describe("rule answers", () => {

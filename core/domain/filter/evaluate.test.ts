@@ -1,5 +1,6 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
+import { cpuMilliseconds } from "../../../test/support/cpu.ts"
 import { filterField, filterFields, filterScope, scopeOf } from "../../../test/support/filter.ts"
 import type { Cell } from "../model/model.ts"
 import type { Bindings } from "../read/plan.ts"
@@ -120,12 +121,13 @@ describe("text", () => {
     ["regex(name, '(a')", { name: "(a" }, false]
   ])
 
-  it("matches wildcards in linear time", () => {
+  it("matches wildcards in linear time", async () => {
     const text = "a".repeat(100_000)
-    const before = performance.now()
-    expect(matchesParts(text, [...Array.from({ length: 500 }, () => "a"), "b", ""])).toBe(false)
-    expect(compilePattern("(a+)+b")!(text)).toBe(false)
-    expect(performance.now() - before).toBeLessThan(1_000)
+    const took = await cpuMilliseconds(() => {
+      expect(matchesParts(text, [...Array.from({ length: 500 }, () => "a"), "b", ""])).toBe(false)
+      expect(compilePattern("(a+)+b")!(text)).toBe(false)
+    })
+    expect(took).toBeLessThan(1_000)
   })
 
   it.each([
