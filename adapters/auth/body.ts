@@ -1,6 +1,6 @@
-/** Reads the body of a request to the auth routes: a JSON object of bounded size, or a problem. It knows no route. */
+/** Reads what a request to the auth routes brings: a JSON object of bounded size and texts that can be stored, or a problem. It knows no route. */
 
-import { type Problem, problem } from "../../core/domain/problem.ts"
+import { invalidParameter, type Problem, problem } from "../../core/domain/problem.ts"
 import type { Body } from "./routes.ts"
 
 /** Largest body in bytes. */
@@ -51,4 +51,13 @@ export const readBody = async (request: Request): Promise<Body> => {
     throw problem("malformed-json", "The body must be a JSON object.")
   }
   return body as Body
+}
+
+/** Throws a `Problem` for a query with a text that cannot be stored: looking it up would fail. */
+export const checkQuery = (search: string): void => {
+  for (const [name, value] of new URLSearchParams(search)) {
+    if (!isStorable(name) || !isStorable(value)) {
+      throw invalidParameter(name, "The parameter has a character that cannot be stored.")
+    }
+  }
 }

@@ -13,7 +13,7 @@ import {
   type ProblemSlug
 } from "../../core/domain/problem.ts"
 import type { AuthInternals } from "./auth.ts"
-import { readBody } from "./body.ts"
+import { checkQuery, readBody } from "./body.ts"
 import { codeOf, isUnavailable } from "./database.ts"
 import type { Limits } from "./limits.ts"
 import { bannedState, lastAdminState } from "./migration.ts"
@@ -234,6 +234,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     // A banned account takes the very way of an unknown one, so that not even the time tells that the password was right.
     const sent = seen?.barred === true ? { ...body, email: nobody } : body
     const listing = path === "/admin/list-users" ? readListing(search) : null
+    if (listing === null) checkQuery(search)
     const response = await handle(
       new Request(`${origin}${basePath}${path}${listing?.search ?? search}`, {
         method,

@@ -105,6 +105,9 @@ describe("a valid token", () => {
 
   it.each([
     [{ rolesClaim: "groups" }, { groups: ["a", "b", 7, "a"] }, { user: { id: "u1", roles: ["a", "b"] } }],
+    [{ rolesClaim: "groups" }, { groups: ["x,admin", "", " admin"] }, {
+      user: { id: "u1", roles: ["x,admin", " admin"] }
+    }],
     [{ rolesClaim: "toString" }, {}, { user: { id: "u1", roles: [] } }],
     [{}, { role: null }, { user: { id: "u1", roles: [] } }],
     [{ tenant: 7 }, { tenant: 8 }, { user: { id: "u1", roles: ["sales", "finance"] }, tenant: 7 }],

@@ -100,9 +100,10 @@ const readSubject = (value: unknown): string => {
   return value
 }
 
+/** A text is split at its commas. A list's texts are roles as they stand: a group that somebody named "x,admin" is not two. */
 const readRolesClaim = (value: unknown): readonly string[] => {
   if (typeof value === "string") return rolesOf(value)
-  return Array.isArray(value) ? rolesOf(value.filter((role) => typeof role === "string").join(",")) : []
+  return Array.isArray(value) ? [...new Set(value.filter((role) => typeof role === "string" && role !== ""))] : []
 }
 
 const list = (value: string | readonly string[]): string | string[] => typeof value === "string" ? value : [...value]

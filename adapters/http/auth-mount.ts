@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import { json } from "../../core/app/call.ts"
 import type { Problem } from "../../core/domain/problem.ts"
-import { announcedTooLarge, clientAddress } from "./request.ts"
+import { announcedTooLarge, clientAddress, codingRefusal } from "./request.ts"
 import type { EdgeAnswer, EdgeRequest } from "./request.ts"
 
 /** A web-standard handler. Its errors are problem documents of its own making; what it throws becomes the fixed 500. */
@@ -40,6 +40,9 @@ const dropped = new Set([
   "x-forwarded-for"
 ])
 
+/** What no `Request` can have for a method (Fetch standard, "forbidden method"). */
+const forbiddenMethods = new Set(["CONNECT", "TRACE", "TRACK"])
+
 const headersOf = (request: EdgeRequest, trustedProxies: number): Headers => {
   const headers = new Headers()
   for (const [name, value] of request.headers.entries()) if (!dropped.has(name)) headers.append(name, value)
@@ -62,9 +65,9 @@ const answerOf = async (response: Response): Promise<EdgeAnswer> => {
 }
 
 /**
- * Runs the handler. The request it gets has the method (HEAD as GET), the headers and the body of the original, and exactly one
- * address in `X-Forwarded-For`: the client's as seen through the trusted proxies, or none when unknown. Its signal aborts when the
- * client goes away.
+ * Runs the handler. The request it gets has the method (HEAD as GET; one that no `Request` can have as `UNKNOWN`, so that the handler refuses
+ * it and says what it takes), the headers and the body of the original, and exactly one address in `X-Forwarded-For`: the client's as seen
+ * through the trusted proxies, or none when unknown. Its signal aborts when the client goes away.
  */
 export const runMounted = (
   handler: WebHandler,
@@ -75,14 +78,15 @@ export const runMounted = (
   limit: number,
   trustedProxies: number
 ): Effect.Effect<EdgeAnswer, Problem> => {
-  const refusal = announcedTooLarge(request, limit)
-  if (refusal !== null) return Effect.fail(refusal)
   const takesBody = request.hasBody && method !== "GET"
+  const refusal = (takesBody ? codingRefusal(request) : null) ?? announcedTooLarge(request, limit)
+  if (refusal !== null) return Effect.fail(refusal)
+  const asked = forbiddenMethods.has(method) ? "UNKNOWN" : method
   const sent: Effect.Effect<Uint8Array | null, Problem> = takesBody ? body : Effect.succeed(null)
   return Effect.flatMap(sent, (bytes) =>
     Effect.promise((signal) => {
       const headers = headersOf(request, trustedProxies)
-      const init = bytes === null ? { method, headers, signal } : { method, headers, signal, body: bytes }
+      const init = { method: asked, headers, signal, ...(bytes === null ? {} : { body: bytes }) }
       return handler(new Request(request.url, init)).then(answerOf)
     }))
 }

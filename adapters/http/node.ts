@@ -7,7 +7,7 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
+import * as Fiber from "effect/Fiber"
 import { createServer } from "node:http"
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
@@ -30,7 +30,10 @@ export interface ListenOptions {
   readonly requestTimeoutMs?: number
   /** How long an idle connection stays open. Default 65,000: longer than the load balancers in front keep theirs. */
   readonly keepAliveMs?: number
-  /** A connection on which nothing moves for so long is cut, also while it is being answered. Default 120,000. */
+  /**
+   * A connection on which nothing moves for so long is cut, also while it is being answered; but not while its client only waits for
+   * work, which has its own limits. Default 120,000.
+   */
   readonly idleTimeoutMs?: number
   /** Largest request head in bytes. Default 160 KiB: the longest target, and room for a token and cookies. */
   readonly maxHeaderBytes?: number
@@ -43,7 +46,7 @@ export interface ListenOptions {
 export interface Listener {
   readonly port: number
   readonly address: string
-  /** Stops accepting, lets running requests finish within the grace time, cuts the rest and waits until their work has stopped. */
+  /** Stops accepting, lets requests that have arrived finish within the grace time, cuts the rest and waits until their work has stopped. */
   readonly close: () => Promise<void>
 }
 
@@ -154,14 +157,18 @@ const isAmbiguous = (rawHeaders: readonly string[]): boolean => {
   return hosts > 1 || credentials > 1
 }
 
-/** After the answer the rest of a refused body is read and dropped, so that the client gets to see the answer; but only for so long. */
+/** Whether a Host header is a name or an address with an optional port (RFC 9112, 3.2); it may be empty. */
+const isHost = (value: string): boolean => /^(?:[\w.~!$&'()*+,;=%-]*|\[[\w.:~%-]+\])(?::\d*)?$/.test(value)
+
+/**
+ * Ends an answer that is sent before its request has come to the end. The rest is read and dropped first, also where the connection closes after
+ * it: the client gets to see the answer, not a broken connection (RFC 9112, 9.6). But only for so long.
+ */
 const linger = (req: IncomingMessage, res: ServerResponse, milliseconds: number): void => {
-  res.once("finish", () => {
-    if (req.complete) return
-    const cut = setTimeout(() => req.socket.destroy(), milliseconds)
-    cut.unref()
-    req.once("close", () => clearTimeout(cut)).once("end", () => clearTimeout(cut))
-  })
+  const cut = setTimeout(() => req.socket.destroy(), milliseconds)
+  cut.unref()
+  req.once("close", () => clearTimeout(cut)).once("end", () => res.end())
+  req.resume()
 }
 
 /** A reply for a connection that has no response object: bytes that could not be parsed. */
@@ -184,6 +191,21 @@ const unreadableOf = (code: string | undefined): Parameters<Edge["unreadable"]>[
 interface Owed {
   readonly res: ServerResponse
   readonly fiber: Fiber.Fiber<EdgeReply>
+}
+
+/** How many requests a connection may have under way when one of them has to wait for the others. */
+const longestPipeline = 100
+
+const isSafe = (method: string | undefined): boolean =>
+  method === "GET" || method === "HEAD" || method === "OPTIONS" || method === "TRACE"
+
+/**
+ * The earlier requests of its connection that a request has to wait for: only if all of them and it are safe, they may run side by side
+ * (RFC 9112, 9.3.2).
+ */
+const waitedFor = (req: IncomingMessage, owed: readonly Owed[]): readonly Owed[] => {
+  const earlier = owed.filter(({ fiber }) => fiber.pollUnsafe() === undefined)
+  return isSafe(req.method) && earlier.every(({ res }) => isSafe(res.req.method)) ? [] : earlier
 }
 
 /** Opens the port. Build the app first: from the first connection on, every request is answered. Rejects when the port is taken. */
@@ -212,43 +234,53 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
   })
   server.timeout = options.idleTimeoutMs ?? 120_000
 
-  const write = (request: NodeRequest, res: ServerResponse, reply: EdgeReply): void => {
+  const write = (request: NodeRequest, req: IncomingMessage, res: ServerResponse, reply: EdgeReply): void => {
     // Without its 100 the client sends no body, so nothing valid can follow on this connection.
     if (edge.isDraining() || request.waits) res.setHeader("connection", "close")
     res.writeHead(
       reply.status,
       reply.cookies.length === 0 ? reply.headers : { ...reply.headers, "set-cookie": [...reply.cookies] }
     )
-    if (reply.body === null) res.end()
+    if (!req.complete && request.hasBody && !request.waits) {
+      if (reply.body === null) res.flushHeaders()
+      else res.write(reply.body)
+      linger(req, res, lingerMs)
+    } else if (reply.body === null) res.end()
     else res.end(reply.body)
   }
 
   const send = (request: NodeRequest, req: IncomingMessage, res: ServerResponse, reply: EdgeReply): void => {
-    if (!req.complete && request.hasBody) linger(req, res, lingerMs)
     try {
-      write(request, res, reply)
+      write(request, req, res, reply)
     } catch (error) {
       if (res.headersSent) res.destroy()
-      else write(request, res, edge.failed(request, error))
+      else write(request, req, res, edge.failed(request, error))
     }
   }
 
   const onRequest = (req: IncomingMessage, res: ServerResponse, waits: boolean): void => {
     const request = new NodeRequest(req, res, edge.origin, waits)
-    if ((req.httpVersionMinor > 0 && req.headers.host === undefined) || isAmbiguous(req.rawHeaders)) {
+    const { host } = req.headers
+    if ((host === undefined ? req.httpVersionMinor > 0 : !isHost(host)) || isAmbiguous(req.rawHeaders)) {
       return send(request, req, res, edge.unreadable("malformed"))
     }
-    const fiber = runFork(edge.handle(request))
+    const owed = connections.get(req.socket) ?? []
+    const earlier = owed.length === 0 ? owed : waitedFor(req, owed)
+    // Those who wait count nowhere else.
+    if (earlier.length >= longestPipeline) return void req.socket.destroy()
+    const work = edge.handle(request)
+    // The answers sent while draining close the connection: what still waits then would never be answered, so it does not begin.
+    const turn = (): Effect.Effect<EdgeReply> => edge.isDraining() ? Effect.never : work
+    const fiber = runFork(
+      earlier.length === 0 ? work : Effect.flatMap(Fiber.awaitAll(earlier.map((each) => each.fiber)), turn)
+    )
     const settle = (exit: Exit.Exit<EdgeReply>): void => {
       if (req.socket.destroyed) return
       send(request, req, res, Exit.isSuccess(exit) ? exit.value : edge.failed(request, Cause.squash(exit.cause)))
     }
-    const owed = connections.get(req.socket)
-    if (owed !== undefined) {
-      const one: Owed = { res, fiber }
-      owed.push(one)
-      res.once("close", () => owed.splice(owed.indexOf(one), 1))
-    }
+    const one: Owed = { res, fiber }
+    owed.push(one)
+    res.once("close", () => owed.splice(owed.indexOf(one), 1))
     const done = fiber.pollUnsafe()
     if (done !== undefined) return settle(done)
     running++
@@ -267,8 +299,14 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
     // Not the responses' own `close`: one that waits behind another in a pipeline never gets it.
     socket.once("close", () => {
       connections.delete(socket)
-      for (const { fiber } of owed.slice()) fiber.interruptUnsafe()
+      // The last first, so that none begins because the one it waited for has ended.
+      for (const { fiber } of owed.toReversed()) fiber.interruptUnsafe()
     })
+  })
+  server.on("timeout", (socket: Socket) => {
+    // Only the first response can be written. Until then nothing can move, and writing it starts the time again.
+    const next = connections.get(socket)?.[0]?.res
+    if (next === undefined || next.headersSent || !next.req.complete) socket.destroy()
   })
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     const owed = connections.get(socket)
@@ -280,6 +318,8 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
 
   const close = async (): Promise<void> => {
     edge.drain()
+    // In these turns of the event loop what has arrived is read: a connection with an unread request is none that is idle.
+    for (let turns = 0; turns < 3; turns++) await new Promise((resolve) => setImmediate(resolve))
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     for (const [socket, owed] of connections) if (owed.length === 0) socket.destroy()
     const cut = setTimeout(() => server.closeAllConnections(), options.graceMs ?? 10_000)

@@ -100,12 +100,18 @@ const isJson = (contentType: string): boolean => {
   })
 }
 
+/** A compressed body is refused: nothing here would unpack it (RFC 9110, 8.4). */
+export const codingRefusal = (request: EdgeRequest): Problem | null => {
+  const coding = request.headers.get("content-encoding")
+  return coding === null || coding.trim().toLowerCase() === "identity"
+    ? null
+    : problem("unsupported-media-type", "The body must not be compressed.", {}, { "accept-encoding": "identity" })
+}
+
 /** The refusal that the head alone justifies, before a byte of the body is read: coding, media type, announced length. */
 export const bodyRefusal = (request: EdgeRequest, limit: number): Problem | null => {
-  const coding = request.headers.get("content-encoding")
-  if (coding !== null && coding.trim().toLowerCase() !== "identity") {
-    return problem("unsupported-media-type", "The body must not be compressed.", {}, { "accept-encoding": "identity" })
-  }
+  const coding = codingRefusal(request)
+  if (coding !== null) return coding
   if (!request.hasBody) return null
   const contentType = request.headers.get("content-type")
   if (contentType !== "application/json" && !(contentType !== null && isJson(contentType))) {

@@ -86,22 +86,31 @@ const measureSql = (measure: Measure): string =>
   measure.of === "count" ? "count(*)" : `${measure.of}(${columnOf("t", measure.field)})`
 
 const series = (plan: SeriesPlan, writer: Writer): string => {
-  const column = columnOf("t", plan.field)
-  const tests = [`${column} is not null`]
+  const { field, from, granularity, timeZone, to } = plan
+  const column = columnOf("t", field)
+  // What is beyond the years of the wire has no bucket, and the database cannot always say its local time. Nulls are in no range.
+  const bound = (cell: string | null, otherwise: string) => cell === null ? quoted(otherwise) : writer.constant(cell)
+  const tests = [`${column} >= ${bound(from, "0001-01-01")}`, `${column} < ${bound(to, "10000-01-01")}`]
   if (plan.where.op !== "true") tests.push(conditionSql(plan.where, "t", writer))
-  if (plan.from !== null) tests.push(`${column} >= ${writer.constant(plan.from)}`)
-  if (plan.to !== null) tests.push(`${column} < ${writer.constant(plan.to)}`)
-  const zone = quoted(plan.timeZone)
+  const zone = quoted(timeZone)
+  const instants = granularity === "hour" && field.kind !== "date"
   // Without a zone a timestamp is taken as UTC, the session's zone. A date is a day of the calendar: its bucket starts at local midnight.
-  const start = plan.field.kind === "date"
-    ? `date_trunc('${plan.granularity}', ${column}::timestamp) at time zone ${zone}`
-    : `date_trunc('${plan.granularity}', ${column}::timestamptz, ${zone})`
-  return `select s.start::text, s.value::text from (select ${start} as start, ${measureSql(plan.measure)} as value` +
-    ` from ${tableOf(plan.model)} t where ${tests.join(" and ")} group by 1 offset 0) s` +
-    // Infinite instants have no bucket, nor have years that the wire cannot say. The offset keeps this test from being made for every row,
-    // which costs as much as the counting and spoils the planner's estimates.
-    ` where s.start >= '0001-01-01 00:00:00+00' and s.start < '10000-01-01 00:00:00+00'` +
-    ` order by s.start limit ${plan.limit + 1}`
+  const group = instants
+    ? `date_trunc('hour', ${column}::timestamptz, ${zone})`
+    : field.kind === "date"
+    ? `date_trunc('${granularity}', ${column}::timestamp)`
+    : `date_trunc('${granularity}', ${column}::timestamptz at time zone ${zone})`
+  // A local time that comes twice, as midnight in Havana when summer ends, is the first of both; the database takes the second.
+  const first = `((s.start - interval '1 day') at time zone ${zone} + interval '24 hours')`
+  const start = instants
+    ? "s.start"
+    : `case when ${first} at time zone ${zone} = s.start then ${first} else s.start at time zone ${zone} end`
+  const groups = `select ${group} as start, ${measureSql(plan.measure)} as value from ${tableOf(plan.model)} t` +
+    ` where ${tests.join(" and ")} group by 1 offset 0`
+  return `select b.start::text, b.value::text from (select ${start} as start, s.value from (${groups}) s offset 0) b` +
+    // A bucket may start before the years of the wire, its rows within them. The offsets keep this from being done for every row.
+    ` where b.start >= '0001-01-01 00:00:00+00' and b.start < '10000-01-01 00:00:00+00'` +
+    ` order by b.start limit ${plan.limit + 1}`
 }
 
 const histogram = (plan: HistogramPlan, writer: Writer): string => {
@@ -118,8 +127,10 @@ const histogram = (plan: HistogramPlan, writer: Writer): string => {
   const bucket = `case when e.h = e.l then ${buckets - 1}` +
     ` else least(div((${exact} - e.l) * ${buckets}, e.h - e.l), ${buckets - 1}) end`
   const counts = Array.from({ length: buckets }, (_, i) => `coalesce(sum(c.n) filter (where c.bucket = ${i}), 0)::text`)
-  return `with range as materialized (select min(${column}) as low, max(${column}) as high from ${table} where ${where}),` +
-    ` edge as materialized (select low::text::numeric as l, high::text::numeric as h from range),` +
-    ` counts as (select ${bucket} as bucket, count(*) as n from edge e cross join ${table} where ${where} group by 1)` +
-    ` select (select low::text from range), (select high::text from range), ${counts.join(", ")} from counts c`
+  // These names hide tables of the same name from what follows them: none is called so.
+  const [range, edge] = ["\"range of values\"", "\"edges of buckets\""]
+  return `with ${range} as materialized (select min(${column}) as low, max(${column}) as high from ${table} where ${where}),` +
+    ` ${edge} as materialized (select low::text::numeric as l, high::text::numeric as h from ${range}),` +
+    ` counts as (select ${bucket} as bucket, count(*) as n from ${edge} e cross join ${table} where ${where} group by 1)` +
+    ` select (select low::text from ${range}), (select high::text from ${range}), ${counts.join(", ")} from counts c`
 }

@@ -40,8 +40,9 @@ export const conditionSql = (tree: FilterTree, alias: string, writer: Writer): s
     case "search": {
       if (tree.fields.length === 0) return "false"
       writer.stable = false
-      const pattern = `%${escaped(tree.text)}%`
-      const tests = tree.fields.map((field) => `${textOf(alias, field)} ilike ${writer.constant(pattern)}`)
+      // One parameter for all fields: a statement has room for 32,767, and a filter for 1,000 words.
+      const pattern = writer.constant(`%${escaped(tree.text)}%`)
+      const tests = tree.fields.map((field) => `${textOf(alias, field)} ilike ${pattern}`)
       return tests.length === 1 ? tests[0]! : `(${tests.join(" or ")})`
     }
     case "similar": {
@@ -53,10 +54,15 @@ export const conditionSql = (tree: FilterTree, alias: string, writer: Writer): s
       // The operator is for the index; the function makes the threshold ours should the setting be lower.
       return `(${column} operator(${schema}.%) ${text} and ${schema}.similarity(${column}, ${text}) >= 0.3::real)`
     }
-    case "regex":
+    case "regex": {
       writer.stable = false
       writer.regex = true
-      return `${textOf(alias, tree.field)} ~ ${writer.constant(tree.pattern)}`
+      const test = `${textOf(alias, tree.field)} ~ ${writer.constant(tree.pattern)}`
+      // Only here does the order hold: conditions beside each other are tested in whatever order the planner likes.
+      return tree.only === undefined
+        ? test
+        : `(case when ${conditionSql(tree.only, alias, writer)} then ${test} else false end)`
+    }
   }
 }
 
@@ -103,14 +109,13 @@ const membership = (field: Field, values: readonly Operand[], alias: string, wri
   const inline = values.map((value) => constantOf(field, value))
   if (inline.every((text) => text !== null)) return `${column} in (${inline.join(", ")})`
   writer.stable = false
-  const member = (operands: readonly Operand[]) => `${column} = any(${writer.add({ of: "operands", operands, field })})`
-  const padded = field.kind === "text"
-    ? values.filter((value) => value.of === "literal" && value.text.endsWith(" "))
-    : []
-  if (padded.length === 0) return member(values)
-  const tests = padded.map((value) => comparison(field, "=", value, alias, writer))
-  const rest = values.filter((value) => !padded.includes(value))
-  return `(${(rest.length === 0 ? tests : [member(rest), ...tests]).join(" or ")})`
+  const any = (operands: readonly Operand[]) => `any(${writer.add({ of: "operands", operands, field })})`
+  const isPadded = (value: Operand) => field.kind === "text" && value.of === "literal" && value.text.endsWith(" ")
+  const padded = values.filter(isPadded)
+  if (padded.length === 0) return `${column} = ${any(values)}`
+  const rest = values.filter((value) => !isPadded(value))
+  const tests = `${column} = ${any(padded)} and ${column}::text = ${any(padded)}`
+  return rest.length === 0 ? `(${tests})` : `(${column} = ${any(rest)} or (${tests}))`
 }
 
 /**

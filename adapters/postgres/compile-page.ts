@@ -3,6 +3,7 @@
  * order finds the first row at once: a deep page costs what the first one costs. What to read was decided by the plan.
  */
 
+import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { FilterTree, SortKey } from "../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import type { CountPlan, PagePlan, PageShape } from "../../core/domain/read/plan.ts"
@@ -131,7 +132,10 @@ const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement 
   return writer.finish(`select ${out} from (${parts.join(" union all ")}) u order by ${merged} limit ${limit}`)
 }
 
-const pages = new WeakMap<PageShape, Map<string, Statement>>()
+const pages = new WeakMap<PageShape, BoundedMap<string, Statement>>()
+
+/** Statements of one shape that are remembered. Which cells of a position are null is up to the rows: many columns have very many ways. */
+const mostVariants = 12
 const noNulls: readonly boolean[] = []
 
 const variantOf = (plan: PagePlan): Variant => {
@@ -155,7 +159,7 @@ export const pageStatement = (plan: PagePlan, trigramSchema: string): Statement 
   for (const isNull of nulls) key += isNull ? "0" : "1"
   let known = pages.get(plan.shape)
   if (known === undefined) {
-    known = new Map()
+    known = new BoundedMap(mostVariants)
     pages.set(plan.shape, known)
   }
   let statement = known.get(key)

@@ -121,8 +121,8 @@ export const passesStatement = (model: Model, tree: FilterTree, trigramSchema: s
     return `select (${passes})::text ${foundSql(model, always, writer)}`
   })
 
-/** Parameters of one statement: a limit of the protocol, less what checks may need. */
-export const mostParameters = 60_000
+/** Parameters of one statement: the driver takes 32,767, and checks may need some. */
+export const mostParameters = 30_000
 
 const insertSql = (
   model: Model,

@@ -61,11 +61,14 @@ const traitsSql = (model: Model): string =>
   ` members as (select k.relkind in ('r', 'p') as own, k.relhasrules as rules, k.relrowsecurity as secured` +
   ` from pg_class k join family f on f.oid = k.oid),` +
   ` fired as (select coalesce(bit_or(g.tgtype::integer), 0) as bits from pg_trigger g join family f on f.oid = g.tgrelid` +
-  ` where g.tgtype & 66 <> 0 or g.tgtype & 1 = 0)` +
+  ` where g.tgtype & 66 <> 0 or g.tgtype & 1 = 0),` +
+  // A domain has the precision of what it is made of.
+  ` digits as (select a.atttypmod as typmod, a.atttypid as type from pg_attribute a` +
+  ` where a.attrelid = to_regclass(${quoted(tableOf(model))}) and a.attname = ${quoted(model.version?.column ?? "")}` +
+  ` union all select y.typtypmod, y.typbasetype from pg_type y join digits d on d.type = y.oid)` +
   ` select (bool_and(own) and not bool_or(secured))::text,` +
   ` (case when bool_and(own) and not bool_or(rules) then (select bits from fired) & ${anyWrite} else ${anyWrite} end)::text,` +
-  ` (select a.atttypmod::text from pg_attribute a where a.attrelid = to_regclass(${quoted(tableOf(model))})` +
-  ` and a.attname = ${quoted(model.version?.column ?? "")})` +
+  ` (select max(typmod)::text from digits)` +
   ` from members`
 
 /** What the transaction of one row knows of it. */
@@ -73,7 +76,10 @@ type Target = Parameters<RecordsTransaction["lock"]>[0]
 type Change = Parameters<RecordsTransaction["update"]>[0]
 type Insertion = Parameters<RecordsTransaction["insert"]>[0]
 
-/** What write hooks get: further statements in the same transaction, with `$1` placeholders. It ends with the transaction. */
+/**
+ * What write hooks get: further statements in the same transaction, with `$1` placeholders. It ends with the transaction, which no statement of its own
+ * may end; settings are `set local`.
+ */
 export interface TransactionHandle {
   readonly query: (
     sql: string,
@@ -88,9 +94,24 @@ export interface Fate {
   conflict: SqlError | null
 }
 
+const leadingComments = /^(?:\s+|--.*|\/\*[^]*?\*\/)+/
+/**
+ * What ends the transaction, what stays with the connection for requests of others (`set` without `local`), and the settings that the transaction's own
+ * cells are read by.
+ */
+const leavesTransaction =
+  /^(?:begin|start|commit|end|abort|prepare\s+transaction|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b)|set(?!\s+(?:local(?!\s+(?:time\s?zone|datestyle)\b)|constraints|transaction)\b))\b/i
+
+const refusedInHook = (): Error =>
+  new Error(
+    "A write hook can neither end its transaction nor set what others read by: throw to roll back, and write \"set local\" for settings of your own."
+  )
+
 const makeHandle = (session: Session, fate: Fate): TransactionHandle => ({
   query: (sql, params = []) =>
-    fate.open
+    leavesTransaction.test(sql.replace(leadingComments, ""))
+      ? Promise.reject(refusedInHook())
+      : fate.open
       ? Effect.runPromise(Effect.tapError(session.objects(sql, params), (error) =>
         Effect.sync(() => {
           if (reasonOf(error) === "Conflict") fate.conflict = error

@@ -148,7 +148,7 @@ const enqueue = (run: Run, index: number, operation: Create): Step<void> => {
   }
   const item: Pending = { index, operation, write: write.success }
   const [first] = run.pending
-  if (first !== undefined && !(run.grouped && sameShape(first.write, item.write))) {
+  if (first !== undefined && !(run.grouped && sameShape(first.write, item.write) && !awaited(run, item.write))) {
     return Effect.map(flush(run), () => void run.pending.push(item))
   }
   run.pending.push(item)
@@ -173,6 +173,15 @@ const sameShape = (a: CreateWrite, b: CreateWrite): boolean => {
   if (a.values.size !== b.values.size) return false
   for (const field of a.values.keys()) if (!b.values.has(field)) return false
   return true
+}
+
+/** Whether a record that waits points at the one that is created here: it came too early, and in one statement with it would find it. */
+const awaited = ({ pending }: Run, { access: { model }, values }: CreateWrite): boolean => {
+  const key = values.get(model.key[0]!) ?? null
+  return key !== null &&
+    model.fields.some((field) =>
+      field.relation === model.name && pending.some(({ write }) => write.values.get(field) === key)
+    )
 }
 
 /** Writes the creates that wait. */

@@ -123,7 +123,7 @@ export const expandRows = Effect.fnUntraced(function*(
     const nothing = step.relation.many ? "[]" : "null"
     for (const [i, row] of rows.entries()) {
       const key = row[position] ?? null
-      const value = (key === null ? undefined : related.get(key)) ?? nothing
+      const value = (key === null ? undefined : related.get(pairing(step.relation, key))) ?? nothing
       // Rows that share a relation repeat it, with what is below: a short page can become a very long answer.
       size += value.length
       if (size > maxExpanded) return yield* Effect.fail(tooLong(step.relation.name))
@@ -133,9 +133,17 @@ export const expandRows = Effect.fnUntraced(function*(
   return { members: members.map((member) => `{${member.join(",")}}`), warnings }
 })
 
+/** The text that the two ends of a relation have in common: 1.50 of one decimal column points at 1.5 of another. */
+const pairing = ({ from }: Relation, cell: string): string => {
+  if (from.kind !== "decimal" || !cell.includes(".")) return cell
+  let end = cell.length
+  while (cell.charCodeAt(end - 1) === 48) end--
+  return cell.slice(0, cell.charCodeAt(end - 1) === 46 ? end - 1 : end)
+}
+
 /** What stands for a relation. */
 interface Related {
-  /** JSON by the value that relates. */
+  /** JSON by the value that relates, as `pairing` has it. */
   readonly related: ReadonlyMap<string, string>
   readonly warnings: readonly Warning[]
 }
@@ -180,7 +188,7 @@ const readRelated = Effect.fnUntraced(function*(
   const position = shape.layout.position.get(to)!
   rows.forEach((row, i) => {
     const text = shape.write(row, bindings).open + (below === null ? "}" : `,"expand":${below.members[i]!}}`)
-    const key = row[position] ?? ""
+    const key = pairing(relation, row[position] ?? "")
     const list = found.get(key)
     if (list === undefined) found.set(key, [text])
     else list.push(text)

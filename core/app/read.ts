@@ -134,7 +134,7 @@ const answerList = Effect.fnUntraced(function*(
   request: ListRequest
 ): Effect.fn.Return<Reply, Problem> {
   const { expansion, filter, key, shape } = yield* phase("list.plan")(checkList(core, call, access, request))
-  const context = pageContext(call.caller, access.model.name, request)
+  const context = pageContext(call.caller, access.model.name, request, shape.order)
   const position = yield* openPosition(core, context, request.pageToken, shape)
   const bindings = yield* bindingsOf(call.caller)
   const first: PagePlan = { shape: shape.page, bindings }
@@ -292,7 +292,7 @@ export const seek = Effect.fnUntraced(
       if (!atStart) rows = rows.slice(1)
       more = false
     }
-    const context = pageContext(call.caller, access.model.name, request)
+    const context = pageContext(call.caller, access.model.name, request, shape.order)
     const token = (direction: "after" | "before", row: Row | undefined): string =>
       row === undefined
         ? ""

@@ -108,6 +108,10 @@ const extreme = (
   return Effect.map(tx.page({ shape, bindings }), (rows) => BigInt(rows[0]?.[0] ?? 0))
 }
 
+/** Free places were looked up: one that is taken by now was taken by somebody else meanwhile, and the transaction runs again. */
+const takenMeanwhile = (error: RecordsError): RecordsError =>
+  error.reason._tag === "Unique" ? new RecordsError({ reason: { _tag: "Conflict" }, cause: error.cause }) : error
+
 /** Moves the changing records above the highest value, or below the lowest when the database or the column's range refuses that. */
 const moveAway = Effect.fnUntraced(function*(
   tx: RecordsTransaction,
@@ -121,16 +125,19 @@ const moveAway = Effect.fnUntraced(function*(
   const highest = yield* extreme(tx, access, field, true, bindings)
   const lowest = yield* extreme(tx, access, field, false, bindings)
   const moveTo = (start: bigint) =>
-    Effect.forEach(changing, (item, i) =>
-      tx.update({
-        model: access.model,
-        key: item.key,
-        set: [[field, String(start + BigInt(i))]],
-        touch: false,
-        columns: [],
-        checks: [],
-        bindings
-      }), { discard: true })
+    Effect.mapError(
+      Effect.forEach(changing, (item, i) =>
+        tx.update({
+          model: access.model,
+          key: item.key,
+          set: [[field, String(start + BigInt(i))]],
+          touch: false,
+          columns: [],
+          checks: [],
+          bindings
+        }), { discard: true }),
+      takenMeanwhile
+    )
   // Final values count as in use, too: a record must not be moved onto another's final place.
   const above = (highest > count ? highest : count) + 1n
   const below = (lowest < 1n ? lowest : 1n) - count

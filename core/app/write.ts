@@ -14,6 +14,7 @@ import { always, both } from "../domain/filter/tree.ts"
 import type { WriteHook } from "../domain/model/config.ts"
 import { timestampFromMicros } from "../domain/model/instant.ts"
 import type { Cell, Field, Json, Row, WireRecord } from "../domain/model/model.ts"
+import { wireFromCell } from "../domain/model/value.ts"
 import { invalidParameter, notFound, problem } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import { etagOf, tagListed } from "../domain/read/etag.ts"
@@ -184,6 +185,29 @@ const deniedFirst =
     return Effect.fail(known && !passes ? accessDenied() : error)
   }
 
+/** What a create whose values the database refuses is answered: a rule over the record is asked first, as far as the record is known without it. */
+const refusedCreate = (access: Access, values: Values, error: RecordsError, bindings: Bindings): Step<never> => {
+  let known = true
+  const record: { [name: string]: Json } = {}
+  for (const field of access.model.fields) {
+    const { default: given, name } = field
+    const cell = values.get(field)
+    if (cell !== undefined || given === null || !("db" in given)) record[name] = wireFromCell(field, cell ?? null)
+    else {
+      const get = (): null => {
+        known = false
+        return null
+      }
+      Object.defineProperty(record, name, { enumerable: true, get })
+    }
+  }
+  const settled = settle(access.decisions.create, () => record)
+  if (!known) return Effect.fail(error)
+  return settled.of === "deny"
+    ? Effect.fail(accessDenied())
+    : deniedFirst(decisionTree(settled), (field) => values.get(field), bindings)(error)
+}
+
 /** Which readable fields differ between the current row and the version whose tag the client sent; null when that is not known. */
 const changedSince = (
   core: Core,
@@ -225,7 +249,7 @@ export const createMany = (
   // The row of a single create; a group that fails is run again one by one.
   const inserted = Effect.catch(
     links === null ? insert : Effect.andThen(links, insert),
-    deniedFirst(must, (field) => values.get(field), bindings)
+    (error) => isRefusedValue(error) ? refusedCreate(access, values, error, bindings) : Effect.fail(error)
   )
   return Effect.flatMap(inserted, (rows): Step<readonly Written[]> => {
     if (rows.length !== writes.length) {
@@ -466,7 +490,13 @@ export const runHooks = (
   after: Row | null
 ): Effect.Effect<void, RecordsError> => {
   const { caller, model } = access
-  const kept = model.history === null ? Effect.void : keepVersion(core, tx, access, operation, (after ?? before)!)
+  const kept = model.history === null
+    ? Effect.void
+    // The row is written already: what its version's table refuses is no fault of the caller's values.
+    : Effect.catch(
+      keepVersion(core, tx, access, operation, (after ?? before)!),
+      (error) => isRefusedValue(error) ? Effect.die(error) : Effect.fail(error)
+    )
   if (core.options.writeHooks.length === 0) return kept
   const record = (row: Row | null) => row === null ? null : wireRecord(model, cells(row))
   const change = {

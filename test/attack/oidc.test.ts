@@ -212,6 +212,7 @@ describe("a callback", () => {
       expect(refused(await comeBack(service, url, started.cookie))).not.toBe("")
     }
     expect((await service.ask("GET", "/api/auth/callback/other?code=x&state=y")).status).toBe(401)
+    expect((await service.ask("GET", "/api/auth/callback/corp?code=x&state=%00")).status).toBe(400)
     expect((await service.ask("POST", "/api/auth/callback/corp", { body: { code: "x" } })).status).toBe(405)
   })
 

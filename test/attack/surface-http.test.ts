@@ -109,6 +109,44 @@ describe("heads with two meanings", () => {
   })
 })
 
+describe("the sign-in routes", () => {
+  it("refuse TRACE like any other method that they do not take, and nobody is alarmed", async () => {
+    const methods: string[] = []
+    const handler = async (request: Request): Promise<Response> => {
+      methods.push(request.method)
+      return new Response(null, { status: 405, headers: { allow: "POST" } })
+    }
+    const stage = await start({ auth: mounted(handler) })
+    for (const method of ["TRACE", "PUT"]) {
+      const bytes = lines(`${method} /api/auth/sign-in/email HTTP/1.1`, "Host: x", "Content-Length: 2", last)
+      const text = await exchange(stage.listener.port, `${bytes}{}`)
+      expect(statuses(text)).toEqual([405])
+      expect(text).toMatch(/^allow: POST\r$/m)
+    }
+    expect(methods).toEqual(["UNKNOWN", "PUT"])
+    expect(stage.errors).toEqual([])
+  })
+
+  it("refuse a compressed body before they read it", async () => {
+    let asked = 0
+    const handler = async (): Promise<Response> => {
+      asked++
+      return new Response("{}")
+    }
+    const stage = await start({ auth: mounted(handler) })
+    const head = ["POST /api/auth/sign-in/email HTTP/1.1", "Host: x", json, "Content-Length: 2", last]
+    const text = await exchange(stage.listener.port, `${lines(...head, "Content-Encoding: gzip")}{}`)
+    expect(statuses(text)).toEqual([415])
+    expect(text).toMatch(/^accept-encoding: identity\r$/m)
+    expect(text).toContain("urn:service:problem:unsupported-media-type")
+    expect(asked).toBe(0)
+    expect(statuses(await exchange(stage.listener.port, `${lines(...head, "Content-Encoding: identity")}{}`))).toEqual([
+      200
+    ])
+    expect(asked).toBe(1)
+  })
+})
+
 describe("bodies that never come", () => {
   const stuck = async (stage: NodeStage, path: string, ...headers: readonly string[]): Promise<Socket> => {
     const socket = await dial(stage.listener.port)

@@ -415,6 +415,16 @@ describe("the admin routes", () => {
     expect((await list("sortBy=nope", await sessionOf(on, bob))).status).toBe(403)
   })
 
+  it("refuse a text that no account can have", async () => {
+    const { cookie, on } = await withAdmin()
+    for (const query of ["id=%00", "id=x&a%00b=y"]) {
+      expect(await ask(on, "GET", `/admin/get-user?${query}`, { cookie })).toMatchObject({
+        status: 400,
+        body: { type: "urn:service:problem:invalid-parameter" }
+      })
+    }
+  })
+
   it("tell an address that is taken", async () => {
     const { post } = await withAdmin()
     expect((await post("create-user", { email: "Admin@example.org", password, name: "x" })).status).toBe(400)

@@ -110,8 +110,10 @@ describe("an embedded database", () => {
     for (const [index, client] of clients.entries()) {
       expect(await sql(url, "select 1 as one")).toEqual([{ one: 1 }])
       expect(await client.ask("release")).toBe("released")
-      expect(isRunning(postmaster)).toBe(index < clients.length - 1)
+      // A client that was passed from one new supervisor to another may leave with its linger time.
+      if (index < clients.length - 1) expect(isRunning(postmaster)).toBe(true)
     }
+    await until(() => !isRunning(postmaster), "the end of the server")
   })
 
   it("stops cleanly after the linger time when its only clients are killed", async () => {

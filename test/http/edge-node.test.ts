@@ -113,6 +113,37 @@ describe("heads", () => {
     expect(stage.routed).toMatchObject([{ use: "list", path: "/api/v1/orders", query: [["a", "1"]] }])
   })
 
+  it.each(["a b", "a/b", "a?b", "a@b", "http://a", "a:b", "a,b:1:2", "[::1", "é", "a\tb"])(
+    "answers 400 to the Host %j",
+    async (host) => {
+      const stage = await start()
+      isProblem(
+        await stage.talk(`GET /livez HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+        400,
+        "urn:service:problem:malformed-request"
+      )
+    }
+  )
+
+  it.each([
+    "",
+    "a",
+    "admin.example.com:443",
+    "a_b.c-d.",
+    "127.0.0.1:1",
+    "[::1]:5173",
+    "[fe80::1%25eth0]",
+    "%C3%A9",
+    "a:"
+  ])(
+    "takes the Host %j",
+    async (host) => {
+      const stage = await start()
+      const text = await stage.talk(`GET /livez HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+      expect(only(text).status).toBe(200)
+    }
+  )
+
   it("does not believe the Host header", async () => {
     let seen = ""
     const stage = await start({
@@ -176,6 +207,33 @@ describe("bodies", () => {
     client.socket.write("x".repeat(1000))
     await client.closed
     expect(only(client.received()).status).toBe(413)
+  })
+
+  it.each(["HTTP/1.0", "HTTP/1.1"])("lets a client finish that keeps no connection, with %s", async (version) => {
+    const stage = await start({ maxBodyBytes: 100 })
+    const client = await dial(stage.listener.port)
+    const headers = ["Host: x", "Authorization: Bearer user-ada", jsonType, "Content-Length: 2000000", last, "", ""]
+    client.socket.write([`POST /api/v1/orders ${version}`, ...headers].join("\r\n"))
+    await until(() => client.received().includes("}"))
+    // By the time that another has its answer, this one would have seen the end of its connection.
+    await stage.ask({ target: "/livez" })
+    expect(client.socket.readableEnded).toBe(false)
+    await new Promise<void>((resolve, reject) =>
+      client.socket.write("x".repeat(2_000_000), (error) => error ? reject(error) : resolve())
+    )
+    await client.closed
+    const answer = only(client.received())
+    expect([answer.status, answer.headers.get("connection")]).toEqual([413, "close"])
+  })
+
+  it("answers HEAD before its body has come, and what follows on the connection", async () => {
+    const stage = await start()
+    const client = await dial(stage.listener.port)
+    client.socket.write(head("HEAD", "/api/v1/orders", "Content-Length: 5"))
+    await until(() => client.received().endsWith("\r\n\r\n"))
+    client.socket.write("12345" + head("DELETE", "/api/v1/orders/1", last))
+    await client.closed
+    expect([...client.received().matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => status)).toEqual(["200", "204"])
   })
 
   it("joins chunks", async () => {
@@ -242,6 +300,61 @@ describe("connections", () => {
     expect(answers.map((answer) => answer.headers.get("x-request-id"))).toEqual(["r0", "r1", "r2", "r3"])
   })
 
+  it("answers nothing to what follows a write in a pipeline before the write is done, nor a write before what precedes it", async () => {
+    const stage = await start()
+    const client = await dial(stage.listener.port)
+    const body = [jsonType, "Content-Length: 2"]
+    const sent = [
+      `${head("PATCH", "/api/v1/orders/slow", ...body)}{}`,
+      head("GET", "/api/v1/orders/1"),
+      head("GET", "/api/v1/orders/2"),
+      `${head("PATCH", "/api/v1/orders/3", ...body)}{}`,
+      head("DELETE", "/api/v1/orders/4", last)
+    ]
+    client.socket.write(sent.join(""))
+    await until(() => stage.slow.started === 1)
+    // Others are not kept waiting.
+    expect((await stage.ask({ method: "DELETE", target: "/api/v1/orders/5" })).status).toBe(204)
+    expect(stage.routed.map(({ key }) => key)).toEqual(["slow", "5"])
+    Deferred.doneUnsafe(stage.gate, Effect.void)
+    await client.closed
+    expect(responses(client.received()).map(({ status }) => status)).toEqual([200, 200, 200, 200, 204])
+    expect(stage.routed.map(({ key }) => key)).toEqual(["slow", "5", "1", "2", "3", "4"])
+  })
+
+  it("lets a write wait for the reads before it", async () => {
+    const stage = await start()
+    const client = await dial(stage.listener.port)
+    client.socket.write(head("GET", "/api/v1/orders/slow") + head("DELETE", "/api/v1/orders/1", last))
+    await until(() => stage.slow.started === 1)
+    expect((await stage.ask({ target: "/api/v1/orders/2" })).status).toBe(200)
+    expect(stage.routed.map(({ key }) => key)).toEqual(["slow", "2"])
+    Deferred.doneUnsafe(stage.gate, Effect.void)
+    await client.closed
+    expect(stage.routed.map(({ key }) => key)).toEqual(["slow", "2", "1"])
+  })
+
+  it("never begins what waits in a pipeline whose client goes away", async () => {
+    const stage = await start()
+    const client = await dial(stage.listener.port)
+    client.socket.write(head("DELETE", "/api/v1/orders/slow") + head("DELETE", "/api/v1/orders/1").repeat(3))
+    await until(() => stage.slow.started === 1)
+    client.socket.destroy()
+    await until(() => stage.slow.interrupted === 1)
+    expect((await stage.ask({ target: "/api/v1/orders/2" })).status).toBe(200)
+    expect(stage.routed.map(({ key }) => key)).toEqual(["slow", "2"])
+  })
+
+  it("cuts a client that lets more and more wait", async () => {
+    const stage = await start()
+    const client = await dial(stage.listener.port)
+    client.socket.write(head("DELETE", "/api/v1/orders/slow") + head("DELETE", "/api/v1/orders/1").repeat(100))
+    await client.closed
+    expect(client.received()).toBe("")
+    await until(() => stage.slow.interrupted === 1)
+    expect(stage.routed.map(({ key }) => key)).toEqual(["slow"])
+  })
+
   it("does not answer in another request's place when garbage follows", async () => {
     const stage = await start()
     const client = await dial(stage.listener.port)
@@ -286,6 +399,20 @@ describe("connections", () => {
     expect((await stage.ask({ target: "/api/v1/orders" })).status).toBe(200)
   })
 
+  it("stay open while their clients wait for work, however long it takes", async () => {
+    const stage = await start({}, { idleTimeoutMs: 1_000 })
+    const waiting = await dial(stage.listener.port)
+    waiting.socket.write(head("GET", "/api/v1/orders/slow", last))
+    await until(() => stage.slow.started === 1)
+    // This one is idle and was opened later: when it has been cut, the time of the first is over too.
+    const idle = await dial(stage.listener.port)
+    await idle.closed
+    expect(stage.slow.interrupted).toBe(0)
+    Deferred.doneUnsafe(stage.gate, Effect.void)
+    await waiting.closed
+    expect(only(waiting.received()).status).toBe(200)
+  })
+
   it("tells routes the peer's address", async () => {
     const stage = await start({
       extraRoutes: [{
@@ -323,6 +450,34 @@ describe("close", () => {
     await running.closed
     const answer = only(running.received())
     expect([answer.status, answer.headers.get("connection")]).toEqual([200, "close"])
+  })
+
+  it("answers what has arrived, though nobody has read it yet", async () => {
+    const stage = await start({}, { graceMs: 10_000 })
+    const kept = await dial(stage.listener.port)
+    kept.socket.write(head("GET", "/api/v1/orders/1"))
+    await until(() => kept.received().endsWith("}"))
+    kept.socket.write(head("DELETE", "/api/v1/orders/2"))
+    await stage.listener.close()
+    await kept.closed
+    const answers = responses(kept.received())
+    expect(answers.map(({ headers, status }) => [status, headers.get("connection")])).toEqual([
+      [200, "keep-alive"],
+      [204, "close"]
+    ])
+  })
+
+  it("does not begin what waits behind a running request, as nobody would see its answer", async () => {
+    const stage = await start({}, { graceMs: 10_000 })
+    const client = await dial(stage.listener.port)
+    client.socket.write(head("DELETE", "/api/v1/orders/slow") + head("DELETE", "/api/v1/orders/1"))
+    await until(() => stage.slow.started === 1)
+    const closing = stage.listener.close()
+    Deferred.doneUnsafe(stage.gate, Effect.void)
+    await closing
+    await client.closed
+    expect(only(client.received()).status).toBe(200)
+    expect(stage.routed.map(({ key }) => key)).toEqual(["slow"])
   })
 
   it("cuts what does not finish within the grace time, and waits for its cleanup", async () => {

@@ -5,15 +5,20 @@
 
 import { Validator } from "@seriousme/openapi-schema-validator"
 import { describe, expect, it } from "vitest"
+import { compileOrThrow } from "../../composition/create-admin.ts"
 import type { Access } from "../../core/domain/access/access.ts"
 import { metaDocument } from "../../core/domain/meta/meta.ts"
 import { openapiDocument } from "../../core/domain/meta/openapi.ts"
+import { defineConfig } from "../../core/domain/model/config.ts"
+import { f } from "../../core/domain/model/field.ts"
+import { history } from "../../core/domain/model/history.ts"
 import type { Cell, Field, Json } from "../../core/domain/model/model.ts"
+import { defineResource } from "../../core/domain/model/resource.ts"
 import { problem, problemDocument } from "../../core/domain/problem.ts"
 import { facetsJson, histogramJson, seriesJson } from "../../core/domain/read/aggregate.ts"
 import { itemWriter, layoutOf } from "../../core/domain/read/item.ts"
 import { makeModel } from "../support/model.ts"
-import { callerOf, documentOf, everyKind, requestOf, shop, shopRoles } from "../support/openapi.ts"
+import { callerOf, documentOf, everyKind, open, requestOf, shop, shopRoles } from "../support/openapi.ts"
 import { checker } from "../support/schema.ts"
 
 const documents = [
@@ -129,6 +134,9 @@ describe("answers", () => {
       ["price", "-9999999999.99"],
       ["share", "0.001"],
       ["exact", "123456789012345678901234567890.5"],
+      ["exact", "-Infinity"],
+      ["price", "NaN"],
+      ["share", "-0.001"],
       ["extra", "null"],
       ["words", "\u0007 \"quoted\" 𝄞"],
       ["short", "𝄞𝄞"]
@@ -188,7 +196,11 @@ describe("answers", () => {
       pages: [],
       resolve: request.resolve
     })
-    check("/paths/~1api~1meta/get/responses/200/content/application~1json/schema", meta)
+    const described = "/paths/~1api~1meta/get/responses/200/content/application~1json/schema"
+    check(described, meta)
+    const [model] = meta.models
+    refuse(described, { ...meta, models: [{ ...model, surprise: 1 }] })
+    refuse(described, { ...meta, models: [{ ...model, fields: [{ ...model!.fields[0], kind: "number" }] }] })
     const refusal = problem("precondition-failed", "Stale.", {
       etag: "\"2\"",
       changed: ["note"],
@@ -197,6 +209,7 @@ describe("answers", () => {
       resource: "orders",
       parameter: "filter",
       suggestion: "create index",
+      outcome: "unknown",
       code: "LAST_ADMIN",
       errors: [{
         code: "syntax",
@@ -209,6 +222,29 @@ describe("answers", () => {
     })
     check("/components/schemas/Problem", problemDocument(refusal, "/api/v1/orders/1"))
     check("/components/schemas/Problem", problemDocument(problem("not-found", "No."), "/x"))
+  })
+
+  it("with versions are as described, whatever was allowed when they were kept", () => {
+    const tracked = defineResource("papers", {
+      primaryKey: "id",
+      fields: {
+        id: f.integer(),
+        title: f.text().max(5),
+        state: f.enum(["final"]),
+        price: f.decimal({ precision: 3, scale: 1 })
+      }
+    })
+    const { models } = compileOrThrow(
+      defineConfig({ resources: [tracked], extends: [history({ resources: ["papers"] })] })
+    )
+    const versions = documentOf(requestOf(callerOf("admin"), open, models))
+    const then = checker(versions)
+    const kept = { title: "longer than today", state: "draft", price: "1234.56", etag: "\"x\"" }
+    then.check("/components/schemas/papers_history", { ...kept, history_operation: "update" })
+    then.refuse("/components/schemas/papers_history", { ...kept, history_operation: "merge" })
+    for (const [name, value] of Object.entries(kept).slice(0, 3)) {
+      then.refuse("/components/schemas/papers", { [name]: value, etag: "\"x\"" })
+    }
   })
 
   it("bodies of all forms that the service takes are as described", () => {
@@ -234,6 +270,9 @@ describe("answers", () => {
         { op: "reorder", resource: "orders", field: "position", keys: [1, "2"], etags: { "1": "\"x\"" } }
       ]
     })
+    for (const [name, bad] of [["share", "1.5"], ["price", "NaN"], ["pieces", "12"]] as const) {
+      refuse("/components/schemas/kinds.Update", { [name]: bad })
+    }
     for (const bad of [{ op: "merge", resource: "orders" }, { op: "create", resource: "nothing", data: {} }]) {
       refuse("/components/schemas/Batch", { ops: [bad] })
     }

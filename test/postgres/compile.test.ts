@@ -108,6 +108,46 @@ describe("compile", () => {
     expect(bind(statement, values)).toContain(`%'; drop table orders; --\\\\ " $1 \\%\\_%`)
   })
 
+  it("few parameters, of which a statement has room for 32,767", () => {
+    const countOf = (where: FilterTree): number =>
+      countStatement({ model, where, bindings, cap: null }, "public").sources.length
+    const words: readonly FilterTree[] = Array.from({ length: 1_000 }, (_, i) => ({
+      op: "search",
+      fields: Array.from({ length: 40 }, () => f("note")),
+      text: `word ${i}`
+    }))
+    expect(countOf(allOf(words))).toBe(1_000)
+    const values = Array.from({ length: 5_000 }, (_, i) => ({ of: "literal", text: `${i} ` }) as const)
+    expect(countOf({ op: "in", field: f("note"), values })).toBeLessThanOrEqual(3)
+    expect(countOf({ op: "in", field: f("note"), values: [...values, { of: "literal", text: "x" }] }))
+      .toBeLessThanOrEqual(3)
+  })
+
+  it("as many statements of one order as are in use, whichever cells of a position are null", () => {
+    const names = Array.from({ length: 8 }, (_, i) => `f${i}`)
+    const wide = makeModel({
+      name: "wide",
+      fields: [
+        { name: "id", kind: "integer" },
+        ...names.map((name) => ({ name, kind: "text", optional: true }) as const)
+      ]
+    })
+    const order = [...names, "id"].map((name) => ({ field: wide.byName.get(name)!, descending: false }))
+    const shape = shapeOf({ model: wide, columns: wide.fields, order })
+    const after = (nulls: number): readonly (string | null)[] => [
+      ...names.map((_, i) => (nulls >> i) % 2 === 1 ? null : "x"),
+      "1"
+    ]
+    const statements = Array.from(
+      { length: 256 },
+      (_, nulls) => pageStatement({ shape, bindings, after: after(nulls) }, "public")
+    )
+    expect(pageStatement({ shape, bindings, after: after(255) }, "public")).toBe(statements[255])
+    const first = pageStatement({ shape, bindings, after: after(0) }, "public")
+    expect(first).not.toBe(statements[0])
+    expect(first).toEqual(statements[0])
+  })
+
   it("an update with a touch", () => {
     const statement = updateStatement(
       model,

@@ -18,6 +18,7 @@ describe("a write that commits by itself", () => {
     ["53100", "Unavailable"], // disk_full
     ["53200", "Unavailable"], // out_of_memory
     ["53300", "Unavailable"], // too_many_connections
+    ["23000", "Check"], // integrity_constraint_violation, as triggers raise it
     ["23505", "Unique"],
     ["57014", "Timeout"],
     ["22P02", "BadValue"]

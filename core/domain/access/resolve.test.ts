@@ -44,6 +44,7 @@ const owned = (of: Model): FilterTree => ({
 })
 const names = (access: Access): readonly string[] => access.restricted.fields.map((field) => field.name)
 
+const deny: CompiledRule = { of: "constant", allow: false }
 const aTree: FilterTree = { op: "null", field: model().fields[4]! }
 const record: WireRecord = { id: "1", owner_id: "u1", status: "draft", total: "1.00", note: null }
 
@@ -211,6 +212,15 @@ describe("explicit rules", () => {
     expect(update.decide({ ...record, total: "2.00" }).of).toBe("deny")
   })
 
+  it("lets those know of a resource whom a create rule asks for the record", () => {
+    const visible = (create: CompiledRule, held: readonly string[]) =>
+      resolveAccess(model({ rules: { read: deny, create } }), caller({ roles: held }), open).visible
+    const first = run((rule) => rule.caller.roles.includes("lead") && rule.record["total"] === "1.00")
+    const always = run(({ caller: { roles: held }, record: of }) => held.includes("lead") && of["total"] === "1.00")
+    expect([["lead"], []].map((held) => visible(first, held))).toEqual([true, false])
+    expect([["lead"], []].map((held) => visible(always, held))).toEqual([true, true])
+  })
+
   it("gives the same tree for the same text", () => {
     const of = ruled("read", run(() => where`status = 1`), () => ({ op: "null", field: model().fields[0]! }))
     expect(resolveAccess(of, caller(), open).rows).toBe(resolveAccess(of, caller({ id: "u2" }), open).rows)
@@ -303,6 +313,17 @@ describe("roles and defaults", () => {
   it("never gives delete with a list of fields", () => {
     const access = resolveAccess(model(), caller(), roles({ sales: ["*(id,status)", "orders.*(id)"] }))
     expect(operations.map((operation) => access.decisions[operation].of)).toEqual(["allow", "allow", "allow", "deny"])
+  })
+
+  it.each<[string, readonly string[], readonly Decision["of"][]]>([
+    ["of another resource's fields", ["*(elsewhere)"], ["deny", "deny", "deny", "deny"]],
+    ["of fields that nobody writes", ["*(id)"], ["allow", "deny", "deny", "deny"]],
+    ["beside one that gives own rows", ["*.read(elsewhere)", "orders.*.own"], ["filter", "filter", "filter", "filter"]]
+  ])("gives nothing by a list %s", (_, texts, of) => {
+    const access = resolveAccess(model(), caller(), roles({ sales: texts }))
+    expect(operations.map((operation) => access.decisions[operation].of)).toEqual(of)
+    expect(access.visible).toBe(of[0] !== "deny")
+    expect(names(access)).toEqual(of[0] === "deny" ? [] : of[0] === "allow" ? ["id"] : fields.map(({ name }) => name))
   })
 
   it("recognises a create limited to own rows by rule", () => {
@@ -451,8 +472,8 @@ describe("tenants", () => {
     expect(access().restricted).toBe(access().restricted)
   })
 
-  it("needs a tenant only where the resource has one", () => {
-    const without = caller({ tenant: null })
+  it.each([null, ""])("needs a tenant only where the resource has one, and %j is none", (tenant) => {
+    const without = caller({ tenant })
     expect(resolveAccess(of, without, open)).toMatchObject({ tenantMissing: true, rows: never, visible: true })
     expect(resolveAccess(model(), without, open)).toMatchObject({ tenantMissing: false, rows: { op: "true" } })
   })
@@ -493,7 +514,8 @@ describe("properties of random role sets", () => {
     texts.map(capability).filter((each) =>
       (each.resource === "*" || each.resource === "orders") &&
       (each.operation === "*" || each.operation === operation) &&
-      (operation !== "delete" || each.fields === null)
+      (each.fields === null || operation === "read" ||
+        (operation !== "delete" && each.fields.some((field) => field !== "id")))
     )
 
   it("shows for each row only fields that some single capability gives for that row", () => {
@@ -589,7 +611,9 @@ describe("makeAccessResolver", () => {
 
   it("keeps callers without a tenant apart", () => {
     expect(resolver.resolve(caller(), "orders")!.tenantMissing).toBe(false)
-    expect(resolver.resolve(caller({ tenant: null }), "orders")).toMatchObject({ tenantMissing: true, rows: never })
+    for (const tenant of [null, ""]) {
+      expect(resolver.resolve(caller({ tenant }), "orders")).toMatchObject({ tenantMissing: true, rows: never })
+    }
     expect(resolver.resolve(caller(), "orders")!.tenantMissing).toBe(false)
   })
 

@@ -18,7 +18,7 @@ import { BoundedMap } from "../bounded.ts"
 import { always, both, type FilterTree, never } from "../filter/tree.ts"
 import type { Field, Model, Models, WireRecord } from "../model/model.ts"
 import type { Access, Decision } from "./access.ts"
-import { type Caller, rolesKey } from "./caller.ts"
+import { type Caller, hasTenant, rolesKey } from "./caller.ts"
 import { creatableBit, readableBit, restrictModel, updatableBit } from "./restrict.ts"
 import { neverWritable } from "./roles.ts"
 import type {
@@ -61,6 +61,13 @@ const everything: Grant = { rows: "all", fields: null }
 
 const noCapabilities: readonly Capability[] = []
 
+/** Whether a list of fields has one of this model that the operation can use. Else it gives nothing: no row, no empty record, no name of a resource. */
+const reaches = (model: Model, operation: Operation, names: readonly string[] | null): boolean =>
+  names === null || (operation !== "delete" && names.some((name) => {
+    const field = model.byName.get(name)
+    return field !== undefined && (operation === "read" || !neverWritable(model, field, operation))
+  }))
+
 const grantOf = (model: Model, caller: Caller, operation: Operation, defaults: AccessDefaults): Grant => {
   if (defaults.defaultAccess === "allow") return everything
   if (defaults.roles === null) return defaults.defaultAccess === "deny" ? nothing : everything
@@ -71,7 +78,7 @@ const grantOf = (model: Model, caller: Caller, operation: Operation, defaults: A
       if (capability.resource !== "*" && capability.resource !== model.name) continue
       if (capability.operation !== "*" && capability.operation !== operation) continue
       if (capability.own && (model.owner === null || rows === "all")) continue
-      if (capability.fields !== null && operation === "delete") continue
+      if (!reaches(model, operation, capability.fields)) continue
       // The first capability for every row makes those for own rows meaningless, their fields included.
       if (!capability.own && rows === "own") fields = new Set()
       rows = capability.own ? "own" : "all"
@@ -318,7 +325,7 @@ export const resolveAccess = (model: Model, caller: Caller, defaults: AccessDefa
     marks.push(mark)
   }
 
-  const tenantMissing = model.tenant !== null && caller.tenant === null
+  const tenantMissing = model.tenant !== null && !hasTenant(caller)
   const readRows = read.of === "allow" ? always : read.of === "filter" ? read.tree : never
   const rows = tenantMissing || readRows === never
     ? never
@@ -371,7 +378,7 @@ export const makeAccessResolver = (models: Models, defaults: AccessDefaults): Ac
       let access: Access | undefined
       if (known === null) access = resolveAccess(model, caller, defaults)
       else {
-        const key = model.tenant !== null && caller.tenant === null ? `-${rolesKey(caller)}` : rolesKey(caller)
+        const key = model.tenant !== null && !hasTenant(caller) ? `-${rolesKey(caller)}` : rolesKey(caller)
         access = known.get(key)
         if (access === undefined) known.set(key, access = resolveAccess(model, caller, defaults))
         else if (access.caller !== caller) access = { ...access, caller }

@@ -72,6 +72,22 @@ describe("where", () => {
     expect(passes(where.ne("name", value).text, { name: value })).toBe(false)
   })
 
+  // Rules written in JavaScript, or with a cast, hand over what a record's JSON field holds, and that is what somebody wrote into it.
+  it.each<[string, (stored: never) => unknown]>([
+    ["a value", (stored) => where`name = ${stored}`],
+    ["a condition", (stored) => where`active = true AND ${stored}`],
+    ["one of a list", (stored) => where`in(name, ${[stored]})`],
+    ["the value of a comparison", (stored) => where.eq("name", stored)],
+    ["a filter to join", (stored) => where.and(where.eq("name", "a"), stored)],
+    ["the only filter to join", (stored) => where.or(stored)],
+    ["a filter to negate", (stored) => where.not(stored)]
+  ])("takes no stored JSON as %s that looks like its own parts", (_, make) => {
+    for (const part of [where`x) OR (count > 0`, where`true`, where.callerId, where.callerTenant]) {
+      const stored = JSON.parse(JSON.stringify(part)) as never
+      expect(() => make(stored)).toThrow(TypeError)
+    }
+  })
+
   it.each<[WhereValue, string, string]>([
     [5, "count", "5"],
     [-5, "count", "-5"],

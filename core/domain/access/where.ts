@@ -18,7 +18,15 @@ export type WhereValue = string | number | bigint | boolean | Date | CallerValue
 /** What may stand in a template: a value, values for `in(field, …)`, or another filter. */
 export type WherePart = WhereValue | readonly WhereValue[] | Where
 
-const make = (text: string): Where => ({ _tag: "Where", text })
+/**
+ * Marks the parts made here. What stands in a record can be any JSON, also an object with the members of a filter; no JSON has a symbol. All copies
+ * of the package share it.
+ */
+const made = Symbol.for("resource-admin/where")
+
+const mark = <A extends object>(part: A): A => Object.defineProperty(part, made, { value: true })
+
+const make = (text: string): Where => mark({ _tag: "Where", text })
 
 /** Text as a quoted literal. `*` is escaped too: a value is never a pattern. */
 const quoted = (text: string): string => `"${text.replace(/["\\*]/g, "\\$&")}"`
@@ -54,7 +62,7 @@ const literal = (value: WhereValue): string => {
     return quoted(value.toISOString())
   }
   // Rules written in JavaScript can put anything here: what is not a value must not become text by accident.
-  if (typeof value === "object" && value !== null && value._tag === "CallerValue") {
+  if (typeof value === "object" && value !== null && made in value && value._tag === "CallerValue") {
     if (value.value === "id" || value.value === "tenant") return `caller.${value.value}`
   }
   throw new TypeError(
@@ -63,7 +71,13 @@ const literal = (value: WhereValue): string => {
 }
 
 const isWhere = (part: WherePart): part is Where =>
-  typeof part === "object" && part !== null && "_tag" in part && part._tag === "Where"
+  typeof part === "object" && part !== null && made in part && "_tag" in part && part._tag === "Where"
+
+/** The filter's text; anything else throws, as records of JavaScript rules can have anything. */
+const textOf = (filter: Where): string => {
+  if (!isWhere(filter)) throw new TypeError("only filters made by where can be put together")
+  return filter.text
+}
 
 const isList = (part: WherePart): part is readonly WhereValue[] => Array.isArray(part)
 
@@ -80,7 +94,8 @@ const name = (field: string): string => {
 const group = (filters: readonly Where[], word: "AND" | "OR"): Where => {
   // An empty group has no text, and reading it as "every record" would open a rule by mistake.
   if (filters.length === 0) throw new TypeError(`${word} needs at least one filter`)
-  return filters.length === 1 ? filters[0]! : make(filters.map(({ text }) => `(${text})`).join(` ${word} `))
+  const texts = filters.map(textOf)
+  return filters.length === 1 ? filters[0]! : make(texts.map((text) => `(${text})`).join(` ${word} `))
 }
 
 /**
@@ -133,8 +148,8 @@ export const where = Object.assign(template, {
   isNull: (field: string): Where => make(`isNull(${name(field)})`),
   and: (...filters: readonly Where[]): Where => group(filters, "AND"),
   or: (...filters: readonly Where[]): Where => group(filters, "OR"),
-  not: (filter: Where): Where => make(`NOT (${filter.text})`),
+  not: (filter: Where): Where => make(`NOT (${textOf(filter)})`),
   /** The verified caller's id and tenant: `where.eq("owner_id", where.callerId)`. */
-  callerId: { _tag: "CallerValue", value: "id" } satisfies CallerValue,
-  callerTenant: { _tag: "CallerValue", value: "tenant" } satisfies CallerValue
+  callerId: mark<CallerValue>({ _tag: "CallerValue", value: "id" }),
+  callerTenant: mark<CallerValue>({ _tag: "CallerValue", value: "tenant" })
 })

@@ -41,8 +41,17 @@ export type FilterTree =
   | { readonly op: "search"; readonly fields: readonly Field[]; readonly text: string }
   /** pg_trgm similarity at or above 0.3. `span`: the call's place in the text it was read from; it says nothing about rows. */
   | { readonly op: "similar"; readonly field: Field; readonly text: string; readonly span?: Span }
-  /** PostgreSQL regular expression (case-sensitive, partial match). `span` as above. */
-  | { readonly op: "regex"; readonly field: Field; readonly pattern: string; readonly span?: Span }
+  /**
+   * PostgreSQL regular expression (case-sensitive, partial match). `span` as above. `only`: the rows that the pattern may look at, where it stands
+   * beside that condition; a database would choose the order of the two itself, and how long a pattern takes tells of the text.
+   */
+  | {
+    readonly op: "regex"
+    readonly field: Field
+    readonly pattern: string
+    readonly span?: Span
+    readonly only?: FilterTree
+  }
 
 /** One key of a total order. Nulls stand last ascending and first descending, as PostgreSQL's own index order has them. */
 export interface SortKey {
@@ -102,6 +111,32 @@ export const conditionsOf = <O extends FilterTree["op"]>(
     : tree.op === "not"
     ? conditionsOf(tree.item, op)
     : []
+
+const confinements = new WeakMap<FilterTree, WeakMap<FilterTree, FilterTree>>()
+
+/** The tree with its patterns looking at those rows only; the same two give the same object. For conditions that stand beside `rows`. */
+export const confined = (tree: FilterTree, rows: FilterTree): FilterTree => {
+  if (rows.op === "true" || conditionsOf(tree, "regex").length === 0) return tree
+  let known = confinements.get(rows)
+  if (known === undefined) confinements.set(rows, known = new WeakMap())
+  let made = known.get(tree)
+  if (made === undefined) known.set(tree, made = confine(tree, rows))
+  return made
+}
+
+const confine = (tree: FilterTree, rows: FilterTree): FilterTree => {
+  switch (tree.op) {
+    case "and":
+    case "or":
+      return { op: tree.op, items: tree.items.map((item) => confine(item, rows)) }
+    case "not":
+      return { op: "not", item: confine(tree.item, rows) }
+    case "regex":
+      return { ...tree, only: rows }
+    default:
+      return tree
+  }
+}
 
 /** The negation of a tree; constants and double negations fold. */
 export const not = (tree: FilterTree): FilterTree =>

@@ -1,6 +1,6 @@
 /**
  * The paths of one resource in the OpenAPI document: exactly the operations its caller may use, with the parameters that `read/request.ts`
- * and the write use cases read. What many resources share is a component of `openapi-shared.ts`; names of fields come from the restricted model.
+ * and the write use cases read. What many resources share is a component of `openapi-system.ts`; names of fields come from the restricted model.
  */
 
 import type { Operation } from "../access/rules.ts"
@@ -297,7 +297,12 @@ const readPaths = (subject: Subject, collection: string): { readonly [path: stri
         summary: "Get a record",
         parameters: inputs(["fields", "expand"], ["show_deleted", "If-None-Match"]),
         responses: {
-          "200": respond("The record.", ref("schemas", resource), "ETag"),
+          "200": respond(
+            "The record.",
+            ref("schemas", resource),
+            "ETag",
+            ...(own.has(`${resource}.expand`) ? ["X-Service-Warning"] : [])
+          ),
           "304": ref("responses", "304"),
           ...refusals(400, 401, 404)
         }
@@ -316,7 +321,7 @@ export const resourceResponses = ({ access: { model: { name: resource } }, permi
     [`${resource}.List`]: respond("A page of records.", ref("schemas", `${resource}.List`), "X-Service-Warning"),
     [`${resource}.Written`]: written("The record as written; a deleted record only when `Prefer` asks for it.", "ETag"),
     [`${resource}.Created`]: written(
-      "The record as written; no body when the caller cannot see it.",
+      "The record as written; no body with `return=minimal`, or when the caller cannot see it.",
       "Location",
       "ETag",
       "Idempotency-Replayed"

@@ -4,7 +4,7 @@
  */
 
 import type { Access } from "../access/access.ts"
-import type { Field, Json, Relation } from "../model/model.ts"
+import type { Field, Json, Model, Relation } from "../model/model.ts"
 import type { ResourcePermissions } from "./permissions.ts"
 
 /** A JSON object under construction. */
@@ -16,6 +16,8 @@ export interface Subject {
   readonly permissions: ResourcePermissions
   /** Relations that `expand` can follow for this caller. */
   readonly relations: readonly Relation[]
+  /** The model whose versions these are, or null. */
+  readonly tracked: Model | null
 }
 
 export type Subjects = ReadonlyMap<string, Subject>
@@ -39,13 +41,15 @@ const integerPattern = "^-?[0-9]{1,19}$"
 const decimalDigits = ({ precision, scale }: Field): { readonly whole: number; readonly fraction: number } | null => {
   const fraction = scale ?? 0
   if (precision === null || fraction < 0 || fraction > precision) return null
-  return { whole: Math.max(precision - fraction, 1), fraction }
+  return { whole: precision - fraction, fraction }
 }
 
+/** A regular expression for plain notation, without its ends. */
 const decimalPattern = (field: Field): string => {
   const digits = decimalDigits(field)
-  if (digits === null) return "^-?[0-9]+(\\.[0-9]+)?$"
-  return `^-?[0-9]{1,${digits.whole}}${digits.fraction === 0 ? "" : `(\\.[0-9]{1,${digits.fraction}})?`}$`
+  if (digits === null) return "-?[0-9]+(\\.[0-9]+)?"
+  const whole = digits.whole === 0 ? "0" : `[0-9]{1,${digits.whole}}`
+  return `-?${whole}${digits.fraction === 0 ? "" : `(\\.[0-9]{1,${digits.fraction}})?`}`
 }
 
 /** A schema with one type; null joins it where the field is optional. */
@@ -79,6 +83,9 @@ const commonSchema = (field: Field): Doc => {
   }
 }
 
+/** What stands in a table although no body can write it. */
+const notFinite = "NaN|-?Infinity"
+
 /** A value as answers carry it: 64-bit integers and decimals as text, floats that JSON has no number for as text. */
 export const answerSchema = (field: Field): Doc => {
   switch (field.kind) {
@@ -87,9 +94,9 @@ export const answerSchema = (field: Field): Doc => {
         ? typed(field, "string", { format: "int64", pattern: integerPattern })
         : typed(field, "integer", { format: integerLimits[field.bits].format })
     case "decimal":
-      return typed(field, "string", { format: "decimal", pattern: decimalPattern(field) })
+      return typed(field, "string", { format: "decimal", pattern: `^(${decimalPattern(field)}|${notFinite})$` })
     case "float":
-      return typed(field, ["number", "string"], { format: "double", pattern: "^(NaN|-?Infinity)$" })
+      return typed(field, ["number", "string"], { format: "double", pattern: `^(${notFinite})$` })
     default:
       return commonSchema(field)
   }
@@ -101,7 +108,7 @@ export const bodySchema = (field: Field): Doc => {
     case "integer":
       return typed(field, ["string", "integer"], { ...integerLimits[field.bits], pattern: integerPattern })
     case "decimal":
-      return typed(field, ["string", "number"], { format: "decimal", pattern: decimalPattern(field) })
+      return typed(field, ["string", "number"], { format: "decimal", pattern: `^${decimalPattern(field)}$` })
     case "float":
       return typed(field, "number", { format: "double" })
     default:
@@ -112,7 +119,7 @@ export const bodySchema = (field: Field): Doc => {
 const decimalExample = (field: Field): string => {
   const digits = decimalDigits(field)
   if (digits === null) return "0"
-  const whole = field.precision === digits.fraction ? "0" : "12".slice(0, digits.whole)
+  const whole = digits.whole === 0 ? "0" : "12".slice(0, digits.whole)
   return digits.fraction === 0 ? whole : `${whole}.${"5".padEnd(digits.fraction, "0")}`
 }
 
@@ -175,16 +182,27 @@ const related = ({ many, target }: Relation): Doc =>
     ? { type: "array", items: ref("schemas", target) }
     : { anyOf: [ref("schemas", target), { type: "null" }] }
 
+/** A field of a version: its value kept to the bounds of its day, which may have been others. */
+const asKept = (field: Field): Field => ({
+  ...field,
+  kind: field.kind === "enum" ? "text" : field.kind,
+  values: null,
+  max: null,
+  precision: null
+})
+
 /**
  * A record in answers. Only `etag` always stands: a request's `fields` leaves others out; `permissions` belongs to gets and lists, `expand` to
  * requests that ask for it.
  */
-const recordSchema = ({ access, relations }: Subject, subjects: Subjects): Doc => {
+const recordSchema = ({ access, relations, tracked }: Subject, subjects: Subjects): Doc => {
   const { fields } = access.restricted
-  const schemaOf = (field: Field): Doc =>
-    field.relation !== null && subjects.has(field.relation)
-      ? { ...answerSchema(field), description: `Key of a record of \`${field.relation}\`.` }
-      : answerSchema(field)
+  const schemaOf = (field: Field): Doc => {
+    const schema = answerSchema(tracked?.byName.has(field.name) === true ? asKept(field) : field)
+    return field.relation !== null && subjects.has(field.relation)
+      ? { ...schema, description: `Key of a record of \`${field.relation}\`.` }
+      : schema
+  }
   const expand = relations.length === 0
     ? {}
     : { expand: object(Object.fromEntries(relations.map((relation) => [relation.name, related(relation)])), []) }

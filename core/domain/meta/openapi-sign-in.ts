@@ -25,6 +25,7 @@ const answer = (description: string, schema: Doc): Doc => ({
   content: jsonContent(schema)
 })
 
+/** The id begins with no verb of a resource's operations: generators write `create_user` and `createUser` alike. */
 const route = (id: string, summary: string, parts: Doc): Doc => ({
   operationId: id,
   tags: ["sign-in"],
@@ -97,7 +98,7 @@ const secondFactorPaths = (auth: string): Doc => {
       })
     },
     [`${auth}/two-factor/get-totp-uri`]: {
-      post: route("getSecondFactor", "The address for another app", {
+      post: route("readSecondFactor", "The address for another app", {
         ...session,
         ...withPassword,
         responses: {
@@ -166,7 +167,7 @@ const passkeyPaths = (auth: string): Doc => {
   const name: Doc = { type: "string", maxLength: 100, examples: ["Phone"] }
   return {
     [`${auth}/passkey/generate-authenticate-options`]: {
-      get: route("getPasskeyOptions", "A challenge to sign in with a passkey", {
+      get: route("readPasskeyOptions", "A challenge to sign in with a passkey", {
         description: "For `navigator.credentials.get`. The cookie that comes with it belongs to the challenge.",
         ...open,
         responses: {
@@ -190,7 +191,7 @@ const passkeyPaths = (auth: string): Doc => {
       })
     },
     [`${auth}/passkey/generate-register-options`]: {
-      get: route("getNewPasskeyOptions", "A challenge for a new passkey", {
+      get: route("readNewPasskeyOptions", "A challenge for a new passkey", {
         description: "For `navigator.credentials.create`, in a session that began in the last fifteen minutes.",
         ...session,
         responses: {
@@ -218,7 +219,7 @@ const passkeyPaths = (auth: string): Doc => {
       })
     },
     [`${auth}/passkey/list-user-passkeys`]: {
-      get: route("listPasskeys", "The user's passkeys", {
+      get: route("readPasskeys", "The user's passkeys", {
         ...session,
         responses: { "200": answer("All of them.", list(passkey)), ...refusals(401) }
       })
@@ -234,7 +235,7 @@ const passkeyPaths = (auth: string): Doc => {
       })
     },
     [`${auth}/passkey/delete-passkey`]: {
-      post: route("deletePasskey", "Take a passkey away", {
+      post: route("removePasskey", "Take a passkey away", {
         ...session,
         ...takes(closedObject({ id }, ["id"])),
         responses: { "200": done, ...refusals(400, 401, 404) }
@@ -268,13 +269,13 @@ export const signInPaths = (auth: string, { passkeys, twoFactor }: SignInFeature
     })
   },
   [`${auth}/token`]: {
-    get: route("getToken", "A bearer token, valid for 15 minutes", {
+    get: route("readToken", "A bearer token, valid for 15 minutes", {
       ...session,
       responses: { "200": answer("The token.", openObject({ token: text }, ["token"])), ...refusals(401) }
     })
   },
   [`${auth}/jwks`]: {
-    get: route("getKeys", "The public keys of tokens", {
+    get: route("readKeys", "The public keys of tokens", {
       ...open,
       responses: {
         "200": answer("A JWK set (RFC 7517).", openObject({ keys: list({ type: "object" }) }, ["keys"])),
@@ -283,7 +284,7 @@ export const signInPaths = (auth: string, { passkeys, twoFactor }: SignInFeature
     })
   },
   [`${auth}/status`]: {
-    get: route("getStatus", "Whether the first user is still to be created", {
+    get: route("readStatus", "Whether the first user is still to be created", {
       ...open,
       responses: { "200": answer("The state.", openObject({ needsAdmin: flag }, ["needsAdmin"])), ...refusals() }
     })
@@ -291,7 +292,7 @@ export const signInPaths = (auth: string, { passkeys, twoFactor }: SignInFeature
   ...(admin
     ? {
       [`${auth}/admin/create-user`]: {
-        post: route("createUser", "Create a user", {
+        post: route("addUser", "Create a user", {
           ...session,
           ...takes(
             openObject({

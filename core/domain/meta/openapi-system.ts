@@ -6,6 +6,7 @@
 import type { Json } from "../model/model.ts"
 import { notFound, problemDocument, problemKinds } from "../problem.ts"
 import { maxOperations } from "../write/batch.ts"
+import { metaSchemas } from "./openapi-meta.ts"
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
 import {
   closedObject,
@@ -26,6 +27,9 @@ const text: Doc = { type: "string" }
 const flag: Doc = { type: "boolean" }
 const anything: Doc = { type: "object" }
 const list = (items: Doc): Doc => ({ type: "array", items })
+
+/** A tag beside those of the resources, which are their names. Tags are unique, and no resource has a dash in its name. */
+const freeTag = (subjects: Subjects, name: string): string => subjects.has(name) ? `${name}-routes` : name
 
 // ---------------------------------------------------------------------------------------------------------------- problems
 
@@ -66,6 +70,12 @@ const problemSchema = (): Doc =>
       etag: { type: "string", description: "412: the current version." },
       changed: { ...list(text), description: "412: fields that changed since the version sent, where known." },
       suggestion: { type: "string", description: "`expensive-query`: an index that would help." },
+      outcome: {
+        type: "string",
+        enum: ["unknown"],
+        description:
+          "503: the connection broke during the commit. Read the record, or repeat with the same `Idempotency-Key`."
+      },
       operation: { type: "integer", description: "Batch: index of the operation that failed." },
       op: text,
       resource: text
@@ -101,7 +111,10 @@ const problemResponses = (): Doc => ({
 // -------------------------------------------------------------------------------------------------------- headers, parameters
 
 const headers: { readonly [name: string]: Doc } = {
-  "ETag": { description: "The record's version, for `If-Match`.", schema: ref("schemas", "ETag") },
+  "ETag": {
+    description: "Version of the record, for `If-Match`, or of the document, for `If-None-Match`.",
+    schema: ref("schemas", "ETag")
+  },
   "Location": { description: "Path of the new record.", schema: text },
   "Preference-Applied": { description: "The preference of `Prefer` that was followed.", schema: text },
   "Idempotency-Replayed": {
@@ -277,11 +290,11 @@ const batchSchemas = (operations: Doc): Doc => {
   }
 }
 
-const batchPath = (basePath: string): Doc => ({
+const batchPath = (basePath: string, tag: string): Doc => ({
   [`${basePath}:batchWrite`]: {
     post: {
       operationId: "batchWrite",
-      tags: ["batch"],
+      tags: [tag],
       summary: "Several writes in one transaction",
       description: "All or nothing; a refusal names the operation that failed.",
       parameters: ["Prefer", "Idempotency-Key", "dry_run", "validate_only"].map((id) => ref("parameters", id)),
@@ -300,27 +313,11 @@ const batchPath = (basePath: string): Doc => ({
 
 // --------------------------------------------------------------------------------------------------------------------- system
 
-const metaSchema = openObject({
-  user: openObject({ id: text, roles: list(text), tenant: { type: ["string", "null"] } }, ["id", "roles", "tenant"]),
-  models: list(anything),
-  views: { type: "object", additionalProperties: anything },
-  permissions: {
-    type: "object",
-    additionalProperties: openObject(
-      { read: flag, create: flag, update: flag, delete: flag, conditional: list(text) },
-      ["read", "create", "update", "delete", "conditional"]
-    )
-  },
-  userMenu: list(anything),
-  pages: list(anything),
-  sources: list(anything)
-}, ["user", "models", "views", "permissions", "userMenu", "pages", "sources"])
-
-const systemPaths = (parent: string): Doc => {
+const systemPaths = (parent: string, tag: string): Doc => {
   const document = (id: string, summary: string, description: string, schema: Doc): Doc => ({
     get: {
       operationId: id,
-      tags: ["system"],
+      tags: [tag],
       summary,
       parameters: [ref("parameters", "If-None-Match")],
       responses: {
@@ -331,8 +328,13 @@ const systemPaths = (parent: string): Doc => {
     }
   })
   return {
-    [`${parent}/meta`]: document("getMeta", "Models and permissions", "What the caller may see and do.", metaSchema),
-    [`${parent}/openapi.json`]: document("getOpenapi", "This document", "The document for the caller.", anything)
+    [`${parent}/meta`]: document(
+      "readMeta",
+      "Models and permissions",
+      "What the caller may see and do.",
+      ref("schemas", "MetaDocument")
+    ),
+    [`${parent}/openapi.json`]: document("readOpenapi", "This document", "The document for the caller.", anything)
   }
 }
 
@@ -353,16 +355,18 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
   const { authPath, basePath } = parts
   const operations = batchOperations(subjects)
   const hasBatch = Object.keys(operations).length > 0
+  const batchTag = freeTag(subjects, "batch")
+  const systemTag = freeTag(subjects, "system")
   return {
     paths: {
-      ...(hasBatch ? batchPath(basePath) : {}),
-      ...systemPaths(basePath.slice(0, basePath.lastIndexOf("/"))),
+      ...(hasBatch ? batchPath(basePath, batchTag) : {}),
+      ...systemPaths(basePath.slice(0, basePath.lastIndexOf("/")), systemTag),
       ...(authPath === null ? {} : signInPaths(authPath, parts.signIn, parts.admin))
     },
     parameters: headerParameters,
     headers,
     responses: {
-      "204": { description: "Done; no body.", headers: headersOf("Preference-Applied") },
+      "204": { description: "Done; no body.", headers: headersOf("ETag", "Preference-Applied") },
       "304": { description: "The version held is current.", headers: headersOf("ETag") },
       ...problemResponses()
     },
@@ -384,6 +388,7 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
         { description: "What the caller may do with this record; every write is checked again." }
       ),
       Problem: problemSchema(),
+      ...metaSchemas,
       ...(hasBatch ? batchSchemas(operations) : {})
     },
     securitySchemes: {
@@ -391,8 +396,8 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
       ...(authPath === null ? {} : { session: { type: "apiKey", in: "cookie", name: parts.sessionCookie } })
     },
     tags: [
-      ...(hasBatch ? [{ name: "batch" }] : []),
-      { name: "system" },
+      ...(hasBatch ? [{ name: batchTag }] : []),
+      { name: systemTag },
       ...(authPath === null ? [] : [{ name: "sign-in" }])
     ]
   }

@@ -122,6 +122,35 @@ describe("openapiDocument", () => {
     expect(secure.components.securitySchemes["session"]!["name"]).toBe("__Secure-service.session_token")
   })
 
+  it("keeps tags and operations apart whatever resources are called, also where generators change the case", () => {
+    const names = [
+      "batch",
+      "system",
+      "sign_in",
+      "user",
+      "users",
+      "meta",
+      "openapi",
+      "token",
+      "keys",
+      "status",
+      "passkeys"
+    ]
+    const models = new Map(names.map((name) => [name, makeModel({ name, fields: [{ name: "id" }] })]))
+    const doc = documentOf(
+      requestOf(callerOf("admin"), open, models, { signIn: { twoFactor: true, passkeys: true } })
+    )
+    const tags = doc.tags.map((tag) => tag.name)
+    expect(new Set(tags).size).toBe(tags.length)
+    const ids = operationsOf(doc).map(([, { operationId }]) => operationId.replaceAll("_", "").toLowerCase())
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
+    // No name of a resource can make one of its operations look like another's.
+    const verbs = new Set(operationsOf(doc).flatMap(([, { operationId }]) => /^([a-z]+)_/.exec(operationId)?.[1] ?? []))
+    const others = operationsOf(doc).map(([, { operationId }]) => operationId).filter((id) => !id.includes("_"))
+    expect(others.filter((id) => [...verbs].some((verb) => id.startsWith(verb)))).toEqual([])
+    expect([verbs.size > 7, others.length > 15]).toEqual([true, true])
+  })
+
   it("says which operations are limited to some records", () => {
     const seller = documentOf(requestOf(callerOf("seller")))
     expect(seller.paths["/api/v1/orders"]!["get"]!.description).toBe("Only some records are visible.")

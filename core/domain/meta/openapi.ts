@@ -5,7 +5,7 @@
 
 import type { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
-import type { Json, Models, Relation } from "../model/model.ts"
+import type { Json, Model, Models, Relation } from "../model/model.ts"
 import {
   aggregateResponses,
   relationSchema,
@@ -68,13 +68,15 @@ const subjectsOf = ({ models, resolve }: OpenapiRequest): ReadonlyMap<string, Su
     const access = accesses.get(resource)
     return access !== undefined && permissionsOf(access).read ? access : null
   }
+  const tracked = new Map<string | null, Model>([...models.values()].map((model) => [model.history, model]))
   return new Map(
     [...accesses].map(([name, access]) => [
       name,
       {
         access,
         permissions: permissionsOf(access),
-        relations: listable(name) === null ? [] : followable(access, listable)
+        relations: listable(name) === null ? [] : followable(access, listable),
+        tracked: tracked.get(name) ?? null
       }
     ])
   )

@@ -226,7 +226,7 @@ describe("system columns", () => {
     expect(lines(models, tableOf([id]))).toEqual([
       "-: tenant (\"tenant_id\"): The table things has no column \"tenant_id\". → Add it: alter table things add column tenant_id text not null;",
       "-: softDelete (\"deleted_at\"): The table things has no column \"deleted_at\". → Add it: alter table things add column deleted_at timestamptz;",
-      "-: version (\"updated_at\"): The table things has no column \"updated_at\". → Add it: alter table things add column updated_at timestamptz not null;"
+      "-: version (\"updated_at\"): The table things has no column \"updated_at\". → Add it: alter table things add column updated_at timestamptz not null default now();"
     ])
     const wrong = tableOf([
       id,
@@ -259,6 +259,14 @@ describe("tables and keys", () => {
     expect(lines(models, null)).toEqual([
       `-: There is no table shop.orders, or the database role cannot see it. → Run: ${made}`
     ])
+    const versioned = modelsOf(defineResource("things", {
+      table: "things",
+      primaryKey: "id",
+      version: "revision",
+      fields: { id: f.integer(), revision: f.integer().readOnly() }
+    }))
+    // Creates leave the version to the database.
+    expect(createTableSql([...versioned.values()][0]!)).toContain("revision integer not null default 1,")
     expect(lines(models, null, ["shop.order", "x"])[0]).toContain("Did you mean \"shop.order\"? Or run: create table")
   })
 

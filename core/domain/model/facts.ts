@@ -324,6 +324,9 @@ const checkRelation = (
   )
 }
 
+/** The default of a version column: creates leave it to the database. */
+const firstVersion = (field: Field): string => field.kind === "timestamp" ? " default now()" : " default 1"
+
 /** The statement that makes a model's table, for one that is not there. */
 export const createTableSql = (model: Model): string => {
   const lines = model.columns.map((field) => {
@@ -337,6 +340,8 @@ export const createTableSql = (model: Model): string => {
         : field.kind === "uuid"
         ? " default gen_random_uuid()"
         : ""
+      : field === model.version
+      ? firstVersion(field)
       : ""
     return `${quotedName(field.column)} ${sqlTypeOf(field)}${field.optional ? "" : " not null"}${made}`
   })
@@ -429,7 +434,9 @@ export const checkFacts = (
           `The table ${nameOf(model)} has no column "${field.column}".`,
           `${near.startsWith("Did you mean") ? `${near} ` : ""}Add it: alter table ${nameOf(model)} add column ${
             quotedName(field.column)
-          } ${sqlTypeOf(field)}${field.optional ? "" : " not null"};`
+          } ${sqlTypeOf(field)}${field.optional ? "" : " not null"}${
+            field === model.version ? firstVersion(field) : ""
+          };`
         )
         continue
       }

@@ -65,7 +65,7 @@ export interface ViewDeclaration<Fields extends FieldMap = FieldMap> {
   /** Unique among the views of the resource; the resource's name when left out. */
   readonly name?: string
   readonly label?: Label
-  /** Columns of the list, in order. Without it: every field but long texts and JSON. */
+  /** Columns of the list, in order. Without it: every field but JSON. */
   readonly columns?: readonly FieldName<Fields>[]
   /** An `order_by` text: `"created_at desc, id"`. */
   readonly sort?: string

@@ -88,6 +88,21 @@ describe("seriesRange and seriesPoints", () => {
     expect(Result.getOrThrow(range)).toMatchObject({ from: "2026-03-29", to: "2026-03-31" })
   })
 
+  it("holds of a date field the whole of the days that times as bounds fall into", () => {
+    const between = (from: string, to: string, zone: string) => {
+      const range = Result.getOrThrow(seriesRange({ range: "", from, to }, field("date"), zone, now))
+      return [range.from, range.to]
+    }
+    expect(between("2026-03-29T12:00:00Z", "2026-03-30T00:00:00.000001Z", "UTC")).toEqual(["2026-03-29", "2026-03-31"])
+    expect(between("2026-03-29T00:00:00Z", "2026-03-30T00:00:00Z", "UTC")).toEqual(["2026-03-29", "2026-03-30"])
+    expect(between("2026-03-28T23:00:00Z", "2026-03-30T00:00:00Z", "Europe/Berlin")).toEqual([
+      "2026-03-29",
+      "2026-03-31"
+    ])
+    // The next day began at 01:00: clocks went forward at midnight.
+    expect(between("2018-11-03", "2018-11-03", "America/Sao_Paulo")).toEqual(["2018-11-03", "2018-11-04"])
+  })
+
   it.each([
     ["2026-02-30", "2026-03-01"],
     ["2026-03-02", "2026-03-01"],

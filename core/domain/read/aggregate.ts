@@ -238,15 +238,16 @@ export interface SeriesRange {
   readonly end: number | null
 }
 
-/** A bound as it was written: its milliseconds, rounded away from the range, and its exact text. */
+/** A bound as it was written: its milliseconds, rounded away from the range, its local time, and its exact text. */
 interface Bound {
   readonly instant: number
+  readonly local: number
   readonly text: string
 }
 
 const midnight = (local: number, timeZone: string): Bound => {
   const instant = instantOf(local, timeZone)
-  return { instant, text: toIso(instant) }
+  return { instant, local, text: toIso(instant) }
 }
 
 /** Length of a canonical timestamp with milliseconds. Longer ones have digits that a number of milliseconds loses. */
@@ -270,7 +271,8 @@ const readBound = (
     if (Result.isSuccess(cell)) {
       const text = cell.success
       const up = parameter === "to" && text.length > millisecondText ? 1 : 0
-      return Result.succeed({ instant: Date.parse(text) + up, text })
+      const instant = Date.parse(text) + up
+      return Result.succeed({ instant, local: localTime(instant, timeZone), text })
     }
   }
   return Result.fail(invalidParameter(parameter, "The parameter must be an ISO 8601 date or timestamp with a zone."))
@@ -283,14 +285,15 @@ export const seriesRange = (
   timeZone: string,
   now: number
 ): Result.Result<SeriesRange, Problem> => {
-  // A date column is compared with local calendar days. What no cell can say bounds nothing: series end with the years 0001 and 9999 anyway.
-  const cell = ({ instant, text }: Bound): string | null => {
-    const at = field.kind === "timestamp" ? instant : localTime(instant, timeZone)
+  // A date column is compared with local calendar days, and holds the whole of the day that a bound falls into. What no cell can say bounds
+  // nothing: series end with the years 0001 and 9999 anyway.
+  const cell = ({ instant, text }: Bound, local: number): string | null => {
+    const at = field.kind === "timestamp" ? instant : local
     return at < firstInstant || at > lastInstant ? null : field.kind === "timestamp" ? text : toIso(at).slice(0, 10)
   }
   const bounds = (from: Bound, to: Bound): SeriesRange => ({
-    from: cell(from),
-    to: cell(to),
+    from: cell(from, from.local),
+    to: cell(to, Math.ceil(to.local / dayMs) * dayMs),
     start: from.instant,
     end: to.instant
   })

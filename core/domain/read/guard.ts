@@ -65,7 +65,7 @@ export const suggestIndex = (
     return `create index on ${table} using gin (${operators})`
   }
   const keyOnly = [...taken].every((field) => model.key.includes(field))
-  if (keyOnly && range.length > 0) {
+  if (keyOnly && range.length > 0 && order.length > 0) {
     return suggestIndex(model, where, [], mayName)
   }
   return columns.length === 0 || keyOnly ? null : `create index on ${table} (${columns.join(", ")})`
@@ -88,25 +88,5 @@ const textFields = (tree: FilterTree): Field[] => {
       return [...tree.fields]
     default:
       return []
-  }
-}
-
-/** The tree with its values left out: equal texts are one shape of filter. */
-export const filterShape = (tree: FilterTree): string => {
-  switch (tree.op) {
-    case "and":
-    case "or":
-      return `(${tree.items.map(filterShape).join(` ${tree.op} `)})`
-    case "not":
-      return `not ${filterShape(tree.item)}`
-    case "compare":
-      return `${tree.field.index}${tree.is}`
-    case "search":
-      return `search ${tree.fields.map((field) => field.index).join(",")}`
-    case "true":
-    case "false":
-      return tree.op
-    default:
-      return `${tree.op} ${tree.field.index}`
   }
 }

@@ -8,7 +8,7 @@ import type { Access, RestrictedModel } from "../access/access.ts"
 import { BoundedMap } from "../bounded.ts"
 import { readFilter, readOrder } from "../filter/read.ts"
 import type { FilterTree, SortKey } from "../filter/tree.ts"
-import { always, both, not } from "../filter/tree.ts"
+import { always, both, confined, not } from "../filter/tree.ts"
 import type { Field, Model } from "../model/model.ts"
 import { invalidParameter, problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
@@ -128,7 +128,7 @@ export const checkShowDeleted = (model: Model, showDeleted: boolean): Result.Res
 /** The rows a request may see: row filter and tenant, soft delete, and the caller's filter. */
 export const visibleRows = (access: Access, filter: FilterTree, showDeleted: boolean): FilterTree => {
   const seen = showDeleted ? access.rows : both(access.rows, liveOnly(access.model))
-  return both(seen, filter)
+  return both(seen, confined(filter, access.rows))
 }
 
 interface ShapeRequest {

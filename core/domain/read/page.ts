@@ -4,6 +4,7 @@
  */
 
 import type { Caller } from "../access/caller.ts"
+import type { SortKey } from "../filter/tree.ts"
 import type { Cell } from "../model/model.ts"
 
 /** What a token remembers. `cells` pair with the order's keys. */
@@ -17,13 +18,23 @@ export interface PagePosition {
   readonly estimate: number
 }
 
-/** The context a token is sealed to. */
+/** The context a token is sealed to. `order` is what the order's text means: a token of before another declaration opens no more. */
 export const pageContext = (
   caller: Caller,
   resource: string,
-  request: { readonly filter: string; readonly orderBy: string; readonly showDeleted: boolean }
+  request: { readonly filter: string; readonly orderBy: string; readonly showDeleted: boolean },
+  order: readonly SortKey[]
 ): string =>
-  JSON.stringify(["page", resource, request.filter, request.orderBy, request.showDeleted, caller.tenant, caller.id])
+  JSON.stringify([
+    "page",
+    resource,
+    request.filter,
+    request.orderBy,
+    request.showDeleted,
+    caller.tenant,
+    caller.id,
+    order.map(({ field }) => [field.kind, field.column])
+  ])
 
 export const writePosition = (position: PagePosition): string =>
   JSON.stringify([

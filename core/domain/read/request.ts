@@ -161,15 +161,13 @@ const listNames = ["filter", "order_by", "page_size", "page_token", "fields", "c
 
 const readList = (parameters: Parameters, filterLimit: number): Result.Result<ListRequest, Problem> => {
   const filter = parameters.filter(filterLimit)
-  const pageToken = parameters.text("page_token")
-  if (pageToken.length > 8_000) parameters.refuse("page_token", "The page token is not valid.")
   const count = parameters.values.get("count")
   if (count !== undefined && count !== "exact") parameters.refuse("count", "The parameter must be exact.")
   return parameters.done({
     filter,
     orderBy: parameters.text("order_by"),
     pageSize: parameters.integer("page_size", defaultPageSize, 0, maxPageSize),
-    pageToken,
+    pageToken: parameters.text("page_token"),
     fields: parameters.names("fields"),
     exactCount: count === "exact",
     showDeleted: parameters.boolean("show_deleted"),
@@ -191,7 +189,7 @@ export const searchRequest = (body: Json): Result.Result<ListRequest, Problem> =
   const pairs: Array<readonly [string, string]> = []
   const wrong: ProblemError[] = []
   for (const [name, value] of Object.entries(body)) {
-    if (value === null) continue
+    if (value === null && listNames.includes(name)) continue
     if (Array.isArray(value) && (name === "fields" || name === "expand") && value.every((v) => typeof v === "string")) {
       if (value.some((v: string) => v.includes(","))) wrong.push({ parameter: name, message: "A name has no comma." })
       else if (value.some((v: string) => v.trim() === "")) wrong.push({ parameter: name, message: "A name is empty." })

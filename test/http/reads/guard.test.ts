@@ -61,6 +61,9 @@ describe("scan guard", () => {
     ["samples", { order_by: "zq_weight desc" }, "create index on shop.samples (zq_weight desc, id desc)"],
     ["samples", { filter: "bucket > 98" }, "create index on shop.samples (bucket)"],
     ["samples", { count: "exact" }, null],
+    // A range of the key, where an index on it is there already and does not help.
+    ["samples", { filter: "id > 0", count: "exact" }, null],
+    ["samples:facets", { field: "id", filter: "id > 0" }, null],
     ["samples:seek", { position: 0, filter: "bucket = 99" }, "create index on shop.samples (bucket, id)"],
     ["samples:facets", { field: "bucket" }, "create index on shop.samples (bucket)"],
     [

@@ -539,7 +539,8 @@ export const listScenarios = (service: () => TestService): void => {
       [{ fields: [""] }, "fields"],
       [{ count: true }, "count"],
       [{ position: "1" }, "position"],
-      [{ nope: 1 }, "nope"]
+      [{ nope: 1 }, "nope"],
+      [{ nope: null }, "nope"]
     ]
     it.each(wrong)("%j is refused", async (body, parameter) => {
       expectParameter(await search(body), "/api/v1/orders:search", parameter)

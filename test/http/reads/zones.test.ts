@@ -1,4 +1,5 @@
-// Time zones that this process knows and PostgreSQL does not: the answer names the parameter, and never blames the zone for another value.
+// Where this process and PostgreSQL see time otherwise. Of a zone that only this process knows the answer names the parameter, and never blames the
+// zone for another value; of two midnights the first begins the day; times that no calendar of the wire has spoil no chart.
 import { expect, it } from "vitest"
 import { defineConfig } from "../../../core/domain/model/config.ts"
 import { f } from "../../../core/domain/model/field.ts"
@@ -45,5 +46,50 @@ on("postgres", "a time zone that only this process knows", () => fixture, (use) 
       const answer = await series({ field: "moment", range: "all", measure: "sum:length", time_zone })
       expectProblem(answer, "invalid-record", "/api/v1/visits:series", { errors: [{ code: "invalid", message }] })
     }
+  })
+})
+
+on("postgres", "series on days that are odd", () => fixture, (use) => {
+  /** Points that have rows, for both fields. */
+  const filled = async (query: { readonly [name: string]: string }) => {
+    const answers = await Promise.all(
+      ["day", "moment"].map((field) => use().get(admin, at("visits:series", { field, ...query })))
+    )
+    return answers.map(({ json, text }) => {
+      const points = json["points"] as unknown as ReadonlyArray<{ readonly start: string; readonly count: number }>
+      expect(points, text).toBeDefined()
+      expect(points.map(({ start }) => start)).toEqual([...new Set(points.map(({ start }) => start))].sort())
+      return points.filter(({ count }) => count > 0)
+    })
+  }
+
+  it("begin with the first of two midnights", async () => {
+    // In Havana summer ended at 01:00, which was midnight again; in the Azores as well, a week before.
+    const first = { "America/Havana": "2026-11-01T04:00:00Z", "Atlantic/Azores": "2026-10-25T00:00:00Z" }
+    await use().database!.execute(`insert into visits values
+      (11, '2026-11-01', '2026-11-01T04:30:00Z', 1), (12, '2026-11-01', '2026-11-01T05:30:00Z', 1),
+      (13, '2026-10-25', '2026-10-25T00:30:00Z', 1), (14, '2026-10-25', '2026-10-25T01:30:00Z', 1)`)
+    for (const [time_zone, start] of Object.entries(first)) {
+      for (const granularity of ["day", "month"]) {
+        if (granularity === "month" && time_zone !== "America/Havana") continue
+        const day = time_zone === "America/Havana" ? "2026-11-01" : "2026-10-25"
+        const points = await filled({ time_zone, granularity, from: day, to: day })
+        expect(points, `${time_zone} ${granularity}`).toEqual([[{ start, count: 2 }], [{ start, count: 2 }]])
+      }
+    }
+    await use().database!.execute("delete from visits where id > 10")
+  })
+
+  it("leave out times that have no year on the wire, in every zone", async () => {
+    await use().database!.execute(`insert into visits values
+      (11, '5874897-12-31', '294276-12-31T23:59:59.999999Z', 1), (12, '4714-11-24 BC', '4714-11-24T00:00:00Z BC', 1),
+      (13, 'infinity', 'infinity', 1), (14, '-infinity', '-infinity', 1), (15, '10000-01-02', '10000-01-02T00:00:00Z', 1)`)
+    for (const time_zone of ["UTC", "Asia/Tokyo", "America/New_York"]) {
+      for (const granularity of ["hour", "day", "week", "month", "quarter", "year"]) {
+        const points = await filled({ time_zone, granularity, range: "all" })
+        expect(points.map((each) => each.map(({ count }) => count)), `${time_zone} ${granularity}`).toEqual([[2], [2]])
+      }
+    }
+    await use().database!.execute("delete from visits where id > 10")
   })
 })

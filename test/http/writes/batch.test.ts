@@ -1,8 +1,11 @@
 /** `:batchWrite` over HTTP (spec 1, Batch writes): forms, references, order, errors that name their operation, and groups nobody can tell apart. */
 
 import { describe, expect, it } from "vitest"
+import { defineConfig } from "../../../core/domain/model/config.ts"
+import { f } from "../../../core/domain/model/field.ts"
+import { defineResource } from "../../../core/domain/model/resource.ts"
 import { expectProblem } from "../../support/answer.ts"
-import type { Answer, Answered, TestCaller, TestService } from "../../support/composed.ts"
+import type { Answer, Answered, Fixture, TestCaller, TestService } from "../../support/composed.ts"
 import { Random } from "../../support/filter.ts"
 import { admin, ann, bob, foreign, homeless, ledger, viewer, writer } from "../../support/ledger.ts"
 import { base, batch, make, makeAccount, on, onBoth, patch, read } from "./scenes.ts"
@@ -499,5 +502,55 @@ on("postgres", "grouped creates", ledger, (use) => {
     expect(ids).toEqual([...ids].sort((a, b) => a - b))
     const path = `${base}/accounts/${ids[3]}`
     expect((await patch(use(), ann, path, { name: "x" }, grouped[3]!["etag"] as unknown as string)).status).toBe(200)
+  })
+})
+
+const numbers = Array.from({ length: 80 }, (_, i) => `n${i}`)
+const wide = defineResource("wide", {
+  table: "ledger.wide",
+  primaryKey: "id",
+  fields: { id: f.integer(), ...Object.fromEntries(numbers.map((name) => [name, f.integer()])) }
+})
+const folders = defineResource("folders", {
+  table: "ledger.folders",
+  primaryKey: "id",
+  fields: { id: f.integer(), parent_id: f.relation("folders").optional() }
+})
+const shapes = (): Fixture => ({
+  config: defineConfig({ resources: [wide, folders] }),
+  schema: `create schema ledger;
+    create table ledger.wide (id integer primary key, ${numbers.map((name) => `${name} integer not null`).join(", ")});
+    create table ledger.folders (id integer primary key, parent_id integer references ledger.folders (id));`,
+  rows: {}
+})
+
+on("postgres", "grouped creates of other shapes", shapes, (use) => {
+  it("take five hundred records of a wide table, in order", async () => {
+    const records = Array.from({ length: 500 }, (_, at) => ({
+      id: 500 - at,
+      ...Object.fromEntries(numbers.map((name, i) => [name, at * 100 + i]))
+    }))
+    const ops = records.map((data) => ({ op: "create", resource: "wide", data }))
+    const made = results(await batch(use(), admin, ops)).map(({ record }) => ({ ...record as object, etag: "" }))
+    expect(made).toEqual(records.map((record) => ({ ...record, etag: "" })))
+    const again = [
+      ...ops.slice(0, 450).map((op, at) => ({ ...op, data: { ...op.data, id: 1000 + at } })),
+      ...ops.slice(7, 8)
+    ]
+    expectFailed(await batch(use(), admin, again), "conflict", 450, "create", "wide")
+  })
+
+  it("a record finds none that a later operation creates, in one statement or not", async () => {
+    const create = (id: number, parent: object) => ({ op: "create", resource: "folders", data: { id, ...parent } })
+    for (const none of [{}, { parent_id: null }]) {
+      for (const before of [[], [create(1, { parent_id: null }), create(2, { parent_id: 1 })]]) {
+        const ops = [...before, create(3, { parent_id: 4 }), create(4, none), create(5, { parent_id: 3 })]
+        expectFailed(await batch(use(), admin, ops), "invalid-record", before.length, "create", "folders", {
+          errors: [{ code: "invalid", message: expect.any(String) }]
+        })
+      }
+    }
+    const ops = [create(1, { parent_id: 1 }), create(2, { parent_id: 1 }), create(3, { parent_id: 2 })]
+    expect(results(await batch(use(), admin, ops)).map(({ record }) => record!["parent_id"])).toEqual([1, 1, 2])
   })
 })

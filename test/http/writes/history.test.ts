@@ -290,6 +290,19 @@ on("postgres", "history tables", fixture, (use) => {
     expect(await paths(viewer)).toContain("/api/v1/accounts_history/{key}")
   })
 
+  it("whose columns are narrower than the tracked table's: the operator's to know, not the caller's fault", async () => {
+    await use().database!.execute("alter table history.ledger_notes alter column body type varchar(5)")
+    const create = (title: string) => ({ op: "create", resource: "notes", data: { title, body: "longer than five" } })
+    const answers = [
+      await use().call(ann, "POST", `${base}/notes`, { body: create("narrow").data }),
+      await batch(use(), ann, [create("narrow 1"), create("narrow 2")])
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([500, 500])
+    expect(takeUnhandled(use())).toHaveLength(2)
+    await use().database!.execute("alter table history.ledger_notes alter column body type text")
+    expect((await batch(use(), ann, [create("narrow 1"), create("narrow 2")])).status).toBe(200)
+  })
+
   it("without its table a write fails as a whole", async () => {
     await use().database!.execute("alter table history.ledger_papers rename to away")
     expect((await use().call(admin, "POST", `${base}/papers`, { body: { id: 900, level: 1 } })).status).toBe(500)

@@ -1,6 +1,6 @@
 /** `reorder` of a batch over HTTP (spec 1, Batch writes, 3): final order, ETags, rules, and every way past a unique index. */
 
-import { expect, it } from "vitest"
+import { expect, it, vi } from "vitest"
 import type { Change } from "../../../core/domain/model/config.ts"
 import { expectProblem } from "../../support/answer.ts"
 import type { Answer, TestService } from "../../support/composed.ts"
@@ -225,5 +225,27 @@ on("postgres", "concurrent reorders", ledger, (use) => {
       expect([...statuses].sort((a, b) => a - b), answers.map(({ text }) => text).join()).toEqual([200, 412])
       expect((await listed(use())).ids.filter((id) => id < 10)).toEqual(orders[statuses.indexOf(200)])
     }
+  })
+
+  it("somebody adds a record behind them meanwhile: tried again, as the places out of the way are taken by then", async () => {
+    const { etags, ids } = await listed(use())
+    const adding = use().database!.execute(
+      `begin; insert into ledger.steps values (90, 'main', ${ids.length + 1}, '-', 1);
+      do $$ begin
+        while not exists (select from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid)))
+          loop perform pg_sleep(0.01); end loop;
+      end $$;
+      commit`
+    )
+    await vi.waitFor(async () =>
+      expect(
+        await use().database!.rows(
+          "select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()"
+        )
+      ).toHaveLength(1), { timeout: 60_000 })
+    const answer = await batch(use(), ann, [reorder([...ids].reverse(), etags)])
+    await adding
+    expect(answer.status, answer.text).toBe(200)
+    expect((await listed(use())).ids).toEqual([...ids].reverse().concat(90))
   })
 })

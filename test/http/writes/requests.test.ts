@@ -2,9 +2,12 @@
 
 import { beforeEach, describe, expect, it } from "vitest"
 import type { TransactionHandle } from "../../../adapters/postgres/transaction.ts"
+import { defineConfig } from "../../../core/domain/model/config.ts"
 import type { Change, WriteHook } from "../../../core/domain/model/config.ts"
+import { f } from "../../../core/domain/model/field.ts"
+import { defineResource } from "../../../core/domain/model/resource.ts"
 import { expectParameter, expectProblem } from "../../support/answer.ts"
-import type { Answered } from "../../support/composed.ts"
+import type { Answered, Fixture } from "../../support/composed.ts"
 import { admin, ann, ledger } from "../../support/ledger.ts"
 import { base, batch, make, makeAccount, on, onBoth, patch, read, takeUnhandled } from "./scenes.ts"
 
@@ -422,6 +425,41 @@ on("postgres", "the hooks' transaction handle", hooked, (use) => {
     ).toBe(0)
   })
 
+  it("neither ends the transaction nor changes the session: what would is refused, and the write stays whole", async () => {
+    const refused: unknown[] = []
+    const attempts = [
+      "rollback",
+      "  -- done\n/* so */ COMMIT and chain",
+      "end",
+      "abort",
+      "begin",
+      "start transaction",
+      "prepare transaction 'x'",
+      "set timezone = 'Asia/Tokyo'",
+      "set session statement_timeout = 1",
+      "/**/ Set Role postgres",
+      "set local timezone = 'Asia/Tokyo'",
+      "set local time zone 'Asia/Tokyo'",
+      "SET LOCAL DateStyle = german"
+    ]
+    hook = async (change) => {
+      for (const sql of attempts) await handleOf(change).query(sql).catch((error: unknown) => refused.push(error))
+      await handleOf(change).query("set local application_name = 'hook'")
+      await handleOf(change).query("savepoint mine")
+      await handleOf(change).query("insert into ledger.audit values ('undone')")
+      await handleOf(change).query("rollback to savepoint mine")
+      await handleOf(change).query("rollback work to mine")
+      await handleOf(change).query("set constraints all immediate")
+    }
+    const { path } = await makeAccount(use(), { name: "whole" })
+    expect(refused.map(String)).toEqual(attempts.map(() => expect.stringContaining("hook")))
+    reset()
+    expect(await read(use(), ann, path)).toMatchObject({ name: "whole" })
+    expect(await audited()).not.toContain("undone")
+    const next = await makeAccount(use(), { name: "next" })
+    expect(await read(use(), ann, next.path)).toMatchObject({ etag: next.etag })
+  })
+
   it("what a hook wrote is no version that a 412 names", async () => {
     const counter = `${base}/counters/2`
     const { etag } = await read(use(), ann, counter) as unknown as { readonly etag: string }
@@ -476,6 +514,31 @@ describe("versions", () => {
       await patch(use(), ann, `${base}/counters/2`, { n: "5" })
       expect((await patch(use(), ann, `${base}/counters/2`, { n: 6 })).json).toMatchObject({ n: "6", rev: 3 })
       expect((await patch(use(), ann, `${base}/counters/2`, { rev: 9 })).status).toBe(400)
+    })
+  })
+  const seconds = (): Fixture => ({
+    config: defineConfig({
+      resources: [
+        defineResource("clocks", {
+          table: "ledger.clocks",
+          primaryKey: "id",
+          version: "updated_at",
+          fields: { id: f.integer(), n: f.integer(), updated_at: f.timestamp() }
+        })
+      ]
+    }),
+    schema:
+      `create schema ledger; create domain ledger.second as timestamptz(0); create domain ledger.stamp as ledger.second;
+      create table ledger.clocks (id integer primary key, n integer not null, updated_at ledger.stamp not null default now());`,
+    rows: {}
+  })
+  on("postgres", "of whole seconds, by a domain over a domain", seconds, (use) => {
+    it("move on, too, however short the time", async () => {
+      const { etag, path } = await make(use(), admin, "clocks", { id: 1, n: 0 })
+      const tags = new Set([etag])
+      for (let n = 1; n <= 5; n++) tags.add((await patch(use(), admin, path, { n })).headers.get("etag")!)
+      expect(tags.size).toBe(6)
+      expect((await patch(use(), admin, path, { n: 9 }, etag)).status).toBe(412)
     })
   })
 })

@@ -1,0 +1,123 @@
+/**
+ * The meta document (`meta.ts`, `view.ts`) as the OpenAPI document describes it, so that a generated client knows its members. It describes the
+ * shape alone, the same for every caller.
+ */
+
+import type { Kind } from "../model/model.ts"
+import { granularities, seriesRanges } from "../model/view.ts"
+import { type Doc, openObject, ref } from "./openapi-schema.ts"
+
+const text: Doc = { type: "string" }
+const textOrNull: Doc = { type: ["string", "null"] }
+const flag: Doc = { type: "boolean" }
+const integer: Doc = { type: "integer" }
+const list = (items: Doc): Doc => ({ type: "array", items })
+const orNull = (schema: Doc): Doc => ({ anyOf: [schema, { type: "null" }] })
+const byResource = (schema: Doc): Doc => ({ type: "object", additionalProperties: schema })
+
+/** An object whose members all stand always. */
+const whole = (properties: Doc, more: Doc = {}): Doc => openObject(properties, Object.keys(properties), more)
+
+const kinds = {
+  integer: true,
+  text: true,
+  boolean: true,
+  timestamp: true,
+  date: true,
+  decimal: true,
+  float: true,
+  enum: true,
+  uuid: true,
+  json: true,
+  currency: true,
+  country: true
+} satisfies { readonly [kind in Kind]: true }
+
+const fieldSchema = openObject(
+  {
+    name: text,
+    kind: { type: "string", enum: Object.keys(kinds) },
+    bits: { type: "integer", enum: [16, 32, 64] },
+    max: { ...integer, description: "Texts: most characters." },
+    precision: integer,
+    scale: integer,
+    values: { ...list(text), description: "Enums." },
+    relation: { ...text, description: "The resource that a foreign key points at." },
+    alias: { ...text, description: "One more name in `filter` and `order_by`." },
+    default: openObject({ value: {}, db: { const: true } }, [], { description: "One of the two." }),
+    optional: flag,
+    readOnly: { ...flag, description: "The caller can write it in no body." },
+    writable: whole({ create: flag, update: flag }),
+    filterable: flag,
+    sortable: flag,
+    searched: flag,
+    sensitive: flag
+  },
+  ["name", "kind", "optional", "readOnly", "writable", "filterable", "sortable", "searched", "sensitive"],
+  { description: "A readable field. Members that say nothing about its kind are absent." }
+)
+
+const modelSchema = whole({
+  name: text,
+  primaryKey: { ...list(text), description: "In key order; empty when a part is hidden." },
+  fields: list(ref("schemas", "MetaField")),
+  relations: list(whole({ name: text, resource: text, many: flag, field: text, targetField: text })),
+  softDelete: flag,
+  tenantScoped: flag,
+  owner: textOrNull,
+  version: textOrNull
+})
+
+const chartSchema = openObject(
+  {
+    of: { type: "string", enum: ["series", "histogram", "facets"] },
+    field: text,
+    granularity: { type: "string", enum: granularities },
+    range: { type: "string", enum: seriesRanges },
+    measure: text,
+    measured: textOrNull,
+    buckets: integer,
+    limit: integer
+  },
+  ["of", "field"]
+)
+
+const viewSchema = whole({
+  name: text,
+  label: whole({ singular: text, plural: text }),
+  columns: list(text),
+  sort: { ...text, description: "An `order_by`; empty: by key." },
+  filters: list(whole({ name: text, filter: text })),
+  search: list(text),
+  layout: list(whole({ label: textOrNull, fields: list(text) })),
+  chart: orNull(chartSchema),
+  title: textOrNull,
+  nav: orNull(whole({
+    group: textOrNull,
+    order: { type: "number" },
+    icon: textOrNull,
+    recent: orNull(whole({ sort: text, limit: integer }))
+  }))
+})
+
+/** The components, by name. */
+export const metaSchemas: Doc = {
+  MetaDocument: whole({
+    user: whole({ id: text, roles: list(text), tenant: textOrNull }),
+    models: list(ref("schemas", "MetaModel")),
+    views: byResource(ref("schemas", "MetaView")),
+    permissions: byResource(whole({
+      read: flag,
+      create: flag,
+      update: flag,
+      delete: flag,
+      conditional: { ...list(text), description: "Those that are allowed for some records only." }
+    })),
+    userMenu: list(whole({ label: text, href: text, page: textOrNull, resource: textOrNull })),
+    pages: list(whole({ name: text, label: text, href: text, resource: textOrNull })),
+    sources: list({ type: "object" })
+  }),
+  MetaModel: modelSchema,
+  MetaField: fieldSchema,
+  MetaView: viewSchema
+}
