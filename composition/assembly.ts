@@ -172,7 +172,10 @@ const ownAuthenticator = (authenticate: AuthenticateFunction): Authenticator => 
 }
 
 /** Who verifies credentials: the configuration's own function, tokens of an auth server elsewhere, or those of `auth`. */
-export const makeAuthenticator = ({ compiled, config, url }: Assembly, auth: Auth | null): Authenticator => {
+export const makeAuthenticator = (
+  { compiled, config, url }: Pick<Assembly, "compiled" | "config" | "url">,
+  auth: Auth | null
+): Authenticator => {
   if (config.authenticate !== undefined) return ownAuthenticator(config.authenticate)
   const declared = compiled.auth
   const apps = (declared?.apps ?? []).map(({ keys, ...app }) => ({

@@ -15,6 +15,8 @@ import { makeFetch } from "../adapters/http/fetch.ts"
 import type { Fetch } from "../adapters/http/fetch.ts"
 import { makeEdge } from "../adapters/http/handle.ts"
 import type { Edge, EdgeOptions, ExtraRoute } from "../adapters/http/handle.ts"
+import { problemReply } from "../adapters/http/problem.ts"
+import { AddressError, readAddress } from "../adapters/postgres/address.ts"
 import { makePostgres } from "../adapters/postgres/connection.ts"
 import type { Postgres, PostgresOptions } from "../adapters/postgres/connection.ts"
 import { makeRecords } from "../adapters/postgres/records.ts"
@@ -25,11 +27,17 @@ import { makeJudgements } from "../core/app/guard.ts"
 import { makeApp } from "../core/app/make-app.ts"
 import { RecentVersions } from "../core/app/versions.ts"
 import { makeAccessResolver } from "../core/domain/access/resolve.ts"
+import { isPlainUrl } from "../core/domain/account/origin.ts"
 import { compileModels } from "../core/domain/model/compile.ts"
 import type { Compiled } from "../core/domain/model/compile.ts"
 import type { Config } from "../core/domain/model/config.ts"
+import type { Refusal } from "../core/domain/model/refusal.ts"
+import { shown, shownAddress } from "../core/domain/model/refusal.ts"
+import { problem } from "../core/domain/problem.ts"
 import type { RecordsService } from "../core/ports/records.ts"
+import { makeAuthenticator } from "./assembly.ts"
 import { makeDocuments } from "./documents.ts"
+import { defaultUrl } from "./environment.ts"
 import { StartupError } from "./startup-error.ts"
 
 /** Compiles a configuration or throws a `StartupError` with everything that is wrong with it. */
@@ -132,39 +140,131 @@ export interface Admin {
   readonly postgres: Postgres
   /** The context that the service's effects run in: a tracer, if one was given. */
   readonly context: Context.Context<never>
-  /** Marks the service as draining and closes its database connections once their work is done. */
+  /**
+   * Lets running requests of `fetch` finish, for at most ten seconds, and closes the database connections; requests that come later get 503. A
+   * listener on `edge` is closed before. May be called again.
+   */
   readonly close: () => Promise<void>
 }
 
-/** What `createAdmin` is given besides the configuration. */
-export interface AdminOptions extends Omit<Parts, "compiled" | "records"> {
-  readonly database: PostgresOptions
+/** Milliseconds that running requests have to finish. */
+const graceMs = 10_000
+
+/** `fetch` with an end: after it no request begins, and those under way are waited for. */
+const makeEnding = (edge: Edge, fetch: Fetch): { readonly fetch: Fetch; readonly end: () => Promise<void> } => {
+  const running = new Set<Promise<Response>>()
+  let ended = false
+  return {
+    fetch: (request, connection) => {
+      if (ended) {
+        const stopping = problem("unavailable", "The service is stopping.", {}, { "retry-after": "5" })
+        const { body, headers, status } = problemReply(stopping, new URL(request.url).pathname)
+        return Promise.resolve(new Response(request.method === "HEAD" ? null : body, { status, headers }))
+      }
+      const response = fetch(request, connection)
+      running.add(response)
+      const done = (): void => void running.delete(response)
+      response.then(done, done)
+      return response
+    },
+    end: async () => {
+      ended = true
+      edge.drain()
+      let late: ReturnType<typeof setTimeout> | undefined
+      await Promise.race([
+        Promise.allSettled(running),
+        new Promise((resolve) => late = setTimeout(resolve, graceMs))
+      ])
+      clearTimeout(late)
+    }
+  }
+}
+
+/** What `createAdmin` is given besides the configuration: what the configuration does not say itself. */
+export interface AdminOptions extends Partial<Omit<Parts, "compiled" | "records">> {
+  /** The database and its pools. Default: `db` of the configuration. */
+  readonly database?: PostgresOptions
+  /** Who verifies credentials. Default: `authenticate` of the configuration, else the keys at its `auth.jwksUrl`. */
+  readonly authenticator?: Authenticator
+  /** Default: `auth.secret` of the configuration. At least 16 characters. */
+  readonly secret?: string
+  /** Default: `auth.url` of the configuration, else `http://localhost:5173`. */
+  readonly publicUrl?: string
   readonly context?: Context.Context<never>
 }
 
-/**
- * Makes a service from a configuration. Throws `StartupError` when a declaration is wrong. It does not wait for the database: until
- * one answers, `/readyz` says 503 and requests get 503 `unavailable`.
- */
-export const createAdmin = async (config: Config, options: AdminOptions): Promise<Admin> => {
-  const compiled = compileOrThrow(config)
-  const scope = Scope.makeUnsafe()
-  const { context = Context.empty(), database, ...parts } = options
-  const postgres = await Effect.runPromise(Effect.provideService(
-    makePostgres({ statementTimeoutMs: compiled.options.statementTimeoutMs, ...database }),
-    Scope.Scope,
-    scope
-  ))
-  const edge = makeService({ ...parts, compiled, records: makeRecords(postgres) })
-  return {
-    fetch: makeFetch(edge, context),
-    edge,
-    compiled,
-    postgres,
-    context,
-    close: async () => {
-      edge.drain()
-      await Effect.runPromise(Scope.close(scope, Exit.void))
+/** What has to be known before anything is opened, from the options or else from the configuration; and what is not. */
+const settle = (config: Config, compiled: Compiled, options: AdminOptions) => {
+  const { auth } = compiled
+  const url = options.publicUrl ?? auth?.url ?? defaultUrl
+  const database = options.database ?? (config.db === undefined ? undefined : { url: config.db })
+  const authenticator = options.authenticator
+    ?? (config.authenticate === undefined && auth?.jwksUrl === undefined
+      ? undefined
+      : makeAuthenticator({ compiled, config, url }, null))
+  const secret = options.secret ?? auth?.secret
+  const refusals: Refusal[] = []
+  const refuse = (message: string, fix: string): void => {
+    refusals.push({ resource: null, field: null, message, fix })
+  }
+  if (typeof database?.url !== "string") {
+    refuse(
+      "Nothing says where the database is.",
+      "Write db: \"postgres://…\" in the configuration, or give createAdmin database: { url: \"postgres://…\" }."
+    )
+  } else {
+    try {
+      readAddress(database.url)
+    } catch (error) {
+      if (!(error instanceof AddressError)) throw error
+      refuse(`The database's URL ${error.problem}`, error.fix)
     }
+  }
+  if (typeof authenticator !== "function") {
+    refuse(
+      authenticator === undefined ? "Nobody verifies credentials." : `authenticator is ${shown(authenticator)}.`,
+      "Write authenticate: (request) => ({ user: { id, roles } }) in the configuration, or give createAdmin an authenticator, such as builtInAuthenticator({ auth }) beside auth. startServer makes both by itself."
+    )
+  }
+  if (typeof secret !== "string" || secret.length < 16) {
+    refuse(
+      secret === undefined ? "There is no secret." : "The secret is not a text of at least 16 characters.",
+      "Give createAdmin secret: 32 random bytes in base64, the same in every instance: openssl rand -base64 32."
+    )
+  }
+  if (!isPlainUrl(String(url))) {
+    refuse(`publicUrl is ${shownAddress(url)}, not the http(s) URL of an API.`, "Write it without password and query.")
+  }
+  return { refusals, found: { authenticator, database, publicUrl: url, secret } }
+}
+
+/**
+ * Makes a service from a configuration: `createAdmin(config)` where that names its `db`, who may `authenticate` and `auth.secret`. What it says
+ * nothing about, and what options give, comes from them; it reads no environment and opens no port (see `startServer`). Throws `StartupError`
+ * with everything that is wrong. It does not wait for the database: until one answers, `/readyz` says 503 and requests get 503 `unavailable`.
+ */
+export const createAdmin = async (config: Config, options: AdminOptions = {}): Promise<Admin> => {
+  const compiled = compileOrThrow(config)
+  const { context = Context.empty(), ...parts } = options
+  const { found, refusals } = settle(config, compiled, options)
+  const { authenticator, database, secret } = found
+  if (refusals.length > 0 || authenticator === undefined || database === undefined || secret === undefined) {
+    throw new StartupError(refusals)
+  }
+  const scope = Scope.makeUnsafe()
+  const release = () => Effect.runPromise(Scope.close(scope, Exit.void))
+  try {
+    const postgres = await Effect.runPromise(Effect.provideService(
+      makePostgres({ statementTimeoutMs: compiled.options.statementTimeoutMs, ...database }),
+      Scope.Scope,
+      scope
+    ))
+    const edge = makeService({ ...parts, ...found, authenticator, secret, compiled, records: makeRecords(postgres) })
+    const { end, fetch } = makeEnding(edge, makeFetch(edge, context))
+    let closing: Promise<void> | undefined
+    return { fetch, edge, compiled, postgres, context, close: () => closing ??= end().then(release) }
+  } catch (error) {
+    await release()
+    throw error
   }
 }

@@ -71,7 +71,8 @@ describe("settings", () => {
       writeFileSync(join(folder, ".env"), "SERVICE_TEST_A=file\nSERVICE_TEST_B=\"one # two\"\n")
       loadEnvFile(folder)
       expect(names.map((name) => process.env[name])).toEqual(["real", "one # two"])
-      writeFileSync(join(folder, ".env"), "SERVICE_TEST_B=three\n")
+      // As some editors write it.
+      writeFileSync(join(folder, ".env"), "\uFEFFSERVICE_TEST_B=three\n")
       loadEnvFile(folder)
       expect(names.map((name) => process.env[name])).toEqual(["real", "three"])
       rmSync(join(folder, ".env"))

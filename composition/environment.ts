@@ -8,7 +8,7 @@ import { join, resolve } from "node:path"
 import { parseEnv } from "node:util"
 import { isOriginPattern, isPlainUrl } from "../core/domain/account/origin.ts"
 import type { Refusal } from "../core/domain/model/refusal.ts"
-import { shown, shownAddress } from "../core/domain/model/refusal.ts"
+import { didYouMean, shown, shownAddress } from "../core/domain/model/refusal.ts"
 
 /** How log lines are written: JSON for machines, short lines for people, or not at all. */
 export type LogFormat = "json" | "pretty" | "off"
@@ -53,6 +53,8 @@ export interface Settings {
   readonly requestTimeoutMs: number | null
   /** `SERVICE_LOG`; null: `pretty` on a terminal, else `json`. */
   readonly log: LogFormat | null
+  /** Variables that begin as the service's own do and that nothing reads, each with what may have been meant. */
+  readonly unknown: ReadonlyArray<{ readonly name: string; readonly fix: string }>
 }
 
 /** The public URL where none is configured. */
@@ -77,7 +79,9 @@ export const readSettings = (
   const refuse = (message: string, fix: string): void => {
     refusals.push({ resource: null, field: null, message, fix })
   }
+  const known = new Set<string>()
   const text = (name: string): string | null => {
+    known.add(name)
     const value = env[name]?.trim()
     return value === undefined || value === "" ? null : value
   }
@@ -129,7 +133,7 @@ export const readSettings = (
   const logFormat = logFormats.find((format) => format === log) ?? null
   if (log !== null && logFormat === null) refuse(`SERVICE_LOG is ${shown(log)}.`, "Set json, pretty or off.")
 
-  const settings: Settings = {
+  const settings: Omit<Settings, "unknown"> = {
     folder: resolve(folder),
     data: resolve(folder, text("SERVICE_DATA") ?? "data"),
     databaseUrl: database("DATABASE_URL"),
@@ -158,7 +162,12 @@ export const readSettings = (
     requestTimeoutMs: count("SERVICE_REQUEST_TIMEOUT_MS", 100, 86_400_000),
     log: logFormat
   }
-  return { settings, refusals }
+  // Not refused: somebody else's tools may name theirs so.
+  const unknown = Object.keys(env).filter((name) => name.startsWith("SERVICE_") && !known.has(name)).map((name) => ({
+    name,
+    fix: didYouMean(name, [...known].filter((each) => each.startsWith("SERVICE_")))
+  }))
+  return { settings: { ...settings, unknown }, refusals }
 }
 
 /** The port to listen on: `PORT`, else the port written in the public URL, else 5173. */
@@ -180,7 +189,8 @@ export const envFile = (folder: string): string => join(folder, ".env")
  */
 export const loadEnvFile = (folder: string): void => {
   const path = envFile(folder)
-  const values = existsSync(path) ? parseEnv(readFileSync(path, "utf8")) : {}
+  // Some editors begin a file with a mark that would be part of the first name.
+  const values = existsSync(path) ? parseEnv(readFileSync(path, "utf8").replace(/^\uFEFF/, "")) : {}
   for (const [name, value] of fromFile) {
     if (process.env[name] === value && values[name] === undefined) delete process.env[name]
   }

@@ -139,6 +139,15 @@ const noBody = new Uint8Array(0)
 
 const refuse = (_: Visit, refusal: Problem): RouteAnswer => Effect.fail(refusal)
 
+/** A log that throws keeps nobody from an answer; its line goes to the console instead. */
+const unfailing = (log: (line: string) => void) => (line: string): void => {
+  try {
+    log(line)
+  } catch (error) {
+    console.error(line, error)
+  }
+}
+
 /** Throws a RangeError when the options make no sense; there is no other failure. */
 export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions = {}): Edge => {
   const mount = mountAt(options.basePath ?? "/api/v1")
@@ -152,7 +161,8 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   const cors = makeCors(options.cors)
   const maxAuthBody = Math.min(maxBody, options.auth?.maxBodyBytes ?? maxBody)
   const trustedProxies = options.trustedProxies ?? 0
-  const { auth, authStatus, log, measure } = options
+  const { auth, authStatus, measure } = options
+  const log = options.log === undefined ? undefined : unfailing(options.log)
   const allExtra = [...options.extraRoutes ?? []].sort((a, b) => b.prefix.length - a.prefix.length)
   const extraRoutes = allExtra.filter((route) => route.prefix !== "/")
   const rootRoute = allExtra.find((route) => route.prefix === "/") ?? null

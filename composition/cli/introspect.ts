@@ -14,16 +14,14 @@ import type { TableFacts } from "../../core/domain/model/catalogue.ts"
 import { configNames } from "../config-file.ts"
 import { settingsOf } from "../environment.ts"
 import { draftResources } from "../introspect/draft.ts"
-import { printModule, provenance } from "../introspect/print.ts"
+import { printModule, provenance, selectionOf } from "../introspect/print.ts"
 import { StartupError } from "../startup-error.ts"
 import { CliFailure, print, printJson } from "./output.ts"
 import { type ProjectFlags, withDatabases } from "./project.ts"
 import { exampleConfig, introspectedConfig, projectFiles } from "./scaffold.ts"
 
-const namesOf = (text: string | undefined, usual: readonly string[]): readonly string[] => {
-  const names = (text ?? "").split(",").map((name) => name.trim()).filter((name) => name !== "")
-  return names.length === 0 ? usual : names
-}
+const namesOf = (text: string | undefined): readonly string[] =>
+  (text ?? "").split(",").map((name) => name.trim()).filter((name) => name !== "")
 
 /** Everything in the given schemas. */
 const readTables = async (url: string, schemas: readonly string[]): Promise<readonly TableFacts[]> => {
@@ -82,19 +80,25 @@ export const introspectCommand = async (
 ): Promise<void> => {
   const { refusals, settings } = settingsOf({ folder: flags.project })
   if (refusals.length > 0) throw new StartupError(refusals)
-  const schemas = namesOf(flags.schema, ["public"])
-  const tables = await withDatabases(settings, null, ({ url }) => readTables(url, schemas))
-  const drafts = draftResources(chosen(tables, namesOf(flags.tables, [])))
-  if (drafts.resources.length === 0) {
-    throw new CliFailure(
-      `There is no table with a primary key in ${schemas.map((name) => `schema ${name}`).join(", ")}.${
-        drafts.left.length === 0 ? "" : `\n${drafts.left.map((line) => `  ${line}`).join("\n")}`
-      }`
-    )
-  }
-  const text = printModule(drafts)
+  if (!existsSync(settings.folder)) throw new CliFailure(`There is no folder ${settings.folder}.`)
   const path = resolve(settings.folder, flags.out ?? "admin.resources.ts")
   const before = existsSync(path) ? readFileSync(path, "utf8") : null
+  const asked = { schemas: namesOf(flags.schema), tables: namesOf(flags.tables) }
+  const selection = asked.schemas.length === 0 && asked.tables.length === 0 && before !== null
+    ? selectionOf(before)
+    : asked
+  const schemas = selection.schemas.length === 0 ? ["public"] : selection.schemas
+  const tables = await withDatabases(settings, null, ({ url }) => readTables(url, schemas))
+  const drafts = draftResources(chosen(tables, selection.tables))
+  if (drafts.resources.length === 0) {
+    throw new CliFailure(
+      `There is no table with a primary key in ${schemas.map((name) => `schema ${name}`).join(", ")}${
+        settings.databaseUrl === null ? ` of the embedded database in ${settings.data}: DATABASE_URL is not set` : ""
+      }.${drafts.left.length === 0 ? "" : `\n${drafts.left.map((line) => `  ${line}`).join("\n")}`}`
+    )
+  }
+  const empty = schemas.filter((name) => !tables.some(({ schema }) => schema === name))
+  const text = printModule(drafts, selection)
   const state = before === null ? "missing" : before === text ? "current" : provenance(before)
   const report = (change: "written" | "unchanged" | "outdated", files: readonly string[]): void => {
     const short = relative(settings.folder, path)
@@ -113,6 +117,7 @@ export const introspectCommand = async (
     if (change === "written") print(`${drafts.resources.length} resources from ${schemas.join(", ")}.`)
     if (change === "outdated") print(`${short} is not up to date. Run: service introspect`)
     for (const line of drafts.left) print(`  left out ${line}`)
+    for (const name of empty) print(`  nothing found in schema ${name}`)
   }
 
   if (flags.check) {

@@ -42,8 +42,24 @@ export const loadProject = async (flags: ProjectFlags, secretless = false): Prom
   return { ...assemble(config, read, secretless), settings: read.settings, path, files }
 }
 
-/** A failure to use the database of `url` as what is wrong with the way to it; any other failure as it is. */
+/** What the database says about a right that its role lacks, or about writes that it does not take; null for any other error. */
+const denial = (error: unknown): CliFailure | null => {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const code = "code" in at ? at.code : null
+    if (code === "42501") {
+      return new CliFailure(
+        `The database refuses this to its role: ${at.message}.\nTo migrate, it must own the database or be allowed to create schemas in it; service doctor prints the grants that a lesser role needs.`
+      )
+    }
+    if (code === "25006") return new CliFailure(`The database takes no writes: ${at.message}.\nConnect to the primary.`)
+  }
+  return null
+}
+
+/** A failure to use the database of `url` as what is wrong with the way to it or with its rights; any other failure as it is. */
 const explained = (error: unknown, url: string): unknown => {
+  const denied = denial(error)
+  if (denied !== null) return denied
   const { final, refusal } = refusalOf(error, url)
   const away = isUnavailable(error) || (error instanceof RecordsError && error.reason._tag === "Unavailable")
   // A missing file and a missing socket have the same code.

@@ -181,4 +181,7 @@ export const writeNew = (folder: string, files: readonly NewFile[]): void => {
 }
 
 /** A folder as it is written after \`cd\`. */
-export const shownFolder = (folder: string): string => relative(process.cwd(), folder) || "."
+export const shownFolder = (folder: string): string => {
+  const path = relative(process.cwd(), folder) || "."
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
+}

@@ -24,6 +24,17 @@ const isOpen = (model: Model, operation: Operation, { defaults, roles }: Compile
   return defaults.defaultAccess === null ? roles === null : defaults.defaultAccess === "allow"
 }
 
+/** What callers may do that writes, with the right that the database must give for it. */
+export const openWrites = (
+  model: Model,
+  compiled: Compiled
+): ReadonlyArray<readonly [operation: Operation, right: "insert" | "update" | "delete"]> =>
+  ([
+    ["create", "insert"],
+    ["update", "update"],
+    ["delete", model.softDelete === null ? "delete" : "update"]
+  ] as const).filter(([operation]) => isOpen(model, operation, compiled))
+
 const isWritable = (table: TableFacts): boolean => table.kind !== "materialized view"
 
 /** Findings about the columns and rights of one table. `user` is the role that the service connects as. */
@@ -84,11 +95,6 @@ export const checkColumns = (model: Model, table: TableFacts, compiled: Compiled
     }
   }
 
-  const needed: ReadonlyArray<readonly [Operation, "insert" | "update" | "delete"]> = [
-    ["create", "insert"],
-    ["update", "update"],
-    ["delete", model.softDelete === null ? "delete" : "update"]
-  ]
   const tracked = [...compiled.models.values()].find(({ history }) => history === model.name)
   if (tracked !== undefined && !table.privileges.insert) {
     say({
@@ -101,10 +107,9 @@ export const checkColumns = (model: Model, table: TableFacts, compiled: Compiled
     })
   }
   const missing = new Set(
-    needed.filter(([operation, right]) =>
-      isOpen(model, operation, compiled) && isWritable(table) && !table.privileges[right]
+    openWrites(model, compiled).map(([, right]) => right).filter((right) =>
+      isWritable(table) && !table.privileges[right]
     )
-      .map(([, right]) => right)
   )
   if (missing.size > 0) {
     const rights = [...missing].join(", ")
@@ -123,7 +128,7 @@ export const checkColumns = (model: Model, table: TableFacts, compiled: Compiled
       !field.readOnly && isOpen(model, "update", compiled) &&
       table.columns.some((column) => column.name === field.column && !column.privileges.update)
     )
-  if (unsure.length > 0 && table.kind !== "view") {
+  if (unsure.length > 0 && table.kind !== "view" && isWritable(table)) {
     const columns = unsure.map((field) => tableName({ schema: null, table: field.column })).join(", ")
     say({
       level: "warning",

@@ -6,9 +6,11 @@
 import type { Client } from "pg"
 import type { ServerFacts } from "../../core/domain/model/catalogue.ts"
 import type { Compiled } from "../../core/domain/model/compile.ts"
+import { tableName } from "../../core/domain/model/facts.ts"
 import type { Databases } from "../database.ts"
 import type { Settings } from "../environment.ts"
 import type { Migration } from "../migrations.ts"
+import { openWrites } from "./columns.ts"
 import type { Finding } from "./finding.ts"
 
 const about = (
@@ -151,6 +153,9 @@ export const checkSettings = (settings: Settings, url: string): readonly Finding
   const { hostname, protocol } = new URL(url)
   const local = hostname === "localhost" || hostname === "127.0.0.1" || hostname === "[::1]"
   return [
+    ...settings.unknown.map(({ fix, name }) =>
+      about("warning", "variable", `Nothing reads the variable ${name}.`, fix)
+    ),
     ...(protocol === "http:" && !local
       ? [
         about("warning", "url", `AUTH_URL is ${url}: passwords and tokens travel unencrypted.`, "Serve it with https.")
@@ -193,16 +198,49 @@ export const checkOwnRights = async (
   )]
 }
 
-/** Sequences behind serial columns that the role may not draw from: creates would fail. */
+/** What `pg_relation_is_updatable` has for each right. */
+const rightBits = { update: 4, insert: 8, delete: 16 } as const
+
+/** Views that take no writes although callers may write: every one of them would be a 500. */
+export const checkViews = async (client: Client, compiled: Compiled): Promise<readonly Finding[]> => {
+  const models = [...compiled.models.values()]
+  const { rows } = await client.query<{ bits: number | null }>(
+    "select pg_relation_is_updatable(to_regclass(t), true) as bits from unnest($1::text[]) with ordinality as u (t, n) order by n",
+    [models.map((model) => tableName(model))]
+  )
+  return models.flatMap((model, i) => {
+    const bits = rows[i]?.bits ?? null
+    if (bits === null) return []
+    const refused = openWrites(model, compiled).filter(([, right]) => (bits & rightBits[right]) === 0)
+    if (refused.length === 0) return []
+    const operations = refused.map(([operation]) => operation)
+    return [{
+      level: "error",
+      check: "writes",
+      resource: model.name,
+      field: null,
+      message: `Callers may ${operations.join(", ")}, and ${
+        tableName(model)
+      } is a view that does not take it: every such request fails.`,
+      fix: `Write access: { ${
+        operations.map((operation) => `${operation}: false`).join(", ")
+      } }, or make it a view with INSTEAD OF triggers.`,
+      sql: []
+    }]
+  })
+}
+
+/** Sequences behind serial columns and other defaults that the role may not draw from: creates would fail. */
 export const checkSequences = async (
   client: Client,
   tables: readonly string[],
   user: string
 ): Promise<readonly Finding[]> => {
   const { rows } = await client.query<{ name: string }>(
-    `select s.oid::regclass::text as name from pg_class s
-       join pg_depend d on d.objid = s.oid and d.classid = 'pg_class'::regclass and d.refclassid = 'pg_class'::regclass and d.deptype = 'a'
-     where d.refobjid = any (select to_regclass(t)::oid from unnest($1::text[]) t)
+    `select distinct s.oid::regclass::text as name from pg_attrdef a
+       join pg_depend d on d.classid = 'pg_attrdef'::regclass and d.objid = a.oid and d.refclassid = 'pg_class'::regclass
+       join pg_class s on s.oid = d.refobjid
+     where a.adrelid = any (select to_regclass(t)::oid from unnest($1::text[]) t)
        and case when s.relkind = 'S' then not has_sequence_privilege(s.oid, 'usage') else false end order by 1`,
     [tables]
   )

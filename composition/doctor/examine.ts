@@ -27,7 +27,8 @@ import {
   checkPooler,
   checkSequences,
   checkServer,
-  checkSettings
+  checkSettings,
+  checkViews
 } from "./deployment.ts"
 import type { Finding } from "./finding.ts"
 import { checkIndexes } from "./indexes.ts"
@@ -113,7 +114,8 @@ export const examine = async (
     findings.push(
       ...await checkClock(client),
       ...await checkConnections(client, settings),
-      ...await checkSequences(client, tables, facts.server.user)
+      ...await checkSequences(client, tables, facts.server.user),
+      ...await checkViews(client, assembly.compiled)
     )
   })
   if (accounts && separate) {

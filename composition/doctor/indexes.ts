@@ -100,7 +100,9 @@ export const checkIndexes = (
   /** An index that leads with the tenant and ends with the key, so that it gives whole orders. */
   const index = (columns: readonly string[]): string => {
     const all = [...new Set([...(tenant === null ? [] : [tenant.column]), ...columns, ...keys])]
-    return `create index ${concurrently}on ${name} (${all.map(quoted).join(", ")})${live};`
+    // Who asks when rows were deleted asks for deleted rows.
+    const rows = columns.includes(model.softDelete?.column ?? "") ? "" : live
+    return `create index ${concurrently}on ${name} (${all.map(quoted).join(", ")})${rows};`
   }
   const say = (
     check: string,

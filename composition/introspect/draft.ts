@@ -5,7 +5,7 @@
 
 import type { ColumnFacts, TableFacts } from "../../core/domain/model/catalogue.ts"
 import { checkedValues, declarationOf, enumText } from "../../core/domain/model/facts.ts"
-import { fieldName, resourceName, tableText, unique } from "./names.ts"
+import { fieldName, resourceName, snakeCase, tableText, unique } from "./names.ts"
 
 export interface DraftedField {
   readonly name: string
@@ -48,7 +48,10 @@ const hasDefault = (column: ColumnFacts): boolean =>
   column.default !== null || column.identity !== null || column.generated
 
 const secretName =
-  /(?:^|_)(?:passwords?|passwd|pwd|secrets?|private_key|api_key|access_key|(?:access|refresh|session|reset|auth)_token|totp|otp|salt|(?:password|token)_?hash)(?:_|$)/i
+  /(?:^|_)(?:passwords?|passwd|pwd|secrets?|(?:private|api|access|signing|encryption)_key|(?:access|refresh|session|reset|auth)_token|token$|totp|otp|salt|(?:password|token)_?hash|(?:recovery|backup)_codes?)(?:_|$)/i
+
+/** However its words are told apart: `access_token`, `accessToken`. */
+const looksSecret = (name: string): boolean => secretName.test(name) || secretName.test(snakeCase(name))
 
 /** The columns that name a row: the primary key, else a unique key whose columns are never null. */
 const keyOf = (table: TableFacts): readonly string[] | null => {
@@ -60,9 +63,12 @@ const keyOf = (table: TableFacts): readonly string[] | null => {
 /** Why no field stands for a column, or null when one does. */
 const leftOut = (column: ColumnFacts, key: readonly string[]): string | null => {
   if (!column.privileges.select) return "the database role may not read it"
-  if (declarationOf(column) === null) return `no kind of field fits ${column.type}`
+  const declaration = declarationOf(column)
+  // A scale below zero or above the precision, as in numeric(3,-2), is none that a field can have.
+  const oddScale = column.base === "numeric" && column.precision !== null && declaration === "f.decimal()"
+  if (declaration === null || oddScale) return `no kind of field fits ${column.type}`
   if (column.values?.includes("") === true) return "its enum type has an empty value"
-  if (secretName.test(column.name) && !key.includes(column.name)) {
+  if (looksSecret(column.name) && !key.includes(column.name)) {
     return "it looks like a secret; declare it yourself if it is none"
   }
   return null

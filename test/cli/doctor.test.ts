@@ -11,6 +11,7 @@ interface Finding {
   readonly resource: string | null
   readonly field: string | null
   readonly message: string
+  readonly fix: string | null
   readonly sql: readonly string[]
 }
 
@@ -23,7 +24,8 @@ const orders = defineResource("orders", {
     number: f.text().max(40).filterable(),
     state: f.enum(["new", "done"]).filterable(),
     total: f.decimal({ precision: 12, scale: 2 }).filterable().sortable(),
-    note: f.text().optional().searched()
+    note: f.text().optional().searched(),
+    deleted_at: f.timestamp().optional().readOnly().filterable()
   }
 })
 export default defineConfig({
@@ -43,6 +45,29 @@ insert into orders (tenant_id, owner_id, number, state, total, required)
   select 't' || i % 3, 'u' || i % 50, i::text, 'new', i, 1 from generate_series(1, 12000) i;
 analyze orders;
 drop extension pg_trgm;
+`
+
+const odd = `import { defineConfig, defineResource, defineRoles, f } from "resource-admin"
+const fields = { id: f.integer().readOnly().dbDefault(), title: f.text().optional() }
+const closed = { create: false, update: false, delete: false }
+export default defineConfig({
+  resources: [
+    defineResource("parts", { primaryKey: "id", fields }),
+    defineResource("part_titles", { primaryKey: "id", fields }),
+    defineResource("part_count", { primaryKey: "id", softDelete: "gone", fields }),
+    defineResource("part_total", { table: "part_count", primaryKey: "id", access: closed, fields }),
+    defineResource("part_sums", { primaryKey: "id", fields })
+  ],
+  roles: defineRoles({ admin: ["*"] })
+})
+`
+
+const oddSchema = `
+create sequence part_numbers;
+create table parts (id int primary key default nextval('part_numbers'), title text);
+create view part_titles as select id, title from parts;
+create view part_count as select count(*)::int as id, ''::text as title, null::timestamptz as gone from parts;
+create materialized view part_sums as select 1 as id, ''::text as title;
 `
 
 describe("doctor", () => {
@@ -102,6 +127,9 @@ describe("doctor", () => {
       field: "total",
       sql: ["create index concurrently on orders (tenant_id, total, id) where deleted_at is null;"]
     })
+    // Without deleted rows it would find nothing that a filter by this field asks for.
+    const deleted = findings.find(({ field }) => field === "deleted_at")
+    expect(deleted?.sql).toEqual(["create index concurrently on orders (tenant_id, deleted_at, id);"])
   })
 
   it("finds nothing more once its own statements were run", async () => {
@@ -138,5 +166,46 @@ describe("doctor", () => {
     const { stdout } = await project.service("doctor")
     expect(stdout).toContain("warning orders.number: The column holds 20 characters")
     expect(stdout).toMatch(/0 errors, 3 warnings, [0-9]+ notes/)
+  })
+
+  it("finds views that take no writes, sequences of defaults that no column owns, and misspelt variables", async () => {
+    await database.execute(`${oddSchema} grant all on parts, part_titles, part_count, part_sums to ${role};`)
+    await using other = makeProject({ ...project.env, SERVICE_TRUSTED_PROXY: "1" })
+    other.write("admin.config.ts", odd)
+    const ran = await other.quick("doctor", "--json")
+    const { findings } = JSON.parse(ran.stdout) as { findings: readonly Finding[] }
+    const errors = findings.filter(({ level }) => level === "error")
+    expect(errors.map(({ check, resource }) => [check, resource])).toEqual([
+      ["rights", null],
+      ["writes", "part_count"],
+      ["writes", "part_sums"]
+    ])
+    expect(errors[0]?.sql).toEqual([`grant usage on sequence part_numbers to "${role}";`])
+    expect(errors[1]?.message).toContain("Callers may create, update, delete")
+    const misspelt = findings.find(({ check }) => check === "variable")
+    expect(misspelt).toMatchObject({ level: "warning", message: "Nothing reads the variable SERVICE_TRUSTED_PROXY." })
+    expect(misspelt?.fix).toContain("SERVICE_TRUSTED_PROXIES")
+  })
+})
+
+describe("a migration that the database refuses", () => {
+  it("is told with what the role lacks, and without a stack", async () => {
+    const database = await openDatabase()
+    const role = `migration_role_${process.pid}`
+    await database.execute(`create role ${role} login;`)
+    await using project = makeProject({
+      DATABASE_URL: database.url.replace("://postgres@", `://${role}@`),
+      AUTH_SECRET: "x".repeat(32)
+    })
+    project.write("admin.config.ts", odd)
+    const denied = await project.quick("migration", "--apply")
+    expect([denied.code, denied.stderr]).toEqual([1, expect.stringMatching(/^The database refuses this to its role: /)])
+    expect(denied.stderr).toContain("allowed to create schemas")
+    await database.execute(`alter role ${role} set default_transaction_read_only = on; alter role ${role} superuser;`)
+    const standby = await project.quick("migration", "--apply")
+    expect([standby.code, standby.stderr]).toEqual([1, expect.stringMatching(/^The database takes no writes: /)])
+    for (const { stderr } of [denied, standby]) expect(stderr).not.toContain("    at ")
+    await database.execute(`drop role ${role};`)
+    await database.drop()
   })
 })

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
@@ -157,6 +158,12 @@ describe("what introspection makes of unusual tables", () => {
         raw bytea,
         tags text[],
         password_hash text,
+        "accessToken" text,
+        "userPassword" text,
+        remember_token text,
+        token_count int,
+        hundreds numeric(5, -2),
+        thousandths numeric(2, 3),
         doubled int generated always as (checked * 2) stored,
         permissions text,
         created_at timestamptz not null default now(),
@@ -205,7 +212,12 @@ describe("what introspection makes of unusual tables", () => {
   it("leaves out what has no kind or looks like a secret, and says so", () => {
     expect(text).toContain("// raw is left out: no kind of field fits bytea")
     expect(text).toContain("// tags is left out: no kind of field fits text[]")
-    expect(text).toContain("// password_hash is left out: it looks like a secret")
+    for (const name of ["password_hash", "accessToken", "userPassword", "remember_token"]) {
+      expect(text).toContain(`// ${name} is left out: it looks like a secret`)
+    }
+    expect(text).toContain("token_count: f.integer().optional()")
+    expect(text).toContain("// hundreds is left out: no kind of field fits numeric(5,-2)")
+    expect(text).toContain("// thousandths is left out: no kind of field fits numeric(2,3)")
     expect(text).toContain(
       "// payload is left out: no kind of field fits bytea; it is required, so records cannot be created here"
     )
@@ -228,6 +240,32 @@ describe("what introspection makes of unusual tables", () => {
     expect(text).toContain("friend: relation(\"people\").optional()")
     expect(text).toContain("made_by: relation(people).optional().filterable()")
     expect(text).toContain("changed_by: relation(people).inverse(\"shop_orders_by_changed_by\").optional()")
+  })
+
+  it("is made again of the same schemas and tables, unless others are named", async () => {
+    expect((await project.quick("introspect")).stdout).toContain("is up to date")
+    expect((await project.quick("introspect", "--check")).code).toBe(0)
+    expect(project.read("admin.resources.ts")).toBe(text)
+
+    const some = ["--out", "some.ts"]
+    await project.quick("introspect", ...some, "--schema", "public,shop", "--tables", "people,shop.orders")
+    const two = project.read("some.ts")
+    expect(two.match(/defineResource\("\w+"/g)).toEqual(["defineResource(\"people\"", "defineResource(\"orders\""])
+    expect((await project.quick("introspect", ...some)).stdout).toContain("is up to date")
+    // An edited file is replaced by what it was made of.
+    project.write("some.ts", two.replace("defineResource(\"people\"", "defineResource(\"persons\""))
+    await project.quick("introspect", ...some, "--force")
+    expect(project.read("some.ts")).toBe(two)
+
+    const other = await project.quick("introspect", ...some, "--schema", "shop,nowhere")
+    expect(other.stdout).toContain("nothing found in schema nowhere")
+    expect(project.read("some.ts")).not.toContain("people")
+  })
+
+  it("is not made in a folder that does not exist", async () => {
+    const missing = await project.quick("introspect", "--project", "no/such/folder")
+    expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining("There is no folder")])
+    expect(existsSync(join(project.folder, "no"))).toBe(false)
   })
 
   it("fits the database it was made from", async () => {

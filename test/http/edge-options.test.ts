@@ -4,7 +4,7 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Tracer from "effect/Tracer"
-import { describe, expect, it } from "vitest"
+import { describe, expect, it, vi } from "vitest"
 import { makeFetch } from "../../adapters/http/fetch.ts"
 import { makeEdge } from "../../adapters/http/handle.ts"
 import { clientAddress } from "../../adapters/http/request.ts"
@@ -94,6 +94,25 @@ describe("reports", () => {
     expect(error.id).toBe(response.headers.get("x-request-id"))
     expect(error.frames[0]).toContain("edge-app.ts")
     expect(lines.join("\n")).not.toContain(secretText)
+  })
+
+  it("survives a log that throws, whose lines are not lost", async () => {
+    const written = vi.spyOn(console, "error").mockImplementation(() => {})
+    const made = script()
+    const broken = new Error("the disk is full")
+    const log = (): never => {
+      throw broken
+    }
+    const fetch = makeFetch(makeEdge(made.app, made.tokens, { log }))
+    for (const [path, status] of [["/api/v1/orders", 200], ["/api/v1/orders/throws", 500]] as const) {
+      expect((await fetch(new Request(url(path), { headers: authorized }))).status).toBe(status)
+    }
+    expect(written.mock.calls.map(([line, error]) => [JSON.parse(String(line)).status, error])).toEqual([
+      [200, broken],
+      [undefined, broken],
+      [500, broken]
+    ])
+    written.mockRestore()
   })
 
   it("survives a meta version that throws", async () => {

@@ -22,6 +22,11 @@ const cases: readonly RefusalCase[] = [
     "config: roles is [\"sales\"], not an object. → Write roles: defineRoles({ admin: [\"*\"], sales: [\"orders.read\"] })."
   ],
   [
+    "roles that are null",
+    app({ roles: null }),
+    "config: roles is null, not an object. → Write roles: defineRoles({ admin: [\"*\"], sales: [\"orders.read\"] })."
+  ],
+  [
     "view of an unknown resource",
     app({ views: { aa: {} } }),
     "aa: A view is declared for \"aa\", which is not a resource. → Did you mean \"a\"?"

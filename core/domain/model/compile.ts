@@ -59,7 +59,8 @@ const readRoleSet = (config: Bag, say: (message: string, fix: string) => void): 
   if (own !== undefined && inOptions !== undefined) {
     say("Roles are declared twice: as roles and as options.roles.", "Keep one of them.")
   }
-  const declared = own ?? inOptions
+  // Null is no set of roles: without one, everything would be allowed.
+  const declared = own === undefined ? inOptions : own
   if (declared === undefined) return null
   if (isBag(declared)) return declared
   say(

@@ -265,6 +265,14 @@ describe("tables and keys", () => {
       version: "revision",
       fields: { id: f.integer(), revision: f.integer().readOnly() }
     }))
+    const reserved = modelsOf(defineResource("orders", {
+      table: "order",
+      primaryKey: "id",
+      fields: { id: f.integer(), user: f.text() }
+    }))
+    expect(createTableSql([...reserved.values()][0]!)).toBe(
+      "create table \"order\" (id integer not null, \"user\" text not null, primary key (id));"
+    )
     // Creates leave the version to the database.
     expect(createTableSql([...versioned.values()][0]!)).toContain("revision integer not null default 1,")
     expect(lines(models, null, ["shop.order", "x"])[0]).toContain("Did you mean \"shop.order\"? Or run: create table")

@@ -4,6 +4,7 @@
  */
 
 import type { FilterTree, SortKey } from "../filter/tree.ts"
+import { quotedName } from "../model/facts.ts"
 import type { Field, Model } from "../model/model.ts"
 
 export interface ScanGuard {
@@ -35,9 +36,6 @@ const conditionFields = (tree: FilterTree): { readonly equal: Field[]; readonly 
   return { equal, range }
 }
 
-const identifier = (name: string): string =>
-  /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll("\"", "\"\"")}"`
-
 /**
  * A `create index` statement that would serve the query, naming only columns that `mayName` allows; null when nothing nameable would help.
  */
@@ -53,15 +51,15 @@ export const suggestIndex = (
   const add = (field: Field, descending: boolean) => {
     if (taken.has(field) || !mayName(field)) return
     taken.add(field)
-    columns.push(identifier(field.column) + (descending ? " desc" : ""))
+    columns.push(quotedName(field.column) + (descending ? " desc" : ""))
   }
   for (const field of equal) add(field, false)
   for (const sort of order) add(sort.field, sort.descending)
   if (order.length === 0) { for (const field of range) add(field, false) }
   const patterns = textFields(where).filter(mayName)
-  const table = (model.schema === null ? "" : `${identifier(model.schema)}.`) + identifier(model.table)
+  const table = (model.schema === null ? "" : `${quotedName(model.schema)}.`) + quotedName(model.table)
   if (patterns.length > 0) {
-    const operators = patterns.map((field) => `${identifier(field.column)} gin_trgm_ops`).join(", ")
+    const operators = patterns.map((field) => `${quotedName(field.column)} gin_trgm_ops`).join(", ")
     return `create index on ${table} using gin (${operators})`
   }
   const keyOnly = [...taken].every((field) => model.key.includes(field))
