@@ -91,6 +91,9 @@ const defaultCell = (field: Field, value: Json): Cell => Result.getOrThrow(cellF
 export const readCreate = (access: Access, body: Json): Result.Result<Values, Problem> =>
   Result.flatMap(asObject(body), (object) => completed(access, object))
 
+/** Texts that no URL can have for a last segment: clients take them for the path above. */
+const unaddressable = /^\.{0,2}$/
+
 const completed = (access: Access, body: JsonObject): Result.Result<Values, Problem> => {
   const { caller, model, restricted } = access
   const errors: ProblemError[] = []
@@ -118,6 +121,10 @@ const completed = (access: Access, body: JsonObject): Result.Result<Values, Prob
         errors.push({ field: field.name, code: "required", message: `The field "${field.name}" is required.` })
       } else impossible = true
     }
+  }
+  const [key, ...more] = model.key
+  if (more.length === 0 && unaddressable.test(values.get(key!) ?? "other")) {
+    errors.push({ field: key!.name, code: "invalid", message: "A record with this key could not be addressed." })
   }
   if (errors.length > 0) return Result.fail(invalidRecord(errors))
   return impossible ? Result.fail(problem("access-denied", "You may not do this.")) : Result.succeed(values)

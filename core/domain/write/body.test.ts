@@ -1,0 +1,25 @@
+import * as Result from "effect/Result"
+import { describe, expect, it } from "vitest"
+import { makeModel } from "../../../test/support/model.ts"
+import { resolveAccess } from "../access/resolve.ts"
+import { readCreate } from "./body.ts"
+
+const accessTo = (key: readonly string[]) =>
+  resolveAccess(
+    makeModel({ fields: [{ name: "code" }, { name: "part" }], key }),
+    { id: "u1", roles: ["admin"], tenant: null },
+    { roles: null, defaultAccess: "allow" }
+  )
+
+describe("readCreate", () => {
+  it.each(["", ".", ".."])("refuses the key %j, which no URL could have", (code) => {
+    const refused = readCreate(accessTo(["code"]), { code, part: "x" })
+    expect(Result.isFailure(refused) && refused.failure).toMatchObject({
+      slug: "invalid-record",
+      members: { errors: [{ field: "code", code: "invalid" }] }
+    })
+    // Beside another part, or where it is no key, it can be written.
+    expect(Result.isSuccess(readCreate(accessTo(["code", "part"]), { code, part: "x" }))).toBe(true)
+    expect(Result.isSuccess(readCreate(accessTo(["part"]), { code, part: "..." }))).toBe(true)
+  })
+})
