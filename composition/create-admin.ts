@@ -152,8 +152,12 @@ const graceMs = 10_000
 
 /** `fetch` with an end: after it no request begins, and those under way are waited for. */
 const makeEnding = (edge: Edge, fetch: Fetch): { readonly fetch: Fetch; readonly end: () => Promise<void> } => {
-  const running = new Set<Promise<Response>>()
+  let running = 0
   let ended = false
+  let allDone = (): void => {}
+  const done = (): void => {
+    if (--running === 0) allDone()
+  }
   return {
     fetch: (request, connection) => {
       if (ended) {
@@ -162,20 +166,21 @@ const makeEnding = (edge: Edge, fetch: Fetch): { readonly fetch: Fetch; readonly
         return Promise.resolve(new Response(request.method === "HEAD" ? null : body, { status, headers }))
       }
       const response = fetch(request, connection)
-      running.add(response)
-      const done = (): void => void running.delete(response)
+      running++
       response.then(done, done)
       return response
     },
     end: async () => {
       ended = true
       edge.drain()
-      let late: ReturnType<typeof setTimeout> | undefined
-      await Promise.race([
-        Promise.allSettled(running),
-        new Promise((resolve) => late = setTimeout(resolve, graceMs))
-      ])
-      clearTimeout(late)
+      if (running === 0) return
+      await new Promise<void>((resolve) => {
+        const late = setTimeout(resolve, graceMs)
+        allDone = () => {
+          clearTimeout(late)
+          resolve()
+        }
+      })
     }
   }
 }

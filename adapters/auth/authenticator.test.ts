@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { describe, expect, it } from "vitest"
+import { describe, expect, it, vi } from "vitest"
 import { Tokens } from "../../core/ports/tokens.ts"
 import {
   type Authenticator,
@@ -26,10 +26,24 @@ describe("the tokens port over an authenticator", () => {
     expect(Effect.runSync(tokens.authenticate(request))).toBe(caller)
   })
 
+  it("takes an empty tenant for none", () => {
+    const tokens = tokensOf(() => ({ ...ann, tenant: "" }))
+    expect(Effect.runSync(tokens.authenticate(request)).tenant).toBe(null)
+  })
+
   it("waits for an identity that must be looked up, and is a layer", async () => {
     const found = Effect.flatMap(Tokens, (tokens) => tokens.authenticate(request))
     const layer = tokensLayer(() => Promise.resolve({ user: { id: "u2", roles: [] } }))
     expect(await Effect.runPromise(Effect.provide(found, layer))).toEqual({ id: "u2", roles: [], tenant: null })
+  })
+
+  it("gives up an authenticator that never answers, as keys that cannot be read", async () => {
+    vi.useFakeTimers()
+    const exit = Effect.runPromiseExit(tokensOf(() => new Promise(() => {})).authenticate(request))
+    await vi.advanceTimersByTimeAsync(30_000)
+    vi.useRealTimers()
+    const ended = await exit
+    expect(Exit.isFailure(ended) && ended.cause.reasons[0]).toMatchObject({ error: { reason: "KeysUnavailable" } })
   })
 
   it.each([

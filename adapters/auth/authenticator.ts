@@ -60,6 +60,18 @@ const failed = (cause: unknown): Effect.Effect<never, TokensError> => {
   return Effect.die(cause)
 }
 
+/** Longest time of an authenticator. Those of this package end sooner. */
+const longestMs = 30_000
+
+/** The answer of an authenticator, or a 503: one that never answers must not keep the places of requests that would be. */
+const inTime = <A>(answer: Promise<A>): Promise<A> => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new KeysUnavailable("the authenticator did not answer in time")), longestMs)
+  })
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer))
+}
+
 const isPromise = (value: Identity | Promise<Identity>): value is Promise<Identity> => "then" in value
 
 /** The `Tokens` port over an authenticator. Equal identities from its cache give the same `Caller` object. */
@@ -69,7 +81,8 @@ export const tokensOf = (authenticator: Authenticator): Tokens["Service"] => {
     const known = callers.get(identity)
     if (known !== undefined) return known
     const { tenant, user: { id, roles } } = identity
-    const caller: Caller = { id, roles, tenant: tenant === undefined ? null : String(tenant) }
+    // An empty text is the name of no tenant: rows under it would be shared by everybody whose tenant was not found.
+    const caller: Caller = { id, roles, tenant: tenant === undefined || tenant === "" ? null : String(tenant) }
     callers.set(identity, caller)
     return caller
   }
@@ -80,7 +93,7 @@ export const tokensOf = (authenticator: Authenticator): Tokens["Service"] => {
           const answer = authenticator(request)
           return isPromise(answer)
             ? Effect.flatMap(
-              Effect.result(Effect.tryPromise({ try: () => answer, catch: (cause) => cause })),
+              Effect.result(Effect.tryPromise({ try: () => inTime(answer), catch: (cause) => cause })),
               (result) => result._tag === "Success" ? Effect.succeed(callerOf(result.success)) : failed(result.failure)
             )
             : Effect.succeed(callerOf(answer))

@@ -228,6 +228,9 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
     requestTimeout,
     connectionsCheckingInterval: Math.min(5_000, Math.ceil(Math.min(headersTimeout, requestTimeout) / 2)),
     keepAliveTimeout: options.keepAliveMs ?? 65_000,
+    // Finds out about clients that vanished while they wait.
+    keepAlive: true,
+    keepAliveInitialDelay: 60_000,
     maxHeaderSize: options.maxHeaderBytes ?? 160 * 1024,
     // Checked below, so that its answer is a problem document like every other.
     requireHostHeader: false
@@ -280,7 +283,11 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
     }
     const one: Owed = { res, fiber }
     owed.push(one)
-    res.once("close", () => owed.splice(owed.indexOf(one), 1))
+    res.once("close", () => {
+      owed.splice(owed.indexOf(one), 1)
+      // An answer of before the drain leaves its connection open.
+      if (owed.length === 0 && edge.isDraining()) req.socket.destroySoon()
+    })
     const done = fiber.pollUnsafe()
     if (done !== undefined) return settle(done)
     running++
@@ -320,6 +327,8 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
     edge.drain()
     // In these turns of the event loop what has arrived is read: a connection with an unread request is none that is idle.
     for (let turns = 0; turns < 3; turns++) await new Promise((resolve) => setImmediate(resolve))
+    // To Node a connection is idle whose answer was handed over, sent or not.
+    server.closeIdleConnections = () => {}
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     for (const [socket, owed] of connections) if (owed.length === 0) socket.destroy()
     const cut = setTimeout(() => server.closeAllConnections(), options.graceMs ?? 10_000)

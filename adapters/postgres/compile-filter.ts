@@ -57,13 +57,24 @@ export const conditionSql = (tree: FilterTree, alias: string, writer: Writer): s
     case "regex": {
       writer.stable = false
       writer.regex = true
-      const test = `${textOf(alias, tree.field)} ~ ${writer.constant(tree.pattern)}`
-      // Only here does the order hold: conditions beside each other are tested in whatever order the planner likes.
-      return tree.only === undefined
-        ? test
-        : `(case when ${conditionSql(tree.only, alias, writer)} then ${test} else false end)`
+      const text = textOf(alias, tree.field)
+      // Only here does the order hold: conditions beside each other are tested in whatever order the planner likes. It is the text that is withheld,
+      // not the test: that one has an estimate, a `case` has none.
+      const seen = tree.only === undefined
+        ? text
+        : `(case when ${writtenOnce(tree.only, alias, writer)} then ${text} end)`
+      return `${seen} ~ ${writer.constant(tree.pattern)}`
     }
   }
+}
+
+/** A condition that the same statement has many times, with the same parameters each time: there is room for 32,767. */
+const writtenOnce = (tree: FilterTree, alias: string, writer: Writer): string => {
+  const known = writer.written.get(tree)
+  if (known?.alias === alias) return known.sql
+  const sql = conditionSql(tree, alias, writer)
+  writer.written.set(tree, { alias, sql })
+  return sql
 }
 
 /** The tree as a value that is never NULL. */

@@ -65,6 +65,8 @@ export class Writer {
   stable = true
   regex = false
   trigram = false
+  /** Conditions by their tree that stand in the statement already. */
+  readonly written = new Map<object, { readonly alias: string; readonly sql: string }>()
   /** Prefix of pg_trgm's functions and operators, for a database that keeps the extension in a schema of its own. */
   readonly trigramSchema: string
 

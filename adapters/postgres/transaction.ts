@@ -78,7 +78,7 @@ type Insertion = Parameters<RecordsTransaction["insert"]>[0]
 
 /**
  * What write hooks get: further statements in the same transaction, with `$1` placeholders. It ends with the transaction, which no statement of its own
- * may end; settings are `set local`.
+ * may end; settings are `set local`. Slips are refused, not intent: `select set_config(…)` passes.
  */
 export interface TransactionHandle {
   readonly query: (
@@ -94,13 +94,13 @@ export interface Fate {
   conflict: SqlError | null
 }
 
-const leadingComments = /^(?:\s+|--.*|\/\*[^]*?\*\/)+/
+const leadingComments = /^(?:[\s;]+|--.*|\/\*[^]*?\*\/)+/
 /**
  * What ends the transaction, what stays with the connection for requests of others (`set` without `local`), and the settings that the transaction's own
  * cells are read by.
  */
 const leavesTransaction =
-  /^(?:begin|start|commit|end|abort|prepare\s+transaction|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b)|set(?!\s+(?:local(?!\s+(?:time\s?zone|datestyle)\b)|constraints|transaction)\b))\b/i
+  /^(?:begin|start|commit|end|abort|prepare\s+transaction|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b)|set(?!\s+(?:local(?!\s+(?:time\s*zone|datestyle)\b)|constraints|transaction)\b))\b/i
 
 const refusedInHook = (): Error =>
   new Error(

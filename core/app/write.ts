@@ -192,7 +192,9 @@ const refusedCreate = (access: Access, values: Values, error: RecordsError, bind
   for (const field of access.model.fields) {
     const { default: given, name } = field
     const cell = values.get(field)
-    if (cell !== undefined || given === null || !("db" in given)) record[name] = wireFromCell(field, cell ?? null)
+    // What the database makes of a field is not known: a default of its own, a computed column, the first version.
+    const made = field.readOnly || field === access.model.version || (given !== null && "db" in given)
+    if (cell !== undefined || !made) record[name] = wireFromCell(field, cell ?? null)
     else {
       const get = (): null => {
         known = false

@@ -35,6 +35,9 @@ export interface Routed {
 
 export const secretText = "the text of a secret row"
 
+/** More characters than fit into a connection whose reader pauses. */
+export const hugeLength = 20_000_000
+
 /** Keys and resources with a meaning; every other key is a record that exists. */
 const answer = (use: string, key: string | undefined, call: Call): Effect.Effect<Reply, Problem> => {
   switch (key ?? "") {
@@ -48,6 +51,8 @@ const answer = (use: string, key: string | undefined, call: Call): Effect.Effect
       return Effect.interrupt
     case "bad-header":
       return Effect.succeed(json(200, "{}", { "x-odd": "line\nbreak" }))
+    case "huge":
+      return Effect.succeed(json(200, "1".repeat(hugeLength)))
     case "stale":
       return Effect.fail(problem("precondition-failed", "Stale.", { changed: ["note"] }, { etag: `"2"` }))
     case "same":

@@ -10,7 +10,7 @@ import type { EdgeOptions } from "../../adapters/http/handle.ts"
 import { listen } from "../../adapters/http/node.ts"
 import type { ListenOptions } from "../../adapters/http/node.ts"
 import { json } from "../../core/app/call.ts"
-import { mounted, until, viaNode } from "./edge-app.ts"
+import { hugeLength, mounted, until, viaNode } from "./edge-app.ts"
 import type { NodeStage } from "./edge-app.ts"
 
 const open: NodeStage[] = []
@@ -465,6 +465,33 @@ describe("close", () => {
       [200, "keep-alive"],
       [204, "close"]
     ])
+  })
+
+  it("sends all of an answer that was handed over before", async () => {
+    const stage = await start({}, { graceMs: 10_000 })
+    const reader = await dial(stage.listener.port)
+    reader.socket.write(head("GET", "/api/v1/orders/huge"))
+    await until(() => reader.received() !== "")
+    reader.socket.pause()
+    const closing = stage.listener.close()
+    await new Promise((resolve) => setImmediate(resolve))
+    reader.socket.resume()
+    await closing
+    await reader.closed
+    expect(only(reader.received()).body).toHaveLength(hugeLength)
+  })
+
+  it("does not wait for a connection whose early refusal was sent before", async () => {
+    const stage = await start({ maxBodyBytes: 100 }, { graceMs: 600_000 })
+    const client = await dial(stage.listener.port)
+    client.socket.write(head("POST", "/api/v1/orders", jsonType, "Content-Length: 1000") + "x".repeat(500))
+    await until(() => client.received().includes("payload-too-large"))
+    const closing = stage.listener.close()
+    for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve))
+    client.socket.write("x".repeat(500))
+    await closing
+    await client.closed
+    expect(only(client.received()).status).toBe(413)
   })
 
   it("does not begin what waits behind a running request, as nobody would see its answer", async () => {

@@ -44,6 +44,16 @@ const shapeOf = (parts: Partial<PageShape>): PageShape => ({
 const table = "\"sh\"\"op\".\"orders\" t"
 
 describe("compile", () => {
+  it("patterns that look at some rows only, the condition of which has its parameters once", () => {
+    const status: FilterTree = { op: "compare", field: f("status"), is: "=", value: { of: "literal", text: "paid" } }
+    const only = allOf([tenant, status])
+    const patterns = ["a", "b"].map((pattern): FilterTree => ({ op: "regex", field: f("note"), pattern, only }))
+    const statement = countStatement({ model, where: allOf(patterns), bindings, cap: null }, "public")
+    const note = `(case when (t."tenant_id" = $1 and t."status" = 'paid') then t."note"::text end)`
+    expect(statement.sql).toContain(`where (${note} ~ $2 and ${note} ~ $3)`)
+    expect(bind(statement, values)).toEqual(["7", "a", "b"])
+  })
+
   it("a list", () => {
     const shape = shapeOf({
       where: allOf([tenant, live]),

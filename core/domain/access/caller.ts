@@ -11,6 +11,3 @@ export interface Caller {
 /** Stable text of a role set: equal exactly for callers whose roles are equal as sets (JSON, so that no role name can pose as two). */
 export const rolesKey = (caller: Caller): string =>
   JSON.stringify(caller.roles.length < 2 ? caller.roles : [...new Set(caller.roles)].sort())
-
-/** Whether the caller works in a tenant. An empty text is the name of none: rows under it would be shared by everybody whose tenant was not found. */
-export const hasTenant = ({ tenant }: Caller): boolean => tenant !== null && tenant !== ""

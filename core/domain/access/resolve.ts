@@ -18,7 +18,7 @@ import { BoundedMap } from "../bounded.ts"
 import { always, both, type FilterTree, never } from "../filter/tree.ts"
 import type { Field, Model, Models, WireRecord } from "../model/model.ts"
 import type { Access, Decision } from "./access.ts"
-import { type Caller, hasTenant, rolesKey } from "./caller.ts"
+import { type Caller, rolesKey } from "./caller.ts"
 import { creatableBit, readableBit, restrictModel, updatableBit } from "./restrict.ts"
 import { neverWritable } from "./roles.ts"
 import type {
@@ -325,7 +325,7 @@ export const resolveAccess = (model: Model, caller: Caller, defaults: AccessDefa
     marks.push(mark)
   }
 
-  const tenantMissing = model.tenant !== null && !hasTenant(caller)
+  const tenantMissing = model.tenant !== null && caller.tenant === null
   const readRows = read.of === "allow" ? always : read.of === "filter" ? read.tree : never
   const rows = tenantMissing || readRows === never
     ? never
@@ -378,7 +378,7 @@ export const makeAccessResolver = (models: Models, defaults: AccessDefaults): Ac
       let access: Access | undefined
       if (known === null) access = resolveAccess(model, caller, defaults)
       else {
-        const key = model.tenant !== null && !hasTenant(caller) ? `-${rolesKey(caller)}` : rolesKey(caller)
+        const key = model.tenant !== null && caller.tenant === null ? `-${rolesKey(caller)}` : rolesKey(caller)
         access = known.get(key)
         if (access === undefined) known.set(key, access = resolveAccess(model, caller, defaults))
         else if (access.caller !== caller) access = { ...access, caller }

@@ -69,7 +69,7 @@ export const suggestIndex = (
   return columns.length === 0 || keyOnly ? null : `create index on ${table} (${columns.join(", ")})`
 }
 
-/** Fields under contains, search, similar and regex conditions: a trigram index serves those. */
+/** Fields under contains, search, similar and regex conditions: a trigram index serves those, but not a pattern that may look at some rows only. */
 const textFields = (tree: FilterTree): Field[] => {
   switch (tree.op) {
     case "and":
@@ -79,9 +79,10 @@ const textFields = (tree: FilterTree): Field[] => {
       return textFields(tree.item)
     case "contains":
     case "similar":
-    case "regex":
     case "match":
       return [tree.field]
+    case "regex":
+      return tree.only === undefined ? [tree.field] : []
     case "search":
       return [...tree.fields]
     default:
