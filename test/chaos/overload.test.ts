@@ -81,7 +81,7 @@ describe("overload", () => {
     })
     const lively: number[] = []
     const end = performance.now() + (long ? 30_000 : 3_000)
-    while (performance.now() < end) {
+    while (performance.now() < end || lively.length < 10) {
       const started = performance.now()
       expect((await ask(server.port, { method: "GET", path: "/livez" }))?.status).toBe(200)
       lively.push(performance.now() - started)
@@ -97,7 +97,7 @@ describe("overload", () => {
     // Nobody is forgotten: the longest waited no longer than the wait for a connection and the work itself.
     const longest = Math.max(...outcomes.map(({ milliseconds }) => milliseconds))
     expect(longest).toBeLessThan(10_000)
-    // On a machine that has to share its two cores with the clients, a single answer may be late.
+    // On a machine that has to share its two cores with the clients, a single answer may be late, and the first comes amid 500 new connections.
     expect([...lively].sort((a, b) => a - b)[Math.floor(lively.length / 2)]).toBeLessThan(1_000)
     expect(Math.max(...lively)).toBeLessThan(10_000)
     expect(peak - before).toBeLessThan(300 * mebibyte)
