@@ -4,7 +4,7 @@
  */
 
 import type { FilterTree, SortKey } from "../filter/tree.ts"
-import { quotedName } from "../model/facts.ts"
+import { quotedName, tableName } from "../model/facts.ts"
 import type { Field, Model } from "../model/model.ts"
 
 export interface ScanGuard {
@@ -57,7 +57,7 @@ export const suggestIndex = (
   for (const sort of order) add(sort.field, sort.descending)
   if (order.length === 0) { for (const field of range) add(field, false) }
   const patterns = textFields(where).filter(mayName)
-  const table = (model.schema === null ? "" : `${quotedName(model.schema)}.`) + quotedName(model.table)
+  const table = tableName(model)
   if (patterns.length > 0) {
     const operators = patterns.map((field) => `${quotedName(field.column)} gin_trgm_ops`).join(", ")
     return `create index on ${table} using gin (${operators})`
