@@ -277,6 +277,12 @@ const isServer = (base: string, pid: number): boolean => {
 export const isRunning = (base: string, pid: number): boolean =>
   process.platform === "linux" ? isServer(base, pid) : isAlive(pid)
 
+/** Is a server of this cluster up, whoever has it in charge? */
+export const hasServer = (base: string): boolean => {
+  const file = readPidFile(base)
+  return file !== undefined && isServer(base, file.pid)
+}
+
 /** How long we see a running server whose supervisor does not show up before we take it over. */
 const ADOPT_MS = 300
 /** How long the data folder may be in use by a server that we cannot reach. */

@@ -9,7 +9,7 @@ import { Socket } from "node:net"
 import { dirname, extname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { type Binaries, locateBinaries } from "./binaries.ts"
-import { logFile, textFrom } from "./cluster.ts"
+import { hasServer, logFile, textFrom } from "./cluster.ts"
 import {
   attach,
   type Attachment,
@@ -19,6 +19,7 @@ import {
   EXIT_FINAL,
   giveToFolderOwner,
   impossible,
+  readRun,
   sleep,
   type StartRequest
 } from "./control.ts"
@@ -74,7 +75,10 @@ export const openEmbedded = async (folder: string, options: EmbeddedOptions = {}
     tcp: options.tcp ?? process.platform === "win32"
   }
   const log = options.log ?? (() => {})
-  let held: Attachment | undefined = await reach(wish, true)
+  const first = await reach(wish, { ref: true })
+  let held: Attachment | undefined = first
+  /** Settles when the supervisor that was lost is found again, or not needed any more. */
+  let search = Promise.resolve()
   let released = false
   let reattached = 0
 
@@ -82,48 +86,59 @@ export const openEmbedded = async (folder: string, options: EmbeddedOptions = {}
     socket.unref() // a program that has nothing else to do may end
     socket.once("close", () => {
       held = undefined
-      if (!released) void again()
+      if (!released) search = again()
     })
   }
+  /** Also after the release while a server is up that nobody stops: whoever has it in charge is to hear that we left. */
+  const needed = (): boolean => !released || (hasServer(base) && readRun(base)?.stopping !== true)
   const again = async (): Promise<void> => {
     log(`The supervisor of the embedded database in ${base} is gone; starting another.`)
-    for (let pause = 250; !released; pause = Math.min(pause * 2, 2_500)) {
+    for (let pause = 250; needed(); pause = Math.min(pause * 2, 2_500)) {
       try {
-        const found = await reach(wish, false)
-        if (released) return void found.socket.destroy()
-        held = found
+        held = await reach(wish, { ref: false, needed })
         reattached += 1
-        watch(found)
-        const same = found.connection.host === first.host && found.connection.port === first.port
+        watch(held)
+        const { host, port } = held.connection
         return log(
-          same
+          host === first.connection.host && port === first.connection.port
             ? `The embedded database in ${base} is reached again.`
             : `The embedded database in ${base} runs at another address now: restart this process.`
         )
       } catch (error) {
+        if (!needed()) return
         log(error instanceof Error ? error.message : String(error))
         await sleep(pause, { ref: false })
       }
     }
   }
 
-  const first = held.connection
-  watch(held)
-  const { host, port, user, database, password } = first
+  const leave = async (): Promise<void> => {
+    await search
+    while (held !== undefined && !(await sayBye(held.socket))) await again()
+  }
+
+  watch(first)
+  const { host, port, user, database, password } = first.connection
   return {
     host,
     port,
     user,
     database,
     ...(password === undefined ? {} : { password }),
-    url: urlOf(first),
+    url: urlOf(first.connection),
     get reattached() {
       return reattached
     },
     release: async () => {
       if (released) return
       released = true
-      if (held !== undefined) await sayBye(held.socket)
+      let timer: NodeJS.Timeout | undefined // also keeps the process alive, which a search does not
+      const patience = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, BYE_MS)
+      })
+      await Promise.race([leave(), patience])
+      clearTimeout(timer)
+      held?.socket.destroy()
     }
   }
 }
@@ -139,15 +154,16 @@ const urlOf = ({ host, port, user, database, password }: Connection): string => 
 /** Longer than a supervisor takes to stop a server that does not want to. */
 const BYE_MS = 30_000
 
-const sayBye = (socket: Socket): Promise<void> =>
-  new Promise((done) => {
+/** False when nobody has heard it: the supervisor was lost. */
+const sayBye = (socket: Socket): Promise<boolean> =>
+  new Promise((resolve) => {
+    let heard = false
     socket.ref()
-    const timer = setTimeout(() => socket.destroy(), BYE_MS)
-    socket.once("close", () => {
-      clearTimeout(timer)
-      done()
+    socket.once("close", () => resolve(heard))
+    socket.on("data", () => {
+      heard = true // `kept` or `stopped`
+      socket.end()
     })
-    socket.on("data", () => socket.end()) // `kept` or `stopped`
     socket.write("bye\n")
   })
 
@@ -189,8 +205,14 @@ const openLog = (base: string): number => {
 
 type Wish = Omit<StartRequest, "native" | "major"> & { readonly timeout: number }
 
-/** Attaches to the supervisor in charge, starting one whenever there is none. `ref`: keep this process alive meanwhile. */
-const reach = async (wish: Wish, ref: boolean): Promise<Attachment> => {
+/**
+ * Attaches to the supervisor in charge, starting one whenever there is none. `ref`: keep this process alive meanwhile. Fails
+ * when it is not `needed` any more.
+ */
+const reach = async (
+  wish: Wish,
+  { ref, needed = () => true }: { readonly ref: boolean; readonly needed?: () => boolean }
+): Promise<Attachment> => {
   const logStart = statSync(logFile(wish.base), { throwIfNoEntry: false })?.size ?? 0
   const begin = Date.now()
   const accept = refuseUnsafe(wish)
@@ -203,6 +225,10 @@ const reach = async (wish: Wish, ref: boolean): Promise<Attachment> => {
       return found
     }
     if (start?.failure !== undefined) throw start.failure
+    if (!needed()) {
+      start?.hangUp()
+      throw new EmbeddedDatabaseError(`The embedded database in ${wish.base} is not needed any more.`, { final: false })
+    }
     if (start === undefined || (start.ended && Date.now() - start.begin > 250)) {
       binaries ??= locateBinaries([import.meta.url, join(process.cwd(), "x.js"), join(wish.base, "x.js")])
       start = startSupervisor(wish, binaries)

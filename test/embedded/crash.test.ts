@@ -61,7 +61,30 @@ describe("when the supervisor is killed", () => {
       // A client that was passed from one new supervisor to another may leave with its linger time.
       if (index < clients.length - 1) expect(isRunning(before.postmaster)).toBe(true)
     }
-    await until(() => !isRunning(before.postmaster), "the end of the server")
+    // A supervisor that was about to start a server when its client left may do so, and ends it after the linger time.
+    await until(() => !isRunning(before.postmaster) && serversOf(base) === 0, "the end of every server")
+  })
+
+  it("a client that leaves at that moment still ends the server", async () => {
+    const base = dataBase()
+    const database = await open(base)
+    const before = running(base)
+    kill(before.supervisor)
+    await database.release()
+    expect(isRunning(before.postmaster)).toBe(false)
+    expect(serversOf(base)).toBe(0)
+  })
+
+  it("a client that leaves while it looks for another ends the server", async () => {
+    const base = dataBase()
+    const lines: string[] = []
+    const database = await open(base, { ...quick, log: (line) => lines.push(line) })
+    const before = running(base)
+    kill(before.supervisor)
+    await until(() => lines.length > 0, "the client to notice")
+    expect(database.reattached).toBe(0)
+    await database.release()
+    expect(isRunning(before.postmaster)).toBe(false)
     expect(serversOf(base)).toBe(0)
   })
 
