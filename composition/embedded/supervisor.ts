@@ -99,7 +99,10 @@ const serve = async ({ cluster, server }: Running): Promise<void> => {
     supervisor: process.pid
   }))
   const clients = new Set<Socket>()
+  /** Clients that left last, to be told when the server has stopped. */
   const waiting: Socket[] = []
+  /** Until then others may be on their way from a supervisor before us: the last of those here is not the last of all. */
+  let gathered = 0
   let timer: NodeJS.Timeout | undefined
   let draining = false
   let stopping = false
@@ -147,6 +150,7 @@ const serve = async ({ cluster, server }: Running): Promise<void> => {
       if (!isRunning(base, server.pid)) return crashed()
       clients.add(socket)
       socket.write("held\n")
+      for (const left of waiting.splice(0)) left.end("kept\n")
       if (!draining) clearTimeout(timer)
     }
     if (line !== "bye") return
@@ -154,7 +158,7 @@ const serve = async ({ cluster, server }: Running): Promise<void> => {
     if (clients.size > 0) socket.end("kept\n")
     else {
       waiting.push(socket)
-      void stop()
+      stopIn(draining ? 0 : Math.max(0, gathered - performance.now()))
     }
   }
   const listener = createServer((socket) => {
@@ -186,6 +190,7 @@ const serve = async ({ cluster, server }: Running): Promise<void> => {
     listener.once("error", reject)
     listener.listen(control, resolve)
   })
+  if (readRun(base) !== undefined) gathered = performance.now() + cluster.linger
   writeRun(base, run)
   stopIn(terminated ? 0 : FIRST_CLIENT_MS)
   const unwanted = (): void => {

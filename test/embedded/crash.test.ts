@@ -19,6 +19,9 @@ import {
   until
 } from "./support.ts"
 
+/** Enough for a client that stands still for a while. */
+const patient = { ...quick, linger: 3_000 }
+
 describe("when the supervisor is killed", () => {
   it("the server and its connections live on, and the client gets a new supervisor", async () => {
     const base = dataBase()
@@ -47,7 +50,7 @@ describe("when the supervisor is killed", () => {
 
   it("several clients end up with one supervisor, which serves until the last of them leaves", async () => {
     const base = dataBase()
-    const clients = await Promise.all([1, 2, 3].map(() => startClient(base)))
+    const clients = await Promise.all([1, 2, 3].map(() => startClient(base, { options: patient })))
     const before = running(base)
     kill(before.supervisor)
     for (const client of clients) {
@@ -63,6 +66,23 @@ describe("when the supervisor is killed", () => {
     }
     // A supervisor that was about to start a server when its client left may do so, and ends it after the linger time.
     await until(() => !isRunning(before.postmaster) && serversOf(base) === 0, "the end of every server")
+  })
+
+  it("the first client that is back does not end the server under one that is still on its way", async () => {
+    const base = dataBase()
+    const early = await startClient(base, { options: patient })
+    const late = await startClient(base, { options: patient })
+    const before = running(base)
+    kill(late.process.pid, "SIGSTOP")
+    kill(before.supervisor)
+    await until(async () => await early.ask("reattached") !== "0", "the first client to attach again")
+    const left = early.ask("release")
+    kill(late.process.pid, "SIGCONT")
+    await until(async () => await late.ask("reattached") !== "0", "the second client to attach again")
+    expect(await left).toBe("released")
+    expect(running(base).postmaster).toBe(before.postmaster)
+    expect(await late.ask("release")).toBe("released")
+    expect(isRunning(before.postmaster)).toBe(false)
   })
 
   it("a client that leaves at that moment still ends the server", async () => {
