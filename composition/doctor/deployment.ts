@@ -6,11 +6,9 @@
 import type { Client } from "pg"
 import type { ServerFacts } from "../../core/domain/model/catalogue.ts"
 import type { Compiled } from "../../core/domain/model/compile.ts"
-import { tableName } from "../../core/domain/model/facts.ts"
 import type { Databases } from "../database.ts"
 import type { Settings } from "../environment.ts"
 import type { Migration } from "../migrations.ts"
-import { openWrites } from "./columns.ts"
 import type { Finding } from "./finding.ts"
 
 const about = (
@@ -196,38 +194,6 @@ export const checkOwnRights = async (
       `grant select, insert, update, delete on all tables in schema ${schema} to "${user.replaceAll("\"", "\"\"")}";`
     ]
   )]
-}
-
-/** What `pg_relation_is_updatable` has for each right. */
-const rightBits = { update: 4, insert: 8, delete: 16 } as const
-
-/** Views that take no writes although callers may write: every one of them would be a 500. */
-export const checkViews = async (client: Client, compiled: Compiled): Promise<readonly Finding[]> => {
-  const models = [...compiled.models.values()]
-  const { rows } = await client.query<{ bits: number | null }>(
-    "select pg_relation_is_updatable(to_regclass(t), true) as bits from unnest($1::text[]) with ordinality as u (t, n) order by n",
-    [models.map((model) => tableName(model))]
-  )
-  return models.flatMap((model, i) => {
-    const bits = rows[i]?.bits ?? null
-    if (bits === null) return []
-    const refused = openWrites(model, compiled).filter(([, right]) => (bits & rightBits[right]) === 0)
-    if (refused.length === 0) return []
-    const operations = refused.map(([operation]) => operation)
-    return [{
-      level: "error",
-      check: "writes",
-      resource: model.name,
-      field: null,
-      message: `Callers may ${operations.join(", ")}, and ${
-        tableName(model)
-      } is a view that does not take it: every such request fails.`,
-      fix: `Write access: { ${
-        operations.map((operation) => `${operation}: false`).join(", ")
-      } }, or make it a view with INSTEAD OF triggers.`,
-      sql: []
-    }]
-  })
 }
 
 /** Sequences behind serial columns and other defaults that the role may not draw from: creates would fail. */

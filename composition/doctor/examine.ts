@@ -27,11 +27,11 @@ import {
   checkPooler,
   checkSequences,
   checkServer,
-  checkSettings,
-  checkViews
+  checkSettings
 } from "./deployment.ts"
 import type { Finding } from "./finding.ts"
 import { checkIndexes } from "./indexes.ts"
+import { checkViewRows, checkViewWrites } from "./views.ts"
 
 const readFacts = async (assembly: Assembly, url: string): Promise<LiveFacts> => {
   const scope = Scope.makeUnsafe()
@@ -115,7 +115,8 @@ export const examine = async (
       ...await checkClock(client),
       ...await checkConnections(client, settings),
       ...await checkSequences(client, tables, facts.server.user),
-      ...await checkViews(client, assembly.compiled)
+      ...await checkViewWrites(client, assembly.compiled),
+      ...await checkViewRows(client, assembly.compiled, facts)
     )
   })
   if (accounts && separate) {

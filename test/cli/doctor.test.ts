@@ -56,7 +56,9 @@ export default defineConfig({
     defineResource("part_titles", { primaryKey: "id", fields }),
     defineResource("part_count", { primaryKey: "id", softDelete: "gone", fields }),
     defineResource("part_total", { table: "part_count", primaryKey: "id", access: closed, fields }),
-    defineResource("part_sums", { primaryKey: "id", fields })
+    defineResource("part_sums", { primaryKey: "id", fields }),
+    defineResource("part_lines", { primaryKey: "id", access: closed, fields: { ...fields, title: f.text() } }),
+    defineResource("part_waits", { primaryKey: "id", access: closed, fields: { ...fields, title: f.text() } })
   ],
   roles: defineRoles({ admin: ["*"] })
 })
@@ -68,6 +70,8 @@ create table parts (id int primary key default nextval('part_numbers'), title te
 create view part_titles as select id, title from parts;
 create view part_count as select count(*)::int as id, ''::text as title, null::timestamptz as gone from parts;
 create materialized view part_sums as select 1 as id, ''::text as title;
+create view part_lines as select i / 2 as id, nullif(i, 3)::text as title from generate_series(2, 4) i;
+create view part_waits as select i as id, pg_sleep(1)::text as title from generate_series(1, 60) i;
 `
 
 describe("doctor", () => {
@@ -168,8 +172,10 @@ describe("doctor", () => {
     expect(stdout).toMatch(/0 errors, 3 warnings, [0-9]+ notes/)
   })
 
-  it("finds views that take no writes, sequences of defaults that no column owns, and misspelt variables", async () => {
-    await database.execute(`${oddSchema} grant all on parts, part_titles, part_count, part_sums to ${role};`)
+  it("finds views that take no writes or break their declaration, sequences that no column owns, and misspelt variables", async () => {
+    await database.execute(
+      `${oddSchema} grant all on parts, part_titles, part_count, part_sums, part_lines, part_waits to ${role};`
+    )
     await using other = makeProject({ ...project.env, SERVICE_TRUSTED_PROXY: "1" })
     other.write("admin.config.ts", odd)
     const ran = await other.quick("doctor", "--json")
@@ -178,7 +184,16 @@ describe("doctor", () => {
     expect(errors.map(({ check, resource }) => [check, resource])).toEqual([
       ["rights", null],
       ["writes", "part_count"],
-      ["writes", "part_sums"]
+      ["writes", "part_sums"],
+      ["rows", "part_lines"],
+      ["rows", "part_lines"]
+    ])
+    expect(errors.slice(3).map(({ field, message }) => [field, message.split(":")[0]])).toEqual([
+      [null, "Several rows have the same id"],
+      ["title", "The view has rows in which the column is null, and the field is not optional"]
+    ])
+    expect(findings.filter(({ check, level }) => check === "rows" && level === "note")).toMatchObject([
+      { resource: "part_waits", message: expect.stringContaining("within 5 s") }
     ])
     expect(errors[0]?.sql).toEqual([`grant usage on sequence part_numbers to "${role}";`])
     expect(errors[1]?.message).toContain("Callers may create, update, delete")

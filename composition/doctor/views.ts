@@ -1,0 +1,121 @@
+/**
+ * What PostgreSQL knows of a table and not of a view: whether it takes writes, whether its key is unique, and which of its columns may be null.
+ * Materialized views and foreign tables are looked at likewise.
+ */
+
+import type { Client } from "pg"
+import type { Compiled } from "../../core/domain/model/compile.ts"
+import { quotedName, tableName } from "../../core/domain/model/facts.ts"
+import type { Model } from "../../core/domain/model/model.ts"
+import type { LiveFacts } from "../startup.ts"
+import { openWrites } from "./columns.ts"
+import type { Finding } from "./finding.ts"
+
+/** How long the rows of one view are read. */
+const LOOK_MS = 5_000
+
+/** What `pg_relation_is_updatable` has for each right. */
+const rightBits = { update: 4, insert: 8, delete: 16 } as const
+
+/** Views that take no writes although callers may write: every one of them would be a 500. */
+export const checkViewWrites = async (client: Client, compiled: Compiled): Promise<readonly Finding[]> => {
+  const models = [...compiled.models.values()]
+  const { rows } = await client.query<{ bits: number | null }>(
+    "select pg_relation_is_updatable(to_regclass(t), true) as bits from unnest($1::text[]) with ordinality as u (t, n) order by n",
+    [models.map((model) => tableName(model))]
+  )
+  return models.flatMap((model, i) => {
+    const bits = rows[i]?.bits ?? null
+    if (bits === null) return []
+    const refused = openWrites(model, compiled).filter(([, right]) => (bits & rightBits[right]) === 0)
+    if (refused.length === 0) return []
+    const operations = refused.map(([operation]) => operation)
+    return [{
+      level: "error",
+      check: "writes",
+      resource: model.name,
+      field: null,
+      message: `Callers may ${operations.join(", ")}, and ${
+        tableName(model)
+      } is a view that does not take it: every such request fails.`,
+      fix: `Write access: { ${
+        operations.map((operation) => `${operation}: false`).join(", ")
+      } }, or make it a view with INSTEAD OF triggers.`,
+      sql: []
+    }]
+  })
+}
+
+/** Rows that break what the declaration says of them: pages would leave them out, without a word. */
+export const checkViewRows = async (
+  client: Client,
+  compiled: Compiled,
+  facts: LiveFacts
+): Promise<readonly Finding[]> => {
+  const findings: Finding[] = []
+  for (const model of compiled.models.values()) {
+    const table = facts.tables.get(model.name) ?? null
+    const readable = table !== null &&
+      model.columns.every((field) =>
+        table.columns.some(({ name, privileges }) => name === field.column && privileges.select)
+      )
+    if (readable && !["table", "partitioned", "partition"].includes(table.kind)) {
+      findings.push(...await checkRows(client, model))
+    }
+  }
+  return findings
+}
+
+const checkRows = async (client: Client, model: Model): Promise<readonly Finding[]> => {
+  const about = (level: Finding["level"], field: string | null, message: string, fix: string): Finding => ({
+    level,
+    check: "rows",
+    resource: model.name,
+    field,
+    message,
+    fix,
+    sql: []
+  })
+  const required = model.columns.filter((field) => !field.optional)
+  const key = model.key.map((field) => quotedName(field.column)).join(", ")
+  const nulls = required.map((field) => `coalesce(bool_or(${quotedName(field.column)} is null), false)`)
+  try {
+    await client.query(`begin read only; set local statement_timeout = ${LOOK_MS}`)
+    const { rows } = await client.query<{ twice: boolean; nulls: readonly boolean[] }>(
+      `select count(*) > count(distinct (${key})) as twice, array[${nulls.join(", ")}] as nulls from ${
+        tableName(model)
+      }`
+    )
+    const found = rows[0]
+    return [
+      ...(found?.twice === true
+        ? [about(
+          "error",
+          null,
+          `Several rows have the same ${model.key.map(({ name }) => name).join(", ")}: pages leave rows out.`,
+          "Name a primary key that is unique in the view."
+        )]
+        : []),
+      ...required.filter((_, i) => found?.nulls[i] === true).map((field) =>
+        about(
+          "error",
+          field.name,
+          "The view has rows in which the column is null, and the field is not optional: pages in its order leave them out.",
+          model.key.includes(field) ? "Leave these rows out of the view." : "Add optional()."
+        )
+      )
+    ]
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "57014")) throw error
+    return [about(
+      "note",
+      null,
+      `The rows of the view could not be read within ${
+        LOOK_MS / 1_000
+      } s: whether its key is unique and its fields are never null is not known.`,
+      "Add optional() to every field that may be null, and make sure of the key."
+    )]
+  } finally {
+    await client.query("rollback")
+  }
+}
