@@ -14,7 +14,8 @@ export interface Cors {
 }
 
 const methods = "GET, HEAD, POST, PATCH, PUT, DELETE"
-const allowed = "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, X-Request-Id"
+const allowed =
+  "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, X-Request-Id, traceparent, tracestate"
 const exposed =
   "ETag, Location, X-Meta-Version, X-Request-Id, X-Service-Warning, Preference-Applied, Idempotency-Replayed, Retry-After, Server-Timing"
 

@@ -502,7 +502,7 @@ const cors: readonly Scenario[] = [
       "access-control-allow-methods": "GET, HEAD, POST, PATCH, PUT, DELETE",
       "access-control-max-age": "77",
       "access-control-allow-headers":
-        "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, X-Request-Id",
+        "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, X-Request-Id, traceparent, tracestate",
       "vary": "Authorization, Origin, Access-Control-Request-Method, Access-Control-Request-Headers"
     }
   },
