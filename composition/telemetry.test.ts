@@ -14,7 +14,12 @@ const sent = async (variables: { readonly [name: string]: string }): Promise<str
   await new Promise<void>((resolve) => collector.listen(0, "127.0.0.1", resolve))
   try {
     const { port } = collector.address() as AddressInfo
-    const telemetry = await openTelemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`, ...variables })
+    const telemetry = await openTelemetry({
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      // A machine that stands still for a while must not end what is being sent.
+      OTEL_EXPORTER_OTLP_TIMEOUT: "60000",
+      ...variables
+    })
     await Effect.runPromiseWith(telemetry.context)(Effect.withSpan(Effect.void, "a-span"))
     await telemetry.close()
   } finally {

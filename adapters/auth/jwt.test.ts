@@ -344,7 +344,7 @@ describe("the key cache", () => {
     server.state.status = 500
     later(600_001)
     expect(reads(request(token))).toMatchObject({ user: { id: "u1" } })
-    await vi.waitFor(() => expect(server.state.reads).toBe(2))
+    await vi.waitFor(() => expect(server.state.reads).toBe(2), { timeout: 15_000 })
     expect(await outcome(reads, request(await signer.sign(claims({ n: 1 }))))).toMatchObject({ user: { id: "u1" } })
   })
 

@@ -16,8 +16,9 @@ const freshMs = 1_500
 const renewMs = 700
 /** Milliseconds a list may serve while the database does not answer. */
 const staleMs = 10_000
-/** Milliseconds a request waits for a reading. */
+/** Milliseconds a request waits for a reading, counted in steps: where this process stands still that is one of them, and no silence of the database. */
 const waitMs = 1_000
+const stepMs = 100
 /** Milliseconds between two readings when the last one failed. */
 const pauseMs = 500
 /** How long an entry can matter: the longest token and the clock tolerance, with room. */
@@ -79,13 +80,16 @@ export const makeRevocations = (store: Queries, schema: string | undefined): Rev
   }
 
   const wait = async (): Promise<void> => {
-    let timer: ReturnType<typeof setTimeout> | undefined
+    let timer: ReturnType<typeof setInterval> | undefined
+    let left = waitMs / stepMs
     try {
       if (reading === undefined && performance.now() - failedAt < pauseMs) throw new Error("the last reading failed")
       await Promise.race([
         renew(),
         new Promise<never>((_, reject) => {
-          timer = setTimeout(() => reject(new Error("the database did not answer in time")), waitMs)
+          timer = setInterval(() => {
+            if (--left === 0) reject(new Error("the database did not answer in time"))
+          }, stepMs)
         })
       ])
     } catch (cause) {
@@ -93,7 +97,7 @@ export const makeRevocations = (store: Queries, schema: string | undefined): Rev
         throw new KeysUnavailable("the list of revoked tokens cannot be read", { cause })
       }
     } finally {
-      clearTimeout(timer)
+      clearInterval(timer)
     }
   }
 

@@ -209,7 +209,11 @@ const serve = async ({ cluster, server }: Running): Promise<void> => {
     } else if (!isRunning(base, server.pid)) {
       crashed()
     } else if (found === undefined) {
-      writeRun(base, run)
+      try {
+        writeRun(base, run)
+      } catch {
+        // The folder is being removed, or the disk is full: the next look tells.
+      }
     }
   }, WATCH_MS)
 }

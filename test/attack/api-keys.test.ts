@@ -6,7 +6,8 @@ import { createKey, hashOfKey, listKeys, revokeKey } from "../../adapters/auth/a
 import { builtInAuthenticator } from "../../adapters/auth/built-in.ts"
 import { deleteUser, issueToken, revokeUser, setUserBanned, setUserRole } from "../../adapters/auth/users.ts"
 import { readKeyText } from "../../core/domain/account/key.ts"
-import { bearer, codeOf } from "../auth/store.ts"
+import { bearer, codeOf, passesUntil } from "../auth/store.ts"
+import { holdClock } from "../support/clock.ts"
 import { type Instance, openStage, type Stage } from "./stage.ts"
 
 let stage: Stage
@@ -31,18 +32,29 @@ const made = async (role = "reader", held = role) => {
   return { email, key, text: key.text }
 }
 
-const refusedAfter = async (at: Instance, token: string, status = 401): Promise<number> => {
-  const started = performance.now()
-  await vi.waitFor(async () => expect(await at.read(token)).toBe(status), { timeout: 4_000, interval: 10 })
-  return performance.now() - started
-}
+/** Milliseconds until every one of these, in constant use, is answered as it should be. */
+const answeredAfter = (
+  ...wanted: ReadonlyArray<readonly [at: Instance, token: string, status: number]>
+): Promise<number> =>
+  passesUntil([one.auth, two.auth], async () => {
+    const answers = await Promise.all(wanted.map(async ([at, token, status]) => await at.read(token) === status))
+    return answers.every((each) => each)
+  })
+
+/** When the key was last used, as its list says, once that has been noted: the note is written beside the answer. */
+const notedUse = (email: string) =>
+  vi.waitFor(async () => {
+    const [listed] = await listKeys(one.auth, email)
+    expect(listed?.lastUsedAt).toBeInstanceOf(Date)
+    return listed
+  }, { timeout: 15_000 })
 
 describe("a key", () => {
   it("opens the API as its maker, is kept as a hash alone, and is shown once", async () => {
     const { email, key, text } = await made()
     expect(text).toMatch(/^sk_[0-9a-f]{16}_[A-Za-z0-9_-]{48}$/)
     expect([await one.read(text), await two.read(text)]).toEqual([200, 200])
-    const [listed] = await listKeys(one.auth, email)
+    const listed = await notedUse(email)
     expect(listed).toEqual({
       id: readKeyText(text)?.id,
       name: "import",
@@ -68,12 +80,16 @@ describe("a key", () => {
       `select "userId" from auth."apiKey" where id = '${readKeyText(text)?.id}'`
     )
     expect(mine.body["owner"]).toBe(id)
-    expect(mine.text).not.toContain("sk_")
+    // Not "sk_" alone: what is random may have that in it.
+    expect(mine.text).not.toMatch(/sk_[0-9a-f]{8}/)
+    expect(mine.text).not.toContain(readKeyText(text)?.secret)
   })
 
   it("is known without a query and without a promise, and notes its use once a minute", async () => {
     const { email, text } = await made()
     await one.read(text)
+    const before = await notedUse(email)
+    using _clock = holdClock()
     const query = vi.spyOn(one.auth.internals.store, "query")
     for (let index = 0; index < 50; index += 1) expect(await one.read(text)).toBe(200)
     expect(query.mock.calls.filter(([statement]) => /apiKey/.test(String(statement)))).toEqual([])
@@ -82,7 +98,6 @@ describe("a key", () => {
     const request = bearer(text)
     const identity = await authenticator(request)
     expect(authenticator(request)).toBe(identity)
-    const [before] = await listKeys(one.auth, email)
     // Another instance that meets the key within the minute leaves the note alone.
     const noted = vi.spyOn(two.auth.internals.store, "query")
     await two.read(text)
@@ -143,28 +158,28 @@ describe("a key in use stops in both instances within two seconds", () => {
     const keys = await Promise.all(changes.map(() => made()))
     for (const { text } of keys) expect([await one.read(text), await two.read(text)]).toEqual([200, 200])
     for (const [index, [, change]] of changes.entries()) await change(keys[index] as Awaited<ReturnType<typeof made>>)
-    const waits = await Promise.all(keys.flatMap(({ text }, index) => {
+    const wanted = keys.flatMap(({ text }, index) => {
       const status = changes[index]?.[0] ?? 0
-      return [refusedAfter(one, text, status), refusedAfter(two, text, status)]
-    }))
-    expect(Math.max(...waits)).toBeLessThan(2_000)
+      return [[one, text, status], [two, text, status]] as const
+    })
+    expect(await answeredAfter(...wanted)).toBeLessThan(2_000)
   })
 
   it("and comes back with its maker, but not after a revocation", async () => {
     const { email, key, text } = await made()
     expect(await two.read(text)).toBe(200)
     await setUserBanned(one.auth, { email, banned: true })
-    await refusedAfter(two, text)
+    expect(await answeredAfter([two, text, 401])).toBeLessThan(2_000)
     await setUserBanned(one.auth, { email, banned: false })
-    expect(await refusedAfter(two, text, 200)).toBeLessThan(2_000)
+    expect(await answeredAfter([two, text, 200])).toBeLessThan(2_000)
     // Ended sessions and tokens say nothing about keys: those are revoked by their own command.
     const { token } = await issueToken(one.auth, { email })
     expect(await two.read(token)).toBe(200)
     await revokeUser(one.auth, email)
-    await refusedAfter(two, token)
+    expect(await answeredAfter([two, token, 401])).toBeLessThan(2_000)
     expect(await two.read(text)).toBe(200)
     await revokeKey(one.auth, key.id)
-    await refusedAfter(two, text)
+    expect(await answeredAfter([two, text, 401])).toBeLessThan(2_000)
     expect((await listKeys(one.auth, email))[0]?.revokedAt).toBeInstanceOf(Date)
     expect((await revokeKey(one.auth, key.id)).id).toBe(key.id)
     expect(await codeOf(revokeKey(one.auth, "0000000000000000"))).toBe("unknown-key")
@@ -174,9 +189,11 @@ describe("a key in use stops in both instances within two seconds", () => {
     const { email, text } = await made("reader,writer")
     expect((await one.ask("POST", "/api/v1/notes", { token: text, body: {} })).status).toBe(201)
     await setUserRole(one.auth, { email, role: "reader" })
-    await vi.waitFor(async () => {
-      expect((await one.ask("POST", "/api/v1/notes", { token: text, body: {} })).status).toBe(403)
-    }, { timeout: 2_000, interval: 20 })
+    const narrowed = await passesUntil(
+      [one.auth],
+      async () => (await one.ask("POST", "/api/v1/notes", { token: text, body: {} })).status === 403
+    )
+    expect(narrowed).toBeLessThan(2_000)
     expect(await one.read(text)).toBe(200)
   })
 })
@@ -199,7 +216,8 @@ describe("what is no key", () => {
       `sk_${id}_`,
       `sk_${id}`,
       `sk_'; drop table auth."apiKey"; --_${secret}${seal}`,
-      `sk_${id.toUpperCase()}_${secret}${seal}`,
+      // An id may happen to have no letter.
+      `sk_${/[a-f]/.test(id) ? id.toUpperCase() : `${id}A`}_${secret}${seal}`,
       `${text}x`,
       `${text}\t`,
       text.slice(3),

@@ -75,6 +75,10 @@ describe("patterns", () => {
   })
 
   it("that cannot be compiled in reasonable time end as a refusal", async () => {
+    const fixture = surface()
+    // What ends them is the time of a pattern: that of a statement would come long after the end of the test.
+    const config = { ...fixture.config, options: { ...fixture.config.options, statementTimeoutMs: 600_000 } }
+    const patient = await startService("postgres", { ...fixture, config })
     for (
       const pattern of [
         "(a{1,255}){1,255}",
@@ -84,12 +88,11 @@ describe("patterns", () => {
         "(((.*)*)*)*x"
       ]
     ) {
-      // The database compiles them, so here it is the clock that counts.
-      const started = performance.now()
-      expect([200, 400]).toContain((await search(`regex(name, '${pattern}')`)).status)
-      expect(performance.now() - started, pattern).toBeLessThan(5_000)
+      const body = { filter: `regex(name, '${pattern}')` }
+      expect([200, 400], pattern).toContain((await patient.call(boss, "POST", `${base}/items:search`, { body })).status)
     }
-  })
+    await patient.close()
+  }, 60_000)
 })
 
 describe("series", () => {

@@ -54,7 +54,7 @@ it("a sign-in is a line of the server's log, without a secret", async () => {
   const { token } = await answer.json() as { readonly token: string }
 
   const entries = () => lines.map((line) => JSON.parse(line) as { readonly [name: string]: unknown })
-  await expect.poll(() => entries().filter(({ event }) => event === "request").length).toBe(3)
+  await expect.poll(() => entries().filter(({ event }) => event === "request").length, { timeout: 15_000 }).toBe(3)
   const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
   const hashed = expect.stringMatching(/^[\w-]{16}$/)
   expect(entries().filter(({ event }) => /^(?:account|sign)-/.test(String(event)))).toEqual([
@@ -72,4 +72,4 @@ it("a sign-in is a line of the server's log, without a secret", async () => {
   ]
   expect(secrets.every((text) => text.length > 8)).toBe(true)
   for (const text of secrets) expect(lines.join("\n")).not.toContain(text)
-})
+}, 60_000)

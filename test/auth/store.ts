@@ -4,9 +4,11 @@
  */
 
 import { Pool } from "pg"
+import { vi } from "vitest"
 import { type Auth, type AuthOptions, createAuth } from "../../adapters/auth/auth.ts"
 import type { Authenticator, Identity } from "../../adapters/auth/authenticator.ts"
 import { authMigrationSql } from "../../adapters/auth/migration.ts"
+import { holdClock } from "../support/clock.ts"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { divideHashing } from "./hashing.ts"
 
@@ -127,6 +129,24 @@ export const identify = async (authenticator: Authenticator, token: string): Pro
     return await authenticator(bearer(token))
   } catch (cause) {
     return cause instanceof Error ? cause.name : String(cause)
+  }
+}
+
+/**
+ * Milliseconds of the instances' own clock until something holds that is asked for all the time, as busy clients do; Infinity when it never does. Only
+ * this moves their clock, and it waits for what they read from the database meanwhile: how fast the machine is does not come into it.
+ */
+export const passesUntil = async (auths: readonly Auth[], holds: () => Promise<boolean>): Promise<number> => {
+  using clock = holdClock()
+  const queries = auths.map(({ internals }) => vi.spyOn(internals.store, "query"))
+  try {
+    for (; clock.passed() < 4_000; clock.go(50)) {
+      if (await holds()) return clock.passed()
+      await Promise.allSettled(queries.flatMap(({ mock }) => mock.results.map(({ value }) => value as unknown)))
+    }
+    return Number.POSITIVE_INFINITY
+  } finally {
+    for (const each of queries) each.mockRestore()
   }
 }
 

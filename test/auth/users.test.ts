@@ -223,7 +223,7 @@ describe("the last active admin", () => {
         store.database.rows(
           "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
         )
-      await vi.waitFor(async () => expect(await waiting()).toHaveLength(1), { timeout: 5_000 })
+      await vi.waitFor(async () => expect(await waiting()).toHaveLength(1), { timeout: 15_000 })
       await client.query("commit")
       expect(await second).toBe("last-admin")
     } finally {

@@ -1,12 +1,15 @@
 // The accounts' connections break while somebody holds them: the one at work is told, and the process goes on. A driver's client that nobody
 // listens to would end it.
 import { Pool } from "pg"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import type { PoolClient } from "pg"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { createAuth } from "../../adapters/auth/auth.ts"
 import { openPool } from "../../composition/database.ts"
 import { openDatabase } from "../support/postgres.ts"
 import type { TestDatabase } from "../support/postgres.ts"
-import { pause, publicUrl, secret } from "./fixture.ts"
+import { patience, pause, publicUrl, secret, untilTrue } from "./fixture.ts"
+
+vi.setConfig(patience)
 
 let database: TestDatabase
 
@@ -71,10 +74,13 @@ describe("a connection that ends while it is held", () => {
 
 describe("a server that falls silent", () => {
   it("is given up, and the statement fails as one that cannot be reached", async () => {
-    const pool = openPool(database.url, 1, 150)
-    const client = await pool.connect()
-    await expect(client.query("select pg_sleep(5)")).rejects.toMatchObject({ code: "ETIMEDOUT" })
-    client.release(true)
+    const pool = openPool(database.url, 1, 500)
+    // The same silence may befall it while it connects to a busy server.
+    let client: PoolClient | null = null
+    await untilTrue(async () => (client = await pool.connect().catch(() => null)) !== null)
+    const held = client as PoolClient | null
+    await expect(held?.query("select pg_sleep(60)")).rejects.toMatchObject({ code: "ETIMEDOUT" })
+    held?.release(true)
     await pool.end()
   })
 })

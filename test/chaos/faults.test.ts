@@ -4,16 +4,32 @@ import { spawnSync } from "node:child_process"
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
 import { startLoad } from "../support/load.ts"
+import type { Sent } from "../support/load.ts"
 import { startProcess } from "../support/process.ts"
 import type { ServerProcess } from "../support/process.ts"
-import { ask, clientOf, hasPooler, openPooler, pause, prepare, untilTrue } from "./fixture.ts"
+import {
+  ask,
+  clientOf,
+  hasPooler,
+  lives,
+  openPooler,
+  patience,
+  pause,
+  prepare,
+  signOf,
+  untilServing,
+  untilTrue,
+  untilTrueOf
+} from "./fixture.ts"
 import type { Pooler, Ready } from "./fixture.ts"
 import { recovery, recoveryMs, startTraffic } from "./traffic.ts"
 import type { Traffic } from "./traffic.ts"
+
+vi.setConfig(patience)
 
 const long = process.env["CHAOS"] === "long"
 const rounds = long ? 10 : 1
@@ -24,8 +40,12 @@ const limits = {
   SERVICE_READ_CONNECTIONS: "6",
   SERVICE_WRITE_CONNECTIONS: "6",
   SERVICE_AUTH_CONNECTIONS: "3",
-  SERVICE_WAIT_MS: "1000"
+  SERVICE_WAIT_MS: "1000",
+  CHAOS_STATEMENT_MS: "3000"
 }
+
+/** Where an answer is wanted also from a database that takes its time. */
+const patient = { ...limits, SERVICE_WAIT_MS: "60000", CHAOS_STATEMENT_MS: "60000" }
 
 let cluster: TestCluster
 let ready: Ready
@@ -39,10 +59,9 @@ afterAll(async () => {
   await cluster?.[Symbol.asyncDispose]()
 })
 
-const backends = () =>
-  cluster.rows(
-    "select pid::text from pg_stat_activity where application_name = 'service' and backend_type = 'client backend'"
-  )
+/** How many connections a role has. */
+const backends = async (role: string): Promise<number> =>
+  (await cluster.rows(`select 1 from pg_stat_activity where usename = '${role}'`)).length
 
 describe.each([["direct", true], ["behind PgBouncer in transaction mode", hasPooler]] as const)(
   "%s",
@@ -58,11 +77,19 @@ describe.each([["direct", true], ["behind PgBouncer in transaction mode", hasPoo
     beforeAll(async () => {
       if (!direct) pooler = await openPooler(cluster)
       server = await startProcess(ready.env({ ...limits, ...(pooler === null ? {} : { url: pooler.url }) }))
+      await untilServing(server.port, ready.bearer)
     })
     afterAll(async () => {
       await server?.[Symbol.asyncDispose]()
       await pooler?.[Symbol.asyncDispose]()
     })
+
+    /** Of the service, and of what it needs. */
+    const signs = () => [lives(server.port), signOf(cluster), ...(pooler === null ? [] : [pooler.sign])]
+
+    /** Waits for an answer that the fault at hand does not keep the service from, though a moment's pause may. */
+    const answered = (sent: Sent): Promise<number> =>
+      untilTrueOf(signs(), async () => (await ask(server.port, sent))?.status === 200)
 
     /** Causes a fault under traffic and waits for its end; then everything has to work again and to be there. */
     const survives = async (fault: (traffic: Traffic) => Promise<void>): Promise<void> => {
@@ -70,7 +97,7 @@ describe.each([["direct", true], ["behind PgBouncer in transaction mode", hasPoo
         const traffic = startTraffic(server.port, cluster, ready.bearer)
         await untilTrue(async () => traffic.done() > 50)
         await fault(traffic)
-        const took = await recovery(server.port, ready.bearer)
+        const took = await recovery(server.port, ready.bearer, signs())
         const before = traffic.done()
         await untilTrue(async () => traffic.done() > before + 20)
         await traffic.finish()
@@ -82,14 +109,14 @@ describe.each([["direct", true], ["behind PgBouncer in transaction mode", hasPoo
     it("survives connections that are ended one by one", () =>
       survives(async () => {
         const end = performance.now() + while_
-        while (performance.now() < end) {
+        do {
           await cluster.rows(
             `select pg_terminate_backend(pid) from pg_stat_activity where ${
               direct ? "application_name = 'service'" : "pid <> pg_backend_pid() and backend_type = 'client backend'"
             } order by random() limit 1`
           )
           await pause(10)
-        }
+        } while (performance.now() < end)
       }))
 
     it("survives a restart of the database", () =>
@@ -112,13 +139,12 @@ describe.each([["direct", true], ["behind PgBouncer in transaction mode", hasPoo
       survives(async () => {
         await cluster.set("default_transaction_read_only", "on")
         const { get, send } = clientOf(ready.bearer)
-        const refused = await untilTrue(async () =>
+        const refused = await untilTrueOf(signs(), async () =>
           (await ask(server.port, send("POST", "/entries", { name: `read-only ${Math.random()}`, amount: 1 })))
-            ?.status === 503
-        )
+            ?.status === 503)
         expect(refused).toBeLessThan(3_000)
-        expect((await ask(server.port, get("/entries/1")))?.status).toBe(200)
-        expect((await ask(server.port, { method: "GET", path: "/readyz" }))?.status).toBe(200)
+        expect(await answered(get("/entries/1"))).toBeLessThan(recoveryMs)
+        expect(await answered({ method: "GET", path: "/readyz" })).toBeLessThan(recoveryMs)
         await pause(while_)
         await cluster.set("default_transaction_read_only", null)
       }))
@@ -127,12 +153,17 @@ describe.each([["direct", true], ["behind PgBouncer in transaction mode", hasPoo
       survives(async () => {
         cluster.freeze()
         try {
-          const frozen = performance.now()
-          expect((await ask(server.port, { method: "GET", path: "/livez" }))?.status).toBe(200)
-          // Sooner than any question to the database would be given up.
-          expect(performance.now() - frozen).toBeLessThan(1_500)
-          const noticed = await untilTrue(async () =>
-            (await ask(server.port, { method: "GET", path: "/readyz" }))?.status === 503
+          // Sooner than any question to the database would be given up. A pause of the machine may delay some of them, such a question all.
+          const took: number[] = []
+          while (took.length < 10 && !took.some((each) => each < 1_500)) {
+            const asked = performance.now()
+            expect((await ask(server.port, { method: "GET", path: "/livez" }))?.status).toBe(200)
+            took.push(performance.now() - asked)
+          }
+          expect(Math.min(...took)).toBeLessThan(1_500)
+          const noticed = await untilTrueOf(
+            [lives(server.port)],
+            async () => (await ask(server.port, { method: "GET", path: "/readyz" }))?.status === 503
           )
           expect(noticed).toBeLessThan(4_000)
         } finally {
@@ -156,26 +187,29 @@ describe.each([["direct", true], ["behind PgBouncer in transaction mode", hasPoo
         await cluster.start({ max_connections: "8", superuser_reserved_connections: "3", max_wal_senders: "0" })
         const before = traffic.done()
         await pause(2 * while_)
-        expect(traffic.done()).toBeGreaterThan(before)
+        expect(await untilTrueOf(signs(), async () => traffic.done() > before)).toBeLessThan(recoveryMs)
         await cluster.stop("fast")
         await cluster.start()
       }))
 
     it("loses nothing that it acknowledged when it is killed itself", async () => {
-      const doomed = await startProcess(ready.env(limits))
+      // A role of its own tells its connections from those of others.
+      await cluster.execute("create role doomed login in role app")
+      const doomed = await startProcess(ready.env({ ...limits, url: cluster.urlOf({ user: "doomed" }) }))
       const traffic = startTraffic(doomed.port, cluster, ready.bearer)
       await untilTrue(async () => traffic.done() > 100)
+      expect(await backends("doomed")).not.toBe(0)
       doomed.kill("SIGKILL")
       expect(await doomed.ended).toBe("SIGKILL")
       await traffic.finish()
       // Nothing of it is left behind on the server but for a moment.
-      const own = await backends()
-      const gone = await untilTrue(async () => (await backends()).length <= own.length)
+      const gone = await untilTrueOf([signOf(cluster)], async () => await backends("doomed") === 0)
       expect(gone).toBeLessThan(recoveryMs)
     })
 
     it("finishes what is under way and then ends when it is told to", async () => {
-      const leaving = await startProcess(ready.env(limits))
+      const leaving = await startProcess(ready.env(patient))
+      await untilServing(leaving.port, ready.bearer)
       const broken: string[] = []
       let stopping = false
       const { get, send } = clientOf(ready.bearer)
@@ -242,7 +276,8 @@ describe("a disk that is full", () => {
     spawnSync("chown", [`--reference=${cluster.data}`, place])
     await cluster.execute(`create tablespace small location '${place}'`)
     await cluster.execute("alter table papers set tablespace small")
-    server = await startProcess(ready.env(limits))
+    server = await startProcess(ready.env(patient))
+    await untilServing(server.port, ready.bearer)
   })
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]()
@@ -271,8 +306,9 @@ describe("a disk that is full", () => {
     expect((await ask(server.port, send("POST", "/entries", { name: `elsewhere ${process.pid}`, amount: 1 })))?.status)
       .toBe(201)
     rmSync(filler)
-    const took = await untilTrue(async () =>
-      (await ask(server.port, send("POST", "/papers", { text: "y".repeat(1_000_000) })))?.status === 201
+    const took = await untilTrueOf(
+      [lives(server.port), signOf(cluster)],
+      async () => (await ask(server.port, send("POST", "/papers", { text: "y".repeat(1_000_000) })))?.status === 201
     )
     expect(took).toBeLessThan(recoveryMs)
     for (const id of kept) expect((await ask(server.port, get(`/papers/${id}`)))?.status).toBe(200)

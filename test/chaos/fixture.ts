@@ -8,7 +8,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Pool } from "pg"
+import { Client, Pool } from "pg"
 import { createAuth } from "../../adapters/auth/auth.ts"
 import type { Auth } from "../../adapters/auth/auth.ts"
 import { createUser, issueToken } from "../../adapters/auth/users.ts"
@@ -45,7 +45,8 @@ const papers = defineResource("papers", {
 
 export const config = defineConfig({
   resources: [entries, papers],
-  options: { statementTimeoutMs: 3_000 }
+  // Longer than any pause of a busy machine, unless a test wants statements to be given up.
+  options: { statementTimeoutMs: Number(process.env["CHAOS_STATEMENT_MS"] ?? 60_000) }
 })
 
 const schema = `
@@ -126,16 +127,89 @@ export const clientOf = (bearer: string) => ({
   })
 })
 
+/** For `vi.setConfig`: none of these tests is about how fast the machine is that runs it. */
+export const patience = { testTimeout: process.env["CHAOS"] === "long" ? 600_000 : 180_000, hookTimeout: 120_000 }
+
 export const pause = (milliseconds: number): Promise<void> => new Promise((done) => setTimeout(done, milliseconds))
 
 /** Milliseconds until `attempt` gives true for the first time; Infinity when it never does within `longest`. */
-export const untilTrue = async (attempt: () => Promise<boolean>, longest = 10_000): Promise<number> => {
+export const untilTrue = async (attempt: () => Promise<boolean>, longest = 60_000): Promise<number> => {
   const started = performance.now()
   while (performance.now() - started < longest) {
     if (await attempt()) return performance.now() - started
     await pause(20)
   }
   return Number.POSITIVE_INFINITY
+}
+
+/** Asks for an answer that takes no time from whoever is not standing still. A rejection counts as a late one. */
+export type Sign = () => Promise<unknown>
+
+export const signOf = (cluster: TestCluster): Sign => () => cluster.rows("select 1")
+/** Needs no database. */
+export const lives = (port: number): Sign => () => ask(port, { method: "GET", path: "/livez" })
+
+/** How late a sign, or the turn of this process, has to be before that counts as standing still, in milliseconds. */
+const lateMs = 500
+
+export interface Watch extends AsyncDisposable {
+  /** Milliseconds so far in which this process, or one that signs come from, stood still. */
+  readonly stood: () => number
+  /** When the last of them went on again, or when the watch began. */
+  readonly since: () => number
+  /** Waits for the signs that are under way: what they tell is in the numbers then. */
+  readonly end: () => Promise<void>
+}
+
+/**
+ * Whoever shares this machine may stop any process of a test for a moment, at any time. This notices it, so that a time that is promised can be
+ * measured without it.
+ */
+export const watchMachine = (signs: readonly Sign[]): Watch => {
+  let stood = 0
+  let since = performance.now()
+  let looking = true
+  const watched = (async () => {
+    while (looking) {
+      const asked = performance.now()
+      const given = await Promise.allSettled(signs.map((sign) => sign()))
+      await pause(50)
+      const took = performance.now() - asked
+      if (took <= lateMs && given.every(({ status }) => status === "fulfilled")) continue
+      stood += took
+      since = performance.now()
+    }
+  })()
+  const end = (): Promise<void> => {
+    looking = false
+    return watched
+  }
+  return { stood: () => stood, since: () => since, end, [Symbol.asyncDispose]: end }
+}
+
+/**
+ * Milliseconds until `attempt` gives true on a machine that goes on: whenever this process or one that `signs` come from stood still, counting
+ * begins anew, as whatever it caused ended only then. Infinity when it never does within `longest`, whatever stood still.
+ */
+export const untilTrueOf = async (
+  signs: readonly Sign[],
+  attempt: () => Promise<boolean>,
+  longest = 60_000
+): Promise<number> => {
+  await using watch = watchMachine(signs)
+  const took = await untilTrue(attempt, longest)
+  const done = performance.now()
+  await watch.end()
+  return Number.isFinite(took) ? Math.max(0, done - watch.since()) : took
+}
+
+/**
+ * Waits until a server reads. The first request has to fetch the list of revoked tokens, and a database that is late with it makes that an honest
+ * 503; tests that are about something else begin after that.
+ */
+export const untilServing = async (port: number, bearer: string): Promise<void> => {
+  const took = await untilTrue(async () => (await ask(port, clientOf(bearer).get("/entries/1")))?.status === 200)
+  if (took === Number.POSITIVE_INFINITY) throw new Error("the server does not serve")
 }
 
 // ------------------------------------------------------------------------------------------------------------ pooler
@@ -153,6 +227,8 @@ export const hasPooler = pgbouncer !== undefined
 
 export interface Pooler extends AsyncDisposable {
   readonly url: string
+  /** From its console: needs no database. */
+  readonly sign: Sign
   readonly start: () => Promise<void>
   /** Ends it without letting anybody finish. */
   readonly kill: () => Promise<void>
@@ -200,7 +276,7 @@ ignore_startup_parameters = extra_float_digits
     const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
     const started = spawn(program, args, { ...nobody, cwd: folder, stdio: "ignore" })
     child = started
-    const up = await untilTrue(() => accepts(port), 5_000)
+    const up = await untilTrue(() => accepts(port))
     if (up === Number.POSITIVE_INFINITY) throw new Error("PgBouncer does not listen")
   }
   const kill = async (): Promise<void> => {
@@ -213,6 +289,16 @@ ignore_startup_parameters = extra_float_digits
   await start()
   return {
     url: `postgres://app@127.0.0.1:${port}/postgres`,
+    sign: async () => {
+      const client = new Client({ connectionString: `postgres://app@127.0.0.1:${port}/pgbouncer` })
+      client.on("error", () => {})
+      await client.connect()
+      try {
+        await client.query("show version")
+      } finally {
+        await client.end()
+      }
+    },
     start,
     kill,
     [Symbol.asyncDispose]: async () => {

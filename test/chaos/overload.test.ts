@@ -2,15 +2,29 @@
 // clients that went away.
 import { connect } from "node:net"
 import { Client } from "pg"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
 import { KeepAlive, startLoad, statuses } from "../support/load.ts"
 import type { Outcome, Received, Sent } from "../support/load.ts"
 import { startProcess } from "../support/process.ts"
 import type { ServerProcess } from "../support/process.ts"
-import { ask, clientOf, pause, prepare, untilTrue } from "./fixture.ts"
+import {
+  ask,
+  clientOf,
+  lives,
+  patience,
+  pause,
+  prepare,
+  signOf,
+  untilServing,
+  untilTrue,
+  untilTrueOf,
+  watchMachine
+} from "./fixture.ts"
 import type { Ready } from "./fixture.ts"
+
+vi.setConfig(patience)
 
 const long = process.env["CHAOS"] === "long"
 const mebibyte = 1024 * 1024
@@ -26,9 +40,9 @@ beforeAll(async () => {
     SERVICE_READ_CONNECTIONS: "10",
     SERVICE_WRITE_CONNECTIONS: "4",
     SERVICE_WAIT_MS: "1000",
-    SERVICE_MAX_IN_FLIGHT: "300",
-    SERVICE_REQUEST_TIMEOUT_MS: "800"
+    SERVICE_MAX_IN_FLIGHT: "300"
   }))
+  await untilServing(server.port, ready.bearer)
 })
 afterAll(async () => {
   await server?.[Symbol.asyncDispose]()
@@ -59,6 +73,16 @@ const blocked = async (): Promise<number> =>
     ))[0]?.[0]
   )
 
+/** Milliseconds until it says that it may be sent traffic. */
+const readiness = (): Promise<number> =>
+  untilTrueOf(
+    [lives(server.port), signOf(cluster)],
+    async () => (await ask(server.port, { method: "GET", path: "/readyz" }))?.status === 200
+  )
+
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+
 const refusedHonestly = (outcomes: readonly Outcome[]): void => {
   for (const { received } of outcomes) {
     if (received?.status === 503) expect(Number(received.headers["retry-after"])).toBeGreaterThan(0)
@@ -68,6 +92,7 @@ const refusedHonestly = (outcomes: readonly Outcome[]): void => {
 describe("overload", () => {
   it("answers 500 clients over 10 connections, and stays alive and small", async () => {
     const before = server.memory()
+    await using watch = watchMachine([signOf(cluster)])
     const load = startLoad(server.port, {
       connections: 500,
       // Less patient than the Retry-After it is told.
@@ -81,7 +106,11 @@ describe("overload", () => {
     })
     const lively: number[] = []
     const end = performance.now() + (long ? 30_000 : 3_000)
-    while (performance.now() < end || lively.length < 10) {
+    const enough = (): boolean => {
+      const { 200: read = 0, 201: made = 0 } = statuses(load.outcomes)
+      return lively.length >= 10 && read > 100 && made > 5
+    }
+    while (performance.now() < end || !enough()) {
       const started = performance.now()
       expect((await ask(server.port, { method: "GET", path: "/livez" }))?.status).toBe(200)
       lively.push(performance.now() - started)
@@ -89,6 +118,7 @@ describe("overload", () => {
     }
     const peak = server.memory()
     const outcomes = await load.stop()
+    await watch.end()
     refusedHonestly(outcomes)
     const counts = statuses(outcomes)
     expect(Object.keys(counts).filter((status) => !["200", "201", "503"].includes(status))).toEqual([])
@@ -96,12 +126,14 @@ describe("overload", () => {
     expect(counts[201]).toBeGreaterThan(5)
     // Nobody is forgotten: the longest waited no longer than the wait for a connection and the work itself.
     const longest = Math.max(...outcomes.map(({ milliseconds }) => milliseconds))
-    expect(longest).toBeLessThan(10_000)
-    // On a machine that has to share its two cores with the clients, a single answer may be late, and the first comes amid 500 new connections.
-    expect([...lively].sort((a, b) => a - b)[Math.floor(lively.length / 2)]).toBeLessThan(1_000)
-    expect(Math.max(...lively)).toBeLessThan(10_000)
+    expect(longest - watch.stood()).toBeLessThan(10_000)
+    // On a machine that has to share its two cores with the clients, a single answer may be late, and the first comes amid 500 new connections;
+    // on a slow one all are, but those that need the database no less.
+    const served = outcomes.filter(({ received }) => received?.status === 200).map(({ milliseconds }) => milliseconds)
+    expect(median(lively)).toBeLessThan(Math.max(1_000, median(served)))
+    expect(Math.max(...lively) - watch.stood()).toBeLessThan(10_000)
     expect(peak - before).toBeLessThan(300 * mebibyte)
-    expect((await ask(server.port, { method: "GET", path: "/readyz" }))?.status).toBe(200)
+    expect(await readiness()).toBeLessThan(5_000)
   })
 
   it("turns away who waits too long for a connection, in the order they came", async () => {
@@ -110,10 +142,10 @@ describe("overload", () => {
         connections: 40,
         next: (_, count) => count === 0 ? api().get("/entries/1") : undefined
       })
-      await pause(200)
-      expect(await blocked()).toBe(10)
+      await untilTrue(async () => await blocked() >= 10)
       // What needs no table is answered, also while no connection is free.
-      expect((await ask(server.port, { method: "GET", path: "/readyz" }))?.status).toBe(200)
+      expect(await readiness()).toBeLessThan(5_000)
+      expect(await blocked()).toBe(10)
       await untilTrue(async () => load.outcomes.length >= 30)
       return load
     })
@@ -152,9 +184,10 @@ describe("overload", () => {
         next: (client, count) => count === 0 ? change(client) : undefined
       })
       await untilTrue(async () => await blocked() === 4)
+      // As many as there are connections for them: none of them has to wait for one, which could be in vain.
       const reads = await startLoad(server.port, {
-        connections: 20,
-        next: (_, count) => count === 10 ? undefined : api().get("/entries/7")
+        connections: 10,
+        next: (_, count) => count === 20 ? undefined : api().get("/entries/7")
       }).ended()
       expect(statuses(reads)).toEqual({ 200: 200 })
       await untilTrue(async () => started.outcomes.length === 4)
@@ -172,8 +205,13 @@ describe("overload", () => {
       const answers: Array<Promise<Received | null>> = clients.map((client) => client.send(api().get("/entries/1")))
       await untilTrue(async () => await blocked() === 10)
       for (const client of clients) client.close()
-      expect(await Promise.all(answers)).toEqual(clients.map(() => null))
-      expect(await untilTrue(async () => await blocked() === 0)).toBeLessThan(2_000)
+      const answered = await Promise.all(answers)
+      // Those that were given no connection may have waited their time before that.
+      const [without, turnedAway] = [answered.filter((each) => each === null), answered.filter((each) => each !== null)]
+      expect(without.length).toBeGreaterThanOrEqual(10)
+      expect(turnedAway.filter(({ status }) => status !== 503)).toEqual([])
+      const signs = [lives(server.port), signOf(cluster)]
+      expect(await untilTrueOf(signs, async () => await blocked() === 0)).toBeLessThan(2_000)
       // The connections they held serve others.
       expect((await ask(server.port, api().get("/papers")))?.status).toBe(200)
     })
@@ -181,11 +219,18 @@ describe("overload", () => {
   })
 
   it("cuts off clients that send their request too slowly, and keeps serving the others", async () => {
+    // A server of its own: what is too slow here, any client of a machine that pauses may be.
+    await using strict = await startProcess(ready.env({ SERVICE_REQUEST_TIMEOUT_MS: "800" }))
+    await untilServing(strict.port, ready.bearer)
+    const other = new KeepAlive(strict.port)
+    // Its connection is known, so that its next request counts from its first byte on.
+    await untilTrue(async () => (await other.send(api().get("/entries/1")))?.status === 200)
+    await using watch = watchMachine([lives(strict.port)])
     const slow = (bytes: string): Promise<{ readonly text: string; readonly milliseconds: number }> =>
       new Promise((resolve) => {
         const started = performance.now()
         let text = ""
-        const socket = connect({ host: "127.0.0.1", port: server.port })
+        const socket = connect({ host: "127.0.0.1", port: strict.port })
         socket.on("data", (chunk) => {
           text += chunk.toString()
         })
@@ -200,12 +245,17 @@ describe("overload", () => {
       (_, i) => slow(i % 2 === 0 ? half : "GET /api/v1/entries HTTP/1.1\r\nhost: x\r\nx-slow: ")
     )
     await pause(200)
-    expect((await ask(server.port, api().get("/entries/1")))?.status).toBe(200)
+    expect((await other.send(api().get("/entries/1")))?.status).toBe(200)
     const cut = await Promise.all(waiting)
+    await watch.end()
     for (const { milliseconds, text } of cut) {
-      expect(milliseconds).toBeLessThan(5_000)
+      expect(milliseconds - watch.stood()).toBeLessThan(5_000)
       expect(text === "" || text.startsWith("HTTP/1.1 408")).toBe(true)
     }
+    expect((await other.send(api().get("/entries/1")))?.status).toBe(200)
+    other.close()
+    expect(strict.running()).toBe(true)
+    expect(strict.stderr()).toBe("")
   })
 
   it("goes on after a promise that nobody waited for, and logs neither its text nor anything twice", async () => {
@@ -219,17 +269,22 @@ describe("overload", () => {
   })
 
   it("holds nothing of all that afterwards", async () => {
-    const settled = await untilTrue(async () =>
+    const signs = [lives(server.port), signOf(cluster)]
+    const settled = await untilTrueOf(signs, async () =>
       (await cluster.rows(
         "select count(*)::text from pg_stat_activity where application_name = 'service' and state <> 'idle'"
-      ))[0]?.[0] === "0"
-    )
+      ))[0]?.[0] === "0")
     expect(settled).toBeLessThan(5_000)
-    const [[connections = ""] = []] = await cluster.rows(
-      "select count(*)::text from pg_stat_activity where application_name = 'service' and backend_type = 'client backend'"
-    )
-    // Reads, writes, accounts, and the one for readiness.
-    expect(Number(connections)).toBeLessThanOrEqual(10 + 4 + 5 + 1)
+    const connections = async (): Promise<number> => {
+      const [[count = ""] = []] = await cluster.rows(
+        "select count(*)::text from pg_stat_activity where application_name = 'service' and backend_type = 'client backend'"
+      )
+      return Number(count)
+    }
+    // Reads, writes, accounts, and the one for readiness. Those of the strict server may take a moment to end.
+    const most = 10 + 4 + 5 + 1
+    await untilTrue(async () => await connections() <= most)
+    expect(await connections()).toBeLessThanOrEqual(most)
     const { heapUsed } = await server.measure()
     expect(heapUsed).toBeLessThan(150 * mebibyte)
     expect(server.stderr()).toBe("")

@@ -1,13 +1,15 @@
 // OpenTelemetry end to end: a collector on loopback sees the stages of a request as spans of one trace, and the service's own numbers.
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { startServer } from "../../composition/server.ts"
 import { openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
 import { KeepAlive } from "../support/load.ts"
-import { clientOf, config, pause, prepare } from "./fixture.ts"
+import { clientOf, config, patience, pause, prepare, signOf, untilServing, untilTrue, watchMachine } from "./fixture.ts"
 import type { Ready } from "./fixture.ts"
+
+vi.setConfig(patience)
 
 let cluster: TestCluster
 let ready: Ready
@@ -145,12 +147,25 @@ describe("telemetry", () => {
   it("sends the stages of a list as spans of the client's trace, and durations by route", async () => {
     await using collector = await openCollector()
     const server = await startServer(config, {
-      env: ready.env({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf" }),
+      env: ready.env({
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf",
+        // What is left at the end must arrive here, however long that takes.
+        OTEL_EXPORTER_OTLP_TIMEOUT: "60000"
+      }),
       port: 0,
       log: () => {}
     })
     const connection = new KeepAlive(server.port)
     const { get } = clientOf(ready.bearer)
+    // The first may have to be refused, when the database is late with what it needs: before its route is looked for.
+    let refused = 0
+    await untilTrue(async () => {
+      const { status } = (await connection.send(get("/entries/1")))!
+      if (status === 503) refused++
+      else expect(status).toBe(200)
+      return status === 200
+    })
     const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     const list = get("/entries?page_size=5&filter=amount%20%3E%203")
     const answered = await connection.send({
@@ -158,7 +173,7 @@ describe("telemetry", () => {
       headers: { ...list.headers, traceparent: `00-${trace}-00f067aa0ba902b7-01` }
     })
     expect(answered?.status).toBe(200)
-    for (const id of [1, 2, 3]) expect((await connection.send(get(`/entries/${id}`)))?.status).toBe(200)
+    for (const id of [2, 3]) expect((await connection.send(get(`/entries/${id}`)))?.status).toBe(200)
     expect((await connection.send(get("/entries/4711")))?.status).toBe(404)
     for (const name of ["nothing-here", "neither-here"]) {
       expect((await connection.send(get(`/${name}/5`)))?.status).toBe(404)
@@ -186,7 +201,8 @@ describe("telemetry", () => {
       "GET /api/v1/entries/{key} 200": 3,
       "GET /api/v1/entries/{key} 404": 1,
       // No name that nobody declared.
-      "GET undefined 404": 2
+      "GET undefined 404": 2,
+      ...(refused === 0 ? {} : { "GET undefined 503": refused })
     })
     const pools = series.filter(({ name }) => name.startsWith("db.client.connection.")).map(({ attributes, name }) =>
       `${name} ${attributes["db.client.connection.pool.name"]}`
@@ -204,15 +220,19 @@ describe("telemetry", () => {
         port: 0,
         log: () => {}
       })
+      await untilServing(server.port, ready.bearer)
       const connection = new KeepAlive(server.port)
       for (let i = 0; i < 20; i++) {
         expect((await connection.send(clientOf(ready.bearer).get("/entries/1")))?.status).toBe(200)
         await pause(5)
       }
       connection.close()
+      await using watch = watchMachine([signOf(cluster)])
       const closing = performance.now()
       await server.close()
-      expect(performance.now() - closing).toBeLessThan(5_000)
+      const took = performance.now() - closing
+      await watch.end()
+      expect(took - watch.stood()).toBeLessThan(5_000)
     }
   })
 

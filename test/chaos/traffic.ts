@@ -7,7 +7,8 @@ import { expect } from "vitest"
 import type { TestCluster } from "../support/cluster.ts"
 import { startLoad } from "../support/load.ts"
 import type { Outcome, Received, Sent } from "../support/load.ts"
-import { ask, clientOf, untilTrue } from "./fixture.ts"
+import { ask, clientOf, lives, untilTrueOf } from "./fixture.ts"
+import type { Sign } from "./fixture.ts"
 
 export interface Traffic {
   /** Answers so far that were no success. */
@@ -103,11 +104,14 @@ export const startTraffic = (port: number, cluster: TestCluster, bearer: string,
 
 let probes = 0
 
-/** Milliseconds until reads, writes and readiness all work; Infinity when they do not within ten seconds. */
-export const recovery = (port: number, bearer: string): Promise<number> => {
+/**
+ * Milliseconds until reads, writes and readiness all work; Infinity when they never do. `signs`: of what the service needs for that, which has to
+ * go on all the while.
+ */
+export const recovery = (port: number, bearer: string, signs: readonly Sign[]): Promise<number> => {
   const { get, send } = clientOf(bearer)
   const fine = (received: Received | null, status: number): boolean => received?.status === status
-  return untilTrue(async () => {
+  return untilTrueOf([lives(port), ...signs], async () => {
     const answers = await Promise.all([
       ask(port, get("/entries/1")),
       ask(port, { method: "GET", path: "/readyz" }),

@@ -30,9 +30,9 @@ interface Printed {
 }
 const printed = ({ stdout }: { readonly stdout: string }): Printed => JSON.parse(stdout) as Printed
 
-/** Waits for an answer that changes within two seconds, and some more where the machine is slow. */
+/** Waits for an answer that changes within two seconds, and much longer where the machine is slow. */
 const becomes = (status: number, request: () => Promise<{ readonly status: number }>): Promise<void> =>
-  expect.poll(async () => (await request()).status, { timeout: 10_000, interval: 100 }).toBe(status)
+  expect.poll(async () => (await request()).status, { timeout: 60_000, interval: 100 }).toBe(status)
 
 const notesOf = ({ port }: Running, token: string) => () => ask(port, "/api/v1/notes", {}, { token })
 
@@ -156,6 +156,11 @@ describe("API keys", () => {
     expect(shown.stderr).toContain("shown this once")
 
     await becomes(200, notesOf(running, key.text))
+    // The use is noted beside the answer.
+    await expect.poll(
+      () => database.rows(`select "lastUsedAt" is not null from auth."apiKey" where "id" = '${key.id}'`),
+      { timeout: 60_000 }
+    ).toEqual([["t"]])
     const [all, table, others] = await Promise.all([
       keys("list", "--json"),
       keys("list", "kim@example.com"),

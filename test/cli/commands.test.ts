@@ -127,7 +127,10 @@ describe("on a database", () => {
     await client.query("begin; lock table notes in access exclusive mode")
     const answer = ask(port, "/api/v1/notes", {}, { token })
     for (;;) {
-      const { rows } = await client.query("select 1 from pg_locks where not granted")
+      // Of this table alone: other tests wait for locks on this server, too.
+      const { rows } = await client.query(`
+        select 1 from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
+          where not granted and relation = 'notes'::regclass`)
       if (rows.length > 0) break
     }
     return {
@@ -175,8 +178,8 @@ describe("on a database", () => {
     await running.shows("has no column \"title\"")
     project.write("notes.ts", notes)
     await running.shows("closing")
-    // Log lines come another way, so they may stand anywhere in between.
-    await vi.waitFor(() => expect(running.output().split("ready at").length).toBe(3), { timeout: 60_000 })
+    // Log lines come another way, so they may stand anywhere in between. Who sees the file half-written starts once more.
+    await vi.waitFor(() => expect(running.output().split("ready at").length).toBeGreaterThan(2), { timeout: 60_000 })
     expect(await running.end("SIGINT")).toBe(0)
 
     // A page at 127.0.0.1 could not sign in.

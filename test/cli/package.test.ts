@@ -1,7 +1,8 @@
 // The package as it is built: what it serves is in it, and nothing that it needs is only there for development.
-import { execFileSync } from "node:child_process"
+import { execFile } from "node:child_process"
 import { appendFileSync, mkdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
+import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { makeFetch } from "../../adapters/http/fetch.ts"
 import { makeEdge } from "../../adapters/http/handle.ts"
@@ -12,10 +13,10 @@ const root = join(import.meta.dirname, "../..")
 const out = join(root, "node_modules", ".cache", `package-${process.pid}`)
 
 describe("the built package", () => {
-  beforeAll(() => {
+  beforeAll(async () => {
     mkdirSync(out, { recursive: true })
-    execFileSync(process.execPath, ["scripts/build.mjs", out], { cwd: root })
-  }, 60_000)
+    await promisify(execFile)(process.execPath, ["scripts/build.mjs", out], { cwd: root })
+  }, 240_000)
   afterAll(() => rmSync(out, { recursive: true, force: true }))
 
   it("serves the reference from its own copy, license included", async () => {

@@ -127,18 +127,21 @@ export const makeProject = (env: Record<string, string> = {}): Project => {
       })
     }
     const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)))
-    const shows = (wanted: string): Promise<void> =>
+    // What it said may arrive after its end.
+    const closed = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)))
+    const says = (wanted: string, isSaid: () => boolean): Promise<void> =>
       new Promise((resolve, reject) => {
         const check = (): void => {
-          if (!output.includes(wanted)) return
+          if (!isSaid()) return
           waiting.delete(check)
           resolve()
         }
         waiting.add(check)
         check()
-        void exited.then((code) => reject(new Error(`It ended (${code}) before it said ${wanted}:\n${output}`)))
+        void closed.then((code) => reject(new Error(`It ended (${code}) before it said ${wanted}:\n${output}`)))
       })
-    await shows("\"event\":\"listening\"")
+    const shows = (wanted: string): Promise<void> => says(wanted, () => output.includes(wanted))
+    await says("where it listens", () => /"event":"listening".*\n/.test(output))
     return {
       child,
       port: Number(/"address":"http:\/\/127\.0\.0\.1:([0-9]+)"/.exec(output)?.[1]),

@@ -46,4 +46,4 @@ it("every request is answered as the page says", async () => {
     if (body.includes("e1")) learned.set("e1", actual.items![0]!.etag.slice(1, -1))
     expect(actual, path).toMatchObject(JSON.parse(given(body)) as object)
   }
-})
+}, 60_000)

@@ -77,4 +77,4 @@ it("every request is answered as the page says", async () => {
     learn(JSON.parse(response.body), answer.json)
     expect(answer.json, label).toMatchObject(JSON.parse(given(response.body)) as object)
   }
-})
+}, 60_000)

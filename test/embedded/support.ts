@@ -6,7 +6,6 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import {
   chmodSync,
   cpSync,
-  existsSync,
   linkSync,
   mkdirSync,
   mkdtempSync,
@@ -21,9 +20,13 @@ import { dirname, join } from "node:path"
 import { createInterface, type Interface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { Client } from "pg"
-import { afterEach } from "vitest"
+import { afterEach, vi } from "vitest"
 import { locateBinaries } from "../../composition/embedded/binaries.ts"
+import { errorCode } from "../../composition/embedded/control.ts"
 import { type EmbeddedDatabase, type EmbeddedOptions, openEmbedded } from "../../composition/embedded/embedded.ts"
+
+// Servers and supervisors are processes of their own; a busy machine takes its time.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 /** Fast, and gone a moment after its last client. */
 export const quick: EmbeddedOptions = { durable: false, linger: 300 }
@@ -43,14 +46,24 @@ afterEach(async () => {
   for (const child of children.splice(0)) child.kill("SIGKILL")
   for (const database of opened.splice(0)) await database.release()
   for (const base of bases) {
-    const { supervisor, postmaster } = processesOf(base)
-    if (supervisor !== undefined && isRunning(supervisor)) process.kill(supervisor, "SIGTERM")
-    else if (postmaster !== undefined && serversOf(base) > 0) process.kill(postmaster, "SIGQUIT")
-    if (postmaster !== undefined) await until(() => !isRunning(postmaster), `the end of the server of ${base}`)
+    for (const pid of supervisorsOf(base)) end(pid, "SIGTERM")
+    await until(() => supervisorsOf(base).length === 0, `the end of the supervisors of ${base}`)
+    // Those that nobody has in charge.
+    for (const pid of serverPids(base)) end(pid, "SIGQUIT")
+    await until(() => serversOf(base) === 0, `the end of the server of ${base}`)
   }
   bases.clear()
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
+
+/** It may have ended by itself a moment ago. */
+const end = (pid: number, signal: NodeJS.Signals): void => {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if (errorCode(error) !== "ESRCH") throw error
+  }
+}
 
 /** A folder outside of the project that everybody may enter, removed after the test. */
 export const temporary = (): string => {
@@ -87,7 +100,15 @@ export const processesOf = (base: string): { supervisor?: number; postmaster?: n
   }
 }
 
-const read = (path: string): string | undefined => existsSync(path) ? readFileSync(path, "utf8") : undefined
+/** Undefined also when the file, or the process it is about, goes while we look. */
+const read = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, "utf8")
+  } catch (error) {
+    if (!["ENOENT", "ESRCH"].includes(errorCode(error) ?? "")) throw error
+    return undefined
+  }
+}
 
 /** Both processes of a database that is up. */
 export const running = (base: string): { supervisor: number; postmaster: number } => {
@@ -103,17 +124,53 @@ export const isRunning = (pid: number): boolean => {
   return state !== "" && !state.startsWith("Z")
 }
 
-/** How many servers run on this data folder. */
-export const serversOf = (base: string): number =>
-  readdirSync("/proc").filter((pid) => /^\d+$/.test(pid)).filter((pid) => {
-    const words = (read(`/proc/${pid}/cmdline`) ?? "").split("\0")
-    return words[0]?.endsWith("/postgres") === true && words.includes(join(base, "data"))
-  }).length
+/** Every process, with the words of its command. */
+const commands = (): ReadonlyArray<{ readonly pid: number; readonly words: ReadonlyArray<string> }> =>
+  readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map((name) => ({
+    pid: Number(name),
+    words: (read(`/proc/${name}/cmdline`) ?? "").split("\0")
+  }))
 
+const parentOf = (pid: number): number | undefined => {
+  const stat = read(`/proc/${pid}/stat`)
+  return stat === undefined ? undefined : Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1])
+}
+
+const serverPids = (base: string): ReadonlyArray<number> => {
+  const found = commands()
+    .filter(({ words }) => words[0]?.endsWith("/postgres") === true && words.includes(join(base, "data")))
+    .map(({ pid }) => pid)
+  // A child that was forked a moment ago looks like its parent until it has given itself a name.
+  return found.filter((pid) => !found.includes(parentOf(pid) ?? 0))
+}
+
+/** How many servers run on this data folder. */
+export const serversOf = (base: string): number => serverPids(base).length
+
+/** The supervisors of this data folder: the one in charge, those that want to be, and those that are about to leave. */
+const supervisorsOf = (base: string): ReadonlyArray<number> =>
+  commands()
+    .filter(({ words: [, file, request] }) =>
+      file?.endsWith("/supervisor.ts") === true && request?.includes(`"base":${JSON.stringify(base)},`) === true
+    )
+    .map(({ pid }) => pid)
+
+/**
+ * Waits until one supervisor is left and counts all these clients: of several that came at once, one passes its clients on to another, and who
+ * is on the way is not counted anywhere.
+ */
+export const settled = (base: string, clients: ReadonlyArray<OtherClient>): Promise<void> =>
+  until(async () => {
+    if (supervisorsOf(base).length !== 1) return false
+    for (const client of clients) if (await client.ask("held") !== "true") return false
+    return true
+  }, "one supervisor for every client")
+
+/** The patience is for a busy machine; what is waited for may take a second. */
 export const until = async (
   condition: () => boolean | Promise<boolean>,
   what: string,
-  patience = 12_000
+  patience = 60_000
 ): Promise<void> => {
   for (const begin = Date.now(); !(await condition());) {
     if (Date.now() - begin > patience) throw new Error(`waited too long for ${what}`)
@@ -124,7 +181,7 @@ export const until = async (
 /** A process that does nothing, of the user that owns `path`; ended after the test. */
 export const bystander = (path: string): number => {
   const { uid, gid } = statSync(path)
-  const child = spawn("sleep", ["60"], { ...(isRoot ? { uid, gid } : {}), cwd: "/", stdio: "ignore" })
+  const child = spawn("sleep", ["600"], { ...(isRoot ? { uid, gid } : {}), cwd: "/", stdio: "ignore" })
   children.push(child)
   if (child.pid === undefined) throw new Error("no sleep")
   return child.pid
@@ -137,7 +194,6 @@ export type Answer = {
   port: number
   user: string
   url: string
-  took: number
   error?: string
   final?: boolean
 }

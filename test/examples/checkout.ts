@@ -5,8 +5,6 @@
 
 import { spawn } from "node:child_process"
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs"
-import { createServer } from "node:net"
-import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -28,17 +26,6 @@ export const copyCheckout = (): Checkout => {
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"))
   return { folder, [Symbol.dispose]: () => rmSync(base, { recursive: true, force: true }) }
 }
-
-/** A port that was free a moment ago. */
-export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 
 /** The environment of a shell in which nothing of ours is set. */
 export const plainEnvironment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => {

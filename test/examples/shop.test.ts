@@ -5,13 +5,13 @@
 
 import { existsSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { freePort } from "../support/cluster.ts"
 import { openDatabase } from "../support/postgres.ts"
 import {
   type Checkout,
   copyCheckout,
   type Example,
-  freePort,
   paste,
   plainEnvironment,
   run,
@@ -19,6 +19,9 @@ import {
   startAndKill,
   startExample
 } from "./checkout.ts"
+
+// The example and its commands are processes of their own; a busy machine takes its time.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 type Record = { readonly [field: string]: unknown }
 interface Page {
@@ -34,7 +37,7 @@ beforeAll(async () => {
   checkout = copyCheckout()
   port = await freePort()
   example = await startExample(checkout, port, ["--demo"])
-}, 120_000)
+}, 240_000)
 
 afterAll(async () => {
   await example?.stop()
@@ -308,6 +311,8 @@ describe("on a database of somebody else", () => {
     try {
       const shown = await startAndKill(checkout, ["--scale", "100", "--demo"], env)
       expect(shown.has("admin")).toBe(true)
+      // The database may still be at what it was asked last.
+      await database.disconnectAll()
       other = await startExample(checkout, Number(env.PORT), ["--demo"], { DATABASE_URL: database.url })
       // Each account was made by one start or the other; the password shown by the one that made it is the one that counts.
       const passwords = new Map([...shown, ...other.passwords])

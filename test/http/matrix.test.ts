@@ -5,6 +5,7 @@ import { functionNames } from "../../core/domain/filter/parse.ts"
 import { nearest } from "../../core/domain/filter/scope.ts"
 import type { MetaDocument } from "../../core/domain/meta/meta.ts"
 import type { Model } from "../../core/domain/model/model.ts"
+import { quickly } from "../support/answer.ts"
 import { startService } from "../support/composed.ts"
 import type { Answer, Fixture, TestService } from "../support/composed.ts"
 import { callers, hiddenFrom, roles, shop } from "../support/shop.ts"
@@ -197,7 +198,7 @@ const sweep = async (
           ...(body === undefined ? {} : { body }),
           ...(method === "PATCH" ? { headers: { "if-match": "*" } } : {})
         })
-      const answer = await send(probe)
+      const answer = await quickly(() => send(probe))
       tally.requests++
       const at = `${role}: ${probe.method} ${decodeURIComponent(probe.path)} ${JSON.stringify(probe.body ?? "")}`
       if (answer.status === 500) expect.fail(`${at} is a 500`)
@@ -205,7 +206,7 @@ const sweep = async (
       if (found.length > 0) expect.fail(`${at} tells ${found.join(" ")}: ${answer.text}`)
       if (!hidden) continue
       tally.compared++
-      const other = await send(replaced[i]!)
+      const other = await quickly(() => send(replaced[i]!))
       expect(comparable(answer, name, hints), at).toEqual(comparable(other, name, hints))
     }
   }

@@ -133,11 +133,12 @@ describe("facts", () => {
   })
 
   it("of a role's own privileges", async () => {
+    const role = `reader_of_one_${process.pid}`
     await database.execute(
-      "create table narrow (id integer primary key, secret text); create role reader_of_one login; grant select (id) on narrow to reader_of_one; grant update (id) on narrow to reader_of_one"
+      `create table narrow (id integer primary key, secret text); create role ${role} login; grant select (id), update (id) on narrow to ${role}`
     )
     try {
-      const url = database.url.replace("postgres@", "reader_of_one@")
+      const url = database.url.replace("postgres@", `${role}@`)
       const narrow = await Effect.runPromise(
         Effect.scoped(
           Effect.flatMap(
@@ -152,7 +153,7 @@ describe("facts", () => {
         { select: false, insert: false, update: false }
       ])
     } finally {
-      await database.execute("drop table narrow; drop role reader_of_one")
+      await database.execute(`drop table narrow; drop role ${role}`)
     }
   })
 })

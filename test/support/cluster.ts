@@ -5,9 +5,9 @@
 
 import { spawn, spawnSync } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
+import { randomInt } from "node:crypto"
 import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
-import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Client } from "pg"
@@ -45,16 +45,24 @@ export const leash: readonly string[] = spawnSync("setpriv", ["--pdeathsig", "KI
   ? ["setpriv", "--pdeathsig", "KILL"]
   : []
 
-/** A port that was free a moment ago. */
-export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
     const server = createServer()
-    server.once("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
+    server.once("error", () => resolve(false))
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)))
   })
+
+/**
+ * A free port that nobody is given who asks for any: it is none of those that systems hand out (from 32768 on), so it also stays free while its
+ * server is down for a while.
+ */
+export const freePort = async (): Promise<number> => {
+  for (let tries = 0; tries < 1_000; tries++) {
+    const port = randomInt(20_000, 30_000)
+    if (await isFree(port)) return port
+  }
+  throw new Error("there is no free port")
+}
 
 /** Processes whose parent is `pid`. */
 const childrenOf = (pid: number): readonly number[] =>
@@ -67,12 +75,32 @@ const childrenOf = (pid: number): readonly number[] =>
     }
   })
 
-const exists = (pid: number): boolean => {
+/** What the system says a process does: R, S, T (stopped), Z (ended and not reaped); null when there is none. */
+const stateOf = (pid: number): string | null => {
   try {
-    process.kill(pid, 0)
-    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "utf8"))
+    return /^\d+ \([^]*\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1] ?? null
   } catch {
-    return false
+    return null
+  }
+}
+
+const exists = (pid: number): boolean => ![null, "Z"].includes(stateOf(pid))
+
+/** Some of them end by themselves in between. */
+const signal = (pids: readonly number[], name: "SIGSTOP" | "SIGCONT"): void => {
+  for (const pid of pids) if (exists(pid)) process.kill(pid, name)
+}
+
+const nothing = new Int32Array(new SharedArrayBuffer(4))
+
+/** Stops processes where they are, and waits until they stand: one that is about to make another may still do that. */
+const halt = (pids: readonly number[]): void => {
+  signal(pids, "SIGSTOP")
+  for (const pid of pids) {
+    for (let i = 0; exists(pid) && stateOf(pid) !== "T"; i++) {
+      if (i === 10_000) throw new Error("a process of the server goes on although it was stopped")
+      Atomics.wait(nothing, 0, 0, 1)
+    }
   }
 }
 
@@ -143,7 +171,7 @@ export const openCluster = async (
   }
 
   const gone = async (pids: readonly number[]): Promise<void> => {
-    for (let i = 0; i < 500 && pids.some(exists); i++) await pause(10)
+    for (let i = 0; i < 6_000 && pids.some(exists); i++) await pause(10)
   }
 
   const start: TestCluster["start"] = async (settings = {}) => {
@@ -174,7 +202,7 @@ export const openCluster = async (
     started.once("exit", () => {
       if (child === started) child = undefined
     })
-    for (let i = 0; i < 1_000; i++) {
+    for (let i = 0; i < 6_000; i++) {
       if (child !== started) throw new Error(`the server did not start:\n${said}`)
       try {
         return await withClient(async (client) => void await client.query("select 1"))
@@ -188,7 +216,8 @@ export const openCluster = async (
   const stop: TestCluster["stop"] = async (how) => {
     const running = child
     if (running?.pid === undefined) return
-    // Its processes end by themselves once it is gone; until then its memory is in use.
+    // Its processes end by themselves once it is gone; until then its memory is in use. Killed, it must not be just making one more.
+    if (how === "kill") halt([running.pid])
     const backends = childrenOf(running.pid)
     const ended = new Promise<void>((done) => running.once("exit", () => done()))
     running.kill(signals[how])
@@ -197,11 +226,6 @@ export const openCluster = async (
   }
 
   let still: readonly number[] = []
-  /** Some of them end by themselves in between. */
-  const signal = (pids: readonly number[], name: "SIGSTOP" | "SIGCONT"): void => {
-    for (const pid of pids) if (exists(pid)) process.kill(pid, name)
-  }
-
   const cluster: TestCluster = {
     port,
     data,
@@ -212,9 +236,9 @@ export const openCluster = async (
     freeze: () => {
       if (child?.pid === undefined) throw new Error("it does not run")
       // The one that makes others first, so that none is missed.
-      signal([child.pid], "SIGSTOP")
+      halt([child.pid])
       still = [child.pid, ...childrenOf(child.pid)]
-      signal(still, "SIGSTOP")
+      halt(still)
     },
     thaw: () => signal(still, "SIGCONT"),
     set: (name, value) =>

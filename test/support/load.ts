@@ -47,23 +47,30 @@ export class KeepAlive {
     this.#port = port
   }
 
+  #connected(): Socket {
+    if (this.#socket !== null) return this.#socket
+    const socket = connect({ host: "127.0.0.1", port: this.#port, noDelay: true })
+    // The other side may end or break it also while no request is under way; the next one takes a new connection then.
+    socket.on("error", () => {}).once("close", () => {
+      if (this.#socket === socket) this.#socket = null
+    })
+    return this.#socket = socket
+  }
+
   /** Sends one request and waits for its answer. Never rejects. */
   send(sent: Sent): Promise<Received | null> {
     return new Promise((resolve) => {
-      const socket = this.#socket ?? connect({ host: "127.0.0.1", port: this.#port, noDelay: true })
-      this.#socket = socket
+      const socket = this.#connected()
       let bytes: Buffer = Buffer.alloc(0)
       const settle = (received: Received | null): void => {
-        socket.off("data", onData).off("close", onClose).off("error", onError)
+        socket.off("data", onData).off("close", onClose)
         if (received === null || received.headers["connection"] === "close") {
-          this.#socket = null
-          socket.on("error", () => {})
+          if (this.#socket === socket) this.#socket = null
           socket.destroy()
         }
         resolve(received)
       }
       const onClose = (): void => settle(null)
-      const onError = (): void => {}
       const onData = (chunk: Buffer): void => {
         bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk])
         const end = bytes.indexOf("\r\n\r\n")
@@ -81,7 +88,7 @@ export class KeepAlive {
           body: bytes.subarray(end + 4, end + 4 + length).toString()
         })
       }
-      socket.on("data", onData).on("close", onClose).on("error", onError)
+      socket.on("data", onData).on("close", onClose)
       const { head, text } = headText(sent)
       socket.write(head + text)
     })

@@ -34,7 +34,7 @@ export const findPooler = (): string | null =>
     .find(isExecutable) ?? null
 
 const poolSize = 3
-const startMs = 10_000
+const startMs = 60_000
 
 /** Starts a pooler in front of a database. Rejects with what PgBouncer said when it does not come up. */
 export const openPooler = async (program: string, database: TestDatabase): Promise<Pooler> => {

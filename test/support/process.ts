@@ -39,14 +39,16 @@ export interface ServerProcess extends AsyncDisposable {
   readonly ended: Promise<number | NodeJS.Signals>
 }
 
-/** The code or signal, and what it said, of a server that did not come up. */
+/** The code or signal, and what it said and logged, of a server that did not come up. */
 export class NotStarted extends Error {
   readonly code: number | NodeJS.Signals
   readonly stderr: string
-  constructor(code: number | NodeJS.Signals, stderr: string) {
+  readonly log: readonly string[]
+  constructor(code: number | NodeJS.Signals, stderr: string, log: readonly string[]) {
     super(`the server ended with ${code}: ${stderr}`)
     this.code = code
     this.stderr = stderr
+    this.log = log
   }
 }
 
@@ -101,7 +103,7 @@ export const startProcess = async (env: { readonly [name: string]: string }): Pr
     new Promise<number>((resolve) => {
       port = resolve
     }),
-    ended.then((code) => new NotStarted(code, stderr))
+    ended.then((code) => new NotStarted(code, stderr, log))
   ])
   if (listening instanceof NotStarted) throw listening
   return {

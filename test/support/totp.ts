@@ -1,6 +1,7 @@
 /** The codes of an authenticator app (RFC 6238), from the address that it is given. */
 
 import { createHmac } from "node:crypto"
+import { vi } from "vitest"
 
 const base32 = (text: string): Buffer => {
   let bits = ""
@@ -15,4 +16,13 @@ export const codeAt = (uri: string, steps = 0): string => {
   const digest = createHmac("sha1", base32(new URL(uri).searchParams.get("secret") ?? "")).update(counter).digest()
   const offset = (digest.at(-1) ?? 0) & 15
   return String((digest.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, "0")
+}
+
+/**
+ * Holds the date in the middle of a half minute until it is disposed, for the app and for a service in this process: no code runs out between the one
+ * that shows it and the other that judges it.
+ */
+export const holdHalfMinute = (): Disposable => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Math.floor(Date.now() / 30_000) * 30_000 + 15_000 })
+  return { [Symbol.dispose]: () => void vi.useRealTimers() }
 }

@@ -4,14 +4,14 @@ import { makeFetch } from "../../../adapters/http/fetch.ts"
 import { defineConfig } from "../../../core/domain/model/config.ts"
 import { f } from "../../../core/domain/model/field.ts"
 import { defineResource } from "../../../core/domain/model/resource.ts"
-import { at, expectProblem, pluck } from "../../support/answer.ts"
+import { at, expectProblem, inTime, pluck } from "../../support/answer.ts"
 import { startService, tokenOf } from "../../support/composed.ts"
 import type { TestService } from "../../support/composed.ts"
 import { openDatabase } from "../../support/postgres.ts"
 
 const admin = { id: "u1", roles: ["admin"] }
 
-/** Reading `label` of the view takes far longer than a statement may. */
+/** Reading `label` of the view takes far longer than a statement may, and than a test. */
 const slow = defineResource("slow", {
   table: "slow",
   primaryKey: "id",
@@ -27,7 +27,7 @@ const fixture = {
   config: defineConfig({ resources: [slow, quick], options: { statementTimeoutMs: 250 } }),
   schema: `
     create table quick (id integer primary key, note text);
-    create function slowly(id integer) returns text language plpgsql as $$ begin perform pg_sleep(20); return 'x' || id; end $$;
+    create function slowly(id integer) returns text language plpgsql as $$ begin perform pg_sleep(600); return 'x' || id; end $$;
     create view slow as select id, slowly(id) as label, id > 1 as flag from quick;
   `,
   rows: { quick: [1, 2, 3].map((id) => ({ id, note: `${"a".repeat(60)}${id}` })) }
@@ -42,7 +42,8 @@ describe("a slow or absent database", () => {
     expect(service.unhandled).toEqual([])
     await service.close()
   })
-  const quickIds = async (): Promise<readonly unknown[]> => pluck(await service.get(admin, at("quick")), "id")
+  const quickIds = async (): Promise<readonly unknown[]> =>
+    pluck(await inTime(() => service.get(admin, at("quick"))), "id")
 
   it.each([
     "slow",
@@ -52,16 +53,13 @@ describe("a slow or absent database", () => {
     "slow:seek?position=1",
     "slow?filter=flag+=+true&count=exact"
   ])("ends %s with a 504 in time", async (path) => {
-    const begin = performance.now()
-    const answer = await service.get(admin, `/api/v1/${path}`)
     expectProblem(
-      answer,
+      await service.get(admin, `/api/v1/${path}`),
       "statement-timeout",
       `/api/v1/${path.split("?")[0]}`,
       {},
       "The database did not finish in time. Narrow the filter or ask for fewer rows."
     )
-    expect(performance.now() - begin).toBeLessThan(3_000)
     expect(await quickIds()).toEqual([1, 2, 3])
   })
 
@@ -92,10 +90,10 @@ describe("a slow or absent database", () => {
           signal: controller.signal
         })
       ).then(() => "answered", (error: unknown) => error)
-      await expect.poll(running, { interval: 10, timeout: 5_000 }).toBeGreaterThan(0)
+      await expect.poll(running, { interval: 10, timeout: 15_000 }).toBeGreaterThan(0)
       controller.abort("gone")
       expect(await answer).toBe("gone")
-      await expect.poll(running, { interval: 10, timeout: 5_000 }).toBe(0)
+      await expect.poll(running, { interval: 10, timeout: 15_000 }).toBe(0)
     } finally {
       await patient.close()
     }
@@ -111,7 +109,7 @@ describe("a slow or absent database", () => {
       for (
         const path of ["quick", "quick/1", "quick:facets?field=note", "quick:seek?position=1", "quick?count=exact"]
       ) {
-        const answer = await service.get(admin, `/api/v1/${path}`)
+        const answer = await inTime(() => service.get(admin, `/api/v1/${path}`))
         expectProblem(
           answer,
           "unavailable",
@@ -121,20 +119,22 @@ describe("a slow or absent database", () => {
         )
         expect(answer.headers.get("retry-after")).toBe("2")
       }
-      await expect.poll(async () => (await service.get(null, "/readyz")).status, { interval: 20, timeout: 5_000 }).toBe(
-        503
-      )
+      await expect.poll(async () => (await service.get(null, "/readyz")).status, { interval: 20, timeout: 15_000 })
+        .toBe(
+          503
+        )
       expect((await service.get(null, "/livez")).status).toBe(200)
       // What needs no database goes on.
       expect((await service.get(admin, "/api/meta")).status).toBe(200)
       await other.execute(`alter database ${database!.name} with allow_connections true`)
-      await expect.poll(async () => (await service.get(admin, at("quick"))).status, { interval: 20, timeout: 5_000 })
+      await expect.poll(async () => (await service.get(admin, at("quick"))).status, { interval: 20, timeout: 15_000 })
         .toBe(200)
       expect(await quickIds()).toEqual([1, 2, 3])
       // Readiness is asked of the database now and then, not for every probe.
-      await expect.poll(async () => (await service.get(null, "/readyz")).status, { interval: 20, timeout: 5_000 }).toBe(
-        200
-      )
+      await expect.poll(async () => (await service.get(null, "/readyz")).status, { interval: 20, timeout: 15_000 })
+        .toBe(
+          200
+        )
     } finally {
       await other.execute(`alter database ${database!.name} with allow_connections true`)
       await other.drop()
@@ -148,10 +148,10 @@ describe("a slow or absent database", () => {
       // At most the requests that met a dead connection fail, and they say so.
       const statuses = new Set<number>()
       await expect.poll(async () => {
-        const { status } = await service.get(admin, at("quick"))
+        const { status } = await inTime(() => service.get(admin, at("quick")))
         statuses.add(status)
         return status
-      }, { interval: 20, timeout: 5_000 }).toBe(200)
+      }, { interval: 20, timeout: 15_000 }).toBe(200)
       for (const status of statuses) expect([200, 503]).toContain(status)
     }
   })

@@ -119,7 +119,9 @@ onBoth("history", fixture, (use) => {
     const [, second] = await ofAccount(ann, id)
     expect(Object.keys(second!)).not.toContain("zq_note")
     expect(Object.keys(second!)).not.toContain("deleted_at")
-    expect(JSON.stringify(await ofAccount(viewer, id))).not.toContain("zq")
+    // ETags are random: one in some hundreds has these letters in it.
+    const shown = (await ofAccount(viewer, id)).map((each) => ({ ...each, etag: null }))
+    expect(JSON.stringify(shown)).not.toContain("zq")
     expect(await ofAccount(bob, id)).toEqual([])
     expect(await ofAccount(foreign, id)).toEqual([])
     const one = `${base}/accounts_history/${second!["history_id"] as unknown as string}`

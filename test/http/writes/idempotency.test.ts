@@ -197,7 +197,9 @@ on("postgres", "idempotency keys", ledger, (use) => {
     const rows = async () => Number((await use().database!.rows("select count(*) from service.idempotency_key"))[0]![0])
     await create("kept")
     await use().database!.disconnectAll()
-    await vi.waitFor(async () => expect((await create("kept")).headers.get("idempotency-replayed")).toBe("true"))
+    await vi.waitFor(async () => expect((await create("kept")).headers.get("idempotency-replayed")).toBe("true"), {
+      timeout: 15_000
+    })
     await use().database!.execute("update service.idempotency_key set stored_at = stored_at - interval '25 hours'")
     expect(await rows()).toBe(1)
     await create("newer")

@@ -212,15 +212,13 @@ on("postgres", "reorder past constraints", ledger, (use) => {
 
 on("postgres", "concurrent reorders", ledger, (use) => {
   it("two at the same time: one waits and is stale, none deadlocks, the order is one of theirs", async () => {
-    // A deadlock would take this long to be noticed.
-    await use().database!.execute(`alter database ${use().database!.name} set deadlock_timeout = '5s'`)
+    // A deadlock would not be noticed, and end with the statement's time.
+    await use().database!.execute(`alter database ${use().database!.name} set deadlock_timeout = '1h'`)
     for (let round = 0; round < 6; round++) {
-      const begin = performance.now()
       const { etags, ids } = await listed(use())
       const main = ids.filter((id) => id < 10)
       const orders = [[...main].reverse(), [main[2], main[0], main[4], main[1], main[3]]]
       const answers = await Promise.all(orders.map((keys) => batch(use(), ann, [reorder(keys, etags)])))
-      expect(performance.now() - begin).toBeLessThan(4_500)
       const statuses = answers.map(({ status }) => status)
       expect([...statuses].sort((a, b) => a - b), answers.map(({ text }) => text).join()).toEqual([200, 412])
       expect((await listed(use())).ids.filter((id) => id < 10)).toEqual(orders[statuses.indexOf(200)])

@@ -6,7 +6,7 @@ import { defineConfig } from "../../../core/domain/model/config.ts"
 import type { Change, WriteHook } from "../../../core/domain/model/config.ts"
 import { f } from "../../../core/domain/model/field.ts"
 import { defineResource } from "../../../core/domain/model/resource.ts"
-import { expectParameter, expectProblem } from "../../support/answer.ts"
+import { expectParameter, expectProblem, inTime } from "../../support/answer.ts"
 import type { Answered, Fixture } from "../../support/composed.ts"
 import { admin, ann, ledger } from "../../support/ledger.ts"
 import { base, batch, make, makeAccount, on, onBoth, patch, read, takeUnhandled } from "./scenes.ts"
@@ -325,36 +325,40 @@ onBoth("write hooks", hooked, (use) => {
 
 /** Never ends. */
 const stuck = (): Promise<void> => new Promise(() => {})
-const limited = () => ledger({ statementTimeoutMs: 300, writeHooks: [(change) => hook(change), stuck] })
+const limited = (statementTimeoutMs: number) => () =>
+  ledger({ statementTimeoutMs, writeHooks: [(change) => hook(change), stuck] })
 
-onBoth("a write hook that does not end", limited, (use) => {
+onBoth("a write hook that does not end", limited(300), (use) => {
   beforeEach(reset)
 
   it("is given up after the statement timeout: rolled back, 500, reported by its name, the row is free", async () => {
     const counter = `${base}/counters/1`
-    const before = await read(use(), ann, counter)
+    const before = await inTime(() => use().get(ann, counter))
+    expect(before.status).toBe(200)
     const answers = await Promise.all([
-      patch(use(), ann, counter, { n: "9" }),
-      use().call(ann, "POST", `${base}/counters`, { body: { id: 900 } }),
-      batch(use(), ann, [{ op: "delete", resource: "counters", key: 2 }])
+      inTime(() => patch(use(), ann, counter, { n: "9" })),
+      inTime(() => use().call(ann, "POST", `${base}/counters`, { body: { id: 900 } })),
+      inTime(() => batch(use(), ann, [{ op: "delete", resource: "counters", key: 2 }]))
     ])
     for (const answer of answers) {
       expect([answer.status, answer.json["detail"]]).toEqual([500, "An unexpected error occurred."])
     }
     const ended = "Error: options.writeHooks[1] (stuck) has not ended after 300 ms, the time that a statement has."
     expect(takeUnhandled(use()).map(String)).toEqual([ended, ended, ended])
-    expect(await read(use(), ann, counter)).toEqual(before)
-    expect((await use().get(ann, `${base}/counters/900`)).status).toBe(404)
+    expect((await inTime(() => use().get(ann, counter))).json).toEqual(before.json)
+    expect((await inTime(() => use().get(ann, `${base}/counters/900`))).status).toBe(404)
     // Neither the row nor a connection is held: more writes than there are connections come to the same end.
-    await Promise.all(Array.from({ length: 6 }, () => patch(use(), ann, `${base}/counters/2`, { n: "9" })))
+    const more = () => inTime(() => patch(use(), ann, `${base}/counters/2`, { n: "9" }))
+    await Promise.all(Array.from({ length: 6 }, more))
     expect(takeUnhandled(use()).length).toBeGreaterThan(0)
     hook = () => Promise.reject(new Error("before the stuck one"))
-    expect((await patch(use(), ann, counter, { n: "9" })).status).toBe(500)
+    expect((await inTime(() => patch(use(), ann, counter, { n: "9" }))).status).toBe(500)
     expect(takeUnhandled(use()).map(String)).toEqual(["Error: before the stuck one"])
   })
 })
 
-on("postgres", "the handle of a write hook that does not end", limited, (use) => {
+// Time enough for what the hook does before it is stuck, also where the machine stands still for a moment.
+on("postgres", "the handle of a write hook that does not end", limited(2_000), (use) => {
   beforeEach(reset)
   const fresh = async () =>
     (await use().database!.rows("select n::text from ledger.counters where id in (1, 2) order by id")).flat()
@@ -367,7 +371,7 @@ on("postgres", "the handle of a write hook that does not end", limited, (use) =>
       handles.push(handle)
       asked = handle.query("update ledger.counters set n = 99 where id = 2")
         .then(() => new Promise((later) => setTimeout(later, 150)))
-        .then(() => handle.query("select pg_sleep(5)"))
+        .then(() => handle.query("select pg_sleep(600)"))
       return asked as Promise<void>
     }
     const answer = await patch(use(), ann, `${base}/counters/1`, { n: "9" })
