@@ -15,8 +15,8 @@ describe("the service's own tables", () => {
   it("have one text for each version", () => {
     expect([serviceMigration, ...authMigrations(everything)].map(named)).toEqual([
       "service 1 a6389c4d50e34fad",
-      "auth 3 264c6ba98d95470f",
-      "second_factor 1 6c768a2405dc4788",
+      "auth 4 fcc9e386d34431f3",
+      "second_factor 2 e13d83ded88cf6bc",
       "passkey 1 17a21e5e987c27de"
     ])
   })

@@ -53,10 +53,10 @@ const make = (
 export const serviceMigration: Migration = make("service", 1, `${idempotencySchema.join(";\n\n")};\n`)
 
 /** Accounts, sessions, signing keys and API keys: in the database of accounts. */
-export const authMigration: Migration = make("auth", 3, authMigrationSql({ schema: "auth" }))
+export const authMigration: Migration = make("auth", 4, authMigrationSql({ schema: "auth" }))
 
 /** Of its own, so that turning second factors on asks for this table alone, and turning them off for nothing. */
-const secondFactorMigration: Migration = make("second_factor", 1, secondFactorSql("auth"))
+const secondFactorMigration: Migration = make("second_factor", 2, secondFactorSql("auth"))
 
 /** Of its own for the same reason. */
 const passkeyMigration: Migration = make("passkey", 1, passkeySql("auth"))

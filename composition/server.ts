@@ -233,7 +233,7 @@ const build = async (
 
   const check = () =>
     patiently(
-      () => Effect.runPromise(checkDatabase(admin.compiled, admin.postgres)),
+      () => Effect.runPromise(checkDatabase(admin.compiled, admin.postgres, databases.embedded)),
       databases.url,
       patienceMs,
       log

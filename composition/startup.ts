@@ -34,10 +34,27 @@ export const readLiveFacts = (compiled: Compiled, postgres: Postgres): Effect.Ef
   )
 }
 
+/** An embedded database with none of the tables was most likely not meant, or not migrated yet: said before one is told to make each by hand. */
+export const findEmpty = (compiled: Compiled, live: LiveFacts, embedded: boolean): readonly Refusal[] => {
+  // Tables of versions are the service's own.
+  const versions = new Set([...compiled.models.values()].map(({ history }) => history))
+  const declared = [...live.tables].filter(([name]) => !versions.has(name))
+  return embedded && declared.length > 0 && declared.every(([, table]) => table === null)
+    ? [{
+      resource: null,
+      field: null,
+      message: "DATABASE_URL is not set, and the embedded database has none of the declared tables.",
+      fix:
+        "Set DATABASE_URL, in .env for every terminal, if the tables are elsewhere; if the files in db/migrations make them, run: service migration --apply."
+    }]
+    : []
+}
+
 /** Everything about the models that the database does not bear out. Fails when the database cannot be asked. */
 export const checkDatabase = (
   compiled: Compiled,
-  postgres: Postgres
+  postgres: Postgres,
+  embedded = false
 ): Effect.Effect<readonly Refusal[], RecordsError> =>
   Effect.flatMap(readLiveFacts(compiled, postgres), (live) => {
     const missing = [...live.tables.values()].includes(null)
@@ -46,6 +63,8 @@ export const checkDatabase = (
       ? Effect.map(makeFacts(postgres).all(), (tables) =>
         tables.map(({ name, schema }) => schema === "public" ? name : `${schema}.${name}`))
       : Effect.succeed<readonly string[]>([])
-    return Effect.map(known, (names) =>
-      checkFacts(compiled.models, { ...live, known: names }))
+    return Effect.map(known, (names) => [
+      ...findEmpty(compiled, live, embedded),
+      ...checkFacts(compiled.models, { ...live, known: names })
+    ])
   })

@@ -25,6 +25,9 @@ const readBytes = async (request: Request): Promise<Uint8Array> => {
 /** Whether PostgreSQL can store a text. */
 const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed()
 
+/** Whether every object has a property of this name: what looks one up finds a function. */
+const isInherited = (key: string): boolean => key in Object.prototype
+
 const unstorable = (): Problem =>
   problem("invalid-record", "The body has a text with a character that cannot be stored.", { code: "VALIDATION_ERROR" })
 
@@ -38,8 +41,10 @@ export const readBody = async (request: Request): Promise<Body> => {
   }
   let body: unknown
   let storable = true
+  let plain = true
   try {
     body = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes), (key, value: unknown) => {
+      plain &&= !isInherited(key)
       storable &&= isStorable(key) && (typeof value !== "string" || isStorable(value))
       return value
     })
@@ -47,9 +52,10 @@ export const readBody = async (request: Request): Promise<Body> => {
     throw problem("malformed-json", "The body is not valid JSON.")
   }
   if (!storable) throw unstorable()
-  if (typeof body !== "object" || body === null || Array.isArray(body) || Object.hasOwn(body, "__proto__")) {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw problem("malformed-json", "The body must be a JSON object.")
   }
+  if (!plain) throw problem("malformed-json", "The body has a member that no object here can have.")
   return body as Body
 }
 

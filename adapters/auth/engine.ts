@@ -6,6 +6,7 @@
 
 import type { BetterAuthPlugin } from "better-auth"
 import * as Result from "effect/Result"
+import { readEmail } from "../../core/domain/account/account.ts"
 import type { Passkeys } from "../../core/domain/account/passkey.ts"
 import { admitsEmail, type Provider } from "../../core/domain/account/provider.ts"
 import { readRoles, type RoleList } from "../../core/domain/account/roles.ts"
@@ -93,6 +94,26 @@ export const claimsOf = async (
   return { sub: userId, role: user.role ?? "", epoch: Number(user.epoch), iat, exp: iat + seconds }
 }
 
+/** Changes a password unless the session that asks for it has ended: a new password ends all of its user's, so of several at once one counts. */
+const changePassword = (
+  { store, table }: Pick<EngineSettings, "store" | "table">,
+  userId: string,
+  token: string,
+  hashed: string
+): Promise<boolean> =>
+  store.transaction(async ({ query }) => {
+    const password = `"userId" = $1 and "providerId" = 'credential'`
+    // Waits for a change that is under way; only a statement of its own sees what that one ended.
+    await query(`select 1 from ${table("account")} where ${password} for update`, [userId])
+    const session = await query(`select 1 from ${table("session")} where "token" = $1`, [token])
+    if (session.length === 0) return false
+    await query(`update ${table("account")} set "password" = $2, "updatedAt" = now() where ${password}`, [
+      userId,
+      hashed
+    ])
+    return true
+  })
+
 /**
  * Makes an engine. With `providers` it is one for their sign-in alone: it is made apart, so that a provider that is away holds up nobody
  * else's.
@@ -140,6 +161,10 @@ export const makeEngine = async (
       "YOU_ARE_NOT_ALLOWED_TO_SET_NON_EXISTENT_VALUE",
       read === undefined ? `The roles are: ${roles.choices.join(", ")}.` : read.failure.message
     )
+  }
+  /** The host functions and sign-in know only such addresses; better-auth has no longest one. */
+  const checkEmail = (given: unknown): void => {
+    if (typeof given !== "string" || Result.isFailure(readEmail(given))) throw refuse("INVALID_EMAIL", "Invalid email")
   }
   const anyUser = async (): Promise<boolean> => {
     const [row] = await store.query<{ readonly found: boolean }>(
@@ -274,12 +299,26 @@ export const makeEngine = async (
           before: async (account) => ({
             data: { ...account, accessToken: null, refreshToken: null, idToken: null }
           })
+        },
+        update: {
+          // Hashing takes its time, and somebody may have taken the account back meanwhile: their password stays.
+          before: async (account, context) => {
+            const byAdmin = context?.path === "/admin/set-user-password"
+            if ((!byAdmin && context?.path !== "/change-password") || typeof account.password !== "string") return
+            const session = context.context.session?.session
+            const userId = byAdmin ? String(context.body?.userId) : session?.userId ?? ""
+            if (!await changePassword(settings, userId, session?.token ?? "", account.password)) {
+              throw new APIError("UNAUTHORIZED", { code: "UNAUTHORIZED", message: "Unauthorized" })
+            }
+            return false
+          }
         }
       },
       user: {
         create: {
           before: async (user, context) => {
             checkRoles((user as { readonly role?: unknown }).role)
+            checkEmail(user.email)
             if (context?.path === "/admin/create-user") {
               const password: unknown = context.body?.password
               if (typeof password !== "string" || password.length < passwordMin) {
@@ -291,6 +330,7 @@ export const makeEngine = async (
         update: {
           before: async (user) => {
             if ("role" in user) checkRoles(user["role"])
+            if ("email" in user) checkEmail(user["email"])
           }
         }
       }

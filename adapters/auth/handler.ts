@@ -14,6 +14,7 @@ import {
 } from "../../core/domain/problem.ts"
 import type { AuthInternals } from "./auth.ts"
 import { checkQuery, readBody } from "./body.ts"
+import { type OwnCookies, ownCookies, printCookies } from "./cookies.ts"
 import { codeOf, isUnavailable } from "./database.ts"
 import type { Limits } from "./limits.ts"
 import { bannedState, lastAdminState } from "./migration.ts"
@@ -31,7 +32,6 @@ export interface HandlerSettings {
 }
 
 const passedOn = [
-  "cookie",
   "origin",
   "referer",
   "user-agent",
@@ -130,6 +130,9 @@ const badPasskey = (): Problem => problem("invalid-record", "The passkey could n
 const wrongPasskey = (): Problem =>
   problem("unauthenticated", "The passkey was not accepted.", { code: "AUTHENTICATION_FAILED" })
 
+const sessionEnded = (): Problem =>
+  problem("unauthenticated", "The session has ended. Sign in again.", { code: "UNAUTHORIZED" })
+
 const wrongCredentials = (): Problem =>
   problem("unauthenticated", "The email address or the password is wrong.", { code: "INVALID_EMAIL_OR_PASSWORD" })
 
@@ -144,6 +147,11 @@ const failureOf = (cause: unknown, path: string): Problem => {
     return problem("conflict", "The last active admin cannot be deleted, demoted or banned.", { code: "LAST_ADMIN" })
   }
   if (codeOf(cause) === "23505") {
+    if (path === "/two-factor/enable") {
+      return problem("conflict", "The second factor is being set up by another request.", {
+        code: "TOTP_ALREADY_BEGUN"
+      })
+    }
     return problem("conflict", "There is already such an account.", { code: "USER_ALREADY_EXISTS" })
   }
   return isUnavailable(cause) ? unavailable() : unexpected()
@@ -161,22 +169,31 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
   const { hashOf, log, onError, providers, roles, store, table } = internals
   const routes = makeRoutes({ twoFactor, passkeys }, providers)
   const witness = makeWitness(internals, limits)
+  const secure = origin.startsWith("https:")
 
   const plainly = (body: unknown): Response =>
     Response.json(body, { headers: { "cache-control": "no-store", ...everywhere } })
 
-  const limit = async (path: string, route: AuthRoute, client: string, body: Body): Promise<void> => {
+  const limit = async (
+    path: string,
+    route: AuthRoute,
+    client: string,
+    body: Body,
+    cookies: OwnCookies
+  ): Promise<void> => {
     if (route.limited === undefined) return
     const { email } = body
     const account = route.limited === "account" && typeof email === "string" ? email.trim().toLowerCase() : null
-    const seconds = await limits.attempt(path, client, account)
+    const user = route.limited === "session" ? await witness.owner(cookies) : null
+    const seconds = await limits.attempt(path, client, account ?? user)
     if (seconds === 0) return
     log({
       level: "warn",
       event: "sign-in-limited",
       client: hashOf("client", client),
       seconds,
-      ...(account === null ? {} : { account: hashOf("account", account) })
+      ...(account === null ? {} : { account: hashOf("account", account) }),
+      ...(user === null ? {} : { user })
     })
     throw problem("too-many-requests", "Too many attempts. Try again later.", {}, { "retry-after": String(seconds) })
   }
@@ -211,13 +228,15 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     // Whoever calls the handler vouches for the last address: our edge puts the client it worked out there, and nothing else.
     const client = clientOf(null, request.headers.get("x-forwarded-for"), 1)
     const body = method === "POST" ? await readBody(request) : {}
-    await limit(path, route, client.group, body)
+    const brought = ownCookies(request.headers.get("cookie"), secure)
+    await limit(path, route, client.group, body, brought)
     if (path.startsWith("/passkey/generate-")) await forgetChallenges()
     const headers = new Headers()
     for (const name of passedOn) {
       const value = request.headers.get(name)
       if (value !== null) headers.set(name, value)
     }
+    if (request.headers.has("cookie")) headers.set("cookie", printCookies(brought, secure))
     if (client.address !== null) headers.set("x-forwarded-for", client.address)
     // Programs send no Origin; browsers always do on a cross-site POST, so this opens nothing to them.
     if (method === "POST" && !["origin", "referer", "sec-fetch-site"].some((name) => headers.has(name))) {
@@ -230,7 +249,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     if (method === "GET" && path !== "/jwks" && from !== null && headers.has("cookie") && !trusts(from)) {
       throw problem("access-denied", "Invalid origin", { code: "INVALID_ORIGIN" })
     }
-    const seen = await witness.before(path, body)
+    const seen = await witness.before(path, body, brought)
     // A banned account takes the very way of an unknown one, so that not even the time tells that the password was right.
     const sent = seen?.barred === true ? { ...body, email: nobody } : body
     const listing = path === "/admin/list-users" ? readListing(search) : null
@@ -266,12 +285,14 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
       }
     }
     // A session that should not have begun ends here, and its cookie is never sent.
-    if (!await witness.stands(seen, path, body, answer)) {
+    if (!await witness.stands(seen, path, body, answer, brought)) {
       throw path === "/sign-in/email"
         ? wrongCredentials()
         : path === passkeySignIn
         ? wrongPasskey()
-        : problem("unauthenticated", "The code is not valid.", { code: "INVALID_CODE" })
+        : path.startsWith("/two-factor/verify-")
+        ? problem("unauthenticated", "The code is not valid.", { code: "INVALID_CODE" })
+        : sessionEnded()
     }
     // A user's first password is a new row, which the trigger on changed ones does not see.
     if (path === "/admin/revoke-user-sessions" || path === "/admin/set-user-password") {
@@ -281,7 +302,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
         [String(body["userId"])]
       )
     }
-    await witness.accepted(path, route, client.group, body, answer, headers.get("cookie"))
+    await witness.accepted(path, route, client.group, body, answer, brought)
     const answered = new Headers(response.headers)
     for (const [name, value] of Object.entries(everywhere)) answered.set(name, value)
     answered.set("cache-control", path === "/jwks" ? "public, max-age=60" : "no-store")

@@ -159,6 +159,10 @@ create or replace function ${t("guard_user")}() returns trigger language plpgsql
 begin
   if ${active("old")} and (tg_op = 'DELETE' or not ${active("new")}) then
     perform pg_advisory_xact_lock(${adminLock});
+    -- A transaction that keeps seeing what was when it began fails here if that is no longer so.
+    if current_setting('transaction_isolation') = 'repeatable read' then
+      perform from ${t("user")} u where u."id" <> old."id" and ${active("u")} for share;
+    end if;
     if not exists (select 1 from ${t("user")} u where u."id" <> old."id" and ${active("u")}) then
       raise exception 'the last active admin cannot be deleted, demoted or banned' using errcode = '${lastAdminState}';
     end if;
@@ -246,7 +250,11 @@ create table if not exists ${t("twoFactor")} (
   "failedVerificationCount" integer default 0,
   "lockedUntil" timestamptz
 );
-create index if not exists "twoFactor_userId_idx" on ${t("twoFactor")} ("userId");
+-- One of each user: which of two would count is nobody's to say. What was set up wins over what was only begun.
+delete from ${t("twoFactor")} a using ${t("twoFactor")} b
+  where a."userId" = b."userId" and (coalesce(a."verified", true), a."id") < (coalesce(b."verified", true), b."id");
+create unique index if not exists "twoFactor_userId_key" on ${t("twoFactor")} ("userId");
+drop index if exists ${t("twoFactor_userId_idx")};
 `
 }
 

@@ -75,6 +75,12 @@ export const discover = async (provider: Provider): Promise<DiscoveredProvider> 
 
 const isTrue = (value: unknown): boolean => value === true || value === "true"
 
+/** An address that no account has. */
+const nobody = `${crypto.randomUUID()}@accounts.invalid`
+
+/** Whether a text is plain ASCII: lower case makes an ASCII letter of the Kelvin sign, and somebody else's address of it. */
+const isPlain = (text: string): boolean => /^[ -~]*$/.test(text)
+
 /**
  * The profile of an ID token that better-auth has verified (signature, issuer, audience, nonce). What it leaves to us: the token must
  * end, and must be for this client alone (OpenID Connect Core 1.0, 3.1.3.7). An address that is missing is asked for, for the same subject.
@@ -95,14 +101,16 @@ const profileOf = async (
     if (source["sub"] !== sub) return null
   }
   const { email, email_verified, name } = source
-  const address = typeof email === "string" ? readEmail(email) : null
+  const address = typeof email === "string" && isPlain(email) ? readEmail(email) : null
   if (address === null || Result.isFailure(address)) return null
+  // A text "false" is not a yes.
+  const emailVerified = isTrue(email_verified)
   return {
     id: sub,
     sub,
-    email: address.success,
-    // A text "false" is not a yes.
-    emailVerified: isTrue(email_verified),
+    // An address that anybody may claim finds no account, and so does not tell whether there is one.
+    email: emailVerified ? address.success : nobody,
+    emailVerified,
     name: typeof name === "string" && name.trim() !== ""
       ? name.trim().slice(0, 200)
       : address.success.split("@", 1)[0] ?? ""

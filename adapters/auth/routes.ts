@@ -13,8 +13,8 @@ export type Body = { [name: string]: unknown }
 
 export type Method = "GET" | "POST"
 
-/** Which sign-in attempts a route counts as: of the client, and of the account named in the body. */
-export type Limited = "client" | "account"
+/** Which attempts a route counts as: of the client, and of the account named in the body or of the session's user. */
+export type Limited = "client" | "account" | "session"
 
 export interface AuthRoute {
   readonly method: Method
@@ -31,6 +31,8 @@ export const passkeySignIn = "/passkey/verify-authentication"
 const get: AuthRoute = { method: "GET" }
 const post: AuthRoute = { method: "POST" }
 const limited: AuthRoute = { method: "POST", limited: "client" }
+/** Takes the password again: whoever has the session must not guess it from many places. */
+const guarded: AuthRoute = { method: "POST", limited: "session" }
 
 const always: ReadonlyArray<readonly [string, AuthRoute]> = [
   ["/jwks", get],
@@ -42,7 +44,7 @@ const always: ReadonlyArray<readonly [string, AuthRoute]> = [
   ["/sign-in/email", { method: "POST", limited: "account", signsIn: true }],
   ["/sign-up/email", post],
   ["/sign-out", post],
-  ["/change-password", limited],
+  ["/change-password", guarded],
   ["/update-user", post],
   ["/revoke-session", post],
   ["/revoke-sessions", post],
@@ -62,10 +64,10 @@ const always: ReadonlyArray<readonly [string, AuthRoute]> = [
 
 /** Each takes a password or a code, so each is limited. */
 const secondFactor: ReadonlyArray<readonly [string, AuthRoute]> = [
-  ["/two-factor/enable", limited],
-  ["/two-factor/disable", limited],
-  ["/two-factor/get-totp-uri", limited],
-  ["/two-factor/generate-backup-codes", limited],
+  ["/two-factor/enable", guarded],
+  ["/two-factor/disable", guarded],
+  ["/two-factor/get-totp-uri", guarded],
+  ["/two-factor/generate-backup-codes", guarded],
   ["/two-factor/verify-totp", { ...limited, signsIn: true }],
   ["/two-factor/verify-backup-code", { ...limited, signsIn: true }]
 ]

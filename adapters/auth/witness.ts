@@ -6,12 +6,18 @@
 import * as Result from "effect/Result"
 import { readEmail } from "../../core/domain/account/account.ts"
 import type { AuthInternals } from "./auth.ts"
+import { type OwnCookies, ownCookies, signedIn } from "./cookies.ts"
 import type { AuthEvent, AuthEventName } from "./events.ts"
 import type { Limits } from "./limits.ts"
 import { type AuthRoute, type Body, passkeySignIn } from "./routes.ts"
 
-/** The account a password was sent for, as it was before. */
+/** The account a password was sent for, as it was before; or those that the cookies of a request name. */
 export interface Seen {
+  readonly epochs: ReadonlyMap<string, bigint>
+  readonly barred: boolean
+}
+
+interface SeenRow {
   readonly id: string
   readonly epoch: string
   readonly barred: boolean
@@ -24,9 +30,17 @@ export interface Answered {
 }
 
 export interface Witness {
-  readonly before: (path: string, body: Body) => Promise<Seen | null>
+  readonly before: (path: string, body: Body, cookies: OwnCookies) => Promise<Seen | null>
+  /** The user of the request's session, if it is one. */
+  readonly owner: (cookies: OwnCookies) => Promise<string | null>
   /** Whether an answer may go out. When not, what it began is undone already. */
-  readonly stands: (seen: Seen | null, path: string, body: Body, answer: Answered) => Promise<boolean>
+  readonly stands: (
+    seen: Seen | null,
+    path: string,
+    body: Body,
+    answer: Answered,
+    cookies: OwnCookies
+  ) => Promise<boolean>
   readonly refused: (path: string, route: AuthRoute, client: string, body: Body) => void
   readonly accepted: (
     path: string,
@@ -34,7 +48,7 @@ export interface Witness {
     client: string,
     body: Body,
     answer: Answered,
-    cookie: string | null
+    cookies: OwnCookies
   ) => Promise<void>
 }
 
@@ -62,18 +76,20 @@ const methods: { readonly [path: string]: string } = {
   [passkeySignIn]: "passkey"
 }
 
-const sessionCookie = /(?:^|;\s*)(?:__Secure-)?service\.session_token=([^;]+)/
+/** What makes one session out of another or out of a challenge, and by how much it raises the user's epoch itself. */
+const renewing: ReadonlyMap<string, bigint> = new Map([
+  ["/change-password", 1n],
+  ["/two-factor/verify-totp", 0n],
+  ["/two-factor/verify-backup-code", 0n],
+  ["/two-factor/disable", 0n]
+])
 
-/** The session's token in a cookie text; its signature has been judged by better-auth. */
+const sessionCookie = "service.session_token"
+
+/** The session that a `Set-Cookie` text begins. */
 const tokenIn = (cookie: string): string | null => {
-  const [, value = ""] = sessionCookie.exec(cookie) ?? []
-  try {
-    const plain = decodeURIComponent(value)
-    const dot = plain.lastIndexOf(".")
-    return dot > 0 ? plain.slice(0, dot) : null
-  } catch {
-    return null
-  }
+  const [text = ""] = cookie.split(";", 1)
+  return signedIn(ownCookies(text, text.startsWith("__Secure-")), sessionCookie)
 }
 
 const emailIn = (body: Body): string | null =>
@@ -127,7 +143,8 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
     }
   }
 
-  const begun = (answer: Answered): string | null => answer.cookies.map(tokenIn).find((token) => token !== null) ?? null
+  const begun = (answer: Answered): string | null =>
+    answer.cookies.map(tokenIn).findLast((token) => token !== null) ?? null
 
   /** Only the end of a sign-in with a second factor takes the waiting cookie away. */
   const endsChallenge = (answer: Answered): boolean =>
@@ -137,12 +154,29 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
     if (token !== null) await store.query(`delete from ${table("session")} where "token" = $1`, [token])
   }
 
+  /** Ends what an overtaken sign-in began; gives false, as it does not stand. */
+  const overtaken = async (answer: Answered, user: string | null): Promise<false> => {
+    await end(begun(answer))
+    log({ level: "warn", event: "sign-in-overtaken", ...(user === null ? {} : { user }) })
+    return false
+  }
+
   return {
-    before: async (path, body) => {
+    owner: (cookies) => ownerOf(signedIn(cookies, sessionCookie)),
+    before: async (path, body, cookies) => {
+      if (renewing.has(path)) {
+        const users = await store.query<SeenRow>(
+          `select "id", "tokenEpoch"::text as epoch from ${table("user")} where "id" in (`
+            + `select "userId" from ${table("session")} where "token" = $1`
+            + ` union all select "value" from ${table("verification")} where "identifier" = $2)`,
+          [signedIn(cookies, sessionCookie), signedIn(cookies, "service.two_factor")]
+        )
+        return { epochs: new Map(users.map(({ epoch, id }) => [id, BigInt(epoch)])), barred: false }
+      }
       if (path !== "/sign-in/email" || typeof body["email"] !== "string") return null
       const email = readEmail(body["email"])
       if (Result.isFailure(email)) return null
-      const [user] = await store.query<Seen>(
+      const [user] = await store.query<SeenRow>(
         `select "id", "tokenEpoch"::text as epoch,`
           + ` coalesce("banned", false) and ("banExpires" is null or "banExpires" > now()) as barred`
           + ` from ${table("user")} where "email" = $1`,
@@ -152,23 +186,37 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
       if (user?.barred !== false) {
         await store.query(`select * from ${table("account")} where "userId" = $1 limit 1`, [user?.id ?? ""])
       }
-      return user ?? null
+      return user === undefined
+        ? null
+        : { epochs: new Map([[user.id, BigInt(user.epoch)]]), barred: user.barred }
     },
-    stands: async (seen, path, body, answer) => {
+    stands: async (seen, path, body, answer, cookies) => {
       if (path === "/sign-in/email") {
         // Waits for a change that is under way; what changes later ends the session itself.
+        const [[id, epoch] = ["", null]] = seen?.epochs ?? []
         const [now] = await store.query<{ readonly epoch: string }>(
           `select "tokenEpoch"::text as epoch from ${table("user")} where "id" = $1 for share`,
-          [seen?.id ?? ""]
+          [id]
         )
-        if (seen !== null && now?.epoch === seen.epoch) return true
-        await end(begun(answer))
+        if (now !== undefined && BigInt(now.epoch) === epoch) return true
         await store.query(
           `delete from ${table("verification")} where "value" = $1 and "identifier" like '2fa-%'`,
-          [seen?.id ?? ""]
+          [id]
         )
-        log({ level: "warn", event: "sign-in-overtaken", ...(seen === null ? {} : { user: seen.id }) })
-        return false
+        return overtaken(answer, id === "" ? null : id)
+      }
+      const raised = renewing.get(path)
+      const token = begun(answer)
+      if (raised !== undefined && token !== null) {
+        const user = await ownerOf(token)
+        const [now] = await store.query<{ readonly epoch: string }>(
+          `select "tokenEpoch"::text as epoch from ${table("user")} where "id" = $1 for share`,
+          [user]
+        )
+        const epoch = user === null ? undefined : seen?.epochs.get(user)
+        if (epoch === undefined || now === undefined || BigInt(now.epoch) !== epoch + raised) {
+          return overtaken(answer, user)
+        }
       }
       if (path === "/two-factor/verify-totp") {
         // A code is good for a minute and a half, but only once (RFC 6238, 5.2).
@@ -185,10 +233,17 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
           `select 1 from ${table("passkey")} where "credentialID" = $1 and "userId" = $2 for share`,
           [credentialIn(body), user]
         )
-        if (known.length === 1) return true
-        await end(begun(answer))
-        log({ level: "warn", event: "sign-in-overtaken", user })
-        return false
+        return known.length === 1 || overtaken(answer, user)
+      }
+      if (path === "/passkey/verify-registration") {
+        // Whoever took all passkeys away meanwhile ended the session, too.
+        const session = await store.query(
+          `select 1 from ${table("session")} where "token" = $1 for share`,
+          [signedIn(cookies, sessionCookie)]
+        )
+        if (session.length === 1) return true
+        await store.query(`delete from ${table("passkey")} where "id" = $1`, [passkeyIn(path, body, answer)])
+        return overtaken(answer, null)
       }
       return true
     },
@@ -200,7 +255,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
         log({ level: "warn", event, ...who(path, route, client, body) })
       }
     },
-    accepted: async (path, route, client, body, answer, cookie) => {
+    accepted: async (path, route, client, body, answer, cookies) => {
       if (route.signsIn === true) {
         const token = begun(answer)
         if (token !== null) {
@@ -217,7 +272,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
       const event = events[path]
       if (event === undefined) return
       const byAdmin = path.startsWith("/admin/")
-      const actor = await ownerOf(begun(answer) ?? tokenIn(cookie ?? ""))
+      const actor = await ownerOf(begun(answer) ?? signedIn(cookies, sessionCookie))
       const named = byAdmin && typeof body["userId"] === "string" ? body["userId"] : null
       const user = named ?? userIn(answer.body) ?? (byAdmin ? null : actor)
       const passkey = passkeyIn(path, body, answer)

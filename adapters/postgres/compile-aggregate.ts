@@ -82,8 +82,16 @@ const facets = (plan: FacetsPlan, writer: Writer): string => {
     ` group by ${column} order by count(*) desc, ${column} limit ${plan.limit}`
 }
 
+/** A double's exact decimal value would be long; its shortest text is what everybody sees, so that is what is counted. */
+const exactOf = (field: Field): string => `${columnOf("t", field)}${field.kind === "float" ? "::text" : ""}::numeric`
+
+/** A sum of floats would depend on their order, and one in single precision forgets whatever is small beside it. */
 const measureSql = (measure: Measure): string =>
-  measure.of === "count" ? "count(*)" : `${measure.of}(${columnOf("t", measure.field)})`
+  measure.of === "count"
+    ? "count(*)"
+    : measure.of === "sum" && measure.field.kind === "float"
+    ? `sum(${exactOf(measure.field)})`
+    : `${measure.of}(${columnOf("t", measure.field)})`
 
 const series = (plan: SeriesPlan, writer: Writer): string => {
   const { field, from, granularity, timeZone, to } = plan
@@ -116,8 +124,7 @@ const series = (plan: SeriesPlan, writer: Writer): string => {
 const histogram = (plan: HistogramPlan, writer: Writer): string => {
   const { buckets, field } = plan
   const column = columnOf("t", field)
-  // A double's exact decimal value would be long; its shortest text is what everybody sees, so that is what is counted.
-  const exact = field.kind === "float" ? `${column}::text::numeric` : `${column}::numeric`
+  const exact = exactOf(field)
   const tests = [`${column} is not null`]
   if (field.kind !== "integer") tests.push(`${column} > '-Infinity'`, `${column} < 'Infinity'`)
   if (plan.where.op !== "true") tests.push(conditionSql(plan.where, "t", writer))

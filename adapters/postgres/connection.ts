@@ -115,8 +115,8 @@ const pingMs = 2_000
 /** What every session has, through a pooler as well: poolers pass these two on. */
 const textForms = { timezone: "UTC", datestyle: "ISO, MDY" } as const
 
-/** Settings of pg_trgm's own operators; `similar` is defined by 0.3 whatever the server's default. */
-const similarity = { "pg_trgm.similarity_threshold": "0.3" } as const
+/** What answers depend on, whatever the server's defaults: `similar` is defined by 0.3, and floats are written in full. */
+const meanings = { "pg_trgm.similarity_threshold": "0.3", extra_float_digits: "1" } as const
 
 /** A pool that gives up on a waiting request after some time. */
 interface Gate {
@@ -313,11 +313,11 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       )
     const direct = {
       read: yield* open(
-        { ...similarity, default_transaction_read_only: "on", statement_timeout: limit },
+        { ...meanings, default_transaction_read_only: "on", statement_timeout: limit },
         "read",
         settings.readConnections
       ),
-      write: yield* open({ ...similarity, statement_timeout: limit }, "write", settings.writeConnections)
+      write: yield* open({ ...meanings, statement_timeout: limit }, "write", settings.writeConnections)
     }
     const pooled = {
       read: yield* open({}, "read", settings.readConnections),
@@ -350,8 +350,8 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
     const decided = <A, E>(then: (pooler: boolean) => Effect.Effect<A, E>): Effect.Effect<A, E | RecordsError> =>
       Effect.suspend(() => pooler === undefined ? Effect.flatMap(direction, then) : then(pooler))
 
-    const local = (timeoutMs: number) =>
-      `select set_config('statement_timeout', '${timeoutMs}ms', true), set_config('pg_trgm.similarity_threshold', '0.3', true)`
+    const locals = Object.entries(meanings).map(([name, value]) => `set_config('${name}', '${value}', true)`).join(", ")
+    const local = (timeoutMs: number) => `select set_config('statement_timeout', '${timeoutMs}ms', true), ${locals}`
 
     const read: Postgres["read"] = (sql, params, how) =>
       decided((pooler) => {

@@ -17,6 +17,7 @@ export const sqlState = (error: SqlError): string | null => {
 
 /** PostgreSQL "Error Codes", appendix A: single codes first, then whole classes. */
 const byState: { readonly [state: string]: RecordsReason["_tag"] } = {
+  "0A000": "Unsupported", // feature_not_supported
   "2201B": "BadPattern", // invalid_regular_expression
   "23000": "Check", // integrity_constraint_violation, as triggers raise it
   "23001": "ForeignKey", // restrict_violation

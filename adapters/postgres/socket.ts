@@ -19,16 +19,30 @@ const plainSocket = (): Socket => new Socket().setNoDelay(true).setKeepAlive(tru
 const silent = (silenceMs: number): Error =>
   Object.assign(new Error(`The database server did not answer for ${silenceMs} ms.`), { code: "ETIMEDOUT" })
 
-/** Closes a socket that stays silent after something was written. An idle one stays open. */
+/** `ReadyForQuery` but for its last byte, with which the server ends each answer (PostgreSQL, "Message Formats"). */
+const ready = Buffer.from([0x5a, 0, 0, 0, 5])
+
+/** Closes a socket that stays silent before an answer, or in the middle of one. An idle one stays open. */
 export const guard = <S extends Socket>(socket: S, silenceMs: number): S => {
-  let readBefore = -1
+  let due = false
+  /** The last bytes that came. */
+  const tail = Buffer.alloc(ready.length + 1)
   const write = socket.write.bind(socket)
+  const push = socket.push.bind(socket)
   socket.write = ((...args: Parameters<Socket["write"]>) => {
-    readBefore = socket.bytesRead
+    due = true
     return write(...args)
   }) as S["write"]
+  socket.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
+    if (due && chunk !== null) {
+      tail.copyWithin(0, chunk.length)
+      chunk.copy(tail, Math.max(0, tail.length - chunk.length), Math.max(0, chunk.length - tail.length))
+      due = tail.compare(ready, 0, ready.length, 0, ready.length) !== 0
+    }
+    return push(chunk, encoding)
+  }
   socket.setTimeout(silenceMs, () => {
-    if (socket.bytesRead === readBefore) socket.destroy(silent(silenceMs))
+    if (due) socket.destroy(silent(silenceMs))
   })
   return socket
 }

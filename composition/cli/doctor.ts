@@ -15,6 +15,7 @@ export const doctorCommand = async (
     (databases) => examine(project, project.settings, databases)
   )
   const count = (level: string): number => findings.filter((finding) => finding.level === level).length
+  const counted = (level: string): string => `${count(level)} ${level}${count(level) === 1 ? "" : "s"}`
   if (count("error") > 0) process.exitCode = 1
   if (flags.json) return printJson({ findings: sortFindings(findings) })
   const shown = flags.all ? findings : findings.filter(({ level }) => level !== "note")
@@ -23,7 +24,7 @@ export const doctorCommand = async (
   print(
     findings.length === 0
       ? "Nothing to mend."
-      : `${count("error")} errors, ${count("warning")} warnings, ${notes} notes${
+      : `${counted("error")}, ${counted("warning")}, ${counted("note")}${
         notes === 0 || flags.all ? "" : " (see them with --all)"
       }.`
   )

@@ -8,11 +8,12 @@ import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { basename, join, relative, resolve } from "node:path"
+import { parseEnv } from "node:util"
 import { makePostgres } from "../../adapters/postgres/connection.ts"
 import { makeFacts } from "../../adapters/postgres/facts.ts"
 import type { TableFacts } from "../../core/domain/model/catalogue.ts"
 import { configNames } from "../config-file.ts"
-import { settingsOf } from "../environment.ts"
+import { envFile, settingsOf } from "../environment.ts"
 import { draftResources } from "../introspect/draft.ts"
 import { printModule, provenance, selectionOf } from "../introspect/print.ts"
 import { StartupError } from "../startup-error.ts"
@@ -137,7 +138,8 @@ export const introspectCommand = async (
     replace(path, text)
     files.push(relative(settings.folder, path))
   }
-  files.push(...completeProject(settings.folder, relative(settings.folder, path).replaceAll("\\", "/")))
+  const made = completeProject(settings.folder, relative(settings.folder, path).replaceAll("\\", "/"))
+  files.push(...made)
   report(state === "current" ? "unchanged" : "written", files)
   if (flags.json) return
   const config = configNames.map((name) => join(settings.folder, name)).find((file) => existsSync(file))
@@ -148,4 +150,14 @@ export const introspectCommand = async (
       }"`
     )
   }
+  if (!made.includes("package.json")) return
+  // What only this terminal knows is gone with it, and the service then begins an empty database of its own.
+  const kept = existsSync(envFile(settings.folder)) &&
+    parseEnv(readFileSync(envFile(settings.folder), "utf8"))["DATABASE_URL"] !== undefined
+  print(`
+Next:
+${settings.databaseUrl === null || kept ? "" : "  write DATABASE_URL into .env\n"}  npm install
+  npx service migration --apply
+  npx service users create <EMAIL> --generate-password
+  npx service dev`)
 }

@@ -35,6 +35,15 @@ export const openWrites = (
     ["delete", model.softDelete === null ? "delete" : "update"]
   ] as const).filter(([operation]) => isOpen(model, operation, compiled))
 
+/** Whether somebody may read every row, whoever they are: no filter and no function decides it, and not every capability ends in `.own`. */
+const isReadWhole = (model: Model, compiled: Compiled): boolean => {
+  const rule = model.rules.read
+  if (rule !== null) return rule.of === "roles" || (rule.of === "constant" && rule.allow)
+  const { roles } = compiled
+  const whole = roles && new Map([...roles].map(([role, given]) => [role, given.filter(({ own }) => !own)]))
+  return isOpen(model, "read", { ...compiled, roles: whole })
+}
+
 const isWritable = (table: TableFacts): boolean => table.kind !== "materialized view"
 
 /** Findings about the columns and rights of one table. `user` is the role that the service connects as. */
@@ -73,6 +82,22 @@ export const checkColumns = (model: Model, table: TableFacts, compiled: Compiled
           sql: []
         })
       }
+    }
+  }
+
+  if (model.tenant === null && isReadWhole(model, compiled)) {
+    for (const field of model.fields) {
+      const target = field.relation === null ? undefined : compiled.models.get(field.relation)
+      if (target === undefined || target.tenant === null) continue
+      say({
+        level: "warning",
+        check: "tenant",
+        field: field.name,
+        message:
+          `It points at records of ${target.name}, which belong to tenants, and callers of every tenant see all rows of ${model.name}.`,
+        fix: "Give the table a tenant column and declare tenant, or narrow access.read.",
+        sql: []
+      })
     }
   }
 

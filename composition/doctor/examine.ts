@@ -15,7 +15,7 @@ import type { Assembly } from "../assembly.ts"
 import { type Databases, openPool } from "../database.ts"
 import type { Settings } from "../environment.ts"
 import { authMigration, authMigrations, findMissing, historyMigrations, serviceMigration } from "../migrations.ts"
-import { readLiveFacts } from "../startup.ts"
+import { findEmpty, readLiveFacts } from "../startup.ts"
 import type { LiveFacts } from "../startup.ts"
 import { checkColumns } from "./columns.ts"
 import {
@@ -76,8 +76,10 @@ const ofTables = (assembly: Assembly, facts: LiveFacts): readonly Finding[] => {
   })
 }
 
-const ofModels = (assembly: Assembly, facts: LiveFacts): readonly Finding[] =>
-  checkFacts(assembly.compiled.models, facts).map(({ field, fix, message, resource }) => ({
+const ofModels = (assembly: Assembly, facts: LiveFacts, embedded: boolean): readonly Finding[] =>
+  [...findEmpty(assembly.compiled, facts, embedded), ...checkFacts(assembly.compiled.models, facts)].map((
+    { field, fix, message, resource }
+  ) => ({
     level: "error",
     check: "declaration",
     resource,
@@ -97,7 +99,7 @@ export const examine = async (
   const accounts = keepsAccounts(assembly)
   const separate = databases.authUrl !== databases.url
   const findings: Finding[] = [
-    ...ofModels(assembly, facts),
+    ...ofModels(assembly, facts, databases.embedded),
     ...ofTables(assembly, facts),
     ...checkExtensions(assembly.compiled, facts.server),
     ...checkServer(facts.server),

@@ -30,7 +30,7 @@ import { accessTo, bindingsOf } from "./core.ts"
 import type { Core } from "./core.ts"
 import { guardPlan, queryKey } from "./guard.ts"
 import type { Warning } from "./guard.ts"
-import { filteredProblem } from "./refusal.ts"
+import { filteredProblem, imprecise } from "./refusal.ts"
 import { phase } from "./timing.ts"
 
 /** The rows an aggregate covers. */
@@ -45,16 +45,28 @@ const coveredRows = Effect.fnUntraced(function*(
 
 /**
  * A failed aggregate. The database may not know a time zone that this process knows, but it only says that it refuses a value: when it takes
- * the same series in UTC, the zone is what it refused.
+ * the same series in UTC, the zone is what it refused. What is left are results beyond what it calculates with.
  */
 const aggregateProblem =
-  (core: Core, plan: AggregatePlan, filter: FilterTree) => (error: RecordsError): Effect.Effect<never, Problem> =>
-    plan.of === "series" && plan.timeZone !== "UTC" && error.reason._tag === "BadValue"
-      ? Effect.matchEffect(core.records.aggregate({ ...plan, timeZone: "UTC" }), {
-        onFailure: filteredProblem(filter),
+  (core: Core, plan: AggregatePlan, filter: FilterTree) => (error: RecordsError): Effect.Effect<never, Problem> => {
+    if (error.reason._tag !== "BadValue") return filteredProblem(filter)(error)
+    if (plan.of === "series" && plan.timeZone !== "UTC") {
+      const inUtc = { ...plan, timeZone: "UTC" }
+      return Effect.matchEffect(core.records.aggregate(inUtc), {
+        onFailure: aggregateProblem(core, inUtc, filter),
         onSuccess: () => Effect.fail(invalidParameter("time_zone", "The database does not know this time zone."))
       })
+    }
+    const calculates = plan.of === "series" ? plan.measure.of !== "count" : plan.of === "histogram"
+    return calculates && imprecise(filter) === null
+      ? Effect.fail(
+        invalidParameter(
+          plan.of === "series" ? "measure" : "field",
+          "The database cannot calculate with values of this size."
+        )
+      )
       : filteredProblem(filter)(error)
+  }
 
 const run = Effect.fnUntraced(function*(
   core: Core,

@@ -42,7 +42,13 @@ const readDryRun = (call: Call): Result.Result<boolean, Problem> => {
   const seen: string[] = []
   for (const [name, value] of call.query) {
     if (name !== "dry_run" && name !== "validate_only") {
-      return Result.fail(invalidParameter(name.slice(0, 100), `There is no parameter "${name.slice(0, 100)}" here.`))
+      return Result.fail(
+        invalidParameter(
+          name.slice(0, 100),
+          `There is no parameter "${name.slice(0, 100)}" here.`,
+          "Use dry_run, validate_only."
+        )
+      )
     }
     if (value !== "true" && value !== "false") {
       return Result.fail(invalidParameter(name, "The parameter must be true or false."))

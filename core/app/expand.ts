@@ -40,8 +40,16 @@ interface Step {
   readonly below: Expansion
 }
 
-const unknownRelation = (path: string): Problem =>
-  invalidParameter("expand", `There is no relation "${path.slice(0, 100)}".`)
+/** The hint names what this caller can follow from here and nothing else, whatever was asked for. */
+const unknownRelation = (call: Call, from: Access, path: string): Problem => {
+  const names = [...from.model.relations.keys()].filter((name) => stepTo(call, from, name) !== null)
+  const listed = `${names.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}`
+  return invalidParameter(
+    "expand",
+    `There is no relation "${path.slice(0, 100)}".`,
+    names.length === 0 ? "There is none to follow from here." : `Relations from here: ${listed}.`
+  )
+}
 
 const tooLong = (name: string): Problem =>
   invalidParameter("expand", `The answer would be too long with "${name}"; ask for a smaller page or fewer relations.`)
@@ -80,11 +88,11 @@ const plan = Effect.fnUntraced(
     const steps: Step[] = []
     for (const [name, below] of tree) {
       const step = stepTo(call, access, name)
-      if (step === null) return yield* Effect.fail(unknownRelation(name))
+      if (step === null) return yield* Effect.fail(unknownRelation(call, access, name))
       const nested: Step[] = []
       for (const path of below) {
         const next = stepTo(call, step.target, path)
-        if (next === null) return yield* Effect.fail(unknownRelation(`${name}.${path}`))
+        if (next === null) return yield* Effect.fail(unknownRelation(call, step.target, `${name}.${path}`))
         nested.push({ ...next, below: [] })
       }
       steps.push({ ...step, below: nested })

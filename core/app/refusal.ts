@@ -2,10 +2,11 @@
 
 import * as Effect from "effect/Effect"
 import { compilePattern } from "../domain/filter/pattern.ts"
+import { quote } from "../domain/filter/scope.ts"
 import type { FilterTree } from "../domain/filter/tree.ts"
 import { conditionsOf } from "../domain/filter/tree.ts"
 import { problem } from "../domain/problem.ts"
-import type { Problem, Span } from "../domain/problem.ts"
+import type { Problem, ProblemError, Span } from "../domain/problem.ts"
 import type { RecordsError } from "../ports/records.ts"
 
 const invalidRecord = (message: string): Problem =>
@@ -33,24 +34,48 @@ const conditionErrors = (
 /** Most patterns of one filter that are compiled to find a wrong one. */
 const mostTried = 10
 
+/** What the database lacks for a condition of the caller: the extension, or a look into texts that its collation takes for equal to others. */
+const unsupported = (filter: FilterTree, error: RecordsError): Effect.Effect<never, Problem> => {
+  const code = "unsupported-function"
+  const calls = conditionsOf(filter, "similar")
+  if (error.cause === undefined && calls.length > 0) {
+    const message = "similar() is not available on this database."
+    return Effect.fail(conditionErrors(code, message, "Install the extension pg_trgm.", calls))
+  }
+  const inside = (["match", "contains", "search"] as const).some((op) => conditionsOf(filter, op).length > 0)
+  const patterns = conditionsOf(filter, "regex")
+  if (error.cause === undefined || (!inside && patterns.length === 0)) return Effect.die(error)
+  const message = "The database cannot look inside the texts of this field."
+  const hint = "Its column has a nondeterministic collation: compare whole values."
+  return Effect.fail(conditionErrors(code, message, hint, inside ? [{}] : patterns))
+}
+
+/** The numbers of a filter that a column of single precision cannot hold: too large for it, or taken for 0. Null where there is none. */
+export const imprecise = (filter: FilterTree): Effect.Effect<never, Problem> | null => {
+  const errors: ProblemError[] = []
+  for (const condition of [...conditionsOf(filter, "compare"), ...conditionsOf(filter, "in")]) {
+    for (const value of condition.op === "in" ? condition.values : [condition.value]) {
+      if (value.of !== "literal" || value.span === undefined || errors.length >= mostNamed) continue
+      const single = Math.fround(Number(value.text))
+      if (Number.isFinite(single) && (single === 0) === (Number(value.text) === 0)) continue
+      const message = `${quote(value.text)} is not a value of the field ${quote(condition.field.name)}.`
+      errors.push({ code: "value", message, hint: "Expected a number of single precision.", span: value.span })
+    }
+  }
+  const [first] = errors
+  return first === undefined
+    ? null
+    : Effect.fail(problem("invalid-filter", first.message!, { parameter: "filter", errors }))
+}
+
 /**
  * A failure of a read under the caller's own filter. A pattern that fails is theirs only when it stands in that filter: one of an access
  * rule is a defect, or slow like any other condition.
  */
 export const filteredProblem = (filter: FilterTree) => (error: RecordsError): Effect.Effect<never, Problem> => {
   const { _tag } = error.reason
-  if (_tag === "Unsupported") {
-    const calls = conditionsOf(filter, "similar")
-    if (calls.length === 0) return Effect.die(error)
-    return Effect.fail(
-      conditionErrors(
-        "unsupported-function",
-        "similar() is not available on this database.",
-        "Install the extension pg_trgm.",
-        calls
-      )
-    )
-  }
+  if (_tag === "Unsupported") return unsupported(filter, error)
+  if (_tag === "BadValue") return Effect.suspend(() => imprecise(filter) ?? recordsProblem(error))
   if (_tag !== "BadPattern" && _tag !== "SlowPattern") return recordsProblem(error)
   const calls = conditionsOf(filter, "regex")
   if (calls.length === 0) return recordsProblem(error)

@@ -189,9 +189,9 @@ export const problem = (
 /** One answer to "no such thing": the same text for absent, hidden, foreign and deleted. */
 export const notFound = (): Problem => problem("not-found", "There is no such resource or record.")
 
-/** A parameter's refusal: `errors: [{ parameter, message }]`. */
-export const invalidParameter = (parameter: string, message: string): Problem =>
-  problem("invalid-parameter", message, { errors: [{ parameter, message }] })
+/** A parameter's refusal: `errors: [{ parameter, message, hint? }]`. */
+export const invalidParameter = (parameter: string, message: string, hint?: string): Problem =>
+  problem("invalid-parameter", message, { errors: [{ parameter, message, ...(hint === undefined ? {} : { hint }) }] })
 
 /** The RFC 9457 document of a problem. `instance` is the request's path. */
 export const problemDocument = (p: Problem, instance: string): { readonly [member: string]: unknown } => ({

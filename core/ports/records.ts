@@ -42,7 +42,7 @@ export type RecordsReason =
   /** `regex()` got a pattern the database refuses, or it ran past its own time limit. */
   | { readonly _tag: "BadPattern" }
   | { readonly _tag: "SlowPattern" }
-  /** The database lacks what a condition needs: `similar()` without the extension pg_trgm. */
+  /** The database lacks what a condition needs: `similar()` without the extension pg_trgm; with a `cause`, what it says it cannot do. */
   | { readonly _tag: "Unsupported" }
 
 export class RecordsError extends Data.TaggedError("RecordsError")<{

@@ -165,7 +165,7 @@ describe("a provider that lies", () => {
   it.each([false, undefined, null, "false", 0, 1, "yes"])(
     "with email_verified %j is not believed about an address",
     async (email_verified) => {
-      expect(refused(await signIn({ ...verified, email_verified }))).toBe("account_not_linked")
+      expect(refused(await signIn({ ...verified, email_verified }))).toBe("signup_disabled")
     }
   )
 

@@ -59,6 +59,21 @@ describe("the auth migration", () => {
     expect(await store.database.rows(`select "twoFactorEnabled" from auth."user"`)).toEqual([["f"]])
   })
 
+  it("leaves one second factor of two that a user got at once: the one that was set up", async () => {
+    await using store = await openStore()
+    const auth = store.instance({ twoFactor: true })
+    const sql = authMigrationSql(auth)
+    await store.database.execute(sql)
+    const { id } = await createUser(auth, { email: "ann@example.org", password })
+    await store.database.execute(`drop index auth."twoFactor_userId_key"`)
+    await store.database.execute(
+      `insert into auth."twoFactor" ("id", "secret", "backupCodes", "userId", "verified") values`
+        + ` ('3', 's', 'b', '${id}', false), ('1', 's', 'b', '${id}', true), ('2', 's', 'b', '${id}', false)`
+    )
+    await store.database.execute(sql)
+    expect(await store.database.rows(`select "id" from auth."twoFactor"`)).toEqual([["1"]])
+  })
+
   it("has no table for passkeys unless there are any, and gets it when they are turned on later", async () => {
     await using store = await openStore()
     const tables = async () => (await store.database.rows(`select to_regclass('auth."passkey"') is not null`))[0]?.[0]

@@ -232,6 +232,31 @@ describe("the last active admin", () => {
     expect(await roles()).toEqual({ ann: "user", bob: "admin" })
   })
 
+  it.each(["read committed", "repeatable read", "serializable"])(
+    "stays whatever transactions see: %s",
+    async (level) => {
+      await using store = await openStore()
+      const auth = store.instance()
+      await createUser(auth, { email: "a@example.org", password })
+      await createUser(auth, { email: "b@example.org", password, role: "admin" })
+      const [one, two] = [await store.pool.connect(), await store.pool.connect()]
+      try {
+        const demote = (email: string) => `update auth."user" set role = 'user' where email = '${email}@example.org'`
+        for (const each of [one, two]) await each.query(`begin isolation level ${level}; select from auth."user"`)
+        await one.query(demote("a"))
+        const second = two.query(`${demote("b")}; commit`).then(() => "done", () => "refused")
+        await one.query("commit")
+        expect(await second).toBe("refused")
+        expect(await store.database.rows(`select email from auth."user" where role = 'admin'`)).toEqual([
+          ["b@example.org"]
+        ])
+      } finally {
+        one.release()
+        two.release(true)
+      }
+    }
+  )
+
   it("stays when two admins demote each other by HTTP at once", async () => {
     const { cookie, on } = await withAdmin()
     await add("eve", "admin")

@@ -13,7 +13,7 @@ beforeAll(async () => {
   database = await openDatabase(table)
   await using project = configured()
   expect(JSON.parse((await project.service("migration", "--apply", "--json")).stdout)).toEqual({
-    applied: ["service 1", "auth 3"],
+    applied: ["service 1", "auth 4"],
     changed: []
   })
 })
@@ -220,7 +220,7 @@ describe("second factors", () => {
     expect(JSON.parse((await project.quick("migration", "--json")).stdout)).toEqual({
       written: ["db/migrations/001_service.sql", "db/migrations/002_auth.sql", "db/migrations/003_second_factor.sql"]
     })
-    expect((await project.service("migration", "--apply")).stdout).toBe("Applied second_factor 1\n")
+    expect((await project.service("migration", "--apply")).stdout).toBe("Applied second_factor 2\n")
     await database.execute(project.read("db/migrations/003_second_factor.sql"))
     const [again, off] = await Promise.all([
       project.quick("migration", "--apply"),

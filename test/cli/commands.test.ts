@@ -25,6 +25,9 @@ describe("init", () => {
     const early = await project.service("serve", "--port", "0")
     expect(early.code).toBe(1)
     expect(early.stderr).toContain("There is no table notes")
+    expect(early.stderr).toContain(
+      "DATABASE_URL is not set, and the embedded database has none of the declared tables."
+    )
     // From here on the commands share a server that stays, and need not start and stop one each.
     opened.defer((await openEmbedded(join(project.folder, "data/postgres"))).release)
     const none = await project.service("introspect")

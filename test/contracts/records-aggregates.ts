@@ -147,6 +147,19 @@ export const aggregateSuite = ({ records, run, store }: Words): void => {
       expect(await of("min", "total")).toEqual([[first, "0.02"], [second, null]])
       expect(await of("max", "at")).toEqual([[first, "2026-01-01T12:00:00Z"], [second, "2026-01-03T12:00:00Z"]])
       expect(await of("avg", "ratio")).toEqual([[first, "0.375"], [second, null]])
+      expect(await of("sum", "ratio")).toEqual([[first, "0.75"], [second, null]])
+    })
+
+    it("series: sums of floats are those of what everybody sees of them, in any order and of any size", async () => {
+      const days = [["0.1", "0.2"], ["1e+22", "1", "-1e+22"], ["1.5e+308", "1.5e+308"], ["1", "Infinity"], [
+        "-Infinity",
+        "Infinity"
+      ]]
+      await store(
+        days.flatMap((ratios, day) => ratios.map((ratio) => ({ at: `2026-01-0${day + 1}T10:00:00Z`, ratio })))
+      )
+      const rows = await series({ timeZone: "UTC", measure: { of: "sum", field: f("ratio") } })
+      expect(rows.map(([, sum]) => sum)).toEqual(["0.3", "1", `3${"0".repeat(308)}`, "Infinity", "NaN"])
     })
 
     const histogram = (name: string, buckets: number, where: FilterTree = always) =>

@@ -66,9 +66,9 @@ const measured = (measure: Measure, rows: readonly Row[], cellOf: CellsOf): Cell
   if (cells.length === 0) return null
   switch (measure.of) {
     case "sum":
-      return field.kind === "float"
-        ? String(cells.reduce((sum, cell) => sum + Number(cell), 0))
-        : plain(exactSum(cells))
+      return cells.every((cell) => /\d$/.test(cell))
+        ? plain(exactSum(cells))
+        : String(cells.reduce((sum, cell) => sum + Number(cell), 0))
     case "avg":
       return field.kind === "float"
         ? String(cells.reduce((sum, cell) => sum + Number(cell), 0) / cells.length)

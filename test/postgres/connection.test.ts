@@ -474,6 +474,21 @@ describe("connections", () => {
     }
   })
 
+  it("writes floats in full, however many digits the database is set to", async () => {
+    await database.execute(`alter database ${database.name} set extra_float_digits = 0`)
+    try {
+      for (const pooler of [false, true]) {
+        const { postgres } = await open({ pooler })
+        const sql = "select 0.30000000000000004::float8::text"
+        expect(await Effect.runPromise(postgres.read(sql, [], { prepare: false }))).toEqual([["0.30000000000000004"]])
+        const written = postgres.transaction((session) => session.run(sql, [], false))
+        expect(await Effect.runPromise(written)).toEqual([["0.30000000000000004"]])
+      }
+    } finally {
+      await database.execute(`alter database ${database.name} reset extra_float_digits`)
+    }
+  })
+
   it("says unavailable where nobody answers, and builds without a database", async () => {
     const { records } = await open({ url: "postgres://postgres@127.0.0.1:1/none" })
     expect(await reasonOf(records.ping)).toBe("Unavailable")
@@ -524,6 +539,8 @@ describe("connections", () => {
 
     /** Swallows what the server says from now on. */
     let mute = false
+    /** Likewise, but for the first bytes of what it says next. */
+    let muteAfter: number | null = null
 
     /** A pooler as far as the start-up packet goes: other parameters than these are refused, as PgBouncer does, dropped, or passed on. */
     const listen = async (manner: "refuse" | "ignore" | "pass"): Promise<string> => {
@@ -550,7 +567,9 @@ describe("connections", () => {
           upstream.write(framed(Buffer.concat([int32(196_608), Buffer.from(`${kept}\0`, "latin1")])))
           client.pipe(upstream)
           upstream.on("data", (bytes) => {
-            if (!mute) client.write(bytes)
+            if (mute) return
+            client.write(muteAfter === null ? bytes : bytes.subarray(0, muteAfter))
+            mute = muteAfter !== null
           })
           upstream.on("end", () => client.end())
           client.on("error", () => upstream.destroy())
@@ -592,6 +611,17 @@ describe("connections", () => {
       expect(reason).toBe("OutcomeUnknown")
       mute = false
       await served()
+    })
+
+    it.each([1, 20])("and gives up on one that falls silent after %i bytes of its answer", async (bytes) => {
+      mute = false
+      const { records } = await open({ url: await listen("pass"), statementTimeoutMs: 300, silenceMs: 60 })
+      await once(async () => (await reasonOf(unchanged(records))) === "success")
+      muteAfter = bytes
+      expect(await reasonOf(names(records))).toBe("Unavailable")
+      muteAfter = null
+      mute = false
+      await once(async () => (await reasonOf(unchanged(records))) === "success")
     })
 
     it.each(["refuse", "ignore"] as const)("that meets unknown startup parameters by this: %s", async (manner) => {

@@ -42,11 +42,14 @@ export const expectProblem = (
   expect(answer.headers.get("x-request-id")).not.toBeNull()
 }
 
-/** `errors` of an `invalid-parameter` about one parameter. */
-export const expectParameter = (answer: Answer, instance: string, parameter: string, message?: string): void =>
+/** `errors` of an `invalid-parameter` about one parameter. What there is not comes with what there is. */
+export const expectParameter = (answer: Answer, instance: string, parameter: string, message?: string): void => {
+  const wording: unknown = expect.stringMatching(/^["A-Z].*\.$/s)
+  const absent = /"There is no (?:parameter|relation) /.test(answer.text)
   expectProblem(answer, "invalid-parameter", instance, {
-    errors: [{ parameter, message: message ?? expect.stringMatching(/^["A-Z].*\.$/s) }]
+    errors: [{ parameter, message: message ?? wording, ...(absent ? { hint: wording } : {}) }]
   }, message)
+}
 
 /**
  * The answer to a request with quick patterns in it. A pattern has half a second; a machine that stands still for so long makes any a slow one, and is

@@ -208,7 +208,9 @@ export const randomTree = (random: Random, levels = 4, fields: readonly Field[] 
   return random.chance(2) ? allOf(items) : anyOf(items)
 }
 
-/** The tree without the places its functions had in a text. */
+const withoutSpan = (value: Operand): Operand => value.of === "literal" ? { of: "literal", text: value.text } : value
+
+/** The tree without the places its functions and values had in a text. */
 export const withoutSpans = (tree: FilterTree): FilterTree => {
   switch (tree.op) {
     case "and":
@@ -220,6 +222,10 @@ export const withoutSpans = (tree: FilterTree): FilterTree => {
       return { op: "similar", field: tree.field, text: tree.text }
     case "regex":
       return { op: "regex", field: tree.field, pattern: tree.pattern }
+    case "compare":
+      return { ...tree, value: withoutSpan(tree.value) }
+    case "in":
+      return { ...tree, values: tree.values.map(withoutSpan) }
     default:
       return tree
   }

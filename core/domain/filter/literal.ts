@@ -136,7 +136,10 @@ export const operandOf = (checking: Checking, field: Field, value: Value): Opera
   const text = textOf(checking, value)
   if (text === null) return null
   const cell = cellFromText(field, text)
-  if (Result.isSuccess(cell)) return { of: "literal", text: cell.success }
+  if (Result.isSuccess(cell)) {
+    const literal = { of: "literal", text: cell.success } as const
+    return field.kind === "float" ? { ...literal, span: { start: value.start, end: value.end } } : literal
+  }
   const near = field.values === null ? null : nearest(text, field.values)
   return refuseValue(
     checking,

@@ -9,12 +9,13 @@ import type { Span } from "../problem.ts"
 /**
  * A value on the right side of a condition.
  *
- * `literal` is canonical text of the field's kind (see `Cell`) · `param` is taken from the plan's `params` by index · `now` is the
+ * `literal` is canonical text of the field's kind (see `Cell`), with its place in the text it was read from where only the database knows whether the
+ * column can hold it: columns of floats have two widths · `param` is taken from the plan's `params` by index · `now` is the
  * request's instant plus `offset` microseconds · `caller` is a value of the verified caller (access rules only); a caller value
  * that is missing (no tenant) equals nothing.
  */
 export type Operand =
-  | { readonly of: "literal"; readonly text: string }
+  | { readonly of: "literal"; readonly text: string; readonly span?: Span }
   | { readonly of: "param"; readonly index: number }
   | { readonly of: "now"; readonly offset: bigint }
   | { readonly of: "caller"; readonly value: "id" | "tenant" }

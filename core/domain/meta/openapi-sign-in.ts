@@ -79,7 +79,7 @@ const secondFactorPaths = (auth: string): Doc => {
         ...withPassword,
         responses: {
           "200": answer("For the app.", openObject({ totpURI, backupCodes }, ["totpURI", "backupCodes"])),
-          ...refusals(400, 401, 429)
+          ...refusals(400, 401, 409, 429)
         }
       })
     },

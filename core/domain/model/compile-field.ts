@@ -157,6 +157,8 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
       `The declaration is ${shown(raw)}, not a field.`,
       typeof raw === "function"
         ? "Call the kind: f.text(), not f.text."
+        : raw === null
+        ? "In extendResource null leaves out a field that is there; there is none of this name."
         : "Write it with f, such as f.text() or f.integer()."
     )
     return blankField

@@ -34,8 +34,8 @@ export const extendResource = <Name extends string, Fields extends FieldMap, Key
   const { fields: changes, ...more } = extension
   const fields: Record<string, unknown> = isBag(declaration["fields"]) ? { ...declaration["fields"] } : {}
   for (const [name, change] of Object.entries<unknown>(changes ?? {})) {
-    if (change === null) delete fields[name]
-    // A field that is not there stays undefined, which startup refuses by its name.
+    // A field that is not there is no field after this either, which startup refuses by its name: a misspelt null would leave one shown.
+    if (change === null && name in fields) delete fields[name]
     else {fields[name] = typeof change === "function" && name in fields
         ? (change as (field: unknown) => unknown)(fields[name])
         : change}

@@ -109,7 +109,7 @@ const storedDecimalCell = (field: Field, text: string): Read<string> =>
   })
 
 /** A finite number's shortest digits, without an exponent. */
-const plainText = (value: number): string => {
+export const plainText = (value: number): string => {
   const text = String(value)
   const at = text.indexOf("e")
   if (at === -1) return text

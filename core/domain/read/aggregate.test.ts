@@ -43,6 +43,30 @@ describe("bucketStarts", () => {
     ])
   })
 
+  it("begins hours on the clock again where it changes by half an hour", () => {
+    const hours = (from: string, to: string) =>
+      iso(bucketStarts(Date.parse(from), Date.parse(to), "hour", "Australia/Lord_Howe", 1_000)).map((at) =>
+        at.slice(8, 16)
+      )
+    // At 15:00Z the clock goes back from 02:00 to 01:30, half a year later at 15:30Z from 02:00 on to 02:30.
+    expect(hours("2026-04-04T13:10:00Z", "2026-04-04T17:00:00Z"))
+      .toEqual(["04T13:00", "04T14:00", "04T14:30", "04T15:30", "04T16:30"])
+    expect(hours("2026-10-03T13:40:00Z", "2026-10-03T17:30:00Z"))
+      .toEqual(["03T13:30", "03T14:30", "03T15:00", "03T16:00", "03T17:00"])
+    expect(hours("2026-04-01T00:00:00Z", "2026-04-07T00:00:00Z").at(-1)).toBe("06T23:30")
+  })
+
+  it("has one bucket where a zone left out a day", () => {
+    const starts = bucketStarts(
+      Date.parse("2011-12-29T12:00:00Z"),
+      Date.parse("2012-01-01T00:00:00Z"),
+      "day",
+      "Pacific/Apia",
+      100
+    )
+    expect(iso(starts)).toEqual(["2011-12-29T10:00:00Z", "2011-12-30T10:00:00Z", "2011-12-31T10:00:00Z"])
+  })
+
   it("moves a midnight that does not exist to the first instant after it", () => {
     // Beirut skips 00:00 to 01:00 on 2026-03-29.
     const starts = bucketStarts(
@@ -110,6 +134,15 @@ describe("seriesRange and seriesPoints", () => {
     ["2026-03-01T00:00:00", "2026-03-02"]
   ])("refuses from=%s to=%s", (from, to) => {
     expect(Result.isFailure(seriesRange({ range: "", from, to }, timestamp, "UTC", now))).toBe(true)
+  })
+
+  it("has 0 for the sum of no values, whether there are rows or not", () => {
+    const day = { range: "", from: "2026-01-01", to: "2026-01-02" }
+    const range = Result.getOrThrow(seriesRange(day, timestamp, "UTC", now))
+    const points = (of: "sum" | "avg") =>
+      seriesPoints([["2026-01-01T00:00:00Z", null]], range, "day", "UTC", { of, field: field("integer") })
+    expect(points("sum")?.map(([, value]) => value)).toEqual(["0", "0"])
+    expect(points("avg")?.map(([, value]) => value)).toEqual([null, null])
   })
 
   it("is null past the most points", () => {
@@ -180,6 +213,21 @@ describe("histogramJson", () => {
       { from: "9007199254740993", to: "9007199254740995", count: 1 },
       { from: "9007199254740995", to: "9007199254740997", count: 2 }
     ])
+  })
+
+  it("has the bounds of floats that the database counts by, of any size", () => {
+    const froms = (min: string, max: string, buckets: number) => {
+      const row = [min, max, ...Array.from({ length: buckets }, () => "1")]
+      const { buckets: found } = JSON.parse(histogramJson(field("float"), row, buckets)) as {
+        readonly buckets: ReadonlyArray<{ readonly from: number; readonly to: number }>
+      }
+      return [...found.map(({ from }) => from), found.at(-1)!.to]
+    }
+    // A tenth three times over is more than 0.3, which is in the bucket that begins there.
+    expect(froms("0", "1", 10)).toEqual([0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1])
+    expect(froms("0", "1", 3)).toEqual([0, 1 / 3, 2 / 3, 1])
+    expect(froms("-1.5e+308", "1.5e+308", 2)).toEqual([-1.5e308, 0, 1.5e308])
+    expect(froms("-0", "1e-323", 2)).toEqual([0, 5e-324, 1e-323])
   })
 
   it("has texts for decimals, numbers for 32-bit integers, and no buckets without rows", () => {

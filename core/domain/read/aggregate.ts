@@ -8,7 +8,7 @@ import type { RestrictedModel } from "../access/access.ts"
 import { BoundedMap } from "../bounded.ts"
 import { compareInstants } from "../model/instant.ts"
 import type { Cell, Field, Row } from "../model/model.ts"
-import { cellFromText, jsonFromCell } from "../model/value.ts"
+import { cellFromText, jsonFromCell, plainText } from "../model/value.ts"
 import { invalidParameter } from "../problem.ts"
 import type { Problem } from "../problem.ts"
 import { unknownField } from "./list.ts"
@@ -90,6 +90,7 @@ export const checkTimeZone = (written: string): Result.Result<string, Problem> =
 }
 
 const dayMs = 86_400_000
+const hourMs = 3_600_000
 const rangeDays: { readonly [range: string]: number } = { "7d": 7, "30d": 30, "90d": 90, "1y": 365 }
 
 /** Before this instant zones only differ by their local mean time, and years before Christ would read like those after. */
@@ -203,16 +204,26 @@ export const bucketStarts = (
   const starts: number[] = []
   let local = floorLocal(localTime(from, timeZone), granularity)
   if (granularity === "hour") {
-    // Hours step in real time: the repeated hour of an autumn night is two buckets.
-    const offset = localTime(from, timeZone) - from
-    for (let at = local - offset; at < to && starts.length <= limit; at += 3_600_000) starts.push(at)
+    // Hours step in real time: the repeated hour of an autumn night is two buckets. Where the clock changes by a part of an hour, they begin on it again.
+    const sinceHour = (at: number): number => (((localTime(at, timeZone) % hourMs) + hourMs) % hourMs)
+    let at = local - (localTime(from, timeZone) - from)
+    let even = at
+    while (at < to && starts.length <= limit) {
+      starts.push(at)
+      at += hourMs
+      if (at <= even) continue
+      at -= sinceHour(at)
+      // One look for a whole day: most of them have no such change.
+      if (sinceHour(at + dayMs) === 0) even = at + dayMs
+    }
     return starts
   }
   // Within a week of another the offset is mostly the same, and the earlier one is that of the first of two equal times.
   const close = granularity === "day" || granularity === "week"
   let at = instantOf(local, timeZone)
   while (at < to && starts.length <= limit) {
-    starts.push(at)
+    // A day that a zone left out, as at the date line, begins where the next one does.
+    if (at !== starts.at(-1)) starts.push(at)
     const next = nextLocal(local, granularity)
     const guess = next - (local - at)
     at = close && localTime(guess, timeZone) === next ? guess : instantOf(next, timeZone)
@@ -314,7 +325,7 @@ export const seriesRange = (
 }
 
 /**
- * The points of a series: every bucket of the range, those without rows with 0 (`null` for avg, min and max). Rows are `[start, value]` in
+ * The points of a series: every bucket of the range, those without values with 0 (`null` for avg, min and max). Rows are `[start, value]` in
  * order of start; null when there are more than `maxPoints`.
  */
 export const seriesPoints = (
@@ -329,6 +340,8 @@ export const seriesPoints = (
   const end = range.end ?? (last === undefined ? undefined : Date.parse(last[0]!) + 1)
   if (from === undefined || end === undefined) return []
   const empty: Cell = measure.of === "count" || measure.of === "sum" ? "0" : null
+  // Rows without a value have no sum in the database.
+  const pointOf = (row: Row): readonly [start: string, value: Cell] => [row[0]!, row[1] ?? empty]
   // Both lists are in order, and texts of whole seconds in years of four digits have the order of their instants.
   const points: Array<readonly [string, Cell]> = []
   let next = 0
@@ -341,8 +354,6 @@ export const seriesPoints = (
   while (next < rows.length) points.push(pointOf(rows[next++]!))
   return points.length > maxPoints ? null : points
 }
-
-const pointOf = (row: Row): readonly [start: string, value: Cell] => [row[0]!, row[1] ?? null]
 
 /** `{ field, granularity, time_zone, points: [{ start, count }] }`; with a measure the member is `value`, a number or exact text. */
 export const seriesJson = (
@@ -407,17 +418,18 @@ export const histogramJson = (field: Field, row: Row | undefined, buckets: numbe
   return `${head}${items.join(",")}]}`
 }
 
-/** The width of a range of doubles may be beyond what a double holds; the bounds never are. */
+/** Digits of the bounds of floats: any more make no other double. */
+const floatDigits = 20
+
+/** Doubles are divided as the decimals that everybody sees: so does the database, which counts. */
 const floatBound = (min: number, max: number, buckets: number): (i: number) => string => {
-  const width = max - min
-  const inside = (i: number): number =>
-    Number.isFinite(width) ? min + (width / buckets) * i : min * (1 - i / buckets) + max * (i / buckets)
-  return (i) => String(i === buckets ? max : inside(i))
+  const bound = exactBound(plainText(min), plainText(max), buckets, floatDigits)
+  return (i) => String(Number(bound(i)))
 }
 
-const exactBound = (min: string, max: string, buckets: number): (i: number) => string => {
+const exactBound = (min: string, max: string, buckets: number, more = boundDigits): (i: number) => string => {
   const digits = Math.max(min.split(".")[1]?.length ?? 0, max.split(".")[1]?.length ?? 0)
-  const scale = digits + boundDigits
+  const scale = digits + more
   const low = scaled(min, scale)
   const width = scaled(max, scale) - low
   return (i) => unscaled(low + (width * BigInt(i)) / BigInt(buckets), scale)

@@ -71,14 +71,15 @@ class Parameters {
 
   constructor(pairs: Pairs, known: readonly string[]) {
     for (const [name, value] of pairs) {
-      if (!known.includes(name)) this.refuse(name, `There is no parameter "${name.slice(0, 100)}" here.`)
-      else if (this.values.has(name)) this.refuse(name, "The parameter stands more than once.")
+      if (!known.includes(name)) {
+        this.refuse(name, `There is no parameter "${name.slice(0, 100)}" here.`, `Use ${known.join(", ")}.`)
+      } else if (this.values.has(name)) this.refuse(name, "The parameter stands more than once.")
       else this.values.set(name, value)
     }
   }
 
-  refuse(parameter: string, message: string): void {
-    this.errors.push({ parameter: parameter.slice(0, 100), message })
+  refuse(parameter: string, message: string, hint?: string): void {
+    this.errors.push({ parameter: parameter.slice(0, 100), message, ...(hint === undefined ? {} : { hint }) })
   }
 
   text(name: string): string {

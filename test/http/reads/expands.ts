@@ -162,6 +162,7 @@ export const expandScenarios = (service: () => TestService): void => {
       expectParameter(await list("orders", { expand: "customer." }), "/api/v1/orders", "expand")
       const many = Array.from({ length: 11 }, (_, i) => `r${i}`).join(",")
       expectParameter(await list("orders", { expand: many }), "/api/v1/orders", "expand")
+      expect((await list("lines", { expand: "nope" })).json.errors?.[0]?.hint).toMatch(/^Relations from here: .*order/)
       expectParameter(await service().get(admin, at("orders/2", { expand: "nope" })), "/api/v1/orders/2", "expand")
     })
 

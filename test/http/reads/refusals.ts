@@ -172,6 +172,9 @@ export const refusalScenarios = (service: () => TestService): void => {
       const path = `/api/v1${rest}`
       const answer = await call(admin, "GET", `${path}${path.includes("?") ? "&" : "?"}${name}=1`)
       expectParameter(answer, path.split("?")[0]!, name, `There is no parameter "${name}" here.`)
+      // What there is, and the name that was sent is not among it.
+      expect(answer.json.errors?.[0]?.hint).toMatch(/^Use [a-z_]+(, [a-z_]+)*\.$/)
+      expect(answer.json.errors?.[0]?.hint).not.toContain(` ${name}`)
     })
 
     it.each([

@@ -4,7 +4,7 @@ import { expect, it } from "vitest"
 import { defineConfig } from "../../../core/domain/model/config.ts"
 import { f } from "../../../core/domain/model/field.ts"
 import { defineResource } from "../../../core/domain/model/resource.ts"
-import { at, expectParameter, expectProblem } from "../../support/answer.ts"
+import { at, expectParameter } from "../../support/answer.ts"
 import { on } from "../writes/scenes.ts"
 
 const admin = { id: "u1", roles: ["admin"] }
@@ -40,11 +40,11 @@ on("postgres", "a time zone that only this process knows", () => fixture, (use) 
     }
   })
 
-  it("is not what a sum out of range is blamed on", async () => {
-    const message = "The database refuses one of the values."
+  it("is not what an average out of range is blamed on", async () => {
+    const message = "The database cannot calculate with values of this size."
     for (const time_zone of ["UTC", "Europe/Berlin", zone]) {
-      const answer = await series({ field: "moment", range: "all", measure: "sum:length", time_zone })
-      expectProblem(answer, "invalid-record", "/api/v1/visits:series", { errors: [{ code: "invalid", message }] })
+      const answer = await series({ field: "moment", range: "all", measure: "avg:length", time_zone })
+      expectParameter(answer, "/api/v1/visits:series", "measure", message)
     }
   })
 })
@@ -77,6 +77,27 @@ on("postgres", "series on days that are odd", () => fixture, (use) => {
         expect(points, `${time_zone} ${granularity}`).toEqual([[{ start, count: 2 }], [{ start, count: 2 }]])
       }
     }
+    await use().database!.execute("delete from visits where id > 10")
+  })
+
+  it("have no hour beside the hours of the clock where it changes by half an hour", async () => {
+    const [from, to] = ["2026-04-04T12:00:00Z", "2026-04-04T20:00:00Z"]
+    await use().database!.execute(`insert into visits
+      select 10 + i, '2026-04-04', '${from}'::timestamptz + i * interval '30 minutes' + interval '1 minute', 1 from generate_series(1, 15) i`)
+    const query = { field: "moment", granularity: "hour", time_zone: "Australia/Lord_Howe", from, to }
+    const { json } = await use().get(admin, at("visits:series", query))
+    const points = json["points"] as unknown as ReadonlyArray<{ readonly start: string; readonly count: number }>
+    expect(points.map(({ count, start }) => [start.slice(11, 16), count])).toEqual([
+      ["12:00", 1],
+      ["13:00", 2],
+      ["14:00", 2],
+      ["14:30", 1],
+      ["15:30", 2],
+      ["16:30", 2],
+      ["17:30", 2],
+      ["18:30", 2],
+      ["19:30", 1]
+    ])
     await use().database!.execute("delete from visits where id > 10")
   })
 

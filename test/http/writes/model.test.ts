@@ -350,5 +350,5 @@ onBoth("writes against the reference", ledger, (use) => {
     for (const status of [200, 201, 204, 400, 403, 404, 409, 412, 428]) {
       expect(statuses.get(status) ?? 0, String(status)).toBeGreaterThan(20)
     }
-  }, 120_000 * lengthen)
+  }, 400_000 * lengthen)
 })

@@ -1,0 +1,37 @@
+/**
+ * The cookies of a request that are ours. better-auth and what watches it get the same ones, so that they cannot take two cookies for the
+ * session. It judges no signature.
+ */
+
+/** What better-auth writes into a cookie, and what it reads in one way only: no quotes, no white space. */
+const pair = /^([^\s=;"]+)=([^\s;"]*)$/
+
+/** The value of the first cookie of each name, by the name without its `__Secure-`. */
+export type OwnCookies = ReadonlyMap<string, string>
+
+/** Reads a `Cookie` header. With `secure` the names begin with `__Secure-`, and others are not ours. */
+export const ownCookies = (header: string | null, secure: boolean): OwnCookies => {
+  const prefix = secure ? "__Secure-" : ""
+  const found = new Map<string, string>()
+  for (const text of (header ?? "").split(";")) {
+    const [, name = "", value = ""] = pair.exec(text.trim()) ?? []
+    const plain = name.slice(prefix.length)
+    if (name.startsWith(prefix) && plain.startsWith("service.") && !found.has(plain)) found.set(plain, value)
+  }
+  return found
+}
+
+/** The header with these cookies alone. */
+export const printCookies = (cookies: OwnCookies, secure: boolean): string =>
+  [...cookies].map(([name, value]) => `${secure ? "__Secure-" : ""}${name}=${value}`).join("; ")
+
+/** What a signed cookie says; null when there is none. */
+export const signedIn = (cookies: OwnCookies, name: string): string | null => {
+  try {
+    const plain = decodeURIComponent(cookies.get(name) ?? "")
+    const dot = plain.lastIndexOf(".")
+    return dot > 0 ? plain.slice(0, dot) : null
+  } catch {
+    return null
+  }
+}
