@@ -585,7 +585,7 @@ describe("connections", () => {
       }/${database.name}`
     }
 
-    it("not in a server that passes them, and gives up on one that falls silent", async () => {
+    it("not in a server that passes them, and gives up on one that falls silent", { timeout: 60_000 }, async () => {
       const { records } = await open({ url: await listen("pass"), statementTimeoutMs: 300, silenceMs: 60 })
       // A machine that stands still for a moment is silence as well: the next answer counts.
       const served = () => once(async () => (await reasonOf(unchanged(records))) === "success")
