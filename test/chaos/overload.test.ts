@@ -124,14 +124,11 @@ describe("overload", () => {
     expect(Object.keys(counts).filter((status) => !["200", "201", "503"].includes(status))).toEqual([])
     expect(counts[200]).toBeGreaterThan(100)
     expect(counts[201]).toBeGreaterThan(5)
-    // On a machine that has to share its two cores with the clients, a single answer may be late, and the first comes amid 500 new connections;
-    // on a slow one all are, but those that need the database no less.
-    const served = outcomes.filter(({ received }) => received?.status === 200).map(({ milliseconds }) => milliseconds)
-    expect(median(lively)).toBeLessThan(Math.max(1_000, median(served)))
-    // Nobody is forgotten: the longest waited no longer than the wait for a connection and the work itself, however slow all of it is.
-    const longest = Math.max(10_000, 10 * median(served))
-    expect(Math.max(...outcomes.map(({ milliseconds }) => milliseconds)) - watch.stood()).toBeLessThan(longest)
-    expect(Math.max(...lively) - watch.stood()).toBeLessThan(longest)
+    // Nobody is forgotten: the longest waited no longer than the wait for a connection and the work itself.
+    expect(Math.max(...outcomes.map(({ milliseconds }) => milliseconds)) - watch.stood()).toBeLessThan(10_000)
+    // On a machine that has to share its two cores with the clients, a single answer may be late, and the first comes amid 500 new connections.
+    expect(median(lively)).toBeLessThan(1_000)
+    expect(Math.max(...lively) - watch.stood()).toBeLessThan(10_000)
     expect(peak - before).toBeLessThan(300 * mebibyte)
     expect(await readiness()).toBeLessThan(5_000)
   })
