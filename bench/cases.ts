@@ -53,6 +53,7 @@ export type Case = keyof typeof cases
  */
 export const cheaper: { readonly [kind in Case]?: string } = {
   count: "of a status that fewer orders have",
+  facets: "of half a day",
   series: "over a week",
   search: "for four digits of a gate",
   seek: "to one of the first 100 rows",
@@ -64,6 +65,7 @@ const filterStatus = "paid"
 const rareStatus = "refunded"
 const seriesEnd = "2026-06-30T00:00:00Z"
 const seriesStart = (cheap: boolean): string => cheap ? "2026-06-24T00:00:00Z" : "2026-04-01T00:00:00Z"
+const facetsStart = (cheap: boolean): string => cheap ? "2026-06-29T12:00:00Z" : "2026-06-15T00:00:00Z"
 const filterTotal = 100
 const changedPerSlot = 20
 
@@ -192,7 +194,7 @@ export const serviceDialect: Dialect = (() => {
         case "facets":
           return get(
             state,
-            `/orders:facets?${query({ field: "status", filter: `created_at >= "2026-06-15T00:00:00Z"` })}`
+            `/orders:facets?${query({ field: "status", filter: `created_at >= "${facetsStart(cheap)}"` })}`
           )
         case "series":
           return get(
@@ -278,7 +280,7 @@ export const referenceDialect = (name: string, lacks: readonly Case[]): Dialect 
         case "own":
           return get(state, `/orders?${query(filter)}`, "seller")
         case "facets":
-          return get(state, `/orders/facets?${query({ from: "2026-06-15T00:00:00Z" })}`)
+          return get(state, `/orders/facets?${query({ from: facetsStart(cheap) })}`)
         case "series":
           return get(state, `/orders/series?${query({ from: seriesStart(cheap), to: seriesEnd })}`)
         case "search":

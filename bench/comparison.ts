@@ -60,7 +60,7 @@ export const comparison = async (options: Options, done: (findings: Findings, te
     }
     for (const kind of kinds) {
       for (const one of running) {
-        for (const sample of await warm(stage, one, kind, connections.at(-1)!, warmUp)) remember(one.name, sample)
+        for (const sample of await warm(stage, one, kind, warmUp)) remember(one.name, sample)
       }
     }
     const samples: { [key: string]: Sample[] } = {}

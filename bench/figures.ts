@@ -50,6 +50,26 @@ export const ratio = (a: number | null, b: number | null): number | null =>
 export const figure = (samples: Samples, system: string, what: string, at: number, measure: Measure): number | null =>
   median((samples[sampleKey(system, what, at)] ?? []).map(measure))
 
+/**
+ * How many times the one system's measure is in the other's: the median over the rounds of what each round found. The systems take their turns within
+ * seconds of each other, so that a busy minute of the machine is in both of a round's figures.
+ */
+export const times = (
+  samples: Samples,
+  [a, b]: readonly [string, string],
+  what: string,
+  at: number,
+  measure: Measure
+): number | null => {
+  const others = samples[sampleKey(b, what, at)] ?? []
+  return median(
+    (samples[sampleKey(a, what, at)] ?? []).map((sample, round) => {
+      const other = others[round]
+      return other === undefined ? null : ratio(measure(sample), measure(other))
+    })
+  )
+}
+
 export const print = (value: number | null): string =>
   value === null
     ? "–"

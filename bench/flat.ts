@@ -139,7 +139,7 @@ export const flat = async (options: Options, done: (findings: FlatFindings, text
     }
     for (const question of names) {
       for (const one of running) {
-        await warm(stage, asked(one, question), questions[question].kind, connections.at(-1)!, warmUp)
+        await warm(stage, asked(one, question), questions[question].kind, warmUp)
       }
     }
     const samples: { [key: string]: Sample[] } = {}

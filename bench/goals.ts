@@ -1,7 +1,7 @@
 /** What was aimed at, and whether a run got there: for each reference by itself, and for the service alone. It judges the samples of a run and nothing else. */
 
 import type { Case } from "./cases.ts"
-import { figure, geometricMean, type Measure, p50, p99, print, ratio, sampleKey, serverCpu } from "./figures.ts"
+import { figure, geometricMean, type Measure, p50, p99, print, ratio, sampleKey, serverCpu, times } from "./figures.ts"
 import type { Findings } from "./report.ts"
 
 export interface Goal {
@@ -39,38 +39,71 @@ export const measuredCases = (
   all: readonly Case[]
 ): readonly Case[] => all.filter((kind) => (samples[sampleKey(system, kind, at)] ?? []).length > 0)
 
-/** The goals against one reference, of the cases that both have. */
-export const goalsAgainst = (findings: Findings, rival: string, all: readonly Case[]): readonly Goal[] => {
-  const { connections, memory, samples } = findings
-  const service = findings.systems[0]!
-  const at = connections.at(-1)!
-  const ratios = (measure: Measure): ReadonlyArray<readonly [Case, number]> =>
-    all.flatMap((kind) => {
-      const times = ratio(figure(samples, service, kind, at, measure), figure(samples, rival, kind, at, measure))
-      return times === null ? [] : [[kind, times] as const]
-    })
-  const eachCase = (name: string, limit: number, measure: Measure): Goal => {
-    const found = ratios(measure).toSorted(([, a], [, b]) => b - a)
-    return {
-      name,
-      limit,
-      found: found[0]?.[1] ?? null,
-      over: { cases: found.filter(([, times]) => times > limit), of: found.length }
-    }
+type Ratios = ReadonlyArray<readonly [Case, number]>
+
+const ratios = (
+  { samples, systems }: Findings,
+  rival: string,
+  all: readonly Case[],
+  at: number,
+  measure: Measure
+): Ratios =>
+  all.flatMap((kind) => {
+    const found = times(samples, [systems[0]!, rival], kind, at, measure)
+    return found === null ? [] : [[kind, found] as const]
+  })
+
+const eachCase = (name: string, limit: number, ratios: Ratios): Goal => {
+  const found = ratios.toSorted(([, a], [, b]) => b - a)
+  return {
+    name,
+    limit,
+    found: found[0]?.[1] ?? null,
+    over: { cases: found.filter(([, value]) => value > limit), of: found.length }
   }
-  const times = ratios(serverCpu).map(([, value]) => value)
+}
+
+/** So many connections, in words. */
+export const connected = (at: number): string => `${at} connection${at === 1 ? "" : "s"}`
+
+/** The goals for processor time against one reference, of the cases that both have, at so many connections. */
+export const goalsAt = (
+  findings: Findings,
+  rival: string,
+  all: readonly Case[],
+  at: number
+): readonly [each: Goal, mean: Goal] => {
+  const found = ratios(findings, rival, all, at, serverCpu)
   return [
-    eachCase(`server time of each case, × the ${rival}`, caseLimit, serverCpu),
+    eachCase(`server time of each case at ${connected(at)}, × the ${rival}`, caseLimit, found),
     {
-      name: `geometric mean of ${times.length} case${times.length === 1 ? "" : "s"}, × the ${rival}`,
+      name: `geometric mean of ${found.length} case${found.length === 1 ? "" : "s"} at ${
+        connected(at)
+      }, × the ${rival}`,
       limit: meanLimit,
-      found: geometricMean(times)
-    },
-    eachCase(`p99 of each case at ${at} connections, × the ${rival}`, tailLimit, p99),
+      found: geometricMean(found.map(([, value]) => value))
+    }
+  ]
+}
+
+/** The other goals against one reference: the slowest answers under load, and memory. */
+export const goalsAgainst = (
+  findings: Findings,
+  rival: string,
+  all: readonly Case[]
+): readonly [tail: Goal, memory: Goal] => {
+  const { connections, memory, systems } = findings
+  const at = connections.at(-1)!
+  return [
+    eachCase(
+      `p99 of each case at ${connected(at)}, × the ${rival}`,
+      tailLimit,
+      ratios(findings, rival, all, at, p99)
+    ),
     {
       name: `memory under load, × the ${rival}`,
       limit: memoryLimit,
-      found: ratio(memory[service]?.loaded ?? null, memory[rival]?.loaded ?? null)
+      found: ratio(memory[systems[0]!]?.loaded ?? null, memory[rival]?.loaded ?? null)
     }
   ]
 }

@@ -112,8 +112,9 @@ export interface WarmUp {
   readonly limit: number
 }
 
-/** Requests of a kind after which the compilers have most of it, for each process. */
-const warmRequests = 5_000
+/** Requests of a kind after which the compilers are done with it, for each process, and how many connections send them. */
+const warmRequests = 20_000
+const warmConnections = 32
 
 /**
  * Real requests that come before cheap ones. PostgreSQL plans a prepared statement five times before it decides, for good, whether to go on
@@ -129,14 +130,13 @@ export const warm = async (
   host: Host,
   one: Running,
   kind: Case,
-  connections: number,
   { limit, seconds }: WarmUp
 ): Promise<readonly Sample[]> => {
   const wanted = warmRequests * one.processes.length
   const begin = performance.now()
   const real = await measure(host, one, {
     kind,
-    connections,
+    connections: warmConnections,
     warmMs: 0,
     ms: Math.min(seconds, limit) * 1000,
     fewest: cheaper[kind] === undefined ? wanted : realFirst,
@@ -152,7 +152,7 @@ export const warm = async (
   }
   const cheap = await measure(host, one, {
     kind,
-    connections,
+    connections: warmConnections,
     warmMs: 0,
     ms: 0,
     cheap: true,

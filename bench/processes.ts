@@ -75,7 +75,7 @@ export const processes = async (
     const recipe = serviceOf(options, stage.keys, "bench_processes")
     await prepareData(stage.database, size, [recipe.database], say)
     const all = await stage.start(recipe, await worldOf(stage, size), Math.max(...counts))
-    for (const kind of kinds) await warm(stage, all, kind, connections, warmUp)
+    for (const kind of kinds) await warm(stage, all, kind, warmUp)
     const some = (count: number): Running => {
       const [first, ...others] = all.processes
       return { ...all, name: String(count), processes: [first, ...others.slice(0, count - 1)] }

@@ -1,4 +1,4 @@
-/** What a comparison found, as tables and as the goals they answer. All figures are medians over the rounds. */
+/** What a comparison found, as tables and as the goals they answer. All figures are medians over the rounds, ratios those of each round's. */
 
 import { type Case, cases } from "./cases.ts"
 import {
@@ -8,12 +8,12 @@ import {
   geometricMean,
   type Measure,
   print,
-  ratio,
   type Samples,
   serverCpu,
-  table
+  table,
+  times
 } from "./figures.ts"
-import { fewForTail, goalsAgainst, measuredCases, ownGoals, thinTails, verdict } from "./goals.ts"
+import { connected, fewForTail, goalsAgainst, goalsAt, measuredCases, ownGoals, thinTails, verdict } from "./goals.ts"
 import type { HostileAnswer } from "./hostile.ts"
 
 export interface Findings {
@@ -39,41 +39,41 @@ export const report = (findings: Findings): string => {
   const [service, ...rivals] = systems as readonly [string, ...string[]]
   const most = connections.at(-1)!
   const kinds = measuredCases(findings, service, most, Object.keys(cases) as Case[])
-  const of = (system: string, kind: string, measure: Measure) => figure(samples, system, kind, most, measure)
   const parts: string[] = []
 
-  for (const rival of rivals) {
-    const shared = measuredCases(findings, rival, most, kinds)
-    const times = (kind: Case, measure: Measure) => ratio(of(service, kind, measure), of(rival, kind, measure))
-    const mean = (measure: Measure) =>
-      print(geometricMean(shared.map((kind) => times(kind, measure)).filter((value) => value !== null)))
-    parts.push(
-      `### Processor time per request at ${most} connections, against the ${rival}`,
-      table(
-        [
-          "case",
-          `${rival}: server + database ms`,
-          `${service}: server + database ms`,
-          "server ×",
-          "server + database ×"
-        ],
-        [
-          ...shared.map((kind) => [
-            cases[kind],
-            ...[rival, service].map((system) =>
-              `${print(of(system, kind, serverCpu))} + ${print(of(system, kind, databaseCpu))}`
-            ),
-            print(times(kind, serverCpu)),
-            print(times(kind, allCpu))
-          ]),
-          ["geometric mean", "", "", mean(serverCpu), mean(allCpu)]
-        ]
-      )
-    )
-  }
   for (const at of connections) {
+    for (const rival of rivals) {
+      const of = (system: string, kind: string, measure: Measure) => figure(samples, system, kind, at, measure)
+      const shared = measuredCases(findings, rival, at, kinds)
+      const found = (kind: Case, measure: Measure) => times(samples, [service, rival], kind, at, measure)
+      const mean = (measure: Measure) =>
+        print(geometricMean(shared.map((kind) => found(kind, measure)).filter((value) => value !== null)))
+      parts.push(
+        `### Processor time per request at ${connected(at)}, against the ${rival}`,
+        table(
+          [
+            "case",
+            `${rival}: server + database ms`,
+            `${service}: server + database ms`,
+            "server ×",
+            "server + database ×"
+          ],
+          [
+            ...shared.map((kind) => [
+              cases[kind],
+              ...[rival, service].map((system) =>
+                `${print(of(system, kind, serverCpu))} + ${print(of(system, kind, databaseCpu))}`
+              ),
+              print(found(kind, serverCpu)),
+              print(found(kind, allCpu))
+            ]),
+            ["geometric mean", "", "", mean(serverCpu), mean(allCpu)]
+          ]
+        )
+      )
+    }
     parts.push(
-      `### Answers at ${at} connection${at === 1 ? "" : "s"}`,
+      `### Answers at ${connected(at)}`,
       table(
         ["case", ...systems.flatMap((system) => [`${system}: per second`, "p50 ms", "p99 ms"])],
         kinds.map((kind) => [
@@ -106,7 +106,13 @@ export const report = (findings: Findings): string => {
       )
     )
   }
-  const goals = [...rivals.flatMap((rival) => goalsAgainst(findings, rival, kinds)), ...ownGoals(findings)]
+  const goals = [
+    ...rivals.flatMap((rival) => [
+      ...connections.flatMap((at) => goalsAt(findings, rival, kinds, at)),
+      ...goalsAgainst(findings, rival, kinds)
+    ]),
+    ...ownGoals(findings)
+  ]
   parts.push(
     "### Goals",
     table(

@@ -22,8 +22,8 @@ node bench/run.ts --processes 1,2,3      get, list and PATCH with the service in
   --connections 1,32      connections at once, each measured by itself; --processes takes the last
   --rounds 3              rounds; the medians count
   --seconds 1             length of one measurement; the comparison goes on to 100 requests, 10 seconds at most
-  --prewarm 3             seconds of each case before the first measurement, and longer until 5,000 requests were answered …
-  --prewarm-limit 15      … or so many seconds are over
+  --prewarm 3             seconds of each case before the first measurement, and longer until 20,000 requests were answered …
+  --prewarm-limit 30      … or so many seconds are over
   --reference FOLDER      measures a foreign reference server as well
   --source                runs the sources; else the package is built and dist/ is run
   --node-flags="..."      flags for the service's Node, such as --cpu-prof
@@ -40,7 +40,7 @@ const { values: given } = parseArgs({
     rounds: { type: "string", default: "3" },
     seconds: { type: "string", default: "1" },
     prewarm: { type: "string", default: "3" },
-    "prewarm-limit": { type: "string", default: "15" },
+    "prewarm-limit": { type: "string", default: "30" },
     reference: { type: "string" },
     source: { type: "boolean", default: false },
     "node-flags": { type: "string", default: "" },

@@ -28,7 +28,7 @@ export interface Recipe {
 const folder = import.meta.dirname
 
 /** As the deployment guide says. */
-const memory = ["--max-semi-space-size=16", "--heap-growing-percent=100"]
+const deployed = ["--max-semi-space-size=16", "--heap-growing-percent=100", "--use-largepages=silent"]
 
 /** The service as a package (`dist`), or from its sources. `flags` go to Node: a profiler, for example. */
 export const serviceRecipe = (
@@ -39,7 +39,7 @@ export const serviceRecipe = (
 ): Recipe => ({
   dialect: serviceDialect,
   database,
-  command: [...memory, ...flags, ...source ? ["--conditions=source"] : [], join(folder, "subject.mjs")],
+  command: [...deployed, ...flags, ...source ? ["--conditions=source"] : [], join(folder, "subject.mjs")],
   environment: (port, url) => ({ PORT: String(port), DATABASE_URL: url, KEY_SET: keys.keySet })
 })
 

@@ -4,7 +4,6 @@
  */
 
 import * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
 import * as Tracer from "effect/Tracer"
 import type { TimingRecorder } from "../../core/app/timing.ts"
 import type { EdgeReply, EdgeRequest } from "./request.ts"
@@ -32,11 +31,6 @@ const parentSpan = (sent: string | null): Tracer.ExternalSpan | undefined => {
   const [, traceId = "", spanId = "", flags = ""] = parts ?? []
   if (parts === null || sent?.startsWith("ff") === true || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined
   return Tracer.externalSpan({ traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 })
-}
-
-export const isTraced = (fiber: Fiber.Fiber<unknown, unknown>): boolean => {
-  const tracer = fiber.cache.tracer
-  return tracer !== undefined && tracer !== Tracer.nativeTracer
 }
 
 /** Wraps the answer in a server span (OpenTelemetry HTTP names) that continues the client's trace. */

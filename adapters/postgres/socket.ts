@@ -19,14 +19,22 @@ const plainSocket = (): Socket => new Socket().setNoDelay(true).setKeepAlive(tru
 const silent = (silenceMs: number): Error =>
   Object.assign(new Error(`The database server did not answer for ${silenceMs} ms.`), { code: "ETIMEDOUT" })
 
-/** `ReadyForQuery` but for its last byte, with which the server ends each answer (PostgreSQL, "Message Formats"). */
-const ready = Buffer.from([0x5a, 0, 0, 0, 5])
+/** Length of `ReadyForQuery`, with which the server ends each answer (PostgreSQL, "Message Formats"). */
+const readyBytes = 6
+const none = Buffer.alloc(0)
+
+/** Whether bytes end with `ReadyForQuery`: all but its last byte are always the same. */
+const endsAnswer = (bytes: Buffer): boolean => {
+  const at = bytes.length - readyBytes
+  return at >= 0 && bytes[at] === 0x5a && bytes[at + 1] === 0 && bytes[at + 2] === 0 && bytes[at + 3] === 0 &&
+    bytes[at + 4] === 5
+}
 
 /** Closes a socket that stays silent before an answer, or in the middle of one. An idle one stays open. */
 export const guard = <S extends Socket>(socket: S, silenceMs: number): S => {
   let due = false
-  /** The last bytes that came. */
-  const tail = Buffer.alloc(ready.length + 1)
+  /** What an end that comes in pieces began with. */
+  let tail = none
   const write = socket.write.bind(socket)
   const push = socket.push.bind(socket)
   socket.write = ((...args: Parameters<Socket["write"]>) => {
@@ -35,9 +43,9 @@ export const guard = <S extends Socket>(socket: S, silenceMs: number): S => {
   }) as S["write"]
   socket.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
     if (due && chunk !== null) {
-      tail.copyWithin(0, chunk.length)
-      chunk.copy(tail, Math.max(0, tail.length - chunk.length), Math.max(0, chunk.length - tail.length))
-      due = tail.compare(ready, 0, ready.length, 0, ready.length) !== 0
+      const bytes = chunk.length < readyBytes ? Buffer.concat([tail, chunk]) : chunk
+      due = !endsAnswer(bytes)
+      tail = due ? Buffer.from(bytes.subarray(1 - readyBytes)) : none
     }
     return push(chunk, encoding)
   }

@@ -18,12 +18,12 @@ import type { Call, Reply } from "./call.ts"
 import { json } from "./call.ts"
 import { answerWrite, preferenceApplied } from "./change.ts"
 import type { Outcome } from "./change.ts"
-import { accessTo, permitted } from "./core.ts"
+import { permitted } from "./core.ts"
 import type { Core } from "./core.ts"
 import { readJson } from "./read.ts"
 import { recordsProblem } from "./refusal.ts"
 import { reorder } from "./reorder.ts"
-import { phase } from "./timing.ts"
+import { checked } from "./timing.ts"
 import { cells, createMany, execute, isRefusedValue, prepareCreate, prepareUpdate } from "./write.ts"
 import type { CreateWrite, Written } from "./write.ts"
 import { isConflict, writtenRecord } from "./written.ts"
@@ -63,8 +63,7 @@ type Steps<A> = Effect.fn.Return<A, Problem | RecordsError | GroupFailed>
 
 export const batch = Effect.fnUntraced(
   function*(core: Core, call: Call, body: Uint8Array): Effect.fn.Return<Reply, Problem> {
-    const parsed = yield* phase("batch.parse")(readJson(body))
-    const operations = yield* Effect.fromResult(readBatch(parsed))
+    const operations = yield* checked("batch.parse")(() => Result.flatMap(readJson(body), readBatch))
     const preference = returnPreference(call.header("prefer"))
     const attempt = (grouped: boolean) =>
       answerWrite(
@@ -217,7 +216,7 @@ const runOne = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, Problem | RecordsError> {
   const { bindings, core, references, tx } = run
   const { op, resource } = operation
-  const access = yield* accessTo(run.call, resource, op === "delete" ? "delete" : "update")
+  const access = yield* Effect.fromResult(permitted(run.call, resource, op === "delete" ? "delete" : "update"))
   if (op === "reorder") return yield* runReorder(run, index, access, operation)
   const key = yield* Effect.fromResult(resolveKey(access.model, references, operation.key))
   const midway = run.written.length > 0

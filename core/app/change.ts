@@ -17,12 +17,12 @@ import { RecordsError } from "../ports/records.ts"
 import type { RecordsTransaction } from "../ports/records.ts"
 import { json } from "./call.ts"
 import type { Call, Reply } from "./call.ts"
-import { accessTo, bindingsOf } from "./core.ts"
+import { bindingsOf, permitted } from "./core.ts"
 import type { Core } from "./core.ts"
 import { readVersion, versionValues } from "./history.ts"
 import { readJson } from "./read.ts"
 import { recordsProblem } from "./refusal.ts"
-import { phase } from "./timing.ts"
+import { checked, phase } from "./timing.ts"
 import { execute, prepareCreate, prepareUndelete, prepareUpdate, ruleOf } from "./write.ts"
 import type { Write, Written } from "./write.ts"
 import { committed, inTransaction, writtenRecord } from "./written.ts"
@@ -237,9 +237,9 @@ const standsAlone = (core: Core, { access, op }: Write): boolean =>
   core.options.writeHooks.length === 0 && access.model.history === null &&
   !(op === "create" && access.decisions.create.of === "record")
 
-const accessPhase = phase("write.access")
-const parsePhase = phase("write.parse")
-const planPhase = phase("write.plan")
+const accessPhase = checked("write.access")
+const parsePhase = checked("write.parse")
+const planPhase = checked("write.plan")
 
 /** Access and key of a write to one record, and what becomes of them. */
 const onTarget = (
@@ -249,20 +249,21 @@ const onTarget = (
   op: "update" | "delete" | "undelete",
   next: (access: Access, key: readonly string[]) => Effect.Effect<Reply, Problem>
 ): Effect.Effect<Reply, Problem> =>
-  Effect.flatMap(accessPhase(accessTo(call, resource, ruleOf(op))), (access) => {
+  Effect.flatMap(accessPhase(() => permitted(call, resource, ruleOf(op))), (access) => {
     const key = readKey(access.model, segment)
     return Result.isFailure(key) ? Effect.fail(key.failure) : next(access, key.success)
   })
 
 export const create = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
-  Effect.flatMap(accessPhase(accessTo(call, resource, "create")), (access) =>
-    Effect.flatMap(
-      Effect.flatMap(
-        parsePhase(readJson(body)),
-        (record) => planPhase(Effect.fromResult(prepareCreate(access, record)))
-      ),
-      (write) => single(core, call, body, write)
-    ))
+  Effect.flatMap(
+    accessPhase(() => permitted(call, resource, "create")),
+    (access) =>
+      Effect.flatMap(parsePhase(() => readJson(body)), (record) =>
+        Effect.flatMap(
+          planPhase(() => prepareCreate(access, record)),
+          (write) => single(core, call, body, write)
+        ))
+  )
 
 export const update = (
   core: Core,
@@ -277,7 +278,7 @@ export const update = (
     segment,
     "update",
     (access, key) =>
-      Effect.flatMap(parsePhase(readJson(body)), (record) => {
+      Effect.flatMap(parsePhase(() => readJson(body)), (record) => {
         const write = prepareUpdate(access, key, record, call.header("if-match"))
         return Result.isFailure(write) ? Effect.fail(write.failure) : single(core, call, null, write.success)
       })
@@ -315,7 +316,7 @@ const restored = Effect.fnUntraced(function*(
   key: readonly string[],
   body: Uint8Array
 ): Effect.fn.Return<Reply, Problem> {
-  const parsed = yield* parsePhase(readJson(body))
+  const parsed = yield* parsePhase(() => readJson(body))
   const version = yield* Effect.fromResult(readVersion(core, access.model, parsed))
   const values = yield* versionValues(core, call, access, key, version)
   const precondition = call.header("if-match")

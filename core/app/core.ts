@@ -1,7 +1,6 @@
 /** What every use case stands on: compiled models, the access resolver, the ports, and the options that matter to reading and writing. */
 
-import * as Clock from "effect/Clock"
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
 import type { Caller } from "../domain/access/caller.ts"
@@ -17,6 +16,7 @@ import type { SealService } from "../ports/seal.ts"
 import type { Call } from "./call.ts"
 import type { RowEstimates } from "./estimate.ts"
 import type { Judgements } from "./guard.ts"
+import { fromClock } from "./timing.ts"
 import type { RecentVersions } from "./versions.ts"
 
 export interface CoreOptions {
@@ -54,12 +54,8 @@ export const permitted = (call: Call, resource: string, operation: Operation): R
   return Result.succeed(access)
 }
 
-/** The same as an effect, for pipelines. */
-export const accessTo = (call: Call, resource: string, operation: Operation): Effect.Effect<Access, Problem> =>
-  Effect.fromResult(permitted(call, resource, operation))
-
 const noParams: readonly string[] = []
 
 /** The request's instant and caller, for operands. */
 export const bindingsOf = (caller: Caller, params: readonly string[] = noParams): Effect.Effect<Bindings> =>
-  Effect.map(Clock.currentTimeMillis, (now) => ({ caller, now: BigInt(now) * 1000n, params }))
+  fromClock((clock) => ({ caller, now: BigInt(clock.currentTimeMillisUnsafe()) * 1000n, params }))

@@ -3,13 +3,14 @@
  * for some seconds per query, and forgotten when this instance writes to the resource.
  */
 
-import * as Clock from "effect/Clock"
+import type { Clock } from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Access } from "../domain/access/access.ts"
 import { BoundedMap } from "../domain/bounded.ts"
 import type { CountPlan } from "../domain/read/plan.ts"
 import type { RecordsError } from "../ports/records.ts"
 import type { Core } from "./core.ts"
+import { fromClock } from "./timing.ts"
 
 /** Rows counted exactly. */
 export const estimateCap = 10_000
@@ -47,11 +48,12 @@ export const rounded = (count: number): number => {
   return Math.round(count / unit) * unit
 }
 
-const milliseconds = Effect.map(Clock.monotonicTimeNanos, (nanoseconds) => Number(nanoseconds / 1_000_000n))
+const milliseconds = (clock: Clock): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
 /** The number of rows as it is remembered for a query, or null when it has to be counted. */
 export const recallRows = (core: Core, access: Access, key: string): Effect.Effect<number | null> =>
-  Effect.map(milliseconds, (now) => {
+  fromClock((clock) => {
+    const now = milliseconds(clock)
     const { estimates } = core
     const known = estimates.known.get(key)
     if (known === undefined || now >= known.until) return null
@@ -61,7 +63,7 @@ export const recallRows = (core: Core, access: Access, key: string): Effect.Effe
 
 /** Remembers an exact count, which is at most the cap, taken since `written` writes. */
 export const rememberRows = (core: Core, key: string, size: number, written: number): Effect.Effect<void> =>
-  Effect.map(milliseconds, (now) => core.estimates.known.set(key, { size, until: now + exactMs, written }))
+  fromClock((clock) => core.estimates.known.set(key, { size, until: milliseconds(clock) + exactMs, written }))
 
 /**
  * Counts the rows of a query for its estimate. Past the cap the number is the rounded full count, taken in the background for at most a
@@ -73,7 +75,7 @@ export const countRows = (
   key: string,
   plan: Omit<CountPlan, "cap">
 ): Effect.Effect<number, RecordsError> =>
-  Effect.flatMap(milliseconds, (now) => {
+  Effect.flatMap(fromClock(milliseconds), (now) => {
     const { estimates, records } = core
     const written = estimates.written(access.model.name)
     return Effect.flatMap(records.count({ ...plan, cap: estimateCap + 1 }), (text) => {

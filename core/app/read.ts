@@ -24,7 +24,7 @@ import type { ListRequest } from "../domain/read/request.ts"
 import type { RecordsError } from "../ports/records.ts"
 import { json } from "./call.ts"
 import type { Call, Reply } from "./call.ts"
-import { accessTo, bindingsOf } from "./core.ts"
+import { bindingsOf, permitted } from "./core.ts"
 import type { Core } from "./core.ts"
 import { countRows, estimateCap, recallRows, rememberRows } from "./estimate.ts"
 import { checkExpand, expandFields, expandRows } from "./expand.ts"
@@ -32,40 +32,39 @@ import type { Expansion } from "./expand.ts"
 import { allWarnings, guardPlan, queryKey } from "./guard.ts"
 import type { Warning } from "./guard.ts"
 import { filteredProblem, recordsProblem } from "./refusal.ts"
-import { phase } from "./timing.ts"
+import { checked, phase } from "./timing.ts"
 
 /** Decodes and parses a JSON body; malformed UTF-8 or JSON is a 400 `malformed-json`. */
-export const readJson = (body: Uint8Array): Effect.Effect<Json, Problem> =>
-  Effect.suspend(() => {
-    let text: string
-    try {
-      text = decoder.decode(body)
-    } catch {
-      return Effect.fail(problem("malformed-json", "The body is not valid UTF-8."))
-    }
-    return Effect.fromResult(Result.mapError(parseJson(text), ({ at, message }) =>
-      problem("malformed-json", `The body is not valid JSON: ${message} (at character ${at}).`)))
-  })
+export const readJson = (body: Uint8Array): Result.Result<Json, Problem> => {
+  let text: string
+  try {
+    text = decoder.decode(body)
+  } catch {
+    return Result.fail(problem("malformed-json", "The body is not valid UTF-8."))
+  }
+  return Result.mapError(
+    parseJson(text),
+    ({ at, message }) => problem("malformed-json", `The body is not valid JSON: ${message} (at character ${at}).`)
+  )
+}
 
 const decoder = new TextDecoder("utf-8", { fatal: true })
 
 export const list = Effect.fnUntraced(
   function*(core: Core, call: Call, resource: string): Effect.fn.Return<Reply, Problem> {
-    const access = yield* phase("list.access")(accessTo(call, resource, "read"))
-    const request = yield* phase("list.parse")(Effect.fromResult(listRequest(call.query)))
+    const access = yield* checked("list.access")(() => permitted(call, resource, "read"))
+    const request = yield* checked("list.parse")(() => listRequest(call.query))
     return yield* answerList(core, call, access, request)
   }
 )
 
 export const search = Effect.fnUntraced(
   function*(core: Core, call: Call, resource: string, body: Uint8Array): Effect.fn.Return<Reply, Problem> {
-    const access = yield* phase("list.access")(accessTo(call, resource, "read"))
+    const access = yield* checked("list.access")(() => permitted(call, resource, "read"))
     if (call.query.length > 0) {
       return yield* Effect.fail(invalidParameter(call.query[0]![0], "A search takes its parameters in the body."))
     }
-    const request = yield* phase("list.parse")(
-      Effect.flatMap(readJson(body), (value) => Effect.fromResult(searchRequest(value)))
-    )
+    const request = yield* checked("list.parse")(() => Result.flatMap(readJson(body), searchRequest))
     return yield* answerList(core, call, access, request)
   }
 )
@@ -272,8 +271,8 @@ const present = Effect.fnUntraced(function*(
  */
 export const seek = Effect.fnUntraced(
   function*(core: Core, call: Call, resource: string): Effect.fn.Return<Reply, Problem> {
-    const access = yield* phase("seek.access")(accessTo(call, resource, "read"))
-    const request = yield* phase("seek.parse")(Effect.fromResult(seekRequest(call.query)))
+    const access = yield* checked("seek.access")(() => permitted(call, resource, "read"))
+    const request = yield* checked("seek.parse")(() => seekRequest(call.query))
     const { expansion, filter, key, shape } = yield* phase("seek.plan")(checkList(core, call, access, request))
     const bindings = yield* bindingsOf(call.caller)
     const offset = Number(request.position)
@@ -308,10 +307,10 @@ export const seek = Effect.fnUntraced(
 
 export const get = Effect.fnUntraced(
   function*(core: Core, call: Call, resource: string, segment: string): Effect.fn.Return<Reply, Problem> {
-    const access = yield* phase("get.access")(accessTo(call, resource, "read"))
+    const access = yield* checked("get.access")(() => permitted(call, resource, "read"))
     const request = yield* Effect.fromResult(getRequest(call.query))
     yield* Effect.fromResult(checkShowDeleted(access.model, request.showDeleted))
-    const key = yield* phase("get.parse")(Effect.fromResult(readKey(access.model, segment)))
+    const key = yield* checked("get.parse")(() => readKey(access.model, segment))
     const fields = yield* Effect.fromResult(checkFields(access.restricted, request.fields))
     const expansion = yield* checkExpand(call, access, request.expand)
     const shape = listShape(access, {

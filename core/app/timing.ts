@@ -3,8 +3,11 @@
  * behind `Server-Timing` and the tracer. It has no clock of its own and costs one field read when neither is there.
  */
 
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import type * as Result from "effect/Result"
 import * as Tracer from "effect/Tracer"
 
 /** Collects the phases of one request. */
@@ -25,13 +28,32 @@ export const Timing = Context.Reference<TimingRecorder | null>("resource-admin/a
  * Names are HTTP tokens, for they go into `Server-Timing` as they are.
  */
 export const phase = (name: string) => <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.withFiber((fiber) => {
-    const recorder = fiber.getRef(Timing)
-    const tracer = fiber.cache.tracer
-    const traced = tracer === undefined || tracer === Tracer.nativeTracer
-      ? effect
-      : Effect.withSpan(effect, name, { captureStackTrace: false })
-    if (recorder === null) return traced
-    const start = recorder.now()
-    return Effect.ensuring(traced, Effect.sync(() => recorder.record(name, recorder.now() - start)))
-  })
+  Effect.withFiber((fiber) => observed(fiber, name, effect))
+
+/** The same for a phase that waits for nothing: the check runs within it. */
+export const checked = (name: string) => <A, E>(check: () => Result.Result<A, E>): Effect.Effect<A, E> =>
+  Effect.withFiber((fiber) =>
+    fiber.getRef(Timing) === null && !isTraced(fiber)
+      ? Effect.fromResult(check())
+      : observed(fiber, name, Effect.suspend(() => Effect.fromResult(check())))
+  )
+
+/** Whether a tracer is installed. */
+export const isTraced = ({ cache: { tracer } }: Fiber.Fiber<unknown, unknown>): boolean =>
+  tracer !== undefined && tracer !== Tracer.nativeTracer
+
+const observed = <A, E, R>(
+  fiber: Fiber.Fiber<unknown, unknown>,
+  name: string,
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> => {
+  const recorder = fiber.getRef(Timing)
+  const traced = isTraced(fiber) ? Effect.withSpan(effect, name, { captureStackTrace: false }) : effect
+  if (recorder === null) return traced
+  const start = recorder.now()
+  return Effect.ensuring(traced, Effect.sync(() => recorder.record(name, recorder.now() - start)))
+}
+
+/** Asks the clock of the running request. */
+export const fromClock = <A>(ask: (clock: Clock.Clock) => A): Effect.Effect<A> =>
+  Effect.withFiber((fiber) => Effect.succeed(ask(fiber.getRef(Clock.Clock))))

@@ -219,7 +219,7 @@ const changedSince = (
   row: Row
 ): readonly string[] | null => {
   const held = core.versions.recent(access.model.name, key)
-    .find((old) => tagListed(precondition, etagOf(access.restricted, cells(old), core.seal.digest), false))
+    .find((old) => tagListed(precondition, etagOf(access.restricted, old, core.seal.digest), false))
   if (held === undefined) return null
   return access.restricted.fields.filter((field) => held[field.index] !== row[field.index]).map((field) => field.name)
 }
@@ -327,7 +327,7 @@ export const judge = (
 const preconditionRefusal = (core: Core, write: ExistingWrite, row: Row): Problem | null => {
   const { access, key, op, precondition } = write
   if (precondition === null) return op === "update" ? preconditionRequired() : null
-  const etag = etagOf(access.restricted, cells(row), core.seal.digest)
+  const etag = etagOf(access.restricted, row, core.seal.digest)
   return preconditionHolds(precondition, etag)
     ? null
     : preconditionFailed(etag, changedSince(core, access, key, precondition, row))

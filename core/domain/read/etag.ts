@@ -4,36 +4,38 @@
  */
 
 import type { RestrictedModel } from "../access/access.ts"
-import type { Cell, Field, Row } from "../model/model.ts"
+import type { Field, Row } from "../model/model.ts"
 
 /** The columns an ETag is made of. */
 export const etagFields = (restricted: RestrictedModel): readonly Field[] =>
   restricted.model.version === null ? restricted.fields : [restricted.model.version]
 
-/** The text whose digest is the tag: lengths keep neighbouring values apart, `~` is null. */
-export const etagSource = (restricted: RestrictedModel, cellOf: (field: Field) => Cell): string => {
-  const version = restricted.model.version
-  if (version !== null) return `v${cellOf(version) ?? "~"}`
-  let source = "f"
-  for (const field of restricted.fields) {
-    const cell = cellOf(field)
-    source += cell === null ? "~" : `${cell.length}:${cell}`
-  }
-  return source
-}
-
-/** The header's text, quotes included. `digest` is the Seal port's. */
-export const etagOf = (
+/**
+ * Writes the text whose digest is the tag, for rows with each field's cell at `position`. Lengths keep neighbouring values apart, `~` is null. Made
+ * once for a kind of row, so that a page looks no position up for its rows.
+ */
+export const etagSource = (
   restricted: RestrictedModel,
-  cellOf: (field: Field) => Cell,
-  digest: (text: string) => string
-): string => `"${digest(etagSource(restricted, cellOf))}"`
-
-/** A reader of a row's cells by field, for a row of the given columns. */
-export const cellReader = (columns: readonly Field[]): (row: Row) => (field: Field) => Cell => {
-  const positions = new Map(columns.map((field, i) => [field, i]))
-  return (row) => (field) => row[positions.get(field)!] ?? null
+  position: (field: Field) => number
+): (row: Row) => string => {
+  const positions = etagFields(restricted).map(position)
+  if (restricted.model.version !== null) {
+    const [version] = positions as [number]
+    return (row) => `v${row[version] ?? "~"}`
+  }
+  return (row) => {
+    let source = "f"
+    for (const at of positions) {
+      const cell = row[at] ?? null
+      source += cell === null ? "~" : `${cell.length}:${cell}`
+    }
+    return source
+  }
 }
+
+/** The header's text, quotes included, of a row with all columns of the model. `digest` is the Seal port's. */
+export const etagOf = (restricted: RestrictedModel, row: Row, digest: (text: string) => string): string =>
+  `"${digest(etagSource(restricted, ({ index }) => index)(row))}"`
 
 /**
  * Whether a list of entity tags (`If-Match`, `If-None-Match`) holds the tag. `*` is for the caller to treat. Weak tags match only when

@@ -95,6 +95,7 @@ export const itemWriter = (
       write: jsonWriter(field)
     }
   })
+  const source = etagSource(restricted, (field) => layout.position.get(field)!)
   const start = parts.length === 0 ? "{" : ","
   const updateCheck = layout.columns.length
   const deleteCheck = updateCheck + (decisions.update.of === "filter" ? 1 : 0)
@@ -107,7 +108,6 @@ export const itemWriter = (
   const allEditable = fieldsText(restricted, () => true)
 
   return (row, bindings) => {
-    const cellOf = (field: Field): Cell => row[layout.position.get(field)!] ?? null
     let text = ""
     for (const part of parts) {
       const cell = row[part.position] ?? null
@@ -115,7 +115,7 @@ export const itemWriter = (
       else if (part.after === null) text += part.name + part.write(cell)
       else text += part.before + cell + part.after
     }
-    const tag = digest(etagSource(restricted, cellOf))
+    const tag = digest(source(row))
     const etag = `"${tag}"`
     text += `${start}"etag":"\\"${tag}\\""`
     if (shown.permissions === "none") return { open: text, etag }
@@ -124,6 +124,7 @@ export const itemWriter = (
     if (shown.permissions === "row" && (constant || deleted)) {
       return { open: text + (deleted ? none : constants), etag }
     }
+    const cellOf = (field: Field): Cell => row[layout.position.get(field)!] ?? null
     let cached: WireRecord | undefined
     const record = () => cached ??= wireRecord(model, cellOf)
     const update = !deleted &&
