@@ -100,5 +100,8 @@ const main = (): Promise<void> => {
   return processes(options, counts, done)
 }
 
+// So that what was started is ended with it.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1))
+
 if (given.help) say(usage)
 else await main()

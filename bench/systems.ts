@@ -108,6 +108,10 @@ export const start = async (recipe: Recipe, database: Database): Promise<System>
     stdio: ["ignore", "pipe", "inherit"]
   })
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()))
+  // It ends with whoever measures it, also where that is ended in the middle.
+  const end = () => void child.kill("SIGTERM")
+  process.once("exit", end)
+  child.once("exit", () => process.off("exit", end))
   await isUp(child, recipe.dialect.name)
   return {
     dialect: recipe.dialect,
@@ -115,7 +119,7 @@ export const start = async (recipe: Recipe, database: Database): Promise<System>
     port,
     pid: child.pid!,
     stop: () => {
-      child.kill("SIGTERM")
+      end()
       return ended
     }
   }
