@@ -26,6 +26,22 @@ describe("the tokens port over an authenticator", () => {
     expect(Effect.runSync(tokens.authenticate(request))).toBe(caller)
   })
 
+  it("gives another caller once the identity says something else", () => {
+    const roles = ["sales", "admin"]
+    const identity: { user: { id: string; roles: readonly string[] }; tenant?: number } = { user: { id: "u1", roles } }
+    const tokens = tokensOf(() => identity)
+    const caller = () => Effect.runSync(tokens.authenticate(request))
+    const first = caller()
+    roles.pop()
+    expect(caller()).toEqual({ id: "u1", roles: ["sales"], tenant: null })
+    expect(first.roles).toEqual(["sales", "admin"])
+    identity.tenant = 8
+    expect(caller().tenant).toBe("8")
+    identity.user = { id: "u2", roles: [] }
+    expect(caller()).toEqual({ id: "u2", roles: [], tenant: "8" })
+    expect(caller()).toBe(caller())
+  })
+
   it("takes an empty tenant for none", () => {
     const tokens = tokensOf(() => ({ ...ann, tenant: "" }))
     expect(Effect.runSync(tokens.authenticate(request)).tenant).toBe(null)

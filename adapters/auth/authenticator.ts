@@ -72,17 +72,21 @@ const inTime = <A>(answer: Promise<A>): Promise<A> => {
   return Promise.race([answer, late]).finally(() => clearTimeout(timer))
 }
 
+const sameTexts = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((text, i) => text === b[i])
+
 const isPromise = (value: Identity | Promise<Identity>): value is Promise<Identity> => "then" in value
 
-/** The `Tokens` port over an authenticator. Equal identities from its cache give the same `Caller` object. */
+/** The `Tokens` port over an authenticator. The same identity gives the same `Caller` object for as long as it says the same. */
 export const tokensOf = (authenticator: Authenticator): Tokens["Service"] => {
   const callers = new WeakMap<Identity, Caller>()
   const callerOf = (identity: Identity): Caller => {
-    const known = callers.get(identity)
-    if (known !== undefined) return known
-    const { tenant, user: { id, roles } } = identity
+    const { user: { id, roles } } = identity
     // An empty text is the name of no tenant: rows under it would be shared by everybody whose tenant was not found.
-    const caller: Caller = { id, roles, tenant: tenant === undefined || tenant === "" ? null : String(tenant) }
+    const tenant = identity.tenant === undefined || identity.tenant === "" ? null : String(identity.tenant)
+    const known = callers.get(identity)
+    if (known !== undefined && known.id === id && known.tenant === tenant && sameTexts(known.roles, roles)) return known
+    const caller: Caller = Object.freeze({ id, roles: Object.freeze([...roles]), tenant })
     callers.set(identity, caller)
     return caller
   }

@@ -215,15 +215,18 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     return true
   }
 
-  const bodyOf = (progress: Progress, limit: number): Effect.Effect<Uint8Array, Problem> =>
-    Effect.suspend(() =>
-      enter(progress, progress.caller === null ? sendingUnknown : sending)
-        ? Effect.flatMap(
-          progress.request.body(limit),
-          (body) => enter(progress, working) ? Effect.succeed(body) : Effect.fail(overloaded())
-        )
-        : Effect.fail(overloaded())
-    )
+  /** Goes on with the body once it is there. */
+  const withBody = <A>(
+    progress: Progress,
+    limit: number,
+    next: (body: Uint8Array) => Effect.Effect<A, Problem>
+  ): Effect.Effect<A, Problem> =>
+    enter(progress, progress.caller === null ? sendingUnknown : sending)
+      ? Effect.flatMap(
+        progress.request.body(limit),
+        (body) => enter(progress, working) ? next(body) : Effect.fail(overloaded())
+      )
+      : Effect.fail(overloaded())
 
   const writeLine = (progress: Progress, status: number, bytes: number): void => {
     measure?.({
@@ -296,7 +299,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     next: (progress: Progress, caller: Caller) => RouteAnswer,
     refused: (visit: Visit, refusal: Problem) => RouteAnswer = refuse
   ): RouteAnswer => {
-    const known = authenticatePhase(Effect.suspend(() => tokens.authenticate(progress.request)))
+    const known = authenticatePhase(tokens.authenticate(progress.request))
     return Effect.matchEffect(known, {
       onFailure: (error) => refused(progress, tokensProblem(error)),
       onSuccess: (caller) => {
@@ -322,7 +325,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     const refusal = bodyRefusal(progress.request, maxBody)
     if (refusal !== null) return Effect.fail(refusal)
     if (!progress.request.hasBody) return action.run(app, call, place, noBody)
-    return Effect.flatMap(bodyOf(progress, maxBody), (body) => action.run(app, call, place, body))
+    return withBody(progress, maxBody, (body) => action.run(app, call, place, body))
   }
 
   const dispatch = (progress: Progress, caller: Caller): RouteAnswer => {
@@ -360,7 +363,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
         auth.handler,
         progress.request,
         progress.method,
-        bodyOf(progress, maxAuthBody),
+        Effect.suspend(() => withBody(progress, maxAuthBody, Effect.succeed)),
         maxAuthBody,
         trustedProxies
       )

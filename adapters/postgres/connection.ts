@@ -348,7 +348,7 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       )
     )
     const decided = <A, E>(then: (pooler: boolean) => Effect.Effect<A, E>): Effect.Effect<A, E | RecordsError> =>
-      Effect.suspend(() => pooler === undefined ? Effect.flatMap(direction, then) : then(pooler))
+      pooler === undefined ? Effect.flatMap(direction, then) : then(pooler)
 
     const locals = Object.entries(meanings).map(([name, value]) => `set_config('${name}', '${value}', true)`).join(", ")
     const local = (timeoutMs: number) => `select set_config('statement_timeout', '${timeoutMs}ms', true), ${locals}`

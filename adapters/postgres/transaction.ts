@@ -168,8 +168,8 @@ export class Transaction extends Reader implements RecordsTransaction {
    */
   #write<A>(model: Model, bits: number, written: Effect.Effect<A, RecordsError>): Effect.Effect<A, RecordsError> {
     if (!this.#session.autocommit) return written
-    return Effect.flatMap(
-      this.#traits(model),
+    return this.#knowing(
+      model,
       ({ leaves }) => (leaves & bits) === 0 ? Effect.catch(written, refuseAlone) : Effect.fail(failed("Contended"))
     )
   }
@@ -178,10 +178,18 @@ export class Transaction extends Reader implements RecordsTransaction {
     return { columns, checks, must: this.#session.autocommit ? must ?? null : null }
   }
 
-  /** Looked up once a minute for each model. */
-  #traits(model: Model): Effect.Effect<Traits, RecordsError> {
+  /** Goes on with a model's traits, which are looked up once a minute. */
+  #knowing<A>(
+    model: Model,
+    next: (traits: Traits) => Effect.Effect<A, RecordsError>
+  ): Effect.Effect<A, RecordsError> {
     const known = knownTraits.get(model)
-    if (known !== undefined && performance.now() < known.until) return Effect.succeed(known.traits)
+    return known !== undefined && performance.now() < known.until
+      ? next(known.traits)
+      : Effect.flatMap(this.#lookUp(model), next)
+  }
+
+  #lookUp(model: Model): Effect.Effect<Traits, RecordsError> {
     const { version } = model
     return Effect.map(this.run(traitsSql(model), [], once), ([found]) => {
       const digits = Number(found?.[2] ?? -1)
@@ -208,7 +216,7 @@ export class Transaction extends Reader implements RecordsTransaction {
         (rows) => canonicalRows(rows, columns)[0] ?? null
       )
     }
-    return Effect.flatMap(this.#traits(model), ({ stamps }) =>
+    return this.#knowing(model, ({ stamps }) =>
       stamps
         ? Effect.map(
           this.execute((trigram) => stampedStatement(model, where, answer, trigram), valuesOf(bindings, key)),
@@ -260,10 +268,9 @@ export class Transaction extends Reader implements RecordsTransaction {
   }
 
   update(change: Change): Effect.Effect<Row, RecordsError> {
-    return Effect.flatMap(
-      change.touch && change.model.version !== null ? this.#traits(change.model) : noTraits,
-      ({ step }) => this.#update(change, step)
-    )
+    return change.touch && change.model.version !== null
+      ? this.#knowing(change.model, ({ step }) => this.#update(change, step))
+      : this.#update(change, null)
   }
 
   #update(
@@ -338,5 +345,3 @@ export class Transaction extends Reader implements RecordsTransaction {
     return makeIdempotency(this.extensions, (sql, params, prepare) => this.#statement(sql, params, prepare))
   }
 }
-
-const noTraits: Effect.Effect<Pick<Traits, "step">> = Effect.succeed({ step: null })

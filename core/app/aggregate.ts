@@ -1,6 +1,8 @@
 /** The aggregates `:facets`, `:series` and `:histogram`, over exactly the rows a list with the same filter would give. */
 
+import type { Clock } from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
 import type { FilterTree } from "../domain/filter/tree.ts"
 import type { Row } from "../domain/model/model.ts"
@@ -26,22 +28,21 @@ import { facetsRequest, histogramRequest, seriesRequest } from "../domain/read/r
 import type { RecordsError } from "../ports/records.ts"
 import { json } from "./call.ts"
 import type { Call, Reply } from "./call.ts"
-import { bindingsOf, permitted } from "./core.ts"
-import type { Core } from "./core.ts"
+import { bindingsAt, permitted, pipeline } from "./core.ts"
+import type { Checks, Core } from "./core.ts"
 import { guardPlan, queryKey } from "./guard.ts"
-import type { Warning } from "./guard.ts"
 import { filteredProblem, imprecise } from "./refusal.ts"
-import { phase } from "./timing.ts"
+import { clockOf, during, phase } from "./timing.ts"
 
 /** The rows an aggregate covers. */
-const coveredRows = Effect.fnUntraced(function*(
+const coveredRows = function*(
   access: Access,
   request: { readonly filter: string; readonly showDeleted: boolean }
-): Effect.fn.Return<{ readonly filter: FilterTree; readonly where: FilterTree }, Problem> {
-  yield* Effect.fromResult(checkShowDeleted(access.model, request.showDeleted))
-  const filter = yield* Effect.fromResult(checkFilter(access.restricted, request.filter))
+): Checks<{ readonly filter: FilterTree; readonly where: FilterTree }> {
+  yield* checkShowDeleted(access.model, request.showDeleted)
+  const filter = yield* checkFilter(access.restricted, request.filter)
   return { filter, where: visibleRows(access, filter, request.showDeleted) }
-})
+}
 
 /**
  * A failed aggregate. The database may not know a time zone that this process knows, but it only says that it refuses a value: when it takes
@@ -68,87 +69,122 @@ const aggregateProblem =
       : filteredProblem(filter)(error)
   }
 
-const run = Effect.fnUntraced(function*(
+/** A checked aggregate. */
+interface Planned {
+  readonly access: Access
+  readonly plan: AggregatePlan
+  /** The caller's own filter. */
+  readonly filter: FilterTree
+  /** Names the query, for what is remembered of it. */
+  readonly key: string
+  /** The answer's text. */
+  readonly write: (rows: readonly Row[]) => Result.Result<string, Problem>
+}
+
+const executePhase = phase("aggregate.execute")
+
+/** An aggregate as a use case: access, then what `plan` makes of the request, then the rows as that writes them. */
+const aggregate = (
+  core: Core,
+  call: Call,
+  resource: string,
+  plan: (core: Core, call: Call, access: Access, clock: Clock) => Checks<Planned>
+): Effect.Effect<Reply, Problem> =>
+  pipeline(
+    (fiber) =>
+      Result.flatMap(
+        during(fiber, "aggregate.access", () => permitted(call, resource, "read")),
+        (access) => during(fiber, "aggregate.plan", () => Result.gen(() => plan(core, call, access, clockOf(fiber))))
+      ),
+    ({ access, filter, key, plan, write }, fiber) =>
+      Effect.flatMap(guardPlan(core, access, key, plan, filter), (warning) => {
+        const rows = Effect.catch(core.records.aggregate(plan), aggregateProblem(core, plan, filter))
+        return Effect.flatMap(executePhase(rows), (found) =>
+          Effect.fromResult(
+            Result.map(during(fiber, "aggregate.present", () => write(found)), (text) => json(200, text, warning))
+          ))
+      })
+  )
+
+const keyOf = (
   core: Core,
   access: Access,
   plan: AggregatePlan,
-  filter: FilterTree,
   request: { readonly filter: string; readonly showDeleted: boolean },
   ...more: readonly string[]
-): Effect.fn.Return<{ readonly rows: readonly Row[]; readonly warning: Warning }, Problem> {
-  const key = queryKey(core, access, plan.of, plan.field.name, request.filter, String(request.showDeleted), ...more)
-  const warning = yield* guardPlan(core, access, key, plan, filter)
-  const rows = yield* phase("aggregate.execute")(
-    Effect.catch(core.records.aggregate(plan), aggregateProblem(core, plan, filter))
-  )
-  return { rows, warning }
-})
+): string => queryKey(core, access, plan.of, plan.field.name, request.filter, String(request.showDeleted), ...more)
 
-export const facets = Effect.fnUntraced(
-  function*(core: Core, call: Call, resource: string): Effect.fn.Return<Reply, Problem> {
-    const access = yield* Effect.fromResult(permitted(call, resource, "read"))
-    const request = yield* Effect.fromResult(facetsRequest(call.query))
-    const field = yield* Effect.fromResult(aggregateField(access.restricted, "field", request.field, facetable))
-    const { filter, where } = yield* coveredRows(access, request)
-    const bindings = yield* bindingsOf(call.caller)
-    const plan = { of: "facets", model: access.model, field, where, limit: request.limit, bindings } as const
-    const { rows, warning } = yield* run(core, access, plan, filter, request)
-    return json(200, facetsJson(field, rows), warning)
+const planFacets = function*(core: Core, call: Call, access: Access, clock: Clock): Checks<Planned> {
+  const request = yield* facetsRequest(call.query)
+  const field = yield* aggregateField(access.restricted, "field", request.field, facetable)
+  const { filter, where } = yield* coveredRows(access, request)
+  const bindings = bindingsAt(clock, call.caller)
+  const plan = { of: "facets", model: access.model, field, where, limit: request.limit, bindings } as const
+  return {
+    access,
+    plan,
+    filter,
+    key: keyOf(core, access, plan, request),
+    write: (rows) => Result.succeed(facetsJson(field, rows))
   }
-)
+}
 
-export const histogram = Effect.fnUntraced(
-  function*(core: Core, call: Call, resource: string): Effect.fn.Return<Reply, Problem> {
-    const access = yield* Effect.fromResult(permitted(call, resource, "read"))
-    const request = yield* Effect.fromResult(histogramRequest(call.query))
-    const field = yield* Effect.fromResult(aggregateField(access.restricted, "field", request.field, histogrammable))
-    const { filter, where } = yield* coveredRows(access, request)
-    const bindings = yield* bindingsOf(call.caller)
-    const plan = { of: "histogram", model: access.model, field, where, buckets: request.buckets, bindings } as const
-    const { rows, warning } = yield* run(core, access, plan, filter, request)
-    return json(200, histogramJson(field, rows[0], request.buckets), warning)
+const planHistogram = function*(core: Core, call: Call, access: Access, clock: Clock): Checks<Planned> {
+  const request = yield* histogramRequest(call.query)
+  const field = yield* aggregateField(access.restricted, "field", request.field, histogrammable)
+  const { filter, where } = yield* coveredRows(access, request)
+  const bindings = bindingsAt(clock, call.caller)
+  const plan = { of: "histogram", model: access.model, field, where, buckets: request.buckets, bindings } as const
+  return {
+    access,
+    plan,
+    filter,
+    key: keyOf(core, access, plan, request),
+    write: (rows) => Result.succeed(histogramJson(field, rows[0], request.buckets))
   }
-)
+}
 
-export const series = Effect.fnUntraced(
-  function*(core: Core, call: Call, resource: string): Effect.fn.Return<Reply, Problem> {
-    const access = yield* Effect.fromResult(permitted(call, resource, "read"))
-    const request = yield* Effect.fromResult(seriesRequest(call.query))
-    const field = yield* Effect.fromResult(aggregateField(access.restricted, "field", request.field, timed))
-    const measure = yield* Effect.fromResult(readMeasure(access.restricted, request.measure))
-    const timeZone = yield* Effect.fromResult(checkTimeZone(request.timeZone))
-    const { filter, where } = yield* coveredRows(access, request)
-    const bindings = yield* bindingsOf(call.caller)
-    const range = yield* Effect.fromResult(seriesRange(request, field, timeZone, Number(bindings.now / 1000n)))
-    const { granularity } = request
-    const plan = {
-      of: "series",
-      model: access.model,
-      field,
-      where,
-      granularity,
-      timeZone,
-      from: range.from,
-      to: range.to,
-      measure,
-      limit: maxPoints + 1,
-      bindings
-    } as const
-    const { rows, warning } = yield* run(
-      core,
-      access,
-      plan,
-      filter,
-      request,
-      request.range,
-      request.from,
-      request.to,
-      granularity
-    )
-    const points = seriesPoints(rows, range, granularity, timeZone, measure)
-    if (points === null) {
-      return yield* Effect.fail(invalidParameter("granularity", `The series has more than ${maxPoints} points.`))
+const planSeries = function*(core: Core, call: Call, access: Access, clock: Clock): Checks<Planned> {
+  const request = yield* seriesRequest(call.query)
+  const field = yield* aggregateField(access.restricted, "field", request.field, timed)
+  const measure = yield* readMeasure(access.restricted, request.measure)
+  const timeZone = yield* checkTimeZone(request.timeZone)
+  const { filter, where } = yield* coveredRows(access, request)
+  const bindings = bindingsAt(clock, call.caller)
+  const range = yield* seriesRange(request, field, timeZone, Number(bindings.now / 1000n))
+  const { granularity } = request
+  const plan = {
+    of: "series",
+    model: access.model,
+    field,
+    where,
+    granularity,
+    timeZone,
+    from: range.from,
+    to: range.to,
+    measure,
+    limit: maxPoints + 1,
+    bindings
+  } as const
+  return {
+    access,
+    plan,
+    filter,
+    key: keyOf(core, access, plan, request, request.range, request.from, request.to, granularity),
+    write: (rows) => {
+      const points = seriesPoints(rows, range, granularity, timeZone, measure)
+      return points === null
+        ? Result.fail(invalidParameter("granularity", `The series has more than ${maxPoints} points.`))
+        : Result.succeed(seriesJson(field, granularity, timeZone, measure, points))
     }
-    return json(200, seriesJson(field, granularity, timeZone, measure, points), warning)
   }
-)
+}
+
+export const facets = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
+  aggregate(core, call, resource, planFacets)
+
+export const histogram = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
+  aggregate(core, call, resource, planHistogram)
+
+export const series = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
+  aggregate(core, call, resource, planSeries)

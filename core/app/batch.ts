@@ -18,12 +18,12 @@ import type { Call, Reply } from "./call.ts"
 import { json } from "./call.ts"
 import { answerWrite, preferenceApplied } from "./change.ts"
 import type { Outcome } from "./change.ts"
-import { permitted } from "./core.ts"
+import { permitted, pipeline } from "./core.ts"
 import type { Core } from "./core.ts"
 import { readJson } from "./read.ts"
 import { recordsProblem } from "./refusal.ts"
 import { reorder } from "./reorder.ts"
-import { checked } from "./timing.ts"
+import { during } from "./timing.ts"
 import { cells, createMany, execute, isRefusedValue, prepareCreate, prepareUpdate } from "./write.ts"
 import type { CreateWrite, Written } from "./write.ts"
 import { isConflict, writtenRecord } from "./written.ts"
@@ -61,45 +61,48 @@ interface Run {
 type Step<A> = Effect.Effect<A, Problem | RecordsError | GroupFailed>
 type Steps<A> = Effect.fn.Return<A, Problem | RecordsError | GroupFailed>
 
-export const batch = Effect.fnUntraced(
-  function*(core: Core, call: Call, body: Uint8Array): Effect.fn.Return<Reply, Problem> {
-    const operations = yield* checked("batch.parse")(() => Result.flatMap(readJson(body), readBatch))
-    const preference = returnPreference(call.header("prefer"))
-    const attempt = (grouped: boolean) =>
-      answerWrite(
-        core,
-        call,
-        body,
-        (tx, bindings, rehearses): Effect.Effect<Outcome, Problem | RecordsError | GroupFailed> => {
-          const minimal = preference === "minimal"
-          const run: Run = {
-            core,
-            call,
-            tx,
-            bindings,
-            grouped,
-            minimal,
-            rehearses,
-            references: new Map(),
-            pending: [],
-            written: [],
-            results: []
+export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<Reply, Problem> =>
+  pipeline(
+    (fiber) => during(fiber, "batch.parse", () => Result.flatMap(readJson(body), readBatch)),
+    (operations, fiber) => {
+      const preference = returnPreference(call.header("prefer"))
+      const attempt = (grouped: boolean) =>
+        answerWrite(
+          fiber,
+          core,
+          call,
+          body,
+          (tx, bindings, rehearses): Effect.Effect<Outcome, Problem | RecordsError | GroupFailed> => {
+            const minimal = preference === "minimal"
+            const run: Run = {
+              core,
+              call,
+              tx,
+              bindings,
+              grouped,
+              minimal,
+              rehearses,
+              references: new Map(),
+              pending: [],
+              written: [],
+              results: []
+            }
+            return Effect.map(runOperations(run, operations), () => ({
+              reply: json(200, `{"results":[${run.results.join(",")}]}`, preferenceApplied(preference)),
+              written: run.written
+            }))
           }
-          return Effect.map(runOperations(run, operations), () => ({
-            reply: json(200, `{"results":[${run.results.join(",")}]}`, preferenceApplied(preference)),
-            written: run.written
-          }))
-        }
+        )
+      // Hooks see every write as it happens, so that nothing is grouped where there are any.
+      const ungrouped = Effect.catch(
+        attempt(false),
+        (error) => error instanceof GroupFailed ? Effect.die(error) : Effect.fail(error)
       )
-    // Hooks see every write as it happens, so that nothing is grouped where there are any.
-    const ungrouped = Effect.catch(
-      attempt(false),
-      (error) => error instanceof GroupFailed ? Effect.die(error) : Effect.fail(error)
-    )
-    if (core.options.writeHooks.length > 0) return yield* ungrouped
-    return yield* Effect.catch(attempt(true), (error) => error instanceof GroupFailed ? ungrouped : Effect.fail(error))
-  }
-)
+      return core.options.writeHooks.length > 0
+        ? ungrouped
+        : Effect.catch(attempt(true), (error) => error instanceof GroupFailed ? ungrouped : Effect.fail(error))
+    }
+  )
 
 const runOperations = Effect.fnUntraced(function*(run: Run, operations: readonly BatchOperation[]): Steps<void> {
   for (let index = 0; index < operations.length; index++) {

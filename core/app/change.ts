@@ -17,12 +17,13 @@ import { RecordsError } from "../ports/records.ts"
 import type { RecordsTransaction } from "../ports/records.ts"
 import { json } from "./call.ts"
 import type { Call, Reply } from "./call.ts"
-import { bindingsOf, permitted } from "./core.ts"
-import type { Core } from "./core.ts"
+import { bindingsAt, permitted, pipeline } from "./core.ts"
+import type { Checks, Core } from "./core.ts"
 import { readVersion, versionValues } from "./history.ts"
 import { readJson } from "./read.ts"
 import { recordsProblem } from "./refusal.ts"
-import { checked, phase } from "./timing.ts"
+import { clockOf, during, phase } from "./timing.ts"
+import type { RequestFiber } from "./timing.ts"
 import { execute, prepareCreate, prepareUndelete, prepareUpdate, ruleOf } from "./write.ts"
 import type { Write, Written } from "./write.ts"
 import { committed, inTransaction, writtenRecord } from "./written.ts"
@@ -99,6 +100,7 @@ const replayed = (call: Call, stored: string): Reply => {
  * bytes is given instead; it is committed with the writes, so that neither exists without the other.
  */
 export const answerWrite = <E = never>(
+  fiber: RequestFiber,
   core: Core,
   call: Call,
   /** What the client sent, where an idempotency key counts; else null. */
@@ -118,26 +120,25 @@ export const answerWrite = <E = never>(
   if (Result.isFailure(sent)) return Effect.fail(sent.failure)
   const rehearses = dryRun.success
   const key = rehearses ? null : sent.success
-  return Effect.flatMap(bindingsOf(call.caller), (bindings) => {
-    const transaction = (tx: RecordsTransaction): Effect.Effect<Outcome, Problem | RecordsError | DryRun | E> =>
-      rehearses
-        ? rehearsed(tx, run(tx, bindings, true))
-        : key === null
-        ? run(tx, bindings, false)
-        : underKey(tx, call, claimOf(core, call, key, body!, bindings), run(tx, bindings, false))
-    const outcome = Effect.catch(
-      inTransaction(core, transaction, alone && key === null && !rehearses),
-      (error): Effect.Effect<Outcome, Problem | E> =>
-        error instanceof DryRun
-          ? Effect.succeed({ reply: error.reply, written: [] })
-          : error instanceof RecordsError
-          ? recordsProblem(error)
-          : Effect.fail(error as Exclude<typeof error, RecordsError | DryRun>)
-    )
-    return Effect.map(executePhase(outcome), ({ reply, written }) => {
-      for (const one of written) committed(core, one)
-      return reply
-    })
+  const bindings = bindingsAt(clockOf(fiber), call.caller)
+  const transaction = (tx: RecordsTransaction): Effect.Effect<Outcome, Problem | RecordsError | DryRun | E> =>
+    rehearses
+      ? rehearsed(tx, run(tx, bindings, true))
+      : key === null
+      ? run(tx, bindings, false)
+      : underKey(tx, call, claimOf(core, call, key, body!, bindings), run(tx, bindings, false))
+  const outcome = Effect.catch(
+    inTransaction(core, transaction, alone && key === null && !rehearses),
+    (error): Effect.Effect<Outcome, Problem | E> =>
+      error instanceof DryRun
+        ? Effect.succeed({ reply: error.reply, written: [] })
+        : error instanceof RecordsError
+        ? recordsProblem(error)
+        : Effect.fail(error as Exclude<typeof error, RecordsError | DryRun>)
+  )
+  return Effect.map(executePhase(outcome), ({ reply, written }) => {
+    for (const one of written) committed(core, one)
+    return reply
   })
 }
 
@@ -216,8 +217,15 @@ const presentWrite = (core: Core, call: Call, written: Written, bindings: Bindin
   return withBody ? json(status, record, headers) : { status, headers, body: null }
 }
 
-const single = (core: Core, call: Call, body: Uint8Array | null, write: Write): Effect.Effect<Reply, Problem> =>
+const single = (
+  fiber: RequestFiber,
+  core: Core,
+  call: Call,
+  body: Uint8Array | null,
+  write: Write
+): Effect.Effect<Reply, Problem> =>
   answerWrite<never>(
+    fiber,
     core,
     call,
     body,
@@ -237,33 +245,46 @@ const standsAlone = (core: Core, { access, op }: Write): boolean =>
   core.options.writeHooks.length === 0 && access.model.history === null &&
   !(op === "create" && access.decisions.create.of === "record")
 
-const accessPhase = checked("write.access")
-const parsePhase = checked("write.parse")
-const planPhase = checked("write.plan")
+/** A record to be written, before it is looked at. */
+interface Target {
+  readonly access: Access
+  readonly key: readonly string[]
+}
 
-/** Access and key of a write to one record, and what becomes of them. */
-const onTarget = (
+const planTarget = function*(
+  fiber: RequestFiber,
   call: Call,
   resource: string,
   segment: string,
-  op: "update" | "delete" | "undelete",
-  next: (access: Access, key: readonly string[]) => Effect.Effect<Reply, Problem>
-): Effect.Effect<Reply, Problem> =>
-  Effect.flatMap(accessPhase(() => permitted(call, resource, ruleOf(op))), (access) => {
-    const key = readKey(access.model, segment)
-    return Result.isFailure(key) ? Effect.fail(key.failure) : next(access, key.success)
-  })
+  op: "update" | "delete" | "undelete"
+): Checks<Target> {
+  const access = yield* during(fiber, "write.access", () => permitted(call, resource, ruleOf(op)))
+  return { access, key: yield* readKey(access.model, segment) }
+}
+
+const planCreate = function*(fiber: RequestFiber, call: Call, resource: string, body: Uint8Array): Checks<Write> {
+  const access = yield* during(fiber, "write.access", () => permitted(call, resource, "create"))
+  const record = yield* during(fiber, "write.parse", () => readJson(body))
+  return yield* during(fiber, "write.plan", () => prepareCreate(access, record))
+}
 
 export const create = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
-  Effect.flatMap(
-    accessPhase(() => permitted(call, resource, "create")),
-    (access) =>
-      Effect.flatMap(parsePhase(() => readJson(body)), (record) =>
-        Effect.flatMap(
-          planPhase(() => prepareCreate(access, record)),
-          (write) => single(core, call, body, write)
-        ))
+  pipeline(
+    (fiber) => Result.gen(() => planCreate(fiber, call, resource, body)),
+    (write, fiber) => single(fiber, core, call, body, write)
   )
+
+const planUpdate = function*(
+  fiber: RequestFiber,
+  call: Call,
+  resource: string,
+  segment: string,
+  body: Uint8Array
+): Checks<Write> {
+  const { access, key } = yield* planTarget(fiber, call, resource, segment, "update")
+  const record = yield* during(fiber, "write.parse", () => readJson(body))
+  return yield* during(fiber, "write.plan", () => prepareUpdate(access, key, record, call.header("if-match")))
+}
 
 export const update = (
   core: Core,
@@ -272,32 +293,40 @@ export const update = (
   segment: string,
   body: Uint8Array
 ): Effect.Effect<Reply, Problem> =>
-  onTarget(
-    call,
-    resource,
-    segment,
-    "update",
-    (access, key) =>
-      Effect.flatMap(parsePhase(() => readJson(body)), (record) => {
-        const write = prepareUpdate(access, key, record, call.header("if-match"))
-        return Result.isFailure(write) ? Effect.fail(write.failure) : single(core, call, null, write.success)
-      })
+  pipeline(
+    (fiber) => Result.gen(() => planUpdate(fiber, call, resource, segment, body)),
+    (write, fiber) => single(fiber, core, call, null, write)
   )
 
 export const remove = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
-  onTarget(
-    call,
-    resource,
-    segment,
-    "delete",
-    (access, key) => single(core, call, null, { op: "delete", access, key, precondition: call.header("if-match") })
+  pipeline(
+    (fiber) => Result.gen(() => planTarget(fiber, call, resource, segment, "delete")),
+    (target, fiber) =>
+      single(fiber, core, call, null, { op: "delete", ...target, precondition: call.header("if-match") })
   )
 
 export const undelete = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
-  onTarget(call, resource, segment, "undelete", (access, key) => {
-    const write = prepareUndelete(access, key, call.header("if-match"))
-    return Result.isFailure(write) ? Effect.fail(write.failure) : single(core, call, null, write.success)
-  })
+  pipeline(
+    (fiber) =>
+      Result.flatMap(
+        Result.gen(() => planTarget(fiber, call, resource, segment, "undelete")),
+        ({ access, key }) => prepareUndelete(access, key, call.header("if-match"))
+      ),
+    (write, fiber) => single(fiber, core, call, null, write)
+  )
+
+const planRestore = function*(
+  fiber: RequestFiber,
+  core: Core,
+  call: Call,
+  resource: string,
+  segment: string,
+  body: Uint8Array
+): Checks<Target & { readonly version: string }> {
+  const { access, key } = yield* planTarget(fiber, call, resource, segment, "update")
+  const parsed = yield* during(fiber, "write.parse", () => readJson(body))
+  return { access, key, version: yield* readVersion(core, access.model, parsed) }
+}
 
 /** `:restore`: an ordinary update whose values are those of a version; `If-Match` as for a PATCH. */
 export const restore = (
@@ -307,18 +336,11 @@ export const restore = (
   segment: string,
   body: Uint8Array
 ): Effect.Effect<Reply, Problem> =>
-  onTarget(call, resource, segment, "update", (access, key) => restored(core, call, access, key, body))
-
-const restored = Effect.fnUntraced(function*(
-  core: Core,
-  call: Call,
-  access: Access,
-  key: readonly string[],
-  body: Uint8Array
-): Effect.fn.Return<Reply, Problem> {
-  const parsed = yield* parsePhase(() => readJson(body))
-  const version = yield* Effect.fromResult(readVersion(core, access.model, parsed))
-  const values = yield* versionValues(core, call, access, key, version)
-  const precondition = call.header("if-match")
-  return yield* single(core, call, null, { op: "update", access, key, values, precondition, lenient: true })
-})
+  pipeline(
+    (fiber) => Result.gen(() => planRestore(fiber, core, call, resource, segment, body)),
+    ({ access, key, version }, fiber) =>
+      Effect.flatMap(versionValues(core, call, access, key, version), (values) => {
+        const precondition = call.header("if-match")
+        return single(fiber, core, call, null, { op: "update", access, key, values, precondition, lenient: true })
+      })
+  )

@@ -1,6 +1,7 @@
 /** What every use case stands on: compiled models, the access resolver, the ports, and the options that matter to reading and writing. */
 
-import type * as Effect from "effect/Effect"
+import type { Clock } from "effect/Clock"
+import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
 import type { Caller } from "../domain/access/caller.ts"
@@ -16,7 +17,7 @@ import type { SealService } from "../ports/seal.ts"
 import type { Call } from "./call.ts"
 import type { RowEstimates } from "./estimate.ts"
 import type { Judgements } from "./guard.ts"
-import { fromClock } from "./timing.ts"
+import type { RequestFiber } from "./timing.ts"
 import type { RecentVersions } from "./versions.ts"
 
 export interface CoreOptions {
@@ -57,5 +58,24 @@ export const permitted = (call: Call, resource: string, operation: Operation): R
 const noParams: readonly string[] = []
 
 /** The request's instant and caller, for operands. */
-export const bindingsOf = (caller: Caller, params: readonly string[] = noParams): Effect.Effect<Bindings> =>
-  fromClock((clock) => ({ caller, now: BigInt(clock.currentTimeMillisUnsafe()) * 1000n, params }))
+export const bindingsAt = (clock: Clock, caller: Caller, params: readonly string[] = noParams): Bindings => ({
+  caller,
+  now: BigInt(clock.currentTimeMillisUnsafe()) * 1000n,
+  params
+})
+
+/**
+ * A use case in its two halves: what can be decided at once, and what is done then. However many checks the first half has, it is one step of
+ * the runtime.
+ */
+export const pipeline = <Plan, A>(
+  decide: (fiber: RequestFiber) => Result.Result<Plan, Problem>,
+  act: (plan: Plan, fiber: RequestFiber) => Effect.Effect<A, Problem>
+): Effect.Effect<A, Problem> =>
+  Effect.withFiber((fiber) => {
+    const plan = decide(fiber)
+    return Result.isFailure(plan) ? Effect.fail(plan.failure) : act(plan.success, fiber)
+  })
+
+/** The checks of the first half, each of which may refuse; run by `Result.gen`. */
+export type Checks<A> = Generator<Result.Result<unknown, Problem>, A, never>

@@ -51,15 +51,12 @@ export const rounded = (count: number): number => {
 const milliseconds = (clock: Clock): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
 /** The number of rows as it is remembered for a query, or null when it has to be counted. */
-export const recallRows = (core: Core, access: Access, key: string): Effect.Effect<number | null> =>
-  fromClock((clock) => {
-    const now = milliseconds(clock)
-    const { estimates } = core
-    const known = estimates.known.get(key)
-    if (known === undefined || now >= known.until) return null
-    // Past the cap a few writes do not matter; below it the count is exact.
-    return known.written === estimates.written(access.model.name) || known.size > estimateCap ? known.size : null
-  })
+export const recallRows = ({ estimates }: Core, clock: Clock, access: Access, key: string): number | null => {
+  const known = estimates.known.get(key)
+  if (known === undefined || milliseconds(clock) >= known.until) return null
+  // Past the cap a few writes do not matter; below it the count is exact.
+  return known.written === estimates.written(access.model.name) || known.size > estimateCap ? known.size : null
+}
 
 /** Remembers an exact count, which is at most the cap, taken since `written` writes. */
 export const rememberRows = (core: Core, key: string, size: number, written: number): Effect.Effect<void> =>

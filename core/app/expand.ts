@@ -4,6 +4,7 @@
  */
 
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
 import { allOf, always } from "../domain/filter/tree.ts"
 import type { Field, Relation, Row } from "../domain/model/model.ts"
@@ -13,11 +14,12 @@ import type { Layout } from "../domain/read/item.ts"
 import { listShape } from "../domain/read/list.ts"
 import type { PageShape } from "../domain/read/plan.ts"
 import type { Call } from "./call.ts"
-import { bindingsOf } from "./core.ts"
-import type { Core } from "./core.ts"
+import { bindingsAt } from "./core.ts"
+import type { Checks, Core } from "./core.ts"
 import { guardPlan, queryKey } from "./guard.ts"
 import type { Warning } from "./guard.ts"
 import { recordsProblem } from "./refusal.ts"
+import { fromClock } from "./timing.ts"
 
 /** Most relations in one request, and most related records of one relation on one page. */
 const maxRelations = 10
@@ -29,7 +31,7 @@ const maxDepth = 2
 /** The relations to follow from a page's records. */
 export type Expansion = readonly Step[]
 
-const nothing = Effect.succeed<Expansion>([])
+const nothing: Result.Result<Expansion, Problem> = Result.succeed([])
 
 /** One step of an expansion: the relation, the target's access, and the steps below it. */
 interface Step {
@@ -69,37 +71,35 @@ export const checkExpand = (
   call: Call,
   access: Access,
   paths: readonly string[]
-): Effect.Effect<Expansion, Problem> => paths.length === 0 ? nothing : plan(call, access, paths)
+): Result.Result<Expansion, Problem> => paths.length === 0 ? nothing : Result.gen(() => plan(call, access, paths))
 
-const plan = Effect.fnUntraced(
-  function*(call: Call, access: Access, paths: readonly string[]): Effect.fn.Return<Expansion, Problem> {
-    if (paths.length > maxRelations) {
-      return yield* Effect.fail(invalidParameter("expand", `At most ${maxRelations} relations can be expanded.`))
-    }
-    const tree = new Map<string, string[]>()
-    for (const path of paths) {
-      const [name = "", ...rest] = path.split(".")
-      if (rest.length >= maxDepth) {
-        return yield* Effect.fail(invalidParameter("expand", `A relation can be followed ${maxDepth} levels deep.`))
-      }
-      const below = tree.get(name) ?? []
-      tree.set(name, rest.length === 0 ? below : [...below, rest.join(".")])
-    }
-    const steps: Step[] = []
-    for (const [name, below] of tree) {
-      const step = stepTo(call, access, name)
-      if (step === null) return yield* Effect.fail(unknownRelation(call, access, name))
-      const nested: Step[] = []
-      for (const path of below) {
-        const next = stepTo(call, step.target, path)
-        if (next === null) return yield* Effect.fail(unknownRelation(call, step.target, `${name}.${path}`))
-        nested.push({ ...next, below: [] })
-      }
-      steps.push({ ...step, below: nested })
-    }
-    return steps
+const plan = function*(call: Call, access: Access, paths: readonly string[]): Checks<Expansion> {
+  if (paths.length > maxRelations) {
+    return yield* Result.fail(invalidParameter("expand", `At most ${maxRelations} relations can be expanded.`))
   }
-)
+  const tree = new Map<string, string[]>()
+  for (const path of paths) {
+    const [name = "", ...rest] = path.split(".")
+    if (rest.length >= maxDepth) {
+      return yield* Result.fail(invalidParameter("expand", `A relation can be followed ${maxDepth} levels deep.`))
+    }
+    const below = tree.get(name) ?? []
+    tree.set(name, rest.length === 0 ? below : [...below, rest.join(".")])
+  }
+  const steps: Step[] = []
+  for (const [name, below] of tree) {
+    const step = stepTo(call, access, name)
+    if (step === null) return yield* Result.fail(unknownRelation(call, access, name))
+    const nested: Step[] = []
+    for (const path of below) {
+      const next = stepTo(call, step.target, path)
+      if (next === null) return yield* Result.fail(unknownRelation(call, step.target, `${name}.${path}`))
+      nested.push({ ...next, below: [] })
+    }
+    steps.push({ ...step, below: nested })
+  }
+  return steps
+}
 
 /** The fields of the page's model that an expansion reads. */
 export const expandFields = (expansion: Expansion): readonly Field[] => expansion.map((step) => step.relation.from)
@@ -182,7 +182,7 @@ const readRelated = Effect.fnUntraced(function*(
       shape.page.where
     ])
   }
-  const bindings = yield* bindingsOf(target.caller)
+  const bindings = yield* fromClock((clock) => bindingsAt(clock, target.caller))
   const query = { shape: page, bindings }
   const warning = yield* guardPlan(core, target, queryKey(core, target, "expand", relation.name, to.name), query)
   const rows = yield* Effect.catch(core.records.page(query), recordsProblem)

@@ -15,9 +15,10 @@ import { keyCondition } from "../domain/read/key.ts"
 import type { Values } from "../domain/write/body.ts"
 import type { RecordsError, RecordsTransaction } from "../ports/records.ts"
 import type { Call } from "./call.ts"
-import { bindingsOf } from "./core.ts"
+import { bindingsAt } from "./core.ts"
 import type { Core } from "./core.ts"
 import { recordsProblem } from "./refusal.ts"
+import { fromClock } from "./timing.ts"
 
 /** How a tracked row becomes a version: for each column that both have, where it stands in the tracked row. */
 interface Track {
@@ -89,7 +90,7 @@ export const versionValues = Effect.fnUntraced(function*(
   const history = call.access(tracked.history!)
   if (history === null) return yield* Effect.fail(notFound())
   const { model } = history
-  const bindings = yield* bindingsOf(call.caller, [version])
+  const bindings = yield* fromClock((clock) => bindingsAt(clock, call.caller, [version]))
   const where = allOf([history.rows, keyCondition(model)])
   const shape = { model, columns: model.columns, where, order: [], limit: 1, checks: [] }
   const [row] = yield* Effect.catch(core.records.page({ shape, bindings }), recordsProblem)

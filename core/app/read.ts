@@ -20,19 +20,20 @@ import { pageContext, readPosition, writePosition } from "../domain/read/page.ts
 import type { PagePosition } from "../domain/read/page.ts"
 import type { Bindings, CountPlan, PagePlan } from "../domain/read/plan.ts"
 import { getRequest, listRequest, searchRequest, seekRequest } from "../domain/read/request.ts"
-import type { ListRequest } from "../domain/read/request.ts"
+import type { GetRequest, ListRequest } from "../domain/read/request.ts"
 import type { RecordsError } from "../ports/records.ts"
 import { json } from "./call.ts"
 import type { Call, Reply } from "./call.ts"
-import { bindingsOf, permitted } from "./core.ts"
-import type { Core } from "./core.ts"
+import { bindingsAt, permitted, pipeline } from "./core.ts"
+import type { Checks, Core } from "./core.ts"
 import { countRows, estimateCap, recallRows, rememberRows } from "./estimate.ts"
 import { checkExpand, expandFields, expandRows } from "./expand.ts"
-import type { Expansion } from "./expand.ts"
+import type { Expanded, Expansion } from "./expand.ts"
 import { allWarnings, guardPlan, queryKey } from "./guard.ts"
 import type { Warning } from "./guard.ts"
 import { filteredProblem, recordsProblem } from "./refusal.ts"
-import { checked, phase } from "./timing.ts"
+import { clockOf, during, phase } from "./timing.ts"
+import type { RequestFiber } from "./timing.ts"
 
 /** Decodes and parses a JSON body; malformed UTF-8 or JSON is a 400 `malformed-json`. */
 export const readJson = (body: Uint8Array): Result.Result<Json, Problem> => {
@@ -50,27 +51,25 @@ export const readJson = (body: Uint8Array): Result.Result<Json, Problem> => {
 
 const decoder = new TextDecoder("utf-8", { fatal: true })
 
-export const list = Effect.fnUntraced(
-  function*(core: Core, call: Call, resource: string): Effect.fn.Return<Reply, Problem> {
-    const access = yield* checked("list.access")(() => permitted(call, resource, "read"))
-    const request = yield* checked("list.parse")(() => listRequest(call.query))
-    return yield* answerList(core, call, access, request)
-  }
-)
+export const list = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
+  pipeline(
+    (fiber) => planned(fiber, core, call, resource, () => listRequest(call.query)),
+    (plan, fiber) => answerList(fiber, core, call, plan)
+  )
 
-export const search = Effect.fnUntraced(
-  function*(core: Core, call: Call, resource: string, body: Uint8Array): Effect.fn.Return<Reply, Problem> {
-    const access = yield* checked("list.access")(() => permitted(call, resource, "read"))
-    if (call.query.length > 0) {
-      return yield* Effect.fail(invalidParameter(call.query[0]![0], "A search takes its parameters in the body."))
-    }
-    const request = yield* checked("list.parse")(() => Result.flatMap(readJson(body), searchRequest))
-    return yield* answerList(core, call, access, request)
-  }
-)
+export const search = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
+  pipeline(
+    (fiber) =>
+      planned(fiber, core, call, resource, () =>
+        call.query.length > 0
+          ? Result.fail(invalidParameter(call.query[0]![0], "A search takes its parameters in the body."))
+          : Result.flatMap(readJson(body), searchRequest)),
+    (plan, fiber) => answerList(fiber, core, call, plan)
+  )
 
 /** A list request whose texts have been checked against the caller's model. */
 interface Checked {
+  readonly access: Access
   readonly shape: ListShape
   readonly key: string
   readonly expansion: Expansion
@@ -78,16 +77,16 @@ interface Checked {
   readonly filter: FilterTree
 }
 
-const checkList = Effect.fnUntraced(function*(
+const checkList = function*(
   core: Core,
   call: Call,
   access: Access,
   request: ListRequest
-): Effect.fn.Return<Checked, Problem> {
-  yield* Effect.fromResult(checkShowDeleted(access.model, request.showDeleted))
-  const filter = yield* Effect.fromResult(checkFilter(access.restricted, request.filter))
-  const order = yield* Effect.fromResult(checkOrder(access.restricted, request.orderBy))
-  const fields = yield* Effect.fromResult(checkFields(access.restricted, request.fields))
+): Checks<Checked> {
+  yield* checkShowDeleted(access.model, request.showDeleted)
+  const filter = yield* checkFilter(access.restricted, request.filter)
+  const order = yield* checkOrder(access.restricted, request.orderBy)
+  const fields = yield* checkFields(access.restricted, request.fields)
   const expansion = yield* checkExpand(call, access, request.expand)
   const shape = listShape(access, {
     filterText: request.filter,
@@ -101,25 +100,61 @@ const checkList = Effect.fnUntraced(function*(
     more: expandFields(expansion)
   }, core.seal.digest)
   return {
+    access,
     shape,
     key: queryKey(core, access, request.filter, request.orderBy, String(request.showDeleted)),
     expansion,
     filter
   }
-})
+}
+
+/** A checked list request, and where its page begins. */
+interface ListPlan extends Checked {
+  readonly request: ListRequest
+  /** What a page token of this request is good for. */
+  readonly context: string
+  readonly position: PagePosition | null
+}
+
+const planList = function*(core: Core, call: Call, access: Access, request: ListRequest): Checks<ListPlan> {
+  const checked = yield* checkList(core, call, access, request)
+  const context = pageContext(call.caller, access.model.name, request, checked.shape.order)
+  return {
+    ...checked,
+    request,
+    context,
+    position: yield* openPosition(core, context, request.pageToken, checked.shape)
+  }
+}
+
+const planned = (
+  fiber: RequestFiber,
+  core: Core,
+  call: Call,
+  resource: string,
+  parse: () => Result.Result<ListRequest, Problem>
+): Result.Result<ListPlan, Problem> =>
+  Result.flatMap(
+    during(fiber, "list.access", () => permitted(call, resource, "read")),
+    (access) =>
+      Result.flatMap(
+        during(fiber, "list.parse", parse),
+        (request) => during(fiber, "list.plan", () => Result.gen(() => planList(core, call, access, request)))
+      )
+  )
 
 const openPosition = (
   core: Core,
   context: string,
   token: string,
   shape: ListShape
-): Effect.Effect<PagePosition | null, Problem> => {
-  if (token === "") return Effect.succeed(null)
+): Result.Result<PagePosition | null, Problem> => {
+  if (token === "") return Result.succeed(null)
   const text = core.seal.open(context, token)
   const position = text === null ? null : readPosition(text, shape.order.length)
   return position === null
-    ? Effect.fail(invalidParameter("page_token", "The page token does not belong to this request."))
-    : Effect.succeed(position)
+    ? Result.fail(invalidParameter("page_token", "The page token does not belong to this request."))
+    : Result.succeed(position)
 }
 
 /** The cells a row has for the keys of the order: the position of a token. */
@@ -127,15 +162,13 @@ const positionCells = (shape: ListShape, row: Row): readonly Cell[] =>
   shape.order.map((sort) => row[shape.layout.position.get(sort.field)!] ?? null)
 
 const answerList = Effect.fnUntraced(function*(
+  fiber: RequestFiber,
   core: Core,
   call: Call,
-  access: Access,
-  request: ListRequest
+  { access, context, expansion, filter, key, position, request, shape }: ListPlan
 ): Effect.fn.Return<Reply, Problem> {
-  const { expansion, filter, key, shape } = yield* phase("list.plan")(checkList(core, call, access, request))
-  const context = pageContext(call.caller, access.model.name, request, shape.order)
-  const position = yield* openPosition(core, context, request.pageToken, shape)
-  const bindings = yield* bindingsOf(call.caller)
+  const clock = clockOf(fiber)
+  const bindings = bindingsAt(clock, call.caller)
   const first: PagePlan = { shape: shape.page, bindings }
   const count = { model: access.model, where: shape.page.where, bindings }
   let warning = yield* guardPlan(core, access, key, first, filter)
@@ -153,7 +186,7 @@ const answerList = Effect.fnUntraced(function*(
     ? position.estimate
     : request.exactCount
     ? null
-    : yield* recallRows(core, access, key)
+    : recallRows(core, clock, access, key)
   // Where the planner expects few rows, they are counted while they are read for the page.
   const few = position === null && known === null && (core.judgements.get(key)?.rows ?? Infinity) <= fewRows
   const asked: Asked = { access, key, plan, count, exact: request.exactCount }
@@ -185,7 +218,7 @@ const answerList = Effect.fnUntraced(function*(
     (previous === null ? "" : `,"prev_page_token":"${previous}"`) +
     `,"total_size_estimate":${size}` +
     (total === null ? "" : `,"total_size":${size}`)
-  return yield* present(core, shape, expansion, visible, bindings, tail, warning)
+  return yield* present(fiber, core, { expansion, rows: visible, shape, tail, warning }, bindings)
 })
 
 /** A page, and the count that goes with it. */
@@ -242,44 +275,79 @@ const readCounted = (core: Core, asked: Asked): Read =>
     })
   })
 
+/** A page that was read, with the members after its items. */
+interface Page {
+  readonly shape: ListShape
+  readonly expansion: Expansion
+  readonly rows: readonly Row[]
+  readonly tail: string
+  readonly warning: Warning
+}
+
+const expandPhase = phase("list.expand")
+
 /** Writes the page: items, what they expand to, and the members after them. */
-const present = Effect.fnUntraced(function*(
+const present = (
+  fiber: RequestFiber,
   core: Core,
-  shape: ListShape,
-  expansion: Expansion,
-  rows: readonly Row[],
+  page: Page,
+  bindings: Bindings
+): Effect.Effect<Reply, Problem> =>
+  page.expansion.length === 0
+    ? Effect.fromResult(writePage(fiber, page, bindings, null))
+    : Effect.flatMap(
+      expandPhase(expandRows(core, page.expansion, page.rows, page.shape.layout)),
+      (expanded) => Effect.fromResult(writePage(fiber, page, bindings, expanded))
+    )
+
+const writePage = (
+  fiber: RequestFiber,
+  { rows, shape, tail, warning }: Page,
   bindings: Bindings,
-  tail: string,
-  warning: Warning
-): Effect.fn.Return<Reply, Problem> {
-  const expanded = expansion.length === 0
-    ? null
-    : yield* phase("list.expand")(expandRows(core, expansion, rows, shape.layout))
-  return yield* phase("list.present")(Effect.sync(() => {
+  expanded: Expanded | null
+): Result.Result<Reply> =>
+  during(fiber, "list.present", () => {
     let items = ""
     for (let i = 0; i < rows.length; i++) {
       const item = shape.write(rows[i]!, bindings).open
       items += (i === 0 ? "" : ",") + item + (expanded === null ? "}" : `,"expand":${expanded.members[i]!}}`)
     }
     const headers = expanded === null ? warning : allWarnings([warning, ...expanded.warnings])
-    return json(200, `{"items":[${items}],${tail}}`, headers)
-  }))
-})
+    return Result.succeed(json(200, `{"items":[${items}],${tail}}`, headers))
+  })
 
 /**
  * `:seek`: the page at a row number. The page's own tokens walk on from there both ways; no other position leaves.
  */
-export const seek = Effect.fnUntraced(
-  function*(core: Core, call: Call, resource: string): Effect.fn.Return<Reply, Problem> {
-    const access = yield* checked("seek.access")(() => permitted(call, resource, "read"))
-    const request = yield* checked("seek.parse")(() => seekRequest(call.query))
-    const { expansion, filter, key, shape } = yield* phase("seek.plan")(checkList(core, call, access, request))
-    const bindings = yield* bindingsOf(call.caller)
+export const seek = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
+  pipeline(
+    (fiber) =>
+      Result.flatMap(during(fiber, "seek.access", () => permitted(call, resource, "read")), (access) =>
+        Result.flatMap(
+          during(fiber, "seek.parse", () => seekRequest(call.query)),
+          (request) =>
+            Result.map(
+              during(fiber, "seek.plan", () => Result.gen(() => checkList(core, call, access, request))),
+              (checked) => ({ ...checked, request })
+            )
+        )),
+    (plan, fiber) => answerSeek(fiber, core, call, plan)
+  )
+
+const seekPhase = phase("seek.execute")
+
+const answerSeek = Effect.fnUntraced(
+  function*(
+    fiber: RequestFiber,
+    core: Core,
+    call: Call,
+    { access, expansion, filter, key, request, shape }: Checked & { readonly request: ListRequest }
+  ): Effect.fn.Return<Reply, Problem> {
+    const bindings = bindingsAt(clockOf(fiber), call.caller)
     const offset = Number(request.position)
     const first: PagePlan = { shape: shape.page, bindings }
     const warning = yield* guardPlan(core, access, key, first, filter)
-    const read = (plan: PagePlan) =>
-      phase("seek.execute")(Effect.catch(core.records.page(plan), filteredProblem(filter)))
+    const read = (plan: PagePlan) => seekPhase(Effect.catch(core.records.page(plan), filteredProblem(filter)))
     let rows = yield* read(offset === 0 ? first : { ...first, offset })
     let atStart = offset === 0
     let more = rows.length > request.pageSize
@@ -301,45 +369,86 @@ export const seek = Effect.fnUntraced(
         )
     const tail = `"next_page_token":"${more ? token("after", rows.at(-1)) : ""}"` +
       `,"prev_page_token":"${atStart ? "" : token("before", rows[0])}"`
-    return yield* present(core, shape, expansion, rows, bindings, tail, warning)
+    return yield* present(fiber, core, { expansion, rows, shape, tail, warning }, bindings)
   }
 )
 
-export const get = Effect.fnUntraced(
-  function*(core: Core, call: Call, resource: string, segment: string): Effect.fn.Return<Reply, Problem> {
-    const access = yield* checked("get.access")(() => permitted(call, resource, "read"))
-    const request = yield* Effect.fromResult(getRequest(call.query))
-    yield* Effect.fromResult(checkShowDeleted(access.model, request.showDeleted))
-    const key = yield* checked("get.parse")(() => readKey(access.model, segment))
-    const fields = yield* Effect.fromResult(checkFields(access.restricted, request.fields))
-    const expansion = yield* checkExpand(call, access, request.expand)
-    const shape = listShape(access, {
-      filterText: "",
-      orderText: "",
-      filter: keyCondition(access.model),
-      order: [],
-      fields: request.fields,
-      shown: { fields, permissions: "full" },
-      showDeleted: request.showDeleted,
-      limit: 1,
-      more: expandFields(expansion)
-    }, core.seal.digest)
-    const bindings = yield* bindingsOf(call.caller, key)
-    const rows = yield* phase("get.execute")(
-      Effect.catch(core.records.page({ shape: shape.page, bindings }), recordsProblem)
-    )
-    const row = rows[0]
-    if (row === undefined) return yield* Effect.fail(notFound())
-    const item = shape.write(row, bindings)
-    // The tag is the record's alone: with related records beside it, it does not tell whether the answer is still the same.
-    const alone = expansion.length === 0
-    const noneMatch = alone ? call.header("if-none-match") : null
-    if (noneMatch !== null && (noneMatch.trim() === "*" || tagListed(noneMatch, item.etag, true))) {
-      return { status: 304, headers: { etag: item.etag }, body: null }
+/** What a get reads. */
+interface GetPlan {
+  readonly key: readonly string[]
+  readonly shape: ListShape
+  readonly expansion: Expansion
+}
+
+interface GetTarget {
+  readonly access: Access
+  readonly request: GetRequest
+  readonly key: readonly string[]
+}
+
+const parseGet = function*(call: Call, access: Access, segment: string): Checks<GetTarget> {
+  const request = yield* getRequest(call.query)
+  yield* checkShowDeleted(access.model, request.showDeleted)
+  return { access, request, key: yield* readKey(access.model, segment) }
+}
+
+const planGet = function*(core: Core, call: Call, { access, key, request }: GetTarget): Checks<GetPlan> {
+  const fields = yield* checkFields(access.restricted, request.fields)
+  const expansion = yield* checkExpand(call, access, request.expand)
+  const shape = listShape(access, {
+    filterText: "",
+    orderText: "",
+    filter: keyCondition(access.model),
+    order: [],
+    fields: request.fields,
+    shown: { fields, permissions: "full" },
+    showDeleted: request.showDeleted,
+    limit: 1,
+    more: expandFields(expansion)
+  }, core.seal.digest)
+  return { key, shape, expansion }
+}
+
+const getPhase = phase("get.execute")
+
+export const get = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
+  pipeline(
+    (fiber) =>
+      Result.flatMap(during(fiber, "get.access", () => permitted(call, resource, "read")), (access) =>
+        Result.flatMap(
+          during(fiber, "get.parse", () => Result.gen(() => parseGet(call, access, segment))),
+          (target) => during(fiber, "get.plan", () => Result.gen(() => planGet(core, call, target)))
+        )),
+    ({ expansion, key, shape }, fiber) => {
+      const bindings = bindingsAt(clockOf(fiber), call.caller, key)
+      const page = Effect.catch(core.records.page({ shape: shape.page, bindings }), recordsProblem)
+      return Effect.flatMap(getPhase(page), (rows) => presentOne(core, call, shape, expansion, rows, bindings))
     }
-    if (alone) return json(200, `${item.open}}`, { etag: item.etag })
-    const { members, warnings } = yield* expandRows(core, expansion, rows, shape.layout)
-    const headers = { etag: item.etag, "cache-control": "no-store", ...allWarnings(warnings) }
-    return json(200, `${item.open},"expand":${members[0]!}}`, headers)
+  )
+
+const presentOne = (
+  core: Core,
+  call: Call,
+  shape: ListShape,
+  expansion: Expansion,
+  rows: readonly Row[],
+  bindings: Bindings
+): Effect.Effect<Reply, Problem> => {
+  const row = rows[0]
+  if (row === undefined) return Effect.fail(notFound())
+  const { etag, open } = shape.write(row, bindings)
+  // The tag is the record's alone: with related records beside it, it does not tell whether the answer is still the same.
+  if (expansion.length > 0) {
+    return Effect.map(
+      expandRows(core, expansion, rows, shape.layout),
+      ({ members, warnings }) =>
+        json(200, `${open},"expand":${members[0]!}}`, { etag, "cache-control": "no-store", ...allWarnings(warnings) })
+    )
   }
-)
+  const noneMatch = call.header("if-none-match")
+  return Effect.succeed(
+    noneMatch !== null && (noneMatch.trim() === "*" || tagListed(noneMatch, etag, true))
+      ? { status: 304, headers: { etag }, body: null }
+      : json(200, `${open}}`, { etag })
+  )
+}

@@ -1,10 +1,13 @@
 /** Phases are recorded with the time that passes in them, on a clock that only moves when it is told to. */
 
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
+import * as Tracer from "effect/Tracer"
 import { describe, expect, it } from "vitest"
-import { checked, phase, Timing } from "./timing.ts"
+import { during, phase, Timing } from "./timing.ts"
 
 const timed = () => {
   let now = 0
@@ -23,10 +26,12 @@ describe("a phase", () => {
   it("that only checks is timed while it checks, whether it agrees or not", () => {
     const { recorded, run, takes } = timed()
     const check = (answer: Result.Result<string, string>) =>
-      checked("list.parse")(() => {
-        takes(3)
-        return answer
-      })
+      Effect.withFiber((fiber) =>
+        Effect.fromResult(during(fiber, "list.parse", () => {
+          takes(3)
+          return answer
+        }))
+      )
     expect(run(check(Result.succeed("yes")))).toMatchObject({ _tag: "Success", value: "yes" })
     expect(run(check(Result.fail("no")))._tag).toBe("Failure")
     expect(recorded).toEqual([["list.parse", 3], ["list.parse", 3]])
@@ -39,6 +44,37 @@ describe("a phase", () => {
   })
 
   it("checks as well when nobody asked for times", () => {
-    expect(Effect.runSync(checked("list.parse")(() => Result.succeed(1)))).toBe(1)
+    const check = Effect.withFiber((fiber) => Effect.fromResult(during(fiber, "list.parse", () => Result.succeed(1))))
+    expect(Effect.runSync(check)).toBe(1)
+  })
+
+  it("lets through what its check throws, and is timed all the same", () => {
+    const { recorded, run, takes } = timed()
+    const broken = new Error("broken")
+    const check = Effect.withFiber((fiber) =>
+      Effect.fromResult(during(fiber, "list.parse", (): Result.Result<never> => {
+        takes(2)
+        throw broken
+      }))
+    )
+    const exit = run(check)
+    expect(exit._tag === "Failure" && Cause.squash(exit.cause)).toBe(broken)
+    expect(recorded).toEqual([["list.parse", 2]])
+  })
+
+  it("is a span of the request's where there is a tracer", () => {
+    const spans: Array<readonly [name: string, parent: string | undefined]> = []
+    const tracer = Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        const parent = Option.getOrUndefined(options.parent)
+        spans.push([options.name, parent?._tag === "Span" ? parent.name : undefined])
+        return span
+      }
+    })
+    const check = Effect.withFiber((fiber) => Effect.fromResult(during(fiber, "list.parse", () => Result.succeed(1))))
+    const request = Effect.withSpan(check, "HTTP GET")
+    expect(Effect.runSync(Effect.provideService(request, Tracer.Tracer, tracer))).toBe(1)
+    expect(spans).toEqual([["HTTP GET", undefined], ["list.parse", "HTTP GET"]])
   })
 })

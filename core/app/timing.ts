@@ -3,11 +3,13 @@
  * behind `Server-Timing` and the tracer. It has no clock of its own and costs one field read when neither is there.
  */
 
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
-import type * as Result from "effect/Result"
+import * as Result from "effect/Result"
 import * as Tracer from "effect/Tracer"
 
 /** Collects the phases of one request. */
@@ -30,20 +32,28 @@ export const Timing = Context.Reference<TimingRecorder | null>("resource-admin/a
 export const phase = (name: string) => <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.withFiber((fiber) => observed(fiber, name, effect))
 
-/** The same for a phase that waits for nothing: the check runs within it. */
-export const checked = (name: string) => <A, E>(check: () => Result.Result<A, E>): Effect.Effect<A, E> =>
-  Effect.withFiber((fiber) =>
-    fiber.getRef(Timing) === null && !isTraced(fiber)
-      ? Effect.fromResult(check())
-      : observed(fiber, name, Effect.suspend(() => Effect.fromResult(check())))
-  )
+/** The fiber that works for a request: it knows the request's clock, recorder and tracer. */
+export type RequestFiber = Fiber.Fiber<unknown, unknown>
+
+/** The same for a phase that waits for nothing, and so need not be an effect. What the check throws comes out. */
+export const during = <A, E>(
+  fiber: RequestFiber,
+  name: string,
+  check: () => Result.Result<A, E>
+): Result.Result<A, E> => {
+  if (fiber.getRef(Timing) === null && !isTraced(fiber)) return check()
+  const effect = observed(fiber, name, Effect.suspend(() => Effect.fromResult(check())))
+  const exit = Effect.runSyncExitWith(fiber.context)(Effect.result(effect))
+  if (Exit.isSuccess(exit)) return exit.value
+  throw Cause.squash(exit.cause)
+}
 
 /** Whether a tracer is installed. */
-export const isTraced = ({ cache: { tracer } }: Fiber.Fiber<unknown, unknown>): boolean =>
+export const isTraced = ({ cache: { tracer } }: RequestFiber): boolean =>
   tracer !== undefined && tracer !== Tracer.nativeTracer
 
 const observed = <A, E, R>(
-  fiber: Fiber.Fiber<unknown, unknown>,
+  fiber: RequestFiber,
   name: string,
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> => {
@@ -54,6 +64,9 @@ const observed = <A, E, R>(
   return Effect.ensuring(traced, Effect.sync(() => recorder.record(name, recorder.now() - start)))
 }
 
+/** The clock of the running request. */
+export const clockOf = (fiber: RequestFiber): Clock.Clock => fiber.getRef(Clock.Clock)
+
 /** Asks the clock of the running request. */
 export const fromClock = <A>(ask: (clock: Clock.Clock) => A): Effect.Effect<A> =>
-  Effect.withFiber((fiber) => Effect.succeed(ask(fiber.getRef(Clock.Clock))))
+  Effect.withFiber((fiber) => Effect.succeed(ask(clockOf(fiber))))

@@ -1,4 +1,7 @@
-/** The verified caller of a request. Made by an authenticator only; no code path makes one without a verified credential. */
+/**
+ * The verified caller of a request. Made by an authenticator only; no code path makes one without a verified credential. It never changes: what
+ * follows from it is remembered by it.
+ */
 
 export interface Caller {
   /** User id (the token's `sub`). */
@@ -9,5 +12,13 @@ export interface Caller {
 }
 
 /** Stable text of a role set: equal exactly for callers whose roles are equal as sets (JSON, so that no role name can pose as two). */
-export const rolesKey = (caller: Caller): string =>
-  JSON.stringify(caller.roles.length < 2 ? caller.roles : [...new Set(caller.roles)].sort())
+export const rolesKey = (caller: Caller): string => {
+  let key = keys.get(caller)
+  if (key === undefined) keys.set(caller, key = keyOf(caller.roles))
+  return key
+}
+
+const keys = new WeakMap<Caller, string>()
+
+const keyOf = (roles: readonly string[]): string =>
+  JSON.stringify(roles.length < 2 ? roles : [...new Set(roles)].sort())

@@ -12,6 +12,7 @@ import {
   type CompiledRule,
   type Operation,
   operations,
+  type RuleAnswer,
   type RuleFunction,
   type Where
 } from "./rules.ts"
@@ -643,6 +644,37 @@ describe("makeAccessResolver", () => {
     expect(other.decisions.create).toBe(first.decisions.create)
     expect(other.decisions.update).not.toBe(first.decisions.update)
     expect(other.fieldWritable).not.toBe(first.fieldWritable)
+  })
+
+  it("asks rule functions every time, and goes by what they say now", () => {
+    const says: { read: boolean; total: boolean; update: RuleAnswer } = { read: true, total: true, update: true }
+    const of = model({
+      rules: {
+        read: run(() => says.read),
+        update: run(() => says.update),
+        fields: { total: { read: run(() => says.total) } },
+        check: checkTexts
+      }
+    })
+    const asking = makeAccessResolver(new Map([["orders", of]]), open)
+    const who = caller()
+    const resolve = () => asking.resolve(who, "orders")
+    const first = resolve()!
+    expect(resolve()).toBe(first)
+    says.total = false
+    expect(resolve()!.restricted.byName.has("total")).toBe(false)
+    says.total = true
+    expect(resolve()!.restricted).toBe(first.restricted)
+    says.update = where`status = "paid"`
+    expect(resolve()!.decisions.update.of).toBe("filter")
+    says.update = false
+    expect(resolve()!.decisions.update.of).toBe("deny")
+    says.read = false
+    expect(resolve()!.decisions.read.of).toBe("deny")
+    expect(resolve()!.restricted.names.size).toBe(0)
+    says.read = true
+    says.update = true
+    expect(resolve()).toEqual(first)
   })
 
   it("takes no role name for two roles", () => {

@@ -21,6 +21,7 @@ import type { Access, Decision } from "./access.ts"
 import { type Caller, rolesKey } from "./caller.ts"
 import { creatableBit, readableBit, restrictModel, updatableBit } from "./restrict.ts"
 import { neverWritable } from "./roles.ts"
+import { operations } from "./rules.ts"
 import type {
   AccessDefaults,
   Capability,
@@ -184,27 +185,17 @@ const perCaller = <A>(
 const recordDecisions = new WeakMap<CompiledRule, WeakMap<Caller, Decision>>()
 const fieldAnswers = new WeakMap<CompiledRule, WeakMap<Caller, (record: WireRecord) => boolean>>()
 
-const decideRule = (rule: CompiledRule, operation: Operation, caller: Caller, rules: CompiledRules): Decision => {
-  switch (rule?.of) {
-    case "constant":
-      return rule.allow === true ? allow : deny
-    case "roles":
-      return holdsOne(caller, rule.roles) ? allow : deny
-    case "filter":
-      return filterDecision(rule.tree)
-    case "function": {
-      const { run } = rule
-      const { touched, answer } = ask(run, caller, rules.check)
-      if (!touched) return answer
-      if (operation === "read") return deny
-      return perCaller(recordDecisions, rule, caller, () => ({
-        of: "record",
-        decide: (record) => askWith(run, caller, record, rules.check)
-      }))
-    }
-    default:
-      return deny
-  }
+type FunctionRule = Extract<CompiledRule, { readonly of: "function" }>
+
+const decideFunction = (rule: FunctionRule, operation: Operation, caller: Caller, rules: CompiledRules): Decision => {
+  const { run } = rule
+  const { touched, answer } = ask(run, caller, rules.check)
+  if (!touched) return answer
+  if (operation === "read") return deny
+  return perCaller(recordDecisions, rule, caller, () => ({
+    of: "record",
+    decide: (record) => askWith(run, caller, record, rules.check)
+  }))
 }
 
 /** A field rule's answer: yes, no, or (write only) decided by the record. */
@@ -213,6 +204,83 @@ type FieldAnswer = boolean | ((record: WireRecord) => boolean)
 /** A field is allowed or not; a filter, even one that lets everything pass, is no answer. */
 const noFilter = (): null => null
 
+const decideFieldFunction = (rule: FunctionRule, caller: Caller): FieldAnswer => {
+  const { run } = rule
+  const { touched, answer } = ask(run, caller, noFilter)
+  if (!touched) return answer.of === "allow"
+  return perCaller(
+    fieldAnswers,
+    rule,
+    caller,
+    () => (record) => askWith(run, caller, record, noFilter).of === "allow"
+  )
+}
+
+/** One rule function, at one of its places. */
+interface Question<Answer> {
+  readonly place: string
+  readonly ask: (caller: Caller) => Answer
+}
+
+/** The functions among a model's rules: all that may answer one caller in two ways. */
+interface Questions {
+  readonly operations: ReadonlyArray<Question<Decision>>
+  readonly fields: ReadonlyArray<Question<FieldAnswer>>
+}
+
+const isFunction = (rule: CompiledRule | null): rule is FunctionRule => rule !== null && rule?.of === "function"
+
+const questionsOf = (rules: CompiledRules): Questions => {
+  const fields: Array<Question<FieldAnswer>> = []
+  for (const [name, { read, write }] of rules.fields) {
+    if (isFunction(read)) fields.push({ place: `read ${name}`, ask: (caller) => decideFieldFunction(read, caller) })
+    if (isFunction(write)) fields.push({ place: `write ${name}`, ask: (caller) => decideFieldFunction(write, caller) })
+  }
+  return {
+    operations: operations.flatMap((operation) => {
+      const rule = rules[operation]
+      return isFunction(rule)
+        ? [{ place: operation, ask: (caller: Caller) => decideFunction(rule, operation, caller, rules) }]
+        : []
+    }),
+    fields
+  }
+}
+
+/** What the functions answered one caller at one time, in the order of the questions. */
+interface Answers {
+  readonly operations: readonly Decision[]
+  readonly fields: readonly FieldAnswer[]
+}
+
+const askAll = ({ fields, operations }: Questions, caller: Caller): Answers => ({
+  operations: operations.map((question) => question.ask(caller)),
+  fields: fields.map((question) => question.ask(caller))
+})
+
+const sameAnswers = (a: Answers, b: Answers): boolean =>
+  a.operations.every((answer, i) => answer === b.operations[i]) && a.fields.every((answer, i) => answer === b.fields[i])
+
+const answerAt = <Answer>(
+  questions: ReadonlyArray<Question<Answer>>,
+  answers: readonly Answer[],
+  place: string
+): Answer => answers[questions.findIndex((question) => question.place === place)]!
+
+/** A rule that is no function. */
+const decideRule = (rule: CompiledRule, caller: Caller): Decision => {
+  switch (rule?.of) {
+    case "constant":
+      return rule.allow === true ? allow : deny
+    case "roles":
+      return holdsOne(caller, rule.roles) ? allow : deny
+    case "filter":
+      return filterDecision(rule.tree)
+    default:
+      return deny
+  }
+}
+
 const decideField = (rule: CompiledRule | null, caller: Caller): FieldAnswer => {
   if (rule === null) return true
   switch (rule?.of) {
@@ -220,17 +288,6 @@ const decideField = (rule: CompiledRule | null, caller: Caller): FieldAnswer => 
       return rule.allow === true
     case "roles":
       return holdsOne(caller, rule.roles)
-    case "function": {
-      const { run } = rule
-      const { touched, answer } = ask(run, caller, noFilter)
-      if (!touched) return answer.of === "allow"
-      return perCaller(
-        fieldAnswers,
-        rule,
-        caller,
-        () => (record) => askWith(run, caller, record, noFilter).of === "allow"
-      )
-    }
     default:
       return false
   }
@@ -278,6 +335,18 @@ export const refusedFields = (access: Access, names: Iterable<string>, record: W
 
 /** Resolves what `caller` may do with `model`. Total: it never throws, whatever the rule functions do. */
 export const resolveAccess = (model: Model, caller: Caller, defaults: AccessDefaults): Access => {
+  const questions = questionsOf(model.rules)
+  return resolveAnswered(model, caller, defaults, questions, askAll(questions, caller))
+}
+
+/** The same, once the rule functions have been asked: equal answers give an equal access. */
+const resolveAnswered = (
+  model: Model,
+  caller: Caller,
+  defaults: AccessDefaults,
+  questions: Questions,
+  answers: Answers
+): Access => {
   const { rules } = model
   const fieldsOf: { [operation in Operation]: ReadonlySet<string> | null } = {
     read: null,
@@ -287,7 +356,8 @@ export const resolveAccess = (model: Model, caller: Caller, defaults: AccessDefa
   }
   const decide = (operation: Operation): Decision => {
     const rule = rules[operation]
-    if (rule !== null) return decideRule(rule, operation, caller, rules)
+    if (isFunction(rule)) return answerAt(questions.operations, answers.operations, operation)
+    if (rule !== null) return decideRule(rule, caller)
     const grant = grantOf(model, caller, operation, defaults)
     if (grant.rows === "none") return deny
     fieldsOf[operation] = grant.fields
@@ -299,13 +369,16 @@ export const resolveAccess = (model: Model, caller: Caller, defaults: AccessDefa
   const update = decide("update")
   const remove = decide("delete")
 
+  const fieldAnswer = (rule: CompiledRule | null, place: string): FieldAnswer =>
+    isFunction(rule) ? answerAt(questions.fields, answers.fields, place) : decideField(rule, caller)
+
   const readable = read.of !== "deny"
   const marks: number[] = []
   let fieldWritable: Map<string, (record: WireRecord) => boolean> | null = null
   for (const field of model.fields) {
     const fieldRules = rules.fields.get(field.name)
     // A rule of `read` that asks for a record has none and denies, so only a plain yes counts.
-    const shown = fieldRules === undefined || decideField(fieldRules.read, caller) === true
+    const shown = fieldRules === undefined || fieldAnswer(fieldRules.read, `read ${field.name}`) === true
     let mark = 0
     if (shown && !field.system) {
       if (readable && (fieldsOf.read === null || fieldsOf.read.has(field.name))) mark = readableBit
@@ -314,7 +387,7 @@ export const resolveAccess = (model: Model, caller: Caller, defaults: AccessDefa
       const mayUpdate = readable && update.of !== "deny" && !neverWritable(model, field, "update") &&
         (fieldsOf.update === null || fieldsOf.update.has(field.name))
       if ((mayCreate && (mark !== 0 || !readable)) || (mayUpdate && mark !== 0)) {
-        const write = fieldRules === undefined ? true : decideField(fieldRules.write, caller)
+        const write = fieldRules === undefined ? true : fieldAnswer(fieldRules.write, `write ${field.name}`)
         if (write !== false) {
           if (mayCreate) mark |= creatableBit | (readable ? 0 : readableBit)
           if (mayUpdate) mark |= updatableBit
@@ -347,12 +420,6 @@ export const resolveAccess = (model: Model, caller: Caller, defaults: AccessDefa
   }
 }
 
-const hasFunction = (rules: CompiledRules): boolean => {
-  const isFunction = (rule: CompiledRule | null) => rule !== null && rule?.of === "function"
-  return isFunction(rules.read) || isFunction(rules.create) || isFunction(rules.update) || isFunction(rules.delete) ||
-    [...rules.fields.values()].some((field) => isFunction(field.read) || isFunction(field.write))
-}
-
 /** The resources as callers see them. */
 export interface AccessResolver {
   /** Null: there is no such resource, or the caller can do nothing with it, which must look the same (404). */
@@ -362,28 +429,49 @@ export interface AccessResolver {
 const resolverLimit = 1_000
 
 /**
- * A resolver over all models. What depends on roles alone is resolved once per role set and shared; resources with rule functions are
- * resolved every time, because a function may answer differently for each caller and each time.
+ * Access to a model without rule functions: it depends on roles alone (and on whether there is a tenant), so it is resolved once per role set and
+ * shared.
  */
+const byRoles = (model: Model, defaults: AccessDefaults): (caller: Caller) => Access => {
+  const known = new BoundedMap<string, Access>(resolverLimit)
+  return (caller) => {
+    const key = model.tenant !== null && caller.tenant === null ? `-${rolesKey(caller)}` : rolesKey(caller)
+    const access = known.get(key)
+    if (access !== undefined) return access.caller === caller ? access : { ...access, caller }
+    const resolved = resolveAccess(model, caller, defaults)
+    known.set(key, resolved)
+    return resolved
+  }
+}
+
+/**
+ * Access to a model with rule functions. They are asked every time, because they may answer differently for each caller and each time; what follows
+ * from their answers is remembered for as long as the caller is.
+ */
+const byAnswers = (model: Model, defaults: AccessDefaults, questions: Questions): (caller: Caller) => Access => {
+  const known = new WeakMap<Caller, { readonly answers: Answers; readonly access: Access }>()
+  return (caller) => {
+    const answers = askAll(questions, caller)
+    const last = known.get(caller)
+    if (last !== undefined && sameAnswers(answers, last.answers)) return last.access
+    const access = resolveAnswered(model, caller, defaults, questions, answers)
+    known.set(caller, { answers, access })
+    return access
+  }
+}
+
+/** A resolver over all models. */
 export const makeAccessResolver = (models: Models, defaults: AccessDefaults): AccessResolver => {
-  const cached = new Map<string, { readonly model: Model; readonly known: BoundedMap<string, Access> | null }>()
+  const resolvers = new Map<string, (caller: Caller) => Access>()
   for (const [name, model] of models) {
-    cached.set(name, { model, known: hasFunction(model.rules) ? null : new BoundedMap(resolverLimit) })
+    const questions = questionsOf(model.rules)
+    const asks = questions.operations.length + questions.fields.length > 0
+    resolvers.set(name, asks ? byAnswers(model, defaults, questions) : byRoles(model, defaults))
   }
   return {
     resolve: (caller, resource) => {
-      const entry = cached.get(resource)
-      if (entry === undefined) return null
-      const { known, model } = entry
-      let access: Access | undefined
-      if (known === null) access = resolveAccess(model, caller, defaults)
-      else {
-        const key = model.tenant !== null && caller.tenant === null ? `-${rolesKey(caller)}` : rolesKey(caller)
-        access = known.get(key)
-        if (access === undefined) known.set(key, access = resolveAccess(model, caller, defaults))
-        else if (access.caller !== caller) access = { ...access, caller }
-      }
-      return access.visible ? access : null
+      const access = resolvers.get(resource)?.(caller) ?? null
+      return access !== null && access.visible ? access : null
     }
   }
 }

@@ -1,6 +1,7 @@
 /**
  * From a list request to its plan, against the restricted model only: texts are checked, the caller's rows and soft delete are added, the
- * order is made total. What does not depend on values is one `ListShape`, cached per restricted model.
+ * order is made total. What does not depend on values is one `ListShape`, cached per restricted model; what does not depend on the filter either
+ * is one `Face`, so that a filter that comes only once costs little.
  */
 
 import * as Result from "effect/Result"
@@ -16,22 +17,25 @@ import { itemWriter, layoutOf } from "./item.ts"
 import type { ItemWriter, Layout, Shown } from "./item.ts"
 import type { PageShape } from "./plan.ts"
 
-/** Everything about a page that does not depend on its position or the request's instant. */
-export interface ListShape {
-  readonly page: PageShape
+/** How the records of a page look: which columns are read, and how a row of them is written. */
+interface Face {
   readonly order: readonly SortKey[]
   readonly layout: Layout
   readonly write: ItemWriter
-  /** The fields shown, for `expand`. */
-  readonly shown: Shown
+}
+
+/** Everything about a page that does not depend on its position or the request's instant. */
+export interface ListShape extends Face {
+  readonly page: PageShape
 }
 
 type Checked<A> = Result.Result<A, readonly ProblemError[]>
 
-/** Caches of one restricted model: checked texts and shapes. Texts above `cachedText` characters are not worth keeping. */
+/** Caches of one restricted model: checked texts, faces and shapes. Texts above `cachedText` characters are not worth keeping. */
 interface Caches {
   readonly filters: BoundedMap<string, Checked<FilterTree>>
   readonly orders: BoundedMap<string, Checked<readonly SortKey[]>>
+  readonly faces: BoundedMap<string, { readonly access: Access; readonly face: Face }>
   readonly shapes: BoundedMap<string, { readonly access: Access; readonly shape: ListShape }>
 }
 
@@ -41,7 +45,12 @@ const caches = new WeakMap<RestrictedModel, Caches>()
 const cachesOf = (restricted: RestrictedModel): Caches => {
   let found = caches.get(restricted)
   if (found === undefined) {
-    found = { filters: new BoundedMap(500), orders: new BoundedMap(100), shapes: new BoundedMap(500) }
+    found = {
+      filters: new BoundedMap(500),
+      orders: new BoundedMap(100),
+      faces: new BoundedMap(100),
+      shapes: new BoundedMap(500)
+    }
     caches.set(restricted, found)
   }
   return found
@@ -147,37 +156,49 @@ interface ShapeRequest {
 /** The shape of a list or get, from the cache where the same access asked the same before. */
 export const listShape = (access: Access, request: ShapeRequest, digest: (text: string) => string): ListShape => {
   const { more, order, shown } = request
-  const key = [
-    request.filterText,
+  const faceKey = [
     request.orderText,
     request.fields?.join(",") ?? "*",
-    `${request.showDeleted} ${request.limit} ${shown.permissions} ${order.length}`,
+    `${shown.permissions} ${order.length}`,
     more.map((field) => field.index).join(",")
   ].join("\u0000")
+  const key = `${request.showDeleted} ${request.limit} ${faceKey}\u0000${request.filterText}`
   const cache = cachesOf(access.restricted).shapes
   const cached = cache.get(key)
   if (cached !== undefined && sameDecisions(cached.access, access)) return cached.shape
 
-  const layout = layoutOf(access, shown, [...order.map((sort) => sort.field), ...more])
+  const face = faceOf(access, request, faceKey, digest)
   const shape: ListShape = {
-    order,
-    layout,
-    shown,
-    write: itemWriter(access, shown, layout, digest),
+    ...face,
     page: {
       model: access.model,
-      columns: layout.columns,
+      columns: face.layout.columns,
       where: visibleRows(access, request.filter, request.showDeleted),
       order,
       limit: request.limit,
-      checks: layout.checks
+      checks: face.layout.checks
     }
   }
   if (key.length <= cachedText) cache.set(key, { access, shape })
   return shape
 }
 
-/** Whether a cached shape may serve: its rows and decisions are the same values (they hold no caller: operands bind later). */
+const faceOf = (
+  access: Access,
+  { more, order, shown }: ShapeRequest,
+  key: string,
+  digest: (text: string) => string
+): Face => {
+  const cache = cachesOf(access.restricted).faces
+  const cached = cache.get(key)
+  if (cached !== undefined && sameDecisions(cached.access, access)) return cached.face
+  const layout = layoutOf(access, shown, [...order.map((sort) => sort.field), ...more])
+  const face: Face = { order, layout, write: itemWriter(access, shown, layout, digest) }
+  if (key.length <= cachedText) cache.set(key, { access, face })
+  return face
+}
+
+/** Whether what was cached may serve: its rows and decisions are the same values (they hold no caller: operands bind later). */
 const sameDecisions = (a: Access, b: Access): boolean =>
   a === b || (
     a.rows === b.rows && a.decisions.update === b.decisions.update && a.decisions.delete === b.decisions.delete &&
