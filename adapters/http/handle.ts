@@ -6,10 +6,12 @@
 
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import type { App } from "../../core/app/app.ts"
 import type { Accesses, Call } from "../../core/app/call.ts"
 import { isTraced, phase, Timing } from "../../core/app/timing.ts"
+import type { RequestFiber } from "../../core/app/timing.ts"
 import type { Caller } from "../../core/domain/access/caller.ts"
 import { notFound, Problem, problem } from "../../core/domain/problem.ts"
 import type { TokensService } from "../../core/ports/tokens.ts"
@@ -125,6 +127,7 @@ interface Slots {
 /** What is known about a request so far. */
 interface Progress extends Visit {
   readonly start: number
+  readonly fiber: RequestFiber
   readonly timing: PrintedTiming | null
   caller: Caller | null
   /** Where the request is counted, or null once it is answered. */
@@ -132,8 +135,6 @@ interface Progress extends Visit {
   /** The resource's or system route, once it is known to be there for the caller. */
   route: Route | null
 }
-
-const authenticatePhase = phase("authenticate")
 
 const noBody = new Uint8Array(0)
 
@@ -184,7 +185,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     ...(publicUrl.protocol === "https:" ? { "strict-transport-security": "max-age=31536000" } : {})
   }
 
-  const begin = (request: EdgeRequest): Progress => {
+  const begin = (request: EdgeRequest, fiber: RequestFiber): Progress => {
     const [path, query] = splitTarget(request.target)
     return {
       request,
@@ -194,6 +195,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
       id: acceptedId(request.headers.get("x-request-id")) ?? crypto.randomUUID(),
       address: trustedProxies === 0 ? request.address : clientAddress(request, trustedProxies),
       start: performance.now(),
+      fiber,
       timing: options.serverTiming === true ? makeTiming() : null,
       caller: null,
       slots: null,
@@ -299,7 +301,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     next: (progress: Progress, caller: Caller) => RouteAnswer,
     refused: (visit: Visit, refusal: Problem) => RouteAnswer = refuse
   ): RouteAnswer => {
-    const known = authenticatePhase(tokens.authenticate(progress.request))
+    const known = phase(progress.fiber, "authenticate", tokens.authenticate(progress.request))
     return Effect.matchEffect(known, {
       onFailure: (error) => refused(progress, tokensProblem(error)),
       onSuccess: (caller) => {
@@ -391,16 +393,18 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
 
   const handle = (request: EdgeRequest): Effect.Effect<EdgeReply> =>
     Effect.withFiber((fiber) => {
-      const progress = begin(request)
+      const progress = begin(request, fiber)
       const answered = Effect.matchCause(Effect.suspend(() => answer(progress)), {
         onFailure: (cause) => refused(progress, cause),
         onSuccess: (reply) => finish(progress, reply)
       })
-      const watched = Effect.onInterrupt(answered, () =>
-        Effect.sync(() => {
+      const watched = Effect.onExitPrimitive(answered, (exit) => {
+        if (Exit.hasInterrupts(exit)) {
           leave(progress)
           writeLine(progress, 499, 0)
-        }))
+        }
+        return undefined
+      })
       const timed = progress.timing === null ? watched : Effect.provideService(watched, Timing, progress.timing)
       return isTraced(fiber)
         ? withServerSpan(timed, request, loggedPath(progress.path, authPrefix), progress.id)

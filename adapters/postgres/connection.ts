@@ -168,12 +168,15 @@ const makeGate = (
     head = 0
     return undefined
   }
-  const leave = Effect.sync(() => {
+  const leave = (): undefined => {
     // The place goes from hand to hand: nobody who comes later gets in before those who wait.
     const next = first(true)
     if (next === undefined) busy--
     else next.settle(true)
-  })
+  }
+  /** Works with a connection for whoever has a place, and leaves it. */
+  const inside = <A, E>(f: (connection: PgConnection.PgConnection) => Effect.Effect<A, E>) =>
+    Effect.onExitPrimitive(pool.use(f), leave)
   const expire = (): void => {
     timer = undefined
     const now = performance.now()
@@ -187,35 +190,36 @@ const makeGate = (
     }
   }
   const waited = <A, E>(f: (connection: PgConnection.PgConnection) => Effect.Effect<A, E>) =>
-    Effect.uninterruptibleMask((restore) => {
-      let holds = false
-      const turn = Effect.callback<boolean>((resume) => {
-        const waiting: Waiting = {
-          until: performance.now() + waitMs,
-          waits: true,
-          settle: (entered) => {
-            holds = entered
-            onWait?.(performance.now() + waitMs - waiting.until)
-            // Later, so that a row of requests that fail at once does not nest.
-            queueMicrotask(() => resume(Effect.succeed(entered)))
-          }
-        }
-        // Under a load that never lets up the queue never runs empty: what it has behind it goes now and then.
-        if (head > 1_000 && head * 2 > queue.length) {
-          queue = queue.slice(head)
-          head = 0
-        }
-        queue.push(waiting)
-        timer ??= setTimeout(expire, waitMs + 1).unref()
-        return Effect.sync(() => void (waiting.waits = false))
+    Effect.callback<A, E | SqlError | RecordsError>((resume) => {
+      /** Whether a place was given that is not taken yet. */
+      let given = false
+      const taken = Effect.suspend(() => {
+        given = false
+        return inside(f)
       })
-      // An interruption may come when the place is given already; it must not be lost.
-      const kept = Effect.onError(restore(turn), () => holds ? leave : Effect.void)
-      return Effect.flatMap(
-        kept,
-        (entered): Effect.Effect<A, E | SqlError | RecordsError> =>
-          entered ? Effect.ensuring(restore(pool.use(f)), leave) : Effect.fail(failed("Overloaded"))
-      )
+      const waiting: Waiting = {
+        until: performance.now() + waitMs,
+        waits: true,
+        settle: (entered) => {
+          given = entered
+          onWait?.(performance.now() + waitMs - waiting.until)
+          // Later, so that a row of requests that fail at once does not nest.
+          queueMicrotask(() => resume(entered ? taken : Effect.fail(failed("Overloaded"))))
+        }
+      }
+      // Under a load that never lets up the queue never runs empty: what it has behind it goes now and then.
+      if (head > 1_000 && head * 2 > queue.length) {
+        queue = queue.slice(head)
+        head = 0
+      }
+      queue.push(waiting)
+      timer ??= setTimeout(expire, waitMs + 1).unref()
+      return Effect.sync(() => {
+        waiting.waits = false
+        // The interruption came when the place was given already.
+        if (given) leave()
+        given = false
+      })
     })
   return {
     discard: pool.invalidate,
@@ -224,7 +228,7 @@ const makeGate = (
       Effect.suspend((): Effect.Effect<A, E | SqlError | RecordsError> => {
         if (busy === size) return waited(f)
         busy++
-        return Effect.ensuring(pool.use(f), leave)
+        return inside(f)
       })
   }
 }

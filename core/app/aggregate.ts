@@ -81,8 +81,6 @@ interface Planned {
   readonly write: (rows: readonly Row[]) => Result.Result<string, Problem>
 }
 
-const executePhase = phase("aggregate.execute")
-
 /** An aggregate as a use case: access, then what `plan` makes of the request, then the rows as that writes them. */
 const aggregate = (
   core: Core,
@@ -99,7 +97,7 @@ const aggregate = (
     ({ access, filter, key, plan, write }, fiber) =>
       Effect.flatMap(guardPlan(core, access, key, plan, filter), (warning) => {
         const rows = Effect.catch(core.records.aggregate(plan), aggregateProblem(core, plan, filter))
-        return Effect.flatMap(executePhase(rows), (found) =>
+        return Effect.flatMap(phase(fiber, "aggregate.execute", rows), (found) =>
           Effect.fromResult(
             Result.map(during(fiber, "aggregate.present", () => write(found)), (text) => json(200, text, warning))
           ))

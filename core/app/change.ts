@@ -136,13 +136,11 @@ export const answerWrite = <E = never>(
         ? recordsProblem(error)
         : Effect.fail(error as Exclude<typeof error, RecordsError | DryRun>)
   )
-  return Effect.map(executePhase(outcome), ({ reply, written }) => {
+  return Effect.map(phase(fiber, "write.execute", outcome), ({ reply, written }) => {
     for (const one of written) committed(core, one)
     return reply
   })
 }
-
-const executePhase = phase("write.execute")
 
 const noKey: Result.Result<string | null, Problem> = Result.succeed(null)
 

@@ -191,7 +191,11 @@ const answerList = Effect.fnUntraced(function*(
   const few = position === null && known === null && (core.judgements.get(key)?.rows ?? Infinity) <= fewRows
   const asked: Asked = { access, key, plan, count, exact: request.exactCount }
   const read = few ? readCounted(core, asked) : readPage(core, asked, known)
-  const { estimated, rows, total } = yield* executePhase(Effect.catch(read, filteredProblem(filter)))
+  const { estimated, rows, total } = yield* phase(
+    fiber,
+    "list.execute",
+    Effect.catch(read, filteredProblem(filter))
+  )
   // A count of rows that the caller just saw is better than an older estimate.
   const more = rows.length > request.pageSize
   const visible = backward ? rows.slice(more ? 1 : 0) : more ? rows.slice(0, request.pageSize) : rows
@@ -241,7 +245,6 @@ interface Found {
 
 type Read = Effect.Effect<Found, RecordsError>
 
-const executePhase = phase("list.execute")
 const together = { concurrency: "unbounded" } as const
 
 /** The page, and beside it the count where there is none yet. */
@@ -284,8 +287,6 @@ interface Page {
   readonly warning: Warning
 }
 
-const expandPhase = phase("list.expand")
-
 /** Writes the page: items, what they expand to, and the members after them. */
 const present = (
   fiber: RequestFiber,
@@ -296,7 +297,7 @@ const present = (
   page.expansion.length === 0
     ? Effect.fromResult(writePage(fiber, page, bindings, null))
     : Effect.flatMap(
-      expandPhase(expandRows(core, page.expansion, page.rows, page.shape.layout)),
+      phase(fiber, "list.expand", expandRows(core, page.expansion, page.rows, page.shape.layout)),
       (expanded) => Effect.fromResult(writePage(fiber, page, bindings, expanded))
     )
 
@@ -334,8 +335,6 @@ export const seek = (core: Core, call: Call, resource: string): Effect.Effect<Re
     (plan, fiber) => answerSeek(fiber, core, call, plan)
   )
 
-const seekPhase = phase("seek.execute")
-
 const answerSeek = Effect.fnUntraced(
   function*(
     fiber: RequestFiber,
@@ -347,7 +346,8 @@ const answerSeek = Effect.fnUntraced(
     const offset = Number(request.position)
     const first: PagePlan = { shape: shape.page, bindings }
     const warning = yield* guardPlan(core, access, key, first, filter)
-    const read = (plan: PagePlan) => seekPhase(Effect.catch(core.records.page(plan), filteredProblem(filter)))
+    const read = (plan: PagePlan) =>
+      phase(fiber, "seek.execute", Effect.catch(core.records.page(plan), filteredProblem(filter)))
     let rows = yield* read(offset === 0 ? first : { ...first, offset })
     let atStart = offset === 0
     let more = rows.length > request.pageSize
@@ -409,8 +409,6 @@ const planGet = function*(core: Core, call: Call, { access, key, request }: GetT
   return { key, shape, expansion }
 }
 
-const getPhase = phase("get.execute")
-
 export const get = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
   pipeline(
     (fiber) =>
@@ -422,7 +420,10 @@ export const get = (core: Core, call: Call, resource: string, segment: string): 
     ({ expansion, key, shape }, fiber) => {
       const bindings = bindingsAt(clockOf(fiber), call.caller, key)
       const page = Effect.catch(core.records.page({ shape: shape.page, bindings }), recordsProblem)
-      return Effect.flatMap(getPhase(page), (rows) => presentOne(core, call, shape, expansion, rows, bindings))
+      return Effect.flatMap(
+        phase(fiber, "get.execute", page),
+        (rows) => presentOne(core, call, shape, expansion, rows, bindings)
+      )
     }
   )
 

@@ -39,7 +39,7 @@ describe("a phase", () => {
 
   it("that waits is timed from its start to its end", () => {
     const { recorded, run, takes } = timed()
-    run(phase("list.execute")(Effect.sync(() => takes(5))))
+    run(Effect.withFiber((fiber) => phase(fiber, "list.execute", Effect.sync(() => takes(5)))))
     expect(recorded).toEqual([["list.execute", 5]])
   })
 

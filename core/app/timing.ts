@@ -25,15 +25,25 @@ export const Timing = Context.Reference<TimingRecorder | null>("resource-admin/a
   defaultValue: () => null
 })
 
-/**
- * Runs the effect as the named phase: recorded when the request is timed, a span of that name when a tracer is installed.
- * Names are HTTP tokens, for they go into `Server-Timing` as they are.
- */
-export const phase = (name: string) => <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.withFiber((fiber) => observed(fiber, name, effect))
-
 /** The fiber that works for a request: it knows the request's clock, recorder and tracer. */
 export type RequestFiber = Fiber.Fiber<unknown, unknown>
+
+/**
+ * The effect as the named phase of the fiber's request: recorded when the request is timed, a span of that name when a tracer is installed.
+ * Names are HTTP tokens, for they go into `Server-Timing` as they are.
+ */
+export const phase = <A, E, R>(
+  fiber: RequestFiber,
+  name: string,
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> => {
+  const recorder = fiber.getRef(Timing)
+  const traced = isTraced(fiber) ? Effect.withSpan(effect, name, { captureStackTrace: false }) : effect
+  return recorder === null ? traced : Effect.suspend(() => {
+    const start = recorder.now()
+    return Effect.ensuring(traced, Effect.sync(() => recorder.record(name, recorder.now() - start)))
+  })
+}
 
 /** The same for a phase that waits for nothing, and so need not be an effect. What the check throws comes out. */
 export const during = <A, E>(
@@ -42,7 +52,7 @@ export const during = <A, E>(
   check: () => Result.Result<A, E>
 ): Result.Result<A, E> => {
   if (fiber.getRef(Timing) === null && !isTraced(fiber)) return check()
-  const effect = observed(fiber, name, Effect.suspend(() => Effect.fromResult(check())))
+  const effect = phase(fiber, name, Effect.suspend(() => Effect.fromResult(check())))
   const exit = Effect.runSyncExitWith(fiber.context)(Effect.result(effect))
   if (Exit.isSuccess(exit)) return exit.value
   throw Cause.squash(exit.cause)
@@ -51,18 +61,6 @@ export const during = <A, E>(
 /** Whether a tracer is installed. */
 export const isTraced = ({ cache: { tracer } }: RequestFiber): boolean =>
   tracer !== undefined && tracer !== Tracer.nativeTracer
-
-const observed = <A, E, R>(
-  fiber: RequestFiber,
-  name: string,
-  effect: Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> => {
-  const recorder = fiber.getRef(Timing)
-  const traced = isTraced(fiber) ? Effect.withSpan(effect, name, { captureStackTrace: false }) : effect
-  if (recorder === null) return traced
-  const start = recorder.now()
-  return Effect.ensuring(traced, Effect.sync(() => recorder.record(name, recorder.now() - start)))
-}
 
 /** The clock of the running request. */
 export const clockOf = (fiber: RequestFiber): Clock.Clock => fiber.getRef(Clock.Clock)

@@ -87,7 +87,6 @@ export const script = (): Script => {
   const authenticated = { count: 0 }
   const gate = Deferred.makeUnsafe<void>()
   const slow = { started: 0, interrupted: 0, finished: 0 }
-  const parse = phase("list.parse")
   const record = (use: string) => (call: Call, resource?: string, key?: string, body?: Uint8Array) => {
     routed.push({
       use,
@@ -98,7 +97,9 @@ export const script = (): Script => {
       path: call.path,
       user: call.caller.id
     })
-    if (key !== "slow") return parse(Effect.suspend(() => answer(use, key, call)))
+    if (key !== "slow") {
+      return Effect.withFiber((fiber) => phase(fiber, "list.parse", Effect.suspend(() => answer(use, key, call))))
+    }
     return Effect.suspend(() => {
       slow.started++
       return Effect.onInterrupt(

@@ -342,6 +342,33 @@ describe("connections", () => {
       expect(await reasonOf(records.transaction((tx) => lock(tx, "2")))).toBe("success")
     })
 
+    it("passes on the place of one that is interrupted in the moment it gets it, or while it works there", async () => {
+      let given = (): void => {}
+      const { postgres, records } = await open({ pooler, readConnections: 1, onWait: () => given() })
+      const read = (sql: string) => postgres.read(sql, [], { prepare: false })
+      const waiting = async (sql: string) => {
+        const holds = Effect.runPromise(read("select pg_sleep(0.1)::text"))
+        await once(async () => postgres.pools()[0]!.busy === 1)
+        const fiber = Effect.runFork(read(sql))
+        expect(postgres.pools()[0]!.waiting).toBe(1)
+        return { fiber, holds }
+      }
+
+      const first = await waiting("select '1'")
+      given = () => first.fiber.interruptUnsafe()
+      await first.holds
+      expect(Exit.hasInterrupts(await Effect.runPromise(Fiber.await(first.fiber)))).toBe(true)
+      given = () => {}
+      await Effect.runPromise(unchanged(records))
+
+      const second = await waiting("select pg_sleep(20)::text as interrupted")
+      await second.holds
+      await once(async () => (await activity("%as interrupted%")).length === 1)
+      await Effect.runPromise(Fiber.interrupt(second.fiber))
+      await Effect.runPromise(unchanged(records))
+      expect(postgres.pools()[0]).toMatchObject({ busy: 0, waiting: 0, timeouts: 0 })
+    })
+
     it("serves more requests at once than it has connections", async () => {
       const { records } = await open({ pooler, readConnections: 2 })
       const all = await Effect.runPromise(
