@@ -174,9 +174,6 @@ const makeGate = (
     if (next === undefined) busy--
     else next.settle(true)
   }
-  /** Works with a connection for whoever has a place, and leaves it. */
-  const inside = <A, E>(f: (connection: PgConnection.PgConnection) => Effect.Effect<A, E>) =>
-    Effect.onExitPrimitive(pool.use(f), leave)
   const expire = (): void => {
     timer = undefined
     const now = performance.now()
@@ -189,46 +186,47 @@ const makeGate = (
       first(true)!.settle(false)
     }
   }
-  const waited = <A, E>(f: (connection: PgConnection.PgConnection) => Effect.Effect<A, E>) =>
-    Effect.callback<A, E | SqlError | RecordsError>((resume) => {
-      /** Whether a place was given that is not taken yet. */
-      let given = false
-      const taken = Effect.suspend(() => {
-        given = false
-        return inside(f)
-      })
-      const waiting: Waiting = {
-        until: performance.now() + waitMs,
-        waits: true,
-        settle: (entered) => {
-          given = entered
-          onWait?.(performance.now() + waitMs - waiting.until)
-          // Later, so that a row of requests that fail at once does not nest.
-          queueMicrotask(() => resume(entered ? taken : Effect.fail(failed("Overloaded"))))
-        }
+  /** Puts somebody into the queue. */
+  const wait = (settled: Waiting["settle"]): Waiting => {
+    const until = performance.now() + waitMs
+    const waiting: Waiting = {
+      until,
+      waits: true,
+      settle: (entered) => {
+        settled(entered)
+        onWait?.(performance.now() + waitMs - until)
       }
-      // Under a load that never lets up the queue never runs empty: what it has behind it goes now and then.
-      if (head > 1_000 && head * 2 > queue.length) {
-        queue = queue.slice(head)
-        head = 0
-      }
-      queue.push(waiting)
-      timer ??= setTimeout(expire, waitMs + 1).unref()
-      return Effect.sync(() => {
-        waiting.waits = false
-        // The interruption came when the place was given already.
-        if (given) leave()
-        given = false
-      })
-    })
+    }
+    // Under a load that never lets up the queue never runs empty: what it has behind it goes now and then.
+    if (head > 1_000 && head * 2 > queue.length) {
+      queue = queue.slice(head)
+      head = 0
+    }
+    queue.push(waiting)
+    timer ??= setTimeout(expire, waitMs + 1).unref()
+    return waiting
+  }
   return {
     discard: pool.invalidate,
     usage: () => ({ size, busy, waiting: queue.slice(head).filter((each) => each?.waits === true).length, timeouts }),
     use: <A, E>(f: (connection: PgConnection.PgConnection) => Effect.Effect<A, E>) =>
-      Effect.suspend((): Effect.Effect<A, E | SqlError | RecordsError> => {
-        if (busy === size) return waited(f)
-        busy++
-        return inside(f)
+      Effect.suspend(() => {
+        let holds = false
+        const turn = Effect.callback<A, E | SqlError | RecordsError>((resume) => {
+          if (busy < size) {
+            busy++
+            holds = true
+            return resume(pool.use(f))
+          }
+          const waiting = wait((entered) => {
+            holds = entered
+            // Later, so that a row of requests that fail at once does not nest.
+            queueMicrotask(() => resume(entered ? pool.use(f) : Effect.fail(failed("Overloaded"))))
+          })
+          return Effect.sync(() => void (waiting.waits = false))
+        })
+        // Around the turn and the work: between any two steps the fiber may have to yield, and be interrupted there.
+        return Effect.onExitPrimitive(turn, () => holds ? leave() : undefined)
       })
   }
 }

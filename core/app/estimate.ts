@@ -84,13 +84,15 @@ export const countRows = (
       const known = estimates.known.get(key)
       const before = known !== undefined && known.size > estimateCap ? known.size : estimateCap
       estimates.known.set(key, { size: before, until: now + roundedMs, written })
-      if (estimates.running >= 2) return Effect.succeed(before)
-      estimates.running++
       // The page does not wait for the full count, and does not fail with it: the lower bound stands until the next try.
-      const full = Effect.map(records.count({ ...plan, cap: null }), (total) => {
-        estimates.known.set(key, { size: rounded(Number(total)), until: now + roundedMs, written })
+      const full = Effect.suspend(() => {
+        if (estimates.running >= 2) return Effect.void
+        estimates.running++
+        const counted = Effect.map(records.count({ ...plan, cap: null }), (total) => {
+          estimates.known.set(key, { size: rounded(Number(total)), until: now + roundedMs, written })
+        })
+        return Effect.ensuring(Effect.ignore(counted), Effect.sync(() => void estimates.running--))
       })
-      const counted = Effect.ensuring(Effect.ignore(full), Effect.sync(() => void estimates.running--))
-      return Effect.as(Effect.forkDetach(counted), before)
+      return Effect.as(Effect.forkDetach(full), before)
     })
   })

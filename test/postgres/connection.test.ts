@@ -369,6 +369,21 @@ describe("connections", () => {
       expect(postgres.pools()[0]).toMatchObject({ busy: 0, waiting: 0, timeouts: 0 })
     })
 
+    it("keeps no place of one that is interrupted between any two steps", async () => {
+      const { postgres, records } = await open({ pooler, readConnections: 1 })
+      await Effect.runPromise(unchanged(records))
+      // A fiber gives way to others after 2,048 steps, wherever it is then.
+      const after = (steps: number): Effect.Effect<unknown, unknown> =>
+        Effect.suspend(() => steps === 0 ? postgres.read("select '1'", [], { prepare: false }) : after(steps - 1))
+      for (let steps = 2_030; steps < 2_050; steps++) {
+        const fiber = Effect.runFork(after(steps))
+        fiber.interruptUnsafe()
+        await Effect.runPromise(Fiber.await(fiber))
+        expect([steps, postgres.pools()[0]!.busy]).toEqual([steps, 0])
+      }
+      await Effect.runPromise(unchanged(records))
+    })
+
     it("serves more requests at once than it has connections", async () => {
       const { records } = await open({ pooler, readConnections: 2 })
       const all = await Effect.runPromise(
