@@ -24,7 +24,7 @@ import { document } from "./report.ts"
 import { onStage, type Options, placeAndTime, serviceOf, type Stage, worldOf } from "./stage.ts"
 
 /** What is asked of both tables. */
-export const questions = {
+const questions = {
   get: { about: "get one record", kind: "get", row: null, flat: true },
   list: { about: "list of 50, filtered and ordered", kind: "list", row: null, flat: true },
   deep: {

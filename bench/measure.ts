@@ -40,7 +40,7 @@ export interface Task {
 }
 
 /** Whether processor time and memory can be read here. */
-export const hasProc = process.platform === "linux"
+const hasProc = process.platform === "linux"
 
 /** Megabytes resident of all processes of a system; null where it cannot be read. */
 export const memoryOf = ({ processes }: Running): number | null =>

@@ -10,8 +10,10 @@ import type { Authenticator, Identity } from "../adapters/auth/authenticator.ts"
 import { builtInAuthenticator } from "../adapters/auth/built-in.ts"
 import type { AuthDatabase } from "../adapters/auth/database.ts"
 import type { AuthLog } from "../adapters/auth/events.ts"
+import { type Bag, isBag } from "../core/domain/bag.ts"
 import { compileModels } from "../core/domain/model/compile.ts"
 import type { Compiled } from "../core/domain/model/compile.ts"
+import { parentPath } from "../core/domain/model/config.ts"
 import type { AuthDeclaration, AuthenticateFunction, Config } from "../core/domain/model/config.ts"
 import type { Refusal } from "../core/domain/model/refusal.ts"
 import { keptSecret, refuseUrls } from "./database.ts"
@@ -36,10 +38,6 @@ export const tunnelOrigins: readonly string[] = [
   "https://*.ngrok.app",
   "https://*.loca.lt"
 ]
-
-type Bag = { readonly [name: string]: unknown }
-
-const isBag = (value: unknown): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value)
 
 const record = (value: unknown): Bag => isBag(value) ? value : {}
 
@@ -126,12 +124,11 @@ export const makeAuth = (
   } = {}
 ): Auth => {
   const { auth } = compiled
-  const { basePath } = compiled.options
   return createAuth({
     database,
     secret,
     url,
-    basePath: `${basePath.slice(0, basePath.lastIndexOf("/"))}/auth`,
+    basePath: `${parentPath(compiled.options.basePath)}/auth`,
     roles: accountRoles(auth, compiled),
     defaultRole: auth?.defaultRole,
     signInPerMinute: auth?.signInPerMinute,

@@ -30,6 +30,7 @@ import { makeAccessResolver } from "../core/domain/access/resolve.ts"
 import { isPlainUrl } from "../core/domain/account/origin.ts"
 import { compileModels } from "../core/domain/model/compile.ts"
 import type { Compiled } from "../core/domain/model/compile.ts"
+import { parentPath } from "../core/domain/model/config.ts"
 import type { Config } from "../core/domain/model/config.ts"
 import type { Refusal } from "../core/domain/model/refusal.ts"
 import { shown, shownAddress } from "../core/domain/model/refusal.ts"
@@ -105,9 +106,7 @@ export const makeService = (parts: Parts): Edge => {
     judgements: makeJudgements(),
     versions: new RecentVersions()
   }
-  const authPath = parts.auth === undefined
-    ? null
-    : `${options.basePath.slice(0, options.basePath.lastIndexOf("/"))}/auth`
+  const authPath = parts.auth === undefined ? null : `${parentPath(options.basePath)}/auth`
   const app = makeApp(core, resolver, makeDocuments(compiled, seal, parts.publicUrl, authPath))
   const tokens = tokensOf(parts.authenticator)
   const signIn = authPath === null ? "token" : "password"

@@ -85,7 +85,9 @@ export const openPool = (url: string, connections: number, silenceMs?: number): 
       max: connections,
       connectionTimeoutMillis: 5_000,
       idleTimeoutMillis: 60_000,
-      application_name: "service"
+      application_name: "service",
+      // The driver reads no other times than these; how dates are read stays as the database has it, for migrations of the project's own.
+      verify: (client, done) => void client.query("set datestyle = 'ISO'").then(() => done(), done)
     })
     // A connection that breaks is replaced at its next use, and whoever works on it is told by the statement; without listeners, one for those
     // that are idle and one for those that are held, it would end the process.

@@ -9,15 +9,14 @@ import { openapiDocument } from "../core/domain/meta/openapi.ts"
 import { metaVersions, modelsVersion } from "../core/domain/meta/version.ts"
 import type { Compiled } from "../core/domain/model/compile.ts"
 import { invalidParameter } from "../core/domain/problem.ts"
-import { tagListed } from "../core/domain/read/etag.ts"
+import { isHeld } from "../core/domain/read/etag.ts"
 import type { SealService } from "../core/ports/seal.ts"
 
 /** A document that answers If-None-Match; its ETag hashes all of it. */
 const answer = (call: Call, seal: SealService, document: unknown) => {
   const text = JSON.stringify(document)
   const etag = metaEtag(text, seal.digest)
-  const noneMatch = call.header("if-none-match")
-  return noneMatch !== null && (noneMatch.trim() === "*" || tagListed(noneMatch, etag, true))
+  return isHeld(call.header("if-none-match"), etag)
     ? { status: 304, headers: { etag }, body: null }
     : json(200, text, { etag })
 }

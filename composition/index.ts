@@ -78,9 +78,10 @@ export {
   setUserRole
 } from "../adapters/auth/users.ts"
 export { AccountError } from "../core/domain/account/account.ts"
+export type { Account, IssuedToken, NewAccount } from "../core/domain/account/account.ts"
+export type { ApiKey, IssuedKey, NewApiKey } from "../core/domain/account/key.ts"
 export type { PasskeyDeclaration } from "../core/domain/account/passkey.ts"
 export type { ProviderDeclaration } from "../core/domain/account/provider.ts"
-export type { Account, ApiKey, IssuedKey, IssuedToken, NewAccount, NewApiKey } from "../core/ports/accounts.ts"
 
 export type { ExtraRoute } from "../adapters/http/handle.ts"
 export { listen } from "../adapters/http/node.ts"

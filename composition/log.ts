@@ -3,6 +3,7 @@
  * It decides nothing about what is logged; lines arrive finished.
  */
 
+import { isBag } from "../core/domain/bag.ts"
 import type { LogFormat } from "./environment.ts"
 
 export interface LogSink {
@@ -18,13 +19,10 @@ export interface LogSink {
   readonly flush: () => void
 }
 
-const isRecord = (value: unknown): value is { readonly [name: string]: unknown } =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** A JSON log line as people read it: `12:00:01 GET /api/v1/orders 200 3.2 ms`. */
 const prettyLine = (json: string): string => {
   const entry: unknown = JSON.parse(json)
-  if (!isRecord(entry)) return json
+  if (!isBag(entry)) return json
   const { event, level, time, ...rest } = entry
   const clock = typeof time === "string" ? time.slice(11, 19) : ""
   if (event === "request") {

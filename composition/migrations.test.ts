@@ -1,5 +1,15 @@
-import { describe, expect, it } from "vitest"
-import { authMigrations, type Migration, missingMigrations, type Query, serviceMigration } from "./migrations.ts"
+import { describe, expect, it, vi } from "vitest"
+import { openDatabase } from "../test/support/postgres.ts"
+import { openPool } from "./database.ts"
+import {
+  applyFiles,
+  applyMigrations,
+  authMigrations,
+  type Migration,
+  missingMigrations,
+  type Query,
+  serviceMigration
+} from "./migrations.ts"
 
 const secondFactors = { auth: { twoFactor: true } }
 const everything = { auth: { twoFactor: true, passkeys: { rpId: "example.org" } } }
@@ -50,4 +60,44 @@ describe("the service's own tables", () => {
     expect(await missing({ version: auth.version + 1, digest: "0" })).toEqual([])
     expect(await missingMigrations(() => Promise.resolve([{ found: false }]), [auth])).toEqual([auth])
   })
+})
+
+describe("two processes at once", () => {
+  it.each(["read committed", "repeatable read", "serializable"])(
+    "apply migrations once, whatever transactions see by default: %s",
+    async (level) => {
+      const database = await openDatabase()
+      await database.execute(`alter database ${database.name} set default_transaction_isolation = '${level}'`)
+      const pools = [1, 1, 1].map((connections) => openPool(database.url, connections))
+      const [holder, ...processes] = pools
+      /** Both come while a third one is at it. */
+      const together = async <A>(work: (pool: typeof pools[number]) => Promise<A>): Promise<readonly A[]> => {
+        const client = await holder!.connect()
+        try {
+          await client.query("begin; select pg_advisory_xact_lock(8173, 2)")
+          const both = Promise.all(processes.map(work))
+          both.catch(() => {})
+          const waiting = () =>
+            database.rows(
+              "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+            )
+          await vi.waitFor(async () => expect(await waiting()).toHaveLength(2), { timeout: 15_000 })
+          await client.query("commit")
+          return await both
+        } finally {
+          client.release(true)
+        }
+      }
+      try {
+        await together((pool) => applyMigrations(pool, [serviceMigration]))
+        const files = [{ name: "1.sql", text: "create table own (id integer); insert into own values (1)" }]
+        const applied = (await together((pool) => applyFiles(pool, files))).map((done) => done.applied)
+        expect(applied.toSorted((a, b) => a.length - b.length)).toEqual([[], ["1.sql"]])
+        expect(await database.rows("select id from own")).toEqual([["1"]])
+      } finally {
+        await Promise.all(pools.map((pool) => pool.end()))
+        await database.drop()
+      }
+    }
+  )
 })

@@ -36,6 +36,8 @@ create table if not exists service.migration (
 );
 `
 
+const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16)
+
 const make = (
   name: Migration["name"],
   version: number,
@@ -45,7 +47,7 @@ const make = (
   name,
   version,
   statements,
-  digest: createHash("sha256").update(statements).digest("hex").slice(0, 16),
+  digest: digestOf(statements),
   question
 })
 
@@ -84,9 +86,12 @@ export const historyMigrations = ({ models }: Pick<Compiled, "models">): readonl
     return [make(`history_${name}`, 1, statements, historyQuestion(tracked, versions))]
   })
 
+/** Whatever the database's default: who waited for another process has to see what that one did. */
+const begin = "begin isolation level read committed"
+
 /** The whole migration as one script: a transaction that several processes may run at once, and again. */
 export const migrationScript = ({ digest, name, statements, version }: Migration): string =>
-  `begin;
+  `${begin};
 
 do $$ begin perform pg_advisory_xact_lock(8173, 2); end $$;
 
@@ -163,11 +168,9 @@ export interface MigrationFile {
 const alone = /^--\s*no transaction\b/i
 
 /** A statement that failed, with the file it stands in. */
-export class MigrationFileError extends Error {
+class MigrationFileError extends Error {
   override readonly name = "MigrationFileError"
 }
-
-const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16)
 
 /**
  * Applies files that were not applied yet, in order; each is one transaction with its record. Gives the names of those applied, and of
@@ -184,7 +187,7 @@ export const applyFiles = (
       const key = `file:${name}`
       const single = alone.test(text)
       if (!single) {
-        await client.query("begin")
+        await client.query(begin)
         await client.query("select pg_advisory_xact_lock(8173, 2)")
       }
       const { rows } = await client.query<{ digest: string }>("select digest from service.migration where name = $1", [

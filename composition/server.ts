@@ -6,11 +6,12 @@
 import * as Effect from "effect/Effect"
 import type { Auth } from "../adapters/auth/auth.ts"
 import { isUnavailable } from "../adapters/auth/database.ts"
-import { errorLine } from "../adapters/http/access-log.ts"
+import { errorLine, unfailing } from "../adapters/http/access-log.ts"
 import type { ExtraRoute } from "../adapters/http/handle.ts"
 import { listen } from "../adapters/http/node.ts"
 import type { Listener } from "../adapters/http/node.ts"
 import { AccountError } from "../core/domain/account/account.ts"
+import { parentPath } from "../core/domain/model/config.ts"
 import type { Config } from "../core/domain/model/config.ts"
 import type { Refusal } from "../core/domain/model/refusal.ts"
 import { problem } from "../core/domain/problem.ts"
@@ -32,8 +33,6 @@ import { fileProblem, StartupError } from "./startup-error.ts"
 import { checkDatabase } from "./startup.ts"
 import { openTelemetry } from "./telemetry.ts"
 import { refusalOf } from "./unreachable.ts"
-
-export { settingsOf } from "./environment.ts"
 
 /** How a server is started. Everything may be left out. */
 export interface ServerOptions {
@@ -287,9 +286,9 @@ const openListener = async (admin: Admin, settings: Settings, port: number): Pro
 }
 
 /** The sink that settings ask for: standard output unless the caller takes the lines. */
-const sinkOf = (settings: Settings, options: ServerOptions): LogSink =>
-  options.log !== undefined
-    ? openLog("json", (text) => text.trimEnd().split("\n").forEach((line) => options.log?.(line)))
+const sinkOf = (settings: Settings, { log }: ServerOptions): LogSink =>
+  log !== undefined
+    ? openLog("json", (text) => text.trimEnd().split("\n").forEach(unfailing(log)))
     : openLog(settings.log ?? (process.stdout.isTTY ? "pretty" : "json"), (text) => process.stdout.write(text))
 
 /**
@@ -372,10 +371,9 @@ export const runServer = async (config: Config, options: ServerOptions = {}): Pr
 /** Where to go first, for a person at a terminal. */
 const greet = async (server: Server): Promise<void> => {
   const { basePath } = server.admin.compiled.options
-  const parent = basePath.slice(0, basePath.lastIndexOf("/"))
   const needsAdmin = await server.auth?.needsAdmin() ?? false
   process.stdout.write(
-    `\n  API   ${server.url}${basePath}\n  Docs  ${server.url}${parent}/docs\n${
+    `\n  API   ${server.url}${basePath}\n  Docs  ${server.url}${parentPath(basePath)}/docs\n${
       needsAdmin ? "\n  There is no user yet: service users create <EMAIL> --generate-password\n" : ""
     }\n`
   )

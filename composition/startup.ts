@@ -4,7 +4,8 @@
  */
 
 import * as Effect from "effect/Effect"
-import type { Postgres } from "../adapters/postgres/connection.ts"
+import { makePostgres } from "../adapters/postgres/connection.ts"
+import type { Postgres, PostgresOptions } from "../adapters/postgres/connection.ts"
 import { makeFacts } from "../adapters/postgres/facts.ts"
 import type { ServerFacts, TableFacts } from "../core/domain/model/catalogue.ts"
 import type { Compiled } from "../core/domain/model/compile.ts"
@@ -18,6 +19,13 @@ export interface LiveFacts {
   /** By resource; null where there is no such table. */
   readonly tables: ReadonlyMap<string, TableFacts | null>
 }
+
+/** Does work on connections of its own, which end with it: for commands, which have no service running. */
+export const withPostgres = <A>(
+  options: Pick<PostgresOptions, "url" | "readConnections">,
+  work: (postgres: Postgres) => Effect.Effect<A, RecordsError>
+): Promise<A> =>
+  Effect.runPromise(Effect.scoped(Effect.flatMap(makePostgres({ ...options, statementTimeoutMs: 60_000 }), work)))
 
 /** Reads the facts of all declared tables, at once. */
 export const readLiveFacts = (compiled: Compiled, postgres: Postgres): Effect.Effect<LiveFacts, RecordsError> => {

@@ -14,14 +14,13 @@ import type { ServiceMetrics } from "./metrics.ts"
 export interface Telemetry {
   /** What the service's effects run in: the tracer, or nothing. */
   readonly context: Context.Context<never>
-  readonly enabled: boolean
   /** The service's own numbers; null when nobody collects them. */
   readonly metrics: ServiceMetrics | null
   /** Sends what is still buffered. */
   readonly close: () => Promise<void>
 }
 
-const off: Telemetry = { context: Context.empty(), enabled: false, metrics: null, close: () => Promise.resolve() }
+const off: Telemetry = { context: Context.empty(), metrics: null, close: () => Promise.resolve() }
 
 /** Milliseconds that a collector has for an answer; the specification's default. */
 const timeoutOf = (text: string | undefined): number => {
@@ -77,7 +76,6 @@ export const openTelemetry = async (
   const context = await Effect.runPromise(Effect.orDie(Layer.buildWithScope(layer, scope)))
   return {
     context,
-    enabled: true,
     metrics: own.makeMetrics(context),
     close: () => Effect.runPromise(Scope.close(scope, Exit.void))
   }

@@ -3,14 +3,11 @@
  * them is decided by who may run code here; what a key opens is decided where it is verified (key-verifier.ts).
  */
 
-import * as Result from "effect/Result"
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"
-import { type AccountError, readEmail, refuse } from "../../core/domain/account/account.ts"
-import { type KeyText, printKeyText, readKeyExpiry, readKeyName, readKeyRoles } from "../../core/domain/account/key.ts"
-import type { ApiKey, IssuedKey, NewApiKey } from "../../core/ports/accounts.ts"
+import { readEmail, refuse, taken } from "../../core/domain/account/account.ts"
+import type { ApiKey, IssuedKey, KeyText, NewApiKey } from "../../core/domain/account/key.ts"
+import { printKeyText, readKeyExpiry, readKeyName, readKeyRoles } from "../../core/domain/account/key.ts"
 import type { Auth } from "./auth.ts"
-
-const taken = <A>(result: Result.Result<A, AccountError>): A => Result.getOrThrowWith(result, (refusal) => refusal)
 
 /** What the service adds to a key, so that a text it never made is refused without asking the database. */
 export interface Sealer {

@@ -3,8 +3,7 @@
  * decides which of better-auth's features exist here; who may do what with resources is none of its business.
  */
 
-import * as Result from "effect/Result"
-import { passwordMax, passwordMin, refuse, tokenSeconds } from "../../core/domain/account/account.ts"
+import { refuse, taken } from "../../core/domain/account/account.ts"
 import { isOriginPattern, isPlainUrl } from "../../core/domain/account/origin.ts"
 import { type PasskeyDeclaration, readPasskeys } from "../../core/domain/account/passkey.ts"
 import { type Provider, type ProviderDeclaration, readProviders } from "../../core/domain/account/provider.ts"
@@ -12,12 +11,11 @@ import { declareRoles, type RoleList } from "../../core/domain/account/roles.ts"
 import { shownAddress } from "../../core/domain/model/refusal.ts"
 import { makeSealer, type Sealer } from "./api-keys.ts"
 import { bodyMax } from "./body.ts"
-import { type AuthDatabase, openStore, type Store, tableIn } from "./database.ts"
+import { type AuthDatabase, hasAny, openStore, type Store, tableIn } from "./database.ts"
 import { type Engine, type EngineSettings, makeEngine } from "./engine.ts"
 import { type AuthLog, makeHashes } from "./events.ts"
 import { makeHandler } from "./handler.ts"
 import { makeLimits } from "./limits.ts"
-import { adminLock } from "./migration.ts"
 import { makeProviderEngines } from "./provider-engines.ts"
 import { makeRevocations, type Revocations } from "./revocations.ts"
 
@@ -148,13 +146,13 @@ export const createAuth = (options: AuthOptions): Auth => {
   if (!/^(?:\/[A-Za-z0-9._~-]+)+$/.test(basePath)) {
     throw new Error("The path of the auth routes must look like \"/api/auth\".")
   }
-  const roles = Result.getOrThrowWith(declareRoles(options.roles, options.defaultRole), (refusal) => refusal)
+  const roles = taken(declareRoles(options.roles, options.defaultRole))
   const schema = "dialect" in database ? database.schemaName : options.schemaName ?? "auth"
   const signInPerMinute = checkRate(options.signInPerMinute ?? 5)
   const onError = options.onError ?? (() => {})
-  const providers = Result.getOrThrowWith(readProviders(options.oidc, roles.defaultRole), (refusal) => refusal)
+  const providers = taken(readProviders(options.oidc, roles.defaultRole))
   const twoFactor = options.twoFactor === true
-  const passkeys = Result.getOrThrowWith(readPasskeys(options.passkeys, url), (refusal) => refusal)
+  const passkeys = taken(readPasskeys(options.passkeys, url))
   const log: AuthLog = (entry) => {
     try {
       options.log?.(entry)
@@ -175,10 +173,6 @@ export const createAuth = (options: AuthOptions): Auth => {
     basePath,
     roles,
     trustedOrigins: options.trustedOrigins ?? [],
-    passwordMin,
-    passwordMax,
-    tokenSeconds,
-    keyLock: adminLock,
     twoFactor,
     passkeys,
     appName: options.appName ?? "Resource Admin Service"
@@ -214,12 +208,7 @@ export const createAuth = (options: AuthOptions): Auth => {
   let settled = false
   const needsAdmin = async (): Promise<boolean> => {
     // Once there is an admin there always is one: the last cannot go.
-    if (!settled) {
-      const [row] = await store.query<{ readonly found: boolean }>(
-        `select exists (select 1 from ${table("user")}) as found`
-      )
-      settled = row?.found === true
-    }
+    settled ||= await hasAny(store, table("user"))
     return !settled
   }
   return {

@@ -1,16 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { describe, expect, it, vi } from "vitest"
-import { Tokens } from "../../core/ports/tokens.ts"
-import {
-  type Authenticator,
-  type Identity,
-  KeysUnavailable,
-  Refused,
-  tokensLayer,
-  tokensOf,
-  Unauthorized
-} from "./authenticator.ts"
+import { type Authenticator, type Identity, KeysUnavailable, Refused, tokensOf, Unauthorized } from "./authenticator.ts"
 
 const request = { method: "GET", url: "http://localhost/", headers: new Headers() }
 const ann: Identity = { user: { id: "u1", roles: ["sales"] }, tenant: 7 }
@@ -47,10 +38,9 @@ describe("the tokens port over an authenticator", () => {
     expect(Effect.runSync(tokens.authenticate(request)).tenant).toBe(null)
   })
 
-  it("waits for an identity that must be looked up, and is a layer", async () => {
-    const found = Effect.flatMap(Tokens, (tokens) => tokens.authenticate(request))
-    const layer = tokensLayer(() => Promise.resolve({ user: { id: "u2", roles: [] } }))
-    expect(await Effect.runPromise(Effect.provide(found, layer))).toEqual({ id: "u2", roles: [], tenant: null })
+  it("waits for an identity that must be looked up", async () => {
+    const tokens = tokensOf(() => Promise.resolve({ user: { id: "u2", roles: [] } }))
+    expect(await Effect.runPromise(tokens.authenticate(request))).toEqual({ id: "u2", roles: [], tenant: null })
   })
 
   it("gives up an authenticator that never answers, as keys that cannot be read", async () => {

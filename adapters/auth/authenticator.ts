@@ -4,9 +4,8 @@
  */
 
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import type { Caller } from "../../core/domain/access/caller.ts"
-import { type Credentials, Tokens, TokensError } from "../../core/ports/tokens.ts"
+import { type Credentials, TokensError, type TokensService } from "../../core/ports/tokens.ts"
 
 /** A verified user. `tenant` is absent when the user works in none. */
 export interface Identity {
@@ -36,7 +35,7 @@ export class KeysUnavailable extends Error {
 }
 
 /** Longest bearer token that is looked at, in characters. */
-export const tokenLengthMax = 16_384
+const tokenLengthMax = 16_384
 
 /** The token of `Authorization: Bearer <token>` (RFC 6750, 2.1). */
 export const bearerOf = (request: Credentials): string => {
@@ -78,7 +77,7 @@ const sameTexts = (a: readonly string[], b: readonly string[]): boolean =>
 const isPromise = (value: Identity | Promise<Identity>): value is Promise<Identity> => "then" in value
 
 /** The `Tokens` port over an authenticator. The same identity gives the same `Caller` object for as long as it says the same. */
-export const tokensOf = (authenticator: Authenticator): Tokens["Service"] => {
+export const tokensOf = (authenticator: Authenticator): TokensService => {
   const callers = new WeakMap<Identity, Caller>()
   const callerOf = (identity: Identity): Caller => {
     const { user: { id, roles } } = identity
@@ -107,6 +106,3 @@ export const tokensOf = (authenticator: Authenticator): Tokens["Service"] => {
       })
   }
 }
-
-export const tokensLayer = (authenticator: Authenticator): Layer.Layer<Tokens> =>
-  Layer.succeed(Tokens, tokensOf(authenticator))

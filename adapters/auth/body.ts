@@ -1,5 +1,6 @@
 /** Reads what a request to the auth routes brings: a JSON object of bounded size and texts that can be stored, or a problem. It knows no route. */
 
+import { isStorable } from "../../core/domain/model/value.ts"
 import { invalidParameter, type Problem, problem } from "../../core/domain/problem.ts"
 import type { Body } from "./routes.ts"
 
@@ -21,9 +22,6 @@ const readBytes = async (request: Request): Promise<Uint8Array> => {
   }
   return Buffer.concat(chunks)
 }
-
-/** Whether PostgreSQL can store a text. */
-const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed()
 
 /** Whether every object has a property of this name: what looks one up finds a function. */
 const isInherited = (key: string): boolean => key in Object.prototype

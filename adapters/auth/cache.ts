@@ -7,7 +7,6 @@ export interface Cache<V> {
   readonly get: (key: string) => V | undefined
   readonly set: (key: string, value: V) => void
   readonly delete: (key: string) => void
-  readonly clear: () => void
 }
 
 /** A cache of at most `size` entries; what was not asked for within the last half of that many new ones may be forgotten. */
@@ -37,10 +36,6 @@ export const makeCache = <V>(size: number): Cache<V> => {
     delete: (key) => {
       young.delete(key)
       old.delete(key)
-    },
-    clear: () => {
-      young = new Map()
-      old = new Map()
     }
   }
 }

@@ -3,7 +3,7 @@
  * handed in. It keeps no session state and names no statement, so a transaction-mode pooler may sit in between.
  */
 
-import type { Dialect, Kysely, PostgresPool } from "kysely"
+import type { DatabaseConnection, Dialect, Driver, Kysely, PostgresPool } from "kysely"
 
 /**
  * A connection pool (`pg`'s fits), whose tables live in the schema `schemaName` (default `auth`), or a Kysely dialect. With a dialect
@@ -56,13 +56,64 @@ const heard = (pool: PostgresPool): PostgresPool => {
   }
 }
 
+/**
+ * Makes a driver read-committed whatever the database's default is: what is said here counts on seeing what others committed while it waited for a
+ * lock. Nothing is set on the connection, which a pooler may hand on: transactions begin so, and a statement by itself that a stricter default refused
+ * (SQLSTATE 40001) has done nothing, and runs again in one.
+ */
+const readCommitted = (driver: Driver): Driver => {
+  const steady = new WeakSet<DatabaseConnection>()
+  const inTransaction = new WeakSet<DatabaseConnection>()
+  const acquire = driver.acquireConnection.bind(driver)
+  const begin = driver.beginTransaction.bind(driver)
+  driver.beginTransaction = (connection, settings) => {
+    inTransaction.add(connection)
+    return begin(connection, { ...settings, isolationLevel: settings.isolationLevel ?? "read committed" })
+  }
+  driver.acquireConnection = async () => {
+    const connection = await acquire()
+    // Handed out anew, it is in none.
+    inTransaction.delete(connection)
+    if (steady.has(connection)) return connection
+    steady.add(connection)
+    const execute: DatabaseConnection["executeQuery"] = connection.executeQuery.bind(connection)
+    connection.executeQuery = async (query) => {
+      try {
+        return await execute(query)
+      } catch (cause) {
+        if (inTransaction.has(connection) || codeOf(cause) !== "40001") throw cause
+      }
+      await driver.beginTransaction(connection, {})
+      try {
+        const result = await execute<never>(query)
+        await driver.commitTransaction(connection)
+        return result
+      } catch (cause) {
+        await driver.rollbackTransaction(connection).catch(() => {})
+        throw cause
+      } finally {
+        inTransaction.delete(connection)
+      }
+    }
+    return connection
+  }
+  return driver
+}
+
+const steadied = (dialect: Dialect): Dialect => ({
+  createAdapter: () => dialect.createAdapter(),
+  createDriver: () => readCommitted(dialect.createDriver()),
+  createIntrospector: (db) => dialect.createIntrospector(db),
+  createQueryCompiler: () => dialect.createQueryCompiler()
+})
+
 export const openStore = (database: AuthDatabase): Store => {
   let opened: Promise<{ readonly db: Kysely<unknown>; readonly on: (db: Kysely<unknown>) => Queries }> | undefined
   // Loading the query builder takes a tenth of a second: it is started by the first statement, not by an import.
   const open = () =>
     opened ??= import("kysely").then(({ CompiledQuery, Kysely, PostgresDialect }) => ({
       db: new Kysely<unknown>({
-        dialect: "dialect" in database ? database.dialect : new PostgresDialect({ pool: heard(database) })
+        dialect: steadied("dialect" in database ? database.dialect : new PostgresDialect({ pool: heard(database) }))
       }),
       on: (db: Kysely<unknown>): Queries => ({
         query: async <R>(text: string, values: readonly unknown[] = []) =>
@@ -79,6 +130,33 @@ export const openStore = (database: AuthDatabase): Store => {
       return db.transaction().execute((transaction) => body(on(transaction)))
     },
     kysely: async () => (await open()).db
+  }
+}
+
+/** Whether a table has any row. */
+export const hasAny = async ({ query }: Queries, table: string): Promise<boolean> => {
+  const [row] = await query<{ readonly found: boolean }>(`select exists (select 1 from ${table}) as found`)
+  return row?.found === true
+}
+
+/** Most rows that one sweep removes. */
+const mostSwept = 1_000
+
+/**
+ * Removes rows that are past their time, a part at a time: about once a minute when it is called, and at every call while there may be more. So
+ * they go as fast as they come where each call makes a few.
+ */
+export const makeSweep = (
+  { query }: Queries,
+  { key, past, table }: { readonly table: string; readonly key: string; readonly past: string }
+): () => Promise<void> => {
+  const text = `delete from ${table} where ${key} in (select ${key} from ${table} where ${past}`
+    + ` limit ${mostSwept} for update skip locked) returning 1`
+  let sweptAt = -Infinity
+  return async () => {
+    if (performance.now() - sweptAt < 60_000) return
+    sweptAt = performance.now()
+    if ((await query(text)).length === mostSwept) sweptAt = -Infinity
   }
 }
 

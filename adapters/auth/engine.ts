@@ -6,11 +6,12 @@
 
 import type { BetterAuthPlugin } from "better-auth"
 import * as Result from "effect/Result"
-import { readEmail } from "../../core/domain/account/account.ts"
+import { passwordMax, passwordMin, readEmail, tokenSeconds } from "../../core/domain/account/account.ts"
 import type { Passkeys } from "../../core/domain/account/passkey.ts"
 import { admitsEmail, type Provider } from "../../core/domain/account/provider.ts"
 import { readRoles, type RoleList } from "../../core/domain/account/roles.ts"
-import type { Store } from "./database.ts"
+import { type Queries, quote, type Store } from "./database.ts"
+import { activeAdmin, adminLock } from "./migration.ts"
 import { type DiscoveredProvider, oauthConfig } from "./oidc.ts"
 
 export interface EngineSettings {
@@ -23,10 +24,6 @@ export interface EngineSettings {
   readonly basePath: string
   readonly roles: RoleList
   readonly trustedOrigins: readonly string[]
-  readonly passwordMin: number
-  readonly passwordMax: number
-  readonly tokenSeconds: number
-  readonly keyLock: number
   /** Whether accounts may have a second factor. */
   readonly twoFactor: boolean
   /** Null: there are no passkeys. */
@@ -77,40 +74,91 @@ interface StoredKey {
 
 /**
  * The claims of a user as the store has them now. Role, ban and epoch come from one statement: a change after it makes the token refused,
- * so a token never outlives the state it was made from. Null when there is no such user or it is banned.
+ * so a token never outlives the state it was made from. `session` is the token of the session that asks, null for the host: what ended it
+ * raised the epoch, which would make this token one from afterwards. Null when there is no such user or session, or the user is banned.
  */
 export const claimsOf = async (
   { store, table }: Pick<EngineSettings, "store" | "table">,
   userId: string,
-  seconds: number
+  seconds: number,
+  session: string | null
 ): Promise<TokenClaims | null> => {
   const [user] = await store.query<UserRow>(
     `select "role", coalesce("banned", false) and ("banExpires" is null or "banExpires" > now()) as barred,`
-      + ` "tokenEpoch"::text as epoch from ${table("user")} where "id" = $1`,
-    [userId]
+      + ` "tokenEpoch"::text as epoch from ${table("user")} where "id" = $1`
+      + ` and ($2::text is null or exists (select 1 from ${table("session")} where "token" = $2 and "userId" = $1))`,
+    [userId, session]
   )
   if (user === undefined || user.barred) return null
   const iat = Math.floor(Date.now() / 1_000)
   return { sub: userId, role: user.role ?? "", epoch: Number(user.epoch), iat, exp: iat + seconds }
 }
 
-/** Changes a password unless the session that asks for it has ended: a new password ends all of its user's, so of several at once one counts. */
+/** The part of better-auth's context that tells who asks for what. */
+interface Asked {
+  readonly path?: string | undefined
+  readonly context: { readonly session: { readonly session: { readonly token: string } } | null }
+}
+
+/** Whether a session has not ended; with `admin`, whether its user still is one who may sign in, too. */
+const stands = async (
+  { query }: Queries,
+  table: EngineSettings["table"],
+  token: string,
+  admin: boolean
+): Promise<boolean> => {
+  const found = await query(
+    `select 1 from ${table("session")} s join ${table("user")} u on u."id" = s."userId" where s."token" = $1`
+      + (admin ? ` and ${activeAdmin("u")}` : ""),
+    [token]
+  )
+  return found.length > 0
+}
+
+/**
+ * Changes a password unless the session that asks for it has ended, or is no admin's any more where it has to be: a new password ends all of its
+ * user's, so of several at once one counts.
+ */
 const changePassword = (
   { store, table }: Pick<EngineSettings, "store" | "table">,
   userId: string,
   token: string,
-  hashed: string
+  hashed: string,
+  byAdmin: boolean
 ): Promise<boolean> =>
   store.transaction(async ({ query }) => {
     const password = `"userId" = $1 and "providerId" = 'credential'`
     // Waits for a change that is under way; only a statement of its own sees what that one ended.
     await query(`select 1 from ${table("account")} where ${password} for update`, [userId])
-    const session = await query(`select 1 from ${table("session")} where "token" = $1`, [token])
-    if (session.length === 0) return false
+    if (!await stands({ query }, table, token, byAdmin)) return false
     await query(`update ${table("account")} set "password" = $2, "updatedAt" = now() where ${password}`, [
       userId,
       hashed
     ])
+    return true
+  })
+
+/**
+ * Changes an account for the admin of a session, unless they have stopped being one: whoever is demoted or banned by somebody else must not
+ * undo it with a request that was let in just before.
+ */
+const changeAccount = (
+  { store, table }: Pick<EngineSettings, "store" | "table">,
+  token: string,
+  userId: string,
+  fields: { readonly [name: string]: unknown }
+): Promise<boolean> =>
+  store.transaction(async ({ query }) => {
+    const [session, user] = [table("session"), table("user")]
+    // Waits for changes of either that are under way; only a statement of its own sees what came of them.
+    await query(
+      `select 1 from ${user} where "id" = $1 or "id" in (select "userId" from ${session} where "token" = $2)`
+        + ` order by "id" for no key update`,
+      [userId, token]
+    )
+    if (!await stands({ query }, table, token, true)) return false
+    const changes = Object.keys(fields).map((name, index) => `${quote(name)} = $${index + 2}`)
+    await query(`update ${user} set ${changes.join(", ")} where "id" = $1`, [userId, ...Object.values(fields)])
     return true
   })
 
@@ -122,13 +170,13 @@ export const makeEngine = async (
   settings: EngineSettings,
   providers: readonly DiscoveredProvider[] = []
 ): Promise<Engine> => {
-  const { basePath, keyLock, origin, passwordMax, passwordMin, roles, schema, store, table, url } = settings
+  const { basePath, origin, roles, schema, store, table, url } = settings
   const [
     { betterAuth },
     { admin, genericOAuth, jwt, twoFactor },
     { createAccessControl },
     { adminAc, defaultStatements },
-    { APIError }
+    { APIError, getOAuthState }
   ] = await Promise
     .all([
       import("better-auth"),
@@ -154,6 +202,12 @@ export const makeEngine = async (
       : access.newRole({})
   }
   const refuse = (code: string, message: string) => new APIError("BAD_REQUEST", { code, message })
+  const ended = () => new APIError("UNAUTHORIZED", { code: "UNAUTHORIZED", message: "Unauthorized" })
+  const demoted = () => new APIError("FORBIDDEN", { code: "FORBIDDEN", message: "You are no admin any more." })
+  /** Whether what is about to be made may be: by an admin who was let in, only while they are one. */
+  const standsFor = async (context: Asked | null): Promise<boolean> =>
+    context?.path?.startsWith("/admin/") !== true
+    || stands(store, table, context.context.session?.session.token ?? "", true)
   const checkRoles = (given: unknown): void => {
     const read = typeof given === "string" ? readRoles(roles, given) : undefined
     if (read !== undefined && Result.isSuccess(read)) return
@@ -166,19 +220,18 @@ export const makeEngine = async (
   const checkEmail = (given: unknown): void => {
     if (typeof given !== "string" || Result.isFailure(readEmail(given))) throw refuse("INVALID_EMAIL", "Invalid email")
   }
-  const anyUser = async (): Promise<boolean> => {
-    const [row] = await store.query<{ readonly found: boolean }>(
-      `select exists (select 1 from ${table("user")}) as found`
-    )
-    return row?.found === true
-  }
   /** Whether somebody whom a provider vouches for may come in, as who; undefined: yes. */
   const judgeProvided = async (
     provider: Provider | undefined,
     action: string,
-    user: { readonly email?: unknown; readonly emailVerified?: unknown }
+    user: { readonly email?: unknown; readonly emailVerified?: unknown },
+    anyUser: () => Promise<boolean>
   ) => {
     if (provider === undefined) return { error: "oauth_provider_not_found" }
+    // One provider must not end what was begun with another (RFC 9700, 4.4): it would choose who its users are here.
+    if ((await getOAuthState<{ readonly provider?: unknown }>())?.provider !== provider.id) {
+      return { error: "state_mismatch" }
+    }
     const verified = user.emailVerified === true
     if (action !== "sign-in" && !verified) return { error: "email_not_verified" }
     if (provider.domains !== null && !(verified && admitsEmail(provider, String(user.email)))) {
@@ -213,7 +266,7 @@ export const makeEngine = async (
         // Two instances may want the first key at once: one makes it, the other takes it.
         createJwk: (key) =>
           store.transaction(async (queries) => {
-            await queries.query("select pg_advisory_xact_lock($1)", [keyLock])
+            await queries.query("select pg_advisory_xact_lock($1)", [adminLock])
             const [known] = await queries.query<StoredKey>(
               `select * from ${
                 table("jwks")
@@ -232,10 +285,10 @@ export const makeEngine = async (
       jwt: {
         issuer: url,
         audience: url,
-        expirationTime: `${settings.tokenSeconds}s`,
-        definePayload: async ({ user }) => {
-          const claims = await claimsOf(settings, user.id, settings.tokenSeconds)
-          if (claims === null) throw new APIError("UNAUTHORIZED", { code: "UNAUTHORIZED", message: "Unauthorized" })
+        expirationTime: `${tokenSeconds}s`,
+        definePayload: async ({ session, user }) => {
+          const claims = await claimsOf(settings, user.id, tokenSeconds, session.token)
+          if (claims === null) throw ended()
           return claims
         }
       }
@@ -273,12 +326,15 @@ export const makeEngine = async (
     ...(providers.length === 0 ? {} : {
       user: {
         validateUserInfo: (
-          { source, user }: { source: { action: string; oauth?: { providerId: string } | undefined }; user: object }
+          { source, user }: { source: { action: string; oauth?: { providerId: string } | undefined }; user: object },
+          { context: { internalAdapter } }
         ) =>
           judgeProvided(
             providers.find(({ provider }) => provider.id === source.oauth?.providerId)?.provider,
             source.action,
-            user
+            user,
+            // Asked on the connection of the transaction that it is asked in: as many that each wanted another would all wait.
+            async () => (await internalAdapter.listUsers(1)).length > 0
           )
       }
     }),
@@ -296,9 +352,10 @@ export const makeEngine = async (
       account: {
         create: {
           // What a provider's tokens open is none of our business: they are not kept.
-          before: async (account) => ({
-            data: { ...account, accessToken: null, refreshToken: null, idToken: null }
-          })
+          before: async (account, context) => {
+            if (!await standsFor(context)) throw ended()
+            return { data: { ...account, accessToken: null, refreshToken: null, idToken: null } }
+          }
         },
         update: {
           // Hashing takes its time, and somebody may have taken the account back meanwhile: their password stays.
@@ -307,9 +364,7 @@ export const makeEngine = async (
             if ((!byAdmin && context?.path !== "/change-password") || typeof account.password !== "string") return
             const session = context.context.session?.session
             const userId = byAdmin ? String(context.body?.userId) : session?.userId ?? ""
-            if (!await changePassword(settings, userId, session?.token ?? "", account.password)) {
-              throw new APIError("UNAUTHORIZED", { code: "UNAUTHORIZED", message: "Unauthorized" })
-            }
+            if (!await changePassword(settings, userId, session?.token ?? "", account.password, byAdmin)) throw ended()
             return false
           }
         }
@@ -319,6 +374,7 @@ export const makeEngine = async (
           before: async (user, context) => {
             checkRoles((user as { readonly role?: unknown }).role)
             checkEmail(user.email)
+            if (!await standsFor(context)) throw demoted()
             if (context?.path === "/admin/create-user") {
               const password: unknown = context.body?.password
               if (typeof password !== "string" || password.length < passwordMin) {
@@ -328,9 +384,24 @@ export const makeEngine = async (
           }
         },
         update: {
-          before: async (user) => {
+          before: async (user, context) => {
             if ("role" in user) checkRoles(user["role"])
             if ("email" in user) checkEmail(user["email"])
+            if (context?.path?.startsWith("/admin/") !== true) return
+            const token = context.context.session?.session.token ?? ""
+            if (!await changeAccount(settings, token, String(context.body?.userId), user)) {
+              throw demoted()
+            }
+            // better-auth has nothing left to change; it answers the account as it is now.
+            return { data: Object.fromEntries(Object.keys(user).map((name) => [name, undefined])) }
+          },
+          // A device is trusted with the factor that it spares, not with the next one.
+          after: async (user, context) => {
+            if (context?.path !== "/two-factor/disable") return
+            await store.query(
+              `delete from ${table("verification")} where "value" = $1 and "identifier" like 'trust-device-%'`,
+              [user.id]
+            )
           }
         }
       }

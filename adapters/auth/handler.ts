@@ -4,9 +4,10 @@
  */
 
 import { clientOf } from "../../core/domain/account/client.ts"
+import { isBag } from "../../core/domain/bag.ts"
 import {
   notFound,
-  type Problem,
+  Problem,
   problem,
   problemDocument,
   problemKinds,
@@ -15,7 +16,7 @@ import {
 import type { AuthInternals } from "./auth.ts"
 import { checkQuery, readBody } from "./body.ts"
 import { type OwnCookies, ownCookies, printCookies } from "./cookies.ts"
-import { codeOf, isUnavailable } from "./database.ts"
+import { codeOf, isUnavailable, makeSweep } from "./database.ts"
 import type { Limits } from "./limits.ts"
 import { bannedState, lastAdminState } from "./migration.ts"
 import { adapt, type AuthRoute, type Body, makeRoutes, passkeySignIn, readListing } from "./routes.ts"
@@ -46,12 +47,10 @@ const nobody = `${crypto.randomUUID()}@accounts.invalid`
 /** What every answer carries, also without our edge in front. */
 const everywhere = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" }
 
-const isObject = (value: unknown): value is Body => typeof value === "object" && value !== null && !Array.isArray(value)
-
 const parsed = (text: string): Body => {
   try {
     const body: unknown = JSON.parse(text)
-    return isObject(body) ? body : {}
+    return isBag(body) ? body : {}
   } catch {
     return {}
   }
@@ -75,9 +74,6 @@ const unavailable = (): Problem =>
   problem("unavailable", "The service cannot answer right now. Try again soon.", {}, { "retry-after": "2" })
 
 const unexpected = (): Problem => problem("internal-error", "Something went wrong on our side.")
-
-const isProblem = (cause: unknown): cause is Problem =>
-  typeof cause === "object" && cause !== null && (cause as { _tag?: unknown })._tag === "Problem"
 
 const send = (refusal: Problem, instance: string, cookies: readonly string[] = []): Response => {
   const { status } = problemKinds[refusal.slug]
@@ -137,7 +133,7 @@ const wrongCredentials = (): Problem =>
   problem("unauthenticated", "The email address or the password is wrong.", { code: "INVALID_EMAIL_OR_PASSWORD" })
 
 const failureOf = (cause: unknown, path: string): Problem => {
-  if (isProblem(cause)) return cause
+  if (cause instanceof Problem) return cause
   if (codeOf(cause) === bannedState) {
     return path === "/sign-in/email"
       ? wrongCredentials()
@@ -198,16 +194,14 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     throw problem("too-many-requests", "Too many attempts. Try again later.", {}, { "retry-after": String(seconds) })
   }
 
-  let forgotAt = -Infinity
   /** Challenges that nobody answered; better-auth leaves them. */
-  const forgetChallenges = async (): Promise<void> => {
-    if (performance.now() - forgotAt < 60_000) return
-    forgotAt = performance.now()
-    await store.query(
-      `delete from ${table("verification")} where "id" in (select "id" from ${table("verification")}`
-        + ` where "expiresAt" < now() limit 1000 for update skip locked)`
-    )
-  }
+  const forgetChallenges = makeSweep(store, {
+    table: table("verification"),
+    key: `"id"`,
+    past: `"expiresAt" < now()`
+  })
+  /** Sessions that ran out, with addresses of clients in them; better-auth removes one only when its cookie comes back. */
+  const forgetSessions = makeSweep(store, { table: table("session"), key: `"id"`, past: `"expiresAt" < now()` })
 
   const engineFor = async (route: AuthRoute, body: Body) => {
     if (route.provider === undefined) return internals.engine()
@@ -231,6 +225,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     const brought = ownCookies(request.headers.get("cookie"), secure)
     await limit(path, route, client.group, body, brought)
     if (path.startsWith("/passkey/generate-")) await forgetChallenges()
+    if (route.signsIn === true) await forgetSessions()
     const headers = new Headers()
     for (const name of passedOn) {
       const value = request.headers.get(name)
@@ -244,9 +239,11 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     }
     if (method === "POST") headers.set("content-type", "application/json")
     const { handle, trusts } = await engineFor(route, body)
-    // better-auth asks where a page is from only when it changes something. One that CORS lets read answers would read tokens here.
+    // better-auth asks where a page is from only when it changes something with a cookie. One that CORS lets read answers would read tokens here,
+    // or begin a sign-in that somebody else ends.
     const from = headers.get("origin")
-    if (method === "GET" && path !== "/jwks" && from !== null && headers.has("cookie") && !trusts(from)) {
+    const asks = method === "POST" || (path !== "/jwks" && headers.has("cookie"))
+    if (asks && from !== null && !trusts(from)) {
       throw problem("access-denied", "Invalid origin", { code: "INVALID_ORIGIN" })
     }
     const seen = await witness.before(path, body, brought)

@@ -336,6 +336,29 @@ describe("the key cache", () => {
     expect(await outcome(reads, request(token))).toBe("Unauthorized")
   })
 
+  it("does not remember what was being verified with a key while that went", async () => {
+    await using server = await serve([signer.jwk])
+    const reads = jwtAuthenticator({ jwksUrl: server.url, cache: { minReloadMs: 0 } })
+    await reads(request(await signer.sign(claims())))
+    const verify = crypto.subtle.verify.bind(crypto.subtle)
+    const begun = Promise.withResolvers<void>()
+    const gone = Promise.withResolvers<void>()
+    vi.spyOn(crypto.subtle, "verify").mockImplementationOnce(async (...given) => {
+      begun.resolve()
+      await gone.promise
+      return verify(...given)
+    })
+    const token = await signer.sign(claims({ jti: "late" }))
+    const late = reads(request(token))
+    await begun.promise
+    const next = await makeSigner("k2")
+    server.state.keys = [next.jwk]
+    await reads(request(await next.sign(claims())))
+    gone.resolve()
+    await late
+    expect(await outcome(reads, request(token))).toBe("Unauthorized")
+  })
+
   it("reads again after ten minutes, in the background, and keeps the old keys while the server is away", async () => {
     await using server = await serve([signer.jwk])
     const reads = jwtAuthenticator({ jwksUrl: server.url })
@@ -413,6 +436,18 @@ describe("trusted apps", () => {
       expect(await outcome(trusts, request(await other.sign(theirs({ role }))))).toBe("Refused")
     }
   )
+
+  it("takes nobody of its own for one of theirs, whose id it would be", async () => {
+    const { other, trusts } = await app()
+    const theirId = await outcome(trusts, request(await other.sign(theirs())))
+    expect(theirId).toMatchObject({ user: { id: "u1@b.example:8443" } })
+    const namesake = request(await signer.sign(claims({ sub: "u1@b.example:8443" })))
+    expect(await outcome(trusts, namesake)).toBe("Refused")
+    expect(await outcome(trusts, namesake)).toBe("Refused")
+    expect(await outcome(trusts, request(await signer.sign(claims({ sub: "u1@b.example" }))))).toMatchObject({
+      user: { id: "u1@b.example" }
+    })
+  })
 
   it("never lets one issuer's key sign for another", async () => {
     const { other, trusts } = await app()

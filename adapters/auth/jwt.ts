@@ -8,21 +8,12 @@ import type { CompactJWSHeaderParameters, JWK, JWTPayload } from "jose"
 import { JOSEError } from "jose/errors"
 import { jwtVerify } from "jose/jwt/verify"
 import { rolesOf } from "../../core/domain/account/roles.ts"
-import type { Credentials } from "../../core/ports/tokens.ts"
-import {
-  type Authenticator,
-  bearerOf,
-  type Identity,
-  KeysUnavailable,
-  Refused,
-  tokenLengthMax,
-  Unauthorized
-} from "./authenticator.ts"
+import { type Authenticator, bearerOf, type Identity, KeysUnavailable, Refused, Unauthorized } from "./authenticator.ts"
 import { makeCache } from "./cache.ts"
 import { fetchKeys, type KeyCache, type KeySet, makeKeys } from "./keys.ts"
 
 /** Seconds by which clocks may differ. */
-export const clockToleranceSeconds = 30
+const clockToleranceSeconds = 30
 
 const asymmetric = [
   "EdDSA",
@@ -113,9 +104,12 @@ const revoked = (): Unauthorized => new Unauthorized("the token was revoked")
 /** The machinery under every JWT authenticator. */
 export const makeVerifier = (options: VerifierOptions): Authenticator => {
   const { admit, audience, issuer, rolesClaim } = options
-  const cache = makeCache<Entry>(options.cache?.tokens ?? 10_000)
+  const size = options.cache?.tokens ?? 10_000
+  let cache = makeCache<Entry>(size)
   const verifying = new Map<string, Promise<Entry>>()
-  const keys = makeKeys(options.load, options.cache, cache.clear)
+  const keys = makeKeys(options.load, options.cache, () => {
+    cache = makeCache(size)
+  })
   const checks = {
     algorithms: [...(options.algorithms ?? asymmetric)],
     clockTolerance: clockToleranceSeconds,
@@ -125,6 +119,8 @@ export const makeVerifier = (options: VerifierOptions): Authenticator => {
   }
 
   const verify = async (token: string): Promise<Entry> => {
+    // Should a key go meanwhile, it may be this token's: then the memory that this ends up in is forgotten, too.
+    const memory = cache
     try {
       const { payload } = await jwtVerify(
         token,
@@ -142,7 +138,7 @@ export const makeVerifier = (options: VerifierOptions): Authenticator => {
       }
       const { counts, identity } = admit(claims)
       const entry: Entry = { identity, counts, until: ((payload.exp ?? 0) + clockToleranceSeconds) * 1_000 }
-      cache.set(token, entry)
+      memory.set(token, entry)
       return entry
     } catch (cause) {
       if (cause instanceof Unauthorized || cause instanceof Refused || cause instanceof KeysUnavailable) throw cause
@@ -229,6 +225,3 @@ export const jwtAuthenticator = (options: JwtOptions): Authenticator => {
     }
   })
 }
-
-/** The part of a request that names its token; for authenticators that only choose another one. */
-export const tokenOf = (request: Credentials): string => bearerOf(request).slice(0, tokenLengthMax)

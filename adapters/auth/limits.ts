@@ -4,7 +4,7 @@
  */
 
 import { createHmac } from "node:crypto"
-import type { Queries } from "./database.ts"
+import { makeSweep, type Queries } from "./database.ts"
 
 export interface Limits {
   /**
@@ -37,10 +37,12 @@ export const makeLimits = ({ perAccount, perClient, secret, store, table }: Limi
       "at" = clock_timestamp()
     returning "allowed",
       greatest(1, ceil(extract(epoch from "stamps"[1] + interval '1 minute' - clock_timestamp())))::int as wait`
-  const forget = `delete from ${table("attempt")} where "key" in (
-    select "key" from ${table("attempt")} where "at" < now() - interval '5 minutes' limit 1000 for update skip locked)`
+  const forget = makeSweep(store, {
+    table: table("attempt"),
+    key: `"key"`,
+    past: `"at" < now() - interval '5 minutes'`
+  })
   const keyOf = (text: string): string => createHmac("sha256", secret).update(`attempt:${text}`).digest("base64url")
-  let forgotAt = 0
 
   const take = async (text: string, most: number): Promise<number> => {
     const [row] = await store.query<{ readonly allowed: boolean; readonly wait: number }>(count, [keyOf(text), most])
@@ -53,10 +55,7 @@ export const makeLimits = ({ perAccount, perClient, secret, store, table }: Limi
   return {
     once: async (text) => (await store.query(claim, [keyOf(`once:${text}`)])).length === 1,
     attempt: async (action, client, account) => {
-      if (performance.now() - forgotAt > 60_000) {
-        forgotAt = performance.now()
-        await store.query(forget)
-      }
+      await forget()
       const wait = await take(`${action}:client:${client}`, perClient)
       return wait > 0 || account === null ? wait : take(`${action}:account:${account}`, perAccount)
     }

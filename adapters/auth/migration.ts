@@ -30,6 +30,13 @@ export interface AuthSchema {
   readonly passkeys?: boolean | undefined
 }
 
+const barred = (row: string): string =>
+  `(coalesce(${row}."banned", false) and (${row}."banExpires" is null or ${row}."banExpires" > now()))`
+
+/** Whether a row of the accounts is an admin who may sign in. */
+export const activeAdmin = (row: string): string =>
+  `('admin' = any (string_to_array(${row}."role", ',')) and not ${barred(row)})`
+
 /** How the revocation list names a key: user ids never look like it. */
 export const revokedKey = (id: string): string => `key:${id}`
 
@@ -39,9 +46,6 @@ export const revokedKey = (id: string): string => `key:${id}`
  */
 export const authMigrationSql = ({ passkeys, schema, twoFactor }: AuthSchema): string => {
   const t = tableIn(schema)
-  const barred = (row: string) =>
-    `(coalesce(${row}."banned", false) and (${row}."banExpires" is null or ${row}."banExpires" > now()))`
-  const active = (row: string) => `('admin' = any (string_to_array(${row}."role", ',')) and not ${barred(row)})`
   return `-- Accounts, sessions and signing keys. Safe to apply again.
 do $$ begin perform pg_advisory_xact_lock(${adminLock}); end $$;
 ${schema === undefined ? "" : `\ncreate schema if not exists ${quote(schema)};\n`}
@@ -157,13 +161,13 @@ end $$;
 
 create or replace function ${t("guard_user")}() returns trigger language plpgsql as $$
 begin
-  if ${active("old")} and (tg_op = 'DELETE' or not ${active("new")}) then
+  if ${activeAdmin("old")} and (tg_op = 'DELETE' or not ${activeAdmin("new")}) then
     perform pg_advisory_xact_lock(${adminLock});
     -- A transaction that keeps seeing what was when it began fails here if that is no longer so.
     if current_setting('transaction_isolation') = 'repeatable read' then
-      perform from ${t("user")} u where u."id" <> old."id" and ${active("u")} for share;
+      perform from ${t("user")} u where u."id" <> old."id" and ${activeAdmin("u")} for share;
     end if;
-    if not exists (select 1 from ${t("user")} u where u."id" <> old."id" and ${active("u")}) then
+    if not exists (select 1 from ${t("user")} u where u."id" <> old."id" and ${activeAdmin("u")}) then
       raise exception 'the last active admin cannot be deleted, demoted or banned' using errcode = '${lastAdminState}';
     end if;
   end if;

@@ -8,6 +8,7 @@ import * as Result from "effect/Result"
 import { decodeJwt } from "jose/jwt/decode"
 import { readEmail } from "../../core/domain/account/account.ts"
 import { isSafeUrl, type Provider } from "../../core/domain/account/provider.ts"
+import { type Bag, isBag } from "../../core/domain/bag.ts"
 
 /** A provider with what was taken from its description of itself. */
 export interface DiscoveredProvider {
@@ -22,10 +23,6 @@ export interface DiscoveredProvider {
 /** Most characters of a description or profile. */
 const textMax = 262_144
 const timeoutMs = 5_000
-
-type Bag = { readonly [name: string]: unknown }
-
-const isBag = (value: unknown): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value)
 
 const read = async (url: string, headers: Readonly<Record<string, string>> = {}): Promise<Bag> => {
   const response = await fetch(url, {

@@ -11,10 +11,10 @@ import type { Passkeys } from "../../core/domain/account/passkey.ts"
 import type { Store } from "./database.ts"
 
 /** Seconds after signing in during which a passkey may be added. */
-export const recentSeconds = 15 * 60
+const recentSeconds = 15 * 60
 
 /** Most passkeys of an account. */
-export const passkeysMax = 20
+const passkeysMax = 20
 
 export interface PasskeySettings {
   readonly passkeys: Passkeys

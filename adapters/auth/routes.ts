@@ -4,12 +4,13 @@
  */
 
 import { rolesOf } from "../../core/domain/account/roles.ts"
+import { type Bag, isBag } from "../../core/domain/bag.ts"
 import { timestampCell } from "../../core/domain/model/instant.ts"
 import { type Problem, problem } from "../../core/domain/problem.ts"
 import { assertionOf, passkeyName, registrationOf } from "./webauthn.ts"
 
 /** The JSON object of a request. */
-export type Body = { [name: string]: unknown }
+export type Body = Bag
 
 export type Method = "GET" | "POST"
 
@@ -95,8 +96,6 @@ export const makeRoutes = (
     ...(providers.length === 0 ? [] : [["/sign-in/social", { ...limited, provider: "named" }] as const]),
     ...providers.map(({ id }) => [`/callback/${id}`, { method: "GET", provider: { id }, signsIn: true }] as const)
   ])
-
-const isObject = (value: unknown): value is Body => typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** Fields of a user that an admin may set by `data`; above all not its id. */
 const settable = ["name", "email", "emailVerified", "image", "role", "banned", "banReason", "banExpires"]
@@ -184,7 +183,7 @@ export const readListing = (search: string): Listing => {
 const rolesIn = (role: unknown): unknown => typeof role === "string" ? rolesOf(role) : role
 
 const chosen = (data: unknown): unknown =>
-  isObject(data)
+  isBag(data)
     ? fitting(Object.fromEntries(
       settable.filter((name) => Object.hasOwn(data, name)).map((
         name
@@ -211,13 +210,17 @@ export const adapt = (route: string, body: Body, defaultRole: string | undefined
     case "/admin/create-user": {
       const { data: given, role, ...rest } = body
       const data = chosen(given ?? {})
-      const wanted = role ?? (isObject(data) ? data["role"] : undefined) ?? defaultRole
+      const wanted = role ?? (isBag(data) ? data["role"] : undefined) ?? defaultRole
       // Without any role an empty list is passed on: it is refused, with the choices, after the caller's rights were checked.
       return { ...rest, data, role: rolesIn(wanted ?? "") }
     }
     case "/sign-in/social":
       // Neither scopes, nor tokens from elsewhere, nor a wish for an account: those are settings.
-      return only(body, ["provider", "callbackURL", "errorCallbackURL", "loginHint", "disableRedirect"])
+      // What is added comes back with the state.
+      return {
+        ...only(body, ["provider", "callbackURL", "errorCallbackURL", "loginHint", "disableRedirect"]),
+        additionalData: only(body, ["provider"])
+      }
     case "/two-factor/enable":
       return { ...only(body, ["password"]), method: "totp" }
     case "/two-factor/verify-totp":

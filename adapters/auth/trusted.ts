@@ -8,9 +8,9 @@ import { decodeJwt } from "jose/jwt/decode"
 import { refuse } from "../../core/domain/account/account.ts"
 import { isPlainUrl } from "../../core/domain/account/origin.ts"
 import { shownAddress } from "../../core/domain/model/refusal.ts"
-import { type Authenticator, type Identity, Refused } from "./authenticator.ts"
+import { type Authenticator, bearerOf, type Identity, Refused } from "./authenticator.ts"
 import { makeCache } from "./cache.ts"
-import { loadKeys, makeVerifier, type TokenCache, tokenOf } from "./jwt.ts"
+import { loadKeys, makeVerifier, type TokenCache } from "./jwt.ts"
 import { fetchKeys, type KeySet } from "./keys.ts"
 
 export interface TrustedApp {
@@ -25,7 +25,7 @@ export interface TrustedApp {
 }
 
 /** An issuer without its trailing slash; throws when it is no http(s) URL. */
-export const issuerOf = (url: string): string => {
+const issuerOf = (url: string): string => {
   if (isPlainUrl(url)) return url.replace(/\/+$/, "")
   throw refuse("invalid-app", `The issuer ${shownAddress(url)} is not an http(s) URL without password and query.`)
 }
@@ -59,7 +59,8 @@ const appAuthenticator = (app: TrustedApp, issuer: string, cache: TokenCache | u
 
 /**
  * An authenticator that accepts its own tokens and those of trusted apps. A user of an app is `<sub>@<app host>`; one left without a
- * local role is refused (403). Throws when an app is the app itself, or two are at one host.
+ * local role is refused (403), and so is a user of one's own whose id is such a one. Throws when an app is the app itself, or two are at one
+ * host.
  */
 export const withTrustedApps = (
   own: Authenticator,
@@ -83,18 +84,28 @@ export const withTrustedApps = (
     hosts.add(host)
     byIssuer.set(issuer, appAuthenticator(app, issuer, cache))
   }
+  const endings = [...hosts].map((host) => `@${host}`)
+  // An issuer of one's own may name its users as it likes; nobody is to have the records of somebody else.
+  const local = (identity: Identity): Identity => {
+    if (!endings.some((ending) => identity.user.id.endsWith(ending))) return identity
+    throw new Refused("the user has an id of a trusted app's users")
+  }
+  const ours: Authenticator = (request) => {
+    const answer = own(request)
+    return "then" in answer ? answer.then(local) : local(answer)
+  }
   const chosen = makeCache<Authenticator>(cache?.tokens ?? 10_000)
   const choose = (token: string): Authenticator => {
     try {
       const { iss } = decodeJwt(token)
-      return (typeof iss === "string" ? byIssuer.get(iss.replace(/\/$/, "")) : undefined) ?? own
+      return (typeof iss === "string" ? byIssuer.get(iss.replace(/\/$/, "")) : undefined) ?? ours
     } catch {
       // Not a readable token: the own authenticator says so in its own words.
-      return own
+      return ours
     }
   }
   return (request) => {
-    const token = tokenOf(request)
+    const token = bearerOf(request)
     const known = chosen.get(token)
     if (known !== undefined) return known(request)
     const authenticator = choose(token)

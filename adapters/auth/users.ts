@@ -1,19 +1,20 @@
 /**
  * The host functions (spec 1, Accounts and roles): what somebody with access to the machine may do to accounts, without a session. They
  * throw `AccountError` for what is refused. Who may call them is decided by who may run code here.
+ *
+ * The first account is an admin, also when several are made at once; the last active admin can be neither deleted, demoted nor banned. A ban,
+ * deletion, role change or revocation makes tokens issued before it useless within two seconds in every instance; API keys follow their user's
+ * roles and bans in the same time.
  */
 
-import * as Result from "effect/Result"
-import { type AccountError, checkPassword, readEmail, readLifetime, refuse } from "../../core/domain/account/account.ts"
+import type { Account, AccountError, IssuedToken, NewAccount } from "../../core/domain/account/account.ts"
+import { checkPassword, readEmail, readLifetime, refuse, taken } from "../../core/domain/account/account.ts"
 import { readRoles, roleOfNew } from "../../core/domain/account/roles.ts"
-import type { Account, IssuedToken, NewAccount } from "../../core/ports/accounts.ts"
 import type { Auth } from "./auth.ts"
-import { codeOf } from "./database.ts"
+import { codeOf, hasAny } from "./database.ts"
 import { claimsOf } from "./engine.ts"
 import type { AuthEventName } from "./events.ts"
 import { adminLock, lastAdminState } from "./migration.ts"
-
-const taken = <A>(result: Result.Result<A, AccountError>): A => Result.getOrThrowWith(result, (refusal) => refusal)
 
 const emailOf = (text: string): string => taken(readEmail(text))
 
@@ -50,10 +51,7 @@ export const createUser = async (auth: Auth, user: NewAccount): Promise<Account>
   const created = await guarded(() =>
     store.transaction(async ({ query }) => {
       await query("select pg_advisory_xact_lock($1)", [adminLock])
-      const [known] = await query<{ readonly found: boolean }>(
-        `select exists (select 1 from ${table("user")}) as found`
-      )
-      const role = taken(roleOfNew(roles, user.role, known?.found !== true))
+      const role = taken(roleOfNew(roles, user.role, !await hasAny({ query }, table("user"))))
       const [made] = await query<Account>(
         `insert into ${
           table("user")
@@ -79,10 +77,7 @@ export const createUser = async (auth: Auth, user: NewAccount): Promise<Account>
 /** Whether any user exists. */
 export const hasUsers = async (auth: Auth): Promise<boolean> => {
   const { store, table } = auth.internals
-  const [row] = await store.query<{ readonly found: boolean }>(
-    `select exists (select 1 from ${table("user")}) as found`
-  )
-  return row?.found === true
+  return hasAny(store, table("user"))
 }
 
 /** All users, oldest first; never a password. */
@@ -262,7 +257,7 @@ export const issueToken = async (
     [emailOf(email)]
   )
   if (user === undefined) throw unknownUser()
-  const claims = await claimsOf({ store, table }, user.id, seconds)
+  const claims = await claimsOf({ store, table }, user.id, seconds, null)
   if (claims === null) throw refuse("banned-user", "The user is banned.")
   const { sign } = await engine()
   const token = await sign(claims)

@@ -3,11 +3,8 @@
  * their attestation. Statements of manufacturers are not asked for, and to judge one means to fetch what it names. It verifies nothing.
  */
 
+import { type Bag, isBag } from "../../core/domain/bag.ts"
 import { problem } from "../../core/domain/problem.ts"
-
-type Bag = { readonly [name: string]: unknown }
-
-const isBag = (value: unknown): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value)
 
 const textOf = (value: unknown): string => typeof value === "string" ? value : ""
 
@@ -50,7 +47,7 @@ const unattested = Buffer.concat([
  * An attestation object (WebAuthn 6.5.4) with the same authenticator data and the format `none`; an empty text when it is none. Both in
  * base64url.
  */
-export const withoutAttestation = (text: string): string => {
+const withoutAttestation = (text: string): string => {
   const bytes = Buffer.from(text, "base64url")
   const first = bytes[0] ?? 0
   // A map of at most 23 pairs.

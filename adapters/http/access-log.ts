@@ -6,6 +6,15 @@
 /** Writes one finished line, without its newline. */
 export type Log = (line: string) => void
 
+/** A log that throws keeps nobody from an answer; its line goes to the console instead. */
+export const unfailing = (log: Log): Log => (line) => {
+  try {
+    log(line)
+  } catch (error) {
+    console.error(line, error)
+  }
+}
+
 export interface AccessEntry {
   readonly id: string
   readonly method: string

@@ -11,9 +11,10 @@ import { createRequire } from "node:module"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
+import { parentPath } from "../../core/domain/model/config.ts"
 import { notFound } from "../../core/domain/problem.ts"
 import type { Problem } from "../../core/domain/problem.ts"
-import { tagListed } from "../../core/domain/read/etag.ts"
+import { isHeld } from "../../core/domain/read/etag.ts"
 import { docsPage, docsPolicy } from "./docs-page.ts"
 import type { SignIn } from "./docs-page.ts"
 import type { ExtraRoute, Visit } from "./handle.ts"
@@ -36,13 +37,19 @@ const files: { readonly [name: string]: string } = {
 
 type Coding = "br" | "gzip" | "identity"
 
-/** The coding to answer with: the best of ours that the request accepts (RFC 9110, 12.5.3). */
-const codingFor = (header: string | null): Coding => {
+/** What an `Accept` or `Accept-Encoding` header names, in lower case, but for what it says it does not want (RFC 9110, 12.4.2). */
+const acceptedIn = (header: string | null): ReadonlySet<string> => {
   const accepted = new Set<string>()
   for (const part of (header ?? "").toLowerCase().split(",")) {
     const [name = "", ...parameters] = part.split(";").map((text) => text.trim())
     if (!parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))) accepted.add(name)
   }
+  return accepted
+}
+
+/** The coding to answer with: the best of ours that the request accepts (RFC 9110, 12.5.3). */
+const codingFor = (header: string | null): Coding => {
+  const accepted = acceptedIn(header)
   return accepted.has("br") ? "br" : accepted.has("gzip") ? "gzip" : "identity"
 }
 
@@ -106,15 +113,11 @@ const onlyGet = (visit: Visit): Effect.Effect<void, Problem> =>
   visit.method === "GET" ? Effect.void : Effect.fail(methodNotAllowed("GET, HEAD"))
 
 /** Whether the client says that it takes HTML: a browser's navigation does, a program's request for anything does not. */
-const takesHtml = (accept: string | null): boolean =>
-  (accept ?? "").toLowerCase().split(",").some((part) => {
-    const [name, ...parameters] = part.split(";").map((text) => text.trim())
-    return name === "text/html" && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))
-  })
+const takesHtml = (accept: string | null): boolean => acceptedIn(accept).has("text/html")
 
 /** The routes of the docs, for `EdgeOptions.extraRoutes`. Nothing is read before the first request. */
 export const docsRoutes = ({ basePath, signIn }: DocsOptions): readonly ExtraRoute[] => {
-  const parent = basePath.slice(0, basePath.lastIndexOf("/"))
+  const parent = parentPath(basePath)
   const prefix = `${parent}/docs`
   const load = makeStore()
 
@@ -145,9 +148,7 @@ export const docsRoutes = ({ basePath, signIn }: DocsOptions): readonly ExtraRou
         const { bytes, etag } = yield* Effect.promise(() => load(name, coding))
         const headers = { etag, vary: "Accept-Encoding" }
         const held = visit.request.headers.get("if-none-match")
-        if (held !== null && (held.trim() === "*" || tagListed(held, etag, true))) {
-          return { status: 304, headers, body: null }
-        }
+        if (isHeld(held, etag)) return { status: 304, headers, body: null }
         return {
           status: 200,
           headers: {

@@ -13,9 +13,10 @@ import type { Accesses, Call } from "../../core/app/call.ts"
 import { isTraced, phase, Timing } from "../../core/app/timing.ts"
 import type { RequestFiber } from "../../core/app/timing.ts"
 import type { Caller } from "../../core/domain/access/caller.ts"
+import type { UnhandledErrorHook } from "../../core/domain/model/config.ts"
 import { notFound, Problem, problem } from "../../core/domain/problem.ts"
 import type { TokensService } from "../../core/ports/tokens.ts"
-import { accessLine, errorLine, loggedPath } from "./access-log.ts"
+import { accessLine, errorLine, loggedPath, unfailing } from "./access-log.ts"
 import type { Log } from "./access-log.ts"
 import { runMounted, statusReply } from "./auth-mount.ts"
 import type { AuthMount, AuthStatus } from "./auth-mount.ts"
@@ -57,8 +58,7 @@ type RouteAnswer = Effect.Effect<EdgeAnswer, Problem>
 
 /**
  * A route beside the resources (docs, files, forms). It gets every method and path that equals the prefix or continues it with `/` or
- * `:`; the longest prefix wins, and all go before the resources. The prefix `/` gets what is
- * outside the API and nobody else's.
+ * `:`; the longest prefix wins, and all go before the resources. The prefix `/` gets what is outside the API and nobody else's.
  */
 export type ExtraRoute =
   | { readonly prefix: string; readonly access: "public"; readonly handle: (visit: Visit) => RouteAnswer }
@@ -70,12 +70,6 @@ export type ExtraRoute =
     readonly refused?: (visit: Visit, refusal: Problem) => RouteAnswer
   }
 
-/** Tells an unhandled error to the operator's own reporter. Nobody waits for it, and its own failure is only logged. */
-export type UnhandledErrorHook = (
-  error: unknown,
-  request: { readonly requestId: string; readonly method: string; readonly path: string }
-) => void | Promise<void>
-
 export interface EdgeOptions {
   /** Path of the resources; the system endpoints are beside it. Default `/api/v1`. */
   readonly basePath?: string
@@ -83,8 +77,6 @@ export interface EdgeOptions {
   readonly publicUrl?: string
   /** Largest body in bytes. Default 2 MiB. */
   readonly maxBodyBytes?: number
-  /** Longest request target in characters. Default 128 KiB, room for a filter of 10,000 characters percent-encoded. */
-  readonly maxTargetLength?: number
   /** Requests worked on at once, and as many again whose bodies are on their way; past it the answer is 503. Default 1024. */
   readonly maxInFlight?: number
   /** Which pages' browsers may call. Default none. */
@@ -134,20 +126,16 @@ interface Progress extends Visit {
   slots: Slots | null
   /** The resource's or system route, once it is known to be there for the caller. */
   route: Route | null
+  /** Whether its line is written: it may be interrupted right after its answer. */
+  logged: boolean
 }
 
 const noBody = new Uint8Array(0)
 
-const refuse = (_: Visit, refusal: Problem): RouteAnswer => Effect.fail(refusal)
+/** Longest request target in characters: room for a filter of 10,000 characters percent-encoded. */
+const maxTarget = 128 * 1024
 
-/** A log that throws keeps nobody from an answer; its line goes to the console instead. */
-const unfailing = (log: (line: string) => void) => (line: string): void => {
-  try {
-    log(line)
-  } catch (error) {
-    console.error(line, error)
-  }
-}
+const refuse = (_: Visit, refusal: Problem): RouteAnswer => Effect.fail(refusal)
 
 /** Throws a RangeError when the options make no sense; there is no other failure. */
 export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions = {}): Edge => {
@@ -157,7 +145,6 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   const statusPath = `${authPrefix}/status`
   const publicUrl = new URL(options.publicUrl ?? "http://localhost")
   const maxBody = options.maxBodyBytes ?? 2 * 1024 * 1024
-  const maxTarget = options.maxTargetLength ?? 128 * 1024
   const maxInFlight = options.maxInFlight ?? 1024
   const cors = makeCors(options.cors)
   const maxAuthBody = Math.min(maxBody, options.auth?.maxBodyBytes ?? maxBody)
@@ -199,7 +186,8 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
       timing: options.serverTiming === true ? makeTiming() : null,
       caller: null,
       slots: null,
-      route: null
+      route: null,
+      logged: false
     }
   }
 
@@ -231,6 +219,8 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
       : Effect.fail(overloaded())
 
   const writeLine = (progress: Progress, status: number, bytes: number): void => {
+    if (progress.logged) return
+    progress.logged = true
     measure?.({
       method: knownMethod(progress.request.method),
       route: routeTemplate(mount, progress.path, progress.route, prefixes),

@@ -6,6 +6,7 @@
 import type * as Effect from "effect/Effect"
 import type { App } from "../../core/app/app.ts"
 import type { Call, Reply } from "../../core/app/call.ts"
+import { parentPath } from "../../core/domain/model/config.ts"
 import type { Problem } from "../../core/domain/problem.ts"
 import { decodePercent } from "./request.ts"
 
@@ -112,7 +113,7 @@ export const mountAt = (basePath: string): Mount => {
       `options.basePath must look like /api/v1, with no slash at its end; it is ${JSON.stringify(basePath)}`
     )
   }
-  return { basePath, parent: basePath.slice(0, basePath.lastIndexOf("/")) }
+  return { basePath, parent: parentPath(basePath) }
 }
 
 /** Whether the path is the prefix or continues it with `/` or `:`. */

@@ -130,13 +130,15 @@ const histogram = (plan: HistogramPlan, writer: Writer): string => {
   if (plan.where.op !== "true") tests.push(conditionSql(plan.where, "t", writer))
   const table = `${tableOf(plan.model)} t`
   const where = tests.join(" and ")
+  // A sum of zeros has the digits of the one that has most. In a column of a declared size all have the same.
+  const digits = field.kind === "decimal" && field.precision === null ? ` + sum(${column} * 0)` : ""
   // The quotient of integer division is exact in every version, width_bucket's is not; the maximum goes into the last bucket.
   const bucket = `case when e.h = e.l then ${buckets - 1}` +
     ` else least(div((${exact} - e.l) * ${buckets}, e.h - e.l), ${buckets - 1}) end`
   const counts = Array.from({ length: buckets }, (_, i) => `coalesce(sum(c.n) filter (where c.bucket = ${i}), 0)::text`)
   // These names hide tables of the same name from what follows them: none is called so.
   const [range, edge] = ["\"range of values\"", "\"edges of buckets\""]
-  return `with ${range} as materialized (select min(${column}) as low, max(${column}) as high from ${table} where ${where}),` +
+  return `with ${range} as materialized (select min(${column})${digits} as low, max(${column})${digits} as high from ${table} where ${where}),` +
     ` ${edge} as materialized (select low::text::numeric as l, high::text::numeric as h from ${range}),` +
     ` counts as (select ${bucket} as bucket, count(*) as n from ${edge} e cross join ${table} where ${where} group by 1)` +
     ` select (select low::text from ${range}), (select high::text from ${range}), ${counts.join(", ")} from counts c`

@@ -5,6 +5,7 @@
 
 import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { FilterTree, SortKey } from "../../core/domain/filter/tree.ts"
+import { identityOf } from "../../core/domain/model/model.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import type { CountPlan, PagePlan, PageShape } from "../../core/domain/read/plan.ts"
 import { columnOf, conditionSql, truthSql } from "./compile-filter.ts"
@@ -107,8 +108,9 @@ const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement 
     const all = branches.length === 1
       ? branches[0]!
       : [`(${branches.map((branch) => `(${branch.join(" and ")})`).join(" or ")})`]
-    const keys = model.key.map((field) => columnOf("t", field)).join(", ")
-    const pairs = model.key.map((field) => `${columnOf("t", field)} = ${columnOf("p", field)}`).join(" and ")
+    const identity = identityOf(model)
+    const keys = identity.map((field) => columnOf("t", field)).join(", ")
+    const pairs = identity.map((field) => `${columnOf("t", field)} = ${columnOf("p", field)}`).join(" and ")
     return writer.finish(
       `select ${list} from (select ${keys} from ${table} t${
         condition(all)

@@ -6,6 +6,7 @@
 import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
 import { always } from "../../core/domain/filter/tree.ts"
+import { identityOf } from "../../core/domain/model/model.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import { columnOf, conditionSql, truthSql } from "./compile-filter.ts"
 import { textColumn } from "./compile-page.ts"
@@ -45,9 +46,14 @@ const kept = (
   return statement
 }
 
-/** The row by key; the key's cells are the first that a run is given. */
+/** The row by key, of the caller's tenant; the key's cells are the first that a run is given. */
 const keySql = (model: Model, writer: Writer): string =>
-  model.key.map((field, i) => `${columnOf("t", field)} = ${writer.given(i)}`).join(" and ")
+  identityOf(model).map((field, i) => {
+    const value = i < model.key.length
+      ? writer.given(i)
+      : writer.add({ of: "operand", operand: { of: "caller", value: "tenant" }, field })
+    return `${columnOf("t", field)} = ${value}`
+  }).join(" and ")
 
 const list = (columns: readonly Field[]): string =>
   columns.length === 0 ? "1" : columns.map((field) => textColumn("t", field)).join(", ")

@@ -115,8 +115,16 @@ const pingMs = 2_000
 /** What every session has, through a pooler as well: poolers pass these two on. */
 const textForms = { timezone: "UTC", datestyle: "ISO, MDY" } as const
 
-/** What answers depend on, whatever the server's defaults: `similar` is defined by 0.3, and floats are written in full. */
-const meanings = { "pg_trgm.similarity_threshold": "0.3", extra_float_digits: "1" } as const
+/**
+ * What answers depend on, whatever the server's defaults: `similar` is defined by 0.3, floats are written in full, and nothing equals a null, as
+ * rules count on for callers without a value.
+ */
+const meanings = {
+  "pg_trgm.similarity_threshold": "0.3",
+  extra_float_digits: "1",
+  transform_null_equals: "off",
+  array_nulls: "on"
+} as const
 
 /** A pool that gives up on a waiting request after some time. */
 interface Gate {

@@ -15,6 +15,13 @@ export const sqlState = (error: SqlError): string | null => {
   return typeof code === "string" && code.length === 5 && /[0-9]/.test(code) ? code : null
 }
 
+/** Whether a policy of row security refuses a row: the same code as for rights that the role lacks, from another place. */
+const isPolicy = (error: SqlError): boolean => {
+  const cause = error.reason.cause
+  return sqlState(error) === "42501" && typeof cause === "object" && cause !== null && "routine" in cause &&
+    cause.routine === "ExecWithCheckOptions"
+}
+
 /** PostgreSQL "Error Codes", appendix A: single codes first, then whole classes. */
 const byState: { readonly [state: string]: RecordsReason["_tag"] } = {
   "0A000": "Unsupported", // feature_not_supported
@@ -51,6 +58,7 @@ export const reasonOf = (error: SqlError): RecordsReason["_tag"] | null => {
   const state = sqlState(error)
   const known = state === null ? undefined : byState[state] ?? byClass[state.slice(0, 2)]
   if (known !== undefined) return known
+  if (isPolicy(error)) return "Check"
   // Whatever keeps a connection from being made, such as a database that accepts none, is the same for the caller.
   if (error.reason.operation === "connect") return "Unavailable"
   const tag = error.reason._tag

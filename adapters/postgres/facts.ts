@@ -26,13 +26,16 @@ const serverSql = `select json_build_object(
   'readOnly', current_setting('transaction_read_only') = 'on'
 )::text from pg_database d where d.datname = current_database()`
 
+// A domain's base type, bounds and `not null` may lie several domains further down. A column is `not null` in the catalogue even while rows that
+// were there before hold nulls: such a constraint is not valid yet (PostgreSQL 18).
 const columnsSql = `coalesce((select json_agg(json_build_object(
     'name', a.attname,
     'type', format_type(a.atttypid, a.atttypmod),
     'base', b.typname,
     'domain', case when t.typtype = 'd' then t.typname end,
-    'nullable', not (a.attnotnull or (t.typtype = 'd' and t.typnotnull)),
-    'default', case when a.attgenerated = '' then pg_get_expr(d.adbin, d.adrelid) end,
+    'nullable', not (m.strict or a.attnotnull and not exists (select 1 from pg_constraint u
+      where u.conrelid = c.oid and u.contype = 'n' and u.conkey = array[a.attnum] and not u.convalidated)),
+    'default', case when a.attgenerated = '' then coalesce(pg_get_expr(d.adbin, d.adrelid), t.typdefault) end,
     'identity', case a.attidentity when 'a' then 'always' when 'd' then 'by default' end,
     'generated', a.attgenerated <> '',
     'maxLength', case when b.typname in ('bpchar', 'varchar') and m.mod >= 4 then m.mod - 4 end,
@@ -49,8 +52,11 @@ const columnsSql = `coalesce((select json_agg(json_build_object(
   ) order by a.attnum)
   from pg_attribute a
   join pg_type t on t.oid = a.atttypid
-  join pg_type b on b.oid = case when t.typtype = 'd' then t.typbasetype else t.oid end
-  cross join lateral (select case when t.typtype = 'd' then t.typtypmod else a.atttypmod end as mod) m
+  cross join lateral (with recursive x(type, mod, strict, i) as (
+      select a.atttypid, a.atttypmod, false, 0
+      union all select o.typbasetype, o.typtypmod, x.strict or o.typnotnull, x.i + 1 from x join pg_type o on o.oid = x.type and o.typtype = 'd')
+    select x.type, x.mod, x.strict from x order by x.i desc limit 1) m
+  join pg_type b on b.oid = m.type
   left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
   where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped), '[]')`
 
@@ -92,7 +98,7 @@ const foreignKeysSql = `coalesce((select json_agg(json_build_object(
 const tablesSql = `select c.oid::text, json_build_object(
   'schema', n.nspname,
   'name', c.relname,
-  'kind', case when c.relkind = 'r' and c.relispartition then 'partition' when c.relkind = 'r' then 'table' when c.relkind = 'p' then 'partitioned'
+  'kind', case when c.relkind in ('r', 'p') and c.relispartition then 'partition' when c.relkind = 'r' then 'table' when c.relkind = 'p' then 'partitioned'
     when c.relkind = 'v' then 'view' when c.relkind = 'm' then 'materialized view' else 'foreign' end,
   'rows', case when c.reltuples >= 0 then c.reltuples end,
   'columns', ${columnsSql},

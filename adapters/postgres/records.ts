@@ -4,10 +4,8 @@
  */
 
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import { Records } from "../../core/ports/records.ts"
 import type { RecordsError, RecordsService, RecordsTransaction } from "../../core/ports/records.ts"
-import { makePostgres, type Postgres, type PostgresOptions } from "./connection.ts"
+import type { Postgres } from "./connection.ts"
 import { failed, refusePattern } from "./errors.ts"
 import { type Extensions, Reader, regexTimeoutMs, type Rows, type RunHow } from "./reader.ts"
 import { type Fate, Transaction } from "./transaction.ts"
@@ -55,7 +53,3 @@ export const makeRecords = (postgres: Postgres): RecordsService => {
     ping: postgres.ping
   }
 }
-
-/** The port as a layer with pools of its own. It builds without a database; ask `ping` whether one answers. */
-export const recordsLayer = (options: PostgresOptions): Layer.Layer<Records> =>
-  Layer.effect(Records, Effect.map(makePostgres(options), makeRecords))

@@ -31,7 +31,7 @@ const endsAnswer = (bytes: Buffer): boolean => {
 }
 
 /** Closes a socket that stays silent before an answer, or in the middle of one. An idle one stays open. */
-export const guard = <S extends Socket>(socket: S, silenceMs: number): S => {
+const guard = <S extends Socket>(socket: S, silenceMs: number): S => {
   let due = false
   /** What an end that comes in pieces began with. */
   let tail = none

@@ -75,6 +75,7 @@ const traitsSql = (model: Model): string =>
 type Target = Parameters<RecordsTransaction["lock"]>[0]
 type Change = Parameters<RecordsTransaction["update"]>[0]
 type Insertion = Parameters<RecordsTransaction["insert"]>[0]
+type Removal = Parameters<RecordsTransaction["remove"]>[0]
 
 /**
  * What write hooks get: further statements in the same transaction, with `$1` placeholders. It ends with the transaction, which no statement of its own
@@ -118,8 +119,6 @@ const makeHandle = (session: Session, fate: Fate): TransactionHandle => ({
         })))
       : Promise.reject(new Error("The transaction of this handle has ended."))
 })
-
-const noBindings: Bindings = { caller: { id: "", tenant: null }, now: 0n, params: [] }
 
 /** The port's transaction on one connection. */
 export class Transaction extends Reader implements RecordsTransaction {
@@ -297,13 +296,11 @@ export class Transaction extends Reader implements RecordsTransaction {
     })
   }
 
-  remove(
-    { key, model }: { readonly model: Model; readonly key: readonly string[] }
-  ): Effect.Effect<void, RecordsError> {
+  remove({ bindings, key, model }: Removal): Effect.Effect<void, RecordsError> {
     const stamp = this.#stamp
     const removed = this.execute(
       (trigram) => removeStatement(model, stamp !== null, trigram),
-      valuesOf(noBindings, stamp === null ? key : [...key, stamp])
+      valuesOf(bindings, stamp === null ? key : [...key, stamp])
     )
     return Effect.flatMap(
       this.#write(model, deletes, removed),

@@ -3,7 +3,7 @@
  * wrong is reported and leaves the running server as it is.
  */
 
-import { type FSWatcher, watch } from "node:fs"
+import { existsSync, type FSWatcher, watch } from "node:fs"
 import { basename, dirname } from "node:path"
 import { assemble } from "../assembly.ts"
 import { ConfigFileError, findConfig, loadConfig } from "../config-file.ts"
@@ -13,6 +13,12 @@ import { explain, type Server, startServer } from "../server.ts"
 import { describe, note } from "./output.ts"
 import type { ProjectFlags } from "./project.ts"
 
+/** The folder to watch for a file, and the name to watch for: where its folder is gone, the nearest one above that is not. */
+const placeOf = (file: string): readonly [folder: string, name: string] => {
+  const folder = dirname(file)
+  return existsSync(folder) ? [folder, basename(file)] : placeOf(folder)
+}
+
 /**
  * Calls back once after the files changed and have been quiet for a moment. Folders are watched: editors replace files. A change seen before
  * the end of watching is still told.
@@ -20,8 +26,8 @@ import type { ProjectFlags } from "./project.ts"
 const watchFiles = (files: readonly string[], changed: (file: string) => void): () => void => {
   const folders = new Map<string, Set<string>>()
   for (const file of files) {
-    const names = folders.get(dirname(file)) ?? new Set()
-    folders.set(dirname(file), names.add(basename(file)))
+    const [folder, name] = placeOf(file)
+    folders.set(folder, (folders.get(folder) ?? new Set()).add(name))
   }
   let quiet: NodeJS.Timeout | undefined
   const watchers: FSWatcher[] = []

@@ -3,13 +3,9 @@
  * belongs to people. A generated file that somebody edited is not replaced unless that is asked for.
  */
 
-import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Scope from "effect/Scope"
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { basename, join, relative, resolve } from "node:path"
 import { parseEnv } from "node:util"
-import { makePostgres } from "../../adapters/postgres/connection.ts"
 import { makeFacts } from "../../adapters/postgres/facts.ts"
 import type { TableFacts } from "../../core/domain/model/catalogue.ts"
 import { configNames } from "../config-file.ts"
@@ -17,6 +13,7 @@ import { envFile, settingsOf } from "../environment.ts"
 import { draftResources } from "../introspect/draft.ts"
 import { printModule, provenance, selectionOf } from "../introspect/print.ts"
 import { StartupError } from "../startup-error.ts"
+import { withPostgres } from "../startup.ts"
 import { CliFailure, print, printJson } from "./output.ts"
 import { type ProjectFlags, withDatabases } from "./project.ts"
 import { exampleConfig, introspectedConfig, projectFiles } from "./scaffold.ts"
@@ -25,17 +22,8 @@ const namesOf = (text: string | undefined): readonly string[] =>
   (text ?? "").split(",").map((name) => name.trim()).filter((name) => name !== "")
 
 /** Everything in the given schemas. */
-const readTables = async (url: string, schemas: readonly string[]): Promise<readonly TableFacts[]> => {
-  const scope = Scope.makeUnsafe()
-  try {
-    const postgres = await Effect.runPromise(
-      Effect.provideService(makePostgres({ url, readConnections: 1, statementTimeoutMs: 60_000 }), Scope.Scope, scope)
-    )
-    return await Effect.runPromise(makeFacts(postgres).all(schemas))
-  } finally {
-    await Effect.runPromise(Scope.close(scope, Exit.void))
-  }
-}
+const readTables = (url: string, schemas: readonly string[]): Promise<readonly TableFacts[]> =>
+  withPostgres({ url, readConnections: 1 }, (postgres) => makeFacts(postgres).all(schemas))
 
 const chosen = (tables: readonly TableFacts[], asked: readonly string[]): readonly TableFacts[] => {
   if (asked.length === 0) return tables

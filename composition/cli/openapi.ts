@@ -3,6 +3,7 @@
 import * as Effect from "effect/Effect"
 import { makeSeal } from "../../adapters/seal/seal.ts"
 import { makeAccessResolver } from "../../core/domain/access/resolve.ts"
+import { parentPath } from "../../core/domain/model/config.ts"
 import { keepsAccounts } from "../assembly.ts"
 import { makeDocuments } from "../documents.ts"
 import { CliFailure, print } from "./output.ts"
@@ -18,12 +19,11 @@ export const openapi = async (flags: ProjectFlags & { readonly roles: string | u
       `There is no role "${unknown}". The roles are: ${[...compiled.roles?.keys() ?? []].join(", ")}.`
     )
   }
-  const { basePath } = compiled.options
   const documents = makeDocuments(
     compiled,
     makeSeal("the document is the same under any secret"),
     url,
-    keepsAccounts(project) ? `${basePath.slice(0, basePath.lastIndexOf("/"))}/auth` : null
+    keepsAccounts(project) ? `${parentPath(compiled.options.basePath)}/auth` : null
   )
   const tenant = compiled.auth?.tenant ?? "1"
   const caller = { id: "nobody", roles, tenant: String(tenant) }

@@ -14,7 +14,7 @@ import {
   setUserPassword,
   setUserRole
 } from "../../adapters/auth/users.ts"
-import type { Account } from "../../core/ports/accounts.ts"
+import type { Account } from "../../core/domain/account/account.ts"
 import { CliFailure, note, print, printJson, printTable } from "./output.ts"
 import { type ProjectFlags, withAuth } from "./project.ts"
 

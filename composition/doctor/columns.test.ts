@@ -2,28 +2,14 @@ import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { defineRoles } from "../../core/domain/access/roles.ts"
 import { where } from "../../core/domain/access/where.ts"
-import type { TableFacts } from "../../core/domain/model/catalogue.ts"
 import { compileModels } from "../../core/domain/model/compile.ts"
 import { defineConfig } from "../../core/domain/model/config.ts"
 import { f, relation } from "../../core/domain/model/field.ts"
 import { defineResource } from "../../core/domain/model/resource.ts"
+import { tableFacts } from "../../test/support/catalogue.ts"
 import { checkColumns } from "./columns.ts"
 
-const table: TableFacts = {
-  schema: "public",
-  name: "lines",
-  kind: "table",
-  rows: null,
-  columns: [],
-  primaryKey: ["id"],
-  uniques: [],
-  foreignKeys: [],
-  checks: [],
-  indexes: [],
-  rowSecurity: false,
-  privileges: { select: true, insert: true, update: true, delete: true },
-  comment: null
-}
+const table = tableFacts("lines", [])
 
 const orders = defineResource("orders", { primaryKey: "id", tenant: "tenant_id", fields: { id: f.integer() } })
 

@@ -6,7 +6,7 @@
 import type { Operation } from "../../core/domain/access/rules.ts"
 import type { TableFacts } from "../../core/domain/model/catalogue.ts"
 import type { Compiled } from "../../core/domain/model/compile.ts"
-import { checkedValues, tableName } from "../../core/domain/model/facts.ts"
+import { checkedValues, quotedName, tableName } from "../../core/domain/model/facts.ts"
 import type { Model } from "../../core/domain/model/model.ts"
 import type { Finding } from "./finding.ts"
 
@@ -46,17 +46,17 @@ const isReadWhole = (model: Model, compiled: Compiled): boolean => {
 
 const isWritable = (table: TableFacts): boolean => table.kind !== "materialized view"
 
-/** Findings about the columns and rights of one table. `user` is the role that the service connects as. */
-export const checkColumns = (model: Model, table: TableFacts, compiled: Compiled, user: string): readonly Finding[] => {
-  const findings: Finding[] = []
-  const name = tableName(model)
-  const say = (finding: Omit<Finding, "resource">): void => {
-    findings.push({ ...finding, resource: model.name })
-  }
+/** Takes a finding about the table in hand. */
+type Say = (finding: Omit<Finding, "resource">) => void
+
+/** Values that the declaration and the column do not agree on. */
+const checkValues = (model: Model, table: TableFacts, say: Say): void => {
   for (const field of model.fields) {
     const column = table.columns.find((each) => each.name === field.column)
     if (column === undefined || field.readOnly) continue
-    if (field.kind === "text" && column.maxLength !== null && (field.max === null || field.max > column.maxLength)) {
+    // A relation has the bounds of the key it points at, and takes no others.
+    const bounded = field.kind === "text" && field.relation === null
+    if (bounded && column.maxLength !== null && (field.max === null || field.max > column.maxLength)) {
       say({
         level: "warning",
         check: "bounds",
@@ -84,42 +84,49 @@ export const checkColumns = (model: Model, table: TableFacts, compiled: Compiled
       }
     }
   }
+}
 
-  if (model.tenant === null && isReadWhole(model, compiled)) {
-    for (const field of model.fields) {
-      const target = field.relation === null ? undefined : compiled.models.get(field.relation)
-      if (target === undefined || target.tenant === null) continue
-      say({
-        level: "warning",
-        check: "tenant",
-        field: field.name,
-        message:
-          `It points at records of ${target.name}, which belong to tenants, and callers of every tenant see all rows of ${model.name}.`,
-        fix: "Give the table a tenant column and declare tenant, or narrow access.read.",
-        sql: []
-      })
-    }
+/** Relations into records of tenants, from rows that callers of every tenant see. */
+const checkTenants = (model: Model, compiled: Compiled, say: Say): void => {
+  if (model.tenant !== null || !isReadWhole(model, compiled)) return
+  for (const field of model.fields) {
+    const target = field.relation === null ? undefined : compiled.models.get(field.relation)
+    if (target === undefined || target.tenant === null) continue
+    say({
+      level: "warning",
+      check: "tenant",
+      field: field.name,
+      message:
+        `It points at records of ${target.name}, which belong to tenants, and callers of every tenant see all rows of ${model.name}.`,
+      fix: "Give the table a tenant column and declare tenant, or narrow access.read.",
+      sql: []
+    })
   }
+}
 
-  const creates = isOpen(model, "create", compiled)
-  if (creates && isWritable(table) && table.kind !== "view") {
-    const declared = new Set(model.columns.map((field) => field.column))
-    for (const column of table.columns) {
-      if (
-        declared.has(column.name) || column.nullable || column.default !== null || column.identity !== null ||
-        column.generated
-      ) continue
-      say({
-        level: "error",
-        check: "required",
-        field: null,
-        message: `The column "${column.name}" is required and no field gives it a value: every create fails.`,
-        fix: "Declare it, write access: { create: false }, or give it a default:",
-        sql: [`alter table ${name} alter column ${tableName({ schema: null, table: column.name })} set default …;`]
-      })
-    }
+/** Columns that keep every create from succeeding. */
+const checkRequired = (model: Model, table: TableFacts, compiled: Compiled, say: Say): void => {
+  if (!isOpen(model, "create", compiled) || !isWritable(table) || table.kind === "view") return
+  const declared = new Set(model.columns.map((field) => field.column))
+  for (const column of table.columns) {
+    if (
+      declared.has(column.name) || column.nullable || column.default !== null || column.identity !== null ||
+      column.generated
+    ) continue
+    say({
+      level: "error",
+      check: "required",
+      field: null,
+      message: `The column "${column.name}" is required and no field gives it a value: every create fails.`,
+      fix: "Declare it, write access: { create: false }, or give it a default:",
+      sql: [`alter table ${tableName(model)} alter column ${quotedName(column.name)} set default …;`]
+    })
   }
+}
 
+/** Rights that the database role `user` lacks for what callers may do. */
+const checkRights = (model: Model, table: TableFacts, compiled: Compiled, user: string, say: Say): void => {
+  const name = tableName(model)
   const tracked = [...compiled.models.values()].find(({ history }) => history === model.name)
   if (tracked !== undefined && !table.privileges.insert) {
     say({
@@ -128,7 +135,7 @@ export const checkColumns = (model: Model, table: TableFacts, compiled: Compiled
       field: null,
       message: `Every write to ${tracked.name} keeps a version here, and the database role ${user} may not insert.`,
       fix: null,
-      sql: [`grant insert on ${name} to ${tableName({ schema: null, table: user })};`]
+      sql: [`grant insert on ${name} to ${quotedName(user)};`]
     })
   }
   const missing = new Set(
@@ -144,26 +151,36 @@ export const checkColumns = (model: Model, table: TableFacts, compiled: Compiled
       field: null,
       message: `Callers may write it, and the database role ${user} may not ${rights}.`,
       fix: null,
-      sql: [`grant ${rights} on ${name} to ${tableName({ schema: null, table: user })};`]
+      sql: [`grant ${rights} on ${name} to ${quotedName(user)};`]
     })
   }
-  const unsure = [...missing].includes("update") ?
-    [] :
-    model.fields.filter((field) =>
+  const unsure = missing.has("update")
+    ? []
+    : model.fields.filter((field) =>
       !field.readOnly && isOpen(model, "update", compiled) &&
       table.columns.some((column) => column.name === field.column && !column.privileges.update)
     )
   if (unsure.length > 0 && table.kind !== "view" && isWritable(table)) {
-    const columns = unsure.map((field) => tableName({ schema: null, table: field.column })).join(", ")
+    const columns = unsure.map((field) => quotedName(field.column)).join(", ")
     say({
       level: "warning",
       check: "rights",
       field: null,
       message: `The database role ${user} may not update ${unsure.map((field) => field.name).join(", ")}.`,
       fix: "Add readOnly(), or run:",
-      sql: [`grant update (${columns}) on ${name} to ${tableName({ schema: null, table: user })};`]
+      sql: [`grant update (${columns}) on ${name} to ${quotedName(user)};`]
     })
   }
+}
+
+/** Findings about the columns and rights of one table. `user` is the role that the service connects as. */
+export const checkColumns = (model: Model, table: TableFacts, compiled: Compiled, user: string): readonly Finding[] => {
+  const findings: Finding[] = []
+  const say: Say = (finding) => void findings.push({ ...finding, resource: model.name })
+  checkValues(model, table, say)
+  checkTenants(model, compiled, say)
+  checkRequired(model, table, compiled, say)
+  checkRights(model, table, compiled, user, say)
   if (table.rowSecurity) {
     say({
       level: "note",

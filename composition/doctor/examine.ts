@@ -3,11 +3,7 @@
  * silence.
  */
 
-import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Scope from "effect/Scope"
 import type { Client } from "pg"
-import { makePostgres } from "../../adapters/postgres/connection.ts"
 import { pgAddressOf } from "../../adapters/postgres/socket.ts"
 import { checkFacts, tableName } from "../../core/domain/model/facts.ts"
 import { keepsAccounts, makeAuth } from "../assembly.ts"
@@ -15,7 +11,7 @@ import type { Assembly } from "../assembly.ts"
 import { type Databases, openPool } from "../database.ts"
 import type { Settings } from "../environment.ts"
 import { authMigration, authMigrations, findMissing, historyMigrations, serviceMigration } from "../migrations.ts"
-import { findEmpty, readLiveFacts } from "../startup.ts"
+import { findEmpty, readLiveFacts, withPostgres } from "../startup.ts"
 import type { LiveFacts } from "../startup.ts"
 import { checkColumns } from "./columns.ts"
 import {
@@ -32,18 +28,6 @@ import {
 import type { Finding } from "./finding.ts"
 import { checkIndexes } from "./indexes.ts"
 import { checkViewRows, checkViewWrites } from "./views.ts"
-
-const readFacts = async (assembly: Assembly, url: string): Promise<LiveFacts> => {
-  const scope = Scope.makeUnsafe()
-  try {
-    const postgres = await Effect.runPromise(
-      Effect.provideService(makePostgres({ url, readConnections: 2, statementTimeoutMs: 60_000 }), Scope.Scope, scope)
-    )
-    return await Effect.runPromise(readLiveFacts(assembly.compiled, postgres))
-  } finally {
-    await Effect.runPromise(Scope.close(scope, Exit.void))
-  }
-}
 
 /** Connects with a setting of the session's own, and sees whether it came through. */
 const probePooler = (url: string) => async (): Promise<"kept" | "dropped"> => {
@@ -95,7 +79,10 @@ export const examine = async (
   settings: Settings,
   databases: Databases
 ): Promise<readonly Finding[]> => {
-  const facts = await readFacts(assembly, databases.url)
+  const facts = await withPostgres(
+    { url: databases.url, readConnections: 2 },
+    (postgres) => readLiveFacts(assembly.compiled, postgres)
+  )
   const accounts = keepsAccounts(assembly)
   const separate = databases.authUrl !== databases.url
   const findings: Finding[] = [

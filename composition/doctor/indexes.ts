@@ -6,11 +6,9 @@
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
 import type { IndexFacts, TableFacts } from "../../core/domain/model/catalogue.ts"
 import type { Compiled } from "../../core/domain/model/compile.ts"
-import { tableName } from "../../core/domain/model/facts.ts"
+import { quotedName, tableName } from "../../core/domain/model/facts.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import type { Finding } from "./finding.ts"
-
-const quoted = (name: string): string => tableName({ schema: null, table: name })
 
 /** Whether an index serves every row that statements can ask for: it is whole, or leaves out deleted rows only. */
 const serves = (index: IndexFacts, model: Model): boolean => {
@@ -18,7 +16,7 @@ const serves = (index: IndexFacts, model: Model): boolean => {
   if (index.predicate === null) return true
   const { softDelete } = model
   if (softDelete === null) return false
-  const column = quoted(softDelete.column)
+  const column = quotedName(softDelete.column)
   return index.predicate === `(${column} IS NULL)` || index.predicate === `${column} IS NULL`
 }
 
@@ -37,7 +35,7 @@ const hasTrigrams = (table: TableFacts, column: string): boolean =>
     index.valid && index.predicate === null && (index.method === "gin" || index.method === "gist") &&
     index.columns.some(({ name, operators }) =>
       operators.endsWith("trgm_ops") &&
-      (name === column || (name === null && index.definition.includes(quoted(column))))
+      (name === column || (name === null && index.definition.includes(quotedName(column))))
     )
   )
 
@@ -95,14 +93,14 @@ export const checkIndexes = (
   const name = tableName(model)
   const tenant = model.tenant
   const keys = model.key.map((field) => field.column)
-  const live = model.softDelete === null ? "" : ` where ${quoted(model.softDelete.column)} is null`
+  const live = model.softDelete === null ? "" : ` where ${quotedName(model.softDelete.column)} is null`
   const concurrently = table.kind === "partitioned" ? "" : "concurrently "
   /** An index that leads with the tenant and ends with the key, so that it gives whole orders. */
   const index = (columns: readonly string[]): string => {
     const all = [...new Set([...(tenant === null ? [] : [tenant.column]), ...columns, ...keys])]
     // Who asks when rows were deleted asks for deleted rows.
     const rows = columns.includes(model.softDelete?.column ?? "") ? "" : live
-    return `create index ${concurrently}on ${name} (${all.map(quoted).join(", ")})${rows};`
+    return `create index ${concurrently}on ${name} (${all.map(quotedName).join(", ")})${rows};`
   }
   const say = (
     check: string,
@@ -152,7 +150,7 @@ export const checkIndexes = (
       const padded = (column: string): boolean =>
         table.columns.some((each) => each.name === column && each.base === "bpchar")
       const parts = missing.map(({ column }) =>
-        `${padded(column) ? `(${quoted(column)}::text)` : quoted(column)} gin_trgm_ops`
+        `${padded(column) ? `(${quotedName(column)}::text)` : quotedName(column)} gin_trgm_ops`
       )
       say(
         "search",
@@ -179,7 +177,7 @@ export const checkIndexes = (
         plain
           ? [
             `create unique index ${concurrently}on ${name} (${
-              [tenant.column, ...columns as readonly string[]].map(quoted).join(", ")
+              [tenant.column, ...columns as readonly string[]].map(quotedName).join(", ")
             })${each.predicate === null ? "" : ` where ${each.predicate}`};`
           ]
           : [],

@@ -3,16 +3,16 @@
  * Materialized views and foreign tables are looked at likewise.
  */
 
-import type { Client } from "pg"
+import { type Client, DatabaseError } from "pg"
 import type { Compiled } from "../../core/domain/model/compile.ts"
 import { quotedName, tableName } from "../../core/domain/model/facts.ts"
-import type { Model } from "../../core/domain/model/model.ts"
+import { identityOf, type Model } from "../../core/domain/model/model.ts"
 import type { LiveFacts } from "../startup.ts"
 import { openWrites } from "./columns.ts"
 import type { Finding } from "./finding.ts"
 
 /** How long the rows of one view are read. */
-const LOOK_MS = 5_000
+const lookMs = 5_000
 
 /** What `pg_relation_is_updatable` has for each right. */
 const rightBits = { update: 4, insert: 8, delete: 16 } as const
@@ -77,10 +77,10 @@ const checkRows = async (client: Client, model: Model): Promise<readonly Finding
     sql: []
   })
   const required = model.columns.filter((field) => !field.optional)
-  const key = model.key.map((field) => quotedName(field.column)).join(", ")
+  const key = identityOf(model).map((field) => quotedName(field.column)).join(", ")
   const nulls = required.map((field) => `coalesce(bool_or(${quotedName(field.column)} is null), false)`)
   try {
-    await client.query(`begin read only; set local statement_timeout = ${LOOK_MS}`)
+    await client.query(`begin read only; set local statement_timeout = ${lookMs}`)
     const { rows } = await client.query<{ twice: boolean; nulls: readonly boolean[] }>(
       `select count(*) > count(distinct (${key})) as twice, array[${nulls.join(", ")}] as nulls from ${
         tableName(model)
@@ -106,12 +106,21 @@ const checkRows = async (client: Client, model: Model): Promise<readonly Finding
       )
     ]
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "57014")) throw error
+    if (!(error instanceof DatabaseError)) throw error
+    // An unpopulated materialized view, a foreign server that does not answer, rights that the view's owner lacks.
+    if (error.code !== "57014") {
+      return [about(
+        "error",
+        null,
+        `The rows cannot be read: ${error.message}. Every request for them fails.`,
+        `See to it that this works as the service's own database role: select * from ${tableName(model)};`
+      )]
+    }
     return [about(
       "note",
       null,
       `The rows of the view could not be read within ${
-        LOOK_MS / 1_000
+        lookMs / 1_000
       } s: whether its key is unique and its fields are never null is not known.`,
       "Add optional() to every field that may be null, and make sure of the key."
     )]

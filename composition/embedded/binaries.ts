@@ -19,7 +19,7 @@ export type Machine = {
 export type Binaries = { readonly native: string; readonly major: string }
 
 /** This machine. Costs some 10 ms on Linux, so ask only when a server must be started. */
-export const thisMachine = (): Machine => {
+const thisMachine = (): Machine => {
   const { platform, arch } = process
   if (platform !== "linux") return { platform, arch, glibc: undefined }
   Object.assign(process.report, { excludeNetwork: true }) // else it asks DNS for the name of every peer

@@ -304,8 +304,8 @@ export const obtainServer = async (
   const patience = ADOPT_MS + Math.random() * 200 // several may want to adopt
   let ready = 0
   let busy = 0
-  for (let last = Date.now();; await sleep(25)) {
-    const passed = Date.now() - last
+  for (let last = performance.now();; await sleep(25)) {
+    const passed = performance.now() - last
     last += passed
     const file = readPidFile(base)
     if (file !== undefined && isServer(base, file.pid)) {
@@ -384,7 +384,7 @@ const startServer = async (
     spawnError = error
   })
   child.unref()
-  const begin = Date.now()
+  const begin = performance.now()
   for (;; await sleep(10)) {
     const ended = spawnError !== undefined || child.exitCode !== null || child.signalCode !== null
     const found = readPidFile(base)
@@ -393,7 +393,7 @@ const startServer = async (
         return { pid: found.pid, host: tcp ? "127.0.0.1" : socketFolder, port, durable: cluster.durable }
       }
     }
-    if (!ended || (tcp && child.exitCode === 0 && Date.now() - begin < 20_000)) continue
+    if (!ended || (tcp && child.exitCode === 0 && performance.now() - begin < 20_000)) continue
     const said = textFrom(logFile(base), logStart)
     if (child.exitCode === 75 || /lock file|shared memory block/.test(said)) return "busy"
     throw impossible(

@@ -214,7 +214,7 @@ const reach = async (
   { ref, needed = () => true }: { readonly ref: boolean; readonly needed?: () => boolean }
 ): Promise<Attachment> => {
   const logStart = statSync(logFile(wish.base), { throwIfNoEntry: false })?.size ?? 0
-  const begin = Date.now()
+  const begin = performance.now()
   const accept = refuseUnsafe(wish)
   let binaries: Binaries | undefined
   let start: Start | undefined
@@ -229,11 +229,11 @@ const reach = async (
       start?.hangUp()
       throw new EmbeddedDatabaseError(`The embedded database in ${wish.base} is not needed any more.`, { final: false })
     }
-    if (start === undefined || (start.ended && Date.now() - start.begin > 250)) {
+    if (start === undefined || (start.ended && performance.now() - start.begin > 250)) {
       binaries ??= locateBinaries([import.meta.url, join(process.cwd(), "x.js"), join(wish.base, "x.js")])
       start = startSupervisor(wish, binaries)
     }
-    if (Date.now() - begin > wish.timeout) {
+    if (performance.now() - begin > wish.timeout) {
       start.hangUp()
       const log = textFrom(logFile(wish.base), logStart)
       throw new EmbeddedDatabaseError(
@@ -282,7 +282,7 @@ const startSupervisor = ({ base, linger, durable, tcp }: Wish, binaries: Binarie
   child.unref()
   const words = child.stdio[3]
   if (!(words instanceof Socket)) throw new Error("The supervisor has no file descriptor 3.")
-  const start: Start = { begin: Date.now(), ended: false, message: "", hangUp: () => words.destroy() }
+  const start: Start = { begin: performance.now(), ended: false, message: "", hangUp: () => words.destroy() }
   words.unref()
   words.on("error", () => words.destroy())
   words.on("data", (chunk) => {

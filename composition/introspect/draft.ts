@@ -5,7 +5,7 @@
 
 import type { ColumnFacts, TableFacts } from "../../core/domain/model/catalogue.ts"
 import { checkedValues, declarationOf, enumText } from "../../core/domain/model/facts.ts"
-import { fieldName, resourceName, snakeCase, tableText, unique } from "./names.ts"
+import { fieldNames, resourceNames, snakeCase, tableText, unique } from "./names.ts"
 
 export interface DraftedField {
   readonly name: string
@@ -38,7 +38,7 @@ export interface Drafts {
 }
 
 const isText = (column: ColumnFacts): boolean =>
-  column.values === null && ["text", "varchar", "bpchar", "citext", "name"].includes(column.base)
+  column.values === null && ["text", "varchar", "bpchar", "citext"].includes(column.base)
 
 const isTimestamp = (column: ColumnFacts): boolean => column.base === "timestamptz" || column.base === "timestamp"
 
@@ -63,6 +63,7 @@ const keyOf = (table: TableFacts): readonly string[] | null => {
 /** Why no field stands for a column, or null when one does. */
 const leftOut = (column: ColumnFacts, key: readonly string[]): string | null => {
   if (!column.privileges.select) return "the database role may not read it"
+  if (column.base === "name") return "the type name cuts longer texts off"
   const declaration = declarationOf(column)
   // A scale below zero or above the precision, as in numeric(3,-2), is none that a field can have.
   const oddScale = column.base === "numeric" && column.precision !== null && declaration === "f.decimal()"
@@ -116,19 +117,33 @@ interface Place {
   readonly key: readonly string[]
   /** Field names by column. */
   readonly names: ReadonlyMap<string, string>
+  /** What a person should know about it. */
+  readonly notes: string[]
 }
 
 const same = (table: TableFacts, other: { readonly schema: string; readonly table: string }): boolean =>
   table.schema === other.schema && table.name === other.table
 
 /** The resource a column points at: by a foreign key of this column alone to a resource's whole key. */
-const targetOf = (place: Place, column: string, places: readonly Place[]): Place | null => {
+const pointedAt = (place: Place, column: string, places: readonly Place[]): Place | null => {
   for (const foreign of place.table.foreignKeys) {
     if (foreign.columns.length !== 1 || foreign.columns[0] !== column) continue
     const target = places.find(({ table }) => same(table, foreign.target))
     if (target !== undefined && target.key.length === 1 && target.key[0] === foreign.target.columns[0]) return target
   }
   return null
+}
+
+const columnOf = ({ table }: Place, name: string): ColumnFacts => table.columns.find((column) => column.name === name)!
+
+/** The resource a column is a relation to. A relation has the kind of the key it points at, so their types are one, but for a text's length. */
+const targetOf = (place: Place, column: string, places: readonly Place[]): Place | null => {
+  const target = pointedAt(place, column, places)
+  if (target === null) return null
+  const [own, key] = [columnOf(place, column), columnOf(target, target.key[0]!)].map((each) =>
+    declarationOf(each)?.replace(/\.max\(\d+\)$/, "")
+  )
+  return own === key ? target : null
 }
 
 /** Whether a key's kind could be found by following its relations: they lead in no circle. */
@@ -171,14 +186,14 @@ interface Pointer {
 /** Drafts resources for all tables that have a key. Partitions are left to the table they are part of. */
 export const draftResources = (tables: readonly TableFacts[]): Drafts => {
   const left: string[] = []
-  const taken = new Set<string>()
-  const places: Place[] = []
+  const found: Array<{ readonly table: TableFacts; readonly key: readonly string[] }> = []
   for (const table of tables) {
     if (table.kind === "partition") continue
     const full = tableText(table.schema, table.name)
     const key = keyOf(table)
     if (table.kind !== "table" && table.kind !== "partitioned") {
-      left.push(`${full}: a ${table.kind} has no key; declare it yourself and name columns that tell its rows apart`)
+      const kind = table.kind === "foreign" ? "foreign table" : table.kind
+      left.push(`${full}: a ${kind} has no key; declare it yourself and name columns that tell its rows apart`)
       continue
     }
     if (!table.privileges.select) {
@@ -186,7 +201,7 @@ export const draftResources = (tables: readonly TableFacts[]): Drafts => {
       continue
     }
     if (key === null) {
-      left.push(`${full}: it has no primary key`)
+      left.push(`${full}: it has no primary key, and no unique key whose columns are never null`)
       continue
     }
     const unfit = table.columns.find((column) =>
@@ -197,15 +212,24 @@ export const draftResources = (tables: readonly TableFacts[]): Drafts => {
       left.push(`${full}: ${unfit.name} (${unfit.type}) cannot be part of a key`)
       continue
     }
-    const ambiguous = tables.some((other) => other !== table && other.name === table.name && other.kind !== "partition")
-    const names = new Set<string>()
-    places.push({
+    found.push({ table, key })
+  }
+  const names = resourceNames(found.map(({ table: { name, schema } }) => ({
+    schema,
+    table: name,
+    ambiguous: tables.some((other) => other.schema !== schema && other.name === name && other.kind !== "partition")
+  })))
+  const places = found.map(({ key, table }, i): Place => {
+    const columns = table.columns.map((column) => column.name)
+    const fields = fieldNames(columns)
+    return {
       table,
       key,
-      name: resourceName(table.schema, table.name, ambiguous, taken),
-      names: new Map(table.columns.map((column) => [column.name, fieldName(column.name, names)]))
-    })
-  }
+      name: names[i]!,
+      names: new Map(columns.map((column, at) => [column, fields[at]!])),
+      notes: []
+    }
+  })
 
   const ways = new Ways()
   const pointers: Pointer[] = []
@@ -213,6 +237,13 @@ export const draftResources = (tables: readonly TableFacts[]): Drafts => {
     for (const column of place.table.columns) {
       if (leftOut(column, place.key) !== null) continue
       const target = targetOf(place, column.name, places)
+      const other = target === null ? pointedAt(place, column.name, places) : null
+      if (other !== null) {
+        const key = columnOf(other, other.key[0]!)
+        place.notes.push(
+          `${column.name} is no relation: it is ${column.type}, and ${other.table.name}.${key.name} is ${key.type}`
+        )
+      }
       if (target === null || (place.key.length === 1 && place.key[0] === column.name && !grounded(place, places))) {
         continue
       }
@@ -235,8 +266,7 @@ const draftResource = (
   place: Place,
   pointers: ReadonlyMap<string, { readonly target: string; readonly modifiers: readonly string[] }>
 ): DraftedResource => {
-  const { key, name, names, table } = place
-  const notes: string[] = []
+  const { key, name, names, notes, table } = place
   const fields: DraftedField[] = []
   const indexed = indexedFirst(table)
   const softDelete = softDeleteOf(table.columns)

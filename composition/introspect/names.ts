@@ -34,21 +34,43 @@ export const unique = (name: string, taken: Set<string>): string => {
   return found
 }
 
-/** A column's name as a field's: unchanged where the rules allow it. */
-export const fieldName = (column: string, taken: Set<string>): string => {
-  const name = isName(column) ? column : snakeCase(column)
-  return unique(takenBy(name) === null ? name : `${name}_value`, taken)
+/** Names that may stay as they are stay so; the others are made, unlike these and each other. */
+const named = <A>(of: readonly A[], kept: (each: A) => string | null, made: (each: A) => string): readonly string[] => {
+  const taken = new Set(of.flatMap((each) => kept(each) ?? []))
+  return of.map((each) => kept(each) ?? unique(made(each), taken))
 }
 
-/** A table's name as a resource's. `ambiguous`: another schema has a table of that name. */
-export const resourceName = (schema: string, table: string, ambiguous: boolean, taken: Set<string>): string => {
-  const plain = isName(table) ? table : snakeCase(table)
-  const name = ambiguous && schema !== "public" ? `${snakeCase(schema)}_${plain}`.slice(0, 60) : plain
-  return unique(name in {} ? `${name}_table` : name, taken)
+/** The names of a table's columns as fields': unchanged where the rules allow it. */
+export const fieldNames = (columns: readonly string[]): readonly string[] =>
+  named(
+    columns,
+    (column) => isName(column) && takenBy(column) === null ? column : null,
+    (column) => {
+      const name = isName(column) ? column : snakeCase(column)
+      return takenBy(name) === null ? name : `${name}_value`
+    }
+  )
+
+/** The names of tables as resources'. `ambiguous`: another schema has a table of that name. */
+export const resourceNames = (
+  tables: ReadonlyArray<{ readonly schema: string; readonly table: string; readonly ambiguous: boolean }>
+): readonly string[] => {
+  const prefixed = (each: { readonly schema: string; readonly ambiguous: boolean }): boolean =>
+    each.ambiguous && each.schema !== "public"
+  return named(
+    tables,
+    (each) => prefixed(each) || !isName(each.table) || each.table in {} ? null : each.table,
+    (each) => {
+      const plain = isName(each.table) ? each.table : snakeCase(each.table)
+      const name = prefixed(each) ? `${snakeCase(each.schema)}_${plain}`.slice(0, 60) : plain
+      return name in {} ? `${name}_table` : name
+    }
+  )
 }
 
-/** The constant that holds a resource in a generated file. */
-export const constantName = (resource: string): string => reserved.has(resource) ? `${resource}_` : resource
+/** The constant that holds a resource in a generated file, another for each: `class_` is that of `class`, so `class_` has `class__`. */
+export const constantName = (resource: string): string =>
+  reserved.has(resource.replace(/_+$/, "")) ? `${resource}_` : resource
 
 /** A table's name as a declaration takes it: parts with anything unusual are quoted. */
 export const tableText = (schema: string, table: string): string => {

@@ -15,6 +15,7 @@ import {
   facetsJson,
   histogramJson,
   histogrammable,
+  isIndivisible,
   maxPoints,
   readMeasure,
   seriesJson,
@@ -35,14 +36,15 @@ import { filteredProblem, imprecise } from "./refusal.ts"
 import { clockOf, during, phase } from "./timing.ts"
 
 /** The rows an aggregate covers. */
-const coveredRows = function*(
+const coveredRows = (
   access: Access,
-  request: { readonly filter: string; readonly showDeleted: boolean }
-): Checks<{ readonly filter: FilterTree; readonly where: FilterTree }> {
-  yield* checkShowDeleted(access.model, request.showDeleted)
-  const filter = yield* checkFilter(access.restricted, request.filter)
-  return { filter, where: visibleRows(access, filter, request.showDeleted) }
-}
+  { filter: text, showDeleted }: { readonly filter: string; readonly showDeleted: boolean }
+): Result.Result<{ readonly filter: FilterTree; readonly where: FilterTree }, Problem> =>
+  Result.flatMap(checkShowDeleted(access.model, showDeleted), () =>
+    Result.map(
+      checkFilter(access.restricted, text),
+      (filter) => ({ filter, where: visibleRows(access, filter, showDeleted) })
+    ))
 
 /**
  * A failed aggregate. The database may not know a time zone that this process knows, but it only says that it refuses a value: when it takes
@@ -95,7 +97,7 @@ const aggregate = (
         (access) => during(fiber, "aggregate.plan", () => Result.gen(() => plan(core, call, access, clockOf(fiber))))
       ),
     ({ access, filter, key, plan, write }, fiber) =>
-      Effect.flatMap(guardPlan(core, access, key, plan, filter), (warning) => {
+      Effect.flatMapEager(guardPlan(core, access, key, plan, filter), (warning) => {
         const rows = Effect.catch(core.records.aggregate(plan), aggregateProblem(core, plan, filter))
         return Effect.flatMap(phase(fiber, "aggregate.execute", rows), (found) =>
           Effect.fromResult(
@@ -138,7 +140,10 @@ const planHistogram = function*(core: Core, call: Call, access: Access, clock: C
     plan,
     filter,
     key: keyOf(core, access, plan, request),
-    write: (rows) => Result.succeed(histogramJson(field, rows[0], request.buckets))
+    write: ([row]) =>
+      row !== undefined && isIndivisible(row)
+        ? Result.fail(invalidParameter("field", "The field has values of too many digits for buckets of equal width."))
+        : Result.succeed(histogramJson(field, row, request.buckets))
   }
 }
 
@@ -161,7 +166,7 @@ const planSeries = function*(core: Core, call: Call, access: Access, clock: Cloc
     from: range.from,
     to: range.to,
     measure,
-    limit: maxPoints + 1,
+    limit: maxPoints,
     bindings
   } as const
   return {

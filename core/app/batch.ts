@@ -21,12 +21,11 @@ import type { Outcome } from "./change.ts"
 import { permitted, pipeline } from "./core.ts"
 import type { Core } from "./core.ts"
 import { readJson } from "./read.ts"
-import { recordsProblem } from "./refusal.ts"
 import { reorder } from "./reorder.ts"
 import { during } from "./timing.ts"
 import { cells, createMany, execute, isRefusedValue, prepareCreate, prepareUpdate } from "./write.ts"
 import type { CreateWrite, Written } from "./write.ts"
-import { isConflict, writtenRecord } from "./written.ts"
+import { writtenRecord } from "./written.ts"
 
 /** A group of creates failed: which of them is found by running one by one. */
 class GroupFailed {
@@ -53,6 +52,8 @@ interface Run {
   readonly rehearses: boolean
   readonly references: Map<string, Referenced>
   pending: Pending[]
+  /** What a failure is of; null where it is no single operation's. */
+  underWay: { readonly index: number; readonly operation: BatchOperation } | null
   readonly written: Written[]
   /** The answer's entry for each operation, as JSON. */
   readonly results: string[]
@@ -66,15 +67,16 @@ export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<R
     (fiber) => during(fiber, "batch.parse", () => Result.flatMap(readJson(body), readBatch)),
     (operations, fiber) => {
       const preference = returnPreference(call.header("prefer"))
-      const attempt = (grouped: boolean) =>
-        answerWrite(
+      const attempt = (grouped: boolean) => {
+        let last: Run | undefined
+        const answer = answerWrite(
           fiber,
           core,
           call,
           body,
           (tx, bindings, rehearses): Effect.Effect<Outcome, Problem | RecordsError | GroupFailed> => {
             const minimal = preference === "minimal"
-            const run: Run = {
+            const run: Run = last = {
               core,
               call,
               tx,
@@ -84,6 +86,7 @@ export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<R
               rehearses,
               references: new Map(),
               pending: [],
+              underWay: null,
               written: [],
               results: []
             }
@@ -93,6 +96,8 @@ export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<R
             }))
           }
         )
+        return Effect.mapError(answer, (error) => error instanceof Problem ? named(error, last) : error)
+      }
       // Hooks see every write as it happens, so that nothing is grouped where there are any.
       const ungrouped = Effect.catch(
         attempt(false),
@@ -110,23 +115,20 @@ const runOperations = Effect.fnUntraced(function*(run: Run, operations: readonly
     if (operation.op === "create") yield* queue(run, index, operation)
     else {
       yield* flush(run)
-      yield* named(runOne(run, index, operation), index, operation)
+      run.underWay = { index, operation }
+      yield* runOne(run, index, operation)
     }
   }
   yield* flush(run)
+  run.underWay = null
 })
 
-/** Adds to a failure which operation it is of. Conflicts stay errors of the port: the whole transaction runs again. */
-const named = <A>(
-  step: Effect.Effect<A, Problem | RecordsError>,
-  index: number,
-  { op, resource }: BatchOperation
-): Effect.Effect<A, Problem | RecordsError> =>
-  Effect.catch(step, (error) =>
-    isConflict(error) ? Effect.fail(error) : Effect.mapError(
-      error instanceof Problem ? Effect.fail(error) : recordsProblem(error),
-      (found) => inOperation(found, index, op, resource)
-    ))
+/** Adds to a failure which operation it is of: the one that was under way when the last try ended. */
+const named = (error: Problem, run: Run | undefined): Problem => {
+  if (run === undefined || run.underWay === null) return error
+  const { index, operation: { op, resource } } = run.underWay
+  return inOperation(error, index, op, resource)
+}
 
 // ------------------------------------------------------------------------------------------------------------------ creates
 
@@ -146,7 +148,13 @@ const enqueue = (run: Run, index: number, operation: Create): Step<void> => {
   const write = prepare(run, operation)
   // Those before it come first with their own failures, as they would one by one.
   if (Result.isFailure(write)) {
-    return Effect.andThen(flush(run), named(Effect.fail(write.failure), index, operation))
+    return Effect.andThen(
+      flush(run),
+      Effect.suspend(() => {
+        run.underWay = { index, operation }
+        return Effect.fail(write.failure)
+      })
+    )
   }
   const item: Pending = { index, operation, write: write.success }
   const [first] = run.pending
@@ -193,6 +201,7 @@ const flush = (run: Run): Step<void> =>
     const [first] = pending
     if (first === undefined) return Effect.void
     run.pending = []
+    run.underWay = pending.length === 1 ? first : null
     const created = createMany(core, tx, pending.map((item) => item.write), bindings)
     return Effect.matchEffect(created, {
       onSuccess: (rows) => {
@@ -204,11 +213,13 @@ const flush = (run: Run): Step<void> =>
         return Effect.void
       },
       onFailure: (error): Step<void> =>
-        pending.length > 1 && (error instanceof Problem || isRefusedValue(error))
-          ? Effect.fail(new GroupFailed())
-          : named(Effect.fail(error), first.index, first.operation)
+        Effect.fail(pending.length > 1 && isOwnFailure(error) ? new GroupFailed() : error)
     })
   })
+
+/** Whether a failure of several creates at once is one that a single of them may not have: each has the time of a statement for itself. */
+const isOwnFailure = (error: Problem | RecordsError): boolean =>
+  error instanceof Problem || isRefusedValue(error) || error.reason._tag === "Timeout"
 
 // ------------------------------------------------------------------------------------------------------------------- others
 

@@ -11,6 +11,7 @@ import { invalidParameter, problem } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import { readKey, writeKey } from "../domain/read/key.ts"
 import type { Bindings } from "../domain/read/plan.ts"
+import { dryRunRequest } from "../domain/read/request.ts"
 import { returnPreference } from "../domain/write/precondition.ts"
 import type { ReturnPreference } from "../domain/write/precondition.ts"
 import { RecordsError } from "../ports/records.ts"
@@ -35,30 +36,6 @@ class DryRun {
   constructor(reply: Reply) {
     this.reply = reply
   }
-}
-
-/** `?dry_run=true` or `?validate_only=true` (AIP-163); any other parameter is a 400. */
-const readDryRun = (call: Call): Result.Result<boolean, Problem> => {
-  let dryRun = false
-  const seen: string[] = []
-  for (const [name, value] of call.query) {
-    if (name !== "dry_run" && name !== "validate_only") {
-      return Result.fail(
-        invalidParameter(
-          name.slice(0, 100),
-          `There is no parameter "${name.slice(0, 100)}" here.`,
-          "Use dry_run, validate_only."
-        )
-      )
-    }
-    if (value !== "true" && value !== "false") {
-      return Result.fail(invalidParameter(name, "The parameter must be true or false."))
-    }
-    if (seen.includes(name)) return Result.fail(invalidParameter(name, "The parameter stands more than once."))
-    seen.push(name)
-    dryRun ||= value === "true"
-  }
-  return Result.succeed(dryRun)
 }
 
 /** The Idempotency-Key header: 1 to 255 visible ASCII characters, a quoted string or plain. */
@@ -114,7 +91,7 @@ export const answerWrite = <E = never>(
   /** Whether `run` may stand without a transaction around it. */
   alone = false
 ): Effect.Effect<Reply, Problem | E> => {
-  const dryRun = readDryRun(call)
+  const dryRun = dryRunRequest(call.query)
   if (Result.isFailure(dryRun)) return Effect.fail(dryRun.failure)
   const sent = body === null ? noKey : readIdempotencyKey(call)
   if (Result.isFailure(sent)) return Effect.fail(sent.failure)
@@ -205,12 +182,12 @@ const presentWrite = (core: Core, call: Call, written: Written, bindings: Bindin
   const { access, key, op, visible } = written
   const withBody = visible && (op === "delete" ? preference === "representation" : preference !== "minimal")
   const { etag, json: record } = writtenRecord(core, written, bindings, rehearses)
-  const headers = {
-    ...(preference === (withBody ? "representation" : "minimal") ? preferenceApplied(preference) : {}),
-    // A removed row has no version that a client could name again.
-    ...(visible && (op !== "delete" || (withBody && access.model.softDelete !== null)) ? { etag } : {}),
-    ...(op === "create" ? { location: `${call.path}/${writeKey(key)}` } : {})
-  }
+  const headers: Record<string, string> = preference === (withBody ? "representation" : "minimal")
+    ? { ...preferenceApplied(preference) }
+    : {}
+  // A removed row has no version that a client could name again.
+  if (visible && (op !== "delete" || (withBody && access.model.softDelete !== null))) headers["etag"] = etag
+  if (op === "create") headers["location"] = `${call.path}/${writeKey(key)}`
   const status = op === "create" ? 201 : withBody ? 200 : 204
   return withBody ? json(status, record, headers) : { status, headers, body: null }
 }
@@ -260,15 +237,21 @@ const planTarget = function*(
   return { access, key: yield* readKey(access.model, segment) }
 }
 
-const planCreate = function*(fiber: RequestFiber, call: Call, resource: string, body: Uint8Array): Checks<Write> {
-  const access = yield* during(fiber, "write.access", () => permitted(call, resource, "create"))
-  const record = yield* during(fiber, "write.parse", () => readJson(body))
-  return yield* during(fiber, "write.plan", () => prepareCreate(access, record))
-}
+const planCreate = (
+  fiber: RequestFiber,
+  call: Call,
+  resource: string,
+  body: Uint8Array
+): Result.Result<Write, Problem> =>
+  Result.flatMap(during(fiber, "write.access", () => permitted(call, resource, "create")), (access) =>
+    Result.flatMap(
+      during(fiber, "write.parse", () => readJson(body)),
+      (record) => during(fiber, "write.plan", () => prepareCreate(access, record))
+    ))
 
 export const create = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
   pipeline(
-    (fiber) => Result.gen(() => planCreate(fiber, call, resource, body)),
+    (fiber) => planCreate(fiber, call, resource, body),
     (write, fiber) => single(fiber, core, call, body, write)
   )
 

@@ -8,7 +8,7 @@ import type { Caller } from "../domain/access/caller.ts"
 import type { Operation } from "../domain/access/rules.ts"
 import type { WriteHook } from "../domain/model/config.ts"
 import type { Models } from "../domain/model/model.ts"
-import { notFound, problem } from "../domain/problem.ts"
+import { accessDenied, notFound, tenantRequired } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import type { ScanGuard } from "../domain/read/guard.ts"
 import type { Bindings } from "../domain/read/plan.ts"
@@ -40,11 +40,6 @@ export interface Core {
   readonly judgements: Judgements
   readonly versions: RecentVersions
 }
-
-export const tenantRequired = (): Problem =>
-  problem("tenant-required", "This resource belongs to tenants, and the credential names none.")
-
-export const accessDenied = (): Problem => problem("access-denied", "You may not do this.")
 
 /** Access that allows the operation for at least some records, or 404, 403 `tenant-required`, 403 `access-denied`. */
 export const permitted = (call: Call, resource: string, operation: Operation): Result.Result<Access, Problem> => {

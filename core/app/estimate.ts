@@ -43,7 +43,7 @@ const exactMs = 5_000
 const roundedMs = 60_000
 
 /** Two significant digits: enough for a person, nothing for a prober. */
-export const rounded = (count: number): number => {
+const rounded = (count: number): number => {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(count)) - 1)
   return Math.round(count / unit) * unit
 }

@@ -6,6 +6,8 @@
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
+import { endOfDigits } from "../domain/digits.ts"
+import { lower } from "../domain/filter/text.ts"
 import { allOf, always } from "../domain/filter/tree.ts"
 import type { Field, Relation, Row } from "../domain/model/model.ts"
 import { invalidParameter } from "../domain/problem.ts"
@@ -144,9 +146,23 @@ export const expandRows = Effect.fnUntraced(function*(
 /** The text that the two ends of a relation have in common: 1.50 of one decimal column points at 1.5 of another. */
 const pairing = ({ from }: Relation, cell: string): string => {
   if (from.kind !== "decimal" || !cell.includes(".")) return cell
-  let end = cell.length
-  while (cell.charCodeAt(end - 1) === 48) end--
+  const end = endOfDigits(cell)
   return cell.slice(0, cell.charCodeAt(end - 1) === 46 ? end - 1 : end)
+}
+
+/**
+ * Whether the database takes `oak` for `Oak`, as `citext` does, is seen by what it found. Null: it does, as it found keys that values spell in another
+ * case only. Else the values without a record of their own that differ from a found key in case only: if they find a record by themselves, it does.
+ */
+const unpaired = (
+  values: readonly string[],
+  keys: readonly string[],
+  spelled: ReadonlyMap<string, readonly string[]>
+): readonly string[] | null => {
+  const wanted = new Set(values)
+  const found = new Set(keys)
+  if (keys.some((key) => !wanted.has(key) && spelled.has(lower(key)))) return null
+  return [...found].flatMap((key) => spelled.get(lower(key)) ?? []).filter((value) => !found.has(value))
 }
 
 /** What stands for a relation. */
@@ -175,15 +191,15 @@ const readRelated = Effect.fnUntraced(function*(
     limit: maxRelated + 1,
     more: [to, ...step.below.map((next) => next.relation.from)]
   }, core.seal.digest)
-  const page: PageShape = {
+  const pageOf = (texts: readonly string[]): PageShape => ({
     ...shape.page,
     where: allOf([
-      { op: "in", field: to, values: values.map((text) => ({ of: "literal", text })) },
+      { op: "in", field: to, values: texts.map((text) => ({ of: "literal", text })) },
       shape.page.where
     ])
-  }
+  })
   const bindings = yield* fromClock((clock) => bindingsAt(clock, target.caller))
-  const query = { shape: page, bindings }
+  const query = { shape: pageOf(values), bindings }
   const warning = yield* guardPlan(core, target, queryKey(core, target, "expand", relation.name, to.name), query)
   const rows = yield* Effect.catch(core.records.page(query), recordsProblem)
   if (rows.length > maxRelated) {
@@ -194,12 +210,20 @@ const readRelated = Effect.fnUntraced(function*(
   }
   const below = step.below.length === 0 ? null : yield* expandRows(core, step.below, rows, shape.layout)
   const position = shape.layout.position.get(to)!
+  const keys = rows.map((row) => pairing(relation, row[position] ?? ""))
+  const spelled = to.kind === "text" ? Map.groupBy(values, lower) : null
+  const doubtful = spelled === null ? [] : unpaired(values, keys, spelled)
+  const folds = doubtful === null ||
+    (doubtful.length > 0 &&
+      (yield* Effect.catch(core.records.page({ shape: pageOf(doubtful), bindings }), recordsProblem)).length > 0)
   rows.forEach((row, i) => {
     const text = shape.write(row, bindings).open + (below === null ? "}" : `,"expand":${below.members[i]!}}`)
-    const key = pairing(relation, row[position] ?? "")
-    const list = found.get(key)
-    if (list === undefined) found.set(key, [text])
-    else list.push(text)
+    const key = keys[i]!
+    for (const value of folds ? spelled?.get(lower(key)) ?? [] : [key]) {
+      const list = found.get(value)
+      if (list === undefined) found.set(value, [text])
+      else list.push(text)
+    }
   })
   return {
     related: new Map([...found].map(([key, list]) => [key, relation.many ? `[${list.join(",")}]` : list[0]!])),

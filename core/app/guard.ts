@@ -1,6 +1,6 @@
 /**
- * The scan guard at work: asks the planner once per query shape and values, remembers the judgement, and refuses or warns. A shape judged with
- * one set of values is judged again for others, because selectivity is a matter of values.
+ * The scan guard at work: asks the planner once per query shape and values, remembers the judgement for a minute, and refuses or warns. A shape judged
+ * with one set of values is judged again for others, because selectivity is a matter of values, and after the minute, because tables grow.
  */
 
 import * as Effect from "effect/Effect"
@@ -17,7 +17,15 @@ import type { PlanEstimate } from "../ports/records.ts"
 import type { Core } from "./core.ts"
 import { filteredProblem } from "./refusal.ts"
 
-export type Judgements = BoundedMap<string, PlanEstimate>
+/** What the planner said, and when it was asked, in microseconds. */
+interface Judgement extends PlanEstimate {
+  readonly at: bigint
+}
+
+export type Judgements = BoundedMap<string, Judgement>
+
+/** How long a judgement counts, in microseconds. */
+const judged = 60_000_000n
 
 export const makeJudgements = (): Judgements => new BoundedMap(5_000)
 
@@ -69,11 +77,12 @@ export const guardPlan = (
   const guard = core.options.scanGuard
   if (guard.mode === "off") return Effect.succeed(noWarning)
   const known = core.judgements.get(key)
-  if (known !== undefined && !isExpensive(known, guard)) return Effect.succeed(noWarning)
+  const { now } = plan.bindings
+  if (known !== undefined && !isExpensive(known, guard) && now - known.at < judged) return Effect.succeed(noWarning)
   return Effect.flatMap(
     Effect.catch(core.records.estimate(plan), filteredProblem(filter)),
     (estimate) => {
-      core.judgements.set(key, estimate)
+      core.judgements.set(key, { ...estimate, at: now })
       if (!isExpensive(estimate, guard)) return Effect.succeed(noWarning)
       const where = "shape" in plan ? plan.shape.where : plan.where
       // What an aggregate groups or measures comes last in an index that serves it without the table.

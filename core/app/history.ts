@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
 import { allOf } from "../domain/filter/tree.ts"
+import type { FilterTree } from "../domain/filter/tree.ts"
 import type { Cell, Field, Json, Model, Row } from "../domain/model/model.ts"
 import { cellFromJson } from "../domain/model/value.ts"
 import { invalidParameter, notFound } from "../domain/problem.ts"
@@ -75,6 +76,15 @@ export const readVersion = (core: Core, tracked: Model, body: Json): Result.Resu
   })
 }
 
+/** The versions of one record, its key's parts as params after the version's number. The columns' own equality counts, which may ignore case. */
+const ofRecord = (tracked: Model, versions: Model): FilterTree =>
+  allOf(tracked.key.map(({ column }, index) => ({
+    op: "compare",
+    field: versions.columns.find((each) => each.column === column)!,
+    is: "=",
+    value: { of: "param", index: index + 1 }
+  })))
+
 /**
  * The values of a version that the caller may read and, in the record, write. A version of another record, or one that the caller cannot see, is a
  * 404. A value that an older version does not have and the field needs is left as it is.
@@ -90,15 +100,13 @@ export const versionValues = Effect.fnUntraced(function*(
   const history = call.access(tracked.history!)
   if (history === null) return yield* Effect.fail(notFound())
   const { model } = history
-  const bindings = yield* fromClock((clock) => bindingsAt(clock, call.caller, [version]))
-  const where = allOf([history.rows, keyCondition(model)])
+  const bindings = yield* fromClock((clock) => bindingsAt(clock, call.caller, [version, ...key]))
+  const where = allOf([history.rows, keyCondition(model), ofRecord(tracked, model)])
   const shape = { model, columns: model.columns, where, order: [], limit: 1, checks: [] }
   const [row] = yield* Effect.catch(core.records.page({ shape, bindings }), recordsProblem)
   const cellOf = (field: Field): Cell | undefined =>
     row?.[model.columns.find(({ column }) => column === field.column)?.index ?? -1]
-  if (row === undefined || tracked.key.some((field, i) => cellOf(field) !== key[i])) {
-    return yield* Effect.fail(notFound())
-  }
+  if (row === undefined) return yield* Effect.fail(notFound())
   const values = new Map<Field, Cell>()
   for (const field of restricted.fields) {
     if (!restricted.updatable.has(field.name) || !history.restricted.byName.has(field.name)) continue

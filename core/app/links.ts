@@ -5,7 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import type { Access } from "../domain/access/access.ts"
-import type { FilterTree } from "../domain/filter/tree.ts"
+import { tenantRows } from "../domain/access/resolve.ts"
 import { allOf } from "../domain/filter/tree.ts"
 import type { Cell, Field, Model } from "../domain/model/model.ts"
 import type { Bindings } from "../domain/read/plan.ts"
@@ -14,17 +14,6 @@ import type { RecordsTransaction } from "../ports/records.ts"
 import type { Core } from "./core.ts"
 
 type Assigned = Iterable<readonly [Field, Cell]>
-
-const trees = new WeakMap<Field, FilterTree>()
-
-/** The rows of the caller's tenant. */
-const ofTenant = (tenant: Field): FilterTree => {
-  let tree = trees.get(tenant)
-  if (tree === undefined) {
-    trees.set(tenant, tree = { op: "compare", field: tenant, is: "=", value: { of: "caller", value: "tenant" } })
-  }
-  return tree
-}
 
 const linking = new WeakMap<Model, boolean>()
 
@@ -85,7 +74,7 @@ const checkKeys = Effect.fnUntraced(function*(
   keys: ReadonlySet<string>,
   bindings: Bindings
 ): Effect.fn.Return<void, RecordsError> {
-  const tree = ofTenant(target.tenant!)
+  const tree = tenantRows(target.tenant!)
   const left = new Set(keys)
   if (left.size > 1) {
     const field = target.key[0]!

@@ -6,13 +6,13 @@
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
+import { rolesKey } from "../domain/access/caller.ts"
 import type { FilterTree } from "../domain/filter/tree.ts"
 import { parseJson } from "../domain/json.ts"
-import type { Json } from "../domain/model/model.ts"
-import type { Cell, Row } from "../domain/model/model.ts"
+import type { Cell, Json, Row } from "../domain/model/model.ts"
 import { invalidParameter, notFound, problem } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
-import { tagListed } from "../domain/read/etag.ts"
+import { isHeld } from "../domain/read/etag.ts"
 import { keyCondition, readKey } from "../domain/read/key.ts"
 import { checkFields, checkFilter, checkOrder, checkShowDeleted, listShape } from "../domain/read/list.ts"
 import type { ListShape } from "../domain/read/list.ts"
@@ -173,7 +173,8 @@ const answerList = Effect.fnUntraced(function*(
   const count = { model: access.model, where: shape.page.where, bindings }
   let warning = yield* guardPlan(core, access, key, first, filter)
   if (request.exactCount) {
-    warning = { ...warning, ...(yield* guardPlan(core, access, `${key}\u0000count`, { ...count, cap: null }, filter)) }
+    const counted = yield* guardPlan(core, access, `${key}\u0000count`, { ...count, cap: null }, filter)
+    warning = allWarnings([warning, counted])
   }
   const backward = position?.direction === "before"
   const plan: PagePlan = position === null
@@ -182,8 +183,9 @@ const answerList = Effect.fnUntraced(function*(
     ? { ...first, before: position.cells }
     : { ...first, after: position.cells }
 
-  const known = position !== null && position.estimate >= 0
-    ? position.estimate
+  const roles = rolesKey(call.caller)
+  const known = position?.estimate?.roles === roles
+    ? position.estimate.size
     : request.exactCount
     ? null
     : recallRows(core, clock, access, key)
@@ -205,14 +207,16 @@ const answerList = Effect.fnUntraced(function*(
     ? visible.length
     : Math.max(estimated, visible.length)
 
+  // A page whose rows are gone meanwhile has none to go on from: what lies the other way begins with the first row, or ends with the last.
   const token = (direction: "after" | "before", row: Row | undefined): string =>
-    row === undefined ? "" : core.seal.seal(
+    core.seal.seal(
       context,
       writePosition({
         direction,
         bothWays: position?.bothWays ?? false,
-        cells: positionCells(shape, row),
-        estimate: size
+        cells: row === undefined ? [] : positionCells(shape, row),
+        // The cap stands for what is still being counted: nothing to repeat.
+        estimate: size === estimateCap ? null : { size, roles }
       })
     )
   // Walking back, there is always a page to return to: the one the walk came from.
@@ -365,7 +369,7 @@ const answerSeek = Effect.fnUntraced(
         ? ""
         : core.seal.seal(
           context,
-          writePosition({ direction, bothWays: true, cells: positionCells(shape, row), estimate: -1 })
+          writePosition({ direction, bothWays: true, cells: positionCells(shape, row), estimate: null })
         )
     const tail = `"next_page_token":"${more ? token("after", rows.at(-1)) : ""}"` +
       `,"prev_page_token":"${atStart ? "" : token("before", rows[0])}"`
@@ -386,36 +390,40 @@ interface GetTarget {
   readonly key: readonly string[]
 }
 
-const parseGet = function*(call: Call, access: Access, segment: string): Checks<GetTarget> {
-  const request = yield* getRequest(call.query)
-  yield* checkShowDeleted(access.model, request.showDeleted)
-  return { access, request, key: yield* readKey(access.model, segment) }
-}
+const parseGet = (call: Call, access: Access, segment: string): Result.Result<GetTarget, Problem> =>
+  Result.flatMap(getRequest(call.query), (request) =>
+    Result.flatMap(
+      checkShowDeleted(access.model, request.showDeleted),
+      () => Result.map(readKey(access.model, segment), (key) => ({ access, request, key }))
+    ))
 
-const planGet = function*(core: Core, call: Call, { access, key, request }: GetTarget): Checks<GetPlan> {
-  const fields = yield* checkFields(access.restricted, request.fields)
-  const expansion = yield* checkExpand(call, access, request.expand)
-  const shape = listShape(access, {
-    filterText: "",
-    orderText: "",
-    filter: keyCondition(access.model),
-    order: [],
-    fields: request.fields,
-    shown: { fields, permissions: "full" },
-    showDeleted: request.showDeleted,
-    limit: 1,
-    more: expandFields(expansion)
-  }, core.seal.digest)
-  return { key, shape, expansion }
-}
+const planGet = (core: Core, call: Call, { access, key, request }: GetTarget): Result.Result<GetPlan, Problem> =>
+  Result.flatMap(
+    checkFields(access.restricted, request.fields),
+    (fields) =>
+      Result.map(checkExpand(call, access, request.expand), (expansion) => {
+        const shape = listShape(access, {
+          filterText: "",
+          orderText: "",
+          filter: keyCondition(access.model),
+          order: [],
+          fields: request.fields,
+          shown: { fields, permissions: "full" },
+          showDeleted: request.showDeleted,
+          limit: 1,
+          more: expandFields(expansion)
+        }, core.seal.digest)
+        return { key, shape, expansion }
+      })
+  )
 
 export const get = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
   pipeline(
     (fiber) =>
       Result.flatMap(during(fiber, "get.access", () => permitted(call, resource, "read")), (access) =>
         Result.flatMap(
-          during(fiber, "get.parse", () => Result.gen(() => parseGet(call, access, segment))),
-          (target) => during(fiber, "get.plan", () => Result.gen(() => planGet(core, call, target)))
+          during(fiber, "get.parse", () => parseGet(call, access, segment)),
+          (target) => during(fiber, "get.plan", () => planGet(core, call, target))
         )),
     ({ expansion, key, shape }, fiber) => {
       const bindings = bindingsAt(clockOf(fiber), call.caller, key)
@@ -446,9 +454,8 @@ const presentOne = (
         json(200, `${open},"expand":${members[0]!}}`, { etag, "cache-control": "no-store", ...allWarnings(warnings) })
     )
   }
-  const noneMatch = call.header("if-none-match")
   return Effect.succeed(
-    noneMatch !== null && (noneMatch.trim() === "*" || tagListed(noneMatch, etag, true))
+    isHeld(call.header("if-none-match"), etag)
       ? { status: 304, headers: { etag }, body: null }
       : json(200, `${open}}`, { etag })
   )

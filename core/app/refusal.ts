@@ -65,7 +65,7 @@ export const imprecise = (filter: FilterTree): Effect.Effect<never, Problem> | n
   const [first] = errors
   return first === undefined
     ? null
-    : Effect.fail(problem("invalid-filter", first.message!, { parameter: "filter", errors }))
+    : Effect.fail(problem("invalid-filter", first.message, { parameter: "filter", errors }))
 }
 
 /**

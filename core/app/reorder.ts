@@ -10,12 +10,13 @@ import { not } from "../domain/filter/tree.ts"
 import type { Field, Json, Row } from "../domain/model/model.ts"
 import { invalidParameter } from "../domain/problem.ts"
 import { writeKey } from "../domain/read/key.ts"
+import { unknownField } from "../domain/read/list.ts"
 import type { Bindings } from "../domain/read/plan.ts"
 import { invalidRecord, readOnlyError } from "../domain/write/body.ts"
 import { RecordsError } from "../ports/records.ts"
 import type { RecordsTransaction } from "../ports/records.ts"
 import type { Core } from "./core.ts"
-import { apply, checkPatch, judge, lockRow, runHooks } from "./write.ts"
+import { apply, checkPatch, judge, lockRow, ownKey, runHooks } from "./write.ts"
 import type { Step, Steps, Written } from "./write.ts"
 
 export interface Reorder {
@@ -40,11 +41,7 @@ const fieldOf = (access: Access, name: string): Step<Field> => {
   const field = access.restricted.byName.get(name)
   if (field === undefined) {
     return Effect.fail(
-      invalidRecord([{
-        field: name.slice(0, 100),
-        code: "unknown",
-        message: `There is no field "${name.slice(0, 100)}".`
-      }])
+      invalidRecord([{ field: name.slice(0, 100), code: "unknown", message: unknownField(name) }])
     )
   }
   if (!access.restricted.updatable.has(name)) return Effect.fail(invalidRecord([readOnlyError(name)]))
@@ -52,6 +49,8 @@ const fieldOf = (access: Access, name: string): Step<Field> => {
     ? Effect.succeed(field)
     : Effect.fail(invalidRecord([{ field: name, code: "type", message: `The field "${name}" is not an integer.` }]))
 }
+
+const keyTwice = () => invalidParameter("keys", "A key stands twice.")
 
 export const reorder = Effect.fnUntraced(function*(
   core: Core,
@@ -62,24 +61,29 @@ export const reorder = Effect.fnUntraced(function*(
 ): Steps<readonly Written[]> {
   const field = yield* fieldOf(access, request.field)
   const texts = request.keys.map(writeKey)
-  if (new Set(texts).size < texts.length) return yield* Effect.fail(invalidParameter("keys", "A key stands twice."))
+  if (new Set(texts).size < texts.length) return yield* Effect.fail(keyTwice())
   // Locks are taken in one order whatever the keys' order is, so that two reorders wait for each other instead of deadlocking.
   const byText = [...request.keys.keys()].sort((a, b) => texts[a]! < texts[b]! ? -1 : 1)
   const rows: Row[] = Array.from({ length: request.keys.length })
+  const own = new Set<string>()
   const changing: Changing[] = []
   for (const i of byText) {
     const key = request.keys[i]!
     const value = String(i + 1)
-    const etag = request.etags.get(texts[i]!)
     const values = new Map([[field, value]])
-    const precondition = typeof etag === "string" ? etag : null
-    const write = { op: "update", access, key, values, precondition, midway: request.midway } as const
-    const row = yield* lockRow(tx, write, bindings)
+    const target = { op: "update", access, key, values, precondition: null, midway: request.midway } as const
+    const row = yield* lockRow(tx, target, bindings)
     rows[i] = row
+    const text = writeKey(ownKey(access.model, row))
+    own.add(text)
     if (row[field.index] === value) continue
+    // A column may take several texts for one key; the record's own is the one that answers show.
+    const etag = request.etags.get(texts[i]!) ?? request.etags.get(text)
+    const write = { ...target, precondition: typeof etag === "string" ? etag : null }
     const settled = yield* judge(core, tx, write, row, () => checkPatch(access, row, values, values), bindings)
     changing.push({ key, before: row, run: apply(core, tx, write, row, values, settled, bindings) })
   }
+  if (own.size < texts.length) return yield* Effect.fail(keyTwice())
   if (changing.length > 1) yield* moveAway(tx, access, field, changing, bindings)
   const after = new Map<Row, Row>()
   for (const item of changing) {
@@ -87,9 +91,9 @@ export const reorder = Effect.fnUntraced(function*(
     yield* runHooks(core, tx, access, "update", item.before, row)
     after.set(item.before, row)
   }
-  return request.keys.map((key, i): Written => {
-    const before = rows[i]!
+  return rows.map((before): Written => {
     const row = after.get(before)
+    const key = ownKey(access.model, before)
     return { op: "update", access, row: row ?? before, before, key, changed: row !== undefined, visible: true }
   })
 })

@@ -3,8 +3,9 @@
  * this instance, bounded in records and in characters; without an entry the answer just does not name them.
  */
 
+import type { Caller } from "../domain/access/caller.ts"
 import { BoundedMap } from "../domain/bounded.ts"
-import type { Row } from "../domain/model/model.ts"
+import type { Model, Row } from "../domain/model/model.ts"
 
 const keptRecords = 1_000
 const keptVersions = 4
@@ -13,17 +14,26 @@ const longestRow = 4_000
 
 const lengthOf = (row: Row): number => row.reduce((sum, cell) => sum + (cell?.length ?? 0), 0)
 
+/** Whose records of which model: with the same key each tenant has its own. */
+interface Subject {
+  readonly caller: Pick<Caller, "tenant">
+  readonly model: Pick<Model, "name" | "tenant">
+}
+
+const idOf = ({ caller, model }: Subject, key: readonly string[]): string =>
+  [model.name, model.tenant === null ? "" : caller.tenant, ...key].join("\u0000")
+
 export class RecentVersions {
   readonly #rows = new BoundedMap<string, readonly Row[]>(keptRecords)
 
   /** Remembers a row as it stood before a committed write; cells of all columns of the model. */
-  remember(resource: string, key: readonly string[], before: Row): void {
+  remember(subject: Subject, key: readonly string[], before: Row): void {
     if (lengthOf(before) > longestRow) return
-    const id = `${resource}/${key.join("\u0000")}`
+    const id = idOf(subject, key)
     this.#rows.set(id, [before, ...this.#rows.get(id) ?? []].slice(0, keptVersions))
   }
 
-  recent(resource: string, key: readonly string[]): readonly Row[] {
-    return this.#rows.get(`${resource}/${key.join("\u0000")}`) ?? []
+  recent(subject: Subject, key: readonly string[]): readonly Row[] {
+    return this.#rows.get(idOf(subject, key)) ?? []
   }
 }

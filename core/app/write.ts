@@ -1,5 +1,5 @@
 /**
- * The write pipeline: one executor for single writes, batch operations and later the forms. What needs no stored record is decided before the
+ * The write pipeline: one executor for single writes and batch operations. What needs no stored record is decided before the
  * transaction (`prepare*`); `execute` locks, judges, writes and re-checks inside it. Nothing is answered before the commit.
  */
 
@@ -13,9 +13,9 @@ import type { FilterTree } from "../domain/filter/tree.ts"
 import { always, both } from "../domain/filter/tree.ts"
 import type { WriteHook } from "../domain/model/config.ts"
 import { timestampFromMicros } from "../domain/model/instant.ts"
-import type { Cell, Field, Json, Row, WireRecord } from "../domain/model/model.ts"
+import type { Cell, Field, Json, Model, Row, WireRecord } from "../domain/model/model.ts"
 import { wireFromCell } from "../domain/model/value.ts"
-import { invalidParameter, notFound, problem } from "../domain/problem.ts"
+import { accessDenied, invalidParameter, notFound, problem } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import { etagOf, tagListed } from "../domain/read/etag.ts"
 import { wireRecord } from "../domain/read/item.ts"
@@ -37,7 +37,6 @@ import { preconditionFailed, preconditionHolds, preconditionRequired } from "../
 import type { Precondition } from "../domain/write/precondition.ts"
 import { RecordsError } from "../ports/records.ts"
 import type { RecordsTransaction } from "../ports/records.ts"
-import { accessDenied } from "./core.ts"
 import type { Core } from "./core.ts"
 import { keepVersion } from "./history.ts"
 import { checkLinks } from "./links.ts"
@@ -85,6 +84,9 @@ export interface Written {
 }
 
 export const cells = (row: Row) => (field: Field): Cell => row[field.index] ?? null
+
+/** The key as the record has it: a request may write it in another way that the database takes for equal. */
+export const ownKey = ({ key }: Model, row: Row): readonly string[] => key.map((field) => row[field.index]!)
 
 /** The operation whose rule decides a write. */
 export const ruleOf = (op: Write["op"]): Operation => op === "undelete" ? "update" : op
@@ -214,11 +216,10 @@ const refusedCreate = (access: Access, values: Values, error: RecordsError, bind
 const changedSince = (
   core: Core,
   access: Access,
-  key: readonly string[],
   precondition: string,
   row: Row
 ): readonly string[] | null => {
-  const held = core.versions.recent(access.model.name, key)
+  const held = core.versions.recent(access, ownKey(access.model, row))
     .find((old) => tagListed(precondition, etagOf(access.restricted, old, core.seal.digest), false))
   if (held === undefined) return null
   return access.restricted.fields.filter((field) => held[field.index] !== row[field.index]).map((field) => field.name)
@@ -258,7 +259,7 @@ export const createMany = (
       return Effect.die(new Error(`${writes.length} rows were inserted, ${rows.length} came back`))
     }
     return rows.length === 1
-      ? Effect.map(created(core, tx, access, rows[0]!, bindings), (written) => [written])
+      ? Effect.mapEager(created(core, tx, access, rows[0]!, bindings), (written) => [written])
       : Effect.forEach(rows, (row) => created(core, tx, access, row, bindings))
   })
 }
@@ -267,7 +268,7 @@ export const createMany = (
 const created = (core: Core, tx: RecordsTransaction, access: Access, row: Row, bindings: Bindings): Step<Written> => {
   const { decisions, model } = access
   const decision = decisions.create
-  const key = model.key.map((field) => row[field.index]!)
+  const key = ownKey(model, row)
   const settled = settle(decision, () => wireRecord(model, cells(row)))
   const checked = decision.of === "record" ? undefined : row[model.columns.length + 1]
   return then(rowPasses(tx, access, key, settled, checked, bindings), (passes) => {
@@ -295,7 +296,7 @@ export const lockRow = (tx: RecordsTransaction, { access, key, op }: ExistingWri
   )
 
 /**
- * Judges a write by its locked row (decisions: order of checks): the rule (403), what the body says about this record (400, `check`), then the
+ * Judges a write by its locked row, in this order: the rule (403), what the body says about this record (400, `check`), then the
  * precondition (428, 412). The rule goes before `check`, whose answer may depend on fields that the caller cannot read.
  */
 export const judge = (
@@ -325,12 +326,12 @@ export const judge = (
 }
 
 const preconditionRefusal = (core: Core, write: ExistingWrite, row: Row): Problem | null => {
-  const { access, key, op, precondition } = write
+  const { access, op, precondition } = write
   if (precondition === null) return op === "update" ? preconditionRequired() : null
   const etag = etagOf(access.restricted, row, core.seal.digest)
   return preconditionHolds(precondition, etag)
     ? null
-    : preconditionFailed(etag, changedSince(core, access, key, precondition, row))
+    : preconditionFailed(etag, changedSince(core, access, precondition, row))
 }
 
 /**
@@ -377,7 +378,7 @@ export const apply = (
 
 const update = (core: Core, tx: RecordsTransaction, write: UpdateWrite, bindings: Bindings): Step<Written> =>
   Effect.flatMap(lockRow(tx, write, bindings), (row) => {
-    const { access, key } = write
+    const { access } = write
     const values = write.lenient === true ? writableValues(access, row, write.values) : write.values
     const set = changedValues(cells(row), values)
     return Effect.flatMap(
@@ -386,6 +387,7 @@ const update = (core: Core, tx: RecordsTransaction, write: UpdateWrite, bindings
         return Result.isFailure(fits) ? fits : checkPatch(access, row, values, set)
       }, bindings),
       (settled): Step<Written> => {
+        const key = ownKey(access.model, row)
         const written = { op: "update", access, before: row, key, visible: true } as const
         return set.size === 0
           ? Effect.succeed({ ...written, row, changed: false })
@@ -425,7 +427,8 @@ const nothingToCheck = () => fitting
 
 const undelete = (core: Core, tx: RecordsTransaction, write: ExistingWrite, bindings: Bindings): Step<Written> =>
   Effect.flatMap(lockRow(tx, write, bindings), (row) => {
-    const { access, key } = write
+    const { access } = write
+    const key = ownKey(access.model, row)
     const softDelete = access.model.softDelete!
     return Effect.flatMap(
       judge(core, tx, write, row, nothingToCheck, bindings),
@@ -444,12 +447,13 @@ const undelete = (core: Core, tx: RecordsTransaction, write: ExistingWrite, bind
 
 const remove = (core: Core, tx: RecordsTransaction, write: ExistingWrite, bindings: Bindings): Step<Written> =>
   Effect.flatMap(lockRow(tx, write, bindings), (row) => {
-    const { access, key } = write
+    const { access } = write
     const { model } = access
+    const key = ownKey(model, row)
     const removed = (after: Row | null): Step<Written> =>
       done(core, tx, { op: "delete", access, row: after ?? row, before: row, key, changed: true, visible: true }, after)
     return Effect.flatMap(judge(core, tx, write, row, nothingToCheck, bindings), (): Step<Written> => {
-      if (model.softDelete === null) return Effect.flatMap(tx.remove({ model, key }), () => removed(null))
+      if (model.softDelete === null) return Effect.flatMap(tx.remove({ model, key, bindings }), () => removed(null))
       // No filter is asked about the row as written: one that wants live rows would forbid every delete.
       const set = [[model.softDelete, timestampFromMicros(bindings.now)]] as const
       const change = { model, key, set, touch: true, columns: model.columns, checks: [], bindings }
@@ -501,16 +505,18 @@ export const runHooks = (
     )
   if (core.options.writeHooks.length === 0) return kept
   const record = (row: Row | null) => row === null ? null : wireRecord(model, cells(row))
-  const change = {
-    operation,
-    resource: model.name,
-    before: record(before),
-    after: record(after),
-    caller,
-    transaction: tx.handle
-  } as Parameters<WriteHook>[0]
+  // Made anew for each hook: what one does to its records must not be taken for what was written by the next.
+  const change = () =>
+    ({
+      operation,
+      resource: model.name,
+      before: record(before),
+      after: record(after),
+      caller,
+      transaction: tx.handle
+    }) as Parameters<WriteHook>[0]
   const run = (hook: WriteHook, index: number): Effect.Effect<void> =>
-    Effect.timeoutOrElse(Effect.promise(async () => hook(change)), {
+    Effect.timeoutOrElse(Effect.promise(async () => hook(change())), {
       duration: core.options.statementTimeoutMs,
       orElse: () => Effect.die(hookStuck(core, hook, index))
     })

@@ -17,7 +17,7 @@ import type { Written } from "./write.ts"
 export const committed = (core: Core, written: Written): void => {
   if (!written.changed) return
   core.estimates.touch(written.access.model.name)
-  if (written.before !== null) core.versions.remember(written.access.model.name, written.key, written.before)
+  if (written.before !== null) core.versions.remember(written.access, written.key, written.before)
 }
 
 type Writers = WeakMap<Access["restricted"], ItemWriter>
@@ -56,7 +56,7 @@ export const writtenRecord = (
 const maxTries = 4
 
 /**
- * Runs a body in a transaction; serialization failures and deadlocks run it again, up to three times (decisions: Writes). What the body remembers
+ * Runs a body in a transaction; serialization failures and deadlocks run it again, up to three times. What the body remembers
  * outside the transaction must be reset by itself. `alone`: it is tried without locks first (see `RecordsService.transaction`).
  */
 export const inTransaction = <A, E>(
@@ -78,4 +78,4 @@ export const inTransaction = <A, E>(
 const failedFor = (error: unknown, reason: RecordsError["reason"]["_tag"]): boolean =>
   error instanceof RecordsError && error.reason._tag === reason
 
-export const isConflict = (error: unknown): boolean => failedFor(error, "Conflict")
+const isConflict = (error: unknown): boolean => failedFor(error, "Conflict")

@@ -4,6 +4,7 @@
  */
 
 import * as Result from "effect/Result"
+import { endOfDigits } from "./digits.ts"
 import type { Json } from "./model/model.ts"
 
 export const maxJsonDepth = 64
@@ -181,10 +182,7 @@ const decimalDigits = (source: string): string => {
   const negative = mantissa.startsWith("-")
   const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".")
   const digits = (whole + fraction).replace(/^0+/, "")
-  // No pattern here: `0+$` looks at a run of zeros once from each of them.
-  let end = digits.length
-  while (end > 0 && digits.charCodeAt(end - 1) === 48) end--
-  const trimmed = digits.slice(0, end)
+  const trimmed = digits.slice(0, endOfDigits(digits))
   if (trimmed === "") return "0"
   return `${negative ? "-" : ""}${trimmed}e${Number(exponent) - fraction.length + digits.length - trimmed.length}`
 }

@@ -189,6 +189,12 @@ export const problem = (
 /** One answer to "no such thing": the same text for absent, hidden, foreign and deleted. */
 export const notFound = (): Problem => problem("not-found", "There is no such resource or record.")
 
+/** The caller may not do it, and never learns more than that. */
+export const accessDenied = (): Problem => problem("access-denied", "You may not do this.")
+
+export const tenantRequired = (): Problem =>
+  problem("tenant-required", "This resource belongs to tenants, and the credential names none.")
+
 /** A parameter's refusal: `errors: [{ parameter, message, hint? }]`. */
 export const invalidParameter = (parameter: string, message: string, hint?: string): Problem =>
   problem("invalid-parameter", message, { errors: [{ parameter, message, ...(hint === undefined ? {} : { hint }) }] })

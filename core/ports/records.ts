@@ -1,5 +1,5 @@
 /**
- * The port to stored records. The domain decides, the adapter executes: plans go in, rows of exact texts come out. Six reading
+ * The port to stored records. The domain decides, the adapter executes: plans go in, rows of exact texts come out. Four reading
  * methods and one transaction; no SQL, no field names as text, no decision about access passes through here.
  *
  * Contract (test/contracts/records.ts runs it against every implementation):
@@ -10,7 +10,6 @@
  * - Every failure is a `RecordsError`; whatever is not listed in its reasons dies as a defect.
  */
 
-import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type { FilterTree } from "../domain/filter/tree.ts"
@@ -72,7 +71,10 @@ export interface RecordsReader {
 /** Values to write: pairs of field and cell. */
 export type Assignments = ReadonlyArray<readonly [field: Field, value: Cell]>
 
-/** Writes inside one read-write transaction with a local statement timeout. Rows are cells of `columns` in order. */
+/**
+ * Writes inside one read-write transaction with a local statement timeout. Rows are cells of `columns` in order. A key names a row of the caller's
+ * tenant (`bindings`), where the model has one: it may be unique within each tenant only.
+ */
 export interface RecordsTransaction extends RecordsReader {
   /** Reads one row by key within `where` and locks it for update; null when there is none. Cells of `checks` follow the columns. */
   readonly lock: (target: {
@@ -114,9 +116,11 @@ export interface RecordsTransaction extends RecordsReader {
     readonly must?: FilterTree
     readonly bindings: Bindings
   }) => Effect.Effect<Row, RecordsError>
-  readonly remove: (
-    target: { readonly model: Model; readonly key: readonly string[] }
-  ) => Effect.Effect<void, RecordsError>
+  readonly remove: (target: {
+    readonly model: Model
+    readonly key: readonly string[]
+    readonly bindings: Bindings
+  }) => Effect.Effect<void, RecordsError>
   /** Whether the row as it stands in this transaction passes the tree. */
   readonly passes: (check: {
     readonly model: Model
@@ -168,5 +172,3 @@ export interface RecordsService extends RecordsReader {
   /** Fails unless the database answers. */
   readonly ping: Effect.Effect<void, RecordsError>
 }
-
-export class Records extends Context.Service<Records, RecordsService>()("resource-admin/ports/Records") {}

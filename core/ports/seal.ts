@@ -6,13 +6,9 @@
  * untouched token, else null. Tokens are URL-safe text.
  */
 
-import * as Context from "effect/Context"
-
 export interface SealService {
   /** 22 characters of base64url (128 bits and a little). */
   readonly digest: (text: string) => string
   readonly seal: (context: string, text: string) => string
   readonly open: (context: string, token: string) => string | null
 }
-
-export class Seal extends Context.Service<Seal, SealService>()("resource-admin/ports/Seal") {}

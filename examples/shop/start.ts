@@ -10,7 +10,7 @@ import { parseArgs } from "node:util"
 import { DatabaseError } from "pg"
 import { type Auth, createUser, hasUsers, listUsers, type Server, startServer } from "resource-admin"
 import { keptSecret, openDatabases, openPool } from "../../composition/database.ts"
-import { defaultUrl, type Settings } from "../../composition/environment.ts"
+import { defaultUrl, type Settings, settingsOf } from "../../composition/environment.ts"
 import {
   applyMigrations,
   authMigrations,
@@ -18,7 +18,7 @@ import {
   type Migration,
   serviceMigration
 } from "../../composition/migrations.ts"
-import { closeOnSignal, explain, settingsOf } from "../../composition/server.ts"
+import { closeOnSignal, explain } from "../../composition/server.ts"
 import config from "./admin.config.ts"
 import { handOver, prepareShop } from "./database.ts"
 

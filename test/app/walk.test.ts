@@ -182,7 +182,12 @@ describe("page tokens over random rows and orders", () => {
         const gone = [...going].slice(rounds * 2, rounds * 2 + 2)
         await Effect.runPromise(
           world.core.records.transaction((tx) =>
-            Effect.forEach(gone, (key) => tx.remove({ model, key: JSON.parse(key) as string[] }), { discard: true })
+            Effect.forEach(
+              gone,
+              (key) =>
+                tx.remove({ model, key: JSON.parse(key) as string[], bindings: { caller, now: 0n, params: [] } }),
+              { discard: true }
+            )
           )
         )
         // New rows anywhere, but none that stands for an old one; few enough that the walk ends.

@@ -1,5 +1,6 @@
 /** Sign-in with an identity provider: who may come in, who gets an account, and what a lying provider or a stolen code is worth. */
 
+import { Pool } from "pg"
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { issueToken, listUsers, setUserBanned } from "../../adapters/auth/users.ts"
 import type { ProviderDeclaration } from "../../core/domain/account/provider.ts"
@@ -128,6 +129,22 @@ describe("sign-in with a provider", () => {
     expect((await first.ask("GET", "/api/auth/status")).body).toEqual({ needsAdmin: true })
   })
 
+  it("makes accounts with as many connections as come at once, waiting for no further one", async () => {
+    const pool = new Pool({ connectionString: stage.store.database.url, max: 2, connectionTimeoutMillis: 2_000 })
+    const at = stage.instance({
+      database: pool,
+      oidc: [declared({ domains: ["example.org"], createUsers: true })]
+    })
+    const people = Array.from({ length: 6 }, (_, n) => ({
+      sub: `p-new${n}`,
+      email: `new${n}@example.org`,
+      email_verified: true
+    }))
+    const answers = await Promise.all(people.map((person) => signIn(person, at)))
+    await pool.end()
+    expect(answers.map(({ headers }) => headers.get("location"))).toEqual(people.map(() => "/admin"))
+  })
+
   it("does not let a banned user in, and sets no password", async () => {
     await stage.account(service.auth, "dora", "reader")
     await setUserBanned(service.auth, { email: "dora@example.org", banned: true })
@@ -199,6 +216,36 @@ describe("a callback", () => {
     expect(refused(await comeBack(service, back, ""))).toBe("state_mismatch")
     expect((await comeBack(service, back, mine.cookie)).headers.get("location")).toBe("/admin")
     expect(refused(await comeBack(service, back, mine.cookie))).toBe("state_mismatch")
+  })
+
+  it("of one provider does not end a sign-in that began with another (mix-up)", async () => {
+    await using lying = await openProvider()
+    const { client, issuer } = lying
+    const at = stage.instance({
+      oidc: [declared(), { id: "lying", issuer, clientId: client.id, clientSecret: client.secret }]
+    })
+    const started = await start(at, { provider: "lying" })
+    // The other provider hands on what it was sent, so that state, challenge and nonce are those that it knows.
+    const handedOn = new URL(String(started.body["url"]))
+    handedOn.searchParams.set("redirect_uri", `${authUrl}/api/auth/callback/corp`)
+    const back = provider.authorize(handedOn.href, ann)
+    expect(refused(await comeBack(at, back, started.cookie))).toBe("state_mismatch")
+    const alone = await start(at, { provider: "lying" })
+    const own = lying.authorize(String(alone.body["url"]), ann)
+    expect((await comeBack(at, own, alone.cookie)).headers.get("location")).toBe("/admin")
+  })
+
+  it("has no state that a page could have made for its visitor, whether or not CORS lets it call the API", async () => {
+    for (const origin of ["https://panel.example.org", "https://evil.example", "null"]) {
+      const answer = await service.ask("POST", "/api/auth/sign-in/social", {
+        headers: { origin },
+        body: { provider: "corp" }
+      })
+      expect([answer.status, answer.body["code"]], origin).toEqual([403, "INVALID_ORIGIN"])
+      expect(answer.headers.getSetCookie()).toEqual([])
+    }
+    const own = { headers: { origin: authUrl }, body: { provider: "corp" } }
+    expect((await service.ask("POST", "/api/auth/sign-in/social", own)).status).toBe(200)
   })
 
   it("with made-up parts is refused", async () => {

@@ -254,6 +254,19 @@ describe("with the password alone", () => {
     })
     expect(foreign.body["twoFactorRedirect"]).toBe(true)
   })
+
+  it("a device that was trusted with one factor is not trusted with the next", async () => {
+    const { cookie, email, uri } = await guarded()
+    const done = await post("verify-totp", await challenge(email), { code: codeAt(uri), trustDevice: true })
+    const device = done.cookie.split("; ").find((each) => each.includes("trust_device")) ?? ""
+    const off = await post("disable", cookie, { password })
+    expect(off.status, off.text).toBe(200)
+    const enabled = await post("enable", off.cookie, { password })
+    const on = await post("verify-totp", off.cookie, { code: codeAt(String(enabled.body["totpURI"])) })
+    expect(on.status, on.text).toBe(200)
+    const after = await service.ask("POST", "/api/auth/sign-in/email", { cookie: device, body: { email, password } })
+    expect(after.body["twoFactorRedirect"]).toBe(true)
+  })
 })
 
 it("nothing of this is in the log, but what happened is", () => {

@@ -59,6 +59,16 @@ describe("numbers", () => {
     expect(buckets[49]?.to).toBe(`5${"0".repeat(10_000)}.5`)
     expect(buckets[99]?.to).toBe(row[1])
   })
+
+  it("of a hundred thousand digits are not divided into buckets", async () => {
+    for (const [b, free] of ["0.5", "9".repeat(131_000)].entries()) {
+      const created = await service.call(boss, "POST", `${base}/extremes`, { body: { a: "long", b, free } })
+      expect(created.status, created.text.slice(0, 500)).toBe(201)
+    }
+    const answer = await service.get(boss, `${base}/extremes:histogram?field=free&buckets=100&filter=a=long`)
+    expect(answer.status, answer.text.slice(0, 500)).toBe(400)
+    expect(answer.json).toMatchObject({ errors: [{ parameter: "field" }] })
+  })
 })
 
 describe("patterns", () => {

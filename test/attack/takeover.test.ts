@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import type { AuthEvent } from "../../adapters/auth/events.ts"
 import { authMigrationSql } from "../../adapters/auth/migration.ts"
-import { removePasskeys, setUserPassword } from "../../adapters/auth/users.ts"
+import { removePasskeys, revokeUser, setUserPassword, setUserRole } from "../../adapters/auth/users.ts"
 import { codeAt } from "../support/totp.ts"
 import { makePasskey } from "./authenticator.ts"
 import { type FakeProvider, openProvider, type Person } from "./provider.ts"
@@ -148,6 +148,86 @@ describe("a change of the password that runs on while somebody takes the account
   })
 })
 
+it.each<[string, string, string, (userId: string) => object]>([
+  ["a demotion by a new role", `"role" = 'reader'`, "set-role", (userId) => ({ userId, role: "admin" })],
+  [
+    "a demotion by a changed account",
+    `"role" = 'reader'`,
+    "update-user",
+    (userId) => ({ userId, data: { role: "admin" } })
+  ],
+  ["a ban by lifting it", `"banned" = true`, "unban-user", (userId) => ({ userId })],
+  ["a ban by a changed account", `"banned" = true`, "update-user", (userId) => ({ userId, data: { banned: false } })]
+])("an admin cannot undo %s in the same moment", async (name, change, route, body) => {
+  const email = await stage.account(one.auth, name.replaceAll(" ", "-"), "admin")
+  const cookie = await cookieOf(email)
+  const user = await idOf(email)
+  const client = await stage.store.pool.connect()
+  try {
+    // As another admin or the host does it, held at its end.
+    await client.query(`begin; update auth."user" set ${change} where "id" = '${user}'`)
+    const running = two.ask("POST", `/api/auth/admin/${route}`, { cookie, body: body(user) })
+    await blocked()
+    await client.query("commit")
+    const answer = await running
+    expect(answer.status, answer.text).toBe(403)
+    expect(await stage.store.database.rows(`select 1 from auth."user" where "id" = '${user}' and ${change}`))
+      .toHaveLength(1)
+  } finally {
+    client.release()
+  }
+})
+
+it("an admin who is demoted while they set a password sets none", async () => {
+  const email = await stage.account(one.auth, "rolf", "admin")
+  const cookie = await cookieOf(email)
+  const other = await stage.account(one.auth, "rita", "admin")
+  const client = await stage.store.pool.connect()
+  try {
+    await client.query(`begin; select 1 from auth.account where "userId" = '${await idOf(other)}' for update`)
+    const body = { userId: await idOf(other), newPassword: "chosen by them 1234" }
+    const running = two.ask("POST", "/api/auth/admin/set-user-password", { cookie, body })
+    await blocked()
+    await setUserRole(one.auth, { email, role: "reader" })
+    await client.query("commit")
+    const answer = await running
+    expect(answer.status, answer.text).toBe(401)
+    expect((await one.signIn(other, body.newPassword)).status).toBe(401)
+    expect((await one.signIn(other, password)).status).toBe(200)
+  } finally {
+    client.release()
+  }
+})
+
+it.each<[string, string, (userId: string) => object]>([
+  ["an account", "create-user", () => ({ email: "new@example.org", name: "New", password, role: "admin" })],
+  ["a first password", "set-user-password", (userId) => ({ userId, newPassword: "chosen by them 1234" })]
+])("an admin who is demoted while they make %s makes none", async (name, route, body) => {
+  const email = await stage.account(one.auth, name.replaceAll(" ", "-"), "admin")
+  const cookie = await cookieOf(email)
+  // As somebody who only ever signed in with a provider.
+  const other = await stage.account(one.auth, `of-${route}`, "admin")
+  const userId = await idOf(other)
+  await stage.store.database.execute(`delete from auth.account where "userId" = '${userId}'`)
+  const { store } = two.auth.internals
+  const { query } = store
+  let taken = false
+  // The session was let in by now, and is looked at again before anything is made.
+  const reading = vi.spyOn(store, "query").mockImplementation(async (text, values) => {
+    if (!taken && text.includes("'admin' = any")) {
+      taken = true
+      await setUserRole(one.auth, { email, role: "reader" })
+    }
+    return query(text, values)
+  })
+  const answer = await two.ask("POST", `/api/auth/admin/${route}`, { cookie, body: body(userId) })
+  reading.mockRestore()
+  expect([answer.status, taken], answer.text).toEqual([route === "create-user" ? 403 : 401, true])
+  const made =
+    `select 1 from auth."user" where email = 'new@example.org' union all select 1 from auth.account where "userId" = '${userId}'`
+  expect(await stage.store.database.rows(made)).toEqual([])
+})
+
 it("a second factor that is given while the password changes opens nothing", async () => {
   const email = await stage.account(one.auth, "hugo", "reader")
   const { cookie } = await one.signIn(email)
@@ -167,6 +247,30 @@ it("a second factor that is given while the password changes opens nothing", asy
   expect(answer.headers.getSetCookie()).toEqual([])
   expect(await sessions(await idOf(email))).toEqual([])
   expect(overtaken(await idOf(email))).toBe(true)
+})
+
+it.each<[string, (email: string) => Promise<unknown>]>([
+  ["password", (email) => setUserPassword(one.auth, { email, password })],
+  ["revocation", (email) => revokeUser(one.auth, email)]
+])("a token that is fetched while a new %s ends its session opens nothing", async (name, takeBack) => {
+  const email = await stage.account(one.auth, `jane-${name}`, "reader")
+  const cookie = await cookieOf(email)
+  const { store } = two.auth.internals
+  const { query } = store
+  let taken = false
+  // The session was read by now, the account is read next.
+  const reading = vi.spyOn(store, "query").mockImplementation(async (text, values) => {
+    if (!taken && text.includes("tokenEpoch")) {
+      taken = true
+      await takeBack(email)
+    }
+    return query(text, values)
+  })
+  const answer = await two.ask("GET", "/api/auth/token", { cookie })
+  reading.mockRestore()
+  expect(taken).toBe(true)
+  expect(answer.status, answer.text).toBe(401)
+  expect(answer.body).not.toHaveProperty("token")
 })
 
 it("a passkey that is added while all are taken away is none", async () => {

@@ -1,7 +1,7 @@
 /** What a running server writes into its log about sign-in: a line for each thing that happened, and no secret in any of them. */
 
 import { Pool } from "pg"
-import { expect, it } from "vitest"
+import { expect, it, vi } from "vitest"
 import { createUser } from "../../adapters/auth/users.ts"
 import { applyMigrations, authMigrations, serviceMigration } from "../../composition/migrations.ts"
 import { startServer } from "../../composition/server.ts"
@@ -20,8 +20,8 @@ const notes = defineResource("notes", {
 })
 const config = defineConfig({ resources: [notes], auth: { twoFactor: true } })
 
-it("a sign-in is a line of the server's log, without a secret", async () => {
-  await using opened = new AsyncDisposableStack()
+/** A server on a database of its own, both until the end of the test. */
+const start = async (opened: AsyncDisposableStack, log: (line: string) => void) => {
   const database = await openDatabase(
     "create table notes (id int generated always as identity primary key, body text not null)"
   )
@@ -29,14 +29,33 @@ it("a sign-in is a line of the server's log, without a secret", async () => {
   const pool = new Pool({ connectionString: database.url, max: 1 })
   await applyMigrations(pool, [serviceMigration, ...authMigrations(config)])
   await pool.end()
-
-  const lines: string[] = []
-  const server = await startServer(config, {
-    env: { DATABASE_URL: database.url, AUTH_SECRET: secret, AUTH_URL: authUrl },
-    port: 0,
-    log: (line) => lines.push(line)
-  })
+  const env = { DATABASE_URL: database.url, AUTH_SECRET: secret, AUTH_URL: authUrl }
+  const server = await startServer(config, { env, port: 0, log })
   opened.defer(server.close)
+  return server
+}
+
+it("a log that throws ends nothing, and its lines go to the console", async () => {
+  await using opened = new AsyncDisposableStack()
+  const broken = new Error("the disk is full")
+  const written = vi.spyOn(console, "error").mockImplementation(() => {})
+  opened.defer(async () => written.mockRestore())
+  const server = await start(opened, () => {
+    throw broken
+  })
+  expect((await fetch(`${server.address}/livez`)).status).toBe(200)
+  await server.close()
+  expect(written.mock.calls.map(([line, error]) => [JSON.parse(String(line)).event, error])).toEqual([
+    ["listening", broken],
+    ["request", broken],
+    ["closing", broken]
+  ])
+}, 60_000)
+
+it("a sign-in is a line of the server's log, without a secret", async () => {
+  await using opened = new AsyncDisposableStack()
+  const lines: string[] = []
+  const server = await start(opened, (line) => lines.push(line))
   if (server.auth === null) throw new Error("the server keeps accounts")
   const { id } = await createUser(server.auth, { email: "ann@example.org", password })
 

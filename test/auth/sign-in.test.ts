@@ -77,6 +77,20 @@ describe("sign-in", () => {
     expect(cookie).toMatch(/^__Secure-service\.session_token=.*; Secure/)
   })
 
+  it("leaves no sessions behind that have run out, and the others alone", async () => {
+    const live = cookiesOf(await signIn(auth, "user@example.org"))
+    await store.database.execute(
+      `insert into auth.session ("id", "token", "userId", "expiresAt", "updatedAt")`
+        + ` select 'old ' || n, 'old ' || n, u.id, now() - interval '1 second', now()`
+        + ` from auth."user" u, generate_series(1, 20) n where u.email = 'user@example.org'`
+    )
+    await signIn(store.instance(), "admin@example.org")
+    expect(await store.database.rows("select count(*) from auth.session where id like 'old %'")).toEqual([["0"]])
+    expect((await ask(auth, "GET", "/get-session", { cookie: live })).body).toMatchObject({
+      user: { email: "user@example.org" }
+    })
+  })
+
   it("publishes the public key only", async () => {
     await issueToken(auth, { email: "user@example.org" })
     const keys = await ask(auth, "GET", "/jwks")
@@ -293,6 +307,16 @@ describe("limits", () => {
     await signIn(auth, "private@example.org", password, from("198.51.100.123"))
     const rows = JSON.stringify(await store.database.rows("select key from auth.attempt"))
     expect(rows).not.toMatch(/private|198\.51/)
+  })
+
+  it("forget old attempts as fast as they come, however many there are", async () => {
+    await store.database.execute(
+      `insert into auth.attempt ("key", "stamps", "allowed", "at")`
+        + ` select 'old ' || n, '{}', true, now() - interval '6 minutes' from generate_series(1, 2500) n`
+    )
+    const one = [store.instance()]
+    await attempts(one, 3, (n) => `many${n}@example.org`, (n) => `192.0.2.${n}`)
+    expect(await store.database.rows("select count(*) from auth.attempt where key like 'old %'")).toEqual([["0"]])
   })
 })
 

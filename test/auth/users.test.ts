@@ -1,8 +1,7 @@
-import * as Effect from "effect/Effect"
 import { scryptSync } from "node:crypto"
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
-import { accountsOf } from "../../adapters/auth/accounts.ts"
 import type { Auth, AuthOptions } from "../../adapters/auth/auth.ts"
+import { adminLock } from "../../adapters/auth/migration.ts"
 import {
   createUser,
   deleteUser,
@@ -271,6 +270,57 @@ describe("the last active admin", () => {
   })
 })
 
+describe.each(["repeatable read", "serializable"])("a database that is %s by default", (level) => {
+  const strict = async () => {
+    const opened = await openStore()
+    await opened.database.execute(
+      `alter database ${opened.database.name} set default_transaction_isolation = '${level}'`
+    )
+    const waiting = () =>
+      opened.database.rows(
+        "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+      )
+    const waits = (count: number) =>
+      vi.waitFor(async () => expect(await waiting()).toHaveLength(count), { timeout: 15_000 })
+    return { ...opened, waits, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() }
+  }
+
+  it("has one first admin, also when two accounts are created at once", async () => {
+    await using strictly = await strict()
+    const on = strictly.instance()
+    const client = await strictly.pool.connect()
+    try {
+      await client.query("begin")
+      await client.query("select pg_advisory_xact_lock($1)", [adminLock])
+      const made = Promise.all([add("ann", undefined, on), add("bob", undefined, on)])
+      await strictly.waits(2)
+      await client.query("commit")
+      expect((await made).map(({ role }) => role).sort()).toEqual(["admin", "user"])
+    } finally {
+      client.release(true)
+    }
+  })
+
+  it("lets a change wait for another one instead of failing", async () => {
+    await using strictly = await strict()
+    const on = strictly.instance()
+    await add("ann", undefined, on)
+    await add("bob", undefined, on)
+    const client = await strictly.pool.connect()
+    try {
+      await client.query("begin")
+      await client.query(`update auth."user" set name = 'Bob' where email = 'bob@example.org'`)
+      const changed = setUserRole(on, { email: "bob@example.org", role: "admin" })
+      changed.catch(() => {})
+      await strictly.waits(1)
+      await client.query("commit")
+      expect((await changed).role).toBe("admin")
+    } finally {
+      client.release(true)
+    }
+  })
+})
+
 describe("the admin routes", () => {
   it("need the session of an admin", async () => {
     const { on } = await withAdmin()
@@ -530,41 +580,5 @@ describe("twelve characters", () => {
       })
     const statuses = [await guess(), await guess(), await guess(), await guess()].map(({ status }) => status)
     expect(statuses).toEqual([400, 400, 400, 429])
-  })
-})
-
-describe("the accounts port", () => {
-  it("does what the host functions do, and fails with their codes", async () => {
-    const accounts = accountsOf(auth)
-    const done = await Effect.runPromise(Effect.gen(function*() {
-      const none = yield* accounts.any
-      const ann = yield* accounts.create({ email: "ann@example.org", password })
-      yield* accounts.create({ email: "bob@example.org", password })
-      yield* accounts.setRole("bob@example.org", ["user", "admin"])
-      yield* accounts.setBanned("bob@example.org", true)
-      yield* accounts.revoke("ann@example.org")
-      const refused = yield* Effect.flip(accounts.remove("ann@example.org"))
-      yield* accounts.remove("bob@example.org")
-      const { token } = yield* accounts.issueToken("ann@example.org", 60)
-      return { none, ann, refused, left: yield* accounts.list, token }
-    }))
-    expect(done).toMatchObject({
-      none: false,
-      ann: { role: "admin" },
-      refused: { _tag: "AccountError", code: "last-admin" }
-    })
-    expect(done.left).toEqual([done.ann])
-    expect(done.token.split(".")).toHaveLength(3)
-  })
-
-  it("tells a store that is away from one that refuses", async () => {
-    const away = store.instance({
-      database: {
-        connect: () => Promise.reject(Object.assign(new Error("no"), { code: "ECONNREFUSED" })),
-        end: () => Promise.resolve()
-      }
-    })
-    const failure = await Effect.runPromise(Effect.flip(accountsOf(away).list))
-    expect(failure._tag).toBe("AccountsUnavailable")
   })
 })

@@ -44,6 +44,28 @@ const signIn = ({ port }: Running, email: string, password: string) =>
   })
 
 describe("accounts", () => {
+  it("are those of a database that writes dates in a way of its own, too", async () => {
+    const other = await openDatabase(table)
+    await other.execute(`alter database ${other.name} set datestyle = 'German, DMY'`)
+    await using project = notesProject({ DATABASE_URL: other.url })
+    await project.quick("migration", "--apply")
+    const { password } = printed(
+      await project.quick("users", "create", "ann@example.com", "--generate-password", "--json")
+    )
+    expect((await project.quick("users", "list")).stdout).toContain(new Date().toISOString().slice(0, 4))
+    const running = await project.start("serve")
+    const base = `http://localhost:${running.port}/api/auth`
+    const begun = await fetch(`${base}/sign-in/email`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ email: "ann@example.com", password })
+    })
+    const cookie = begun.headers.getSetCookie().map((each) => each.split(";")[0]).join("; ")
+    expect((await fetch(`${base}/token`, { headers: { cookie } })).status).toBe(200)
+    await running.end()
+    await other.drop()
+  })
+
   it("manages accounts", async () => {
     await using project = configured()
     const users = (...args: string[]) => project.quick("users", ...args)

@@ -1,10 +1,11 @@
+import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { Client } from "pg"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { openEmbedded } from "../../composition/embedded/embedded.ts"
 import { freePort } from "../support/cluster.ts"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
-import { notes, notesProject, table } from "./notes.ts"
+import { config, notes, notesProject, table } from "./notes.ts"
 import { ask, makeProject } from "./support.ts"
 
 // Every command is a process of its own; a busy machine takes its time.
@@ -184,6 +185,19 @@ describe("on a database", () => {
     // Log lines come another way, so they may stand anywhere in between. Who sees the file half-written starts once more.
     await vi.waitFor(() => expect(running.output().split("ready at").length).toBeGreaterThan(2), { timeout: 60_000 })
     expect(await running.end("SIGINT")).toBe(0)
+
+    // Switching branches takes folders away and brings them back.
+    project.write("admin.config.ts", config().replace("./notes.ts", "./tables/notes.ts"))
+    project.write("tables/notes.ts", notes)
+    const moving = await project.start("dev")
+    await moving.shows("ready at")
+    rmSync(join(project.folder, "tables"), { recursive: true })
+    await moving.shows("The server goes on with what it had.")
+    expect((await ask(moving.port, "/readyz")).status).toBe(200)
+    project.write("tables/notes.ts", notes)
+    await vi.waitFor(() => expect(moving.output().split("ready at").length).toBeGreaterThan(2), { timeout: 60_000 })
+    expect(await moving.end("SIGINT")).toBe(0)
+    project.write("admin.config.ts", config())
 
     // A page at 127.0.0.1 could not sign in.
     const port = await freePort()

@@ -1,19 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import type { Finding } from "../../composition/doctor/finding.ts"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { makeProject, type Project } from "./support.ts"
 
 // Every command is a process of its own; a busy machine takes its time.
 vi.setConfig({ testTimeout: 120_000 })
-
-interface Finding {
-  readonly level: string
-  readonly check: string
-  readonly resource: string | null
-  readonly field: string | null
-  readonly message: string
-  readonly fix: string | null
-  readonly sql: readonly string[]
-}
 
 const config = `import { defineConfig, defineResource, defineRoles, f } from "resource-admin"
 const orders = defineResource("orders", {
@@ -58,9 +49,11 @@ export default defineConfig({
     defineResource("part_total", { table: "part_count", primaryKey: "id", access: closed, fields }),
     defineResource("part_sums", { primaryKey: "id", fields }),
     defineResource("part_lines", { primaryKey: "id", access: closed, fields: { ...fields, title: f.text() } }),
-    defineResource("part_waits", { primaryKey: "id", access: closed, fields: { ...fields, title: f.text() } })
+    defineResource("part_waits", { primaryKey: "id", access: closed, fields: { ...fields, title: f.text() } }),
+    defineResource("part_later", { primaryKey: "id", access: closed, fields }),
+    defineResource("part_houses", { primaryKey: "id", tenant: "house", access: closed, fields })
   ],
-  roles: defineRoles({ admin: ["*"] })
+  auth: { tenant: "t1" }, roles: defineRoles({ admin: ["*"] })
 })
 `
 
@@ -72,6 +65,8 @@ create view part_count as select count(*)::int as id, ''::text as title, null::t
 create materialized view part_sums as select 1 as id, ''::text as title;
 create view part_lines as select i / 2 as id, nullif(i, 3)::text as title from generate_series(2, 4) i;
 create view part_waits as select i as id, pg_sleep(1)::text as title from generate_series(1, 60) i;
+create materialized view part_later as select id, title from parts with no data;
+create view part_houses as select 1 as id, null::text as title, 't' || i as house from generate_series(1, 2) i;
 `
 
 describe("doctor", () => {
@@ -174,7 +169,7 @@ describe("doctor", () => {
 
   it("finds views that take no writes or break their declaration, sequences that no column owns, and misspelt variables", async () => {
     await database.execute(
-      `${oddSchema} grant all on parts, part_titles, part_count, part_sums, part_lines, part_waits to ${role};`
+      `${oddSchema} grant all on parts, part_titles, part_count, part_sums, part_lines, part_waits, part_later, part_houses to ${role};`
     )
     await using other = makeProject({ ...project.env, SERVICE_TRUSTED_PROXY: "1" })
     other.write("admin.config.ts", odd)
@@ -186,9 +181,11 @@ describe("doctor", () => {
       ["writes", "part_count"],
       ["writes", "part_sums"],
       ["rows", "part_lines"],
-      ["rows", "part_lines"]
+      ["rows", "part_lines"],
+      ["rows", "part_later"]
     ])
-    expect(errors.slice(3).map(({ field, message }) => [field, message.split(":")[0]])).toEqual([
+    expect(errors[5]?.message).toContain("cannot be read: materialized view \"part_later\" has not been populated")
+    expect(errors.slice(3, 5).map(({ field, message }) => [field, message.split(":")[0]])).toEqual([
       [null, "Several rows have the same id"],
       ["title", "The view has rows in which the column is null, and the field is not optional"]
     ])

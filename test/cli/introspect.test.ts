@@ -148,6 +148,9 @@ describe("what introspection makes of unusual tables", () => {
     await database.execute(`
       create type mood as enum ('sad', 'ok', 'it''s fine');
       create domain email as citext check (value ~ '@');
+      create domain work_email as email;
+      create domain rank as int not null default 3;
+      create domain today as mood;
       create schema shop;
       create table "Order Items" (
         "Id" uuid primary key default gen_random_uuid(),
@@ -184,6 +187,19 @@ describe("what introspection makes of unusual tables", () => {
       create view wide as select 1 as a;
       create table parted (id int primary key, at date) partition by range (id);
       create table parted_1 partition of parted for values from (0) to (10);
+      create table parted_2 partition of parted for values from (10) to (20) partition by range (id);
+      create table parted_2_1 partition of parted_2 for values from (10) to (20);
+      create table "Class" (id int primary key);
+      create table class ("ID" int, id int primary key, mail work_email, rank rank, feels today, short name);
+      create table class_ (id int primary key, code varchar(3) not null unique);
+      create table seats (id int primary key, order_id int references shop.orders, class_id int references class, class_code text references class_ (code));
+      create table coins (id numeric primary key);
+      create table names (name text primary key);
+      create table purses (id int primary key, coin int references coins, name varchar(3) references names);
+      create table maybe (a int unique);
+      create foreign data wrapper nothing;
+      create server nowhere foreign data wrapper nothing;
+      create foreign table far (a int) server nowhere;
     `)
     project = makeProject({ DATABASE_URL: database.url })
     const ran = await project.quick("introspect", "--schema", "public,shop")
@@ -203,6 +219,29 @@ describe("what introspection makes of unusual tables", () => {
     expect(text).toContain("/** Lines * / of orders */")
   })
 
+  it("leaves names alone that may stay, and gives each resource a constant of its own", () => {
+    expect(text).toContain(
+      "    id_2: f.integer().column(\"ID\").optional().filterable().sortable(),\n    id: f.integer()"
+    )
+    expect(text).toContain("const class_2 = defineResource(\"class_2\", {\n  table: \"Class\"")
+    expect(text).toContain("const class_ = defineResource(\"class\", {\n  primaryKey")
+    expect(text).toContain("const class__ = defineResource(\"class_\", {\n  primaryKey")
+  })
+
+  it("reads domains of domains, and their defaults", () => {
+    expect(text).toContain("mail: f.text().optional()")
+    expect(text).toContain("rank: f.integer().dbDefault()")
+  })
+
+  it("makes no relation of columns of another type than the key", () => {
+    expect(text).toContain("// order_id is no relation: it is integer, and orders.id is bigint\n")
+    expect(text).toContain("order_id: f.integer().optional()")
+    expect(text).toContain("// coin is no relation: it is integer, and coins.id is numeric\n")
+    expect(text).toContain("name: relation(names).optional()")
+    expect(text).toContain("class_id: relation(class_).optional()")
+    expect(text).toContain("class_code: f.text().optional()")
+  })
+
   it("reads enums from types and checks, and nothing else from checks", () => {
     expect(text).toContain("state: f.enum([\"new\", \"in 'transit'\", \"done\"]).dbDefault()")
     expect(text).toContain("grade: f.enum([\"a\", \"b\"]).optional()")
@@ -217,6 +256,8 @@ describe("what introspection makes of unusual tables", () => {
     for (const name of ["password_hash", "accessToken", "userPassword", "remember_token"]) {
       expect(text).toContain(`// ${name} is left out: it looks like a secret`)
     }
+    expect(text).toContain("// feels is left out: no kind of field fits today")
+    expect(text).toContain("// short is left out: the type name cuts longer texts off")
     expect(text).toContain("token_count: f.integer().optional()")
     expect(text).toContain("// hundreds is left out: no kind of field fits numeric(5,-2)")
     expect(text).toContain("// thousandths is left out: no kind of field fits numeric(2,3)")
@@ -226,7 +267,9 @@ describe("what introspection makes of unusual tables", () => {
     expect(text).toMatch(/defineResource\("shop_orders"[^]*?access: \{ create: false \}/)
     expect(text).toContain("//   nokey: it has no primary key")
     expect(text).toContain("//   wide: a view has no key")
-    expect(text).not.toContain("parted_1")
+    expect(text).toContain("//   maybe: it has no primary key, and no unique key whose columns are never null")
+    expect(text).toContain("//   far: a foreign table has no key")
+    expect(text).not.toContain("parted_")
   })
 
   it("guesses only what is safe", () => {
@@ -273,8 +316,10 @@ describe("what introspection makes of unusual tables", () => {
   it("fits the database it was made from", async () => {
     await project.quick("migration", "--apply")
     const { findings } = JSON.parse((await project.quick("doctor", "--json")).stdout) as {
-      findings: ReadonlyArray<{ readonly level: string; readonly message: string }>
+      findings: ReadonlyArray<{ readonly level: string; readonly check: string }>
     }
     expect(findings.filter(({ level }) => level === "error")).toEqual([])
+    // Nothing is asked of a generated declaration that no declaration can be.
+    expect(findings.filter(({ check }) => check === "bounds")).toEqual([])
   })
 })

@@ -171,6 +171,12 @@ export const aggregateSuite = ({ records, run, store }: Words): void => {
       expect(await histogram("total", 1)).toEqual([["0.00", "1.00", "8"]])
     })
 
+    it("histogram: ends of decimals with the digits of all values, so that no bound between them is rounded past one", async () => {
+      await store(["0", "0.33333333", "0.6", "1.5"].map((share) => ({ share })))
+      expect(await histogram("share", 3)).toEqual([["0.00000000", "1.50000000", "2", "1", "1"]])
+      expect(await histogram("share", 1, equals(f("share"), "1.5"))).toEqual([["1.5", "1.5", "1"]])
+    })
+
     it("histogram: 64-bit edges, floats, one value, none", async () => {
       await store([
         { id: "-9223372036854775808", ratio: "0.1" },

@@ -60,6 +60,7 @@ export const pageSuite = ({ ids, inTransaction, records, run, store, stored }: W
       expect(backwards).toEqual(whole)
 
       expect(await run(records.page({ shape, bindings, before: [] }))).toEqual(whole.slice(-4))
+      expect(await run(records.page({ shape, bindings, after: [] }))).toEqual(whole.slice(0, 4))
       expect(await run(records.page({ shape, bindings, before: [], offset: 3 }))).toEqual(whole.slice(-7, -3))
 
       for (const offset of [0, 3, 10, 11]) {
@@ -163,6 +164,7 @@ export const pageSuite = ({ ids, inTransaction, records, run, store, stored }: W
         status: "O'Reilly \\ %_ \"x\" ß 😀",
         name: "",
         total: "-1234567890.10",
+        share: "-1234567890123456789012345678901234567890.10",
         ratio: "0.1",
         day: "0001-01-01",
         at: "2026-03-29T01:30:00.123456Z",

@@ -121,7 +121,7 @@ export const writeSuite = ({ inTransaction, lock, records, run, store, stored, u
       const seen = await run(inTransaction((tx) =>
         Effect.gen(function*() {
           yield* lock(tx, "1")
-          yield* tx.remove({ model: things, key: ["1"] })
+          yield* tx.remove({ model: things, key: ["1"], bindings })
           yield* update(tx, "2", { qty: "7" })
           const page = yield* tx.page({ shape: shapeOf(order("id"), { columns: [f("id"), f("qty")] }), bindings })
           const count = yield* tx.count({ model: things, where: always, bindings, cap: null })
@@ -254,7 +254,7 @@ export const writeSuite = ({ inTransaction, lock, records, run, store, stored, u
         expect(row).toHaveLength(things.columns.length)
         expect((await stored("1"))!["qty"]).toBe("2")
         expect(await run(alone((tx) => lock(tx, "1", equals(f("qty"), "1"))))).toBeNull()
-        await run(alone((tx) => Effect.andThen(lock(tx, "1"), tx.remove({ model: things, key: ["1"] }))))
+        await run(alone((tx) => Effect.andThen(lock(tx, "1"), tx.remove({ model: things, key: ["1"], bindings }))))
         expect(await stored("1")).toBeNull()
       })
 
@@ -265,7 +265,7 @@ export const writeSuite = ({ inTransaction, lock, records, run, store, stored, u
 
       it("neither changes nor removes a row that has changed since it was read", async () => {
         for (const write of ["update", "remove"] as const) {
-          await run(Effect.exit(inTransaction((tx) => tx.remove({ model: things, key: ["1"] }))))
+          await run(Effect.exit(inTransaction((tx) => tx.remove({ model: things, key: ["1"], bindings }))))
           await store([{ qty: "1" }])
           const between = await run(Effect.gen(function*() {
             const read = yield* Deferred.make<void>()
@@ -279,7 +279,7 @@ export const writeSuite = ({ inTransaction, lock, records, run, store, stored, u
                 // With a lock the other waits for the end of this; without one it need not.
                 yield* Effect.timeoutOption(Fiber.await(other), 200)
                 if (write === "update") yield* update(tx, "1", { qty: "3" })
-                else yield* tx.remove({ model: things, key: ["1"] })
+                else yield* tx.remove({ model: things, key: ["1"], bindings })
               })
             ))
             yield* Fiber.await(other)

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { connect } from "node:net"
 import { dirname, join } from "node:path"
 import { Client } from "pg"
-import { describe, expect, it } from "vitest"
+import { describe, expect, it, vi } from "vitest"
 import { readRun } from "../../composition/embedded/control.ts"
 import { EmbeddedDatabaseError, openEmbedded } from "../../composition/embedded/embedded.ts"
 import { freePort } from "../support/cluster.ts"
@@ -23,6 +23,17 @@ import {
 } from "./support.ts"
 
 describe("an embedded database", () => {
+  it("comes up while the machine's clock is set, as it is soon after a start", async () => {
+    const now = Date.now()
+    let looks = 0
+    const clock = vi.spyOn(Date, "now").mockImplementation(() => now + 3_600_000 * looks++)
+    try {
+      expect(await sql((await open(dataBase(), quick)).url, "select 1 as one")).toEqual([{ one: 1 }])
+    } finally {
+      clock.mockRestore()
+    }
+  })
+
   it("is created durable, private and with plain settings, and keeps its rows over a restart", async () => {
     const base = dataBase()
     const first = await open(base, { linger: 300 })

@@ -32,7 +32,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 export const quick: EmbeddedOptions = { durable: false, linger: 300 }
 
 export const isRoot = process.getuid?.() === 0
-export const root = fileURLToPath(new URL("../..", import.meta.url))
+const root = fileURLToPath(new URL("../..", import.meta.url))
 const moduleFile = "composition/embedded/embedded.ts"
 
 // ---------------------------------------------------------------------------------------------------------- clean up

@@ -147,5 +147,7 @@ export const histogramRows = (plan: HistogramPlan, rows: readonly Row[], cellOf:
     const at = width === 0n ? buckets - 1 : Number(((scaledTo(numeral(cell), scale) - from) * BigInt(buckets)) / width)
     counts[Math.min(at, buckets - 1)]!++
   }
-  return [[low, high, ...counts.map(String)]]
+  const end = (cell: string): string =>
+    field.kind === "decimal" ? plain({ digits: scaledTo(numeral(cell), scale), scale }) : cell
+  return [[end(low), end(high), ...counts.map(String)]]
 }

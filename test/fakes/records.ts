@@ -6,22 +6,21 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
-import { evaluate } from "../../core/domain/filter/evaluate.ts"
+import { evaluate, operandCell } from "../../core/domain/filter/evaluate.ts"
 import { compilePattern } from "../../core/domain/filter/pattern.ts"
 import type { FilterTree, SortKey } from "../../core/domain/filter/tree.ts"
 import { microsFromCell, timestampFromMicros } from "../../core/domain/model/instant.ts"
+import { identityOf } from "../../core/domain/model/model.ts"
 import type { Cell, Field, Json, Model, Row } from "../../core/domain/model/model.ts"
 import { compareCells } from "../../core/domain/model/value.ts"
 import type { Bindings, PagePlan } from "../../core/domain/read/plan.ts"
-import { Records, RecordsError } from "../../core/ports/records.ts"
+import { RecordsError } from "../../core/ports/records.ts"
 import type { RecordsReader, RecordsReason, RecordsService, RecordsTransaction } from "../../core/ports/records.ts"
 import { facetRows, histogramRows, seriesRows } from "./aggregate.ts"
 
 /** What the fake adds to the port, for tests. */
 export interface FakeRecords {
   readonly service: RecordsService
-  readonly layer: Layer.Layer<Records>
   /** Puts rows into a table; each has a cell for every column of the model. Replaces rows with the same key. */
   readonly seed: (model: Model, rows: readonly Row[]) => void
   /** The committed rows of a table, oldest first. */
@@ -74,7 +73,12 @@ const textOf = (value: Json): Cell =>
 const tableName = (model: Model): string => `${model.schema ?? ""}.${model.table}`
 const keyText = (parts: readonly Cell[]): string => JSON.stringify(parts)
 const cellOf = (row: Row, field: Field): Cell => row[field.index] ?? null
-const keyOf = (model: Model, row: Row): string => keyText(model.key.map((field) => cellOf(row, field)))
+const keyOf = (model: Model, row: Row): string => keyText(identityOf(model).map((field) => cellOf(row, field)))
+/** The same of a row that a caller names by its key. */
+const namedBy = (model: Model, key: readonly string[], bindings: Bindings): string =>
+  keyText(
+    identityOf(model).map((field, i) => key[i] ?? operandCell({ of: "caller", value: "tenant" }, field, bindings))
+  )
 
 const compareKeys = (order: readonly SortKey[], a: (index: number) => Cell, b: (index: number) => Cell): number => {
   for (const [index, { descending, field }] of order.entries()) {
@@ -118,9 +122,10 @@ const pageOf = (plan: PagePlan, rows: readonly Row[]): readonly Row[] => {
   if (order.length > 0) found.sort((a, b) => compareKeys(order, place(a), place(b)))
   const { after, before } = plan
   const offset = plan.offset ?? 0
-  if (after !== undefined) found = found.filter((row) => compareKeys(order, place(row), (index) => after[index]!) > 0)
-  else if (before !== undefined) {
-    // An empty position is the end.
+  // An empty position is the beginning, or the end.
+  if (after !== undefined) {
+    if (after.length > 0) found = found.filter((row) => compareKeys(order, place(row), (index) => after[index]!) > 0)
+  } else if (before !== undefined) {
     if (before.length > 0) found = found.filter((row) => compareKeys(order, place(row), (index) => before[index]!) < 0)
     const end = found.length - offset
     return found.slice(Math.max(0, end - shape.limit), Math.max(0, end)).map((row) =>
@@ -335,7 +340,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
         Effect.gen(function*() {
           yield* begin("lock")
           yield* Effect.forEach([where, ...checks], checkPatterns, { discard: true })
-          const text = keyText(key)
+          const text = namedBy(model, key, bindings)
           const first = find(model, text)
           if (first === null || !passesTree(where, first, bindings)) return null
           if (alone) {
@@ -357,7 +362,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
       update: ({ bindings, checks, columns, key, model, must, set, touch }) =>
         Effect.gen(function*() {
           yield* begin("update")
-          const text = keyText(key)
+          const text = namedBy(model, key, bindings)
           yield* acquire(owner, lockName(model, text))
           const stored = find(model, text)
           if (changed(stored)) return yield* Effect.fail(failure("Contended"))
@@ -382,10 +387,10 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
           write(model, moved, row)
           return answer(row, columns, checks, bindings)
         }),
-      remove: ({ key, model }) =>
+      remove: ({ bindings, key, model }) =>
         Effect.gen(function*() {
           yield* begin("remove")
-          const text = keyText(key)
+          const text = namedBy(model, key, bindings)
           yield* acquire(owner, lockName(model, text))
           const stored = find(model, text)
           if (changed(stored)) return yield* Effect.fail(failure("Contended"))
@@ -398,7 +403,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
         Effect.gen(function*() {
           yield* begin("passes")
           yield* checkPatterns(tree)
-          const row = find(model, keyText(key))
+          const row = find(model, namedBy(model, key, bindings))
           return row !== null && passesTree(tree, row, bindings)
         }),
       savepoint: <A, E>(body: Effect.Effect<A, E>) =>
@@ -467,7 +472,6 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
 
   return {
     service,
-    layer: Layer.succeed(Records, service),
     seed: (model, rows) => {
       const table = tableOf(model)
       for (const row of rows) table.set(keyOf(model, row), row)

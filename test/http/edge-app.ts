@@ -256,7 +256,7 @@ export const askPort = (port: number): Ask => (asked) =>
     req.end(asked.body)
   })
 
-export const talkTo = (port: number) => (text: string): Promise<string> =>
+const talkTo = (port: number) => (text: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     const socket = connect(port, "127.0.0.1", () => socket.write(text))

@@ -3,11 +3,13 @@
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Tracer from "effect/Tracer"
 import { describe, expect, it, vi } from "vitest"
 import { makeFetch } from "../../adapters/http/fetch.ts"
 import { makeEdge } from "../../adapters/http/handle.ts"
 import { clientAddress } from "../../adapters/http/request.ts"
+import type { EdgeRequest } from "../../adapters/http/request.ts"
 import { json } from "../../core/app/call.ts"
 import { mounted, script, secretText, until, viaFetch } from "./edge-app.ts"
 
@@ -50,6 +52,33 @@ describe("overload", () => {
     expect(stage.lines.map((line) => JSON.parse(line))).toMatchObject([{ status: 499, bytes: 0, user: "ada" }])
     expect(stage.errors).toEqual([])
     expect((await stage.ask({ target: "/api/v1/orders" })).status).toBe(200)
+  })
+
+  it("keeps no place of a request that is interrupted between any two steps, and logs it once", async () => {
+    const stage = viaFetch({ maxInFlight: 1 })
+    const request: EdgeRequest = {
+      method: "GET",
+      url: url("/api/v1/orders"),
+      target: "/api/v1/orders",
+      headers: new Headers(authorized),
+      hasBody: false,
+      address: null,
+      body: () => Effect.die("not read")
+    }
+    // A fiber gives way to others after 2,048 steps, wherever it is then.
+    const after = (steps: number): Effect.Effect<unknown, unknown> =>
+      Effect.suspend(() => steps === 0 ? stage.edge.handle(request) : after(steps - 1))
+    const seen = new Set<string>()
+    for (let steps = 2_030; steps < 2_050; steps++) {
+      const fiber = Effect.runFork(after(steps))
+      fiber.interruptUnsafe()
+      await Effect.runPromise(Fiber.await(fiber))
+      seen.add(stage.lines.splice(0).map((line) => JSON.parse(line).status).join(" and "))
+      expect([steps, (await stage.ask({ target: "/api/v1/orders" })).status]).toEqual([steps, 200])
+      stage.lines.length = 0
+    }
+    // The last ones did not begin.
+    expect([...seen].toSorted()).toEqual(["", "200", "499"])
   })
 })
 

@@ -229,7 +229,7 @@ describe("connections", () => {
           checks: [],
           bindings
         })
-      const remove = (tx: RecordsTransaction) => tx.remove({ model: table, key: ["1"] })
+      const remove = (tx: RecordsTransaction) => tx.remove({ model: table, key: ["1"], bindings })
       const see = (tx: RecordsTransaction) =>
         tx.lock({ model: table, key: ["1"], where: always, columns: [f("id")], checks: [], bindings })
       await database.execute(`
@@ -255,6 +255,34 @@ describe("connections", () => {
       await database.execute("create table guarded (like jobs); alter table guarded enable row level security")
       expect(await reasonOf(records.transaction((tx) => tx.lock(seen), true))).toBe(pooler ? "success" : "Contended")
       await database.execute("drop table guarded")
+    })
+
+    it("takes a row that a policy refuses for one that breaks a rule, and missing rights for a defect", async () => {
+      const role = `policed_${Math.random().toString(36).slice(2)}`
+      await database.execute(`
+        create table policed (like jobs);
+        create table denied (like jobs);
+        alter table policed enable row level security;
+        create policy few on policed using (true) with check (id < 5);
+        create role ${role};
+        grant select, insert on policed to ${role}`)
+      const options = `${database.url.includes("?") ? "&" : "?"}options=${encodeURIComponent(`-c role=${role}`)}`
+      const { records } = await open({ pooler, url: database.url + options })
+      const insert = (table: string, id: string) =>
+        records.transaction((tx) =>
+          tx.insert({
+            model: { ...model, table },
+            fields: [f("id")],
+            rows: [[id]],
+            columns: [f("id")],
+            checks: [],
+            bindings
+          })
+        )
+      expect(await reasonOf(insert("policed", "4"))).toBe("success")
+      expect(await reasonOf(insert("policed", "5"))).toBe("Check")
+      expect(Exit.hasDies(await Effect.runPromiseExit(insert("denied", "4")))).toBe(true)
+      await database.execute(`drop table policed, denied; drop role ${role}`)
     })
 
     it("counts the rows of a page without asking for columns that are not the model's", async () => {
@@ -528,6 +556,24 @@ describe("connections", () => {
       }
     } finally {
       await database.execute(`alter database ${database.name} reset extra_float_digits`)
+    }
+  })
+
+  it("compares with null as SQL does, however the database is set", async () => {
+    const settings = { transform_null_equals: "on", array_nulls: "off" }
+    for (const [name, value] of Object.entries(settings)) {
+      await database.execute(`alter database ${database.name} set ${name} = ${value}`)
+    }
+    try {
+      for (const pooler of [false, true]) {
+        const { postgres } = await open({ pooler })
+        const sql = "select count(*)::text from (values (null), ('NULL')) v (x) where x = null or x = any('{NULL}')"
+        expect(await Effect.runPromise(postgres.read(sql, [], { prepare: false }))).toEqual([["0"]])
+        const written = postgres.transaction((session) => session.run(sql, [], false))
+        expect(await Effect.runPromise(written)).toEqual([["0"]])
+      }
+    } finally {
+      for (const name of Object.keys(settings)) await database.execute(`alter database ${database.name} reset ${name}`)
     }
   })
 

@@ -106,8 +106,7 @@ const letters = [
   "("
 ]
 
-export const randomText = (random: Random, least = 0): string =>
-  random.many(least, 4, () => random.pick(letters)).join("")
+const randomText = (random: Random, least = 0): string => random.many(least, 4, () => random.pick(letters)).join("")
 
 const digits = (random: Random, most: number): string =>
   random.many(1, most, () => String(random.below(10))).join("").replace(/^0+(?=\d)/, "")

@@ -14,7 +14,7 @@ import { defineResource } from "../../core/domain/model/resource.ts"
 import type { Fixture, TestCaller } from "./composed.ts"
 
 /** Tenant and version as columns that no field shows, soft delete as a field, own rows for clerks, a hidden field and a hidden validate rule. */
-export const accounts = defineResource("accounts", {
+const accounts = defineResource("accounts", {
   table: "ledger.accounts",
   primaryKey: "id",
   tenant: f.integer().column("tenant_id"),
@@ -61,7 +61,7 @@ export const accounts = defineResource("accounts", {
 })
 
 /** No version column: the ETag is made of the fields a caller reads. Titles are unique for each owner. */
-export const notes = defineResource("notes", {
+const notes = defineResource("notes", {
   table: "ledger.notes",
   primaryKey: "id",
   owner: "owner_id",
@@ -77,7 +77,7 @@ export const notes = defineResource("notes", {
 })
 
 /** Composite key with a text part. */
-export const labels = defineResource("labels", {
+const labels = defineResource("labels", {
   table: "ledger.labels",
   primaryKey: ["note_id", "label"],
   fields: {
@@ -88,7 +88,7 @@ export const labels = defineResource("labels", {
 })
 
 /** Rules: a row filter of live rows only, a static filter for updates, a create rule over the record. */
-export const papers = defineResource("papers", {
+const papers = defineResource("papers", {
   table: "ledger.papers",
   primaryKey: "id",
   softDelete: "deleted_at",
@@ -111,7 +111,7 @@ export const papers = defineResource("papers", {
 const rank = { version: "rev", primaryKey: "id" } as const
 
 /** Order by a unique, non-deferrable column; `rev` counts the updates. */
-export const steps = defineResource("steps", {
+const steps = defineResource("steps", {
   table: "ledger.steps",
   ...rank,
   fields: {
@@ -123,19 +123,19 @@ export const steps = defineResource("steps", {
   }
 })
 /** The same, with values from 1 to 1000 only where `low` says nothing else: above is refused. */
-export const ceilings = defineResource("ceilings", {
+const ceilings = defineResource("ceilings", {
   table: "ledger.ceilings",
   ...rank,
   fields: { id: f.integer(), place: f.integer(), rev: f.integer() }
 })
 /** The same, with positive values only. */
-export const floors = defineResource("floors", {
+const floors = defineResource("floors", {
   table: "ledger.floors",
   ...rank,
   fields: { id: f.integer(), place: f.integer(), rev: f.integer() }
 })
 
-export const counters = defineResource("counters", {
+const counters = defineResource("counters", {
   table: "ledger.counters",
   primaryKey: "id",
   version: "rev",
@@ -143,7 +143,7 @@ export const counters = defineResource("counters", {
 })
 
 /** What nobody but admins knows of. */
-export const vault = defineResource("zqvault", {
+const vault = defineResource("zqvault", {
   table: "ledger.zq_vault",
   primaryKey: "id",
   fields: { id: f.integer(), word: f.text() },
@@ -151,7 +151,7 @@ export const vault = defineResource("zqvault", {
 })
 
 /** Somebody may write into it who reads nothing. */
-export const dropbox = defineResource("dropbox", {
+const dropbox = defineResource("dropbox", {
   table: "ledger.dropbox",
   primaryKey: "id",
   fields: { id: f.integer().readOnly().dbDefault(), message: f.text().max(100), zq_score: f.integer().optional() },
@@ -217,7 +217,7 @@ create table ledger.zq_vault (id integer primary key, word text not null);
 create table ledger.dropbox (id integer generated always as identity primary key, message text not null, zq_score integer);
 `
 
-export const roles = defineRoles({
+const roles = defineRoles({
   admin: ["*"],
   clerk: [
     "accounts.read.own",

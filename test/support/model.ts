@@ -34,7 +34,7 @@ export interface RuleParts extends Partial<Omit<CompiledRules, "fields">> {
   readonly fields?: { readonly [field: string]: Partial<CompiledFieldRules> }
 }
 
-export const makeRules = (parts: RuleParts = {}): CompiledRules => ({
+const makeRules = (parts: RuleParts = {}): CompiledRules => ({
   read: null,
   create: null,
   update: null,

@@ -80,6 +80,7 @@ export const shop: Models = new Map([
 
 export const open: AccessDefaults = { roles: null, defaultAccess: null }
 
+/** Roles as they are compiled, without a look at any model. */
 export const rolesOf = (declared: { readonly [role: string]: readonly string[] }): AccessDefaults => ({
   roles: new Map(
     Object.entries(declared).map(([role, texts]) => [

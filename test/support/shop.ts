@@ -273,7 +273,7 @@ export const hiddenFrom: { readonly [role in Role]: readonly Hidden[] } = {
   nobody: hidden(...fromPeople, "margin", "accounts", "feedback", "samples", "total", "credit", "price", "noted")
 }
 
-export const shopSchema = `
+const shopSchema = `
 create schema shop;
 create type shop.tier as enum ('bronze', 'gold', 'silver');
 create table shop.accounts (id integer primary key, name text not null, zq_region text not null);
@@ -336,7 +336,7 @@ type Rows = ReadonlyArray<{ readonly [name: string]: Json }>
 const pad = (value: number, digits: number): string => String(value).padStart(digits, "0")
 
 /** Integers beyond what a JavaScript number holds: neighbours that would be equal as numbers. */
-export const hugeValues = [
+const hugeValues = [
   "9007199254740992",
   "9007199254740993",
   "9223372036854775807",

@@ -228,7 +228,7 @@ interface Questions {
   readonly fields: ReadonlyArray<Question<FieldAnswer>>
 }
 
-const isFunction = (rule: CompiledRule | null): rule is FunctionRule => rule !== null && rule?.of === "function"
+const isFunction = (rule: CompiledRule | null): rule is FunctionRule => rule?.of === "function"
 
 const questionsOf = (rules: CompiledRules): Questions => {
   const fields: Array<Question<FieldAnswer>> = []
@@ -304,6 +304,9 @@ const callerTree = (cache: WeakMap<Field, FilterTree>, field: Field, value: "id"
   }
   return tree
 }
+
+/** The rows of the caller's tenant. */
+export const tenantRows = (tenant: Field): FilterTree => callerTree(tenantTrees, tenant, "tenant")
 
 /** True when a tree lets only rows of the caller through by comparing the owner field with the caller's id. */
 const isOwnRows = (tree: FilterTree, owner: Field): boolean =>
@@ -404,7 +407,7 @@ const resolveAnswered = (
     ? never
     : model.tenant === null
     ? readRows
-    : both(callerTree(tenantTrees, model.tenant, "tenant"), readRows)
+    : both(tenantRows(model.tenant), readRows)
 
   return {
     caller,

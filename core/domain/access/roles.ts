@@ -70,102 +70,96 @@ export const neverWritable = (
   field.column === model.version?.column ||
   (operation === "update" && model.key.some((key) => key.column === field.column))
 
-/** Every problem of one capability text, as `message` and `fix`; or the capability. */
+/** What is wrong with a capability; the message goes on from its text. */
+const wrong = (resource: string | null, field: string | null, message: string, fix: string): Refusal => ({
+  resource,
+  field,
+  message,
+  fix
+})
+
+type Targets = ReadonlyArray<readonly [name: string, target: RoleTarget]>
+
+/** The first thing that is wrong with a capability's list of fields. `named`: the one resource it is for; null: all of `targets`. */
+const fieldsRefusal = (
+  fields: readonly string[],
+  operation: Operation | "*",
+  named: RoleTarget | null,
+  targets: Targets
+): Refusal | null => {
+  const place = named === null ? null : targets[0]![0]
+  if (fields.includes("")) {
+    return wrong(
+      place,
+      null,
+      "has an empty name in its list of fields",
+      "Name at least one field between the parentheses, or leave the list out for every field."
+    )
+  }
+  if (operation === "delete") {
+    const message = "limits the fields of delete, which always removes the whole record"
+    return wrong(place, null, message, "Leave out the list of fields.")
+  }
+  for (const name of fields) {
+    if (!targets.some(([, target]) => target.byName.has(name))) {
+      const known = targets.flatMap(([, target]) => [...target.byName.keys()])
+      return wrong(place, name, `names an unknown field "${name}"`, didYouMean(name, known))
+    }
+    const field = named?.byName.get(name)
+    if (
+      (operation === "create" || operation === "update") && named !== null && field !== undefined &&
+      neverWritable(named, field, operation)
+    ) {
+      const message = `gives ${operation} of the field "${name}", which no caller can write`
+      return wrong(place, name, message, "Leave the field out of the list.")
+    }
+  }
+  // A limit that does not limit is worse than none: the rule would win and the list would be silently ignored.
+  const covered = operation === "*" ? (["read", "create", "update"] as const) : [operation]
+  for (const [name, target] of targets) {
+    const ruled = covered.find((each) => target.rules[each] !== null)
+    if (ruled !== undefined) {
+      return wrong(
+        name,
+        null,
+        `limits the fields of ${name}.${ruled}, which has an explicit rule that takes the place of capabilities`,
+        "Remove the explicit rule, or limit the fields with access.fields of the resource."
+      )
+    }
+  }
+  return null
+}
+
+/** One capability, or the first thing that is wrong with its text. */
 const compileCapability = (
   text: unknown,
   resources: ReadonlyMap<string, RoleTarget>
-): { capability: Capability } | { resource: string | null; field: string | null; message: string; fix: string } => {
-  const grammar =
-    "Write it as *, orders.*, *.read or orders.read, with .own and then a list like (id,status) if wanted."
+): Result.Result<Capability, Refusal> => {
   const parts = typeof text === "string" ? parseCapability(text) : null
   if (parts === null) {
-    return { resource: null, field: null, message: "is not a capability", fix: grammar }
+    const fix = "Write it as *, orders.*, *.read or orders.read, with .own and then a list like (id,status) if wanted."
+    return Result.fail(wrong(null, null, "is not a capability", fix))
   }
   const { resource, operation, own, fields } = parts
   if (operation !== "*" && !isOperation(operation)) {
-    return {
-      resource: null,
-      field: null,
-      message: `names an unknown operation "${operation}"`,
-      fix: didYouMean(operation, [...operations, "*"])
-    }
+    const fix = didYouMean(operation, [...operations, "*"])
+    return Result.fail(wrong(null, null, `names an unknown operation "${operation}"`, fix))
   }
   const named = resource === "*" ? null : resources.get(resource)
   if (named === undefined) {
-    return {
-      resource: null,
-      field: null,
-      message: `names an unknown resource "${resource}"`,
-      fix: didYouMean(resource, resources.keys())
-    }
+    const fix = didYouMean(resource, resources.keys())
+    return Result.fail(wrong(null, null, `names an unknown resource "${resource}"`, fix))
   }
-  const targets = named === null ? [...resources] : [[resource, named] as const]
-  const place = named === null ? null : resource
+  const targets: Targets = named === null ? [...resources] : [[resource, named]]
   if (own && !targets.some(([, target]) => target.owner !== null)) {
-    return {
-      resource: place,
-      field: null,
-      message: named === null
-        ? "is limited to own records, but no resource has an owner field"
-        : "is limited to own records, but the resource has no owner field",
-      fix: "Declare owner on the resource, or leave out .own."
-    }
+    const message = named === null
+      ? "is limited to own records, but no resource has an owner field"
+      : "is limited to own records, but the resource has no owner field"
+    const place = named === null ? null : resource
+    return Result.fail(wrong(place, null, message, "Declare owner on the resource, or leave out .own."))
   }
-  if (fields !== null) {
-    if (fields.some((name) => name === "")) {
-      return {
-        resource: place,
-        field: null,
-        message: "has an empty name in its list of fields",
-        fix: "Name at least one field between the parentheses, or leave the list out for every field."
-      }
-    }
-    if (operation === "delete") {
-      return {
-        resource: place,
-        field: null,
-        message: "limits the fields of delete, which always removes the whole record",
-        fix: "Leave out the list of fields."
-      }
-    }
-    for (const name of fields) {
-      const holders = targets.filter(([, target]) => target.byName.has(name))
-      if (holders.length === 0) {
-        return {
-          resource: place,
-          field: name,
-          message: `names an unknown field "${name}"`,
-          fix: didYouMean(name, targets.flatMap(([, target]) => [...target.byName.keys()]))
-        }
-      }
-      if ((operation === "create" || operation === "update") && named !== null) {
-        const field = named.byName.get(name)
-        if (field !== undefined && neverWritable(named, field, operation)) {
-          return {
-            resource: place,
-            field: name,
-            message: `gives ${operation} of the field "${name}", which no caller can write`,
-            fix: "Leave the field out of the list."
-          }
-        }
-      }
-    }
-    // A limit that does not limit is worse than none: the rule would win and the list would be silently ignored.
-    const covered = operation === "*" ? (["read", "create", "update"] as const) : [operation]
-    for (const [name, target] of targets) {
-      const ruled = covered.find((each) => target.rules[each] !== null)
-      if (ruled !== undefined) {
-        return {
-          resource: name,
-          field: null,
-          message:
-            `limits the fields of ${name}.${ruled}, which has an explicit rule that takes the place of capabilities`,
-          fix: "Remove the explicit rule, or limit the fields with access.fields of the resource."
-        }
-      }
-    }
-  }
-  return { capability: { resource, operation, own, fields } }
+  const refusal = fields === null ? null : fieldsRefusal(fields, operation, named, targets)
+  return refusal === null ? Result.succeed({ resource, operation, own, fields }) : Result.fail(refusal)
 }
 
 /**
@@ -207,14 +201,10 @@ export const compileRoles = (
     const capabilities: Capability[] = []
     for (const text of texts) {
       const result = compileCapability(text, resources)
-      if ("capability" in result) capabilities.push(result.capability)
+      if (Result.isSuccess(result)) capabilities.push(result.success)
       else {
-        refusals.push({
-          resource: result.resource,
-          field: result.field,
-          message: `Role "${role}": ${shown(text)} ${result.message}.`,
-          fix: result.fix
-        })
+        const { message, ...rest } = result.failure
+        refusals.push({ ...rest, message: `Role "${role}": ${shown(text)} ${message}.` })
       }
     }
     roles.set(role, capabilities)

@@ -4,7 +4,7 @@
  */
 
 import type { FilterTree } from "../filter/tree.ts"
-import type { Json, WireRecord } from "../model/model.ts"
+import type { WireRecord } from "../model/model.ts"
 import type { Caller } from "./caller.ts"
 
 export type Operation = "read" | "create" | "update" | "delete"
@@ -30,9 +30,6 @@ export interface RuleContext {
 }
 
 export type RuleFunction = (context: RuleContext) => RuleAnswer
-
-/** `["sales"]`: callers holding one of these roles. `admin` is not implied. */
-export type Rule = boolean | readonly string[] | Where | RuleFunction
 
 export type CompiledRule =
   | { readonly of: "constant"; readonly allow: boolean }
@@ -76,5 +73,3 @@ export interface AccessDefaults {
   /** Overrides what `roles` would do; null: `deny` when roles are declared, else `allow`. */
   readonly defaultAccess: "allow" | "deny" | null
 }
-
-export type { Json }

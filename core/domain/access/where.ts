@@ -4,6 +4,7 @@
  */
 
 import { scan } from "../filter/lex.ts"
+import { plainText } from "../model/value.ts"
 import type { Where } from "./rules.ts"
 
 /** A value of the verified caller inside a filter: `caller.id` or `caller.tenant`. */
@@ -34,14 +35,7 @@ const quoted = (text: string): string => `"${text.replace(/["\\*]/g, "\\$&")}"`
 /** A finite number in plain notation (`1e21` has no place in a filter). */
 const plain = (value: number): string => {
   if (!Number.isFinite(value)) throw new TypeError(`${value} cannot stand in a filter`)
-  const text = String(value)
-  const parts = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/.exec(text)
-  if (parts === null) return text
-  const [, sign = "", first = "", rest = "", exponent = "0"] = parts
-  const digits = first + rest
-  const point = Number(exponent) + 1
-  if (point <= 0) return `${sign}0.${"0".repeat(-point)}${digits}`
-  return `${sign}${digits.padEnd(point, "0")}`
+  return plainText(value)
 }
 
 const literal = (value: WhereValue): string => {

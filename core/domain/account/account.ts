@@ -1,5 +1,5 @@
 /**
- * What makes an account acceptable: its address, its password, the lifetime of a minted token. It never sees a stored account, a hash
+ * What makes an account acceptable: its address, its password, the lifetime of a minted token. It never reads a stored account, a hash
  * or a clock.
  */
 
@@ -13,7 +13,31 @@ export const passwordMax = 128
 /** Seconds a token lives when nothing is said. */
 export const tokenSeconds = 15 * 60
 /** Longest life of a minted token, in seconds. */
-export const tokenSecondsMax = 24 * 60 * 60
+const tokenSecondsMax = 24 * 60 * 60
+
+/** An account as it may be shown: never a password. `role` is one name or several, comma-separated. */
+export interface Account {
+  readonly id: string
+  readonly email: string
+  readonly role: string
+  readonly banned: boolean
+  readonly createdAt: Date
+}
+
+export interface NewAccount {
+  readonly email: string
+  readonly password: string
+  /** Default: the part of the address before the `@`. */
+  readonly name?: string | undefined
+  /** One role or several. Without it the default role; the first account is an admin in any case. */
+  readonly role?: string | readonly string[] | undefined
+}
+
+/** A minted token and the instant it expires. */
+export interface IssuedToken {
+  readonly token: string
+  readonly expiresAt: Date
+}
 
 export type AccountRefusal =
   | "invalid-email"
@@ -45,6 +69,10 @@ export class AccountError extends Data.TaggedError("AccountError")<{
 }> {}
 
 export const refuse = (code: AccountRefusal, message: string): AccountError => new AccountError({ code, message })
+
+/** What was accepted; throws the refusal otherwise, for functions that say so by throwing. */
+export const taken = <A>(result: Result.Result<A, AccountError>): A =>
+  Result.getOrThrowWith(result, (refusal) => refusal)
 
 const emailForm = /^(?!\.)(?!.*\.\.)[A-Za-z0-9_'+.-]*[A-Za-z0-9_+-]@(?:[A-Za-z0-9][A-Za-z0-9-]*\.)+[A-Za-z]{2,}$/
 

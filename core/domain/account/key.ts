@@ -10,11 +10,43 @@ import { adminRole, readRoles, type RoleList, rolesOf } from "./roles.ts"
 /** What every key begins with, so that a leaked one is recognised. */
 export const keyPrefix = "sk_"
 /** Days a key lives when nothing is said. */
-export const keyDays = 90
+const keyDays = 90
 /** Longest life of a key, in days. */
-export const keyDaysMax = 366
+const keyDaysMax = 366
 /** Most characters of a key's name. */
-export const keyNameMax = 100
+const keyNameMax = 100
+
+/** What an API key is made from. */
+export interface NewApiKey {
+  /** The user it stands for. */
+  readonly email: string
+  /** What it is for: 1 to 100 characters. */
+  readonly name: string
+  /** Roles of that user (an admin: any); it loses what the user loses. */
+  readonly role: string | readonly string[]
+  /** When it ends: an instant, `90d` and the like, or ISO 8601; default 90 days, at most 366. */
+  readonly expires?: Date | string | undefined
+}
+
+/** A key as it may be shown: never its text. */
+export interface ApiKey {
+  /** The part of its text between the underscores. */
+  readonly id: string
+  readonly name: string
+  /** Of the user it stands for. */
+  readonly email: string
+  readonly role: string
+  readonly createdAt: Date
+  readonly expiresAt: Date
+  readonly revokedAt: Date | null
+  /** Exact to a minute. */
+  readonly lastUsedAt: Date | null
+}
+
+/** A new key with its text, which is never shown again: `Authorization: Bearer <text>`. */
+export interface IssuedKey extends ApiKey {
+  readonly text: string
+}
 
 /** The parts of a key's text `sk_<id>_<secret><seal>`: 64 random bits, 192 random bits, and 96 bits that only the service can make. */
 export interface KeyText {

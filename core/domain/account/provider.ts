@@ -4,6 +4,7 @@
  */
 
 import * as Result from "effect/Result"
+import { isBag } from "../bag.ts"
 import { type AccountError, refuse } from "./account.ts"
 import { adminRole } from "./roles.ts"
 
@@ -45,9 +46,6 @@ const domainForm = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,}$/
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 const names = ["id", "name", "issuer", "clientId", "clientSecret", "scopes", "domains", "createUsers"]
 
-type Bag = { readonly [name: string]: unknown }
-
-const isBag = (value: unknown): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value)
 const isText = (value: unknown): value is string => typeof value === "string" && value.trim() !== ""
 const isTextList = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText)
 

@@ -6,7 +6,7 @@
 import type { Field, Kind } from "../model/model.ts"
 import { callTree, searchTree } from "./functions.ts"
 import type { Comparator } from "./lex.ts"
-import { callerOf, type Checking, fieldOf, maxSought, operandOf, partsOf, soughtOf, tooLongToSeek } from "./literal.ts"
+import { callerOf, type Checking, fieldOf, isTooLongToSeek, operandOf, partsOf, soughtOf } from "./literal.ts"
 import type { Syntax } from "./parse.ts"
 import { quote } from "./scope.ts"
 import type { FilterTree } from "./tree.ts"
@@ -46,9 +46,7 @@ const textEquals = (checking: Checking, field: Field, { value }: Restriction): F
   if (parts.length === 1) return { op: "compare", field, is: "=", value: { of: "literal", text: parts[0]! } }
   // Stars in a row say the same as one.
   const kept = parts.filter((part, at) => part !== "" || at === 0 || at === parts.length - 1)
-  let length = 0
-  for (const part of kept) length += part.length + 1
-  return length > maxSought ? tooLongToSeek(checking, value) : { op: "match", field, parts: kept }
+  return isTooLongToSeek(checking, value, kept.join("*")) ? null : { op: "match", field, parts: kept }
 }
 
 const equals = (checking: Checking, field: Field, restriction: Restriction): FilterTree | null => {

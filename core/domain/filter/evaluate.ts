@@ -1,6 +1,6 @@
 /**
- * Decides in memory whether a record passes a checked filter, with the same answer as the database gives: for events, rules on records
- * in hand, and the in-memory adapter. Two-valued; it reads cells and bindings and nothing else.
+ * Decides in memory whether a record passes a checked filter, with the same answer as the database gives: for rules on records in hand,
+ * and for the fake of the records port. Two-valued; it reads cells and bindings and nothing else.
  */
 
 import * as Result from "effect/Result"

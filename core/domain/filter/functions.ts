@@ -4,6 +4,7 @@
  */
 
 import type { Field, Kind } from "../model/model.ts"
+import { pastCharacters } from "../model/value.ts"
 import type { Span } from "../problem.ts"
 import { decodePattern } from "./lex.ts"
 import { type Checking, fieldOf, operandOf, soughtOf } from "./literal.ts"
@@ -12,8 +13,8 @@ import { functionNames } from "./parse.ts"
 import { nameHint, quote } from "./scope.ts"
 import type { FilterTree, Operand } from "./tree.ts"
 
-/** Most UTF-16 units of a regular expression. */
-export const maxPattern = 200
+/** Most characters of a regular expression. */
+const maxPattern = 200
 
 interface FilterFunction {
   /** How the function is written, for hints. */
@@ -133,7 +134,7 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
         )
       }
       const pattern = decodePattern(value.text)
-      if (pattern.length > maxPattern) {
+      if (pastCharacters(pattern, maxPattern) !== null) {
         return checking.findings.add(
           "limit",
           `The pattern has more than ${maxPattern} characters.`,

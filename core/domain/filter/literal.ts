@@ -5,7 +5,7 @@
 
 import * as Result from "effect/Result"
 import type { Field, Kind } from "../model/model.ts"
-import { cellFromText } from "../model/value.ts"
+import { cellFromText, pastCharacters } from "../model/value.ts"
 import type { Span } from "../problem.ts"
 import { decode } from "./lex.ts"
 import type { Value, Word } from "./parse.ts"
@@ -54,22 +54,25 @@ export const partsOf = ({ findings }: Checking, value: Value): readonly string[]
 }
 
 /** Decoded text in which a star is just a star. */
-export const textOf = (checking: Checking, value: Value): string | null => partsOf(checking, value)?.join("*") ?? null
+const textOf = (checking: Checking, value: Value): string | null => partsOf(checking, value)?.join("*") ?? null
 
 /**
- * Most UTF-16 units of a text that is looked for inside others, compared by its wildcards or by likeness: the database goes through all of it for
+ * Most characters of a text that is looked for inside others, compared by its wildcards or by likeness: the database goes through all of it for
  * every row, and many times more when it plans.
  */
-export const maxSought = 10_000
+const maxSought = 10_000
 
-/** Refuses a text that is too long to look for. */
-export const tooLongToSeek = ({ findings }: Checking, value: Value): null =>
+/** Whether a text is too long to look for, which is reported. */
+export const isTooLongToSeek = ({ findings }: Checking, value: Value, text: string): boolean => {
+  if (pastCharacters(text, maxSought) === null) return false
   findings.add("limit", `The text to look for has more than ${maxSought} characters.`, "Look for less of it.", value)
+  return true
+}
 
 /** The text of a value that is to be looked for, or null after reporting. */
 export const soughtOf = (checking: Checking, value: Value): string | null => {
   const text = textOf(checking, value)
-  return text !== null && text.length > maxSought ? tooLongToSeek(checking, value) : text
+  return text === null || isTooLongToSeek(checking, value, text) ? null : text
 }
 
 /** Kinds that a caller's id or tenant may be compared with. */

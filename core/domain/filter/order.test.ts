@@ -30,7 +30,7 @@ describe("readOrder", () => {
     ["count, amount", "duplicate", "amount"],
     ["count DESC", "syntax", "DESC", "Write desc in small letters."],
     ["count down", "syntax", "down"],
-    ["count desc desc", "syntax", "desc"],
+    ["count desc desc", "syntax", "desc", "After a name may stand asc or desc."],
     ["count name", "syntax", "name"],
     ["count,", "syntax", ""],
     [",count", "syntax", ","],

@@ -14,7 +14,7 @@ import type { SortKey } from "./tree.ts"
 
 /** Limits of an order. */
 export const maxOrderCharacters = 10_000
-export const maxKeys = 20
+const maxKeys = 20
 
 const example = "Write names separated by commas, such as created_at desc, id."
 
@@ -27,7 +27,7 @@ interface WrittenKey {
 
 const direction = (token: Token): FilterError => {
   const lower = token.text.toLowerCase()
-  const hint = lower === "asc" || lower === "desc"
+  const hint = lower !== token.text && (lower === "asc" || lower === "desc")
     ? `Write ${lower} in small letters.`
     : `After a name may stand asc or desc. ${example}`
   return refusal("syntax", `${quote(token.text)} cannot stand here.`, hint, token)

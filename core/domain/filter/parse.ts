@@ -4,6 +4,7 @@
  */
 
 import * as Result from "effect/Result"
+import { pastCharacters } from "../model/value.ts"
 import type { Span } from "../problem.ts"
 import type { Comparator, Token } from "./lex.ts"
 import { scan, unreadable } from "./lex.ts"
@@ -12,9 +13,9 @@ import { quote, refusal } from "./scope.ts"
 
 /** Limits of a filter; see the reference page. */
 export const maxCharacters = 200_000
-export const maxLevels = 32
-export const maxTerms = 1_000
-export const maxValues = 5_000
+const maxLevels = 32
+const maxTerms = 1_000
+const maxValues = 5_000
 const maxShiftSeconds = 1_000n * 31_557_600n
 
 /** The names that a following parenthesis makes a call even across white space. */
@@ -421,9 +422,10 @@ class Parser {
 
 /** Refuses a text that is too long or holds characters that no database stores. */
 export const textProblem = (text: string, most: number, what: string): FilterError | null => {
-  if (text.length > most) {
+  const start = pastCharacters(text, most)
+  if (start !== null) {
     return refusal("limit", `The ${what} has more than ${most} characters.`, `Shorten the ${what}.`, {
-      start: most,
+      start,
       end: text.length
     })
   }

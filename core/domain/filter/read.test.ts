@@ -473,7 +473,25 @@ describe("limits", () => {
     ["conditions", "count=1 ".repeat(1_000), allOf(Array.from({ length: 1_000 }, () => one))],
     ["values", `in(count${",1".repeat(5_000)})`, within("count", ...Array.from({ length: 5_000 }, () => "1"))],
     ["characters", `name = ${"x".repeat(199_993)}`, eq("name", "x".repeat(199_993))],
-    ["characters of a word", "a".repeat(10_000), search("a".repeat(10_000))]
+    ["characters of a word", "a".repeat(10_000), search("a".repeat(10_000))],
+    ["characters around stars", `name = *${"a".repeat(9_998)}*`, {
+      op: "match",
+      field: field("name"),
+      parts: ["", "a".repeat(9_998), ""]
+    }],
+    // Characters are code points, in every limit.
+    ["wide characters to find", `search('${"😀".repeat(10_000)}')`, search("😀".repeat(10_000))],
+    ["wide characters around a star", `name = 😀*${"😀".repeat(9_998)}`, {
+      op: "match",
+      field: field("name"),
+      parts: ["😀", "😀".repeat(9_998)]
+    }],
+    ["wide characters of a pattern", `regex(name, '${"😀".repeat(200)}')`, {
+      op: "regex",
+      field: field("name"),
+      pattern: "😀".repeat(200),
+      span: { start: 0, end: 415 }
+    }]
   ])("of %s are reached", (_, text, tree) => {
     expect(readFilter(text, filterScope)).toEqual(Result.succeed(tree))
   })
@@ -496,8 +514,10 @@ describe("limits", () => {
       ["characters of a word", "a".repeat(10_001), 0, 10_001],
       ["characters of a phrase", `search('${"a".repeat(10_001)}')`, 7, 10_010],
       ["characters to find", `name:${"a".repeat(10_001)}`, 5, 10_006],
-      ["characters around stars", `name = "${"a".repeat(5_000)}*${"a".repeat(5_000)}*"`, 7, 10_011],
-      ["characters to compare by likeness", `similar(name, '${"a".repeat(10_001)}')`, 14, 10_017]
+      ["characters around stars", `name = "${"a".repeat(5_000)}*${"a".repeat(5_000)}"`, 7, 10_010],
+      ["characters to compare by likeness", `similar(name, '${"a".repeat(10_001)}')`, 14, 10_017],
+      ["wide characters to find", `search('${"😀".repeat(10_001)}')`, 7, 20_011],
+      ["wide characters of a pattern", `regex(name, '${"😀".repeat(201)}')`, 12, 416]
     ] as const
   )("of %s are one error", async (_, text, start, end) => {
     let errors: ReturnType<typeof refusals> = []

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest"
 import { makeModel } from "../../../test/support/model.ts"
+import { rolesOf } from "../../../test/support/openapi.ts"
 import type { Caller } from "../access/caller.ts"
 import { makeAccessResolver } from "../access/resolve.ts"
-import { parseCapability } from "../access/roles.ts"
-import type { AccessDefaults, Capability } from "../access/rules.ts"
+import type { AccessDefaults } from "../access/rules.ts"
 import { where } from "../access/where.ts"
 import type { Model } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
@@ -116,18 +116,6 @@ const item = (label: string, parts: Partial<MenuItem> = {}): MenuItem => ({
 })
 
 const caller = (...roles: readonly string[]): Caller => ({ id: "u1", roles, tenant: "1" })
-const rolesOf = (declared: { readonly [role: string]: readonly string[] }): AccessDefaults => ({
-  roles: new Map(
-    Object.entries(declared).map(([role, texts]) => [
-      role,
-      texts.map((text): Capability => {
-        const parts = parseCapability(text)!
-        return { ...parts, operation: parts.operation as Capability["operation"] }
-      })
-    ])
-  ),
-  defaultAccess: null
-})
 const meta = (who: Caller, defaults: AccessDefaults, parts: Partial<MetaRequest> = {}): MetaDocument => {
   const resolver = makeAccessResolver(parts.models ?? models, defaults)
   const document = metaDocument({

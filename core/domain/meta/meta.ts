@@ -124,7 +124,7 @@ const fieldOf = (field: Field, access: Access, visible: (resource: string) => bo
 }
 
 /** The restricted model of one access. `other` answers for related resources; null: not visible. */
-export const metaModel = (access: Access, other: (resource: string) => Access | null): MetaModel => {
+const metaModel = (access: Access, other: (resource: string) => Access | null): MetaModel => {
   const { model, restricted } = access
   const visible = (resource: string): boolean => other(resource) !== null
   const shown = (field: Field | null): string | null =>

@@ -87,7 +87,7 @@ const commonSchema = (field: Field): Doc => {
 const notFinite = "NaN|-?Infinity"
 
 /** A value as answers carry it: 64-bit integers and decimals as text, floats that JSON has no number for as text. */
-export const answerSchema = (field: Field): Doc => {
+const answerSchema = (field: Field): Doc => {
   switch (field.kind) {
     case "integer":
       return field.bits === 64
@@ -103,7 +103,7 @@ export const answerSchema = (field: Field): Doc => {
 }
 
 /** A value as bodies accept it: integers and decimals as text or as a number. */
-export const bodySchema = (field: Field): Doc => {
+const bodySchema = (field: Field): Doc => {
   switch (field.kind) {
     case "integer":
       return typed(field, ["string", "integer"], { ...integerLimits[field.bits], pattern: integerPattern })

@@ -3,6 +3,7 @@
  * (headers, problems, preconditions). It names a resource only where the caller may write it.
  */
 
+import { parentPath } from "../model/config.ts"
 import type { Json } from "../model/model.ts"
 import { notFound, problemDocument, problemKinds } from "../problem.ts"
 import { maxOperations } from "../write/batch.ts"
@@ -360,7 +361,7 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
   return {
     paths: {
       ...(hasBatch ? batchPath(basePath, batchTag) : {}),
-      ...systemPaths(basePath.slice(0, basePath.lastIndexOf("/")), systemTag),
+      ...systemPaths(parentPath(basePath), systemTag),
       ...(authPath === null ? {} : signInPaths(authPath, parts.signIn, parts.admin))
     },
     parameters: headerParameters,

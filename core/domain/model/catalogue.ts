@@ -12,8 +12,9 @@ export interface ColumnFacts {
   readonly base: string
   /** Name of the domain when the column is of one. */
   readonly domain: string | null
+  /** Whether rows may hold null, also where a `not null` is not validated yet. */
   readonly nullable: boolean
-  /** SQL of the default, or null. */
+  /** SQL of the default, the column's own or its domain's, or null. */
   readonly default: string | null
   readonly identity: "always" | "by default" | null
   readonly generated: boolean

@@ -3,6 +3,7 @@
  * sizes and modifiers that do not go together. It resolves no relation and checks no default; `compile.ts` does.
  */
 
+import { type Bag, isBag } from "../bag.ts"
 import { blankField, type FieldSpec } from "./field.ts"
 import type { Kind } from "./model.ts"
 import { didYouMean, type Report, shown } from "./refusal.ts"
@@ -14,13 +15,8 @@ export interface DraftField {
   broken: boolean
 }
 
-export type Bag = { readonly [key: string]: unknown }
-
-export const isBag = (value: unknown): value is Bag =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** Lower-case words of letters, digits and `_`: names of resources and fields. */
-export const namePattern = /^[a-z][a-z0-9_]*$/
+const namePattern = /^[a-z][a-z0-9_]*$/
 export const nameRule = "Use lower-case letters, digits and _, beginning with a letter, at most 63 characters."
 
 export const isName = (value: unknown): value is string =>
@@ -247,7 +243,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
 }
 
 /** Reads one declared field. The draft is usable whatever was refused. */
-export const readField = (resource: string, name: string, raw: unknown, report: Report): DraftField => {
+const readField = (resource: string, name: string, raw: unknown, report: Report): DraftField => {
   let broken = false
   const say: Say = (message, fix) => {
     broken = true

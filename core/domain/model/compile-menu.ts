@@ -2,7 +2,8 @@
  * Compiles the pages and the user menu of the admin app. Addresses are checked, because they become links in other people's browsers.
  */
 
-import { isBag, refuseUnknownKeys } from "./compile-field.ts"
+import { isBag } from "../bag.ts"
+import { refuseUnknownKeys } from "./compile-field.ts"
 import type { KnownRoles } from "./compile-rule.ts"
 import { readRoles } from "./compile-view.ts"
 import { didYouMean, type Report, shown } from "./refusal.ts"

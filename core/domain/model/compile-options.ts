@@ -7,7 +7,8 @@ import * as Result from "effect/Result"
 import { isOriginPattern, isPlainUrl } from "../account/origin.ts"
 import { readPasskeys } from "../account/passkey.ts"
 import { readProviders } from "../account/provider.ts"
-import { type Bag, isBag, isCount, isTextList, refuseUnknownKeys } from "./compile-field.ts"
+import { type Bag, isBag } from "../bag.ts"
+import { isCount, isTextList, refuseUnknownKeys } from "./compile-field.ts"
 import type { KnownRoles } from "./compile-rule.ts"
 import { readRoles } from "./compile-view.ts"
 import { type AuthDeclaration, defaultOptions, type Options, type Source } from "./config.ts"
@@ -157,11 +158,8 @@ const sourceUrl = (raw: unknown): string | null => {
   return `${url.origin}${path}`
 }
 
-/**
- * Checks sources (spec 2, Source declaration): the list of the options, or of `SERVICE_SOURCES`. Every refusal names its source.
- * `known` are sources that were read before: a url or resource may not stand in both lists.
- */
-export const readSources = (raw: unknown, of: OptionsScope, known: readonly Source[] = []): readonly Source[] => {
+/** Checks the list of sources (spec 2, Source declaration). Every refusal names its source. */
+const readSources = (raw: unknown, of: OptionsScope): readonly Source[] => {
   const report: Say = (message, fix) => of.report(null, null, message, fix)
   if (!Array.isArray(raw)) {
     report(
@@ -171,7 +169,6 @@ export const readSources = (raw: unknown, of: OptionsScope, known: readonly Sour
     return []
   }
   const sources: Source[] = []
-  const all = (): readonly Source[] => [...known, ...sources]
   for (const [index, item] of raw.entries()) {
     if (!isBag(item)) {
       report(`sources[${index}] is ${shown(item)}, not an object.`, "Give it url, label and resources.")
@@ -186,7 +183,7 @@ export const readSources = (raw: unknown, of: OptionsScope, known: readonly Sour
         `url is ${shownAddress(item["url"])}, not an http(s) URL with a path and nothing after it.`,
         "Write the address of its resources API, such as \"https://shop.example.com/api/v1\"."
       )
-    } else if (all().some((other) => other.url === url)) say("The url is listed twice.", "List each source once.")
+    } else if (sources.some((other) => other.url === url)) say("The url is listed twice.", "List each source once.")
     const { label } = item
     if (typeof label !== "string" || label.trim() === "") {
       say(`label is ${shown(label)}.`, "Give the source a name that people read.")
@@ -196,7 +193,7 @@ export const readSources = (raw: unknown, of: OptionsScope, known: readonly Sour
       say(`resources is ${shown(item["resources"])}.`, "List the names of the resources to draw.")
     } else {
       for (const name of item["resources"]) {
-        const other = all().find((source) => source.resources.includes(name))
+        const other = sources.find((source) => source.resources.includes(name))
         if (of.resources.has(name)) {
           say(`It draws "${name}", which is a resource of this app.`, "Leave it out, or rename the app's own.")
         } else if (of.pages.has(name)) {

@@ -4,13 +4,12 @@
  */
 
 import * as Result from "effect/Result"
+import { type Bag, isBag } from "../bag.ts"
 import {
-  type Bag,
   columnKinds,
   type ColumnRole,
   type DraftColumn,
   type DraftField,
-  isBag,
   isIdentifier,
   isName,
   isTextList,
@@ -29,10 +28,10 @@ import {
   type RuleScope
 } from "./compile-rule.ts"
 import type { FieldSpec } from "./field.ts"
-import { historyOf } from "./history.ts"
+import { historyOf, keptColumns } from "./history.ts"
 import type { Field, Json, Model, Relation } from "./model.ts"
 import { didYouMean, type Report, shown } from "./refusal.ts"
-import { cellFromJson } from "./value.ts"
+import { cellFromJson, wireFromCell } from "./value.ts"
 
 /** A resource that was read, whatever was refused about it. */
 export interface Draft {
@@ -47,6 +46,8 @@ export interface Draft {
   readonly tenant: DraftColumn | null
   readonly softDelete: DraftColumn | null
   readonly version: DraftColumn | null
+  /** Further columns that no field shows, for rules to ask. */
+  readonly kept: readonly DraftColumn[]
 }
 
 /** A model with what only startup needs of it. */
@@ -208,9 +209,21 @@ export const readResource = (
     owner,
     tenant: column("tenant"),
     softDelete: column("softDelete"),
-    version: column("version")
+    version: column("version"),
+    kept: readKept(name, declaration, fields)
   }
 }
+
+/** Older versions may be older than a column. What cannot be read is reported of the tracked resource, which declares it. */
+const readKept = (
+  resource: string,
+  { [keptColumns]: kept }: { readonly [keptColumns]?: unknown },
+  fields: ReadonlyMap<string, DraftField>
+): readonly DraftColumn[] =>
+  !isBag(kept) ? [] : (["softDelete", "version"] as const).flatMap((role) => {
+    const column = readColumn(resource, role, kept[role], fields, () => {})
+    return column?.of === "column" ? [{ ...column, spec: { ...column.spec, optional: true } }] : []
+  })
 
 type Shape = Pick<FieldSpec, "bits" | "max" | "precision" | "scale" | "values"> & { readonly kind: Field["kind"] }
 
@@ -269,16 +282,15 @@ export const resolveShapes = (drafts: ReadonlyMap<string, Draft>, report: Report
 
 const ownerKinds: readonly string[] = ["text", "uuid", "integer"]
 
-/** Refuses roles of fields that do not go together: key, owner, tenant, soft delete, version, defaults. */
-const checkRoles = (draft: Draft, shapes: ReadonlyMap<DraftField, Shape>, report: Report): void => {
-  const fieldOf = (column: DraftColumn | null): DraftField | null => column?.of === "field" ? column.field : null
-  const tenant = fieldOf(draft.tenant)
-  const softDelete = fieldOf(draft.softDelete)
-  const version = fieldOf(draft.version)
-  const say = (field: DraftField, message: string, fix: string): void => {
-    if (field.broken) return
-    report(draft.name, field.name, message, fix)
-  }
+type Shapes = ReadonlyMap<DraftField, Shape>
+type Say = (field: DraftField, message: string, fix: string) => void
+
+/** The declared field that plays a role; null where a column of no field does, or nothing. */
+const fieldOf = (column: DraftColumn | null): DraftField | null => column?.of === "field" ? column.field : null
+
+/** Refuses what cannot be a primary key. */
+const checkKey = (draft: Draft, shapes: Shapes, say: Say): void => {
+  const [softDelete, version] = [fieldOf(draft.softDelete), fieldOf(draft.version)]
   for (const field of draft.key) {
     const kind = shapes.get(field)?.kind
     if (field.spec.optional) say(field, "A field of the primary key cannot be optional.", "Remove optional().")
@@ -303,14 +315,24 @@ const checkRoles = (draft: Draft, shapes: ReadonlyMap<DraftField, Shape>, report
       say(field, "A primary key cannot have one default for all records.", "Remove default(), or write dbDefault().")
     }
   }
+}
+
+/** Refuses an owner that cannot hold a user's id. */
+const checkOwner = (draft: Draft, shapes: Shapes, say: Say): void => {
   const { owner } = draft
   if (owner !== null) {
     const kind = shapes.get(owner)?.kind ?? "text"
     if (!ownerKinds.includes(kind)) {
       say(owner, `The owner is of kind ${kind} and cannot hold a user's id.`, "Name a text, uuid or integer field.")
     }
-    if (owner === tenant) say(owner, "The field cannot be owner and tenant.", "Choose another field for one of them.")
+    if (owner === fieldOf(draft.tenant)) {
+      say(owner, "The field cannot be owner and tenant.", "Choose another field for one of them.")
+    }
   }
+}
+
+/** Refuses tenant, soft delete and version that the service could not set, or that are one and the same. */
+const checkManaged = (draft: Draft, shapes: Shapes, say: Say, report: Report): void => {
   for (const role of ["tenant", "softDelete", "version"] as const) {
     const column = draft[role]
     if (column === null) continue
@@ -333,16 +355,15 @@ const checkRoles = (draft: Draft, shapes: ReadonlyMap<DraftField, Shape>, report
       say(field, `${role} has a default, but the service sets it.`, "Remove default().")
     }
   }
+  const [tenant, softDelete, version] = [fieldOf(draft.tenant), fieldOf(draft.softDelete), fieldOf(draft.version)]
   if (softDelete !== null && softDelete === version) {
     say(softDelete, "The field cannot be softDelete and version.", "Choose another field for one of them.")
   }
   if (tenant !== null && tenant === version) {
     say(tenant, "The field cannot be tenant and version.", "Choose another field for one of them.")
   }
-  const systemNames = [draft.tenant, draft.softDelete, draft.version].flatMap((column) =>
-    column?.of === "column" ? [column.name] : []
-  )
-  for (const name of new Set(systemNames.filter((each, index) => systemNames.indexOf(each) !== index))) {
+  const names = systemNames(draft)
+  for (const name of new Set(names.filter((each, index) => names.indexOf(each) !== index))) {
     report(
       draft.name,
       null,
@@ -350,13 +371,23 @@ const checkRoles = (draft: Draft, shapes: ReadonlyMap<DraftField, Shape>, report
       "Name a column of its own for each."
     )
   }
+}
+
+/** Columns that no field shows. */
+const systemNames = (draft: Draft): readonly string[] =>
+  [draft.tenant, draft.softDelete, draft.version].flatMap((column) => column?.of === "column" ? [column.name] : [])
+
+/** Refuses fields that no create can fill, and aliases that hide a column. */
+const checkFilled = (draft: Draft, say: Say): void => {
+  const names = systemNames(draft)
+  const managed = [draft.owner, fieldOf(draft.tenant), fieldOf(draft.softDelete), fieldOf(draft.version)]
   for (const field of draft.fields.values()) {
     const { spec } = field
-    if (spec.alias !== null && systemNames.includes(spec.alias)) {
+    if (spec.alias !== null && names.includes(spec.alias)) {
       say(field, `The alias "${spec.alias}" is also the name of a column of the resource.`, "Choose another alias.")
     }
     const filled = spec.optional || !spec.readOnly || spec.default !== null || spec.dbDefault ||
-      draft.key.includes(field) || [owner, tenant, softDelete, version].includes(field)
+      draft.key.includes(field) || managed.includes(field)
     if (!filled) {
       say(
         field,
@@ -367,32 +398,39 @@ const checkRoles = (draft: Draft, shapes: ReadonlyMap<DraftField, Shape>, report
   }
 }
 
+/** Refuses what fields are declared to be together: key, owner, tenant, soft delete, version. */
+const checkPlaces = (draft: Draft, shapes: Shapes, report: Report): void => {
+  const say: Say = (field, message, fix) => {
+    if (!field.broken) report(draft.name, field.name, message, fix)
+  }
+  checkKey(draft, shapes, say)
+  checkOwner(draft, shapes, say)
+  checkManaged(draft, shapes, say, report)
+  checkFilled(draft, say)
+}
+
 /** Whether a value is JSON all the way down; at most 64 levels, as in a body. */
 const isJson = (value: unknown, depth = 0): value is Json =>
   value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value) ||
   (depth < 64 && typeof value === "object" && Object.values(value).every((item) => isJson(item, depth + 1)) &&
     (Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null)))
 
-const checkDefault = (resource: string, field: Field, report: Report): void => {
-  if (field.default === null || !("value" in field.default)) return
+/** The field with its default as records show it; a default that is no value of the field is reported. */
+const withDefault = (resource: string, field: Field, report: Report): Field => {
+  if (field.default === null || !("value" in field.default)) return field
   const { value } = field.default
+  const refuse = (message: string, fix = `Give a value of kind ${field.kind}.`): Field => {
+    report(resource, field.name, message, fix)
+    return field
+  }
   if (value === null || value === undefined) {
-    report(resource, field.name, `The default is ${shown(value)}.`, "Use optional() for fields that may have no value.")
-    return
+    return refuse(`The default is ${shown(value)}.`, "Use optional() for fields that may have no value.")
   }
-  if (!isJson(value)) {
-    report(resource, field.name, `The default ${shown(value)} is not JSON.`, `Give a value of kind ${field.kind}.`)
-    return
-  }
-  const cell = cellFromJson(field, value)
-  if (Result.isFailure(cell)) {
-    report(
-      resource,
-      field.name,
-      `The default ${shown(value)} is not a value of the field: ${cell.failure.message}`,
-      `Give a value of kind ${field.kind}.`
-    )
-  }
+  if (!isJson(value)) return refuse(`The default ${shown(value)} is not JSON.`)
+  return Result.match(cellFromJson(field, value), {
+    onFailure: ({ message }) => refuse(`The default ${shown(value)} is not a value of the field: ${message}`),
+    onSuccess: (cell) => ({ ...field, default: { value: wireFromCell(field, cell) } })
+  })
 }
 
 /** The resource that keeps the versions, where the extension said so. */
@@ -408,7 +446,7 @@ export const buildModel = (
   roles: KnownRoles,
   report: Report
 ): Built & { readonly relations: Map<string, Relation> } => {
-  checkRoles(draft, shapes, report)
+  checkPlaces(draft, shapes, report)
   const managed = new Set(
     [draft.tenant, draft.softDelete, draft.version].flatMap((column) => column?.of === "field" ? [column.field] : [])
   )
@@ -417,7 +455,7 @@ export const buildModel = (
   for (const field of draft.fields.values()) {
     const { spec } = field
     const shape = shapes.get(field)!
-    const made: Field = {
+    const written: Field = {
       name: field.name,
       column: spec.column ?? field.name,
       index: columns.length,
@@ -433,9 +471,9 @@ export const buildModel = (
       default: spec.default !== null ? { value: spec.default.value } : spec.dbDefault ? { db: true } : null,
       system: false
     }
+    const made = field.broken ? written : withDefault(draft.name, written, report)
     columns.push(made)
     built.set(field, made)
-    if (!field.broken) checkDefault(draft.name, made, report)
   }
   const fields = [...columns]
   const system = (column: DraftColumn | null): Field | null => {
@@ -469,6 +507,7 @@ export const buildModel = (
   const tenant = system(draft.tenant)
   const softDelete = system(draft.softDelete)
   const version = system(draft.version)
+  for (const column of draft.kept) system(column)
   const byName = new Map(fields.map((field) => [field.name, field]))
   const names = new Map<string, Field>()
   for (const column of columns) if (column.alias !== null) names.set(column.alias, column)

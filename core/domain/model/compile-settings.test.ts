@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest"
 import { app, type RefusalCase, refusalLines } from "../../../test/support/refusals.ts"
-import { readSources } from "./compile-options.ts"
 
 const cases: readonly RefusalCase[] = [
   [
@@ -329,28 +328,6 @@ const cases: readonly RefusalCase[] = [
   ],
   ["no resources", {}, "config: resources is undefined, not a list. → Write resources: [orders, customers]."]
 ]
-
-describe("sources of the environment", () => {
-  it("are checked together with those of the options", () => {
-    const messages: string[] = []
-    const scope = {
-      resources: new Set(["orders"]),
-      pages: new Set<string>(),
-      roles: null,
-      report: (_: string | null, __: string | null, message: string) => messages.push(message)
-    }
-    const url = "https://b.example/api/v1"
-    const own = readSources([{ url, label: "B", resources: ["parts"] }], scope)
-    expect(own).toEqual([{ url, label: "B", resources: ["parts"], roles: null }])
-    expect(messages).toEqual([])
-    readSources([{ url: `${url}/`, label: "B", resources: ["parts", "orders"] }], scope, own)
-    expect(messages).toEqual([
-      `The source "${url}/": The url is listed twice.`,
-      `The source "${url}/": It draws "parts", which is also drawn from "${url}".`,
-      `The source "${url}/": It draws "orders", which is a resource of this app.`
-    ])
-  })
-})
 
 describe("views and settings that cannot be", () => {
   it.each(cases)("%s", (_, config, ...lines) => {

@@ -4,11 +4,12 @@
  */
 
 import * as Result from "effect/Result"
+import { type Bag, isBag } from "../bag.ts"
 import type { FilterScope } from "../filter/read.ts"
 import { readOrder } from "../filter/read.ts"
 import type { FilterTree, SortKey } from "../filter/tree.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
-import { type Bag, isBag, isCount, isTextList, refuseUnknownKeys } from "./compile-field.ts"
+import { isCount, isTextList, refuseUnknownKeys } from "./compile-field.ts"
 import { checkFilterText, type KnownRoles, mentions, refuseUnknownRoles } from "./compile-rule.ts"
 import type { Field, Model } from "./model.ts"
 import { didYouMean, type Report, shown } from "./refusal.ts"
@@ -17,7 +18,7 @@ import { type Chart, granularities, type Label, type Nav, seriesRanges, type Vie
 type Say = (message: string, fix: string) => void
 
 /** Names of the fields that a tree uses. */
-export const fieldsOf = (tree: FilterTree, into: Set<string> = new Set()): Set<string> => {
+const fieldsOf = (tree: FilterTree, into: Set<string> = new Set()): Set<string> => {
   switch (tree.op) {
     case "true":
     case "false":

@@ -157,6 +157,30 @@ describe("compileModels", () => {
     expect(column("orders", "note").default).toBe(null)
   })
 
+  it("gives defaults as records show values, however they were written", () => {
+    const fields = {
+      id: f.integer().readOnly().dbDefault(),
+      count: f.integer().default("5" as never),
+      stock: f.integer().default(5).bits(64),
+      price: f.decimal({ precision: 6, scale: 2 }).default("1"),
+      at: f.timestamp().default("2026-01-01T01:00:00.500+01:00"),
+      ref: f.uuid().default("123E4567-E89B-42D3-A456-426614174000"),
+      data: f.json().default({ b: 1.0, a: [null] })
+    }
+    const { models } = Result.getOrThrow(
+      compileModels(defineConfig({ resources: [defineResource("goods", { primaryKey: "id", fields })] }))
+    )
+    const shown = models.get("goods")!.fields.slice(1).map((field) => field.default)
+    expect(shown).toEqual([
+      { value: 5 },
+      { value: "5" },
+      { value: "1.00" },
+      { value: "2026-01-01T00:00:00.5Z" },
+      { value: "123e4567-e89b-42d3-a456-426614174000" },
+      { value: { b: 1, a: [null] } }
+    ])
+  })
+
   it("checks rules over the whole model, fields that are not filterable and system columns included", () => {
     const { rules } = model("orders")
     expect(rules.read).toMatchObject({ of: "filter", tree: { op: "or" } })

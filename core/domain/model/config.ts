@@ -56,7 +56,8 @@ export interface UnhandledContext {
   readonly path: string
 }
 
-export type UnhandledErrorHook = (error: unknown, context: UnhandledContext) => void
+/** Tells an unexpected error to the operator's own reporter. Nobody waits for it, and its own failure is only logged. */
+export type UnhandledErrorHook = (error: unknown, context: UnhandledContext) => void | Promise<void>
 
 /** What happens to a read that would scan a large table (spec 1, Limits). */
 export type ScanGuardMode = "reject" | "warn" | "off"
@@ -90,7 +91,7 @@ export interface OptionsDeclaration<C = Change> {
   readonly onUnhandledError?: UnhandledErrorHook
   /** Origins whose pages may call the API. `maxAgeSeconds`: how long a browser keeps the answer to a preflight, default 600. */
   readonly cors?: { readonly origins: readonly string[]; readonly maxAgeSeconds?: number }
-  /** Remote resources; `false` also ignores those of the environment. */
+  /** Remote resources; `false` for none. They are checked at the start, and nothing draws them yet. */
   readonly sources?: false | readonly SourceDeclaration[]
   /** Adds `Server-Timing` with the phases of each request. Default false. */
   readonly serverTiming?: boolean
@@ -112,19 +113,23 @@ export interface Options {
   readonly writeHooks: readonly WriteHook[]
   readonly onUnhandledError: UnhandledErrorHook | null
   readonly cors: { readonly origins: readonly string[]; readonly maxAgeSeconds: number }
-  /** Null: turned off, also those of the environment. */
+  /** Null: turned off. */
   readonly sources: readonly Source[] | null
   readonly serverTiming: boolean
   readonly maxBodyBytes: number
   readonly trustedProxies: number
 }
 
+/** A source that was checked. `roles` null: everybody is told about it. */
 export interface Source {
   readonly url: string
   readonly label: string
   readonly resources: readonly string[]
   readonly roles: readonly string[] | null
 }
+
+/** Path of the system endpoints, beside the resources: `/api` for `/api/v1`. */
+export const parentPath = (basePath: string): string => basePath.slice(0, basePath.lastIndexOf("/"))
 
 export const defaultOptions: Options = {
   statementTimeoutMs: 15_000,

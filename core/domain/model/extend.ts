@@ -3,6 +3,7 @@
  * on fields. Like every declaration it keeps what was written and judges nothing.
  */
 
+import { isBag } from "../bag.ts"
 import type { AnyField, FieldMap } from "./field.ts"
 import type { Json } from "./model.ts"
 import type { FieldName } from "./record.ts"
@@ -15,10 +16,6 @@ export interface Extension<Fields extends FieldMap>
   readonly primaryKey?: FieldName<Fields> | readonly FieldName<Fields>[]
   readonly fields?: { readonly [Name in FieldName<Fields>]?: null | AnyField | ((field: Fields[Name]) => AnyField) }
 }
-
-type Bag = { readonly [name: string]: unknown }
-
-const isBag = (value: unknown): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value)
 
 /**
  * A resource with additions. Its record type stays that of the original.

@@ -1,5 +1,6 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
+import { columnFacts as column, tableFacts } from "../../../test/support/catalogue.ts"
 import type { ColumnFacts, TableFacts } from "./catalogue.ts"
 import { compileModels } from "./compile.ts"
 import { defineConfig } from "./config.ts"
@@ -13,44 +14,10 @@ const modelsOf = (...resources: readonly Resource[]): Models =>
   Result.getOrThrowWith(compileModels(defineConfig({ resources })), (refusals) => new Error(JSON.stringify(refusals)))
     .models
 
-const column = (name: string, base: string, more: Partial<ColumnFacts> = {}): ColumnFacts => ({
-  name,
-  type: base,
-  base,
-  domain: null,
-  nullable: false,
-  default: null,
-  identity: null,
-  generated: false,
-  maxLength: null,
-  precision: null,
-  scale: null,
-  fraction: null,
-  values: null,
-  collation: null,
-  comment: null,
-  privileges: { select: true, insert: true, update: true },
-  ...more
-})
-
 const id = column("id", "int8", { identity: "by default" })
 
-const tableOf = (columns: readonly ColumnFacts[], more: Partial<TableFacts> = {}): TableFacts => ({
-  schema: "public",
-  name: "things",
-  kind: "table",
-  rows: null,
-  columns,
-  primaryKey: ["id"],
-  uniques: [],
-  foreignKeys: [],
-  checks: [],
-  indexes: [],
-  rowSecurity: false,
-  privileges: { select: true, insert: true, update: true, delete: true },
-  comment: null,
-  ...more
-})
+const tableOf = (columns: readonly ColumnFacts[], more: Partial<TableFacts> = {}): TableFacts =>
+  tableFacts("things", columns, more)
 
 const server = {
   version: 180_000,
@@ -87,7 +54,7 @@ describe("types", () => {
     [f.integer(), ["int4"]],
     [f.integer().bits(16), ["int2"]],
     [f.integer().bits(64), ["int8"]],
-    [f.text(), ["text", "varchar", "bpchar", "citext", "name"]],
+    [f.text(), ["text", "varchar", "bpchar", "citext"]],
     [f.boolean(), ["bool"]],
     [f.timestamp(), ["timestamptz", "timestamp"]],
     [f.date(), ["date"]],
@@ -106,7 +73,33 @@ describe("types", () => {
     }
   })
 
+  it("of PostgreSQL's own names are read and not written, as longer texts lose their end", () => {
+    const cut = column("x", "name")
+    expect(about(f.text().readOnly().dbDefault(), { ...cut, default: "''" })).toEqual([])
+    expect(about(f.text(), cut, { kind: "view" })).toEqual([])
+    expect(about(f.text(), cut)).toEqual([
+      "x: The column is of type name, which cuts longer texts off, and the field can be written. → Add readOnly(), or run: alter table things alter column x type text;"
+    ])
+  })
+
+  it("of PostgreSQL's own names do not say whose a row is, as two ids with one beginning would be the same", () => {
+    const whose = "The column is of type name, which cuts longer texts off, and it says whose a row is."
+    const house = column("house", "name")
+    expect(lines(things({}, { tenant: "house" }), tableOf([id, house]))).toEqual([
+      `-: tenant ("house"): ${whose} → Run: alter table things alter column house type text;`
+    ])
+    const owned = things({ house: f.text().readOnly().dbDefault() }, { owner: "house" })
+    expect(lines(owned, tableOf([id, house], { kind: "view" }))).toEqual([
+      `house: ${whose} → Cast it to text in the view.`
+    ])
+  })
+
   it.each<readonly [AnyField, ColumnFacts, string]>([
+    [
+      f.enum(["a"]),
+      column("x", "mood", { type: "today", domain: "today", values: ["a"] }),
+      "x: The column is of type today (a domain over mood), and PostgreSQL compares no values of a domain over an enum type. → Leave the column out, or run: alter table things alter column x type mood;"
+    ],
     [
       f.integer(),
       column("x", "int8", { type: "bigint" }),
@@ -121,6 +114,11 @@ describe("types", () => {
       f.text(),
       column("x", "int4", { type: "counter", domain: "counter" }),
       "x: The column is of type counter (a domain over int4), and the field is a text. → Write f.integer(), or change the column to text."
+    ],
+    [
+      f.text(),
+      column("x", "_int4", { type: "integer[]" }),
+      "x: The column is of type integer[], and the field is a text. → No kind of field fits integer[]: leave the column out, or change it: alter table things alter column x type text using x::text;"
     ],
     [
       f.text(),

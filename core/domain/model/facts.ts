@@ -29,9 +29,6 @@ const textLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`
 export const tableName = (table: { readonly schema: string | null; readonly table: string }): string =>
   table.schema === null ? quotedName(table.table) : `${quotedName(table.schema)}.${quotedName(table.table)}`
 
-/** The names of a model's table in an ALTER statement. */
-const nameOf = (model: Model): string => tableName({ schema: model.schema, table: model.table })
-
 const texts: readonly string[] = ["text", "varchar", "bpchar", "citext", "name"]
 
 /** The types whose values a kind stands for (integers: by width). */
@@ -62,7 +59,7 @@ const basesOf = (field: Field): readonly string[] => {
 }
 
 /** The type that a column of this field is best made with. */
-export const sqlTypeOf = (field: Field): string => {
+const sqlTypeOf = (field: Field): string => {
   switch (field.kind) {
     case "integer":
       return field.bits === 64 ? "bigint" : field.bits === 16 ? "smallint" : "integer"
@@ -93,7 +90,7 @@ export const enumText = (values: readonly string[]): string =>
 
 /** How a column of this type is declared, or null when no kind fits. */
 export const declarationOf = (column: ColumnFacts): string | null => {
-  if (column.values !== null) return enumText(column.values)
+  if (column.values !== null) return column.domain === null ? enumText(column.values) : null
   const sized = column.precision !== null && column.scale !== null && column.scale >= 0 &&
     column.scale <= column.precision
   const known: { readonly [base: string]: string } = {
@@ -156,6 +153,16 @@ type Say = (message: string, fix: string) => void
 
 const checkType = (field: Field, column: ColumnFacts, table: string, say: Say): void => {
   const named = column.domain === null ? column.type : `${column.type} (a domain over ${column.base})`
+  // Its values have no operators of their own, and those of enums are not found for them.
+  if (column.values !== null && column.domain !== null) {
+    say(
+      `The column is of type ${named}, and PostgreSQL compares no values of a domain over an enum type.`,
+      `Leave the column out, or run: alter table ${table} alter column ${quotedName(column.name)} type ${
+        quotedName(column.base)
+      };`
+    )
+    return
+  }
   if (column.values !== null) {
     if (field.kind !== "enum") {
       say(
@@ -191,9 +198,11 @@ const checkType = (field: Field, column: ColumnFacts, table: string, say: Say): 
     say(
       `The column is of type ${named}, and the field is ${what}.`,
       declaration === null
-        ? `No kind of field fits ${column.base}: leave the column out, or change it: alter table ${table} alter column ${
-          quotedName(column.name)
-        } type ${sqlTypeOf(field)} using ${quotedName(column.name)}::${sqlTypeOf(field)};`
+        ? `No kind of field fits ${
+          column.domain === null ? column.type : column.base
+        }: leave the column out, or change it: alter table ${table} alter column ${quotedName(column.name)} type ${
+          sqlTypeOf(field)
+        } using ${quotedName(column.name)}::${sqlTypeOf(field)};`
         : `Write ${declaration}, or change the column to ${sqlTypeOf(field)}.`
     )
     return
@@ -227,7 +236,7 @@ const hasDefault = (column: ColumnFacts): boolean =>
   column.default !== null || column.identity !== null || column.generated
 
 const checkColumn = (model: Model, field: Field, column: ColumnFacts, table: TableFacts, say: Say): void => {
-  const name = nameOf(model)
+  const name = tableName(model)
   const alter = `alter table ${name} alter column ${quotedName(column.name)}`
   checkType(field, column, name, say)
   if (field.kind === "enum" && column.values === null) {
@@ -265,6 +274,18 @@ const checkColumn = (model: Model, field: Field, column: ColumnFacts, table: Tab
       )
     }
   }
+  // What is compared with a name is cut like what is stored as one.
+  if (column.base === "name" && (field === model.tenant || field === model.owner)) {
+    say(
+      "The column is of type name, which cuts longer texts off, and it says whose a row is.",
+      isView(table) ? "Cast it to text in the view." : `Run: ${alter} type text;`
+    )
+  } else if (column.base === "name" && !field.readOnly && !isView(table)) {
+    say(
+      "The column is of type name, which cuts longer texts off, and the field can be written.",
+      `Add readOnly(), or run: ${alter} type text;`
+    )
+  }
   const written = field === model.softDelete || field === model.version || field === model.tenant
   if (column.generated && (!field.readOnly || written)) {
     say(
@@ -292,7 +313,7 @@ const checkKey = (model: Model, table: TableFacts, say: Say): void => {
   if (model.tenant !== null) columns.add(model.tenant.column)
   if (isUnique(table, columns)) return
   const names = model.key.map((field) => quotedName(field.column)).join(", ")
-  const index = `create unique index on ${nameOf(model)} (${
+  const index = `create unique index on ${tableName(model)} (${
     model.tenant === null || model.key.some((field) => field.column === model.tenant?.column)
       ? ""
       : `${quotedName(model.tenant.column)}, `
@@ -300,7 +321,7 @@ const checkKey = (model: Model, table: TableFacts, say: Say): void => {
   say(
     `primaryKey is (${model.key.map((field) => field.name).join(", ")}), and nothing in the database keeps it unique.`,
     table.primaryKey === null
-      ? `Run: alter table ${nameOf(model)} add primary key (${names});`
+      ? `Run: alter table ${tableName(model)} add primary key (${names});`
       : `Declare the table's primary key (${table.primaryKey.join(", ")}), or run: ${index}`
   )
 }
@@ -358,7 +379,7 @@ export const createTableSql = (model: Model): string => {
     return `${quotedName(field.column)} ${sqlTypeOf(field)}${field.optional ? "" : " not null"}${made}`
   })
   const key = `primary key (${model.key.map((field) => quotedName(field.column)).join(", ")})`
-  return `create table ${nameOf(model)} (${[...lines, key].join(", ")});`
+  return `create table ${tableName(model)} (${[...lines, key].join(", ")});`
 }
 
 /**
@@ -401,10 +422,10 @@ export const checkFacts = (
         refusals.push({
           resource: model.name,
           field: null,
-          message: `There is no table ${nameOf(model)}, or the database role may not read it.`,
+          message: `There is no table ${tableName(model)}, or the database role may not read it.`,
           fix: `Run: service migration --apply, and grant usage on schema ${
             quotedName(model.schema ?? "history")
-          } to <role>; grant select, insert on ${nameOf(model)} to <role>;`
+          } to <role>; grant select, insert on ${tableName(model)} to <role>;`
         })
       }
       continue
@@ -414,14 +435,14 @@ export const checkFacts = (
       refusals.push({
         resource: model.name,
         field: null,
-        message: `There is no table ${nameOf(model)}, or the database role cannot see it.`,
+        message: `There is no table ${tableName(model)}, or the database role cannot see it.`,
         fix: `${near.startsWith("Did you mean") ? `${near} Or run: ` : "Run: "}${createTableSql(model)}`
       })
       continue
     }
     const sayTable: Say = (message, fix) => refusals.push({ resource: model.name, field: null, message, fix })
     if (!table.privileges.select) {
-      sayTable("The database role may not read the table.", `Run: grant select on ${nameOf(model)} to <role>;`)
+      sayTable("The database role may not read the table.", `Run: grant select on ${tableName(model)} to <role>;`)
     }
     for (const field of model.columns) {
       const role = field === model.tenant
@@ -443,8 +464,8 @@ export const checkFacts = (
         const names = table.columns.map((each) => each.name)
         const near = didYouMean(field.column, names)
         say(
-          `The table ${nameOf(model)} has no column "${field.column}".`,
-          `${near.startsWith("Did you mean") ? `${near} ` : ""}Add it: alter table ${nameOf(model)} add column ${
+          `The table ${tableName(model)} has no column "${field.column}".`,
+          `${near.startsWith("Did you mean") ? `${near} ` : ""}Add it: alter table ${tableName(model)} add column ${
             quotedName(field.column)
           } ${sqlTypeOf(field)}${field.optional ? "" : " not null"}${
             field === model.version ? firstVersion(field) : ""

@@ -5,7 +5,8 @@
  */
 
 import { parseCapability } from "../access/roles.ts"
-import { type Bag, isBag, isTextList } from "./compile-field.ts"
+import { type Bag, isBag } from "../bag.ts"
+import { isTextList } from "./compile-field.ts"
 import { blankField, type FieldSpec } from "./field.ts"
 import { didYouMean, type Report, shown } from "./refusal.ts"
 
@@ -19,6 +20,9 @@ export interface ConfigExtension {
 
 /** Where a declaration says which resource keeps its versions: a symbol, so that nobody writes it by hand; all copies of the package share it. */
 export const historyOf = Symbol.for("resource-admin/history")
+
+/** Where a declaration has columns that no field shows, for rules to ask: by `softDelete` and `version`, what the tracked resource declares them as. */
+export const keptColumns = Symbol.for("resource-admin/kept-columns")
 
 /** What a version says besides the record: its number, what happened, when, and who did it. */
 const versionFields = ["history_id", "history_operation", "history_at", "history_by"] as const
@@ -68,6 +72,18 @@ const trackedFields = (fields: Bag, { primaryKey: key, tenant }: Bag): Bag => {
   return kept
 }
 
+/** `softDelete` and `version` of a tracked resource where no field shows them. */
+const bareColumns = ({ fields, softDelete, version }: Bag): Bag => {
+  const isField = (raw: unknown): boolean => typeof raw === "string" && isBag(fields) && raw in fields
+  return Object.fromEntries(Object.entries({ softDelete, version }).filter(([, raw]) => !isField(raw)))
+}
+
+/** Records belong to a tenant also where its field is sensitive: then its column is kept and no field shows it. */
+const tenantOf = ({ fields, tenant }: Bag): unknown => {
+  const spec = typeof tenant === "string" && isBag(fields) ? specOf(fields[tenant]) : null
+  return spec?.sensitive === true ? { _tag: "Field", spec: { ...spec, column: spec.column ?? tenant } } : tenant
+}
+
 /** The tracked resource's rules of reading; nobody writes versions. */
 const accessOf = (access: unknown, fields: Bag): Bag => {
   const rules = isBag(access) ? access : {}
@@ -104,22 +120,36 @@ const tableOf = (name: string, table: unknown): string => {
   return `history."${kept.replaceAll("\"", "\"\"")}"`
 }
 
-/** Gives a role that may read the tracked resource the same for its versions. Capabilities of all resources hold for them anyway. */
-const withCapabilities = (
-  roles: unknown,
-  tracked: ReadonlyMap<string, { readonly name: string; readonly fields: Bag }>
-): unknown =>
+/** What versions have of a tracked resource. */
+interface Tracked {
+  readonly name: string
+  readonly fields: Bag
+  readonly owned: boolean
+}
+
+/**
+ * Gives a role that may read the tracked resource the same for its versions. Capabilities of all resources hold for them anyway, but a list of fields
+ * in one names none of those that only versions have.
+ */
+const withCapabilities = (roles: unknown, tracked: ReadonlyMap<string, Tracked>): unknown =>
   !isBag(roles) ? roles : Object.fromEntries(
     Object.entries(roles).map(([role, texts]) => {
       if (!isTextList(texts)) return [role, texts]
       const more = texts.flatMap((text) => {
         const parts = parseCapability(text)
-        const versions = parts === null ? undefined : tracked.get(parts.resource)
-        if (parts === null || versions === undefined || !["*", "read"].includes(parts.operation)) return []
-        const list = parts.fields === null
-          ? ""
-          : `(${[...parts.fields.filter((name) => name in versions.fields), ...versionFields].join(",")})`
-        return [`${versions.name}.read${parts.own ? ".own" : ""}${list}`]
+        if (parts === null || !["*", "read"].includes(parts.operation)) return []
+        const { fields: listed, own, resource } = parts
+        const reached = resource === "*"
+          ? [...tracked.values()].filter(({ fields, owned }) =>
+            (owned || !own) && listed?.some((name) => name in fields) === true
+          )
+          : [tracked.get(resource) ?? []].flat()
+        return reached.map(({ fields, name }) => {
+          const list = listed === null
+            ? ""
+            : `(${[...listed.filter((each) => each in fields), ...versionFields].join(",")})`
+          return `${name}.read${own ? ".own" : ""}${list}`
+        })
       })
       return [role, [...texts, ...more]]
     })
@@ -150,7 +180,7 @@ export const history = (options: { readonly resources: readonly string[] }): Con
         declared.set(each["name"], each)
       }
     }
-    const tracked = new Map<string, { readonly name: string; readonly fields: Bag; readonly ruled: boolean }>()
+    const tracked = new Map<string, Tracked & { readonly ruled: boolean }>()
     const added: Bag[] = []
     const tables = new Map<string, { readonly name: string; readonly table: unknown }>()
     for (const name of new Set(historyNames(options, report))) {
@@ -180,8 +210,9 @@ export const history = (options: { readonly resources: readonly string[] }): Con
       }
       tables.set(table, { name, table: own })
       const access = accessOf(declaration["access"], fields)
-      tracked.set(name, { name: `${name}_history`, fields, ruled: "read" in access })
       const owner = declaration["owner"]
+      const owned = typeof owner === "string" && owner in fields
+      tracked.set(name, { name: `${name}_history`, fields, owned, ruled: "read" in access })
       added.push({
         _tag: "Resource",
         name: `${name}_history`,
@@ -189,9 +220,10 @@ export const history = (options: { readonly resources: readonly string[] }): Con
           table,
           primaryKey: "history_id",
           fields: { ...ownFields(), ...fields },
-          ...(declaration["tenant"] === undefined ? {} : { tenant: declaration["tenant"] }),
-          ...(typeof owner === "string" && owner in fields ? { owner } : {}),
-          access
+          ...(declaration["tenant"] === undefined ? {} : { tenant: tenantOf(declaration) }),
+          ...(owned ? { owner } : {}),
+          access,
+          [keptColumns]: bareColumns(declaration)
         }
       })
     }

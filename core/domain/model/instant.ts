@@ -3,6 +3,8 @@
  * what time it is and never goes through a JavaScript Date, whose milliseconds would lose digits.
  */
 
+import { endOfDigits } from "../digits.ts"
+
 const datePattern = /^(\d{4})-(\d{2})-(\d{2})$/
 const timestampPattern =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?(?:([Zz])|([+-])(\d{2}):(\d{2}))$/
@@ -54,11 +56,7 @@ const textOfSecond = (second: number, fraction: string): string => {
   return `${dateOfDays(days)}T${time}${fraction === "" ? "" : `.${fraction}`}Z`
 }
 
-const withoutTrailingZeros = (digits: string): string => {
-  let end = digits.length
-  while (end > 0 && digits.charCodeAt(end - 1) === 48) end--
-  return digits.slice(0, end)
-}
+const withoutTrailingZeros = (digits: string): string => digits.slice(0, endOfDigits(digits))
 
 /** A date as callers write it: `YYYY-MM-DD`, a day that exists, years 0001 to 9999. */
 export const isDate = (text: string): boolean => {

@@ -102,11 +102,15 @@ export interface Model {
   readonly rules: CompiledRules
   /** Name of the resource that keeps this one's versions (extension `history`), or null. */
   readonly history: string | null
-  /** Declared events (document 3); names only matter to core. */
+  /** Names of declared events; nothing is sent for them yet. */
   readonly events: readonly string[]
   /** Relations that `expand` can follow, by their public name: to-one by the field, to-many by the other side's field. */
   readonly relations: ReadonlyMap<string, Relation>
 }
+
+/** The columns that tell a row from all others of its table: a key may be unique within each tenant only. */
+export const identityOf = ({ key, tenant }: Model): readonly Field[] =>
+  tenant === null || key.includes(tenant) ? key : [...key, tenant]
 
 /** A way from one record to others. `from`/`to` pair up: this model's field equals the target model's field. */
 export interface Relation {

@@ -3,7 +3,6 @@
  */
 
 import type { AnyField, FieldMap } from "./field.ts"
-import type { Json } from "./model.ts"
 
 /** The value of a field in wire form: `string` for 64-bit integers, decimals and times, `| null` when it is optional. */
 export type ValueOf<Field extends AnyField> = Field["~field"]["optional"] extends true ? Field["~field"]["value"] | null
@@ -32,8 +31,3 @@ export type CreateOf<Fields extends FieldMap> =
 
 /** The body of an update: any of the fields that are not read-only. */
 export type UpdateOf<Fields extends FieldMap> = { readonly [Name in Writable<Fields>]?: ValueOf<Fields[Name]> }
-
-/** Names of fields whose value is one of the given kinds of JSON. */
-export type FieldNameOf<Fields extends FieldMap, Value extends Json> = {
-  [Name in FieldName<Fields>]: Fields[Name]["~field"]["value"] extends Value ? Name : never
-}[FieldName<Fields>]

@@ -9,7 +9,7 @@ import type { AnyField, FieldBuilder, FieldMap } from "./field.ts"
 import type { FieldProblem, Json } from "./model.ts"
 import type { FieldName, RecordOf } from "./record.ts"
 
-/** A rule over given arguments: yes or no for everybody, the roles it holds for, a filter, or a function of the arguments. */
+/** A rule over given arguments: yes or no for everybody, the roles it holds for (`admin` is not implied), a filter, or a function of the arguments. */
 export type RuleOf<Arguments> = boolean | readonly string[] | Where | ((context: Arguments) => RuleAnswer)
 
 /** A rule of one field: like a resource's rule, but without filters. */
@@ -102,6 +102,7 @@ export interface ResourceDeclaration<
   /** Rules over the whole record, run after each value was checked by itself. */
   readonly validate?: ReadonlyArray<(record: RecordOf<Fields>) => ReadonlyArray<FieldProblem> | null | undefined | void>
   readonly access?: AccessDeclaration<Fields>
+  /** Checked at the start; nothing is sent for them yet. */
   readonly events?: EventsDeclaration<Fields>
 }
 

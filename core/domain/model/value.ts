@@ -5,6 +5,7 @@
  */
 
 import * as Result from "effect/Result"
+import { endOfDigits } from "../digits.ts"
 import { countries, currencies } from "./codes.ts"
 import { compareInstants, isDate, timestampCell } from "./instant.ts"
 import type { Cell, Field, Json, Kind } from "./model.ts"
@@ -62,12 +63,6 @@ const decimalExpected = (field: Field): string => {
   const whole = Math.max(field.precision - scale, 0)
   return `Expected a decimal number without an exponent, with at most ${whole} digits before the point` +
     (scale > 0 ? ` and ${scale} after it.` : " and none after it.")
-}
-
-const endOfDigits = (digits: string, keep: number): number => {
-  let end = digits.length
-  while (end > keep && digits.charCodeAt(end - 1) === 48) end--
-  return end
 }
 
 /**
@@ -181,7 +176,8 @@ const unstorable = "Text must not hold NUL characters or unpaired surrogates."
 /** True when PostgreSQL can store the text: no NUL, no unpaired surrogate. */
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes("\0")
 
-const codePointCount = (text: string): number => {
+/** Characters of a text as fields, filters and orders count them, and `maxLength` in JSON Schema: code points. */
+export const codePointCount = (text: string): number => {
   let count = text.length
   for (let at = 0; at < text.length; at++) {
     if ((text.charCodeAt(at) & 0xfc00) === 0xd800) count--
@@ -189,11 +185,19 @@ const codePointCount = (text: string): number => {
   return count
 }
 
+/** Where the characters past `most` begin, as a UTF-16 offset; null when there are none. */
+export const pastCharacters = (text: string, most: number): number | null => {
+  if (text.length <= most) return null
+  let at = 0
+  for (let count = 0; count < most && at < text.length; count++) at += text.codePointAt(at)! > 0xffff ? 2 : 1
+  return at < text.length ? at : null
+}
+
 const plainTextCell = (text: string): Read<string> =>
   isStorable(text) ? Result.succeed(text) : refuse("invalid", unstorable)
 
 /** Orders well-formed texts by code point: the order of the C collation over UTF-8, which UTF-16 order is not. */
-export const compareCodePoints = (a: string, b: string): number => {
+const compareCodePoints = (a: string, b: string): number => {
   const length = Math.min(a.length, b.length)
   let at = 0
   while (at < length && a.charCodeAt(at) === b.charCodeAt(at)) at++
@@ -347,7 +351,7 @@ export const cellFromJson = (field: Field, json: Json): Read<Cell> => {
       return typeof json === "string" ? cellFromText(field, json) : refuse("type", enumExpected(field))
     case "text":
       if (typeof json !== "string") return refuse("type", expectedText.text!)
-      return field.max !== null && json.length > field.max && codePointCount(json) > field.max
+      return field.max !== null && pastCharacters(json, field.max) !== null
         ? refuse("max", `Expected at most ${field.max} characters.`)
         : plainTextCell(json)
     default:
@@ -382,7 +386,7 @@ export const wireFromCell = (field: Field, cell: Cell): Json => {
 const needsEscape = /["\\\u0000-\u001f\ud800-\udfff]/
 
 /** JSON text of a text; plain text, by far the most, costs one scan. */
-export const jsonText = (text: string): string => needsEscape.test(text) ? JSON.stringify(text) : `"${text}"`
+const jsonText = (text: string): string => needsEscape.test(text) ? JSON.stringify(text) : `"${text}"`
 
 const verbatim = (cell: string): string => cell
 const quoted = (cell: string): string => `"${cell}"`

@@ -6,6 +6,7 @@
 import * as Result from "effect/Result"
 import type { RestrictedModel } from "../access/access.ts"
 import { BoundedMap } from "../bounded.ts"
+import { endOfDigits } from "../digits.ts"
 import { compareInstants } from "../model/instant.ts"
 import type { Cell, Field, Row } from "../model/model.ts"
 import { cellFromText, jsonFromCell, plainText } from "../model/value.ts"
@@ -30,7 +31,7 @@ export const aggregateField = (
   return refusal === null ? Result.succeed(field) : Result.fail(invalidParameter(parameter, refusal))
 }
 
-export const isNumeric = (field: Field): boolean =>
+const isNumeric = (field: Field): boolean =>
   field.relation === null && (field.kind === "integer" || field.kind === "decimal" || field.kind === "float")
 
 export const facetable = (field: Field): string | null =>
@@ -240,7 +241,8 @@ const toIso = (instant: number): string => {
   return instant % 1000 === 0 ? `${text.slice(0, -5)}Z` : text.replace(/0*Z$/, "Z")
 }
 
-export interface SeriesRange {
+/** The bounds of a series. */
+export interface SeriesBounds {
   /** Inclusive and exclusive bounds as cells of the field's kind; null: open. */
   readonly from: string | null
   readonly to: string | null
@@ -295,14 +297,14 @@ export const seriesRange = (
   field: Field,
   timeZone: string,
   now: number
-): Result.Result<SeriesRange, Problem> => {
+): Result.Result<SeriesBounds, Problem> => {
   // A date column is compared with local calendar days, and holds the whole of the day that a bound falls into. What no cell can say bounds
   // nothing: series end with the years 0001 and 9999 anyway.
   const cell = ({ instant, text }: Bound, local: number): string | null => {
     const at = field.kind === "timestamp" ? instant : local
     return at < firstInstant || at > lastInstant ? null : field.kind === "timestamp" ? text : toIso(at).slice(0, 10)
   }
-  const bounds = (from: Bound, to: Bound): SeriesRange => ({
+  const bounds = (from: Bound, to: Bound): SeriesBounds => ({
     from: cell(from, from.local),
     to: cell(to, Math.ceil(to.local / dayMs) * dayMs),
     start: from.instant,
@@ -330,7 +332,7 @@ export const seriesRange = (
  */
 export const seriesPoints = (
   rows: readonly Row[],
-  range: SeriesRange,
+  range: SeriesBounds,
   granularity: Granularity,
   timeZone: string,
   measure: Measure
@@ -389,12 +391,16 @@ const scaled = (text: string, scale: number): bigint => {
 const unscaled = (value: bigint, scale: number): string => {
   if (scale === 0) return String(value)
   const digits = String(value < 0n ? -value : value).padStart(scale + 1, "0")
-  // No pattern: `0+$` looks at a run of zeros once from each of them, and decimals can have very many.
-  let end = digits.length
-  while (end > digits.length - scale && digits.charCodeAt(end - 1) === 48) end--
-  const fraction = digits.slice(-scale, end === digits.length ? undefined : end - digits.length)
-  return `${value < 0n ? "-" : ""}${digits.slice(0, -scale)}${fraction === "" ? "" : `.${fraction}`}`
+  const point = digits.length - scale
+  const fraction = digits.slice(point, endOfDigits(digits, point))
+  return `${value < 0n ? "-" : ""}${digits.slice(0, point)}${fraction === "" ? "" : `.${fraction}`}`
 }
+
+/** Most characters of a smallest and a largest value: twice as many digits take four times as long to divide. */
+const longestEdge = 20_000
+
+/** Whether the values of a histogram row have more digits than can be divided into buckets in reasonable time. */
+export const isIndivisible = ([min, max]: Row): boolean => Math.max(min?.length ?? 0, max?.length ?? 0) > longestEdge
 
 /** Digits that bounds get beyond those of the data. */
 const boundDigits = 6

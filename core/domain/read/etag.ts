@@ -37,6 +37,10 @@ export const etagSource = (
 export const etagOf = (restricted: RestrictedModel, row: Row, digest: (text: string) => string): string =>
   `"${digest(etagSource(restricted, ({ index }) => index)(row))}"`
 
+/** Whether `If-None-Match` says that the client holds this version, so that a 304 is enough (RFC 9110, 13.1.2). */
+export const isHeld = (noneMatch: string | null, etag: string): boolean =>
+  noneMatch !== null && (noneMatch.trim() === "*" || tagListed(noneMatch, etag, true))
+
 /**
  * Whether a list of entity tags (`If-Match`, `If-None-Match`) holds the tag. `*` is for the caller to treat. Weak tags match only when
  * `weak` is true (RFC 9110, 13.1.1 and 13.1.2).

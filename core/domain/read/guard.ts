@@ -25,11 +25,14 @@ export const isExpensive = (
   guard: ScanGuard
 ): boolean => estimate.scannedRows > guard.seqScanRows && estimate.cost > guard.seqScanRows * costPerRow
 
+/** The conditions that must all hold. */
+const conjuncts = (tree: FilterTree): readonly FilterTree[] => tree.op === "and" ? tree.items : [tree]
+
 /** Fields compared for equality and by range in the conditions that must all hold. */
 const conditionFields = (tree: FilterTree): { readonly equal: Field[]; readonly range: Field[] } => {
   const equal: Field[] = []
   const range: Field[] = []
-  for (const item of tree.op === "and" ? tree.items : [tree]) {
+  for (const item of conjuncts(tree)) {
     if (item.op === "compare") (item.is === "=" ? equal : range).push(item.field)
     else if (item.op === "in") equal.push(item.field)
   }
@@ -66,8 +69,17 @@ export const suggestIndex = (
   if (keyOnly && range.length > 0 && order.length > 0) {
     return suggestIndex(model, where, [], mayName)
   }
-  return columns.length === 0 || keyOnly ? null : `create index on ${table} (${columns.join(", ")})`
+  return columns.length === 0 || keyOnly
+    ? null
+    : `create index on ${table} (${columns.join(", ")})${live(model, where, mayName)}`
 }
+
+/** An index without the deleted rows answers by itself, where one of all rows would have to ask the table for each. */
+const live = ({ softDelete }: Model, where: FilterTree, mayName: (field: Field) => boolean): string =>
+  softDelete !== null && mayName(softDelete) &&
+    conjuncts(where).some((item) => item.op === "null" && item.field === softDelete)
+    ? ` where ${quotedName(softDelete.column)} is null`
+    : ""
 
 /** Fields under contains, search, similar and regex conditions: a trigram index serves those, but not a pattern that may look at some rows only. */
 const textFields = (tree: FilterTree): Field[] => {

@@ -8,7 +8,8 @@ import { cellFromText } from "../model/value.ts"
 import { problem } from "../problem.ts"
 import type { Problem } from "../problem.ts"
 
-const invalidKey = (message: string): Problem => problem("invalid-key", message, { errors: [{ message }] })
+/** A refused key: `errors: [{ message }]`. */
+export const invalidKey = (message: string): Problem => problem("invalid-key", message, { errors: [{ message }] })
 
 /** Reads a raw path segment as the model's key: canonical texts in key order. */
 export const readKey = (model: Model, segment: string): Result.Result<readonly string[], Problem> => {
@@ -31,10 +32,9 @@ export const readKey = (model: Model, segment: string): Result.Result<readonly s
   return Result.succeed(cells)
 }
 
-const encodePart = (text: string): string => encodeURIComponent(text)
-
 /** The path segment of a record's key cells. */
-export const writeKey = (cells: readonly Cell[]): string => cells.map((cell) => encodePart(cell ?? "")).join(",")
+export const writeKey = (cells: readonly Cell[]): string =>
+  cells.map((cell) => encodeURIComponent(cell ?? "")).join(",")
 
 const conditions = new WeakMap<Model, FilterTree>()
 

@@ -9,7 +9,7 @@ import type { Access, RestrictedModel } from "../access/access.ts"
 import { BoundedMap } from "../bounded.ts"
 import { readFilter, readOrder } from "../filter/read.ts"
 import type { FilterTree, SortKey } from "../filter/tree.ts"
-import { always, both, confined, not } from "../filter/tree.ts"
+import { always, both, confined } from "../filter/tree.ts"
 import type { Field, Model } from "../model/model.ts"
 import { invalidParameter, problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
@@ -110,12 +110,13 @@ export const checkFields = (
   return Result.succeed(restricted.fields.filter((field) => names.includes(field.name)))
 }
 
+/** One message for an unknown name and a hidden one. */
 export const unknownField = (name: string): string => `There is no field "${name.slice(0, 100)}".`
 
 const conditions = new WeakMap<Model, FilterTree>()
 
 /** The condition "not soft-deleted"; every row when the model has no soft delete. */
-export const liveOnly = (model: Model): FilterTree => {
+const liveOnly = (model: Model): FilterTree => {
   if (model.softDelete === null) return always
   let tree = conditions.get(model)
   if (tree === undefined) {
@@ -124,9 +125,6 @@ export const liveOnly = (model: Model): FilterTree => {
   }
   return tree
 }
-
-/** The condition "soft-deleted". */
-export const deletedOnly = (model: Model): FilterTree => not(liveOnly(model))
 
 /** Refuses `show_deleted=true` where nothing is soft-deleted. */
 export const checkShowDeleted = (model: Model, showDeleted: boolean): Result.Result<boolean, Problem> =>

@@ -13,9 +13,13 @@ export interface PagePosition {
   readonly direction: "after" | "before"
   /** Whether answers carry a `prev_page_token` (they do once a walk began with `:seek`). */
   readonly bothWays: boolean
+  /** Empty where no row is left to stand at: after the beginning, before the end. */
   readonly cells: readonly Cell[]
-  /** The estimate the first page gave, or -1: later pages repeat it instead of counting again. */
-  readonly estimate: number
+  /**
+   * The estimate the first page gave: later pages repeat it instead of counting again, for callers of the same roles. One user may come with others
+   * another time.
+   */
+  readonly estimate: { readonly size: number; readonly roles: string } | null
 }
 
 /** The context a token is sealed to. `order` is what the order's text means: a token of before another declaration opens no more. */
@@ -45,9 +49,9 @@ export const writePosition = (position: PagePosition): string =>
 
 /** Reads a token's text back; null when it does not fit an order of `keys` keys. */
 export const readPosition = (text: string, keys: number): PagePosition | null => {
-  const parts = JSON.parse(text) as readonly [number, number, ...Cell[]]
+  const parts = JSON.parse(text) as readonly [number, PagePosition["estimate"], ...Cell[]]
   const cells = parts.slice(2) as readonly Cell[]
-  if (cells.length !== keys) return null
+  if (cells.length !== keys && cells.length > 0) return null
   return {
     direction: (parts[0] & 1) === 1 ? "after" : "before",
     bothWays: (parts[0] & 2) === 2,

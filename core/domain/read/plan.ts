@@ -32,8 +32,8 @@ export interface PageShape {
 
 /**
  * One page of rows. With `after` the rows that follow that position in the order (the position's cells pair with `shape.order`);
- * with `before` the rows that precede it, nearest last (already put back into the shape's order); an empty `before` means before the
- * end: the last rows. `offset` rows are skipped. `counted`, for a page without a position: up to so many rows that pass are counted on the way,
+ * with `before` the rows that precede it, nearest last (already put back into the shape's order). An empty `after` is the beginning: the first rows;
+ * an empty `before` the end: the last rows. `offset` rows are skipped. `counted`, for a page without a position: up to so many rows that pass are counted on the way,
  * and their number follows the checks of each row; where it is reached, the rows are any that pass.
  */
 export interface PagePlan {
@@ -90,7 +90,8 @@ export interface SeriesPlan {
 
 /**
  * `GET :histogram`: one row `[min, max, count…]` with `buckets` equal-width counts between the smallest and largest value, the maximum in
- * the last bucket; min and max null when no row has a value. Exact: numeric arithmetic.
+ * the last bucket; min and max null when no row has a value. Exact: numeric arithmetic. Min and max of decimals are written with as many fraction digits
+ * as any of the values has, so that bounds between them can be told from every value.
  */
 export interface HistogramPlan {
   readonly of: "histogram"

@@ -1,19 +1,22 @@
 /**
- * Request parameters of the reading routes, from query pairs or from a `:search` body, into typed requests. It knows names, forms and
+ * Request parameters, from query pairs or from a `:search` body, into typed requests. It knows names, forms and
  * limits; it knows no model. Every bad parameter is reported, all together.
  */
 
 import * as Result from "effect/Result"
+import { maxCharacters } from "../filter/parse.ts"
 import type { Json } from "../model/model.ts"
+import { codePointCount, pastCharacters, plainText } from "../model/value.ts"
+import { granularities, seriesRanges } from "../model/view.ts"
 import { problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 import type { Granularity } from "./plan.ts"
 
 export const defaultPageSize = 50
 export const maxPageSize = 500
-/** Most characters of a filter in a query string, and in a `:search` body (spec 1, Limits). */
+/** Most characters of a filter in a query string, and in a `:search` body: there all that the language takes (spec 1, Limits). */
 export const maxQueryFilter = 10_000
-export const maxBodyFilter = 200_000
+export const maxBodyFilter = maxCharacters
 
 /** Parameters of a list, `:search` or `:seek`, as sent: texts are not checked against a model yet. */
 export interface ListRequest {
@@ -92,7 +95,7 @@ class Parameters {
     return value
   }
 
-  /** A whole number within bounds; above `max` it is cut, below `min` refused; 0 or absent is the default when `zero` says so. */
+  /** A whole number within bounds; above `max` it is cut, below `min` refused; absent is the default, and so is 0 where `min` is 0. */
   integer(name: string, fallback: number, min: number, max: number): number {
     const text = this.values.get(name)
     if (text === undefined || text === "") return fallback
@@ -132,29 +135,30 @@ class Parameters {
 
   filter(limit: number): string {
     const filter = this.text("filter")
-    if (filter.length > limit) this.tooLong = { length: filter.length, limit }
+    const start = pastCharacters(filter, limit)
+    if (start !== null) this.tooLong = filterTooLong(filter, start, limit)
     return filter
   }
 
-  tooLong: { length: number; limit: number } | null = null
+  tooLong: Problem | null = null
 
   done<A>(request: A): Result.Result<A, Problem> {
     if (this.errors.length > 0) {
       return Result.fail(problem("invalid-parameter", this.errors[0]!.message, { errors: this.errors.slice(0, 20) }))
     }
-    if (this.tooLong !== null) return Result.fail(filterTooLong(this.tooLong.length, this.tooLong.limit))
+    if (this.tooLong !== null) return Result.fail(this.tooLong)
     return Result.succeed(request)
   }
 }
 
-const filterTooLong = (length: number, limit: number): Problem => {
-  const message = `The filter has ${length} characters; ${limit} are allowed here.`
+const filterTooLong = (filter: string, start: number, limit: number): Problem => {
+  const message = `The filter has ${codePointCount(filter)} characters; ${limit} are allowed here.`
   const hint = limit === maxQueryFilter
     ? `Send it in the body of a POST to :search (up to ${maxBodyFilter}).`
     : "Shorten the filter."
   return problem("invalid-filter", message, {
     parameter: "filter",
-    errors: [{ code: "limit", message, hint, span: { start: limit, end: length } }]
+    errors: [{ code: "limit", message, hint, span: { start, end: filter.length } }]
   })
 }
 
@@ -196,7 +200,7 @@ export const searchRequest = (body: Json): Result.Result<ListRequest, Problem> =
       else if (value.some((v: string) => v.trim() === "")) wrong.push({ parameter: name, message: "A name is empty." })
       pairs.push([name, value.join(",")])
     } else if (typeof value === "string" && name !== "page_size" && name !== "show_deleted") pairs.push([name, value])
-    else if (typeof value === "number" && name === "page_size") pairs.push([name, String(value)])
+    else if (typeof value === "number" && name === "page_size") pairs.push([name, plainText(value)])
     else if (typeof value === "boolean" && name === "show_deleted") pairs.push([name, String(value)])
     else if (listNames.includes(name)) wrong.push({ parameter: name, message: "The value has the wrong type." })
     else pairs.push([name, ""])
@@ -247,7 +251,15 @@ export const facetsRequest = (query: Pairs): Result.Result<FacetsRequest, Proble
   })
 }
 
-const granularities: readonly Granularity[] = ["hour", "day", "week", "month", "quarter", "year"]
+/** `?dry_run=true` or `?validate_only=true` of a write (AIP-163). */
+export const dryRunRequest = (query: Pairs): Result.Result<boolean, Problem> => {
+  if (query.length === 0) return Result.succeed(false)
+  const parameters = new Parameters(query, ["dry_run", "validate_only"])
+  const asked = [parameters.boolean("dry_run"), parameters.boolean("validate_only")]
+  return parameters.done(asked.includes(true))
+}
+
+const ranges = [...seriesRanges, ""] as const
 
 export const seriesRequest = (query: Pairs): Result.Result<SeriesRequest, Problem> => {
   const parameters = new Parameters(query, [
@@ -263,7 +275,7 @@ export const seriesRequest = (query: Pairs): Result.Result<SeriesRequest, Proble
   ])
   const from = parameters.text("from")
   const to = parameters.text("to")
-  const range = parameters.choice("range", ["7d", "30d", "90d", "1y", "all", ""], "")
+  const range = parameters.choice("range", ranges, "")
   if (range !== "" && (from !== "" || to !== "")) parameters.refuse("range", "Give a range or from and to, not both.")
   if (range === "" && (from === "") !== (to === "")) {
     parameters.refuse(from === "" ? "from" : "to", "The parameters from and to go together.")

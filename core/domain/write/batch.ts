@@ -6,14 +6,14 @@
 import * as Result from "effect/Result"
 import type { RestrictedModel } from "../access/access.ts"
 import type { Cell, Field, Json, Model } from "../model/model.ts"
-import { cellFromText, wireFromCell } from "../model/value.ts"
+import { cellFromText, plainText, wireFromCell } from "../model/value.ts"
 import { problem } from "../problem.ts"
 import type { Problem } from "../problem.ts"
-import { readKey } from "../read/key.ts"
+import { invalidKey, readKey } from "../read/key.ts"
 
 export const maxOperations = 500
 /** Most records that all reorders of a batch name together: each is locked, one after the other. */
-export const maxReordered = 5_000
+const maxReordered = 5_000
 
 export type BatchOperation =
   | { readonly op: "create"; readonly resource: string; readonly data: Json; readonly ref: string | null }
@@ -193,8 +193,6 @@ export const resolveData = (
   return Result.succeed(resolved ?? data)
 }
 
-const invalidKey = (message: string): Problem => problem("invalid-key", message, { errors: [{ message }] })
-
 /** A key: URL text (`a,b` when composite), a number, a list of parts, or a reference (spec 1, Batch writes, 1 and 2). */
 export const resolveKey = (
   model: Model,
@@ -229,9 +227,14 @@ const readParts = (model: Model, parts: readonly Json[]): Result.Result<readonly
   if (parts.length !== model.key.length) return Result.fail(invalidKey(`The key has ${model.key.length} parts.`))
   const cells: string[] = []
   for (const [i, part] of parts.entries()) {
+    if (typeof part === "number" && Math.abs(part) > Number.MAX_SAFE_INTEGER) {
+      return Result.fail(invalidKey("A JSON number cannot carry a key of this size exactly; send it as text."))
+    }
     const text = typeof part === "string"
       ? part
-      : typeof part === "number" || typeof part === "boolean"
+      : typeof part === "number"
+      ? plainText(part)
+      : typeof part === "boolean"
       ? String(part)
       : null
     const cell = text === null ? null : cellFromText(model.key[i]!, text)

@@ -8,8 +8,9 @@ import type { Access } from "../access/access.ts"
 import { parseJson } from "../json.ts"
 import type { Cell, Field, FieldProblem, Json, ValidateRule, WireRecord } from "../model/model.ts"
 import { cellFromJson, cellFromText, compareCells, wireFromCell } from "../model/value.ts"
-import { problem } from "../problem.ts"
+import { accessDenied, problem, tenantRequired } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
+import { unknownField } from "../read/list.ts"
 
 /** Values to write by field. A create lists what it gives; what is absent takes the database's default. */
 export type Values = ReadonlyMap<Field, Cell>
@@ -28,7 +29,7 @@ export const readOnlyError = (name: string): ProblemError => ({
 const unknownError = (name: string): ProblemError =>
   name === "etag"
     ? { field: "etag", code: "read-only", message: "An ETag is sent in the If-Match header, not in the body." }
-    : { field: name.slice(0, 100), code: "unknown", message: `There is no field "${name.slice(0, 100)}".` }
+    : { field: name.slice(0, 100), code: "unknown", message: unknownField(name) }
 
 /** Most problems listed in one answer. */
 const maxErrors = 100
@@ -101,13 +102,13 @@ const completed = (access: Access, body: JsonObject): Result.Result<Values, Prob
   const { owner, tenant, version } = model
   if (owner !== null && access.createOwn && !values.has(owner)) {
     const own = cellFromText(owner, caller.id)
-    if (Result.isFailure(own)) return Result.fail(problem("access-denied", "You may not do this."))
+    if (Result.isFailure(own)) return Result.fail(accessDenied())
     values.set(owner, own.success)
   }
   if (tenant !== null) {
     const own = caller.tenant === null ? null : cellFromText(tenant, caller.tenant)
     if (own === null || Result.isFailure(own)) {
-      return Result.fail(problem("tenant-required", "This resource belongs to tenants, and the credential names none."))
+      return Result.fail(tenantRequired())
     }
     values.set(tenant, own.success)
   }
@@ -127,7 +128,7 @@ const completed = (access: Access, body: JsonObject): Result.Result<Values, Prob
     errors.push({ field: key!.name, code: "invalid", message: "A record with this key could not be addressed." })
   }
   if (errors.length > 0) return Result.fail(invalidRecord(errors))
-  return impossible ? Result.fail(problem("access-denied", "You may not do this.")) : Result.succeed(values)
+  return impossible ? Result.fail(accessDenied()) : Result.succeed(values)
 }
 
 /**

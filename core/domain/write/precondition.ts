@@ -30,10 +30,13 @@ export const preconditionFailed = (etag: string | null, changed: readonly string
 
 export type ReturnPreference = "minimal" | "representation"
 
+/** The members of a list; a comma in a quoted string is none of the list's. Whatever is not closed goes on to the end. */
+const members = /(?:"(?:[^"\\]|\\[^])*(?:"|\\?$)|[^,"])+/g
+
 /** The `return` preference of a Prefer header; the first one given counts, unknown values are no preference. */
 export const returnPreference = (header: string | null): ReturnPreference | null => {
   if (header === null) return null
-  for (const part of header.split(",")) {
+  for (const part of header.match(members) ?? []) {
     const match = /^\s*return\s*=\s*"?(minimal|representation)"?\s*(?:;.*)?$/i.exec(part)
     if (match !== null) return match[1]!.toLowerCase() as ReturnPreference
   }

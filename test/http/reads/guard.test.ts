@@ -1,5 +1,5 @@
 // The scan guard over HTTP, on PostgreSQL: what is refused, what is only marked, what passes, and whom the suggestion tells which columns.
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { listen } from "../../../adapters/http/node.ts"
 import { defineConfig } from "../../../core/domain/model/config.ts"
 import { f, relation } from "../../../core/domain/model/field.ts"
@@ -224,8 +224,65 @@ on("postgres", "warnings of the scan guard", () => oddNames, (use) => {
     const query = { order_by: "heat desc", page_size: 1 }
     expect(warningOf(await ask(query))).toBe(own)
     expect(warningOf(await ask({ ...query, expand: "station.readings" }))).toBe(`${own}, ${related}`)
+    // The count needs no order, and knows no index.
+    expect(warningOf(await ask({ ...query, count: "exact" }))).toBe(`${own}, expensive-query`)
     const same = { filter: "station = 1", page_size: 500 }
     expect(warningOf(await ask(same))).toBe(related)
     expect(warningOf(await ask({ ...same, expand: "station.readings" }))).toBe(related)
+  })
+})
+
+const parcels = defineResource("parcels", {
+  primaryKey: "id",
+  softDelete: "gone_at",
+  fields: { id: f.integer().filterable(), zone: f.integer().filterable().sortable() }
+})
+const deletions: Fixture = {
+  config: defineConfig({ resources: [parcels], options: { scanGuard: { mode: "reject", seqScanRows: 100 } } }),
+  // Of narrow rows an index is no smaller than the table.
+  schema: `create table parcels (
+    id integer primary key, zone integer not null, gone_at timestamptz, note text not null default repeat('x', 400)
+  )`,
+  rows: { parcels: Array.from({ length: 5_000 }, (_, id) => ({ id, zone: id % 9 })) }
+}
+
+on("postgres", "scan guard of soft deletes", () => deletions, (use) => {
+  it("suggests indexes that help, as they leave out what is deleted", async () => {
+    for (const [path, columns] of [["parcels:facets?field=zone", "zone"], ["parcels?order_by=zone", "zone, id"]]) {
+      const refused = await use().get(admin, `/api/v1/${path}`)
+      const suggestion = `create index on parcels (${columns}) where gone_at is null`
+      expect([refused.status, refused.json["suggestion"]]).toEqual([400, suggestion])
+      await use().database!.execute(suggestion)
+      // A vacuum passes over rows that a connection on its way out could still see as new.
+      await expect.poll(async () => {
+        await use().database!.execute("vacuum analyze parcels")
+        return use().database!.rows("select relallvisible > 0 from pg_class where relname = 'parcels'")
+      }).toEqual([["t"]])
+      expect((await use().get(admin, `/api/v1/${path}`)).status).toBe(200)
+      await use().database!.execute(`drop index parcels_${columns!.replace(", ", "_")}_idx`)
+    }
+    // Whoever sees deleted records needs the whole, and who may not see the column is not told of it.
+    const all = await use().get(admin, "/api/v1/parcels?order_by=zone&show_deleted=true")
+    expect(all.json["suggestion"]).toBe("create index on parcels (zone, id)")
+    const other = await use().get(auditor, "/api/v1/parcels?order_by=zone+desc")
+    expect(other.json["suggestion"]).toBe("create index on parcels (zone desc, id desc)")
+  })
+
+  it("judges again within a minute what was cheap before its table grew", async () => {
+    const path = at("parcels", { filter: "zone = 99", count: "exact" })
+    await use().database!.execute(
+      "create table kept as table parcels; delete from parcels where id > 50; analyze parcels"
+    )
+    expect((await use().get(admin, path)).status).toBe(200)
+    await use().database!.execute(
+      "insert into parcels select * from kept where id > 50; drop table kept; analyze parcels"
+    )
+    const later = Date.now() + 61_000
+    vi.useFakeTimers({ toFake: ["Date"], now: later })
+    try {
+      expect((await use().get(admin, path)).status).toBe(400)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 })

@@ -308,6 +308,11 @@ export const listScenarios = (service: () => TestService): void => {
   })
 
   describe("long orders", () => {
+    it("characters are code points", async () => {
+      const answer = await list({ order_by: "😀".repeat(10_000) })
+      expect([answer.status, answer.json["errors"]![0]!["code"]]).toEqual([400, "unknown-field"])
+    })
+
     it.each([[10_000, "unknown-field", 9_996], [10_001, "limit", 10_000]])(
       "%i characters: %s",
       async (length, code, start) => {
@@ -456,12 +461,22 @@ export const listScenarios = (service: () => TestService): void => {
       expect(await ids({ filter: "owner_id = caller.id" }, sales)).toEqual([])
     })
 
-    it("works with 10,000 characters in a query, also when each is encoded as nine", async () => {
+    it("works with 10,000 characters in a query, also when each is encoded as nine or twelve", async () => {
       const fill = (text: string, length: number) => text + " ".repeat(length - text.length)
       expect(await ids({ filter: fill("id = 7", 10_000) })).toEqual(["7"])
       const wide = `note:"${"日".repeat(9_993)}"`
       expect(wide.length).toBe(10_000 - 0)
       expect(await ids({ filter: wide })).toEqual([])
+      expect(await ids({ filter: `note="${"😀".repeat(9_993)}"` })).toEqual([])
+      expectProblem(await list({ filter: `note="${"😀".repeat(9_994)}"` }), "invalid-filter", "/api/v1/orders", {
+        parameter: "filter",
+        errors: [{
+          code: "limit",
+          message: "The filter has 10001 characters; 10000 are allowed here.",
+          hint: expect.any(String),
+          span: { start: 6 + 2 * 9_994, end: 7 + 2 * 9_994 }
+        }]
+      })
       expectProblem(await list({ filter: fill("id = 7", 10_001) }), "invalid-filter", "/api/v1/orders", {
         parameter: "filter",
         errors: [{
@@ -498,6 +513,7 @@ export const listScenarios = (service: () => TestService): void => {
       [{ page_size: 3 }, { page_size: 3 }],
       [{ page_size: 0 }, { page_size: 0 }],
       [{ page_size: 501 }, { page_size: 501 }],
+      [{ page_size: 500 }, { page_size: 1e30 }],
       [{ filter: "status = paid", order_by: "number desc", page_size: 4 }, {
         filter: "status = paid",
         order_by: "number desc",

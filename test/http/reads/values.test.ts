@@ -1,10 +1,11 @@
 // Columns of which the database knows more than their declaration says: numbers of single precision, and collations that take different texts for
 // equal. What it then refuses is the caller's filter, and answered as one.
 import { expect, it } from "vitest"
+import { where } from "../../../core/domain/access/where.ts"
 import { defineConfig } from "../../../core/domain/model/config.ts"
-import { f } from "../../../core/domain/model/field.ts"
+import { f, relation } from "../../../core/domain/model/field.ts"
 import { defineResource } from "../../../core/domain/model/resource.ts"
-import { at, expectParameter, expectProblem } from "../../support/answer.ts"
+import { at, expectParameter, expectProblem, pluck } from "../../support/answer.ts"
 import { on } from "../writes/scenes.ts"
 
 const admin = { id: "u1", roles: ["admin"] }
@@ -20,12 +21,42 @@ const trials = defineResource("trials", {
     name: f.text().filterable().searched()
   }
 })
+const words = (name: string, access = {}) =>
+  defineResource(name, {
+    table: name,
+    primaryKey: "word",
+    fields: { word: f.text().filterable(), open: f.boolean(), place: f.integer().optional() },
+    access
+  })
+const uses = (name: string, target: string) =>
+  defineResource(name, {
+    table: name,
+    primaryKey: "id",
+    fields: { id: f.integer().filterable(), word: relation(target).filterable() }
+  })
 const digits = `9${"0".repeat(131_071)}`
 const fixture = {
-  config: defineConfig({ resources: [trials] }),
+  config: defineConfig({
+    resources: [
+      trials,
+      words("tags"),
+      uses("taggings", "tags"),
+      words("codes", { read: where`open = true` }),
+      uses("codings", "codes"),
+      words("marks"),
+      uses("markings", "marks")
+    ]
+  }),
   schema: `create collation same_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+    create collation same_accent (provider = icu, locale = 'und-u-ks-level1-kc-true', deterministic = false);
     create table trials (id integer primary key, moment timestamptz not null, ratio real not null, length float8 not null,
-      huge numeric not null, name text collate same_case not null)`,
+      huge numeric not null, name text collate same_case not null);
+    create table tags (word citext primary key, open boolean not null, place integer);
+    create table taggings (id integer primary key, word citext not null references tags);
+    create table codes (word text primary key, open boolean not null, place integer);
+    create table codings (id integer primary key, word text not null references codes);
+    create table marks (word text collate same_accent primary key, open boolean not null, place integer);
+    create table markings (id integer primary key, word text collate same_accent not null references marks)`,
   rows: {
     trials: [1, 2].map((id) => ({
       id,
@@ -34,7 +65,13 @@ const fixture = {
       length: 1.5e308,
       huge: digits,
       name: "Bo"
-    }))
+    })),
+    tags: ["Oak", "Elm"].map((word) => ({ word, open: true })),
+    taggings: ["Oak", "oak", "OAK", "elm"].map((word, i) => ({ id: i + 1, word })),
+    codes: ["Oak", "oak", "Elm", "elm"].map((word) => ({ word, open: word === "Oak" || word === "elm" })),
+    codings: ["Oak", "oak", "Elm", "elm", "Oak"].map((word, i) => ({ id: i + 1, word })),
+    marks: ["Oak", "oak", "elm"].map((word) => ({ word, open: true })),
+    markings: ["Oak", "oak", "élm"].map((word, i) => ({ id: i + 1, word }))
   }
 }
 
@@ -57,6 +94,50 @@ on("postgres", "columns of which the database knows more", () => fixture, (use) 
     for (const filter of ["ratio = 0.1", "ratio < 3.4e38", "length > 1e300", "ratio > 1e-45"]) {
       expect((await list(filter)).json["items"], filter).toHaveLength(2)
     }
+  })
+
+  it("relations pair what the database takes for equal, and nothing else", async () => {
+    const related = async (path: string, name: string, filter = "") =>
+      pluck(await use().get(admin, at(path, { expand: name, filter })), "expand").map((expand) =>
+        JSON.stringify((expand as { readonly [name: string]: unknown })[name], ["word", "id"])
+      )
+    const [oak, elm] = ["Oak", "Elm"].map((word) => JSON.stringify({ word }))
+    expect(await related("taggings", "word")).toEqual([oak, oak, oak, elm])
+    for (const id of [1, 2, 3]) expect(await related("taggings", "word", `id = ${id}`)).toEqual([oak])
+    expect(await related("tags", "taggings")).toEqual([
+      "[{\"word\":\"elm\",\"id\":4}]",
+      "[{\"word\":\"Oak\",\"id\":1},{\"word\":\"oak\",\"id\":2},{\"word\":\"OAK\",\"id\":3}]"
+    ])
+    expect(await related("codings", "word")).toEqual([oak, "null", "null", JSON.stringify({ word: "elm" }), oak])
+    expect(await related("codes", "codings")).toEqual([
+      "[{\"word\":\"Oak\",\"id\":1},{\"word\":\"Oak\",\"id\":5}]",
+      "[{\"word\":\"elm\",\"id\":4}]"
+    ])
+    // Spelled otherwise in other ways than by case, which says nothing of case.
+    expect(await related("markings", "word")).toEqual([oak, JSON.stringify({ word: "oak" }), "null"])
+    // The last letters are one to JavaScript's small letters, and two to the database.
+    await use().database!.execute("insert into tags values ('ΟΔΟΣ', true), ('οδος', true)")
+    await use().database!.execute("insert into taggings values (5, 'ΟΔΟΣ'), (6, 'οδοσ')")
+    const street = JSON.stringify({ word: "ΟΔΟΣ" })
+    expect(await related("taggings", "word")).toEqual([oak, oak, oak, elm, street, street])
+    expect((await related("tags", "taggings")).slice(2).toSorted()).toEqual([
+      "[]",
+      "[{\"word\":\"ΟΔΟΣ\",\"id\":5},{\"word\":\"οδοσ\",\"id\":6}]"
+    ])
+    await use().database!.execute("delete from taggings where id > 4")
+    await use().database!.execute("delete from tags where word in ('ΟΔΟΣ', 'οδος')")
+  })
+
+  it("a reorder finds a record's tag by the record's own key", async () => {
+    const reorder = (keys: readonly string[], etags: object) =>
+      use().call(admin, "POST", "/api/v1:batchWrite", {
+        body: { ops: [{ op: "reorder", resource: "tags", field: "place", keys, etags }] }
+      })
+    expect((await reorder(["OAK", "elm"], { Oak: "*" })).status).toBe(428)
+    const ordered = await reorder(["OAK", "elm"], { Oak: "*", Elm: "*" })
+    expect(ordered.json["results"]).toMatchObject([{ records: [{ key: "Oak" }, { key: "Elm" }] }])
+    // The form that was sent goes before.
+    expect((await reorder(["elm", "OAK"], { Oak: "*", OAK: "\"old\"", Elm: "*" })).status).toBe(412)
   })
 
   it("what it cannot calculate names the measure, or the field", async () => {

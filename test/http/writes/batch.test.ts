@@ -150,6 +150,15 @@ onBoth("batch", ledger, (use) => {
         errors: [{ message: expect.any(String) }]
       })
     }
+    // A client that made a number of its neighbour's text would mean this one by it.
+    const exact = "A JSON number cannot carry a key of this size exactly; send it as text."
+    for (const key of [2 ** 53, -(2 ** 53), [2 ** 53]]) {
+      expectFailed(await fail({ ...update, key }), "invalid-key", 2, "update", "accounts", {
+        errors: [{ message: exact }]
+      })
+    }
+    expectFailed(await fail({ ...update, key: String(2 ** 53) }), "not-found", 2, "update", "accounts")
+    expectFailed(await fail({ ...update, key: 2 ** 53 - 1 }), "not-found", 2, "update", "accounts")
     expectFailed(await fail({ ...update, resource: "zqvault" }), "not-found", 2, "update", "zqvault")
     expectFailed(await fail({ ...update, resource: "nothing" }), "not-found", 2, "update", "nothing")
     expectFailed(
@@ -552,5 +561,58 @@ on("postgres", "grouped creates of other shapes", shapes, (use) => {
     }
     const ops = [create(1, { parent_id: 1 }), create(2, { parent_id: 1 }), create(3, { parent_id: 2 })]
     expect(results(await batch(use(), admin, ops)).map(({ record }) => record!["parent_id"])).toEqual([1, 1, 2])
+  })
+})
+
+const tags = defineResource("tags", {
+  table: "ledger.tags",
+  primaryKey: "id",
+  version: "rev",
+  fields: { id: f.text(), label: f.text().optional(), place: f.integer().optional(), rev: f.integer() }
+})
+const rates = defineResource("rates", { primaryKey: "rate", fields: { rate: f.decimal(), name: f.text().optional() } })
+const folded = (): Fixture => ({
+  config: defineConfig({ resources: [tags, rates] }),
+  schema: `create schema ledger;
+    create table ledger.tags (id citext primary key, label text, place integer unique, rev integer not null default 1);
+    create table rates (rate numeric primary key, name text);`,
+  rows: {}
+})
+
+on("postgres", "keys that the database takes for equal", folded, (use) => {
+  const tag = (id: string, data: object = {}) => ({ op: "create", resource: "tags", data: { id, ...data }, ref: id })
+  const reorder = (...keys: readonly string[]) => ({
+    op: "reorder",
+    resource: "tags",
+    field: "place",
+    keys,
+    etags: Object.fromEntries(keys.map((key) => [key, "*"]))
+  })
+
+  it("are one record: to references, to a reorder, and to who is told what has changed", async () => {
+    const [, , copy] = results(
+      await batch(use(), admin, [
+        tag("a"),
+        { op: "update", resource: "tags", key: "A", etag: "*", data: { label: "seen" } },
+        tag("b", { label: { $ref: "a", field: "label" } })
+      ])
+    )
+    expect(copy!["record"]!["label"]).toBe("seen")
+    expectFailed(await batch(use(), admin, [reorder("a", "A", "b")]), "invalid-parameter", 0, "reorder", "tags", {
+      errors: [{ parameter: "keys", message: "A key stands twice." }]
+    })
+    const [ordered] = results(await batch(use(), admin, [reorder("B", "A")]))
+    expect((ordered!["records"] as unknown as readonly Answered[]).map(({ key }) => key)).toEqual(["b", "a"])
+    const held = (await use().get(admin, `${base}/tags/a`)).headers.get("etag")
+    await patch(use(), admin, `${base}/tags/A`, { label: "changed" })
+    const stale = await patch(use(), admin, `${base}/tags/a`, { label: "late" }, held)
+    expect([stale.status, stale.json["changed"]]).toEqual([412, ["label", "rev"]])
+  })
+
+  it("may be numbers however JSON writes them, as in a body", async () => {
+    const made = { op: "create", resource: "rates", data: { rate: 1e-7 } }
+    const named = { op: "update", resource: "rates", key: 1e-7, etag: "*", data: { name: "small" } }
+    const [, record] = results(await batch(use(), admin, [made, named]))
+    expect(record!["record"]).toMatchObject({ rate: "0.0000001", name: "small" })
   })
 })

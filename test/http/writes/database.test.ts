@@ -39,6 +39,7 @@ create function ledger.late() returns trigger language plpgsql as $$ begin
   if new.name = 'slow commit' then perform pg_sleep(600);
   elsif new.name = 'late' then raise exception 'zq-late' using errcode = '23514';
   elsif new.name = 'late conflict' and nextval('ledger.tries') < 3 then raise exception 'zq-late' using errcode = '40001';
+  elsif new.name = 'latest conflict' then raise exception 'zq-late' using errcode = '40001';
   end if;
   return null;
 end $$;
@@ -49,6 +50,12 @@ create function ledger.doze() returns trigger language plpgsql as $$ begin
   return new;
 end $$;
 create trigger doze after insert on ledger.notes for each row execute function ledger.doze();
+create function ledger.tire() returns trigger language plpgsql as $$ begin
+  if (select count(*) from fresh where n = 77) > 1 then raise exception 'zq-tired' using errcode = '57014'; end if;
+  return null;
+end $$;
+create trigger tire after insert on ledger.counters referencing new table as fresh
+  for each statement execute function ledger.tire();
 `
 
 /** Statements of the service that sleep. */
@@ -126,8 +133,16 @@ on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 60_000
       etag: "*",
       data: { name: "conflict 9" }
     }]
-    expectQuiet(await batch(use(), ann, ops), "conflict", `${base}:batchWrite`)
+    expectQuiet(await batch(use(), ann, ops), "conflict", `${base}:batchWrite`, {
+      operation: 1,
+      op: "update",
+      resource: "accounts"
+    })
     expect(await tries()).toBe(4)
+    // One that shows at the commit is no operation's.
+    await sql("alter sequence ledger.tries restart")
+    const late = { op: "create", resource: "accounts", data: { name: "latest conflict" } }
+    expectQuiet(await batch(use(), ann, [late]), "conflict", `${base}:batchWrite`)
     // A conflict that shows at the commit only.
     await sql("alter sequence ledger.tries restart")
     expect((await create({ name: "late conflict" })).status).toBe(201)
@@ -230,8 +245,14 @@ on("postgres", "the database takes too long", () => ledger({ statementTimeoutMs:
       ann,
       [1, 2].map((n) => ({ op: "create", resource: "accounts", data: { name: n === 1 ? "fast" : "slow" } }))
     )
-    expect([group.status, group.json["op"]]).toEqual([504, "create"])
+    expectQuiet(group, "statement-timeout", `${base}:batchWrite`, { operation: 1, op: "create", resource: "accounts" })
     expect(await use().database!.rows("select count(*) from ledger.accounts where name = 'fast'")).toEqual([["0"]])
+  })
+
+  it("the limit is one operation's: creates that take longer together have their time one by one", async () => {
+    const ops = [901, 902, 903].map((id) => ({ op: "create", resource: "counters", data: { id, n: 77 } }))
+    const answer = await batch(use(), ann, ops)
+    expect([answer.status, answer.json["results"]?.["length"]]).toEqual([200, 3])
   })
 
   it("who waits for the row too long gets 504", async () => {

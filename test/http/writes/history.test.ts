@@ -9,6 +9,7 @@ import { compileOrThrow } from "../../../composition/create-admin.ts"
 import { historyMigrations } from "../../../composition/migrations.ts"
 import { checkDatabase } from "../../../composition/startup.ts"
 import { defineRoles } from "../../../core/domain/access/roles.ts"
+import { where } from "../../../core/domain/access/where.ts"
 import { defineConfig } from "../../../core/domain/model/config.ts"
 import type { Config } from "../../../core/domain/model/config.ts"
 import { f } from "../../../core/domain/model/field.ts"
@@ -313,6 +314,72 @@ on("postgres", "history tables", fixture, (use) => {
   })
 })
 
+const lots = defineResource("lots", {
+  primaryKey: "code",
+  tenant: "house",
+  softDelete: "gone_at",
+  version: "moved_at",
+  fields: { code: f.text(), house: f.integer().column("house_id").sensitive(), name: f.text().filterable() },
+  access: {
+    read: ({ caller }) => caller.roles.includes("clerk") ? where`isNull(gone_at)` : where`NOT isNull(moved_at)`
+  }
+})
+const lotsConfig = defineConfig({ resources: [lots], extends: [history({ resources: ["lots"] })] })
+const lotsFixture = (): Fixture => ({
+  config: lotsConfig,
+  schema: `create table lots (
+    code citext, house_id integer not null, name text not null, gone_at timestamptz, moved_at timestamptz not null default now(),
+    primary key (house_id, code)
+  );
+  ${historyMigrations(compileOrThrow(lotsConfig)).map(({ statements }) => statements).join("\n")}`,
+  rows: {}
+})
+const keeper: TestCaller = { id: "keeper", roles: [], tenant: "1" }
+const clerk: TestCaller = { id: "clerk", roles: ["clerk"], tenant: "1" }
+const other: TestCaller = { id: "other", roles: [], tenant: "2" }
+
+onBoth("versions of columns that no field shows", lotsFixture, (use) => {
+  it("are read by the rules over those columns, and show none of them", async () => {
+    const { path } = await make(use(), keeper, "lots", { code: "A1", name: "first" })
+    await make(use(), other, "lots", { code: "A1", name: "foreign" })
+    await use().call(keeper, "DELETE", path)
+    const names = async (caller: TestCaller) =>
+      (await versions(use(), caller, "lots", "code = \"A1\"")).map((each) => [each["history_operation"], each["name"]])
+    expect(await names(keeper)).toEqual([["create", "first"], ["delete", "first"]])
+    // The clerk reads what is not deleted: the record as it then stood was not.
+    expect(await names(clerk)).toEqual([["create", "first"]])
+    expect(await names(other)).toEqual([["create", "foreign"]])
+    const [one] = await versions(use(), keeper, "lots", "code = \"A1\"")
+    expect(Object.keys(one!).filter((name) => !name.startsWith("history_"))).toEqual([
+      "code",
+      "name",
+      "etag",
+      "permissions"
+    ])
+    for (const name of ["gone_at", "moved_at", "house", "house_id"]) {
+      expect((await use().get(keeper, `${base}/lots_history?filter=isNull(${name})`)).status).toBe(400)
+    }
+  })
+})
+
+on("postgres", "versions of a key that is spelled in two ways", lotsFixture, (use) => {
+  it("are restored by either", async () => {
+    await make(use(), keeper, "lots", { code: "Oak", name: "first" })
+    await make(use(), other, "lots", { code: "Oak", name: "foreign" })
+    await make(use(), keeper, "lots", { code: "Elm", name: "elm" })
+    await patch(use(), keeper, `${base}/lots/oak`, { name: "second" })
+    const [first] = await versions(use(), keeper, "lots", "name = first")
+    const restore = (caller: TestCaller, code: string) =>
+      use().call(caller, "POST", `${base}/lots/${code}:restore`, {
+        body: { version: first!["history_id"] },
+        headers: { "if-match": "*" }
+      })
+    expect((await restore(keeper, "oak")).json).toMatchObject({ code: "Oak", name: "first" })
+    expect((await restore(keeper, "elm")).status).toBe(404)
+    expect((await restore(other, "oak")).status).toBe(404)
+  })
+})
+
 it("is refused where it cannot be", () => {
   const config = ledger().config
   const refused = (extensions: unknown): readonly string[] =>
@@ -358,7 +425,14 @@ it("takes any resource: declared tenant and soft delete, quoted tables, options.
   })
   const config = defineConfig({
     resources: [things],
-    options: { roles: defineRoles({ admin: ["*"], some: ["things.read.own(code,owner)", "things.update"], none: [] }) },
+    options: {
+      roles: defineRoles({
+        admin: ["*"],
+        some: ["things.read.own(code,owner)", "things.update"],
+        wide: ["*.read.own(code,secret)", "*.update"],
+        none: ["*.read(secret)"]
+      })
+    },
     extends: [history({ resources: ["things"] })]
   })
   const { models, roles } = compileOrThrow(config)
@@ -379,6 +453,11 @@ it("takes any resource: declared tenant and soft delete, quoted tables, options.
     own: true,
     fields: ["code", "owner", "history_id", "history_operation", "history_at", "history_by"]
   }])
+  // A list of fields for all resources reaches versions where it has a field of theirs, and then says of which change they are.
+  const added = (role: string) =>
+    roles?.get(role)?.filter(({ resource }) => resource === "things_history").map(({ fields, own }) => [own, fields])
+  expect(added("wide")).toEqual([[true, ["code", "history_id", "history_operation", "history_at", "history_by"]]])
+  expect(added("none")).toEqual([])
   expect(historyMigrations({ models })[0]!.statements).toContain(
     "create table if not exists \"history\".\"shop_my things\""
   )

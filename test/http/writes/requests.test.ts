@@ -98,6 +98,22 @@ onBoth("requests", ledger, (use) => {
     expectProblem(await post(big(limit + 1), {}, `${base}:batchWrite`), "payload-too-large", `${base}:batchWrite`)
   })
 
+  it("reads Prefer as a list, in which a comma between quotes parts nothing", async () => {
+    const { path } = await makeAccount(use())
+    for (
+      const [prefer, status] of [
+        ["respond-async, return=minimal", 204],
+        ["return=representation, return=minimal", 200],
+        ["note=\"a, return=minimal\"", 200],
+        ["note=\"a \\\", return=minimal\"", 200],
+        ["note=\"a, b\", Return=\"minimal\"; x", 204]
+      ] as const
+    ) {
+      const answer = await patch(use(), ann, path, {}, "*", { prefer })
+      expect([prefer, answer.status]).toEqual([prefer, status])
+    }
+  })
+
   it("knows no query parameters but dry_run and validate_only", async () => {
     const { path } = await makeAccount(use())
     const targets: ReadonlyArray<readonly [string, string, unknown]> = [
@@ -279,6 +295,17 @@ onBoth("write hooks", hooked, (use) => {
       caller: { id: "root" }
     })
     expect(remove!.after!["deleted_at"]).toMatch(/Z$/)
+  })
+
+  it("see what was written, whatever one before them made of it", async () => {
+    hook = (change) => {
+      Object.assign(change.after!, { name: "never written" })
+      Object.assign(change, { operation: "delete", before: {} })
+    }
+    const { record } = await makeAccount(use())
+    expect(record["name"]).toBe("made")
+    expect(seen.map(([name, { after, before, operation }]) => [name, operation, before, after?.["name"]]))
+      .toEqual([["first", "create", null, "made"], ["last", "create", null, "made"]])
   })
 
   it("see each record of a batch, and none of a refused write", async () => {
@@ -486,6 +513,10 @@ on("postgres", "the hooks' transaction handle", hooked, (use) => {
     }
     expect((await use().call(ann, "POST", accounts, { body: { name: "retried" } })).status).toBe(201)
     expect(tries).toBe(3)
+    tries = -9
+    const one = { op: "create", resource: "accounts", data: { name: "retried" } }
+    const answer = await batch(use(), ann, [one])
+    expect([answer.status, answer.json["operation"], tries]).toEqual([409, 0, -5])
   })
 })
 

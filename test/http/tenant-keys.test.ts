@@ -1,0 +1,152 @@
+// Keys that are unique within each tenant only: the same key names another record for every tenant, and no request of one reads, changes or judges by
+// the records of another. All rows were written by one transaction, so that nothing but the tenant tells them apart.
+import { beforeEach, expect, it } from "vitest"
+import { where } from "../../core/domain/access/where.ts"
+import { defineConfig } from "../../core/domain/model/config.ts"
+import { f, relation } from "../../core/domain/model/field.ts"
+import { defineResource } from "../../core/domain/model/resource.ts"
+import { at } from "../support/answer.ts"
+import type { Fixture, TestCaller } from "../support/composed.ts"
+import { batch, make, on, onBoth, patch, read } from "./writes/scenes.ts"
+
+const tenants = ["north", "south", "west"] as const
+const callers = Object.fromEntries(
+  tenants.map((tenant) => [tenant, { id: `u-${tenant}`, roles: ["admin"], tenant }])
+) as unknown as { readonly [tenant in typeof tenants[number]]: TestCaller }
+const { north, south, west } = callers
+
+const rooms = defineResource("rooms", {
+  primaryKey: "number",
+  tenant: "house",
+  fields: {
+    number: f.integer().filterable().sortable(),
+    name: f.text().filterable().sortable(),
+    position: f.integer().filterable().sortable()
+  },
+  // A filter that a rule answers for the record is asked about the row as written.
+  access: { update: ({ record }) => record.name === "locked" ? false : where`position < 100` }
+})
+const guests = defineResource("guests", {
+  primaryKey: "number",
+  tenant: "house",
+  softDelete: "left_at",
+  version: "version",
+  fields: {
+    number: f.integer().filterable().sortable(),
+    name: f.text().filterable(),
+    room: relation(rooms).optional(),
+    version: f.integer()
+  }
+})
+
+const fixture: Fixture = {
+  config: defineConfig({ resources: [rooms, guests] }),
+  schema: `
+    create table rooms (house text, number integer, name text not null, position integer not null, primary key (house, number));
+    create table guests (
+      house text, number integer, name text not null, room integer, left_at timestamptz, version integer not null default 1,
+      primary key (house, number)
+    )`,
+  rows: {
+    // The first of each number is not the one that the caller means.
+    rooms: [1, 2, 3, 4].flatMap((number) =>
+      [...tenants].reverse().map((house) => ({ house, number, name: `${house} ${number}`, position: number }))
+    ),
+    guests: [1, 2, 3].flatMap((number) =>
+      [...tenants].reverse().map((house) => ({
+        house,
+        number,
+        name: `${house} ${number}`,
+        room: null,
+        left_at: null,
+        version: "1"
+      }))
+    )
+  }
+}
+
+onBoth("keys within a tenant", () => fixture, (use) => {
+  /** Everything that a tenant has, and what it had. */
+  const all = async (caller: TestCaller): Promise<unknown> => {
+    const found = await Promise.all(
+      [at("rooms"), at("guests", { show_deleted: true })].map((path) => use().get(caller, path))
+    )
+    return found.map(({ json, status, text }) => {
+      expect(status, text).toBe(200)
+      return json["items"]
+    })
+  }
+  const others = () => Promise.all([south, west].map(all))
+  let before: unknown
+  beforeEach(async () => {
+    before = await others()
+  })
+  const expectOthersUntouched = async () => expect(await others()).toEqual(before)
+
+  it("are sought among the caller's own records", async () => {
+    for (const caller of [north, south, west]) {
+      for (const position of [1, 2, 9]) {
+        const { json, status } = await use().get(caller, at("rooms:seek", { position, page_size: 2, fields: "name" }))
+        expect(status).toBe(200)
+        const names = (json["items"] as unknown as ReadonlyArray<{ readonly name: string }>).map(({ name }) => name)
+        const from = Math.min(position, 2) + 1
+        expect(names).toEqual([from, from + 1].map((number) => `${caller.tenant} ${number}`))
+      }
+    }
+  })
+
+  it("change, delete and bring back one record, alone and in a batch", async () => {
+    const service = use()
+    expect((await patch(service, north, at("rooms/1"), { name: "changed" })).json).toMatchObject({ name: "changed" })
+    expect((await patch(service, north, at("guests/1"), { name: "changed" })).json).toMatchObject({ name: "changed" })
+    expect((await service.call(north, "DELETE", at("rooms/4"))).status).toBe(204)
+    expect((await service.call(north, "DELETE", at("guests/2"))).status).toBe(204)
+    expect((await service.call(north, "POST", at("guests/2:undelete"))).status).toBe(200)
+    await expectOthersUntouched()
+    const answer = await batch(service, north, [
+      { op: "update", resource: "rooms", key: 2, etag: "*", data: { name: "batched" } },
+      { op: "update", resource: "guests", key: 2, etag: "*", data: { name: "batched" } },
+      { op: "delete", resource: "guests", key: 3 },
+      { op: "reorder", resource: "rooms", field: "position", keys: [3, 2, 1], etags: { 1: "*", 2: "*", 3: "*" } },
+      { op: "delete", resource: "rooms", key: 2 }
+    ])
+    expect(answer.status, answer.text).toBe(200)
+    expect(await read(service, north, at("rooms/1"))).toMatchObject({ name: "changed", position: 3 })
+    expect((await service.get(north, at("rooms/2"))).status).toBe(404)
+    await expectOthersUntouched()
+  })
+
+  it("are judged by the caller's own record, and point at it", async () => {
+    const service = use()
+    expect((await patch(service, north, at("rooms/3"), { position: 200 })).status).toBe(403)
+    expect((await patch(service, west, at("rooms/3"), { position: 50 })).status).toBe(200)
+    // Nobody but north has this room.
+    await make(service, north, "rooms", { number: 77, name: "attic", position: 1 })
+    const made = await make(service, north, "guests", { number: 9, name: "Bo", room: 77 })
+    expect((await service.get(north, `${made.path}?expand=room`)).json["expand"]).toMatchObject({
+      room: { name: "attic" }
+    })
+    const refused = await service.call(south, "POST", at("guests"), { body: { number: 9, name: "Bo", room: 77 } })
+    expect(refused.status).toBe(400)
+    await make(service, south, "guests", { number: 9, name: "Bo", room: 3 })
+  })
+})
+
+on("postgres", "versions of records with the same key", () => fixture, (use) => {
+  it("are told of in a 412 to their own tenant only", async () => {
+    const service = use()
+    const [own, other] = await Promise.all([read(service, south, at("guests/3")), read(service, west, at("guests/3"))])
+    // Both are at the same version, so that their tags are equal.
+    expect(own["etag"]).toBe(other["etag"])
+    const held = own["etag"] as unknown as string
+    expect((await patch(service, west, at("guests/3"), { name: "changed" })).status).toBe(200)
+    await service.database!.execute("update guests set version = 5 where house = 'south' and number = 3")
+    const stale = await patch(service, south, at("guests/3"), { name: "x" }, held)
+    expect(stale.status).toBe(412)
+    expect(stale.json["changed"]).toBeUndefined()
+    expect((await patch(service, west, at("guests/3"), { name: "x" }, held)).json["changed"]).toEqual([
+      "name",
+      "version"
+    ])
+  })
+})
