@@ -46,7 +46,10 @@ const papers = defineResource("papers", {
 export const config = defineConfig({
   resources: [entries, papers],
   // Longer than any pause of a busy machine, unless a test wants statements to be given up.
-  options: { statementTimeoutMs: Number(process.env["CHAOS_STATEMENT_MS"] ?? 60_000) }
+  options: {
+    statementTimeoutMs: Number(process.env["CHAOS_STATEMENT_MS"] ?? 60_000),
+    scanGuard: { seqScanRows: Number(process.env["CHAOS_SCAN_ROWS"] ?? 10_000) }
+  }
 })
 
 const schema = `
