@@ -5,7 +5,7 @@
 
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as Redacted from "effect/Redacted"
-import { isIP, Socket } from "node:net"
+import { isIP, type OnReadOpts, Socket } from "node:net"
 import { Duplex } from "node:stream"
 import { connect as secure, type ConnectionOptions, type TLSSocket } from "node:tls"
 import { readAddress, tlsOptionsOf } from "./address.ts"
@@ -13,7 +13,8 @@ import { readAddress, tlsOptionsOf } from "./address.ts"
 /** How long a connection may be idle before the system asks whether the other side is still there, in milliseconds. */
 const keepAliveMs = 30_000
 
-const plainSocket = (): Socket => new Socket().setNoDelay(true).setKeepAlive(true, keepAliveMs)
+const plainSocket = (onread?: OnReadOpts): Socket =>
+  new Socket(onread === undefined ? {} : { onread }).setNoDelay(true).setKeepAlive(true, keepAliveMs)
 
 /** The failure of a connection whose other side fell silent. */
 const silent = (silenceMs: number): Error =>
@@ -30,29 +31,56 @@ const endsAnswer = (bytes: Buffer): boolean => {
     bytes[at + 4] === 5
 }
 
-/** Closes a socket that stays silent before an answer, or in the middle of one. An idle one stays open. */
-const guard = <S extends Socket>(socket: S, silenceMs: number): S => {
+/** Closes a socket that stays silent before an answer, or in the middle of one. An idle one stays open. Gives what is to see all that arrives. */
+const guard = (socket: Socket, silenceMs: number): (bytes: Buffer) => void => {
   let due = false
   /** What an end that comes in pieces began with. */
   let tail = none
   const write = socket.write.bind(socket)
-  const push = socket.push.bind(socket)
   socket.write = ((...args: Parameters<Socket["write"]>) => {
     due = true
     return write(...args)
-  }) as S["write"]
-  socket.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
-    if (due && chunk !== null) {
-      const bytes = chunk.length < readyBytes ? Buffer.concat([tail, chunk]) : chunk
-      due = !endsAnswer(bytes)
-      tail = due ? Buffer.from(bytes.subarray(1 - readyBytes)) : none
-    }
-    return push(chunk, encoding)
-  }
-  socket.setTimeout(silenceMs, () => {
+  }) as Socket["write"]
+  // Not `setTimeout`'s own listener, which hears the first silence only: that of a connection that idles, most of the time.
+  socket.setTimeout(silenceMs).on("timeout", () => {
     if (due) socket.destroy(silent(silenceMs))
   })
-  return socket
+  return (chunk) => {
+    if (!due) return
+    const bytes = chunk.length < readyBytes ? Buffer.concat([tail, chunk]) : chunk
+    due = !endsAnswer(bytes)
+    tail = due ? Buffer.from(bytes.subarray(1 - readyBytes)) : none
+  }
+}
+
+/** Guards a socket that is read as a stream. */
+const guardStream = (socket: Socket, silenceMs: number): void => {
+  const arrived = guard(socket, silenceMs)
+  const push = socket.push.bind(socket)
+  socket.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
+    if (chunk !== null) arrived(chunk)
+    return push(chunk, encoding)
+  }
+}
+
+/** What one read may bring: as much as Node asks for by itself. */
+const readBytes = 64 * 1024
+
+/**
+ * A guarded socket that reads into one buffer again and again, where Node would make one for each read. `data` hands out views of it, which hold until
+ * the listener returns: for a driver that copies what it keeps.
+ */
+const reusingSocket = (silenceMs: number): Socket => {
+  let arrived: (bytes: Buffer) => void = () => {}
+  const buffer = Buffer.allocUnsafeSlow(readBytes)
+  const callback: OnReadOpts["callback"] = (size) => {
+    const bytes = buffer.subarray(0, size)
+    arrived(bytes)
+    socket.emit("data", bytes)
+    return true
+  }
+  const socket = plainSocket({ buffer, callback })
+  return socket.once("connect", () => void (arrived = guard(socket, silenceMs)))
 }
 
 const lost = (): Error =>
@@ -107,7 +135,7 @@ class SecureSocket extends Duplex {
     inner.once("secureConnect", () => {
       inner.off("close", early).once("close", () => this.destroy())
       inner.once("end", () => this.push(null))
-      if (this.#silenceMs !== undefined) guard(inner, this.#silenceMs)
+      if (this.#silenceMs !== undefined) guardStream(inner, this.#silenceMs)
       this.#inner = inner
       this.emit("connect")
       this.#waiting?.()
@@ -162,7 +190,7 @@ class SecureSocket extends Duplex {
 const socketFor = (tls: ConnectionOptions | null, silenceMs: number | undefined): Socket | SecureSocket => {
   if (tls !== null) return new SecureSocket(tls, silenceMs)
   const socket = plainSocket()
-  return silenceMs === undefined ? socket : socket.once("connect", () => guard(socket, silenceMs))
+  return silenceMs === undefined ? socket : socket.once("connect", () => guardStream(socket, silenceMs))
 }
 
 /** The Effect driver's address of a database. Throws `AddressError`. */
@@ -185,7 +213,7 @@ export const addressOf = (
     ...(options === null ? {} : { startupOptions: options }),
     ssl: false,
     stream: () => {
-      const socket = socketFor(tls, silenceMs)
+      const socket = tls === null ? reusingSocket(silenceMs) : new SecureSocket(tls, silenceMs)
       return host.startsWith("/")
         ? (socket as Socket).connect(`${host}/.s.PGSQL.${port}`)
         : socket.connect(port, host)

@@ -705,6 +705,8 @@ describe("connections", () => {
       mute = false
       const { records } = await open({ url: await listen("pass"), statementTimeoutMs: 300, silenceMs: 60 })
       await once(async () => (await reasonOf(unchanged(records))) === "success")
+      // The silence of a connection that idles is none.
+      await new Promise((later) => setTimeout(later, 150))
       muteAfter = bytes
       expect(await reasonOf(names(records))).toBe("Unavailable")
       muteAfter = null
