@@ -1,5 +1,7 @@
 /** Reads what a request to the auth routes brings: a JSON object of bounded size and texts that can be stored, or a problem. It knows no route. */
 
+import * as Result from "effect/Result"
+import { parseJson } from "../../core/domain/json.ts"
 import { isStorable } from "../../core/domain/model/value.ts"
 import { invalidParameter, type Problem, problem } from "../../core/domain/problem.ts"
 import type { Body } from "./routes.ts"
@@ -37,11 +39,13 @@ export const readBody = async (request: Request): Promise<Body> => {
   if (type !== "application/json") {
     throw problem("unsupported-media-type", "The body must be JSON with Content-Type: application/json.")
   }
+  let text = ""
   let body: unknown
   let storable = true
   let plain = true
   try {
-    body = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes), (key, value: unknown) => {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes)
+    body = JSON.parse(text, (key, value: unknown) => {
       plain &&= !isInherited(key)
       storable &&= isStorable(key) && (typeof value !== "string" || isStorable(value))
       return value
@@ -54,6 +58,12 @@ export const readBody = async (request: Request): Promise<Body> => {
     throw problem("malformed-json", "The body must be a JSON object.")
   }
   if (!plain) throw problem("malformed-json", "The body has a member that no object here can have.")
+  // As bodies are everywhere else: of a name that stands twice something in front may have judged the other one.
+  const strict = parseJson(text)
+  if (Result.isFailure(strict)) {
+    const { at, message } = strict.failure
+    throw problem("malformed-json", `The body is not valid JSON: ${message} at ${at}.`)
+  }
   return body as Body
 }
 

@@ -12,7 +12,7 @@ import { admitsEmail, type Provider } from "../../core/domain/account/provider.t
 import { readRoles, type RoleList } from "../../core/domain/account/roles.ts"
 import { type Queries, quote, type Store } from "./database.ts"
 import { activeAdmin, adminLock } from "./migration.ts"
-import { type DiscoveredProvider, oauthConfig } from "./oidc.ts"
+import { type DiscoveredProvider, oauthProvider } from "./oidc.ts"
 
 export interface EngineSettings {
   readonly store: Store
@@ -173,7 +173,7 @@ export const makeEngine = async (
   const { basePath, origin, roles, schema, store, table, url } = settings
   const [
     { betterAuth },
-    { admin, genericOAuth, jwt, twoFactor },
+    { admin, jwt, twoFactor },
     { createAccessControl },
     { adminAc, defaultStatements },
     { APIError, getOAuthState }
@@ -252,7 +252,12 @@ export const makeEngine = async (
       })]
       : []),
     ...passkeys,
-    ...(providers.length === 0 ? [] : [genericOAuth({ config: providers.map(oauthConfig) })]),
+    ...(providers.length === 0
+      ? []
+      : [{
+        id: "identity-providers",
+        init: () => ({ context: { socialProviders: providers.map(oauthProvider) } })
+      }]),
     admin({
       ac: access,
       roles: permissions,

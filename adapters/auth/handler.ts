@@ -180,7 +180,11 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     if (route.limited === undefined) return
     const { email } = body
     const account = route.limited === "account" && typeof email === "string" ? email.trim().toLowerCase() : null
-    const user = route.limited === "session" ? await witness.owner(cookies) : null
+    const user = route.limited === "session"
+      ? await witness.owner(cookies)
+      : route.limited === "challenge"
+      ? await witness.challenged(cookies)
+      : null
     const seconds = await limits.attempt(path, client, account ?? user)
     if (seconds === 0) return
     log({
@@ -194,7 +198,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     throw problem("too-many-requests", "Too many attempts. Try again later.", {}, { "retry-after": String(seconds) })
   }
 
-  /** Challenges that nobody answered; better-auth leaves them. */
+  /** Challenges that nobody answered and sign-ins with a provider that nobody ended; better-auth leaves them until the next one is ended. */
   const forgetChallenges = makeSweep(store, {
     table: table("verification"),
     key: `"id"`,
@@ -223,9 +227,6 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     const client = clientOf(null, request.headers.get("x-forwarded-for"), 1)
     const body = method === "POST" ? await readBody(request) : {}
     const brought = ownCookies(request.headers.get("cookie"), secure)
-    await limit(path, route, client.group, body, brought)
-    if (path.startsWith("/passkey/generate-")) await forgetChallenges()
-    if (route.signsIn === true) await forgetSessions()
     const headers = new Headers()
     for (const name of passedOn) {
       const value = request.headers.get(name)
@@ -238,14 +239,20 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
       headers.set("origin", origin)
     }
     if (method === "POST") headers.set("content-type", "application/json")
-    const { handle, trusts } = await engineFor(route, body)
     // better-auth asks where a page is from only when it changes something with a cookie. One that CORS lets read answers would read tokens here,
-    // or begin a sign-in that somebody else ends.
+    // or begin a sign-in that somebody else ends. Asked before anything is counted: no page uses up the attempts of its visitors.
     const from = headers.get("origin")
     const asks = method === "POST" || (path !== "/jwks" && headers.has("cookie"))
-    if (asks && from !== null && !trusts(from)) {
+    // An image of another page says nothing but this.
+    const embedded = route.limited !== undefined && from === null
+      && ["cross-site", "same-site"].includes(headers.get("sec-fetch-site") ?? "")
+    if (embedded || (asks && from !== null && !(await internals.engine()).trusts(from))) {
       throw problem("access-denied", "Invalid origin", { code: "INVALID_ORIGIN" })
     }
+    await limit(path, route, client.group, body, brought)
+    if (path.startsWith("/passkey/generate-") || path === "/sign-in/social") await forgetChallenges()
+    if (route.signsIn === true) await forgetSessions()
+    const { handle } = await engineFor(route, body)
     const seen = await witness.before(path, body, brought)
     // A banned account takes the very way of an unknown one, so that not even the time tells that the password was right.
     const sent = seen?.barred === true ? { ...body, email: nobody } : body
@@ -270,7 +277,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     const text = path === "/passkey/generate-authenticate-options" && response.ok ? verifying(given) : given
     const cookies = response.headers.getSetCookie()
     if (response.status >= 400) {
-      witness.refused(path, route, client.group, body)
+      witness.refused(seen, path, route, client.group, body)
       return send(refusalOf(path, refusedPasskey ? 400 : response.status, text), `${basePath}${path}`, cookies)
     }
     const answer = { body: parsed(text), cookies, location: response.headers.get("location") ?? "" }

@@ -388,6 +388,27 @@ describe("the key cache", () => {
     expect(await outcome(reads, request(await signer.sign(claims())))).toBe("KeysUnavailable")
     expect(server.state.reads).toBe(1)
   })
+
+  it("stops reading an answer that never ends", async () => {
+    let sent = 0
+    const endless = createServer((_, response) => {
+      const flood = (): void => {
+        while (!response.destroyed) {
+          sent += 65_536
+          if (!response.write(" ".repeat(65_536))) return void response.once("drain", flood)
+        }
+      }
+      flood()
+    })
+    await new Promise<void>((resolve) => endless.listen(0, "127.0.0.1", () => resolve()))
+    const { port } = endless.address() as AddressInfo
+    const reads = jwtAuthenticator({ jwksUrl: `http://127.0.0.1:${port}/jwks` })
+    expect(await outcome(reads, request(await signer.sign(claims())))).toBe("KeysUnavailable")
+    // The bound is a thirtieth; what sockets hold on both sides comes on top.
+    expect(sent).toBeLessThan(32_000_000)
+    endless.closeAllConnections()
+    await new Promise((done) => endless.close(done))
+  }, 30_000)
 })
 
 describe("trusted apps", () => {

@@ -13,9 +13,10 @@ import { makeCache } from "./cache.ts"
 import { fetchKeys, type KeyCache, type KeySet, makeKeys } from "./keys.ts"
 
 /** Seconds by which clocks may differ. */
-const clockToleranceSeconds = 30
+export const clockToleranceSeconds = 30
 
-const asymmetric = [
+/** The algorithms that a public key verifies. */
+export const asymmetric = [
   "EdDSA",
   "Ed25519",
   "ES256",

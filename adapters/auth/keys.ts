@@ -144,15 +144,37 @@ export const makeKeys = (
   }
 }
 
-/** Reads a key set over HTTP: at most 5 seconds, 1 MiB, no redirect. */
-export const fetchKeys = (url: string) => async (): Promise<unknown> => {
-  const response = await fetch(url, {
-    headers: { accept: "application/json" },
+/** Milliseconds that an answer over HTTP may take. */
+const timeoutMs = 5_000
+
+/**
+ * Reads JSON over HTTP: at most 5 seconds and so many bytes, no redirect. Nobody's answer is read any further than that, as one that never
+ * ends would fill the memory.
+ */
+export const fetchJson = async (
+  url: string,
+  most: number,
+  request: Pick<RequestInit, "body" | "method"> & { readonly headers?: Readonly<Record<string, string>> } = {}
+): Promise<unknown> => {
+  const { body, ok, status } = await fetch(url, {
+    ...request,
+    headers: { accept: "application/json", ...request.headers },
     redirect: "error",
-    signal: AbortSignal.timeout(5_000)
+    signal: AbortSignal.timeout(timeoutMs)
   })
-  if (!response.ok) throw new Error(`the key server answered ${response.status}`)
-  const text = await response.text()
-  if (text.length > 1_048_576) throw new Error("the key set is too large")
-  return JSON.parse(text)
+  if (!ok) {
+    await body?.cancel()
+    throw new Error(`the server answered ${status}`)
+  }
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength
+    if (size > most) throw new Error("the answer is too large")
+    chunks.push(chunk)
+  }
+  return JSON.parse(new TextDecoder().decode(Buffer.concat(chunks)))
 }
+
+/** Reads a key set over HTTP: at most 5 seconds, 1 MiB, no redirect. */
+export const fetchKeys = (url: string) => (): Promise<unknown> => fetchJson(url, 1_048_576)

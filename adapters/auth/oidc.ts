@@ -1,18 +1,29 @@
 /**
- * Identity providers for better-auth: reads and checks a provider's own description, and turns a verified ID token into a profile. It never
- * believes a token that was not verified, an address that the provider did not verify, or a description of another issuer.
+ * Identity providers for better-auth: reads and checks a provider's own description, exchanges codes, and turns a verified ID token into a
+ * profile. It never believes a token that was not verified, an address that the provider did not verify, or a description of another issuer, and
+ * whatever it asks a provider has a bound in time and size.
  */
 
-import type { GenericOAuthConfig } from "better-auth/plugins"
+import type { OAuthProvider } from "@better-auth/core/oauth2"
 import * as Result from "effect/Result"
-import { decodeJwt } from "jose/jwt/decode"
+import type { CompactJWSHeaderParameters } from "jose"
+import { jwtVerify } from "jose/jwt/verify"
+import { createHash } from "node:crypto"
 import { readEmail } from "../../core/domain/account/account.ts"
 import { isSafeUrl, type Provider } from "../../core/domain/account/provider.ts"
 import { type Bag, isBag } from "../../core/domain/bag.ts"
+import { isStorable } from "../../core/domain/model/value.ts"
+import { asymmetric, clockToleranceSeconds } from "./jwt.ts"
+import { fetchJson, fetchKeys, makeKeys } from "./keys.ts"
 
 /** A provider with what was taken from its description of itself. */
 export interface DiscoveredProvider {
   readonly provider: Provider
+  /** As the provider writes it. */
+  readonly issuer: string
+  readonly keysUrl: string
+  /** What it may sign ID tokens with. */
+  readonly algorithms: readonly string[]
   readonly authorizationUrl: string
   readonly tokenUrl: string
   readonly userInfoUrl: string | undefined
@@ -20,20 +31,11 @@ export interface DiscoveredProvider {
   readonly tokenAuth: "client_secret_basic" | "client_secret_post" | "none"
 }
 
-/** Most characters of a description or profile. */
-const textMax = 262_144
-const timeoutMs = 5_000
+/** Most bytes of what a provider says, keys apart. */
+const answerMax = 262_144
 
-const read = async (url: string, headers: Readonly<Record<string, string>> = {}): Promise<Bag> => {
-  const response = await fetch(url, {
-    headers: { accept: "application/json", ...headers },
-    redirect: "error",
-    signal: AbortSignal.timeout(timeoutMs)
-  })
-  if (!response.ok) throw new Error(`the identity provider answered ${response.status}`)
-  const text = await response.text()
-  if (text.length > textMax) throw new Error("the identity provider's answer is too large")
-  const body: unknown = JSON.parse(text)
+const read = async (url: string, request: Parameters<typeof fetchJson>[2] = {}): Promise<Bag> => {
+  const body = await fetchJson(url, answerMax, request)
   if (!isBag(body)) throw new Error("the identity provider's answer is no object")
   return body
 }
@@ -57,8 +59,12 @@ export const discover = async (provider: Provider): Promise<DiscoveredProvider> 
     throw new Error(`the identity provider "${provider.id}" lacks an endpoint, or has one without https`)
   }
   const methods = textsIn(document["token_endpoint_auth_methods_supported"])
+  const signs = textsIn(document["id_token_signing_alg_values_supported"]).filter((each) => asymmetric.includes(each))
   return {
     provider,
+    issuer,
+    keysUrl: jwks_uri,
+    algorithms: signs.length === 0 ? asymmetric : signs,
     authorizationUrl: authorization_endpoint,
     tokenUrl: token_endpoint,
     userInfoUrl: userinfo_endpoint,
@@ -78,23 +84,46 @@ const nobody = `${crypto.randomUUID()}@accounts.invalid`
 /** Whether a text is plain ASCII: lower case makes an ASCII letter of the Kelvin sign, and somebody else's address of it. */
 const isPlain = (text: string): boolean => /^[ -~]*$/.test(text)
 
+/** A provider's verifier of ID tokens: gives the claims of one that it signed for this client and this sign-in, else null. */
+const verifierOf = ({ algorithms, issuer, keysUrl, provider }: DiscoveredProvider) => {
+  const keys = makeKeys(fetchKeys(keysUrl))
+  const checks = {
+    algorithms: [...algorithms],
+    issuer,
+    audience: provider.clientId,
+    requiredClaims: ["exp", "sub"],
+    clockTolerance: clockToleranceSeconds
+  }
+  const keyOf = ({ alg, kid }: CompactJWSHeaderParameters) => keys.find(alg, kid)
+  return async (token: string, nonce: string): Promise<Bag | null> => {
+    try {
+      const { payload } = await jwtVerify(token, keyOf, checks)
+      return payload["nonce"] === nonce ? payload : null
+    } catch {
+      return null
+    }
+  }
+}
+
+/** Longest subject, in characters (OpenID Connect Core 1.0, 2). */
+const subjectMax = 255
+
 /**
- * The profile of an ID token that better-auth has verified (signature, issuer, audience, nonce). What it leaves to us: the token must
- * end, and must be for this client alone (OpenID Connect Core 1.0, 3.1.3.7). An address that is missing is asked for, for the same subject.
+ * The profile of the claims of a verified ID token. The token must be for this client alone (OpenID Connect Core 1.0, 3.1.3.7). An address that is
+ * missing is asked for, for the same subject.
  */
 const profileOf = async (
   { provider, userInfoUrl }: DiscoveredProvider,
-  idToken: string,
+  claims: Bag,
   accessToken: string | undefined
 ) => {
-  const claims: Bag = decodeJwt(idToken)
-  const { aud, azp, exp, sub } = claims
-  if (typeof sub !== "string" || sub === "" || typeof exp !== "number") return null
+  const { aud, azp, sub } = claims
+  if (typeof sub !== "string" || sub === "" || sub.length > subjectMax || !isStorable(sub)) return null
   if (azp !== undefined ? azp !== provider.clientId : Array.isArray(aud) && aud.length > 1) return null
   let source = claims
   if (typeof claims["email"] !== "string") {
     if (userInfoUrl === undefined || accessToken === undefined) return null
-    source = await read(userInfoUrl, { authorization: `Bearer ${accessToken}` })
+    source = await read(userInfoUrl, { headers: { authorization: `Bearer ${accessToken}` } })
     if (source["sub"] !== sub) return null
   }
   const { email, email_verified, name } = source
@@ -102,38 +131,91 @@ const profileOf = async (
   if (address === null || Result.isFailure(address)) return null
   // A text "false" is not a yes.
   const emailVerified = isTrue(email_verified)
+  const called = typeof name === "string" ? name.trim().slice(0, 200) : ""
   return {
-    id: sub,
     sub,
     // An address that anybody may claim finds no account, and so does not tell whether there is one.
     email: emailVerified ? address.success : nobody,
     emailVerified,
-    name: typeof name === "string" && name.trim() !== ""
-      ? name.trim().slice(0, 200)
-      : address.success.split("@", 1)[0] ?? ""
+    name: called !== "" && isStorable(called) ? called : address.success.split("@", 1)[0] ?? ""
   }
 }
 
-/** The provider as better-auth's plugin takes it. */
-export const oauthConfig = (discovered: DiscoveredProvider): GenericOAuthConfig => {
-  const { authorizationUrl, provider, tokenAuth, tokenUrl } = discovered
-  const { clientId, clientSecret, createUsers, id, name, scopes } = provider
+/** A text as it stands in a form: client and secret are written so before they are put together (RFC 6749, 2.3.1). */
+const formText = (text: string): string => new URLSearchParams([["", text]]).toString().slice(1)
+
+/** The tokens for a code (RFC 6749, 4.1.3; RFC 7636, 4.5). Rejects when the provider gives none. */
+const exchange = async (
+  { provider, tokenAuth, tokenUrl }: DiscoveredProvider,
+  code: string,
+  codeVerifier: string,
+  redirectUri: string
+) => {
+  const { clientId, clientSecret = "" } = provider
+  const answer = await read(tokenUrl, {
+    method: "POST",
+    body: new URLSearchParams({
+      grant_type: "authorization_code",
+      code,
+      code_verifier: codeVerifier,
+      redirect_uri: redirectUri,
+      ...(tokenAuth === "client_secret_basic" ? {} : { client_id: clientId }),
+      ...(tokenAuth === "client_secret_post" ? { client_secret: clientSecret } : {})
+    }),
+    headers: tokenAuth === "client_secret_basic"
+      ? {
+        authorization: `Basic ${Buffer.from(`${formText(clientId)}:${formText(clientSecret)}`).toString("base64")}`
+      }
+      : {}
+  })
+  const { access_token, id_token } = answer
   return {
-    providerId: id,
-    name,
-    clientId,
-    ...(clientSecret === undefined ? {} : { clientSecret }),
-    tokenEndpointAuth: { method: tokenAuth },
-    authorizationUrl,
-    tokenUrl,
-    // Read once more by the plugin, for the keys and the issuer of ID tokens; without them it leaves the provider out.
-    discoveryUrl: descriptionUrl(provider),
-    requireIdTokenVerification: true,
-    accountSubject: ({ profile }) => String(profile.sub ?? ""),
-    pkce: true,
-    scopes: [...scopes],
-    disableSignUp: !createUsers,
-    getUserInfo: async ({ accessToken, idToken }) =>
-      idToken === undefined ? null : profileOf(discovered, idToken, accessToken)
+    ...(typeof access_token === "string" ? { accessToken: access_token } : {}),
+    ...(typeof id_token === "string" ? { idToken: id_token } : {})
+  }
+}
+
+/**
+ * The provider as better-auth takes one. Its own plugin for OpenID Connect asks providers without any limit of time or size: one that does not
+ * answer would hold up the users of all others.
+ */
+export const oauthProvider = (discovered: DiscoveredProvider): OAuthProvider => {
+  const { authorizationUrl, issuer, provider } = discovered
+  const verify = verifierOf(discovered)
+  return {
+    id: provider.id,
+    name: provider.name,
+    issuer,
+    requiresIdTokenNonce: true,
+    options: { disableSignUp: !provider.createUsers },
+    accountSubject: ({ profile }) => "sub" in profile ? String(profile.sub) : "",
+    createAuthorizationURL: ({ codeVerifier, idTokenNonce, loginHint, redirectURI, state }) => {
+      if (idTokenNonce === undefined) throw new Error("a sign-in with an identity provider needs a nonce")
+      const url = new URL(authorizationUrl)
+      const sent = {
+        response_type: "code",
+        client_id: provider.clientId,
+        redirect_uri: redirectURI,
+        scope: provider.scopes.join(" "),
+        state,
+        nonce: idTokenNonce,
+        code_challenge: createHash("sha256").update(codeVerifier).digest("base64url"),
+        code_challenge_method: "S256",
+        ...(loginHint === undefined ? {} : { login_hint: loginHint })
+      }
+      for (const [name, value] of Object.entries(sent)) url.searchParams.set(name, value)
+      return url
+    },
+    validateAuthorizationCode: ({ code, codeVerifier = "", redirectURI }) =>
+      exchange(discovered, code, codeVerifier, redirectURI),
+    getUserInfo: async ({ accessToken, expectedIdTokenNonce, idToken }) => {
+      if (idToken === undefined || expectedIdTokenNonce === undefined) return null
+      const claims = await verify(idToken, expectedIdTokenNonce)
+      // A provider that fails here is one that told nothing, no failure of ours.
+      const profile = claims === null ? null : await profileOf(discovered, claims, accessToken).catch(() => null)
+      if (profile === null) return null
+      const { sub: _sub, ...user } = profile
+      return { user, data: profile }
+    }
   }
 }

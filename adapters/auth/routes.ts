@@ -14,8 +14,8 @@ export type Body = Bag
 
 export type Method = "GET" | "POST"
 
-/** Which attempts a route counts as: of the client, and of the account named in the body or of the session's user. */
-export type Limited = "client" | "account" | "session"
+/** Which attempts a route counts as: of the client, and of the account named in the body, of the session's user or of who waits for a second factor. */
+export type Limited = "client" | "account" | "session" | "challenge"
 
 export interface AuthRoute {
   readonly method: Method
@@ -63,14 +63,17 @@ const always: ReadonlyArray<readonly [string, AuthRoute]> = [
   ["/admin/revoke-user-sessions", post]
 ]
 
+/** A factor is locked after ten wrong codes, but only those that came one after the other: codes that come at once are counted before they are judged. */
+const coded: AuthRoute = { method: "POST", limited: "challenge", signsIn: true }
+
 /** Each takes a password or a code, so each is limited. */
 const secondFactor: ReadonlyArray<readonly [string, AuthRoute]> = [
   ["/two-factor/enable", guarded],
   ["/two-factor/disable", guarded],
   ["/two-factor/get-totp-uri", guarded],
   ["/two-factor/generate-backup-codes", guarded],
-  ["/two-factor/verify-totp", { ...limited, signsIn: true }],
-  ["/two-factor/verify-backup-code", { ...limited, signsIn: true }]
+  ["/two-factor/verify-totp", coded],
+  ["/two-factor/verify-backup-code", coded]
 ]
 
 /** The options keep a challenge in the store, so asking for them is limited too. */
@@ -111,6 +114,7 @@ const banSecondsMax = 3_155_760_000
 
 /** What better-auth would hand to the database as it came. Its own checks are for the rest. */
 const kinds: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+  ["userId", isText],
   ["name", isText],
   ["image", orNull(isText)],
   ["emailVerified", isTruth],
@@ -196,6 +200,8 @@ const only = (body: Body, names: readonly string[]): Body =>
 
 /** The body as better-auth gets it. Throws a `Problem` for a value that cannot be. */
 export const adapt = (route: string, body: Body, defaultRole: string | undefined): Body => {
+  // better-auth makes a text of a list, too: it would find the user, and the log would not say whom it happened to.
+  fitting(only(body, ["userId"]))
   switch (route) {
     case "/change-password":
       // A password change ends every session; this flag gives the caller a new one.

@@ -33,6 +33,8 @@ export interface Witness {
   readonly before: (path: string, body: Body, cookies: OwnCookies) => Promise<Seen | null>
   /** The user of the request's session, if it is one. */
   readonly owner: (cookies: OwnCookies) => Promise<string | null>
+  /** The user whose sign-in waits for its second factor, if the request is about one. */
+  readonly challenged: (cookies: OwnCookies) => Promise<string | null>
   /** Whether an answer may go out. When not, what it began is undone already. */
   readonly stands: (
     seen: Seen | null,
@@ -41,7 +43,7 @@ export interface Witness {
     answer: Answered,
     cookies: OwnCookies
   ) => Promise<boolean>
-  readonly refused: (path: string, route: AuthRoute, client: string, body: Body) => void
+  readonly refused: (seen: Seen | null, path: string, route: AuthRoute, client: string, body: Body) => void
   readonly accepted: (
     path: string,
     route: AuthRoute,
@@ -85,6 +87,7 @@ const renewing: ReadonlyMap<string, bigint> = new Map([
 ])
 
 const sessionCookie = "service.session_token"
+const challengeCookie = "service.two_factor"
 
 /** The session that a `Set-Cookie` text begins. */
 const tokenIn = (cookie: string): string | null => {
@@ -163,13 +166,23 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
 
   return {
     owner: (cookies) => ownerOf(signedIn(cookies, sessionCookie)),
+    challenged: async (cookies) => {
+      const challenge = signedIn(cookies, challengeCookie)
+      if (challenge === null) return null
+      const [row] = await store.query<{ readonly userId: string }>(
+        `select u."id" as "userId" from ${table("verification")} v join ${table("user")} u on u."id" = v."value"`
+          + ` where v."identifier" = $1`,
+        [challenge]
+      )
+      return row?.userId ?? null
+    },
     before: async (path, body, cookies) => {
       if (renewing.has(path)) {
         const users = await store.query<SeenRow>(
           `select "id", "tokenEpoch"::text as epoch from ${table("user")} where "id" in (`
             + `select "userId" from ${table("session")} where "token" = $1`
             + ` union all select "value" from ${table("verification")} where "identifier" = $2)`,
-          [signedIn(cookies, sessionCookie), signedIn(cookies, "service.two_factor")]
+          [signedIn(cookies, sessionCookie), signedIn(cookies, challengeCookie)]
         )
         return { epochs: new Map(users.map(({ epoch, id }) => [id, BigInt(epoch)])), barred: false }
       }
@@ -247,13 +260,17 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
       }
       return true
     },
-    refused: (path, route, client, body) => {
-      if (path === "/change-password") {
-        log({ level: "warn", event: "password-change-failed", client: hashOf("client", client) })
-      } else if (route.signsIn === true) {
-        const event = path.startsWith("/two-factor/") ? "second-factor-failed" : "sign-in-failed"
-        log({ level: "warn", event, ...who(path, route, client, body) })
+    refused: (seen, path, route, client, body) => {
+      const secondFactor = path.startsWith("/two-factor/")
+      if (path !== "/change-password" && !(secondFactor && route.signsIn === true)) {
+        if (route.signsIn === true) log({ level: "warn", event: "sign-in-failed", ...who(path, route, client, body) })
+        return
       }
+      // Whoever has neither a session nor the password has guessed nothing.
+      const [user] = seen?.epochs.keys() ?? []
+      if (user === undefined) return
+      if (secondFactor) log({ level: "warn", event: "second-factor-failed", ...who(path, route, client, body), user })
+      else log({ level: "warn", event: "password-change-failed", client: hashOf("client", client), user })
     },
     accepted: async (path, route, client, body, answer, cookies) => {
       if (route.signsIn === true) {

@@ -181,7 +181,8 @@ const nextVersion = (field: Field, step: VersionStep): string => {
   const column = columnOf("t", field)
   return step.of === "integer"
     ? `coalesce(${column}, 0) + 1`
-    : `greatest(clock_timestamp(), ${column} + interval '${step.microseconds} microseconds')`
+    // Nothing is later than infinity: it is left for the present.
+    : `greatest(clock_timestamp(), nullif(${column}, 'infinity') + interval '${step.microseconds} microseconds')`
 }
 
 /** The row by key, and where there is a stamp, given as the cell at `index`, in that version. */

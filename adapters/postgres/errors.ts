@@ -15,6 +15,12 @@ export const sqlState = (error: SqlError): string | null => {
   return typeof code === "string" && code.length === 5 && /[0-9]/.test(code) ? code : null
 }
 
+/**
+ * Codes that triggers give their own refusals: SQL's class for them, and the classes that it leaves to implementations and PostgreSQL
+ * does not use.
+ */
+const ofUsers = /^(?:45|(?!5[34578]|72|P0|XX)[5-9I-Z])/
+
 /** Whether a policy of row security refuses a row: the same code as for rights that the role lacks, from another place. */
 const isPolicy = (error: SqlError): boolean => {
   const cause = error.reason.cause
@@ -58,6 +64,7 @@ export const reasonOf = (error: SqlError): RecordsReason["_tag"] | null => {
   const state = sqlState(error)
   const known = state === null ? undefined : byState[state] ?? byClass[state.slice(0, 2)]
   if (known !== undefined) return known
+  if (state !== null && ofUsers.test(state)) return "Check"
   if (isPolicy(error)) return "Check"
   // Whatever keeps a connection from being made, such as a database that accepts none, is the same for the caller.
   if (error.reason.operation === "connect") return "Unavailable"

@@ -36,6 +36,8 @@ interface Traits {
   readonly stamps: boolean
   /** Bits of `tgtype`: writes that may do something though they give back no row. What they did has to be undone then. */
   readonly leaves: number
+  /** Whether rows that are inserted as one statement are as those inserted one by one: nothing follows a row that tells them apart. */
+  readonly together: boolean
   /** How the version column moves on; a timestamp's step is the smallest its precision can hold. Null where there is none. */
   readonly step: VersionStep | null
 }
@@ -68,6 +70,13 @@ const traitsSql = (model: Model): string =>
   ` union all select y.typtypmod, y.typbasetype from pg_type y join digits d on d.type = y.oid)` +
   ` select (bool_and(own) and not bool_or(secured))::text,` +
   ` (case when bool_and(own) and not bool_or(rules) then (select bits from fired) & ${anyWrite} else ${anyWrite} end)::text,` +
+  // What follows the rows of one statement follows them all: the first is not done with when the next is written. Nor does a default made by a
+  // stable function see it.
+  ` (bool_and(own) and not bool_or(rules) and not exists (select from pg_trigger g join family f on f.oid = g.tgrelid` +
+  ` where not g.tgisinternal and not g.tginitdeferred and g.tgtype & ${inserts} <> 0 and g.tgtype & 3 <> 3)` +
+  ` and not exists (select from pg_attrdef v join family f on f.oid = v.adrelid` +
+  ` join pg_depend d on d.classid = 'pg_attrdef'::regclass and d.objid = v.oid and d.refclassid = 'pg_proc'::regclass` +
+  ` join pg_proc p on p.oid = d.refobjid where p.provolatile = 's'))::text,` +
   ` (select max(typmod)::text from digits)` +
   ` from members`
 
@@ -191,10 +200,11 @@ export class Transaction extends Reader implements RecordsTransaction {
   #lookUp(model: Model): Effect.Effect<Traits, RecordsError> {
     const { version } = model
     return Effect.map(this.run(traitsSql(model), [], once), ([found]) => {
-      const digits = Number(found?.[2] ?? -1)
+      const digits = Number(found?.[3] ?? -1)
       const traits: Traits = {
         stamps: found?.[0] === "true",
         leaves: Number(found?.[1] ?? anyWrite),
+        together: found?.[2] === "true",
         step: version === null
           ? null
           : version.kind === "timestamp"
@@ -244,8 +254,15 @@ export class Transaction extends Reader implements RecordsTransaction {
     )
   }
 
-  insert(
-    { bindings, checks, columns, fields, model, must, rows }: Insertion
+  insert(insertion: Insertion): Effect.Effect<readonly Row[], RecordsError> {
+    return insertion.rows.length > 1
+      ? this.#knowing(insertion.model, ({ together }) => this.#insert(insertion, together))
+      : this.#insert(insertion, true)
+  }
+
+  #insert(
+    { bindings, checks, columns, fields, model, must, rows }: Insertion,
+    together: boolean
   ): Effect.Effect<readonly Row[], RecordsError> {
     const answer = this.#answer(columns, checks, must)
     const insert = (part: ReadonlyArray<readonly Cell[]>) =>
@@ -257,7 +274,7 @@ export class Transaction extends Reader implements RecordsTransaction {
           valuesOf(bindings, part.length === 1 ? part[0] : part.flat())
         )
       )
-    const most = Math.max(1, Math.floor(mostParameters / Math.max(1, fields.length)))
+    const most = together ? Math.max(1, Math.floor(mostParameters / Math.max(1, fields.length))) : 1
     if (rows.length > 0 && rows.length <= most) {
       return Effect.map(insert(rows), (found) => canonicalRows(found, columns))
     }

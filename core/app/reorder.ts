@@ -18,6 +18,7 @@ import type { RecordsTransaction } from "../ports/records.ts"
 import type { Core } from "./core.ts"
 import { apply, checkPatch, judge, lockRow, ownKey, runHooks } from "./write.ts"
 import type { Step, Steps, Written } from "./write.ts"
+import { failedFor } from "./written.ts"
 
 export interface Reorder {
   readonly field: string
@@ -84,10 +85,14 @@ export const reorder = Effect.fnUntraced(function*(
     changing.push({ key, before: row, run: apply(core, tx, write, row, values, settled, bindings) })
   }
   if (own.size < texts.length) return yield* Effect.fail(keyTwice())
-  if (changing.length > 1) yield* moveAway(tx, access, field, changing, bindings)
+  const stuck = changing.length > 1 ? yield* moveAway(tx, access, field, changing, bindings) : null
   const after = new Map<Row, Row>()
   for (const item of changing) {
-    const row = yield* item.run
+    // Where nothing can be out of the way, that is what is wrong with an order that a unique index does not let pass.
+    const row = yield* Effect.mapError(
+      item.run,
+      (error) => stuck !== null && failedFor(error, "Unique") ? stuck : error
+    )
     yield* runHooks(core, tx, access, "update", item.before, row)
     after.set(item.before, row)
   }
@@ -114,41 +119,42 @@ const extreme = (
 
 /** Free places were looked up: one that is taken by now was taken by somebody else meanwhile, and the transaction runs again. */
 const takenMeanwhile = (error: RecordsError): RecordsError =>
-  error.reason._tag === "Unique" ? new RecordsError({ reason: { _tag: "Conflict" }, cause: error.cause }) : error
+  failedFor(error, "Unique") ? new RecordsError({ reason: { _tag: "Conflict" }, cause: error.cause }) : error
 
-/** Moves the changing records above the highest value, or below the lowest when the database or the column's range refuses that. */
+/**
+ * Moves the changing records above the highest value, or below the lowest when the database or the column's range refuses that. Where the database
+ * refuses both they stay, as no unique index may be in their way: its refusal is given then.
+ */
 const moveAway = Effect.fnUntraced(function*(
   tx: RecordsTransaction,
   access: Access,
   field: Field,
   changing: readonly Changing[],
   bindings: Bindings
-): Effect.fn.Return<void, RecordsError> {
+): Effect.fn.Return<RecordsError | null, RecordsError> {
   const count = BigInt(changing.length)
   const limit = 2n ** BigInt(field.bits - 1)
   const highest = yield* extreme(tx, access, field, true, bindings)
   const lowest = yield* extreme(tx, access, field, false, bindings)
-  const moveTo = (start: bigint) =>
-    Effect.mapError(
-      Effect.forEach(changing, (item, i) =>
-        tx.update({
-          model: access.model,
-          key: item.key,
-          set: [[field, String(start + BigInt(i))]],
-          touch: false,
-          columns: [],
-          checks: [],
-          bindings
-        }), { discard: true }),
-      takenMeanwhile
-    )
+  const moveTo = (start: bigint): Effect.Effect<RecordsError | null, RecordsError> => {
+    const moved = Effect.forEach(changing, (item, i) =>
+      tx.update({
+        model: access.model,
+        key: item.key,
+        set: [[field, String(start + BigInt(i))]],
+        touch: false,
+        columns: [],
+        checks: [],
+        bindings
+      }), { discard: true })
+    return Effect.matchEffect(tx.savepoint(moved), {
+      onSuccess: () => Effect.succeed(null),
+      onFailure: (error) => failedFor(error, "Check") ? Effect.succeed(error) : Effect.fail(takenMeanwhile(error))
+    })
+  }
   // Final values count as in use, too: a record must not be moved onto another's final place.
   const above = (highest > count ? highest : count) + 1n
   const below = (lowest < 1n ? lowest : 1n) - count
-  const down = moveTo(below)
-  if (above + count > limit) return yield* down
-  yield* Effect.catch(
-    tx.savepoint(moveTo(above)),
-    (error) => error instanceof RecordsError && error.reason._tag === "Check" ? down : Effect.fail(error)
-  )
+  if (above + count <= limit && (yield* moveTo(above)) === null) return null
+  return yield* moveTo(below)
 })

@@ -75,7 +75,8 @@ export const inTransaction = <A, E>(
         : Effect.fail(error)
   )
 
-const failedFor = (error: unknown, reason: RecordsError["reason"]["_tag"]): boolean =>
+/** Whether the port failed for this reason. */
+export const failedFor = (error: unknown, reason: RecordsError["reason"]["_tag"]): boolean =>
   error instanceof RecordsError && error.reason._tag === reason
 
 const isConflict = (error: unknown): boolean => failedFor(error, "Conflict")

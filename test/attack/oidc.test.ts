@@ -36,6 +36,8 @@ afterAll(async () => {
 beforeEach(() => {
   provider.lies = {}
   provider.away = false
+  provider.floods = ""
+  provider.stalls = () => false
 })
 
 const start = (at: Instance, body: Record<string, unknown> = {}, token?: string): Promise<Got> =>
@@ -161,6 +163,8 @@ describe("a provider that lies", () => {
   it.each<[string, FakeProvider["lies"]]>([
     ["an ID token signed by somebody else", { foreignKey: true }],
     ["an ID token without a signature", { unsigned: true }],
+    ["an ID token that is an HMAC with its public key", { symmetric: "key" }],
+    ["an ID token that is an HMAC with the client's secret", { symmetric: "secret" }],
     ["no ID token at all", { noIdToken: true }],
     ["another issuer in the token", { claims: { iss: "https://evil.example" } }],
     ["a token for another client", { claims: { aud: "another" } }],
@@ -173,7 +177,9 @@ describe("a provider that lies", () => {
     ["no subject", { claims: { sub: null } }],
     ["no address anywhere", { claims: { email: null }, userInfo: { email: null } }],
     ["user info of another subject", { claims: { email: null }, userInfo: { sub: "p-other" } }],
-    ["an address that is none", { claims: { email: "admin@example.org\u0000" } }]
+    ["an address that is none", { claims: { email: "admin@example.org\u0000" } }],
+    ["a subject that cannot be stored", { claims: { sub: "p-\u0000" } }],
+    ["a subject without end", { claims: { sub: "p".repeat(100_000) } }]
   ])("with %s opens nothing", async (_, lies) => {
     provider.lies = lies
     expect(refused(await signIn(verified))).toBe("unable_to_get_user_info")
@@ -189,6 +195,13 @@ describe("a provider that lies", () => {
   it("with user info for an address that the token lacks is believed when the subject is the same", async () => {
     provider.lies = { claims: { email: null, email_verified: null } }
     expect((await signIn(ann)).headers.get("location")).toBe("/admin")
+  })
+
+  it("about a name is believed as far as it can be stored", async () => {
+    const at = stage.instance({ oidc: [declared({ domains: ["example.org"], createUsers: true })] })
+    const person = { sub: "p-nul", email: "nul@example.org", email_verified: true, name: "Nul\u0000" }
+    const { cookie } = await signIn(person, at)
+    expect((await at.ask("GET", "/api/auth/get-session", { cookie })).body["user"]).toMatchObject({ name: "nul" })
   })
 
   it.each<[string, (issuer: string) => FakeProvider["lies"]["description"]]>([
@@ -216,6 +229,16 @@ describe("a callback", () => {
     expect(refused(await comeBack(service, back, ""))).toBe("state_mismatch")
     expect((await comeBack(service, back, mine.cookie)).headers.get("location")).toBe("/admin")
     expect(refused(await comeBack(service, back, mine.cookie))).toBe("state_mismatch")
+  })
+
+  it("that never comes leaves nothing behind for good", async () => {
+    const at = stage.instance({ oidc: [declared()] })
+    await stage.store.pool.query(
+      `insert into auth."verification" ("id", "identifier", "value", "expiresAt")`
+        + ` select 'left' || n, 'auth-state:left' || n, '{}', now() - interval '1 minute' from generate_series(1, 5) n`
+    )
+    expect((await start(at)).status).toBe(200)
+    expect(await stage.store.database.rows(`select id from auth."verification" where id like 'left%'`)).toEqual([])
   })
 
   it("of one provider does not end a sign-in that began with another (mix-up)", async () => {
@@ -306,6 +329,81 @@ describe("a provider that is away", () => {
     expect((await start(at)).status).toBe(200)
     spy.mockRestore()
   })
+})
+
+it("a provider that has a new key is believed at once", async () => {
+  await using other = await openProvider()
+  const { client, issuer } = other
+  const at = stage.instance({ oidc: [{ id: "corp", issuer, clientId: client.id, clientSecret: client.secret }] })
+  const enter = async (): Promise<Got> => {
+    const started = await start(at)
+    return comeBack(at, other.authorize(String(started.body["url"]), ann), started.cookie)
+  }
+  expect((await enter()).headers.get("location")).toBe("/admin")
+  await other.rotate()
+  expect((await enter()).headers.get("location")).toBe("/admin")
+  expect(other.asked.get("/jwks")).toBe(2)
+  other.lies = { foreignKey: true }
+  expect(refused(await enter())).toBe("unable_to_get_user_info")
+})
+
+describe("a provider that is slow", () => {
+  it("holds up neither users of another nor passwords, and is a 503 for its own", async () => {
+    await using slow = await openProvider()
+    slow.stalls = () => true
+    const { client, issuer } = slow
+    const at = stage.instance({
+      oidc: [{ id: "slow", issuer, clientId: client.id, clientSecret: client.secret }, declared()],
+      onError: () => {}
+    })
+    const waiting = start(at, { provider: "slow" })
+    expect((await at.signIn("ann@example.org")).status).toBe(200)
+    expect((await signIn(ann, at)).headers.get("location")).toBe("/admin")
+    expect((await waiting).status).toBe(503)
+  }, 30_000)
+
+  it("after it described itself is not asked to do so again", async () => {
+    await using slow = await openProvider()
+    slow.stalls = (_, nth) => nth > 1
+    const { client, issuer } = slow
+    const at = stage.instance({ oidc: [{ id: "corp", issuer, clientId: client.id, clientSecret: client.secret }] })
+    const started = await start(at)
+    expect(started.status, started.text).toBe(200)
+    const back = slow.authorize(String(started.body["url"]), ann)
+    expect((await comeBack(at, back, started.cookie)).headers.get("location")).toBe("/admin")
+  }, 30_000)
+
+  it("to exchange a code sends its user back with an error", async () => {
+    await using slow = await openProvider()
+    slow.stalls = (path) => path === "/token"
+    const { client, issuer } = slow
+    const at = stage.instance({ oidc: [{ id: "corp", issuer, clientId: client.id, clientSecret: client.secret }] })
+    const started = await start(at)
+    const back = slow.authorize(String(started.body["url"]), ann)
+    expect(refused(await comeBack(at, back, started.cookie))).toBe("invalid_code")
+  }, 30_000)
+
+  it.each(["/.well-known/openid-configuration", "/token", "/jwks", "/userinfo"])(
+    "because its answer at %s never ends is read to a bound",
+    async (path) => {
+      await using endless = await openProvider()
+      endless.floods = path
+      endless.lies = { claims: { email: null } }
+      const { client, issuer } = endless
+      const at = stage.instance({
+        oidc: [{ id: "corp", issuer, clientId: client.id, clientSecret: client.secret }],
+        onError: () => {}
+      })
+      const started = await start(at)
+      if (started.status === 200) {
+        const back = endless.authorize(String(started.body["url"]), ann)
+        expect(refused(await comeBack(at, back, started.cookie))).not.toBe("")
+      } else expect(started.status).toBe(503)
+      // Bounds are far below; what the sockets hold between the two comes on top.
+      expect(endless.flooded()).toBeLessThan(32_000_000)
+    },
+    30_000
+  )
 })
 
 it("nothing of this is in the log, but what happened is", () => {

@@ -512,6 +512,17 @@ describe("others", () => {
     expect((await verify(cookie, response, service, { headers: { origin: authUrl } })).status).toBe(200)
   })
 
+  it("use up nobody's attempts with an image on their page", async () => {
+    const at = stage.instance({ passkeys: true, signInPerMinute: 2 })
+    const path = route("generate-authenticate-options")
+    for (const site of ["cross-site", "same-site", "cross-site"]) {
+      const headers = { "sec-fetch-site": site, "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image" }
+      expect((await at.ask("GET", path, { from: "198.51.100.32", headers })).status).toBe(403)
+    }
+    const own = { "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors" }
+    expect((await at.ask("GET", path, { from: "198.51.100.32", headers: own })).status).toBe(200)
+  })
+
   it("are limited per client, across two instances", async () => {
     const [one, two] = [0, 1].map(() => stage.instance({ passkeys: true, signInPerMinute: 3 })) as [Instance, Instance]
     const sent = { from: "198.51.100.30" }

@@ -20,6 +20,8 @@ export interface Lies {
   readonly claims?: Record<string, unknown>
   /** Sign with a key that is not published. */
   readonly foreignKey?: boolean
+  /** Make an HMAC with the published key, or with the secret of the client. */
+  readonly symmetric?: "key" | "secret"
   readonly unsigned?: boolean
   readonly noIdToken?: boolean
   readonly userInfo?: Record<string, unknown>
@@ -37,6 +39,14 @@ export interface FakeProvider extends AsyncDisposable {
   /** Every code, token and secret it handed out. */
   readonly secrets: readonly string[]
   away: boolean
+  /** Signs with a new key from now on, and publishes that one alone. */
+  readonly rotate: () => Promise<void>
+  /** Whether it takes the n-th request to a path, from 1, and never answers. */
+  stalls: (path: string, nth: number) => boolean
+  /** What it sends for a path instead of an answer: one that goes on for as long as anybody reads. */
+  floods: string
+  /** Characters of floods that it got rid of. */
+  readonly flooded: () => number
 }
 
 interface Grant {
@@ -47,15 +57,16 @@ interface Grant {
 }
 
 export const openProvider = async (): Promise<FakeProvider> => {
-  const keys = await generateKeyPair("RS256", { extractable: true })
+  let keys = await generateKeyPair("RS256", { extractable: true })
   const foreign = await generateKeyPair("RS256", { extractable: true })
-  const jwk = { ...await exportJWK(keys.publicKey), kid: "p1", alg: "RS256", use: "sig" }
+  let jwk = { ...await exportJWK(keys.publicKey), kid: "p1", alg: "RS256", use: "sig" }
   const client = { id: "admin-panel", secret: `client-secret-${randomUUID()}` }
   const grants = new Map<string, Grant>()
   const people = new Map<string, Person>()
   const asked = new Map<string, number>()
   const secrets: string[] = [client.secret]
   let issuer = ""
+  let flooded = 0
 
   const idToken = async ({ nonce, person }: Grant): Promise<string> => {
     const { lies } = provider
@@ -67,7 +78,11 @@ export const openProvider = async (): Promise<FakeProvider> => {
       const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url")
       return `${part({ alg: "none" })}.${part(claims)}.`
     }
-    return new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: "p1" })
+    if (lies.symmetric !== undefined) {
+      return new SignJWT(claims).setProtectedHeader({ alg: "HS256", kid: jwk.kid })
+        .sign(Buffer.from(lies.symmetric === "key" ? JSON.stringify(jwk) : client.secret))
+    }
+    return new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: jwk.kid })
       .sign(lies.foreignKey === true ? foreign.privateKey : keys.privateKey)
   }
 
@@ -125,6 +140,17 @@ export const openProvider = async (): Promise<FakeProvider> => {
     const path = new URL(request.url ?? "/", "http://localhost").pathname
     asked.set(path, (asked.get(path) ?? 0) + 1)
     if (provider.away) return void request.socket.destroy()
+    if (provider.stalls(path, asked.get(path) ?? 0)) return
+    if (provider.floods === path) {
+      response.writeHead(200, { "content-type": "application/json" })
+      const flood = (): void => {
+        while (!response.destroyed) {
+          flooded += 65_536
+          if (!response.write(" ".repeat(65_536))) return void response.once("drain", flood)
+        }
+      }
+      return flood()
+    }
     let body = ""
     request.on("data", (chunk: Buffer) => void (body += chunk.toString()))
     request.on("end", () => {
@@ -141,6 +167,13 @@ export const openProvider = async (): Promise<FakeProvider> => {
     secrets,
     lies: {},
     away: false,
+    rotate: async () => {
+      keys = await generateKeyPair("RS256", { extractable: true })
+      jwk = { ...jwk, ...await exportJWK(keys.publicKey), kid: randomUUID() }
+    },
+    stalls: () => false,
+    floods: "",
+    flooded: () => flooded,
     authorize: (url, person) => {
       const { searchParams } = new URL(url)
       const redirect = searchParams.get("redirect_uri") ?? ""

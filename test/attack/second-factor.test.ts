@@ -180,6 +180,25 @@ describe("with the password alone", () => {
     expect(Number(locked.headers.get("retry-after"))).toBeGreaterThan(0)
   })
 
+  it("many sign-ins that wait at once take no more codes of an account, from however many places", async () => {
+    const { cookie, email } = await guarded()
+    const waiting: string[] = []
+    for (let index = 0; index < 24; index += 1) waiting.push(await challenge(email))
+    const instances = [stage.instance({ signInPerMinute: 5 }), stage.instance({ signInPerMinute: 5 })]
+    // A session of one's own beside the challenge, which its signature does not open, is nobody to count for.
+    const own = (await service.signIn(await stage.account(service.auth, "guesser", "reader"))).cookie
+    const guesses = waiting.map((each, place) =>
+      (instances[place % 2] ?? service).ask("POST", "/api/auth/two-factor/verify-totp", {
+        cookie: place % 3 === 0 ? `${own.replace(/\.[^.]*$/, ".x")}; ${each}` : each,
+        from: `203.0.113.${place}`,
+        body: { code: "000000" }
+      })
+    )
+    const judged = (await Promise.all(guesses)).filter(({ body }) => body["code"] === "INVALID_CODE")
+    expect(judged.length).toBeLessThanOrEqual(10)
+    expect(await isSession(cookie)).toBe(true)
+  })
+
   it("codes are limited per client, across two instances", async () => {
     const [one, two] = [stage.instance({ signInPerMinute: 3 }), stage.instance({ signInPerMinute: 3 })]
     const statuses: number[] = []

@@ -287,6 +287,21 @@ describe("limits", () => {
     }
   })
 
+  it("are not used up for a visitor by a page elsewhere", async () => {
+    const strict = stage.instance({ signInPerMinute: 2 })
+    const from = "198.51.100.31"
+    // What any page may send without asking: a POST without a body.
+    for (let index = 0; index < 4; index += 1) {
+      const answer = await strict.ask("POST", "/api/auth/sign-in/email", {
+        from,
+        headers: { origin: "https://evil.example", "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" }
+      })
+      expect([answer.status, answer.body["code"]]).toEqual([403, "INVALID_ORIGIN"])
+    }
+    const email = await stage.account(strict.auth, "visitor", "reader")
+    expect((await strict.signIn(email, password, { from })).status).toBe(200)
+  })
+
   it("cannot be dodged by a strange body: what is not counted for an account is not tried", async () => {
     const strict = stage.instance({ signInPerMinute: 50 })
     for (const email of [["user@example.org"], { email: "user@example.org" }, null, 7, "user@example.org\u0000"]) {

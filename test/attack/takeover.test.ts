@@ -337,6 +337,25 @@ describe("the log", () => {
     expect(await by(cookie)).toBe(await idOf(admin))
   })
 
+  it.each(["update-user", "set-user-password", "revoke-user-sessions", "remove-user"])(
+    "names whom it happened to: %s takes an id as a text alone",
+    async (path) => {
+      const email = await stage.account(one.auth, `named${stage.events.length}`, "writer")
+      const id = await idOf(email)
+      const cookie = await cookieOf(admin)
+      const send = (userId: unknown) =>
+        one.ask("POST", `/api/auth/admin/${path}`, {
+          cookie,
+          body: { userId, data: { name: "Named" }, newPassword: "another password of theirs" }
+        })
+      const before = stage.events.length
+      expect((await send([id])).body).toMatchObject({ status: 400, code: "VALIDATION_ERROR" })
+      expect(stage.events.slice(before)).toEqual([])
+      expect((await send(id)).status).toBe(200)
+      expect(stage.events.slice(before)).toMatchObject([{ user: id, by: await idOf(admin) }])
+    }
+  )
+
   it.each<[string, (real: string, other: string) => string]>([
     ["white space", (real, other) => `${real.replace("=", " =")}; ${forge(other)}`],
     ["quotes", (real) => real.replace(/=(.*)$/, `="$1"`)]

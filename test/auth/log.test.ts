@@ -92,3 +92,35 @@ it("a sign-in is a line of the server's log, without a secret", async () => {
   expect(secrets.every((text) => text.length > 8)).toBe(true)
   for (const text of secrets) expect(lines.join("\n")).not.toContain(text)
 }, 60_000)
+
+it("an alarm is told of whoever has a session or the password, and strangers raise none", async () => {
+  await using opened = new AsyncDisposableStack()
+  const lines: string[] = []
+  const server = await start(opened, (line) => lines.push(line))
+  if (server.auth === null) throw new Error("the server keeps accounts")
+  const { id } = await createUser(server.auth, { email: "ann@example.org", password })
+  const post = (path: string, body: object, cookie = "") =>
+    fetch(`${server.address}/api/auth${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", cookie },
+      body: JSON.stringify(body)
+    })
+  const signedIn = await post("/sign-in/email", { email: "ann@example.org", password })
+  const cookie = signedIn.headers.getSetCookie().map((each) => each.split(";", 1)[0] ?? "").join("; ")
+  const wrong = { currentPassword: "not the password", newPassword: "another password" }
+  expect((await post("/change-password", wrong)).status).toBe(401)
+  expect((await post("/change-password", {})).status).toBe(400)
+  for (const path of ["/two-factor/verify-totp", "/two-factor/verify-backup-code"]) {
+    expect((await post(path, { code: "123456" })).status).toBe(401)
+  }
+  expect((await post("/change-password", wrong, cookie)).status).toBe(400)
+  await expect.poll(() => lines.filter((line) => line.includes(`"status":400`)).length, { timeout: 15_000 }).toBe(2)
+  const alarms = lines.map((line) => JSON.parse(line)).filter(({ event }) => String(event).endsWith("-failed"))
+  expect(alarms).toEqual([{
+    level: "warn",
+    time: expect.any(String),
+    event: "password-change-failed",
+    client: expect.stringMatching(/^[\w-]{16}$/),
+    user: id
+  }])
+}, 60_000)

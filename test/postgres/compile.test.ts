@@ -169,7 +169,7 @@ describe("compile", () => {
     )
     expect(statement.sql).toBe(
       `update ${table} set "note" = $1, "status" = $2,` +
-        ` "updated_at" = greatest(clock_timestamp(), t."updated_at" + interval '1000 microseconds')` +
+        ` "updated_at" = greatest(clock_timestamp(), nullif(t."updated_at", 'infinity') + interval '1000 microseconds')` +
         ` where t."id" = $3 returning t."id"::text, ((t."tenant_id" = $4) is true)::text`
     )
     expect(bind(statement, { ...values, given: ["1", null, "paid"] })).toEqual([null, "paid", "1", "7"])

@@ -20,9 +20,17 @@ describe("a write that commits by itself", () => {
     ["53300", "Unavailable"], // too_many_connections
     ["23000", "Check"], // integrity_constraint_violation, as triggers raise it
     ["23505", "Unique"],
+    ["45000", "Check"], // as triggers raise it in other databases
+    ["OR001", "Check"], // a code that a trigger made up
+    ["9Z999", "Check"],
     ["57014", "Timeout"],
     ["22P02", "BadValue"]
   ])("that fails with %s means %s", (code, reason) => expect(meaning(code)).toBe(reason))
+
+  it.each(["42P01", "55000", "58P01", "72000", "F0001", "HV000", "P0002", "XX000"])(
+    "that fails with %s of the server's own is a defect",
+    (code) => expect(() => meaning(code)).toThrow()
+  )
 
   it("that an access rule refuses has to be looked at again", () => {
     expect(meaning("22P02", `invalid input syntax for type integer: "${refusedByRule}"`)).toBe("Contended")

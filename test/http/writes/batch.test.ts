@@ -514,6 +514,62 @@ on("postgres", "grouped creates", ledger, (use) => {
   })
 })
 
+const prices = defineResource("prices", {
+  table: "ledger.prices",
+  primaryKey: "id",
+  fields: { id: f.integer(), latest: f.boolean().readOnly().dbDefault() }
+})
+const bookings = defineResource("bookings", {
+  table: "ledger.bookings",
+  primaryKey: "id",
+  fields: { id: f.integer(), amount: f.integer(), balance: f.integer().readOnly().dbDefault() }
+})
+const slips = defineResource("slips", {
+  table: "ledger.slips",
+  primaryKey: "id",
+  fields: { id: f.integer(), number: f.integer().readOnly().dbDefault() }
+})
+/** What happens after each row tells whether others were written before it. */
+const followed = (): Fixture => ({
+  config: defineConfig({ resources: [prices, bookings, slips] }),
+  schema: `create schema ledger;
+    create table ledger.prices (id integer primary key, latest boolean not null default true);
+    create function ledger.only_latest() returns trigger language plpgsql as $$
+      begin update ledger.prices set latest = false where id <> new.id; return null; end $$;
+    create trigger only_latest after insert on ledger.prices for each row execute function ledger.only_latest();
+    create table ledger.bookings (id integer primary key, amount integer not null, balance integer) partition by range (id);
+    create table ledger.bookings_all partition of ledger.bookings for values from (0) to (1000);
+    create table ledger.slips (id integer primary key, number integer);
+    create function ledger.next_number() returns integer language sql stable as
+      $$ select coalesce(max(number), 0) + 1 from ledger.slips $$;
+    alter table ledger.slips alter column number set default ledger.next_number();
+    create table ledger.total (balance integer not null);
+    insert into ledger.total values (0);
+    create function ledger.book() returns trigger language plpgsql as $$
+      begin select balance + new.amount into new.balance from ledger.total; return new; end $$;
+    create function ledger.add_up() returns trigger language plpgsql as $$
+      begin update ledger.total set balance = (select coalesce(sum(amount), 0) from ledger.bookings); return null; end $$;
+    create trigger book before insert on ledger.bookings_all for each row execute function ledger.book();
+    create trigger add_up after insert on ledger.bookings for each statement execute function ledger.add_up();`,
+  rows: {}
+})
+
+on("postgres", "creates that something follows in the database", followed, (use) => {
+  it("happen one after the other, as they stand in the batch", async () => {
+    const create = (resource: string, data: object) => ({ op: "create", resource, data })
+    const made = await batch(use(), admin, [1, 2, 3].map((id) => create("prices", { id })))
+    expect(made.status, made.text).toBe(200)
+    expect(await use().database!.rows("select id from ledger.prices where latest")).toEqual([["3"]])
+    const booked = await batch(use(), admin, [1, 2, 3].map((id) => create("bookings", { id, amount: id })))
+    expect(results(booked).map(({ record }) => record?.["balance"])).toEqual([1, 3, 6])
+    const numbered = await batch(use(), admin, [1, 2, 3].map((id) => create("slips", { id })))
+    expect(results(numbered).map(({ record }) => record?.["number"])).toEqual([1, 2, 3])
+    const refused = [4, 5, 1].map((id) => create("prices", { id }))
+    expectFailed(await batch(use(), admin, refused), "conflict", 2, "create", "prices")
+    expect(await use().database!.rows("select id from ledger.prices where latest")).toEqual([["3"]])
+  })
+})
+
 const numbers = Array.from({ length: 80 }, (_, i) => `n${i}`)
 const wide = defineResource("wide", {
   table: "ledger.wide",

@@ -179,6 +179,18 @@ on("postgres", "reorder past constraints", ledger, (use) => {
     expect(await listed(use(), "floors")).toEqual(before)
   })
 
+  it("checks on both sides, and nothing in the way: nobody has to move out of the range", async () => {
+    await sql("alter table ledger.ceilings drop constraint ceilings_place_key")
+    await sql("update ledger.ceilings set place = id; alter table ledger.ceilings add check (place between 1 and 3)")
+    for (const unique of ["", "add unique (place) deferrable initially deferred"]) {
+      if (unique !== "") await sql(`alter table ledger.ceilings ${unique}`)
+      const { ids } = await listed(use(), "ceilings")
+      const answer = await swap("ceilings")
+      expect(answer.status, answer.text).toBe(200)
+      expect(await listed(use(), "ceilings")).toMatchObject({ ids: [...ids].reverse(), places: [1, 2, 3] })
+    }
+  })
+
   it("the highest value there is: below; and other rows at the limits stay untouched", async () => {
     await sql("insert into ledger.steps values (50, 'edge', 32767, '-', 1), (51, 'edge', 3, '-', 1)")
     const { etags, ids } = await listed(use())
