@@ -87,6 +87,11 @@ describe("createAdmin", () => {
     const late = await admin.fetch(new Request("http://localhost/api/meta"))
     expect([late.status, late.headers.get("retry-after")]).toEqual([503, "5"])
     expect(await late.json()).toMatchObject({ type: "urn:service:problem:unavailable", instance: "/api/meta" })
+    expect(late.headers.get("x-meta-version")).toMatch(/^[\w-]{22}$/)
+    expect([late.headers.get("cache-control"), late.headers.get("x-content-type-options")]).toEqual([
+      "no-store",
+      "nosniff"
+    ])
     // Whatever closes without waiting is done in these turns of the event loop.
     for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve))
     letIn()

@@ -15,7 +15,6 @@ import { makeFetch } from "../adapters/http/fetch.ts"
 import type { Fetch } from "../adapters/http/fetch.ts"
 import { makeEdge } from "../adapters/http/handle.ts"
 import type { Edge, EdgeOptions, ExtraRoute } from "../adapters/http/handle.ts"
-import { problemReply } from "../adapters/http/problem.ts"
 import { AddressError, readAddress } from "../adapters/postgres/address.ts"
 import { makePostgres } from "../adapters/postgres/connection.ts"
 import type { Postgres, PostgresOptions } from "../adapters/postgres/connection.ts"
@@ -34,7 +33,6 @@ import { parentPath } from "../core/domain/model/config.ts"
 import type { Config } from "../core/domain/model/config.ts"
 import type { Refusal } from "../core/domain/model/refusal.ts"
 import { shown, shownAddress } from "../core/domain/model/refusal.ts"
-import { problem } from "../core/domain/problem.ts"
 import type { RecordsService } from "../core/ports/records.ts"
 import { makeAuthenticator } from "./assembly.ts"
 import { makeDocuments } from "./documents.ts"
@@ -61,6 +59,8 @@ export interface Parts {
   readonly authStatus?: EdgeOptions["authStatus"]
   readonly extraRoutes?: readonly ExtraRoute[]
   readonly ready?: Effect.Effect<boolean>
+  /** Whether the accounts answer that have a database of their own. It counts for readiness, beside the records. */
+  readonly accountsReady?: Effect.Effect<boolean>
   readonly log?: (line: string) => void
   readonly measure?: EdgeOptions["measure"]
   readonly maxInFlight?: number
@@ -69,9 +69,13 @@ export interface Parts {
 /** Milliseconds that an answer about readiness stands. */
 const readyMs = 250
 
-/** Whether the database answers. It is asked once for everybody who wants to know at the same time, as anybody may ask. */
-const makeReadiness = (ping: RecordsService["ping"]): Effect.Effect<boolean> => {
-  const asked = Effect.matchCause(ping, { onFailure: () => false, onSuccess: () => true })
+/** Whether the databases answer. They are asked once for everybody who wants to know at the same time, as anybody may ask. */
+const makeReadiness = (
+  ping: RecordsService["ping"],
+  accounts: Effect.Effect<boolean> = Effect.succeed(true)
+): Effect.Effect<boolean> => {
+  const records = Effect.matchCause(ping, { onFailure: () => false, onSuccess: () => true })
+  const asked = Effect.map(Effect.all([records, accounts], { concurrency: 2 }), (all) => !all.includes(false))
   let answer: Promise<boolean> | undefined
   let until = Number.POSITIVE_INFINITY
   return Effect.promise(() => {
@@ -117,7 +121,7 @@ export const makeService = (parts: Parts): Edge => {
     cors: options.cors,
     serverTiming: options.serverTiming,
     trustedProxies: options.trustedProxies,
-    ready: parts.ready ?? makeReadiness(records.ping),
+    ready: parts.ready ?? makeReadiness(records.ping, parts.accountsReady),
     ...(parts.maxInFlight === undefined ? {} : { maxInFlight: parts.maxInFlight }),
     ...(options.onUnhandledError === null ? {} : { onUnhandledError: options.onUnhandledError }),
     ...(parts.log === undefined ? {} : { log: parts.log }),
@@ -152,26 +156,19 @@ const graceMs = 10_000
 /** `fetch` with an end: after it no request begins, and those under way are waited for. */
 const makeEnding = (edge: Edge, fetch: Fetch): { readonly fetch: Fetch; readonly end: () => Promise<void> } => {
   let running = 0
-  let ended = false
   let allDone = (): void => {}
   const done = (): void => {
     if (--running === 0) allDone()
   }
   return {
     fetch: (request, connection) => {
-      if (ended) {
-        const stopping = problem("unavailable", "The service is stopping.", {}, { "retry-after": "5" })
-        const { body, headers, status } = problemReply(stopping, new URL(request.url).pathname)
-        return Promise.resolve(new Response(request.method === "HEAD" ? null : body, { status, headers }))
-      }
       const response = fetch(request, connection)
       running++
       response.then(done, done)
       return response
     },
     end: async () => {
-      ended = true
-      edge.drain()
+      edge.end()
       if (running === 0) return
       await new Promise<void>((resolve) => {
         const late = setTimeout(resolve, graceMs)

@@ -19,6 +19,13 @@ export interface LogSink {
   readonly flush: () => void
 }
 
+/** A text in which no character moves a terminal's cursor or begins a line: ids of callers come from other issuers, too. */
+const plain = (text: string): string =>
+  text.replace(
+    /[\u0000-\u001f\u007f-\u009f]/g,
+    (character) => character === "\n" ? "\\n" : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+  )
+
 /** A JSON log line as people read it: `12:00:01 GET /api/v1/orders 200 3.2 ms`. */
 const prettyLine = (json: string): string => {
   const entry: unknown = JSON.parse(json)
@@ -28,12 +35,12 @@ const prettyLine = (json: string): string => {
   if (event === "request") {
     const { method, ms, path, status, user } = rest
     return `${clock} ${String(method)} ${String(path)} ${String(status)} ${String(ms)} ms${
-      typeof user === "string" ? ` ${user}` : ""
+      typeof user === "string" ? ` ${plain(user)}` : ""
     }`
   }
   const { frames, ...shown } = rest
   const details = Object.entries(shown).map(([name, value]) =>
-    ` ${name}=${typeof value === "string" ? value : JSON.stringify(value)}`
+    ` ${name}=${plain(typeof value === "string" ? value : JSON.stringify(value))}`
   )
   const trace = Array.isArray(frames) ? frames.map((frame) => `\n    ${String(frame)}`) : []
   return `${clock} ${level === "info" ? "" : `${String(level).toUpperCase()} `}${String(event)}${details.join("")}${

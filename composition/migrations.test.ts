@@ -6,6 +6,7 @@ import {
   applyMigrations,
   authMigrations,
   type Migration,
+  migrationScript,
   missingMigrations,
   type Query,
   serviceMigration
@@ -100,4 +101,44 @@ describe("two processes at once", () => {
       }
     }
   )
+})
+
+describe("an older program", () => {
+  const made = (version: number): Migration => ({
+    name: "service",
+    version,
+    digest: String(version),
+    question: null,
+    statements: `create or replace function public.age() returns integer language sql as 'select ${version}';`
+  })
+
+  it("leaves tables as they are that a newer one has made meanwhile, and goes on with the others", async () => {
+    const database = await openDatabase()
+    const pool = openPool(database.url, 1)
+    try {
+      await applyMigrations(pool, [made(2)])
+      // It found nothing when it looked, before the newer one was done.
+      await applyMigrations(pool, [made(1), { ...made(1), name: "auth", statements: "create table public.other ();" }])
+      expect(await database.rows("select public.age()")).toEqual([["2"]])
+      expect(await database.rows("select name, version, digest from service.migration order by name")).toEqual([
+        ["auth", "1", "1"],
+        ["service", "2", "2"]
+      ])
+      expect(await database.rows("select to_regclass('public.other')")).toEqual([["other"]])
+    } finally {
+      await pool.end()
+      await database.drop()
+    }
+  })
+
+  it("does as little where its file is applied by hand, again and before the newer one's", async () => {
+    const database = await openDatabase()
+    try {
+      for (const version of [1, 1, 2, 1, 2, 1]) await database.execute(migrationScript(made(version)))
+      expect(await database.rows("select public.age()")).toEqual([["2"]])
+      expect(await database.rows("select version, digest from service.migration")).toEqual([["2", "2"]])
+    } finally {
+      await database.drop()
+    }
+  })
 })

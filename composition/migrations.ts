@@ -89,14 +89,23 @@ export const historyMigrations = ({ models }: Pick<Compiled, "models">): readonl
 /** Whatever the database's default: who waited for another process has to see what that one did. */
 const begin = "begin isolation level read committed"
 
-/** The whole migration as one script: a transaction that several processes may run at once, and again. */
+/**
+ * The whole migration as one script: a transaction that several processes may run at once, and again. Tables that a newer program made stay as
+ * they are, also when it was faster by a moment: its triggers would fall back to older ones, and the record would not tell.
+ */
 export const migrationScript = ({ digest, name, statements, version }: Migration): string =>
   `${begin};
 
 do $$ begin perform pg_advisory_xact_lock(8173, 2); end $$;
 
 ${recordSchema}
+do $migration$ begin if not exists (
+  select from service.migration where name = '${name}' and version > ${version}
+) then execute $statements$
+
 ${statements.trim()}
+
+$statements$; end if; end $migration$;
 
 insert into service.migration (name, version, digest) values ('${name}', ${version}, '${digest}')
   on conflict (name) do update set version = excluded.version, digest = excluded.digest, applied_at = now()

@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import type { Auth } from "../adapters/auth/auth.ts"
 import { isUnavailable } from "../adapters/auth/database.ts"
-import { errorLine, unfailing } from "../adapters/http/access-log.ts"
+import { codeBehind, errorLine, unfailing } from "../adapters/http/access-log.ts"
 import type { ExtraRoute } from "../adapters/http/handle.ts"
 import { listen } from "../adapters/http/node.ts"
 import type { Listener } from "../adapters/http/node.ts"
@@ -22,7 +22,7 @@ import type { Assembly } from "./assembly.ts"
 import { createAdmin } from "./create-admin.ts"
 import type { Admin } from "./create-admin.ts"
 import { openDatabases, openPool } from "./database.ts"
-import type { Databases } from "./database.ts"
+import type { Databases, LazyPool } from "./database.ts"
 import { portOf, settingsOf } from "./environment.ts"
 import type { Settings } from "./environment.ts"
 import { openLog } from "./log.ts"
@@ -170,6 +170,19 @@ const statusOf = (auth: Auth): Effect.Effect<{ readonly needsAdmin: boolean }, P
     catch: () => problem("unavailable", "The accounts cannot be read now.", {}, { "retry-after": "5" })
   })
 
+/** Longest time that readiness waits for the accounts' database. */
+const readyMs = 2_000
+
+/** Whether the accounts' database answers and has their tables. The pool is its own: sign-ins do not make it wait. */
+const accountsReady = (pool: LazyPool, wanted: readonly Migration[]): Effect.Effect<boolean> =>
+  Effect.timeoutOrElse(
+    Effect.matchCause(Effect.tryPromise(() => findMissing(pool, wanted)), {
+      onFailure: () => false,
+      onSuccess: (missing) => missing.length === 0
+    }),
+    { duration: readyMs, orElse: () => Effect.succeed(false) }
+  )
+
 const build = async (
   assembly: Assembly,
   settings: Settings,
@@ -204,10 +217,15 @@ const build = async (
     ? makeAuth(assembly, settings, pool, {
       origins: options.dev === true ? tunnelOrigins : [],
       onError: (cause) =>
-        log.event("error", "auth", { error: cause instanceof Error ? cause.constructor.name : typeof cause }),
+        log.event("error", "auth", {
+          error: cause instanceof Error ? cause.constructor.name : typeof cause,
+          code: codeBehind(cause)
+        }),
       log: ({ event, level, ...rest }) => log.event(level, event, rest)
     })
     : null
+  const asked = auth === null || databases.authUrl === databases.url ? null : openPool(databases.authUrl, 1, readyMs)
+  if (asked !== null) opened.add(asked.end)
   const admin = await createAdmin(assembly.config, {
     database: {
       url: databases.url,
@@ -225,6 +243,7 @@ const build = async (
     ...(telemetry.metrics === null ? {} : { measure: telemetry.metrics.measure }),
     ...(settings.maxInFlight === null ? {} : { maxInFlight: settings.maxInFlight }),
     ...(auth === null ? {} : { auth, authStatus: statusOf(auth) }),
+    ...(asked === null ? {} : { accountsReady: accountsReady(asked, authMigrations(assembly.compiled)) }),
     ...(options.extraRoutes === undefined ? {} : { extraRoutes: options.extraRoutes })
   })
   opened.add(admin.close)

@@ -66,7 +66,21 @@ export const accessLine = (entry: AccessEntry): string => {
   },"bytes":${entry.bytes}${user}}`
 }
 
-/** Where an error came from: its class and stack frames. Its message is left out, as it may quote a row. */
+/**
+ * What kind of failure stands behind an error: the SQLSTATE or the code of the system (`ECONNRESET`) that it or one of its causes has, or
+ * undefined. Unlike a message it quotes nothing.
+ */
+export const codeBehind = (error: unknown): string | undefined => {
+  let at = error
+  for (let depth = 0; depth < 8 && typeof at === "object" && at !== null; depth++) {
+    const code = "code" in at ? at.code : undefined
+    if (typeof code === "string" && /^(?:(?=[A-Z]*[0-9])[0-9A-Z]{5}|E[A-Z][A-Z0-9_]{1,40})$/.test(code)) return code
+    at = "cause" in at ? at.cause : undefined
+  }
+  return undefined
+}
+
+/** Where an error came from: its class, code and stack frames. Its message is left out, as it may quote a row. */
 export const errorLine = (event: string, id: string, error: unknown): string =>
   JSON.stringify({
     level: "error",
@@ -74,6 +88,7 @@ export const errorLine = (event: string, id: string, error: unknown): string =>
     event,
     id,
     error: error instanceof Error ? error.constructor.name : typeof error,
+    code: codeBehind(error),
     frames: error instanceof Error && typeof error.stack === "string"
       ? error.stack.split("\n").filter((line) => /^\s+at /.test(line)).map((line) => line.trim()).slice(0, 12)
       : []

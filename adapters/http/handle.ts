@@ -34,6 +34,7 @@ import {
   overloaded,
   problemReply,
   protocolReply,
+  stopping,
   tokensProblem
 } from "./problem.ts"
 import { acceptedId, bodyRefusal, clientAddress, decodePercent, readQuery, splitTarget, utf8Length } from "./request.ts"
@@ -104,6 +105,8 @@ export interface Edge {
   readonly origin: string
   /** From now on `/readyz` answers 503. Everything else goes on. */
   readonly drain: () => void
+  /** From now on every request is refused with 503. Those under way go on. */
+  readonly end: () => void
   readonly isDraining: () => boolean
   /** The fixed 500 for what went wrong after `handle`; reports the error. */
   readonly failed: (request: EdgeRequest, error: unknown) => EdgeReply
@@ -162,6 +165,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   const sending: Slots = { taken: 0 }
   const sendingUnknown: Slots = { taken: 0 }
   let draining = false
+  let ended = false
   const ready = Effect.suspend(() => draining ? Effect.succeed(false) : options.ready ?? Effect.succeed(true))
 
   const vary = cors === null ? "Authorization" : "Authorization, Origin"
@@ -364,6 +368,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
 
   const answer = (progress: Progress): RouteAnswer => {
     const { request, path } = progress
+    if (ended) return Effect.fail(stopping())
     if (request.target.length > maxTarget) return Effect.fail(headerTooLarge())
     const health = healthRoute(path, progress.method, ready)
     if (health !== null) return health
@@ -429,6 +434,9 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     origin: publicUrl.origin,
     drain: () => {
       draining = true
+    },
+    end: () => {
+      draining = ended = true
     },
     isDraining: () => draining,
     failed: (request, error) => {

@@ -317,6 +317,8 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
   })
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     const owed = connections.get(socket)
+    // What comes behind a last request is nobody's (RFC 9112, 9.6); the answers before it are still owed, and end the connection.
+    if (error.code === "HPE_CLOSED_CONNECTION" && owed !== undefined && owed.length > 0) return
     // A response under way, or one owed for an earlier complete request, must not be mixed with this one.
     const mixes = owed !== undefined && owed.some(({ res }) => res.headersSent || res.req.complete)
     if (!socket.writable || mixes || error.code === "ECONNRESET") socket.destroy()

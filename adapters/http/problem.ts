@@ -41,3 +41,5 @@ export const tokensProblem = (error: TokensError): Problem => {
 
 export const overloaded = (): Problem =>
   problem("unavailable", "The service is handling too many requests at the moment.", {}, { "retry-after": "1" })
+
+export const stopping = (): Problem => problem("unavailable", "The service is stopping.", {}, { "retry-after": "5" })

@@ -106,12 +106,24 @@ const comparison = (field: Field, is: Comparison, value: Operand, alias: string,
   const inline = constantOf(field, value)
   if (inline !== null) return `${column} ${is} ${inline}`
   if (is !== "=" || !structural(field, value)) writer.stable = false
-  const padded = field.kind === "text" && value.of === "literal" && value.text.endsWith(" ")
-  // char(n) drops trailing blanks of both sides; a value that ends in one is compared as text. Equality stays plain as well, for indexes.
-  if (padded && is !== "=") return `${column}::text ${is} ${writer.constant(value.text)}`
   const plain = `${column} ${is} ${writer.add({ of: "operand", operand: value, field })}`
-  return padded ? `(${plain} and ${column}::text = ${writer.constant(value.text)})` : plain
+  if (!isPadded(field, value)) return plain
+  // Equality stays plain, for indexes: no text of a char(n) column ends in a blank.
+  return is === "="
+    ? `(${plain} and ${keepsBlanks(column)})`
+    : `(case when ${keepsBlanks(column)} then ${plain} else ${column}::text ${is} ${
+      writer.add({ of: "operand", operand: value, field })
+    } end)`
 }
+
+const isPadded = (field: Field, value: Operand): boolean =>
+  field.kind === "text" && value.of === "literal" && value.text.endsWith(" ")
+
+/**
+ * Whether values of the column's type keep blanks at their end: char(n) drops those of both sides of a comparison. A constant to the planner, which
+ * leaves out what it rules out. Only a type without blanks may be compared as text: for `citext` that would be another comparison.
+ */
+const keepsBlanks = (column: string): string => `octet_length((case when false then ${column} else ' ' end)::text) = 1`
 
 const membership = (field: Field, values: readonly Operand[], alias: string, writer: Writer): string => {
   if (values.length === 0) return "false"
@@ -121,11 +133,10 @@ const membership = (field: Field, values: readonly Operand[], alias: string, wri
   if (inline.every((text) => text !== null)) return `${column} in (${inline.join(", ")})`
   writer.stable = false
   const any = (operands: readonly Operand[]) => `any(${writer.add({ of: "operands", operands, field })})`
-  const isPadded = (value: Operand) => field.kind === "text" && value.of === "literal" && value.text.endsWith(" ")
-  const padded = values.filter(isPadded)
+  const padded = values.filter((value) => isPadded(field, value))
   if (padded.length === 0) return `${column} = ${any(values)}`
-  const rest = values.filter((value) => !isPadded(value))
-  const tests = `${column} = ${any(padded)} and ${column}::text = ${any(padded)}`
+  const rest = values.filter((value) => !isPadded(field, value))
+  const tests = `${column} = ${any(padded)} and ${keepsBlanks(column)}`
   return rest.length === 0 ? `(${tests})` : `(${column} = ${any(rest)} or (${tests}))`
 }
 

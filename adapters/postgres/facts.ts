@@ -38,6 +38,7 @@ const columnsSql = `coalesce((select json_agg(json_build_object(
     'default', case when a.attgenerated = '' then coalesce(pg_get_expr(d.adbin, d.adrelid), t.typdefault) end,
     'identity', case a.attidentity when 'a' then 'always' when 'd' then 'by default' end,
     'generated', a.attgenerated <> '',
+    'virtual', a.attgenerated = 'v',
     'maxLength', case when b.typname in ('bpchar', 'varchar') and m.mod >= 4 then m.mod - 4 end,
     'precision', case when b.typname = 'numeric' and m.mod >= 4 then ((m.mod - 4) >> 16) & 65535 end,
     'scale', case when b.typname = 'numeric' and m.mod >= 4 then (((m.mod - 4) & 2047) # 1024) - 1024 end,
@@ -112,6 +113,8 @@ const tablesSql = `select c.oid::text, json_build_object(
     from pg_constraint k where k.conrelid = c.oid and k.contype = 'c'), '[]'),
   'indexes', ${indexesSql},
   'rowSecurity', c.relrowsecurity,
+  'heirs', coalesce((select json_agg(h.relname order by h.relname) from pg_inherits i join pg_class h on h.oid = i.inhrelid
+    where i.inhparent = c.oid and not h.relispartition), '[]'),
   'privileges', json_build_object(
     'select', has_table_privilege(c.oid, 'select') or has_any_column_privilege(c.oid, 'select'),
     'insert', has_table_privilege(c.oid, 'insert') or has_any_column_privilege(c.oid, 'insert'),

@@ -25,12 +25,22 @@ const namesOf = (text: string | undefined): readonly string[] =>
 const readTables = (url: string, schemas: readonly string[]): Promise<readonly TableFacts[]> =>
   withPostgres({ url, readConnections: 1 }, (postgres) => makeFacts(postgres).all(schemas))
 
-const chosen = (tables: readonly TableFacts[], asked: readonly string[]): readonly TableFacts[] => {
+const chosen = (
+  tables: readonly TableFacts[],
+  asked: readonly string[],
+  schemas: readonly string[]
+): readonly TableFacts[] => {
   if (asked.length === 0) return tables
   const missing = asked.filter((name) =>
     !tables.some((table) => table.name === name || `${table.schema}.${table.name}` === name)
   )
-  if (missing.length > 0) throw new CliFailure(`There is no table ${missing.join(", ")}.`)
+  if (missing.length > 0) {
+    throw new CliFailure(
+      `There is no table ${missing.join(", ")} in ${
+        schemas.map((name) => `schema ${name}`).join(", ")
+      }; --schema names other schemas to look in.`
+    )
+  }
   return tables.filter((table) => asked.includes(table.name) || asked.includes(`${table.schema}.${table.name}`))
 }
 
@@ -78,7 +88,7 @@ export const introspectCommand = async (
     : asked
   const schemas = selection.schemas.length === 0 ? ["public"] : selection.schemas
   const tables = await withDatabases(settings, null, ({ url }) => readTables(url, schemas))
-  const drafts = draftResources(chosen(tables, selection.tables))
+  const drafts = draftResources(chosen(tables, selection.tables, schemas))
   if (drafts.resources.length === 0) {
     throw new CliFailure(
       `There is no table with a primary key in ${schemas.map((name) => `schema ${name}`).join(", ")}${

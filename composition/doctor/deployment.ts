@@ -71,8 +71,9 @@ export const checkConnections = async (client: Client, settings: Settings): Prom
   const { rows } = await client.query<{ free: string }>(
     "select (current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int)::text as free"
   )
-  // And the one that readiness has for itself.
-  const most = settings.readConnections + settings.writeConnections + settings.authConnections + 1
+  // And what readiness has for itself, in each database.
+  const own = settings.adminDatabaseUrl === null ? 1 : 2
+  const most = settings.readConnections + settings.writeConnections + settings.authConnections + own
   const free = Number(rows[0]?.free)
   return most > free
     ? [about(

@@ -13,6 +13,7 @@ import type { Settings } from "../environment.ts"
 import { authMigration, authMigrations, findMissing, historyMigrations, serviceMigration } from "../migrations.ts"
 import { findEmpty, readLiveFacts, withPostgres } from "../startup.ts"
 import type { LiveFacts } from "../startup.ts"
+import { checkAccounts } from "./accounts.ts"
 import { checkColumns } from "./columns.ts"
 import {
   checkClock,
@@ -91,6 +92,7 @@ export const examine = async (
     ...checkExtensions(assembly.compiled, facts.server),
     ...checkServer(facts.server),
     ...checkSettings(settings, assembly.url),
+    ...(accounts ? checkAccounts(assembly.compiled) : []),
     ...await checkPooler(settings, probePooler(databases.url))
   ]
   const own: Finding[] = []

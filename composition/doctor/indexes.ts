@@ -107,7 +107,8 @@ export const checkIndexes = (
     field: Field | null,
     message: string,
     sql: readonly string[],
-    at: Finding["level"] = level
+    at: Finding["level"] = level,
+    fix: string | null = null
   ): void => {
     findings.push({
       level: at,
@@ -115,7 +116,7 @@ export const checkIndexes = (
       resource: model.name,
       field: field === null || field.system ? null : field.name,
       message,
-      fix: null,
+      fix,
       sql
     })
   }
@@ -129,9 +130,30 @@ export const checkIndexes = (
     done.add(field.column)
     say("index", field, "Row filters use the column, and no index leads with it.", [index([field.column])])
   }
+  const virtual = new Set(table.columns.filter((column) => column.virtual).map((column) => column.name))
   for (const field of model.fields) {
     const { column } = field
     if (done.has(column) || isLed(table, model, column)) continue
+    if (virtual.has(column)) {
+      done.add(column)
+      const asked = [
+        ...(field.filterable ? [["filtered", "filterable()"]] as const : []),
+        ...(field.sortable ? [["sorted", "sortable()"]] as const : []),
+        ...(field.searched ? [["searched", "searched()"]] as const : [])
+      ]
+      if (asked.length === 0) continue
+      say(
+        "index",
+        field,
+        `Lists can be ${
+          asked.map(([word]) => word).join(" or ")
+        } by it, and the database makes no index of a virtual generated column.`,
+        [],
+        level,
+        `Make the column stored, or remove ${asked.map(([, modifier]) => modifier).join(" and ")}.`
+      )
+      continue
+    }
     if (field.sortable) {
       done.add(column)
       say("index", field, "Lists can be sorted by it, and no index gives that order.", [index([column])])
@@ -144,7 +166,7 @@ export const checkIndexes = (
     }
   }
   if (known.trigrams) {
-    const texts = model.fields.filter((field) => field.kind === "text" && field.searched)
+    const texts = model.fields.filter((field) => field.kind === "text" && field.searched && !virtual.has(field.column))
     const missing = texts.filter((field) => !hasTrigrams(table, field.column))
     if (missing.length > 0) {
       const padded = (column: string): boolean =>

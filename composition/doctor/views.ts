@@ -1,6 +1,6 @@
 /**
  * What PostgreSQL knows of a table and not of a view: whether it takes writes, whether its key is unique, and which of its columns may be null.
- * Materialized views and foreign tables are looked at likewise.
+ * Materialized views and foreign tables are looked at likewise, and tables that others inherit from, whose rows no key of theirs tells apart.
  */
 
 import { type Client, DatabaseError } from "pg"
@@ -24,13 +24,33 @@ export const checkViewWrites = async (client: Client, compiled: Compiled): Promi
     "select pg_relation_is_updatable(to_regclass(t), true) as bits from unnest($1::text[]) with ordinality as u (t, n) order by n",
     [models.map((model) => tableName(model))]
   )
-  return models.flatMap((model, i) => {
+  const findings: Finding[] = []
+  for (const [i, model] of models.entries()) {
     const bits = rows[i]?.bits ?? null
-    if (bits === null) return []
-    const refused = openWrites(model, compiled).filter(([, right]) => (bits & rightBits[right]) === 0)
-    if (refused.length === 0) return []
+    if (bits === null) continue
+    const open = openWrites(model, compiled)
+    const changes = open.filter(([operation, right]) => operation !== "create" && (bits & rightBits[right]) !== 0)
+    const reason = changes.length === 0 ? null : await lockRefusal(client, model)
+    if (reason !== null) {
+      const operations = changes.map(([operation]) => operation)
+      findings.push({
+        level: "error",
+        check: "writes",
+        resource: model.name,
+        field: null,
+        message: `Callers may ${operations.join(", ")}, and rows of ${
+          tableName(model)
+        } cannot be locked for that (${reason}): every such request fails.`,
+        fix: `Write access: { ${
+          operations.map((operation) => `${operation}: false`).join(", ")
+        } }, or write the view so that select … for update works, triggers or not.`,
+        sql: []
+      })
+    }
+    const refused = open.filter(([, right]) => (bits & rightBits[right]) === 0)
+    if (refused.length === 0) continue
     const operations = refused.map(([operation]) => operation)
-    return [{
+    findings.push({
       level: "error",
       check: "writes",
       resource: model.name,
@@ -42,8 +62,21 @@ export const checkViewWrites = async (client: Client, compiled: Compiled): Promi
         operations.map((operation) => `${operation}: false`).join(", ")
       } }, or make it a view with INSTEAD OF triggers.`,
       sql: []
-    }]
-  })
+    })
+  }
+  return findings
+}
+
+/** Why PostgreSQL locks no rows of it, in its own words: every change locks its row first. Planned only, so that nothing is locked. */
+const lockRefusal = async (client: Client, model: Model): Promise<string | null> => {
+  try {
+    await client.query(`explain select 1 from ${tableName(model)} for update`)
+    return null
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error
+    // Others, rights that are missing among them, are found elsewhere.
+    return error.code === "0A000" ? error.message : null
+  }
 }
 
 /** Rows that break what the declaration says of them: pages would leave them out, without a word. */
@@ -59,14 +92,15 @@ export const checkViewRows = async (
       model.columns.every((field) =>
         table.columns.some(({ name, privileges }) => name === field.column && privileges.select)
       )
-    if (readable && !["table", "partitioned", "partition"].includes(table.kind)) {
-      findings.push(...await checkRows(client, model))
+    if (readable && (table.heirs.length > 0 || !["table", "partitioned", "partition"].includes(table.kind))) {
+      findings.push(...await checkRows(client, model, table.heirs))
     }
   }
   return findings
 }
 
-const checkRows = async (client: Client, model: Model): Promise<readonly Finding[]> => {
+const checkRows = async (client: Client, model: Model, heirs: readonly string[]): Promise<readonly Finding[]> => {
+  const what = heirs.length === 0 ? "view" : "table"
   const about = (level: Finding["level"], field: string | null, message: string, fix: string): Finding => ({
     level,
     check: "rows",
@@ -93,15 +127,21 @@ const checkRows = async (client: Client, model: Model): Promise<readonly Finding
           "error",
           null,
           `Several rows have the same ${model.key.map(({ name }) => name).join(", ")}: pages leave rows out.`,
-          "Name a primary key that is unique in the view."
+          heirs.length === 0
+            ? "Name a primary key that is unique in the view."
+            : `Rows of ${heirs.join(", ")}, which ${
+              heirs.length === 1 ? "inherits" : "inherit"
+            } from it, are rows of it, too: give them other keys, or declare a view: create view … as select * from only ${
+              tableName(model)
+            };`
         )]
         : []),
       ...required.filter((_, i) => found?.nulls[i] === true).map((field) =>
         about(
           "error",
           field.name,
-          "The view has rows in which the column is null, and the field is not optional: pages in its order leave them out.",
-          model.key.includes(field) ? "Leave these rows out of the view." : "Add optional()."
+          `The ${what} has rows in which the column is null, and the field is not optional: pages in its order leave them out.`,
+          model.key.includes(field) ? `Leave these rows out of the ${what}.` : "Add optional()."
         )
       )
     ]
@@ -119,7 +159,7 @@ const checkRows = async (client: Client, model: Model): Promise<readonly Finding
     return [about(
       "note",
       null,
-      `The rows of the view could not be read within ${
+      `The rows of the ${what} could not be read within ${
         lookMs / 1_000
       } s: whether its key is unique and its fields are never null is not known.`,
       "Add optional() to every field that may be null, and make sure of the key."

@@ -288,6 +288,11 @@ const draftResource = (
       readOnly: column === softDelete || column === version || isCreation(column)
     }))
   }
+  if (table.heirs.length > 0) {
+    notes.push(
+      `rows of ${table.heirs.join(", ")} are among its own, by inheritance, and may have the same keys: ask the doctor`
+    )
+  }
   const field = (column: ColumnFacts | null): string | null => column === null ? null : names.get(column.name)!
   for (const column of table.columns) {
     const own = names.get(column.name)!

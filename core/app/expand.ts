@@ -15,6 +15,7 @@ import type { Problem } from "../domain/problem.ts"
 import type { Layout } from "../domain/read/item.ts"
 import { listShape } from "../domain/read/list.ts"
 import type { PageShape } from "../domain/read/plan.ts"
+import { maxRelations } from "../domain/read/request.ts"
 import type { Call } from "./call.ts"
 import { bindingsAt } from "./core.ts"
 import type { Checks, Core } from "./core.ts"
@@ -23,8 +24,7 @@ import type { Warning } from "./guard.ts"
 import { recordsProblem } from "./refusal.ts"
 import { fromClock } from "./timing.ts"
 
-/** Most relations in one request, and most related records of one relation on one page. */
-const maxRelations = 10
+/** Most related records of one relation on one page. */
 const maxRelated = 5_000
 /** Most characters that expanded relations add to one answer. */
 const maxExpanded = 32 * 1024 * 1024

@@ -8,7 +8,7 @@ import * as Result from "effect/Result"
 import type { Access, Decision } from "../domain/access/access.ts"
 import { refusedFields } from "../domain/access/resolve.ts"
 import type { Operation } from "../domain/access/rules.ts"
-import { evaluate } from "../domain/filter/evaluate.ts"
+import { evaluate, evaluateKnown } from "../domain/filter/evaluate.ts"
 import type { FilterTree } from "../domain/filter/tree.ts"
 import { always, both } from "../domain/filter/tree.ts"
 import type { WriteHook } from "../domain/model/config.ts"
@@ -172,31 +172,29 @@ export const isRefusedValue = (error: unknown): boolean =>
 
 /**
  * A row that the caller may not write is a 403, whatever the database has against its values: "taken" would tell of rows that the caller cannot
- * see. `cellOf` gives undefined for what only the database knows; then its refusal stands.
+ * see. `cellOf` gives undefined for what only the database knows; where the answer depends on that, its refusal stands.
  */
 const deniedFirst =
   (tree: FilterTree, cellOf: (field: Field) => Cell | undefined, bindings: Bindings) =>
   (error: RecordsError): Step<never> => {
-    if (!isRefusedValue(error)) return Effect.fail(error)
-    let known = true
-    const passes = evaluate(tree, (field) => {
-      const cell = cellOf(field)
-      known &&= cell !== undefined
-      return cell ?? null
-    }, bindings)
-    return Effect.fail(known && !passes ? accessDenied() : error)
+    const denied = isRefusedValue(error) && evaluateKnown(tree, cellOf, bindings) === false
+    return Effect.fail(denied ? accessDenied() : error)
   }
 
 /** What a create whose values the database refuses is answered: a rule over the record is asked first, as far as the record is known without it. */
 const refusedCreate = (access: Access, values: Values, error: RecordsError, bindings: Bindings): Step<never> => {
   let known = true
   const record: { [name: string]: Json } = {}
-  for (const field of access.model.fields) {
-    const { default: given, name } = field
-    const cell = values.get(field)
+  const cellOf = (field: Field): Cell | undefined => {
+    const { default: given, readOnly, system } = field
     // What the database makes of a field is not known: a default of its own, a computed column, the first version.
-    const made = field.readOnly || field === access.model.version || (given !== null && "db" in given)
-    if (cell !== undefined || !made) record[name] = wireFromCell(field, cell ?? null)
+    const made = readOnly || system || field === access.model.version || (given !== null && "db" in given)
+    return values.has(field) ? values.get(field) : made ? undefined : null
+  }
+  for (const field of access.model.fields) {
+    const { name } = field
+    const cell = cellOf(field)
+    if (cell !== undefined) record[name] = wireFromCell(field, cell)
     else {
       const get = (): null => {
         known = false
@@ -209,18 +207,24 @@ const refusedCreate = (access: Access, values: Values, error: RecordsError, bind
   if (!known) return Effect.fail(error)
   return settled.of === "deny"
     ? Effect.fail(accessDenied())
-    : deniedFirst(decisionTree(settled), (field) => values.get(field), bindings)(error)
+    : deniedFirst(decisionTree(settled), cellOf, bindings)(error)
 }
 
-/** Which readable fields differ between the current row and the version whose tag the client sent; null when that is not known. */
+/**
+ * Which readable fields differ between the current row and the version whose tag the client sent; null when that is not known. Tags of different
+ * records may be equal: a version that the caller could not see is none that they hold.
+ */
 const changedSince = (
   core: Core,
   access: Access,
   precondition: string,
-  row: Row
+  row: Row,
+  bindings: Bindings
 ): readonly string[] | null => {
-  const held = core.versions.recent(access, ownKey(access.model, row))
-    .find((old) => tagListed(precondition, etagOf(access.restricted, old, core.seal.digest), false))
+  const held = core.versions.recent(access, ownKey(access.model, row)).find((old) =>
+    tagListed(precondition, etagOf(access.restricted, old, core.seal.digest), false) &&
+    evaluate(access.rows, cells(old), bindings)
+  )
   if (held === undefined) return null
   return access.restricted.fields.filter((field) => held[field.index] !== row[field.index]).map((field) => field.name)
 }
@@ -316,7 +320,7 @@ export const judge = (
     if (!passes) return Effect.fail(accessDenied())
     const checkedBody = check()
     if (Result.isFailure(checkedBody)) return Effect.fail(checkedBody.failure)
-    const refusal = preconditionRefusal(core, write, row)
+    const refusal = preconditionRefusal(core, write, row, bindings)
     return refusal === null
       ? Effect.succeed(settled)
       : write.midway === true && write.precondition !== null
@@ -325,13 +329,18 @@ export const judge = (
   })
 }
 
-const preconditionRefusal = (core: Core, write: ExistingWrite, row: Row): Problem | null => {
+const preconditionRefusal = (
+  core: Core,
+  write: ExistingWrite,
+  row: Row,
+  bindings: Bindings
+): Problem | null => {
   const { access, op, precondition } = write
   if (precondition === null) return op === "update" ? preconditionRequired() : null
   const etag = etagOf(access.restricted, row, core.seal.digest)
   return preconditionHolds(precondition, etag)
     ? null
-    : preconditionFailed(etag, changedSince(core, access, precondition, row))
+    : preconditionFailed(etag, changedSince(core, access, precondition, row, bindings))
 }
 
 /**
@@ -344,7 +353,7 @@ const refusedMidway = (core: Core, write: ExistingWrite, bindings: Bindings): St
   const where = visibleRows(access, keyCondition(model), false)
   const shape = { model, columns: model.columns, where, order: [], limit: 1, checks: [] }
   return Effect.flatMap(core.records.page({ shape, bindings: { ...bindings, params: key } }), ([row]) => {
-    const refusal = row === undefined ? null : preconditionRefusal(core, write, row)
+    const refusal = row === undefined ? null : preconditionRefusal(core, write, row, bindings)
     return Effect.fail(refusal ?? preconditionFailed(null, null))
   })
 }

@@ -5,6 +5,11 @@ import type { PoolClient } from "pg"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { createAuth } from "../../adapters/auth/auth.ts"
 import { openPool } from "../../composition/database.ts"
+import { applyMigrations, authMigration, serviceMigration } from "../../composition/migrations.ts"
+import { startServer } from "../../composition/server.ts"
+import { defineConfig } from "../../core/domain/model/config.ts"
+import { f } from "../../core/domain/model/field.ts"
+import { defineResource } from "../../core/domain/model/resource.ts"
 import { openDatabase } from "../support/postgres.ts"
 import type { TestDatabase } from "../support/postgres.ts"
 import { patience, pause, publicUrl, secret, untilTrue } from "./fixture.ts"
@@ -82,5 +87,45 @@ describe("a server that falls silent", () => {
     await expect(held?.query("select pg_sleep(60)")).rejects.toMatchObject({ code: "ETIMEDOUT" })
     held?.release(true)
     await pool.end()
+  })
+})
+
+describe("accounts in a database of their own", () => {
+  it("count for readiness: without them no request is served", async () => {
+    await using opened = new AsyncDisposableStack()
+    const records = await openDatabase(
+      "create table notes (id int generated always as identity primary key, body text not null)"
+    )
+    opened.defer(records.drop)
+    const accounts = await openDatabase()
+    opened.defer(accounts.drop)
+    for (const [url, wanted] of [[records.url, serviceMigration], [accounts.url, authMigration]] as const) {
+      const pool = openPool(url, 1)
+      await applyMigrations(pool, [wanted])
+      await pool.end()
+    }
+    const notes = defineResource("notes", {
+      table: "notes",
+      primaryKey: "id",
+      fields: { id: f.integer().readOnly().dbDefault(), body: f.text() }
+    })
+    const env = {
+      DATABASE_URL: records.url,
+      ADMIN_DATABASE_URL: accounts.url,
+      AUTH_SECRET: secret,
+      AUTH_URL: publicUrl,
+      SERVICE_LOG: "off"
+    }
+    const server = await startServer(defineConfig({ resources: [notes] }), { env, port: 0 })
+    opened.defer(server.close)
+    const readiness = async (status: number): Promise<boolean> =>
+      (await fetch(`${server.address}/readyz`)).status === status
+    expect(await untilTrue(() => readiness(200))).toBeLessThan(Number.POSITIVE_INFINITY)
+    await records.execute(`alter database ${accounts.name} with allow_connections false`)
+    await accounts.disconnectAll()
+    expect(await untilTrue(() => readiness(503))).toBeLessThan(Number.POSITIVE_INFINITY)
+    expect((await fetch(`${server.address}/livez`)).status).toBe(200)
+    await records.execute(`alter database ${accounts.name} with allow_connections true`)
+    expect(await untilTrue(() => readiness(200))).toBeLessThan(Number.POSITIVE_INFINITY)
   })
 })

@@ -200,6 +200,96 @@ describe("doctor", () => {
   })
 })
 
+describe("a table that another inherits from", () => {
+  it("is examined for rows of the same key, and virtual columns get no index that the database refuses", async () => {
+    const database = await openDatabase()
+    await database.execute(`
+      create table animals (id int primary key, name text, twice int generated always as (id * 2) virtual);
+      create table dogs (primary key (id)) inherits (animals);
+      insert into animals values (1, 'cat'); insert into dogs values (2, 'rex');
+    `)
+    await using project = makeProject({ DATABASE_URL: database.url, AUTH_SECRET: "x".repeat(32) })
+    project.write(
+      "admin.config.ts",
+      `import { defineConfig, defineResource, f } from "resource-admin"
+export default defineConfig({
+  resources: [defineResource("animals", {
+    primaryKey: "id",
+    fields: { id: f.integer(), name: f.text().optional(), twice: f.integer().optional().readOnly().dbDefault().filterable().sortable() }
+  })]
+})
+`
+    )
+    const found = async () => {
+      const { findings } = JSON.parse((await project.quick("doctor", "--json")).stdout) as { findings: Finding[] }
+      return findings.filter(({ resource }) => resource === "animals")
+    }
+    const virtual = {
+      level: "note",
+      check: "index",
+      resource: "animals",
+      field: "twice",
+      message: "Lists can be filtered or sorted by it, and the database makes no index of a virtual generated column.",
+      fix: "Make the column stored, or remove filterable() and sortable().",
+      sql: []
+    }
+    expect(await found()).toEqual([virtual])
+    await database.execute("insert into dogs values (1, 'max')")
+    expect(await found()).toEqual([{
+      level: "error",
+      check: "rows",
+      resource: "animals",
+      field: null,
+      message: "Several rows have the same id: pages leave rows out.",
+      fix:
+        "Rows of dogs, which inherits from it, are rows of it, too: give them other keys, or declare a view: create view … as select * from only animals;",
+      sql: []
+    }, virtual])
+    await database.drop()
+  })
+})
+
+describe("a view with INSTEAD OF triggers", () => {
+  it("is found where its rows cannot be locked, as every change would fail", async () => {
+    const database = await openDatabase()
+    await database.execute(`
+      create table parts (id int primary key, title text not null);
+      create view whole as select id, title from parts union all select 0, 'none';
+      create view paired as select p.id, p.title, q.title as next from parts p left join parts q on q.id = p.id + 1;
+      create function keep() returns trigger language plpgsql as 'begin return new; end';
+      create trigger keep instead of insert or update or delete on whole for each row execute function keep();
+      create trigger keep instead of insert or update or delete on paired for each row execute function keep();
+    `)
+    await using project = makeProject({ DATABASE_URL: database.url, AUTH_SECRET: "x".repeat(32) })
+    const fields = "{ id: f.integer(), title: f.text() }"
+    project.write(
+      "admin.config.ts",
+      `import { defineConfig, defineResource, f } from "resource-admin"
+export default defineConfig({
+  resources: [
+    defineResource("whole", { primaryKey: "id", fields: ${fields} }),
+    defineResource("paired", { primaryKey: "id", fields: ${fields} }),
+    defineResource("shown", { table: "paired", primaryKey: "id", access: { update: false, delete: false }, fields: ${fields} })
+  ]
+})
+`
+    )
+    const { findings } = JSON.parse((await project.quick("doctor", "--json")).stdout) as { findings: Finding[] }
+    expect(findings.filter(({ check }) => check === "writes")).toEqual([{
+      level: "error",
+      check: "writes",
+      resource: "paired",
+      field: null,
+      message:
+        "Callers may update, delete, and rows of paired cannot be locked for that (FOR UPDATE cannot be applied to the nullable side of an outer join): every such request fails.",
+      fix:
+        "Write access: { update: false, delete: false }, or write the view so that select … for update works, triggers or not.",
+      sql: []
+    }])
+    await database.drop()
+  })
+})
+
 describe("a migration that the database refuses", () => {
   it("is told with what the role lacks, and without a stack", async () => {
     const database = await openDatabase()

@@ -197,6 +197,8 @@ describe("what introspection makes of unusual tables", () => {
       create table names (name text primary key);
       create table purses (id int primary key, coin int references coins, name varchar(3) references names);
       create table maybe (a int unique);
+      create table older (id int primary key);
+      create table younger (primary key (id)) inherits (older);
       create foreign data wrapper nothing;
       create server nowhere foreign data wrapper nothing;
       create foreign table far (a int) server nowhere;
@@ -226,6 +228,21 @@ describe("what introspection makes of unusual tables", () => {
     expect(text).toContain("const class_2 = defineResource(\"class_2\", {\n  table: \"Class\"")
     expect(text).toContain("const class_ = defineResource(\"class\", {\n  primaryKey")
     expect(text).toContain("const class__ = defineResource(\"class_\", {\n  primaryKey")
+  })
+
+  it("says of a table that others inherit from that their rows are its rows", () => {
+    expect(text).toContain(
+      "// rows of younger are among its own, by inheritance, and may have the same keys: ask the doctor\nexport const older ="
+    )
+    expect(text).not.toMatch(/inheritance.*\nexport const (?!older)/)
+  })
+
+  it("says where it looked for a table, as that of another schema is not read unasked", async () => {
+    const ran = await project.quick("introspect", "--tables", "shop.orders", "--out", "other.ts")
+    expect([ran.code, ran.stderr]).toEqual([
+      1,
+      "There is no table shop.orders in schema public; --schema names other schemas to look in.\n"
+    ])
   })
 
   it("reads domains of domains, and their defaults", () => {

@@ -9,8 +9,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { makeAccessResolver, resolveAccess } from "../../core/domain/access/resolve.ts"
 import { operations, type Where } from "../../core/domain/access/rules.ts"
 import { readFilter } from "../../core/domain/filter/read.ts"
+import { createExample } from "../../core/domain/meta/openapi-schema.ts"
 import { type Compiled, compileModels } from "../../core/domain/model/compile.ts"
 import type { Config } from "../../core/domain/model/config.ts"
+import { readCreate } from "../../core/domain/write/body.ts"
 import { makeField } from "../support/model.ts"
 
 const root = new URL("../../", import.meta.url)
@@ -81,6 +83,7 @@ describe("the guide to access", () => {
       })
       expect([role, ...words], role).toEqual([role, read, create, update, remove])
       expect(access.restricted.fields.map((field) => field.name).join(", "), role).toBe(readable)
+      if (create !== "none") expect(Result.isSuccess(readCreate(access, createExample(access))), role).toBe(true)
     }
   })
 

@@ -384,6 +384,25 @@ describe("connections", () => {
     await until(() => stage.slow.interrupted === 1)
   })
 
+  it.each([
+    ["another request", head("GET", "/api/v1/orders/1")],
+    ["garbage", "\0garbage\r\n\r\n"]
+  ])("answers the last request of a connection, and nothing of %s behind it", async (_, behind) => {
+    const stage = await start()
+    const client = await dial(stage.listener.port)
+    client.socket.write(head("DELETE", "/api/v1/orders/slow", last) + behind)
+    await until(() => stage.slow.started === 1)
+    // By the time that another has its answer, what came behind has been read.
+    await stage.ask({ target: "/livez" })
+    client.socket.write(behind)
+    await stage.ask({ target: "/livez" })
+    Deferred.doneUnsafe(stage.gate, Effect.void)
+    await client.closed
+    expect(only(client.received()).status).toBe(200)
+    expect(stage.slow).toEqual({ started: 1, interrupted: 0, finished: 1 })
+    expect(stage.routed.map(({ key }) => key)).toEqual(["slow"])
+  })
+
   it("interrupts the work when the client goes away, and tells nobody", async () => {
     const stage = await start()
     const client = await dial(stage.listener.port)

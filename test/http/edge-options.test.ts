@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Tracer from "effect/Tracer"
 import { describe, expect, it, vi } from "vitest"
+import { errorLine } from "../../adapters/http/access-log.ts"
 import { makeFetch } from "../../adapters/http/fetch.ts"
 import { makeEdge } from "../../adapters/http/handle.ts"
 import { clientAddress } from "../../adapters/http/request.ts"
@@ -123,6 +124,24 @@ describe("reports", () => {
     expect(error.id).toBe(response.headers.get("x-request-id"))
     expect(error.frames[0]).toContain("edge-app.ts")
     expect(lines.join("\n")).not.toContain(secretText)
+  })
+
+  it.each([
+    ["the database's", { code: "42703" }, "42703"],
+    ["the system's", { code: "ECONNRESET" }, "ECONNRESET"],
+    ["no other", { code: secretText }, undefined],
+    ["none that is no text", { code: 42703 }, undefined]
+  ])("the log tells a code from behind an error: %s", (_, behind, code) => {
+    const cause = Object.assign(new Error(secretText), behind)
+    const line = errorLine("unhandled error", "r1", new Error(secretText, { cause: new Error(secretText, { cause }) }))
+    expect(JSON.parse(line).code).toBe(code)
+    expect(line).not.toContain(secretText)
+  })
+
+  it("the log follows no circle of causes", () => {
+    const error = new Error(secretText)
+    error.cause = error
+    expect(JSON.parse(errorLine("unhandled error", "r1", error)).error).toBe("Error")
   })
 
   it("survives a log that throws, whose lines are not lost", async () => {

@@ -4,6 +4,7 @@
  */
 
 import { Validator } from "@seriousme/openapi-schema-validator"
+import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { compileOrThrow } from "../../composition/create-admin.ts"
 import type { Access } from "../../core/domain/access/access.ts"
@@ -14,6 +15,7 @@ import { f } from "../../core/domain/model/field.ts"
 import { history } from "../../core/domain/model/history.ts"
 import type { Cell, Field, Json } from "../../core/domain/model/model.ts"
 import { defineResource } from "../../core/domain/model/resource.ts"
+import { cellFromJson } from "../../core/domain/model/value.ts"
 import { problem, problemDocument } from "../../core/domain/problem.ts"
 import { facetsJson, histogramJson, seriesJson } from "../../core/domain/read/aggregate.ts"
 import { itemWriter, layoutOf } from "../../core/domain/read/item.ts"
@@ -278,6 +280,49 @@ describe("answers", () => {
     }
     refuse("/components/schemas/orders.Create", { id: "1", customer_id: 1, owner_id: "u", total: "1" })
     refuse("/components/schemas/orders.Create", { owner_id: "u", total: "1" })
+  })
+
+  it("of bodies take of each kind what the service takes, and nothing else", () => {
+    const nines = (digits: number) => "9".repeat(digits)
+    const values: readonly Json[] = ([
+      [null, true, {}, [null], 0, 1, -1, 0.5, 9.5, 1e3, 32_767, 32_768, -32_769, 2 ** 31, -(2 ** 31) - 1],
+      [2 ** 53 - 1, 2 ** 53, -(2 ** 53), 1e10, 9_999_999_999.99, 1e300, 1e9, 10, -10, 0.999],
+      ["", "0", "-1", "007", "+1", "1.", ".5", "1e3", " 1", "NaN", "Infinity", "0.5", "0.50000", "1.000", "-0.125"],
+      ["0000000000000000000000000001", "-00001.50", nines(6), nines(11), nines(20), nines(40), `${nines(10)}.99`],
+      ["text", "a", "😀😀", "😀😀😀", "draft", "paid", "Paid", "EUR", "eur", "NO", "no"],
+      ["2026-01-31", "2026-02-30", "2026-01-31T09:30:00Z", "2026-01-31T09:30:00.123456+01:00"],
+      ["2026-01-31T09:30:00", "2026-01-31 09:30", "123E4567-E89B-42D3-A456-426614174000", "123e4567"]
+    ] satisfies readonly (readonly Json[])[]).flat()
+    const fields = request.resolve("kinds")!.restricted.fields.filter(({ name }) => name !== "id")
+    for (const field of fields) {
+      for (const value of values) {
+        const body = { [field.name]: value }
+        // How many digits a number has after the point is not told, as binary fractions divide badly.
+        if (field.kind === "decimal" && typeof value === "number" && !Number.isInteger(value)) continue
+        // Of digits in a text the schema tells the count, not the largest.
+        const near = field.kind === "integer" && typeof value === "string" && /^-?[0-9]+$/.test(value) &&
+          value.replace(/^-?0*/, "").length <= { 16: 5, 32: 10, 64: 19 }[field.bits]
+        if (near || (field.name.startsWith("rounded") && Number(value) !== 0)) continue
+        const accepts = Result.isSuccess(cellFromJson(field, value))
+        ;(accepts ? check : refuse)("/components/schemas/kinds.Update", body)
+      }
+    }
+    const keyed = documentOf(
+      requestOf(callerOf("admin"), open, new Map([["names", makeModel({ name: "names", fields: [{ name: "id" }] })]]))
+    )
+    checker(keyed).refuse("/components/schemas/names.Create", { id: "" })
+  })
+
+  it("tell the bounds of parameters and the headers of refusals", () => {
+    for (const name of ["orders", "customers"]) {
+      const { schema } = doc.components.parameters[`${name}.expand`]!
+      expect([name, (schema as { readonly maxItems?: number }).maxItems]).toEqual([name, 10])
+    }
+    check("/components/parameters/position/schema", Number.MAX_SAFE_INTEGER)
+    for (const status of ["415", "default"]) {
+      const { headers } = doc.components.responses[status] as { readonly headers?: object }
+      expect(Object.keys(headers ?? {})).toContain("Accept-Encoding")
+    }
   })
 
   it("is the same text for the same request", () => {

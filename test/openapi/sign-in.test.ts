@@ -124,6 +124,8 @@ describe("a service with both", () => {
     if (status === 200) check(pointerOf(...operation, "responses", "200", ...json), answer)
     else check("/components/schemas/Problem", answer)
     const cookies = response.headers.getSetCookie().map((each) => each.split(";", 1)[0]!)
+    const described = doc.paths[path]![method.toLowerCase()]!.responses[status] as { readonly headers?: object }
+    if (cookies.length > 0) expect(Object.keys(described.headers ?? {}), route).toContain("Set-Cookie")
     return {
       body: answer as Body,
       cookie: [cookie, ...cookies.filter((each) => !each.endsWith("="))].filter((each) => each !== "").join("; "),

@@ -156,6 +156,28 @@ describe("facts", () => {
     expect(await nullable()).toBe(false)
   })
 
+  it("of columns that no index can hold, and of tables whose rows are rows of another, too", async () => {
+    await database.execute(`
+      create schema kin;
+      create table kin.animals (id integer primary key, twice integer generated always as (id * 2) virtual);
+      create table kin.dogs (breed text) inherits (kin.animals);
+      create table kin.parts (id integer) partition by range (id);
+      create table kin.parts_1 partition of kin.parts default;
+    `)
+    const tables = await Effect.runPromise(facts.all(["kin"]))
+    expect(tables.map(({ heirs, name }) => [name, heirs])).toEqual([
+      ["animals", ["dogs"]],
+      ["dogs", []],
+      ["parts", []],
+      ["parts_1", []]
+    ])
+    expect(tables[0]!.columns.map(({ generated, virtual }) => [generated, virtual])).toEqual([
+      [false, false],
+      [true, true]
+    ])
+    await database.execute("drop schema kin cascade")
+  })
+
   it("of a role's own privileges", async () => {
     const role = `reader_of_one_${process.pid}`
     await database.execute(

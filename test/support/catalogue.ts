@@ -12,6 +12,7 @@ export const columnFacts = (name: string, base: string, more: Partial<ColumnFact
   default: null,
   identity: null,
   generated: false,
+  virtual: false,
   maxLength: null,
   precision: null,
   scale: null,
@@ -40,6 +41,7 @@ export const tableFacts = (
   checks: [],
   indexes: [],
   rowSecurity: false,
+  heirs: [],
   privileges: { select: true, insert: true, update: true, delete: true },
   comment: null,
   ...more

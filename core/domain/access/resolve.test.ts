@@ -13,6 +13,7 @@ import {
   type Operation,
   operations,
   type RuleAnswer,
+  type RuleContext,
   type RuleFunction,
   type Where
 } from "./rules.ts"
@@ -119,8 +120,13 @@ const ruleRows: readonly RuleRow[] = [
     ...both("deny")
   },
   { name: "function answering a good filter", rule: run(() => where`status = "draft"`), ...both("filter") },
-  { name: "function answering a filter for all", rule: run(() => ({ _tag: "Where", text: "all" })), ...both("allow") },
-  { name: "function answering a filter for none", rule: run(() => ({ _tag: "Where", text: "none" })), ...both("deny") },
+  { name: "function answering a filter for all", rule: run(() => where`all`), ...both("allow") },
+  { name: "function answering a filter for none", rule: run(() => where`none`), ...both("deny") },
+  {
+    name: "function answering what looks like a filter",
+    rule: run(() => ({ _tag: "Where", text: "all" })),
+    ...both("deny")
+  },
   { name: "function answering a bad filter", rule: run(() => where`nonsense`), ...both("deny") },
   { name: "function answering a filter that breaks the checker", rule: run(() => where`boom`), ...both("deny") },
   { name: "function answering a filter without text", rule: run(() => ({ _tag: "Where" })), ...both("deny") },
@@ -173,7 +179,14 @@ const ruleRows: readonly RuleRow[] = [
     }),
     ...recordLevel("deny")
   },
-  { name: "record only named", rule: run(({ record: _record }) => true), ...recordLevel("allow") }
+  { name: "record only named", rule: run(({ record: _record }) => true), ...recordLevel("allow") },
+  {
+    name: "record handed on with the rest",
+    rule: run((ctx) => (({ record: of }: Partial<RuleContext>) => of?.["status"] !== "draft")({ ...ctx })),
+    read: "allow",
+    write: "record",
+    decided: "deny"
+  }
 ]
 
 const checkTexts = (text: string): FilterTree | null => {

@@ -31,6 +31,7 @@ import type {
   RuleContext,
   RuleFunction
 } from "./rules.ts"
+import { isWhere } from "./where.ts"
 
 type Settled = Exclude<Decision, { of: "record" }>
 
@@ -104,9 +105,8 @@ const settle = (answer: unknown, check: CompiledRules["check"]): Settled => {
     answer.catch(ignore)
     return deny
   }
-  if (!("_tag" in answer) || answer._tag !== "Where" || !("text" in answer) || typeof answer.text !== "string") {
-    return deny
-  }
+  // A member of a record may be an object that only looks like a filter: its author would be whoever wrote the record.
+  if (!isWhere(answer)) return deny
   const tree = checkedText(answer.text, check)
   return tree === null ? deny : filterDecision(tree)
 }
@@ -141,13 +141,20 @@ class Recordless implements RuleContext {
   }
 }
 
-/** Runs a rule function without a record. `touched`: it asked for one, so only the record can decide. */
+const askedRecord = { ...Object.getOwnPropertyDescriptor(Recordless.prototype, "record"), enumerable: true }
+
+/**
+ * Runs a rule function without a record. `touched`: it asked for one, so only the record can decide. A rule of writes that hands its context on by its
+ * members (`{ ...context }`) asks as well; to rules of reads a record is no member.
+ */
 const ask = (
   run: RuleFunction,
   caller: Caller,
+  writes: boolean,
   check: CompiledRules["check"]
 ): { readonly touched: boolean; readonly answer: Settled } => {
   const context = new Recordless(caller)
+  if (writes) Object.defineProperty(context, "record", askedRecord)
   try {
     const answer = settle(run(context), check)
     const touched = context.touched()
@@ -189,7 +196,7 @@ type FunctionRule = Extract<CompiledRule, { readonly of: "function" }>
 
 const decideFunction = (rule: FunctionRule, operation: Operation, caller: Caller, rules: CompiledRules): Decision => {
   const { run } = rule
-  const { touched, answer } = ask(run, caller, rules.check)
+  const { touched, answer } = ask(run, caller, operation !== "read", rules.check)
   if (!touched) return answer
   if (operation === "read") return deny
   return perCaller(recordDecisions, rule, caller, () => ({
@@ -204,9 +211,9 @@ type FieldAnswer = boolean | ((record: WireRecord) => boolean)
 /** A field is allowed or not; a filter, even one that lets everything pass, is no answer. */
 const noFilter = (): null => null
 
-const decideFieldFunction = (rule: FunctionRule, caller: Caller): FieldAnswer => {
+const decideFieldFunction = (rule: FunctionRule, caller: Caller, writes: boolean): FieldAnswer => {
   const { run } = rule
-  const { touched, answer } = ask(run, caller, noFilter)
+  const { touched, answer } = ask(run, caller, writes, noFilter)
   if (!touched) return answer.of === "allow"
   return perCaller(
     fieldAnswers,
@@ -233,8 +240,18 @@ const isFunction = (rule: CompiledRule | null): rule is FunctionRule => rule?.of
 const questionsOf = (rules: CompiledRules): Questions => {
   const fields: Array<Question<FieldAnswer>> = []
   for (const [name, { read, write }] of rules.fields) {
-    if (isFunction(read)) fields.push({ place: `read ${name}`, ask: (caller) => decideFieldFunction(read, caller) })
-    if (isFunction(write)) fields.push({ place: `write ${name}`, ask: (caller) => decideFieldFunction(write, caller) })
+    if (isFunction(read)) {
+      fields.push({
+        place: `read ${name}`,
+        ask: (caller) => decideFieldFunction(read, caller, false)
+      })
+    }
+    if (isFunction(write)) {
+      fields.push({
+        place: `write ${name}`,
+        ask: (caller) => decideFieldFunction(write, caller, true)
+      })
+    }
   }
   return {
     operations: operations.flatMap((operation) => {

@@ -64,7 +64,8 @@ const literal = (value: WhereValue): string => {
   )
 }
 
-const isWhere = (part: WherePart): part is Where =>
+/** Whether this is a filter made here: not text that says so in a record. */
+export const isWhere = (part: unknown): part is Where =>
   typeof part === "object" && part !== null && made in part && "_tag" in part && part._tag === "Where"
 
 /** The filter's text; anything else throws, as records of JavaScript rules can have anything. */

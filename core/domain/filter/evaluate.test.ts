@@ -4,7 +4,7 @@ import { cpuMilliseconds } from "../../../test/support/cpu.ts"
 import { filterField, filterFields, filterScope, scopeOf } from "../../../test/support/filter.ts"
 import type { Cell } from "../model/model.ts"
 import type { Bindings } from "../read/plan.ts"
-import { evaluate, operandCell } from "./evaluate.ts"
+import { evaluate, evaluateKnown, operandCell } from "./evaluate.ts"
 import { compilePattern } from "./pattern.ts"
 import { readFilter } from "./read.ts"
 import { isSimilar, lower, matchesParts } from "./text.ts"
@@ -186,6 +186,21 @@ describe("operands", () => {
     expect(operandCell({ of: "param", index: 1 }, filterField("count"), bindings)).toBeNull()
     const record = (): Cell => "5"
     expect(evaluate({ op: "compare", field: filterField("count"), is: "=", value: param }, record, bindings)).toBe(true)
+  })
+
+  it("answers without what is not known where that cannot matter", () => {
+    const asked = (text: string): boolean | null => {
+      const cellOf = ({ name }: { readonly name: string }): Cell | undefined =>
+        name === "name" ? "Bo" : name === "count" ? null : undefined
+      return evaluateKnown(Result.getOrThrow(readFilter(text, filterScope)), cellOf, bindings)
+    }
+    expect(["name = Bo", "isNull(count)", "NOT name = Bo", "count > 1"].map(asked)).toEqual([true, true, false, false])
+    expect(["id = 7", "NOT id = 7", "isNull(id)", "in(id, 7, 8)"].map(asked)).toEqual([null, null, null, null])
+    expect(["id = 7 AND name = Cy", "name = Cy AND id = 7", "NOT id = 7 AND count > 1"].map(asked))
+      .toEqual([false, false, false])
+    expect(["id = 7 OR name = Bo", "name = Bo OR id = 7"].map(asked)).toEqual([true, true])
+    expect(["id = 7 AND name = Bo", "id = 7 OR name = Cy"].map(asked)).toEqual([null, null])
+    expect([always, never].map((tree) => evaluateKnown(tree, () => undefined, bindings))).toEqual([true, false])
   })
 
   it("knows the constants", () => {

@@ -92,6 +92,35 @@ export const evaluate = (tree: FilterTree, cellOf: (field: Field) => Cell, bindi
   }
 }
 
+/** The same where some cells are not known (undefined): null when the answer depends on one of them. */
+export const evaluateKnown = (
+  tree: FilterTree,
+  cellOf: (field: Field) => Cell | undefined,
+  bindings: Bindings
+): boolean | null => {
+  switch (tree.op) {
+    case "and":
+    case "or": {
+      const decisive = tree.op === "or"
+      const answers = tree.items.map((item) => evaluateKnown(item, cellOf, bindings))
+      return answers.includes(decisive) ? decisive : answers.includes(null) ? null : !decisive
+    }
+    case "not": {
+      const answer = evaluateKnown(tree.item, cellOf, bindings)
+      return answer === null ? null : !answer
+    }
+    default: {
+      let known = true
+      const answer = evaluate(tree, (field) => {
+        const cell = cellOf(field)
+        known &&= cell !== undefined
+        return cell ?? null
+      }, bindings)
+      return known ? answer : null
+    }
+  }
+}
+
 type CellTree = Exclude<FilterTree, { readonly op: "true" | "false" | "and" | "or" | "not" | "null" | "search" }>
 
 const cellPasses = (tree: CellTree, cell: string, bindings: Bindings): boolean => {

@@ -8,7 +8,7 @@ import { maxOrderCharacters } from "../filter/order.ts"
 import type { Field, Json } from "../model/model.ts"
 import { granularities, seriesRanges } from "../model/view.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
-import { defaultPageSize, maxBodyFilter, maxPageSize, maxQueryFilter } from "../read/request.ts"
+import { defaultPageSize, maxBodyFilter, maxPageSize, maxQueryFilter, maxRelations } from "../read/request.ts"
 import {
   closedObject,
   codes,
@@ -89,7 +89,7 @@ const expandPaths = (subject: Subject, subjects: Subjects, depth = maxExpandDept
     return [relation.name, ...below.map((path) => `${relation.name}.${path}`)]
   })
 
-const names = (items: Doc): Doc => ({ type: "array", items })
+const names = (items: Doc, more: Doc = {}): Doc => ({ type: "array", items, ...more })
 
 /** The names that `expand` takes, or null when there are none. */
 export const relationSchema = (subject: Subject, subjects: Subjects): Doc | null => {
@@ -115,7 +115,7 @@ const readInputs = (subject: Subject, filterLimit: number) => {
     ...(subject.relations.length === 0 ? {} : {
       expand: {
         description: "Relations to follow; their records stand in `expand`.",
-        schema: names(ref("schemas", `${name(subject)}.Relation`))
+        schema: names(ref("schemas", `${name(subject)}.Relation`), { maxItems: maxRelations })
       }
     })
   } satisfies { readonly [input: string]: { readonly description: string; readonly schema: Doc } }
@@ -459,7 +459,6 @@ export const sharedQuery: Doc = Object.fromEntries([
   query("position", "0-based row number; beyond the end it gives the last page.", {
     type: "integer",
     minimum: 0,
-    maximum: 999_999_999_999_999,
     examples: [0]
   }, true),
   query("limit", "Values in the answer. 0 is the default; more than 500 is cut to 500.", {

@@ -29,13 +29,17 @@ export const ref = (kind: "schemas" | "parameters" | "headers" | "responses", na
 /** Names in a Markdown text. */
 export const codes = (names: Iterable<string>): string => [...names].map((name) => `\`${name}\``).join(", ")
 
+/** Texts by their digits, numbers by their value: of 64 bits those that JSON holds exactly. */
 const integerLimits = {
-  16: { format: "int16", minimum: -(2 ** 15), maximum: 2 ** 15 - 1 },
-  32: { format: "int32", minimum: -(2 ** 31), maximum: 2 ** 31 - 1 },
-  64: { format: "int64" }
+  16: { format: "int16", minimum: -(2 ** 15), maximum: 2 ** 15 - 1, pattern: "^-?0*[0-9]{1,5}$" },
+  32: { format: "int32", minimum: -(2 ** 31), maximum: 2 ** 31 - 1, pattern: "^-?0*[0-9]{1,10}$" },
+  64: {
+    format: "int64",
+    minimum: Number.MIN_SAFE_INTEGER,
+    maximum: Number.MAX_SAFE_INTEGER,
+    pattern: "^-?0*[0-9]{1,19}$"
+  }
 } as const
-
-const integerPattern = "^-?[0-9]{1,19}$"
 
 /** Digits before and after the point, or null where precision and scale do not say so. */
 const decimalDigits = ({ precision, scale }: Field): { readonly whole: number; readonly fraction: number } | null => {
@@ -50,6 +54,25 @@ const decimalPattern = (field: Field): string => {
   if (digits === null) return "-?[0-9]+(\\.[0-9]+)?"
   const whole = digits.whole === 0 ? "0" : `[0-9]{1,${digits.whole}}`
   return `-?${whole}${digits.fraction === 0 ? "" : `(\\.[0-9]{1,${digits.fraction}})?`}`
+}
+
+/** The same for bodies: zeros that change nothing may stand before and after. */
+const decimalBodyPattern = (field: Field): string => {
+  const digits = decimalDigits(field)
+  if (digits === null) return decimalPattern(field)
+  const whole = digits.whole === 0 ? "0+" : `0*[0-9]{1,${digits.whole}}`
+  return `-?${whole}(\\.${digits.fraction === 0 ? "0+" : `[0-9]{1,${digits.fraction}}0*`})?`
+}
+
+/** How many digits a double holds exactly, and with it every power of ten below. */
+const exactDigits = 15
+
+/** Between which numbers a decimal lies. How many digits stand after the point only texts can tell: binary fractions divide badly. */
+const decimalBounds = (field: Field): Doc => {
+  const digits = decimalDigits(field)
+  if (digits === null || digits.whole > exactDigits) return {}
+  const bound = 10 ** digits.whole
+  return { exclusiveMinimum: -bound, exclusiveMaximum: bound, ...(digits.fraction === 0 ? { multipleOf: 1 } : {}) }
 }
 
 /** A schema with one type; null joins it where the field is optional. */
@@ -91,7 +114,7 @@ const answerSchema = (field: Field): Doc => {
   switch (field.kind) {
     case "integer":
       return field.bits === 64
-        ? typed(field, "string", { format: "int64", pattern: integerPattern })
+        ? typed(field, "string", { format: "int64", pattern: "^-?[0-9]{1,19}$" })
         : typed(field, "integer", { format: integerLimits[field.bits].format })
     case "decimal":
       return typed(field, "string", { format: "decimal", pattern: `^(${decimalPattern(field)}|${notFinite})$` })
@@ -106,11 +129,17 @@ const answerSchema = (field: Field): Doc => {
 const bodySchema = (field: Field): Doc => {
   switch (field.kind) {
     case "integer":
-      return typed(field, ["string", "integer"], { ...integerLimits[field.bits], pattern: integerPattern })
+      return typed(field, ["string", "integer"], integerLimits[field.bits])
     case "decimal":
-      return typed(field, ["string", "number"], { format: "decimal", pattern: `^${decimalPattern(field)}$` })
+      return typed(field, ["string", "number"], {
+        format: "decimal",
+        pattern: `^${decimalBodyPattern(field)}$`,
+        ...decimalBounds(field)
+      })
     case "float":
       return typed(field, "number", { format: "double" })
+    case "json":
+      return field.optional ? {} : { type: ["object", "array", "string", "number", "boolean"] }
     default:
       return commonSchema(field)
   }
@@ -237,10 +266,13 @@ export const updateExample = (access: Access): Doc => exampleBody(updatableField
 
 const createSchema = (access: Access): Doc => {
   const fields = creatableFields(access)
-  const schemaOf = (field: Field): Doc =>
-    field.default !== null && "value" in field.default
-      ? { ...bodySchema(field), default: field.default.value }
-      : bodySchema(field)
+  const { key } = access.model
+  const schemaOf = (field: Field): Doc => ({
+    ...bodySchema(field),
+    // An empty key would stand in no path.
+    ...(key.length === 1 && field === key[0] && field.kind === "text" ? { minLength: 1 } : {}),
+    ...(field.default !== null && "value" in field.default ? { default: field.default.value } : {})
+  })
   return closedObject(
     entries(fields, schemaOf),
     fields.filter((field) => isRequired(access, field)).map((field) => field.name),

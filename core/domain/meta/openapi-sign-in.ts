@@ -19,11 +19,14 @@ const user = openObject({ id: text, email: text, name: text }, ["id", "email"])
 const email: Doc = { type: "string", format: "email", examples: ["ada@example.org"] }
 const password: Doc = { type: "string", format: "password" }
 
-const answer = (description: string, schema: Doc): Doc => ({
+const answer = (description: string, schema: Doc, ...headers: readonly string[]): Doc => ({
   description,
-  headers: headersOf(),
+  headers: headersOf(...headers),
   content: jsonContent(schema)
 })
+
+/** An answer that may begin, prolong or end a session, or belong to a step on the way to one. */
+const withCookies = (description: string, schema: Doc): Doc => answer(description, schema, "Set-Cookie")
 
 /** The id begins with no verb of a resource's operations: generators write `create_user` and `createUser` alike. */
 const route = (id: string, summary: string, parts: Doc): Doc => ({
@@ -38,7 +41,7 @@ const session: Doc = { security: [{ session: [] }] }
 const takes = (schema: Doc): Doc => ({ requestBody: { required: true, content: jsonContent(schema) } })
 
 const signedIn = openObject({ user }, ["user"])
-const done = answer("Done.", openObject({ status: flag }, ["status"]))
+const done = withCookies("Done.", openObject({ status: flag }, ["status"]))
 
 // -------------------------------------------------------------------------------------------------------------- second factors
 
@@ -65,7 +68,7 @@ const totpURI: Doc = { type: "string", format: "uri", description: "The address 
 const backupCodes: Doc = { ...list(text), description: "Recovery codes, each good once. They are shown this once." }
 
 const secondFactorPaths = (auth: string): Doc => {
-  const verified = answer("A session, by its cookie.", signedIn)
+  const verified = withCookies("A session, by its cookie.", signedIn)
   // The cookie of a sign-in that waits is none of the session.
   const either: Doc = {
     description: "Goes on with a sign-in that waits for its second factor, by its cookie; or proves one in a session.",
@@ -78,7 +81,7 @@ const secondFactorPaths = (auth: string): Doc => {
         ...session,
         ...withPassword,
         responses: {
-          "200": answer("For the app.", openObject({ totpURI, backupCodes }, ["totpURI", "backupCodes"])),
+          "200": withCookies("For the app.", openObject({ totpURI, backupCodes }, ["totpURI", "backupCodes"])),
           ...refusals(400, 401, 409, 429)
         }
       })
@@ -102,7 +105,7 @@ const secondFactorPaths = (auth: string): Doc => {
         ...session,
         ...withPassword,
         responses: {
-          "200": answer("For the app.", openObject({ totpURI }, ["totpURI"])),
+          "200": withCookies("For the app.", openObject({ totpURI }, ["totpURI"])),
           ...refusals(400, 401, 429)
         }
       })
@@ -112,7 +115,7 @@ const secondFactorPaths = (auth: string): Doc => {
         ...session,
         ...withPassword,
         responses: {
-          "200": answer("The codes.", openObject({ backupCodes }, ["backupCodes"])),
+          "200": withCookies("The codes.", openObject({ backupCodes }, ["backupCodes"])),
           ...refusals(400, 401, 429)
         }
       })
@@ -171,7 +174,7 @@ const passkeyPaths = (auth: string): Doc => {
         description: "For `navigator.credentials.get`. The cookie that comes with it belongs to the challenge.",
         ...open,
         responses: {
-          "200": answer(
+          "200": withCookies(
             "`PublicKeyCredentialRequestOptionsJSON` of WebAuthn Level 3.",
             openObject({ challenge: base64url, rpId: text, userVerification: { const: "required" } }, [
               "challenge",
@@ -187,7 +190,7 @@ const passkeyPaths = (auth: string): Doc => {
       post: route("signInWithPasskey", "Sign in with a passkey: sets the session cookie", {
         ...open,
         ...takes(openObject({ response: used }, ["response"])),
-        responses: { "200": answer("Signed in.", signedIn), ...refusals(400, 401, 429) }
+        responses: { "200": withCookies("Signed in.", signedIn), ...refusals(400, 401, 429) }
       })
     },
     [`${auth}/passkey/generate-register-options`]: {
@@ -195,7 +198,7 @@ const passkeyPaths = (auth: string): Doc => {
         description: "For `navigator.credentials.create`, in a session that began in the last fifteen minutes.",
         ...session,
         responses: {
-          "200": answer(
+          "200": withCookies(
             "`PublicKeyCredentialCreationOptionsJSON` of WebAuthn Level 3.",
             openObject(
               {
@@ -215,13 +218,13 @@ const passkeyPaths = (auth: string): Doc => {
       post: route("addPasskey", "Add a passkey", {
         ...session,
         ...takes(openObject({ response: made, name }, ["response"])),
-        responses: { "200": answer("The passkey.", passkey), ...refusals(400, 401, 403, 409, 429) }
+        responses: { "200": withCookies("The passkey.", passkey), ...refusals(400, 401, 403, 409, 429) }
       })
     },
     [`${auth}/passkey/list-user-passkeys`]: {
       get: route("readPasskeys", "The user's passkeys", {
         ...session,
-        responses: { "200": answer("All of them.", list(passkey)), ...refusals(401) }
+        responses: { "200": withCookies("All of them.", list(passkey)), ...refusals(401) }
       })
     },
     [`${auth}/passkey/update-passkey`]: {
@@ -229,7 +232,7 @@ const passkeyPaths = (auth: string): Doc => {
         ...session,
         ...takes(closedObject({ id, name }, ["id", "name"])),
         responses: {
-          "200": answer("The passkey.", openObject({ passkey }, ["passkey"])),
+          "200": withCookies("The passkey.", openObject({ passkey }, ["passkey"])),
           ...refusals(400, 401, 404)
         }
       })
@@ -256,8 +259,8 @@ export const signInPaths = (auth: string, { passkeys, twoFactor }: SignInFeature
       ),
       responses: {
         "200": twoFactor
-          ? answer("Signed in, or asked for the second factor.", { anyOf: [signedIn, waiting] })
-          : answer("Signed in.", signedIn),
+          ? withCookies("Signed in, or asked for the second factor.", { anyOf: [signedIn, waiting] })
+          : withCookies("Signed in.", signedIn),
         ...refusals(400, 401, 429)
       }
     })
@@ -265,13 +268,13 @@ export const signInPaths = (auth: string, { passkeys, twoFactor }: SignInFeature
   [`${auth}/sign-out`]: {
     post: route("signOut", "End the session", {
       ...session,
-      responses: { "200": answer("Signed out.", openObject({ success: flag }, [])), ...refusals() }
+      responses: { "200": withCookies("Signed out.", openObject({ success: flag }, [])), ...refusals() }
     })
   },
   [`${auth}/token`]: {
     get: route("readToken", "A bearer token, valid for 15 minutes", {
       ...session,
-      responses: { "200": answer("The token.", openObject({ token: text }, ["token"])), ...refusals(401) }
+      responses: { "200": withCookies("The token.", openObject({ token: text }, ["token"])), ...refusals(401) }
     })
   },
   [`${auth}/jwks`]: {
@@ -302,7 +305,7 @@ export const signInPaths = (auth: string, { passkeys, twoFactor }: SignInFeature
               role: { type: "string", description: "One role, or several with commas." }
             }, ["email", "password", "name"])
           ),
-          responses: { "200": answer("The user.", signedIn), ...refusals(400, 401, 403, 409) }
+          responses: { "200": withCookies("The user.", signedIn), ...refusals(400, 401, 403, 409) }
         })
       }
     }

@@ -92,8 +92,9 @@ const refusalHeaders: { readonly [status: string]: readonly string[] } = {
   "401": ["WWW-Authenticate"],
   "409": ["Retry-After"],
   "412": ["ETag"],
+  "415": ["Accept-Encoding"],
   "429": ["Retry-After"],
-  default: ["Retry-After"]
+  default: ["Retry-After", "Accept-Encoding"]
 }
 
 const refusal = (status: string, description: string): Doc => ({
@@ -129,7 +130,9 @@ const headers: { readonly [name: string]: Doc } = {
   },
   "X-Request-Id": { description: "The request's own id when it sent one, else a new one.", schema: text },
   "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 0 } },
-  "WWW-Authenticate": { description: "Always `Bearer`.", schema: text }
+  "WWW-Authenticate": { description: "Always `Bearer`.", schema: text },
+  "Accept-Encoding": { description: "`identity`, where the body was compressed.", schema: text },
+  "Set-Cookie": { description: "Cookies of signing in: set, prolonged or taken back.", schema: text }
 }
 
 const headerParameter = (name: string, description: string, schema: Doc, required = false): Doc => ({
@@ -302,7 +305,8 @@ const batchPath = (basePath: string, tag: string): Doc => ({
       requestBody: { required: true, content: jsonContent(ref("schemas", "Batch")) },
       responses: {
         "200": {
-          description: "One result per operation, in order.",
+          description:
+            "One result per operation, in order; no body where a stored answer was for other roles of the caller.",
           headers: headersOf("Preference-Applied", "Idempotency-Replayed"),
           content: jsonContent(ref("schemas", "Batch.Results"))
         },

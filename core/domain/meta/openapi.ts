@@ -45,7 +45,7 @@ const description = (searchable: boolean): string =>
 - **Filters**: \`field = value\`, \`!=\`, \`<\`, \`<=\`, \`>\`, \`>=\`, \`:\` (has); \`AND\`, \`OR\` (binds tighter than \`AND\`), \`NOT\`; ` +
   `\`in(field, a, b)\`, \`isNull(field)\`, \`similar(field, 'text')\`, \`regex(field, 'pattern')\`, \`now() - 7d\`` +
   `${searchable ? ", `search('text')`" : ""}. Long filters go to \`:search\`.
-- **Exact values**: 64-bit integers and decimals travel as text.
+- **Exact values**: 64-bit integers and decimals travel as text. Timestamps have at most 6 fraction digits; texts hold no NUL.
 - **Versions**: every record has an \`etag\`; a change must send it in \`If-Match\`.
 - **Refusals** are \`application/problem+json\` (RFC 9457); see the schema \`Problem\`.
 - Every route that has \`GET\` answers \`HEAD\`. Unknown and repeated parameters are refused.`

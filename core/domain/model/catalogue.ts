@@ -18,6 +18,8 @@ export interface ColumnFacts {
   readonly default: string | null
   readonly identity: "always" | "by default" | null
   readonly generated: boolean
+  /** Generated when it is read (PostgreSQL 18): no index holds it. */
+  readonly virtual: boolean
   /** Characters of char(n) and varchar(n), or null. */
   readonly maxLength: number | null
   /** Of numeric(p,s), or null. */
@@ -75,6 +77,8 @@ export interface TableFacts {
   readonly checks: ReadonlyArray<{ readonly name: string; readonly definition: string }>
   readonly indexes: readonly IndexFacts[]
   readonly rowSecurity: boolean
+  /** Tables that inherit from it, partitions excepted: their rows are its rows, and its key is not theirs. */
+  readonly heirs: readonly string[]
   readonly privileges: {
     readonly select: boolean
     readonly insert: boolean

@@ -413,3 +413,44 @@ export const checkAuth = (raw: unknown, of: OptionsScope): AuthDeclaration | nul
   }
   return raw as AuthDeclaration
 }
+
+/** Settings of accounts, which only a service that keeps them reads. */
+const accountNames = [
+  "defaultRole",
+  "signInPerMinute",
+  "trustedOrigins",
+  "twoFactor",
+  "passkeys",
+  "oidc",
+  "appName"
+] as const satisfies readonly (keyof AuthDeclaration)[]
+
+/** Settings of how this service judges tokens. */
+const tokenNames = [
+  "tenant",
+  "jwksUrl",
+  "issuer",
+  "apps",
+  "cache"
+] as const satisfies readonly (keyof AuthDeclaration)[]
+
+/**
+ * Refuses settings that nothing would read, because somebody else says who is calling: who writes `twoFactor: true` takes signing in to be
+ * protected by it.
+ */
+export const refuseIdleAuth = (auth: unknown, authenticate: unknown, say: Say): void => {
+  if (!isBag(auth)) return
+  const own = typeof authenticate === "function"
+  if (!own && !isWebUrl(auth["jwksUrl"])) return
+  const idle = [...(own ? tokenNames : []), ...accountNames].filter((name) => auth[name] !== undefined)
+  if (idle.length === 0) return
+  const [them, mean] = idle.length === 1 ? ["it", "means"] : ["them", "mean"]
+  say(
+    `${idle.map((name) => `auth.${name}`).join(", ")} ${mean} nothing beside ${
+      own ? "authenticate, which alone says who is calling" : "auth.jwksUrl, as another server keeps the accounts"
+    }.`,
+    own
+      ? `Remove ${them}, or authenticate${auth["tenant"] === undefined ? "" : "; give the tenant in its answer"}.`
+      : `Remove ${them}, or auth.jwksUrl.`
+  )
+}

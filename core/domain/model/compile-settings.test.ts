@@ -315,6 +315,16 @@ const cases: readonly RefusalCase[] = [
     "config: auth.apps[1].issuer is this app itself. → Remove it."
   ],
   [
+    "settings of accounts beside a function that says who is calling",
+    app({ authenticate: () => null, auth: { secret: "x".repeat(32), roles: ["sales"], tenant: 1, twoFactor: true } }),
+    "config: auth.tenant, auth.twoFactor mean nothing beside authenticate, which alone says who is calling. → Remove them, or authenticate; give the tenant in its answer."
+  ],
+  [
+    "settings of accounts beside those of another server",
+    app({ auth: { jwksUrl: "https://id.example/api/auth/jwks", tenant: 1, passkeys: true } }),
+    "config: auth.passkeys means nothing beside auth.jwksUrl, as another server keeps the accounts. → Remove it, or auth.jwksUrl."
+  ],
+  [
     "unknown setting",
     app({ resource: [], db: "mysql://x", authenticate: true }),
     "config: There is no property resource. → Did you mean \"resources\"?",

@@ -9,7 +9,7 @@ import type { AccessDefaults, Roles } from "../access/rules.ts"
 import { type Bag, isBag } from "../bag.ts"
 import { isTextList, refuseUnknownKeys } from "./compile-field.ts"
 import { compileMenu, compilePages } from "./compile-menu.ts"
-import { checkAuth, readOptions } from "./compile-options.ts"
+import { checkAuth, readOptions, refuseIdleAuth } from "./compile-options.ts"
 import { buildModel, type Draft, linkModels, readResource, resolveShapes } from "./compile-resource.ts"
 import type { CompiledEvent, KnownRoles } from "./compile-rule.ts"
 import { compileViews, type ViewScope } from "./compile-view.ts"
@@ -143,6 +143,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
       "Write (request) => ({ user: { id, roles } })."
     )
   }
+  refuseIdleAuth(raw["auth"], raw["authenticate"], say)
   if (raw["db"] !== undefined && (typeof raw["db"] !== "string" || !/^postgres(?:ql)?:\/\/./.test(raw["db"]))) {
     say("db is not the URL of a PostgreSQL database.", "Write \"postgres://…\", or set DATABASE_URL and leave db out.")
   }

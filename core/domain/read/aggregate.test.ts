@@ -127,6 +127,16 @@ describe("seriesRange and seriesPoints", () => {
     expect(between("2018-11-03", "2018-11-03", "America/Sao_Paulo")).toEqual(["2018-11-03", "2018-11-04"])
   })
 
+  it("has every hour of the days that a series of a date field holds", () => {
+    const day = { range: "", from: "2026-03-29T10:00:00Z", to: "2026-03-29T11:00:00Z" }
+    const range = Result.getOrThrow(seriesRange(day, field("date"), "Europe/Berlin", now))
+    const points = seriesPoints([["2026-03-28T23:00:00Z", "2"]], range, "hour", "Europe/Berlin", { of: "count" })!
+    // Clocks went forward: the day had 23 hours.
+    expect(points).toHaveLength(23)
+    expect(points.slice(0, 2)).toEqual([["2026-03-28T23:00:00Z", "2"], ["2026-03-29T00:00:00Z", "0"]])
+    expect(points.at(-1)).toEqual(["2026-03-29T21:00:00Z", "0"])
+  })
+
   it.each([
     ["2026-02-30", "2026-03-01"],
     ["2026-03-02", "2026-03-01"],

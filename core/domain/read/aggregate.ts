@@ -300,16 +300,18 @@ export const seriesRange = (
 ): Result.Result<SeriesBounds, Problem> => {
   // A date column is compared with local calendar days, and holds the whole of the day that a bound falls into. What no cell can say bounds
   // nothing: series end with the years 0001 and 9999 anyway.
-  const cell = ({ instant, text }: Bound, local: number): string | null => {
+  const cell = ({ instant, local, text }: Bound): string | null => {
     const at = field.kind === "timestamp" ? instant : local
     return at < firstInstant || at > lastInstant ? null : field.kind === "timestamp" ? text : toIso(at).slice(0, 10)
   }
-  const bounds = (from: Bound, to: Bound): SeriesBounds => ({
-    from: cell(from, from.local),
-    to: cell(to, Math.ceil(to.local / dayMs) * dayMs),
-    start: from.instant,
-    end: to.instant
-  })
+  const day = (local: number, round: (days: number) => number): Bound =>
+    midnight(round(local / dayMs) * dayMs, timeZone)
+  const bounds = (first: Bound, last: Bound): SeriesBounds => {
+    const isDate = field.kind === "date"
+    const from = isDate ? day(first.local, Math.floor) : first
+    const to = isDate ? day(last.local, Math.ceil) : last
+    return { from: cell(from), to: cell(to), start: from.instant, end: to.instant }
+  }
   if (request.from !== "") {
     const timestampField: Field = { ...field, kind: "timestamp" }
     const from = readBound("from", request.from, timeZone, timestampField)

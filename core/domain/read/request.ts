@@ -17,6 +17,8 @@ export const maxPageSize = 500
 /** Most characters of a filter in a query string, and in a `:search` body: there all that the language takes (spec 1, Limits). */
 export const maxQueryFilter = 10_000
 export const maxBodyFilter = maxCharacters
+/** Most relations that `expand` names. */
+export const maxRelations = 10
 
 /** Parameters of a list, `:search` or `:seek`, as sent: texts are not checked against a model yet. */
 export interface ListRequest {

@@ -128,6 +128,23 @@ on("postgres", "columns of which the database knows more", () => fixture, (use) 
     await use().database!.execute("delete from tags where word in ('ΟΔΟΣ', 'οδος')")
   })
 
+  it("texts that are equal but for their case are so whatever blanks they end in", async () => {
+    await use().database!.execute("insert into tags values ('Ash ', true), ('Yew ', true), ('Yew', true)")
+    const words = async (filter: string) => pluck(await use().get(admin, at("tags", { filter })), "word")
+    for (
+      const [filter, found] of [
+        ["word = 'ASH '", ["Ash "]],
+        ["word != 'ash ' word >= a word < b", []],
+        ["in(word, 'ASH ', 'YEW ')", ["Ash ", "Yew "]],
+        ["in(word, 'ASH ', oak, 'ELM ')", ["Ash ", "Oak"]],
+        ["word <= 'ASH '", ["Ash "]],
+        ["word > 'ASH ' word < 'YEW '", ["Elm", "Oak", "Yew"]],
+        ["word:'SH '", ["Ash "]]
+      ] as const
+    ) expect(await words(filter), filter).toEqual(found)
+    await use().database!.execute("delete from tags where word in ('Ash ', 'Yew ', 'Yew')")
+  })
+
   it("a reorder finds a record's tag by the record's own key", async () => {
     const reorder = (keys: readonly string[], etags: object) =>
       use().call(admin, "POST", "/api/v1:batchWrite", {

@@ -1,0 +1,43 @@
+/**
+ * What the service's own accounts can never have although the declaration asks for it: a role, a tenant. Pure, and only for services that keep
+ * accounts: whoever else verifies credentials may answer anything.
+ */
+
+import type { Compiled } from "../../core/domain/model/compile.ts"
+import { didYouMean } from "../../core/domain/model/refusal.ts"
+import type { Finding } from "./finding.ts"
+
+/** Findings about roles and tenants that no account can have. */
+export const checkAccounts = ({ auth, models, roles }: Compiled): readonly Finding[] => {
+  const findings: Finding[] = []
+  const say = (level: Finding["level"], check: string, message: string, fix: string): void => {
+    findings.push({ level, check, resource: null, field: null, message, fix, sql: [] })
+  }
+  const apps = auth?.apps ?? []
+  const listed = auth?.roles
+  if (listed !== undefined && roles !== null) {
+    const held = new Set(["admin", "anonymous", ...listed, ...apps.flatMap((app) => Object.values(app.roles).flat())])
+    for (const role of roles.keys()) {
+      if (held.has(role)) continue
+      say(
+        "warning",
+        "roles",
+        `No account can have the role "${role}": auth.roles does not list it.`,
+        `Add it to auth.roles, or correct its name: ${didYouMean(role, listed)}`
+      )
+    }
+  }
+  const tenanted = [...models.values()].filter((model) => model.tenant !== null).map(({ name }) => name)
+  if (tenanted.length > 0 && auth?.tenant === undefined && apps.every((app) => app.tenant === undefined)) {
+    const [what, them] = tenanted.length === 1 ? ["resource", "belongs"] : ["resources", "belong"]
+    say(
+      "error",
+      "tenant",
+      `The ${what} ${
+        tenanted.join(", ")
+      } ${them} to tenants, and no account has one: every request for them is refused.`,
+      "Write auth: { tenant: … } for one that all accounts have; authenticate may answer another for each."
+    )
+  }
+  return findings
+}

@@ -1,0 +1,16 @@
+import type { Client } from "pg"
+import { expect, it } from "vitest"
+import { readSettings } from "../environment.ts"
+import { checkConnections } from "./deployment.ts"
+
+/** A server that allows so many connections. */
+const allowing = (free: number) => ({ query: async () => ({ rows: [{ free: String(free) }] }) }) as unknown as Client
+
+it.each([
+  ["one database", {}, 26],
+  ["accounts in another one", { ADMIN_DATABASE_URL: "postgres://localhost/accounts" }, 27]
+])("counts every connection that an instance may open: %s", async (_, env, most) => {
+  const { settings } = readSettings(env, ".")
+  expect(await checkConnections(allowing(most), settings)).toEqual([])
+  expect(await checkConnections(allowing(most - 1), settings)).toMatchObject([{ level: "error" }])
+})
