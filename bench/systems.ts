@@ -28,7 +28,7 @@ export interface Recipe {
 const folder = import.meta.dirname
 
 /** As the deployment guide says. */
-const deployed = ["--max-semi-space-size=32", "--heap-growing-percent=100"]
+const deployed = ["--max-semi-space-size=16", "--heap-growing-percent=100", "--use-largepages=silent"]
 
 /** The service as a package (`dist`), or from its sources. `flags` go to Node: a profiler, for example. */
 export const serviceRecipe = (
