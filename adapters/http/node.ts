@@ -74,6 +74,11 @@ const originForm = (target: string): string => {
   return absolute === null || rest.startsWith("/") ? rest : `/${rest}`
 }
 
+const hasBody = ({ headers }: IncomingMessage): boolean => {
+  const length = headers["content-length"]
+  return headers["transfer-encoding"] !== undefined || (length !== undefined && Number(length) > 0)
+}
+
 class NodeRequest implements EdgeRequest {
   readonly method: string
   readonly target: string
@@ -83,6 +88,8 @@ class NodeRequest implements EdgeRequest {
   readonly #origin: string
   /** The client waits for `100 Continue`; it gets it when the body is wanted, not before. */
   waits: boolean
+  /** The body was read to its end, perhaps before Node says so. */
+  isRead = false
 
   constructor(req: IncomingMessage, res: ServerResponse, origin: string, waits: boolean) {
     this.method = req.method ?? "GET"
@@ -103,13 +110,21 @@ class NodeRequest implements EdgeRequest {
   }
 
   get hasBody(): boolean {
-    const length = this.#req.headers["content-length"]
-    return this.#req.headers["transfer-encoding"] !== undefined || (length !== undefined && Number(length) > 0)
+    return hasBody(this.#req)
   }
 
   body(limit: number): Effect.Effect<Uint8Array, Problem> {
+    const req = this.#req
+    // A short body comes with its head: then there is nothing to wait for.
+    if (req.readableLength <= limit && req.readableLength === Number(req.headers["content-length"])) {
+      const bytes: Buffer | null = req.read()
+      if (bytes !== null) {
+        this.isRead = true
+        this.waits = false
+        return Effect.succeed(bytes)
+      }
+    }
     return Effect.callback((resume) => {
-      const req = this.#req
       const chunks: Array<Buffer> = []
       let size = 0
       const stop = (): void => {
@@ -244,7 +259,7 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
       reply.status,
       reply.cookies.length === 0 ? reply.headers : { ...reply.headers, "set-cookie": [...reply.cookies] }
     )
-    if (!req.complete && request.hasBody && !request.waits) {
+    if (!req.complete && request.hasBody && !request.isRead && !request.waits) {
       if (reply.body === null) res.flushHeaders()
       else res.write(reply.body)
       linger(req, res, lingerMs)
@@ -297,9 +312,26 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
     })
   }
 
-  server.on("request", (req, res) => onRequest(req, res, false))
-  server.on("checkContinue", (req, res) => onRequest(req, res, true))
-  server.on("checkExpectation", (req, res) => onRequest(req, res, false))
+  // A request with a body begins when the bytes that came with its head are read, but before the next request of its connection.
+  let held: (() => void) | null = null
+  const release = (): void => {
+    const begin = held
+    held = null
+    begin?.()
+  }
+  const onArrival = (waits: boolean) => (req: IncomingMessage, res: ServerResponse): void => {
+    release()
+    if (waits || !hasBody(req)) return onRequest(req, res, waits)
+    held = () => {
+      // What followed the head may have been no HTTP, and was answered.
+      if (req.socket.writable) onRequest(req, res, false)
+    }
+    process.nextTick(release)
+  }
+
+  server.on("request", onArrival(false))
+  server.on("checkContinue", onArrival(true))
+  server.on("checkExpectation", onArrival(false))
   server.on("connection", (socket: Socket) => {
     const owed: Owed[] = []
     connections.set(socket, owed)

@@ -384,13 +384,54 @@ describe("connections", () => {
     await until(() => stage.slow.interrupted === 1)
   })
 
+  it("answers a request whose body is followed by garbage, and then the garbage", async () => {
+    const stage = await start()
+    const client = await dial(stage.listener.port)
+    client.socket.write(`${head("PATCH", "/api/v1/orders/1", jsonType, "Content-Length: 2")}{}\0garbage\r\n\r\n`)
+    await client.closed
+    expect(responses(client.received()).map(({ status }) => status)).toEqual([200, 400])
+    expect(stage.routed.map(({ key, body }) => [key, body])).toEqual([["1", "{}"]])
+  })
+
+  it("takes a body that comes with its head for what it is, and goes on", async () => {
+    const stage = await start()
+    const client = await dial(stage.listener.port)
+    const patch = (key: string, body: string, ...more: string[]) =>
+      head("PATCH", `/api/v1/orders/${key}`, jsonType, ...more) + body
+    const large = `"${"x".repeat(200_000)}"`
+    client.socket.write(patch("1", "{\"a\":1}", "Content-Length: 7"))
+    await until(() => responses(client.received()).length === 1)
+    client.socket.write(
+      patch("2", "2\r\n[]\r\n0\r\n\r\n", "Transfer-Encoding: chunked") +
+        patch("3", large, `Content-Length: ${large.length}`) + patch("4", "{", "Content-Length: 2")
+    )
+    await until(() => responses(client.received()).length === 3)
+    client.socket.write(`}${patch("5", "", "Content-Length: 0", last)}`)
+    await client.closed
+    expect(responses(client.received()).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+    expect(stage.routed.map(({ key, body }) => [key, body])).toEqual([
+      ["1", "{\"a\":1}"],
+      ["2", "[]"],
+      ["3", large],
+      ["4", "{}"],
+      ["5", ""]
+    ])
+  })
+
   it.each([
     ["another request", head("GET", "/api/v1/orders/1")],
     ["garbage", "\0garbage\r\n\r\n"]
-  ])("answers the last request of a connection, and nothing of %s behind it", async (_, behind) => {
+  ].flatMap(([name, behind]) => [
+    [`${name} behind it`, head("DELETE", "/api/v1/orders/slow", last), behind!],
+    [
+      `${name} behind its body`,
+      `${head("PATCH", "/api/v1/orders/slow", jsonType, "Content-Length: 2", last)}{}`,
+      behind!
+    ]
+  ]))("answers the last request of a connection, and nothing of %s", async (_, request, behind) => {
     const stage = await start()
     const client = await dial(stage.listener.port)
-    client.socket.write(head("DELETE", "/api/v1/orders/slow", last) + behind)
+    client.socket.write(request! + behind)
     await until(() => stage.slow.started === 1)
     // By the time that another has its answer, what came behind has been read.
     await stage.ask({ target: "/livez" })
