@@ -88,6 +88,7 @@ export const loadConfig = async (path: string): Promise<LoadedConfig> => {
   const mapped = process.sourceMapsEnabled ?? false
   process.setSourceMapsEnabled(true)
   let loaded: Awaited<ReturnType<typeof runnerImport<unknown>>>
+  let config: unknown
   try {
     loaded = await runnerImport<unknown>(path, {
       root: folder,
@@ -98,14 +99,15 @@ export const loadConfig = async (path: string): Promise<LoadedConfig> => {
       // Vite leaves packages to Node before it asks any plugin, unless they are named.
       environments: { inline: { resolve: { noExternal: ["resource-admin"] } } }
     })
+    const { module } = loaded
+    // It may be a promise.
+    config = typeof module === "object" && module !== null && "default" in module ? await module.default : undefined
   } catch (error) {
     throw new ConfigFileError(`${relativeTo(path)} cannot be loaded.\n${explainFailure(error, folder)}`, [path])
   } finally {
     process.setSourceMapsEnabled(mapped)
   }
   const files = [path, ...loaded.dependencies.filter((file) => isAbsolute(file) && !file.includes("\0"))]
-  const module = loaded.module
-  const config = typeof module === "object" && module !== null && "default" in module ? module.default : undefined
   if (config === undefined) {
     throw new ConfigFileError(
       `${relativeTo(path)} has no default export.\nEnd it with: export default defineConfig({ resources: […] })`,

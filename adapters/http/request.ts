@@ -100,12 +100,15 @@ const isJson = (contentType: string): boolean => {
   })
 }
 
-/** A compressed body is refused: nothing here would unpack it (RFC 9110, 8.4). */
-export const codingRefusal = (request: EdgeRequest): Problem | null => {
-  const coding = request.headers.get("content-encoding")
-  return coding === null || coding.trim().toLowerCase() === "identity"
-    ? null
-    : problem("unsupported-media-type", "The body must not be compressed.", {}, { "accept-encoding": "identity" })
+/** A compressed body is refused, also one that is so for its way only: nothing here would unpack it (RFC 9110, 8.4; RFC 9112, 6.1). */
+export const codingRefusal = ({ headers }: EdgeRequest): Problem | null => {
+  const coded = (name: string, plain: string): boolean => {
+    const coding = headers.get(name)
+    return coding !== null && coding.trim().toLowerCase() !== plain
+  }
+  return coded("content-encoding", "identity") || coded("transfer-encoding", "chunked")
+    ? problem("unsupported-media-type", "The body must not be compressed.", {}, { "accept-encoding": "identity" })
+    : null
 }
 
 /** The refusal that the head alone justifies, before a byte of the body is read: coding, media type, announced length. */

@@ -119,7 +119,10 @@ const encryptionOf = (params: URLSearchParams): Encryption | null => {
   return { verify, root, own: certificate === null || key === null ? null : { certificate, key } }
 }
 
-/** Reads a URL. Parameters win over what stands before them, as with libpq; those that are not about encryption may be unknown. */
+/**
+ * Reads a URL. Parameters win over what stands before them, as with libpq; those that are not about encryption may be unknown, but for one that
+ * other libraries look for tables by.
+ */
 export const readAddress = (url: string): Address => {
   const { hostname, password, pathname, port: written, searchParams: params, username } = parse(url)
   const text = (name: string, part: string, what: string): string | null =>
@@ -130,6 +133,12 @@ export const readAddress = (url: string): Address => {
     throw new AddressError("has a port that is none.", "Write a whole number from 1 to 65535.")
   }
   const encryption = encryptionOf(params)
+  if (params.has("schema")) {
+    throw new AddressError(
+      "has the parameter schema, which PostgreSQL does not know.",
+      "Name the schema with each table (table: \"shop.orders\"), or write options=-c%20search_path%3Dshop instead."
+    )
+  }
   return {
     host,
     port,

@@ -30,6 +30,10 @@ describe.concurrent("what is wrong is said plainly", () => {
     expect((await project.quick("serve")).stderr).toMatch(/TypeError: boom\n {4}at .*part\.ts:4:7/)
     project.write("part.ts", "export const x: number = ;\n")
     expect((await project.quick("serve")).stderr).toContain("part.ts:1:26")
+    project.write("admin.config.ts", "export default (async () => { throw new Error(\"late\") })()\n")
+    expect((await project.quick("serve")).stderr).toContain("late")
+    project.write("admin.config.ts", "export default (async () => ({ resources: 7 }))()\n")
+    expect((await project.quick("serve")).stderr).toContain("resources is 7, not a list")
   })
 
   it("reports environment, configuration and port together with what to do", async () => {

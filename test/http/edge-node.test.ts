@@ -191,6 +191,20 @@ describe("bodies", () => {
     client.socket.destroy()
   })
 
+  it("refuses a body that was compressed for its way", async () => {
+    const stage = await start()
+    const client = await dial(stage.listener.port)
+    for (const coding of ["gzip, chunked", "Chunked"]) {
+      const lines = [jsonType, `Transfer-Encoding: ${coding}`, ...coding === "Chunked" ? [last] : []]
+      client.socket.write(`${head("POST", "/api/v1/orders", ...lines)}2\r\n{}\r\n0\r\n\r\n`)
+    }
+    await client.closed
+    const answers = responses(client.received())
+    expect(answers.map(({ status }) => status)).toEqual([415, 200])
+    expect(answers[0]!.headers.get("accept-encoding")).toBe("identity")
+    expect(stage.routed.map(({ body }) => body)).toEqual(["{}"])
+  })
+
   it("refuses a chunked body at the limit, while it is still coming", async () => {
     const stage = await start({ maxBodyBytes: 100 })
     const client = await dial(stage.listener.port)

@@ -77,7 +77,8 @@ describe("the URL of a database", () => {
     ["?sslmode=no-verify&sslrootcert=/ca.pem", "which checks no certificate"],
     ["?sslmode=require&sslkey=b", "only one of sslcert and sslkey"],
     ["?sslmode=require&host=/run/pg&ssl=1", "the parameter ssl"],
-    ["?port=0", "a port that is none"]
+    ["?port=0", "a port that is none"],
+    ["?schema=shop", "the parameter schema, which PostgreSQL does not know"]
   ])("is refused where it leaves a doubt: %s", (query, problem) => {
     const said = problemOf(() => readAddress(`postgres://app:s3cret@db/shop${query}`))
     expect(said).toContain(problem)
