@@ -28,7 +28,12 @@ export interface Recipe {
 const folder = import.meta.dirname
 
 /** As the deployment guide says. */
-const deployed = ["--max-semi-space-size=16", "--heap-growing-percent=100", "--use-largepages=silent"]
+const deployed = [
+  "--max-semi-space-size=16",
+  "--heap-growing-percent=100",
+  "--no-flush-bytecode",
+  "--use-largepages=silent"
+]
 
 /** The service as a package (`dist`), or from its sources. `flags` go to Node: a profiler, for example. */
 export const serviceRecipe = (

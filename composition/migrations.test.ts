@@ -116,9 +116,10 @@ describe("an older program", () => {
     const database = await openDatabase()
     const pool = openPool(database.url, 1)
     try {
-      await applyMigrations(pool, [made(2)])
+      expect(await applyMigrations(pool, [made(2)])).toEqual([made(2)])
       // It found nothing when it looked, before the newer one was done.
-      await applyMigrations(pool, [made(1), { ...made(1), name: "auth", statements: "create table public.other ();" }])
+      const other: Migration = { ...made(1), name: "auth", statements: "create table public.other ();" }
+      expect(await applyMigrations(pool, [made(1), other])).toEqual([other])
       expect(await database.rows("select public.age()")).toEqual([["2"]])
       expect(await database.rows("select name, version, digest from service.migration order by name")).toEqual([
         ["auth", "1", "1"],

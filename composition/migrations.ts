@@ -161,10 +161,23 @@ export const findMissing = (pool: MigrationPool, wanted: readonly Migration[]): 
     (client) => missingMigrations(async (sql) => (await client.query<Record<string, unknown>>(sql)).rows, wanted)
   )
 
-/** Applies migrations in order. The role must own the database or be allowed to create schemas in it. */
-export const applyMigrations = (pool: MigrationPool, migrations: readonly Migration[]): Promise<void> =>
-  migrations.length === 0 ? Promise.resolve() : withClient(pool, async (client) => {
-    for (const migration of migrations) await client.query(migrationScript(migration))
+/**
+ * Applies migrations in order and gives those that are in force then: not one that a newer program's overtook. The role must own the database or be
+ * allowed to create schemas in it.
+ */
+export const applyMigrations = (
+  pool: MigrationPool,
+  migrations: readonly Migration[]
+): Promise<readonly Migration[]> =>
+  migrations.length === 0 ? Promise.resolve([]) : withClient(pool, async (client) => {
+    const applied: Migration[] = []
+    for (const migration of migrations) {
+      // One result for each statement of the script; the record's is the one before the commit's.
+      const results: readonly { readonly rowCount: number | null }[] = [await client.query(migrationScript(migration))]
+        .flat()
+      if (results.at(-2)?.rowCount === 1) applied.push(migration)
+    }
+    return applied
   })
 
 /** A file of the project's own: applied once, known by its name. */

@@ -84,6 +84,12 @@ const encryptionOf = (params: URLSearchParams): Encryption | null => {
       `Remove it; TLS is asked for by ${understood.join(", ")}, such as sslmode=require.`
     )
   }
+  if (params.getAll("channel_binding").includes("require")) {
+    throw new AddressError(
+      "has channel_binding=require, which no connection of the service can do.",
+      "Remove it; with sslmode=require nobody between the two ends can pass for the server, as its certificate and name are checked."
+    )
+  }
   const all = params.getAll("sslmode")
   const mode = all[0] ?? "disable"
   if (all.length > 1 || !Object.hasOwn(modes, mode)) {

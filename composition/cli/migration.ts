@@ -93,21 +93,16 @@ export const migration = async (
         { url, migrations: [serviceMigration] },
         { url: authUrl, migrations: accounts }
       ]
-    for (const part of parts) {
-      await withPool(part.url, async (pool) => {
-        const missing = await findMissing(pool, part.migrations)
-        await applyMigrations(pool, missing)
-        applied.push(...missing.map(({ name, version }) => `${name} ${version}`))
+    const applyTo = (at: string, migrations: readonly Migration[]): Promise<void> =>
+      withPool(at, async (pool) => {
+        const made = await applyMigrations(pool, await findMissing(pool, migrations))
+        applied.push(...made.map(({ name, version }) => `${name} ${version}`))
       })
-    }
+    for (const part of parts) await applyTo(part.url, part.migrations)
     const { applied: files, changed } = await withPool(url, (pool) => applyFiles(pool, ownFiles(folder)))
     applied.push(...files)
     // Last, as their columns follow those of the project's own tables.
-    await withPool(url, async (pool) => {
-      const missing = await findMissing(pool, versions)
-      await applyMigrations(pool, missing)
-      applied.push(...missing.map(({ name, version }) => `${name} ${version}`))
-    })
+    await applyTo(url, versions)
     if (flags.json) return printJson({ applied, changed })
     for (const name of applied) print(`Applied ${name}`)
     for (const name of changed) print(`Not applied again: ${name} has changed since it was applied`)

@@ -1,7 +1,7 @@
 import type { Client } from "pg"
 import { expect, it } from "vitest"
 import { readSettings } from "../environment.ts"
-import { checkConnections } from "./deployment.ts"
+import { checkConnections, checkSettings } from "./deployment.ts"
 
 /** A server that allows so many connections. */
 const allowing = (free: number) => ({ query: async () => ({ rows: [{ free: String(free) }] }) }) as unknown as Client
@@ -13,4 +13,13 @@ it.each([
   const { settings } = readSettings(env, ".")
   expect(await checkConnections(allowing(most), settings)).toEqual([])
   expect(await checkConnections(allowing(most - 1), settings)).toMatchObject([{ level: "error" }])
+})
+
+it.each([
+  ["x".repeat(32), ["secret"]],
+  ["changeme".repeat(4), ["secret"]],
+  ["0123456789abcdef0123456789abcdef", []]
+])("warns of a secret that was typed instead of made: %s", (secret, checks) => {
+  const { settings } = readSettings({}, ".")
+  expect(checkSettings(settings, { secret, url: "http://localhost:5173" }).map(({ check }) => check)).toEqual(checks)
 })

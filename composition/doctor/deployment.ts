@@ -6,6 +6,7 @@
 import type { Client } from "pg"
 import type { ServerFacts } from "../../core/domain/model/catalogue.ts"
 import type { Compiled } from "../../core/domain/model/compile.ts"
+import type { Assembly } from "../assembly.ts"
 import type { Databases } from "../database.ts"
 import type { Settings } from "../environment.ts"
 import type { Migration } from "../migrations.ts"
@@ -148,13 +149,27 @@ export const checkMigrations = (missing: readonly Migration[], databases: Databa
     databases.embedded ? "They are made at the next start." : "Run: service migration --apply"
   )]
 
-export const checkSettings = (settings: Settings, url: string): readonly Finding[] => {
+/** Fewest different characters of a secret: 32 random ones have more in any notation; in hex, all but one in twenty-six million. */
+const leastVariety = 8
+
+export const checkSettings = (
+  settings: Settings,
+  { secret, url }: Pick<Assembly, "secret" | "url">
+): readonly Finding[] => {
   const { hostname, protocol } = new URL(url)
   const local = hostname === "localhost" || hostname === "127.0.0.1" || hostname === "[::1]"
   return [
     ...settings.unknown.map(({ fix, name }) =>
       about("warning", "variable", `Nothing reads the variable ${name}.`, fix)
     ),
+    ...(new Set(secret).size < leastVariety
+      ? [about(
+        "warning",
+        "secret",
+        "AUTH_SECRET is easy to guess: it repeats a few characters.",
+        "Set 32 random bytes in base64: openssl rand -base64 32. Cookies, signing keys and page tokens rest on it."
+      )]
+      : []),
     ...(protocol === "http:" && !local
       ? [
         about("warning", "url", `AUTH_URL is ${url}: passwords and tokens travel unencrypted.`, "Serve it with https.")

@@ -91,7 +91,7 @@ export const examine = async (
     ...ofTables(assembly, facts),
     ...checkExtensions(assembly.compiled, facts.server),
     ...checkServer(facts.server),
-    ...checkSettings(settings, assembly.url),
+    ...checkSettings(settings, assembly),
     ...(accounts ? checkAccounts(assembly.compiled) : []),
     ...await checkPooler(settings, probePooler(databases.url))
   ]

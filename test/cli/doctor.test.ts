@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import type { Finding } from "../../composition/doctor/finding.ts"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
+import { secret } from "./notes.ts"
 import { makeProject, type Project } from "./support.ts"
 
 // Every command is a process of its own; a busy machine takes its time.
@@ -84,7 +85,7 @@ describe("doctor", () => {
     await database.execute(`create role ${role} login; grant select on orders to ${role};`)
     project = makeProject({
       DATABASE_URL: database.url.replace("://postgres@", `://${role}@`),
-      AUTH_SECRET: "x".repeat(32)
+      AUTH_SECRET: secret
     })
     project.write("admin.config.ts", config)
   })
@@ -208,7 +209,7 @@ describe("a table that another inherits from", () => {
       create table dogs (primary key (id)) inherits (animals);
       insert into animals values (1, 'cat'); insert into dogs values (2, 'rex');
     `)
-    await using project = makeProject({ DATABASE_URL: database.url, AUTH_SECRET: "x".repeat(32) })
+    await using project = makeProject({ DATABASE_URL: database.url, AUTH_SECRET: secret })
     project.write(
       "admin.config.ts",
       `import { defineConfig, defineResource, f } from "resource-admin"
@@ -260,7 +261,7 @@ describe("a view with INSTEAD OF triggers", () => {
       create trigger keep instead of insert or update or delete on whole for each row execute function keep();
       create trigger keep instead of insert or update or delete on paired for each row execute function keep();
     `)
-    await using project = makeProject({ DATABASE_URL: database.url, AUTH_SECRET: "x".repeat(32) })
+    await using project = makeProject({ DATABASE_URL: database.url, AUTH_SECRET: secret })
     const fields = "{ id: f.integer(), title: f.text() }"
     project.write(
       "admin.config.ts",
@@ -297,7 +298,7 @@ describe("a migration that the database refuses", () => {
     await database.execute(`create role ${role} login;`)
     await using project = makeProject({
       DATABASE_URL: database.url.replace("://postgres@", `://${role}@`),
-      AUTH_SECRET: "x".repeat(32)
+      AUTH_SECRET: secret
     })
     project.write("admin.config.ts", odd)
     const denied = await project.quick("migration", "--apply")

@@ -40,7 +40,7 @@ describe("the URL of a database", () => {
     ["postgres:///shop?host=/run/pg&port=5433&user=app&password=x", { port: 5433, user: "app", password: "x" }],
     ["postgres://%2Frun%2Fpg/shop", { host: "/run/pg" }],
     ["postgres://app@db/shop?host=other&dbname=more", { host: "other", database: "more" }],
-    ["postgres://app@db/shop?options=-c%20search_path%3Dshop&application_name=x&channel_binding=require", {
+    ["postgres://app@db/shop?options=-c%20search_path%3Dshop&application_name=x&channel_binding=prefer", {
       options: "-c search_path=shop",
       encryption: null
     }]
@@ -77,6 +77,7 @@ describe("the URL of a database", () => {
     ["?sslmode=no-verify&sslrootcert=/ca.pem", "which checks no certificate"],
     ["?sslmode=require&sslkey=b", "only one of sslcert and sslkey"],
     ["?sslmode=require&host=/run/pg&ssl=1", "the parameter ssl"],
+    ["?sslmode=require&channel_binding=require", "channel_binding=require, which no connection of the service can do"],
     ["?port=0", "a port that is none"],
     ["?schema=shop", "the parameter schema, which PostgreSQL does not know"]
   ])("is refused where it leaves a doubt: %s", (query, problem) => {
