@@ -185,7 +185,7 @@ describe("answers", () => {
 
   it("of batches, meta and refusals are as described", () => {
     const record = written(request.resolve("orders")!, "none")
-    check("/components/schemas/Batch.Results", {
+    check("/components/schemas/BatchWrite.Results", {
       results: [{ record, etag: "\"1\"" }, { deleted: true }, { etag: "\"2\"" }, {}, {
         records: [{ key: "1", etag: "\"1\"" }]
       }]
@@ -222,8 +222,8 @@ describe("answers", () => {
         field: "note"
       }]
     })
-    check("/components/schemas/Problem", problemDocument(refusal, "/api/v1/orders/1"))
-    check("/components/schemas/Problem", problemDocument(problem("not-found", "No."), "/x"))
+    check("/components/schemas/ProblemDetails", problemDocument(refusal, "/api/v1/orders/1"))
+    check("/components/schemas/ProblemDetails", problemDocument(problem("not-found", "No."), "/x"))
   })
 
   it("with versions are as described, whatever was allowed when they were kept", () => {
@@ -257,7 +257,7 @@ describe("answers", () => {
       check("/components/schemas/orders.Create", { customer_id: 1, owner_id: "u", total, margin: null })
     }
     check("/components/schemas/orders.Update", {})
-    check("/components/schemas/Batch", {
+    check("/components/schemas/BatchWrite", {
       ops: [
         { op: "create", resource: "orders", data: {}, ref: "a" },
         {
@@ -276,7 +276,7 @@ describe("answers", () => {
       refuse("/components/schemas/kinds.Update", { [name]: bad })
     }
     for (const bad of [{ op: "merge", resource: "orders" }, { op: "create", resource: "nothing", data: {} }]) {
-      refuse("/components/schemas/Batch", { ops: [bad] })
+      refuse("/components/schemas/BatchWrite", { ops: [bad] })
     }
     refuse("/components/schemas/orders.Create", { id: "1", customer_id: 1, owner_id: "u", total: "1" })
     refuse("/components/schemas/orders.Create", { owner_id: "u", total: "1" })

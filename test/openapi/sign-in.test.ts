@@ -122,7 +122,7 @@ describe("a service with both", () => {
     expect({ route, status: response.status, answer }).toMatchObject({ route, status })
     expect(Object.keys(doc.paths[path]![method.toLowerCase()]!.responses), route).toContain(String(status))
     if (status === 200) check(pointerOf(...operation, "responses", "200", ...json), answer)
-    else check("/components/schemas/Problem", answer)
+    else check("/components/schemas/ProblemDetails", answer)
     const cookies = response.headers.getSetCookie().map((each) => each.split(";", 1)[0]!)
     const described = doc.paths[path]![method.toLowerCase()]!.responses[status] as { readonly headers?: object }
     if (cookies.length > 0) expect(Object.keys(described.headers ?? {}), route).toContain("Set-Cookie")

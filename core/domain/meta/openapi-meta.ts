@@ -60,7 +60,7 @@ const fieldSchema = openObject(
 const modelSchema = whole({
   name: text,
   primaryKey: { ...list(text), description: "In key order; empty when a part is hidden." },
-  fields: list(ref("schemas", "MetaField")),
+  fields: list(ref("schemas", "MetaModelField")),
   relations: list(whole({ name: text, resource: text, many: flag, field: text, targetField: text })),
   softDelete: flag,
   tenantScoped: flag,
@@ -118,6 +118,6 @@ export const metaSchemas: Doc = {
     sources: list({ type: "object" })
   }),
   MetaModel: modelSchema,
-  MetaField: fieldSchema,
+  MetaModelField: fieldSchema,
   MetaView: viewSchema
 }

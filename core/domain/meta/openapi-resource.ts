@@ -483,17 +483,20 @@ export const sharedQuery: Doc = Object.fromEntries([
 ])
 
 /** Schemas and responses of the aggregates. */
-const facet = openObject({ value: { description: "A value of the field, or null." }, count: ref("schemas", "Count") }, [
+const facet = openObject({
+  value: { description: "A value of the field, or null." },
+  count: ref("schemas", "RowCount")
+}, [
   "value",
   "count"
 ])
 const point = openObject({
   start: { type: "string", format: "date-time" },
-  count: ref("schemas", "Count"),
+  count: ref("schemas", "RowCount"),
   value: { type: ["string", "null"], description: "The measure as exact text, when one was asked for." }
 }, ["start"])
 const bound: Doc = { type: ["number", "string"] }
-const bucket = openObject({ from: bound, to: bound, count: ref("schemas", "Count") }, ["from", "to", "count"])
+const bucket = openObject({ from: bound, to: bound, count: ref("schemas", "RowCount") }, ["from", "to", "count"])
 const field: Doc = { type: "string" }
 
 export const aggregateResponses: Doc = {

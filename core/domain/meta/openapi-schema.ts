@@ -238,8 +238,8 @@ const recordSchema = ({ access, relations, tracked }: Subject, subjects: Subject
   return object(
     {
       ...entries(fields, schemaOf),
-      etag: ref("schemas", "ETag"),
-      permissions: ref("schemas", "Permissions"),
+      etag: ref("schemas", "EntityTag"),
+      permissions: ref("schemas", "RecordPermissions"),
       ...expand
     },
     ["etag"],
@@ -289,7 +289,7 @@ export const resourceSchemas = (subject: Subject, subjects: Subjects): Doc => {
   const { model: { name }, restricted } = access
   const items: Doc = { type: "array", items: ref("schemas", name) }
   const token = ref("schemas", "PageToken")
-  const count = ref("schemas", "Count")
+  const count = ref("schemas", "RowCount")
   return {
     ...(permissions.read
       ? {

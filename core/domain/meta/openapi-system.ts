@@ -100,7 +100,7 @@ const refusalHeaders: { readonly [status: string]: readonly string[] } = {
 const refusal = (status: string, description: string): Doc => ({
   description,
   headers: headersOf(...refusalHeaders[status] ?? []),
-  content: { "application/problem+json": { schema: ref("schemas", "Problem") } }
+  content: { "application/problem+json": { schema: ref("schemas", "ProblemDetails") } }
 })
 
 const problemResponses = (): Doc => ({
@@ -115,7 +115,7 @@ const problemResponses = (): Doc => ({
 const headers: { readonly [name: string]: Doc } = {
   "ETag": {
     description: "Version of the record, for `If-Match`, or of the document, for `If-None-Match`.",
-    schema: ref("schemas", "ETag")
+    schema: ref("schemas", "EntityTag")
   },
   "Location": { description: "Path of the new record.", schema: text },
   "Preference-Applied": { description: "The preference of `Prefer` that was followed.", schema: text },
@@ -193,7 +193,7 @@ const batchOperations = (subjects: Subjects): Doc => {
     example: (subject: Subject) => Doc
   ): Doc =>
     resources.length === 0 ? {} : {
-      [`Batch.${op}`]: closedObject(
+      [`BatchWrite.${op}`]: closedObject(
         { op: { const: op }, resource: { type: "string", enum: resources }, ...properties },
         ["op", "resource", ...required],
         { examples: [{ op, resource: resources[0]!, ...example(subjects.get(resources[0]!)!) }] }
@@ -222,11 +222,11 @@ const batchOperations = (subjects: Subjects): Doc => {
     ...operation(
       "update",
       updatable,
-      { key: ref("schemas", "Batch.Key"), etag, data: data("update") },
+      { key: ref("schemas", "BatchWrite.Key"), etag, data: data("update") },
       ["key", "etag", "data"],
       (subject) => ({ key: exampleKey(subject), etag: exampleEtag, data: updateExample(subject.access) })
     ),
-    ...operation("delete", deletable, { key: ref("schemas", "Batch.Key"), etag }, ["key"], (subject) => ({
+    ...operation("delete", deletable, { key: ref("schemas", "BatchWrite.Key"), etag }, ["key"], (subject) => ({
       key: exampleKey(subject)
     })),
     ...operation(
@@ -234,7 +234,11 @@ const batchOperations = (subjects: Subjects): Doc => {
       ordered,
       {
         field: { type: "string", description: `An integer that becomes 1, 2, 3, … : ${fields}.` },
-        keys: { ...list(ref("schemas", "Batch.Key")), maxItems: maxOperations, description: "In their final order." },
+        keys: {
+          ...list(ref("schemas", "BatchWrite.Key")),
+          maxItems: maxOperations,
+          description: "In their final order."
+        },
         etags: { type: "object", additionalProperties: text, description: "ETag by key text." }
       },
       ["field", "keys"],
@@ -251,7 +255,7 @@ const batchSchemas = (operations: Doc): Doc => {
   return {
     ...operations,
     // The member is written as a pattern, so that no tool takes it for a reference of this document.
-    "Batch.Reference": closedObject(
+    "BatchWrite.Reference": closedObject(
       { field: { type: "string", description: "A field; left out: the key." } },
       ["$ref"],
       {
@@ -259,11 +263,15 @@ const batchSchemas = (operations: Doc): Doc => {
         patternProperties: { "^\\$ref$": text }
       }
     ),
-    "Batch.Key": {
+    "BatchWrite.Key": {
       description: "Key text as in paths, its only part, a list of parts, or a reference.",
-      anyOf: [scalar, list({ anyOf: [scalar, ref("schemas", "Batch.Reference")] }), ref("schemas", "Batch.Reference")]
+      anyOf: [
+        scalar,
+        list({ anyOf: [scalar, ref("schemas", "BatchWrite.Reference")] }),
+        ref("schemas", "BatchWrite.Reference")
+      ]
     },
-    "Batch": closedObject(
+    "BatchWrite": closedObject(
       {
         ops: {
           type: "array",
@@ -274,7 +282,7 @@ const batchSchemas = (operations: Doc): Doc => {
             discriminator: {
               propertyName: "op",
               mapping: Object.fromEntries(
-                names.map((name) => [name.slice("Batch.".length), `#/components/schemas/${name}`])
+                names.map((name) => [name.slice("BatchWrite.".length), `#/components/schemas/${name}`])
               )
             }
           }
@@ -283,12 +291,12 @@ const batchSchemas = (operations: Doc): Doc => {
       ["ops"],
       { examples: [{ ops: examples.slice(0, 1) }] }
     ),
-    "Batch.Results": openObject({
+    "BatchWrite.Results": openObject({
       results: list(openObject({
         record: { ...anything, description: "Create and update: the record, unless `return=minimal`." },
-        etag: ref("schemas", "ETag"),
+        etag: ref("schemas", "EntityTag"),
         deleted: flag,
-        records: list(openObject({ key: text, etag: ref("schemas", "ETag") }, ["key", "etag"]))
+        records: list(openObject({ key: text, etag: ref("schemas", "EntityTag") }, ["key", "etag"]))
       }, []))
     }, ["results"])
   }
@@ -302,13 +310,13 @@ const batchPath = (basePath: string, tag: string): Doc => ({
       summary: "Several writes in one transaction",
       description: "All or nothing; a refusal names the operation that failed.",
       parameters: ["Prefer", "Idempotency-Key", "dry_run", "validate_only"].map((id) => ref("parameters", id)),
-      requestBody: { required: true, content: jsonContent(ref("schemas", "Batch")) },
+      requestBody: { required: true, content: jsonContent(ref("schemas", "BatchWrite")) },
       responses: {
         "200": {
           description:
             "One result per operation, in order; no body where a stored answer was for other roles of the caller.",
           headers: headersOf("Preference-Applied", "Idempotency-Replayed"),
-          content: jsonContent(ref("schemas", "Batch.Results"))
+          content: jsonContent(ref("schemas", "BatchWrite.Results"))
         },
         ...refusals(400, 401, 403, 404, 409, 412, 413, 415, 422, 428)
       }
@@ -376,10 +384,10 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
       ...problemResponses()
     },
     schemas: {
-      ETag: { type: "string", description: "Quotes included.", examples: [exampleEtag] },
-      Count: { type: "integer", minimum: 0 },
+      EntityTag: { type: "string", description: "Quotes included.", examples: [exampleEtag] },
+      RowCount: { type: "integer", minimum: 0 },
       PageToken: { type: "string", description: "Opaque; empty: there is no such page." },
-      Permissions: openObject(
+      RecordPermissions: openObject(
         {
           update: flag,
           delete: flag,
@@ -392,7 +400,7 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
         ["update", "delete"],
         { description: "What the caller may do with this record; every write is checked again." }
       ),
-      Problem: problemSchema(),
+      ProblemDetails: problemSchema(),
       ...metaSchemas,
       ...(hasBatch ? batchSchemas(operations) : {})
     },

@@ -90,12 +90,12 @@ describe("openapiDocument", () => {
       "permissions"
     ])
     expect(Object.keys(clerk.components.schemas["orders.Update"]!.properties!)).toEqual(["note"])
-    expect(Object.keys(clerk.components.schemas).filter((name) => name.startsWith("Batch."))).toEqual([
-      "Batch.update",
-      "Batch.delete",
-      "Batch.Reference",
-      "Batch.Key",
-      "Batch.Results"
+    expect(Object.keys(clerk.components.schemas).filter((name) => name.startsWith("BatchWrite."))).toEqual([
+      "BatchWrite.update",
+      "BatchWrite.delete",
+      "BatchWrite.Reference",
+      "BatchWrite.Key",
+      "BatchWrite.Results"
     ])
     // Neither a time nor a number is left, and customers are named by no readable field.
     expect(ats(clerk, ":series").concat(ats(clerk, ":histogram"))).not.toContain("GET /api/v1/orders:series")
@@ -122,7 +122,7 @@ describe("openapiDocument", () => {
     expect(secure.components.securitySchemes["session"]!["name"]).toBe("__Secure-service.session_token")
   })
 
-  it("keeps tags and operations apart whatever resources are called, also where generators change the case", () => {
+  it("keeps tags, operations and schemas apart whatever resources are called, also where generators change the case", () => {
     const names = [
       "batch",
       "system",
@@ -134,7 +134,11 @@ describe("openapiDocument", () => {
       "token",
       "keys",
       "status",
-      "passkeys"
+      "passkeys",
+      "problem",
+      "permissions",
+      "count",
+      "etag"
     ]
     const models = new Map(names.map((name) => [name, makeModel({ name, fields: [{ name: "id" }] })]))
     const doc = documentOf(
@@ -144,6 +148,8 @@ describe("openapiDocument", () => {
     expect(new Set(tags).size).toBe(tags.length)
     const ids = operationsOf(doc).map(([, { operationId }]) => operationId.replaceAll("_", "").toLowerCase())
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
+    const schemas = Object.keys(doc.components.schemas).map((id) => id.replaceAll(/[._]/g, "").toLowerCase())
+    expect(schemas.filter((id, index) => schemas.indexOf(id) !== index)).toEqual([])
     // No name of a resource can make one of its operations look like another's.
     const verbs = new Set(operationsOf(doc).flatMap(([, { operationId }]) => /^([a-z]+)_/.exec(operationId)?.[1] ?? []))
     const others = operationsOf(doc).map(([, { operationId }]) => operationId).filter((id) => !id.includes("_"))
@@ -169,7 +175,7 @@ describe("openapiDocument", () => {
   })
 
   it("lists every problem", () => {
-    const { description } = admin.components.schemas["Problem"]!
+    const { description } = admin.components.schemas["ProblemDetails"]!
     for (const [slug, { status, title }] of Object.entries(problemKinds)) {
       expect(description).toContain(`| ${status} | \`${slug}\` | ${title} |`)
     }
@@ -318,10 +324,10 @@ describe("examples", () => {
 
   it("of batches are accepted", () => {
     const operations = ["create", "update", "delete", "reorder"].map((op) =>
-      admin.components.schemas[`Batch.${op}`]!.examples![0]
+      admin.components.schemas[`BatchWrite.${op}`]!.examples![0]
     )
     expect(Result.isSuccess(readBatch({ ops: operations as readonly Json[] }))).toBe(true)
-    expect(Result.isSuccess(readBatch(admin.components.schemas["Batch"]!.examples![0] as Json))).toBe(true)
+    expect(Result.isSuccess(readBatch(admin.components.schemas["BatchWrite"]!.examples![0] as Json))).toBe(true)
   })
 })
 
