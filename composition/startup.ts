@@ -18,6 +18,8 @@ export interface LiveFacts {
   readonly server: ServerFacts
   /** By resource; null where there is no such table. */
   readonly tables: ReadonlyMap<string, TableFacts | null>
+  /** Where a table is missing: names of those that are there, without the schema for those of `public`. */
+  readonly known: readonly string[]
 }
 
 /** Does work on connections of its own, which end with it: for commands, which have no service running. */
@@ -31,14 +33,24 @@ export const withPostgres = <A>(
 export const readLiveFacts = (compiled: Compiled, postgres: Postgres): Effect.Effect<LiveFacts, RecordsError> => {
   const facts = makeFacts(postgres)
   const models = [...compiled.models.values()]
-  return Effect.map(
+  return Effect.flatMap(
     Effect.all([facts.server, facts.tables(models.map(({ schema, table }) => ({ schema, table })))], {
       concurrency: 2
     }),
-    ([server, tables]) => ({
-      server,
-      tables: new Map(models.map((model, index) => [model.name, tables[index] ?? null]))
-    })
+    ([server, tables]) => {
+      // Names of other tables are only worth a query when something is misspelled.
+      const known = tables.includes(null)
+        ? Effect.map(
+          facts.all(),
+          (all) => all.map(({ name, schema }) => schema === "public" ? name : `${schema}.${name}`)
+        )
+        : Effect.succeed<readonly string[]>([])
+      return Effect.map(known, (names) => ({
+        server,
+        tables: new Map(models.map((model, index) => [model.name, tables[index] ?? null])),
+        known: names
+      }))
+    }
   )
 }
 
@@ -64,15 +76,7 @@ export const checkDatabase = (
   postgres: Postgres,
   embedded = false
 ): Effect.Effect<readonly Refusal[], RecordsError> =>
-  Effect.flatMap(readLiveFacts(compiled, postgres), (live) => {
-    const missing = [...live.tables.values()].includes(null)
-    // Names of other tables are only worth a query when something is misspelled.
-    const known = missing
-      ? Effect.map(makeFacts(postgres).all(), (tables) =>
-        tables.map(({ name, schema }) => schema === "public" ? name : `${schema}.${name}`))
-      : Effect.succeed<readonly string[]>([])
-    return Effect.map(known, (names) => [
-      ...findEmpty(compiled, live, embedded),
-      ...checkFacts(compiled.models, { ...live, known: names })
-    ])
-  })
+  Effect.map(readLiveFacts(compiled, postgres), (live) => [
+    ...findEmpty(compiled, live, embedded),
+    ...checkFacts(compiled.models, live)
+  ])

@@ -19,6 +19,7 @@ import { makeLimits } from "./limits.ts"
 import { makeProviderEngines } from "./provider-engines.ts"
 import { makeRevocations, type Revocations } from "./revocations.ts"
 
+/** Settings of the auth server, for `createAuth`. */
 export interface AuthOptions {
   /** Where accounts live. The pool or dialect stays the caller's: it is never closed here. */
   readonly database: AuthDatabase
@@ -72,6 +73,7 @@ export interface AuthInternals {
   readonly publicKeys: () => Promise<unknown>
 }
 
+/** The auth server: its routes, and what host functions and authenticators take. */
 export interface Auth {
   /**
    * Answers every request below `basePath` (spec 1, Endpoints); errors are problem documents. The last address of `X-Forwarded-For` is

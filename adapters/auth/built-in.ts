@@ -10,6 +10,7 @@ import { isKeyText, makeKeyVerifier } from "./key-verifier.ts"
 import { fetchKeys } from "./keys.ts"
 import { type TrustedApp, withTrustedApps } from "./trusted.ts"
 
+/** Whose tokens `builtInAuthenticator` takes, and what they are worth. */
 export interface BuiltInOptions {
   /** The auth server in this process. Without it `jwksUrl` and `issuer` name one elsewhere; revocations then show after 15 minutes. */
   readonly auth?: Auth | undefined

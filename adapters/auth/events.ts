@@ -55,6 +55,7 @@ export interface AuthEvent {
   readonly seconds?: number
 }
 
+/** Is told of everything as it happens. What it throws goes to `onError`. */
 export type AuthLog = (entry: AuthEvent) => void
 
 /** Hashes for log entries, from a key that only this deployment has. */

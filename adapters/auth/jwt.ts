@@ -30,11 +30,13 @@ export const asymmetric = [
   "RS512"
 ]
 
+/** Settings of what is remembered of keys and tokens. */
 export interface TokenCache extends KeyCache {
   /** Most verified tokens remembered; default 10,000. */
   readonly tokens?: number | undefined
 }
 
+/** Whose tokens `jwtAuthenticator` takes, and where in them it finds roles and tenant. */
 export interface JwtOptions {
   /** Where the key set is read (one of `jwksUrl` and `keys` is needed). */
   readonly jwksUrl?: string | undefined

@@ -7,6 +7,7 @@ import type { CryptoKey, JWK } from "jose"
 import { importJWK } from "jose/key/import"
 import { KeysUnavailable, Unauthorized } from "./authenticator.ts"
 
+/** A JWK set (RFC 7517, 5). */
 export interface KeySet {
   readonly keys: readonly JWK[]
 }

@@ -8,8 +8,8 @@ import { makeSweep, type Queries } from "./database.ts"
 
 export interface Limits {
   /**
-   * Counts one attempt. Answers 0 when it may go on, else the seconds after which the next one may. An attempt that is refused does
-   * not count; `account` is null where only the client is limited.
+   * Counts one attempt. Answers 0 when it may go on, else the seconds after which the next one may. An attempt does not count where it is
+   * refused: one that the account refuses still is one of the client. `account` is null where only the client is limited.
    */
   readonly attempt: (action: string, client: string, account: string | null) => Promise<number>
   /** Whether nobody has used this text in the last three minutes. Of several who ask at once, in any instance, one is told yes. */

@@ -13,6 +13,7 @@ import { makeCache } from "./cache.ts"
 import { loadKeys, makeVerifier, type TokenCache } from "./jwt.ts"
 import { fetchKeys, type KeySet } from "./keys.ts"
 
+/** Another app whose users may come with its tokens (spec 2, Trusted apps). */
 export interface TrustedApp {
   /** The other app's `AUTH_URL`, with or without trailing slash: issuer and audience of its tokens. */
   readonly issuer: string

@@ -20,17 +20,24 @@ export interface ConnectionInfo {
 /** Rejects only with the signal's reason, when the request's own signal aborts. */
 export type Fetch = (request: Request, connection?: ConnectionInfo) => Promise<Response>
 
-const readLimited = async (body: ReadableStream<Uint8Array>, limit: number): Promise<Uint8Array | null> => {
+const readLimited = async (
+  body: ReadableStream<Uint8Array>,
+  limit: number,
+  signal: AbortSignal
+): Promise<Uint8Array | null> => {
   const chunks: Array<Uint8Array> = []
   let size = 0
   const reader = body.getReader()
+  // The answer does not wait for the source to agree to stop.
+  const stop = (): void => void reader.cancel().catch(() => undefined)
+  // A source may not know that its client has gone away.
+  signal.addEventListener("abort", stop, { once: true })
   for (;;) {
     const { done, value } = await reader.read()
     if (done) break
     size += value.byteLength
     if (size > limit) {
-      // The answer does not wait for the source to agree to stop.
-      reader.cancel().catch(() => undefined)
+      stop()
       return null
     }
     chunks.push(value)
@@ -49,7 +56,7 @@ const bodyOf = (request: Request, limit: number): Effect.Effect<Uint8Array, Prob
   const { body } = request
   if (body === null) return Effect.succeed(new Uint8Array(0))
   return Effect.flatMap(
-    Effect.tryPromise({ try: () => readLimited(body, limit), catch: brokenBody }),
+    Effect.tryPromise({ try: (signal) => readLimited(body, limit, signal), catch: brokenBody }),
     (bytes) => bytes === null ? Effect.fail(tooLarge(limit)) : Effect.succeed(bytes)
   )
 }

@@ -71,6 +71,7 @@ export type ExtraRoute =
     readonly refused?: (visit: Visit, refusal: Problem) => RouteAnswer
   }
 
+/** Settings of the edge; each has a default. */
 export interface EdgeOptions {
   /** Path of the resources; the system endpoints are beside it. Default `/api/v1`. */
   readonly basePath?: string
@@ -98,6 +99,7 @@ export interface EdgeOptions {
   readonly extraRoutes?: readonly ExtraRoute[]
 }
 
+/** The service as one function, with what the hosts around it need. */
 export interface Edge {
   /** Never fails. Interrupt it when the client goes away: the query it runs is cancelled. */
   readonly handle: (request: EdgeRequest) => Effect.Effect<EdgeReply>

@@ -17,6 +17,7 @@ import type { Edge } from "./handle.ts"
 import { brokenBody, tooLarge } from "./request.ts"
 import type { EdgeHeaders, EdgeReply, EdgeRequest } from "./request.ts"
 
+/** Where to listen, and the limits of a connection. */
 export interface ListenOptions {
   /** 0 picks a free port. */
   readonly port: number
@@ -43,6 +44,7 @@ export interface ListenOptions {
   readonly graceMs?: number
 }
 
+/** An open port. */
 export interface Listener {
   readonly port: number
   readonly address: string

@@ -200,7 +200,8 @@ export const updateStatement = (
   answer: WriteAnswer,
   trigramSchema: string
 ): Statement => {
-  const name = `update${indexes(fields)} ${step === null ? "" : "step"} ${stamped} ${nameOfWrite(answer)}`
+  const pace = step === null ? "" : step.of === "timestamp" ? `step ${step.microseconds}` : "step"
+  const name = `update${indexes(fields)} ${pace} ${stamped} ${nameOfWrite(answer)}`
   return kept(model, name, trigramSchema, (writer) => {
     const { key, version } = model
     const changes = fields.map((field, i) => `${identifier(field.column)} = ${writer.given(key.length + i)}`)

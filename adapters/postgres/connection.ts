@@ -15,6 +15,7 @@ import { RecordsError } from "../../core/ports/records.ts"
 import { failed, refuse, refuseCommit, sqlState } from "./errors.ts"
 import { addressOf } from "./socket.ts"
 
+/** Which database, and the limits of its connections. */
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`, or with `?host=/folder` a unix socket. `sslmode=no-verify` encrypts without checking the certificate. */
   readonly url: string
@@ -71,6 +72,7 @@ export interface PoolUse {
   readonly timeouts: number
 }
 
+/** A database behind its pools. Rows are positional, all columns texts. */
 export interface Postgres {
   readonly statementTimeoutMs: number
   /** The pools as they are now. */

@@ -9,7 +9,6 @@ export interface PlanNode {
   readonly "Startup Cost": number
   readonly "Total Cost": number
   readonly "Plan Rows": number
-  readonly "Plan Width": number
   readonly Schema?: string
   readonly "Relation Name"?: string
   readonly "Index Cond"?: string

@@ -152,7 +152,16 @@ export const makeFacts = (postgres: Postgres): Facts => {
   const read = (sql: string, params: readonly unknown[]) => postgres.read(sql, params, { prepare: false })
   const described = (oids: readonly string[]) =>
     Effect.map(
-      read(tablesSql, [`{${oids.join(",")}}`]),
+      // Of some hundred tables it costs so much, by the planner's reckoning, that a server with JIT would compile it for seconds first.
+      postgres.transaction((session) =>
+        Effect.catch(
+          Effect.andThen(
+            session.run("set local jit = off", [], false),
+            session.run(tablesSql, [`{${oids.join(",")}}`], false)
+          ),
+          refuse
+        )
+      ),
       (rows) => new Map(rows.map(([oid, text]) => [oid, JSON.parse(text!) as TableFacts]))
     )
   return {

@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import type { RecordsError, RecordsService, RecordsTransaction } from "../../core/ports/records.ts"
 import type { Postgres } from "./connection.ts"
-import { failed, refusePattern } from "./errors.ts"
+import { failed, refuse, refusePattern } from "./errors.ts"
 import { type Extensions, Reader, regexTimeoutMs, type Rows, type RunHow } from "./reader.ts"
 import { type Fate, Transaction } from "./transaction.ts"
 
@@ -43,8 +43,13 @@ export const makeRecords = (postgres: Postgres): RecordsService => {
         // Without a transaction there are no hooks to hold its handle.
         if (session.autocommit) return work
         // A hook fails as a defect, but a conflict stays one that the whole transaction may be tried again for.
-        const judged = Effect.catchCause(
+        // Where a hook swallowed it, only a further statement tells whether the transaction still stands, as it does when a savepoint undid it.
+        const whole = Effect.tap(
           work,
+          () => fate.conflict === null ? Effect.void : Effect.catch(session.run("select 1", [], false), refuse)
+        )
+        const judged = Effect.catchCause(
+          whole,
           (cause): Effect.Effect<never, E | RecordsError> =>
             fate.conflict === null ? Effect.failCause(cause) : Effect.fail(failed("Conflict", fate.conflict))
         )

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { SqlError } from "effect/sql/SqlError"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
+import type { Transaction as HookTransaction } from "../../core/domain/model/config.ts"
 import type { Cell, Field, Model, Row } from "../../core/domain/model/model.ts"
 import type { Bindings } from "../../core/domain/read/plan.ts"
 import type { RecordsError, RecordsTransaction } from "../../core/ports/records.ts"
@@ -90,12 +91,7 @@ type Removal = Parameters<RecordsTransaction["remove"]>[0]
  * What write hooks get: further statements in the same transaction, with `$1` placeholders. It ends with the transaction, which no statement of its own
  * may end; settings are `set local`. Slips are refused, not intent: `select set_config(…)` passes.
  */
-export interface TransactionHandle {
-  readonly query: (
-    sql: string,
-    params?: readonly unknown[]
-  ) => Promise<ReadonlyArray<{ readonly [column: string]: unknown }>>
-}
+export type TransactionHandle = HookTransaction
 
 /** What becomes of a transaction while its body runs. */
 export interface Fate {

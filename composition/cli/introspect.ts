@@ -97,7 +97,7 @@ export const introspectCommand = async (
     )
   }
   const empty = schemas.filter((name) => !tables.some(({ schema }) => schema === name))
-  const text = printModule(drafts, selection)
+  const text = printModule(drafts, selection, !/\.[cm]?js$/.test(path))
   const state = before === null ? "missing" : before === text ? "current" : provenance(before)
   const report = (change: "written" | "unchanged" | "outdated", files: readonly string[]): void => {
     const short = relative(settings.folder, path)

@@ -6,9 +6,10 @@
 import type { Client } from "pg"
 import { pgAddressOf } from "../../adapters/postgres/socket.ts"
 import { checkFacts, tableName } from "../../core/domain/model/facts.ts"
+import type { Models } from "../../core/domain/model/model.ts"
 import { keepsAccounts, makeAuth } from "../assembly.ts"
 import type { Assembly } from "../assembly.ts"
-import { type Databases, openPool } from "../database.ts"
+import { type Databases, type LazyPool, openPool } from "../database.ts"
 import type { Settings } from "../environment.ts"
 import { authMigration, authMigrations, findMissing, historyMigrations, serviceMigration } from "../migrations.ts"
 import { findEmpty, readLiveFacts, withPostgres } from "../startup.ts"
@@ -97,7 +98,11 @@ export const examine = async (
   ]
   const own: Finding[] = []
   await withClient(databases.url, async (client) => {
-    const tables = [...assembly.compiled.models.values()].map((model) => tableName(model))
+    // PostgreSQL refuses to look a name up in a schema that the role may not use; of such tables the facts know nothing.
+    const reached: Models = new Map(
+      [...assembly.compiled.models].filter(([name]) => (facts.tables.get(name) ?? null) !== null)
+    )
+    const tables = [...reached.values()].map((model) => tableName(model))
     own.push(
       ...await checkOwnRights(client, "service", facts.server.user),
       ...(accounts && !separate ? await checkOwnRights(client, "auth", facts.server.user) : [])
@@ -106,7 +111,7 @@ export const examine = async (
       ...await checkClock(client),
       ...await checkConnections(client, settings),
       ...await checkSequences(client, tables, facts.server.user),
-      ...await checkViewWrites(client, assembly.compiled),
+      ...await checkViewWrites(client, { ...assembly.compiled, models: reached }),
       ...await checkViewRows(client, assembly.compiled, facts)
     )
   })
@@ -137,6 +142,19 @@ const withClient = async (url: string, work: (client: Client) => Promise<void>):
   }
 }
 
+/** Whether the role may use the schema of versions, or there is none yet. */
+const mayUseVersions = async (pool: LazyPool): Promise<boolean> => {
+  const client = await pool.connect()
+  try {
+    const { rows } = await client.query<{ barred: boolean }>(
+      "select exists (select from pg_namespace where nspname = 'history' and not has_schema_privilege(oid, 'usage')) as barred"
+    )
+    return rows[0]?.barred !== true
+  } finally {
+    client.release()
+  }
+}
+
 /** The service's own tables and accounts. */
 const ofOwnTables = async (
   assembly: Assembly,
@@ -147,8 +165,10 @@ const ofOwnTables = async (
   const pool = openPool(databases.url, 1)
   const authPool = openPool(databases.authUrl, 1)
   try {
+    // Where the role may not use the schema of versions, their tables are findings already.
+    const versions = await mayUseVersions(pool) ? historyMigrations(assembly.compiled) : []
     const missing = [
-      ...await findMissing(pool, [serviceMigration, ...historyMigrations(assembly.compiled)]),
+      ...await findMissing(pool, [serviceMigration, ...versions]),
       ...(accounts ? await findMissing(authPool, authMigrations(assembly.compiled)) : [])
     ]
     const findings = [...checkMigrations(missing, databases)]

@@ -83,8 +83,8 @@ export const selectionOf = (text: string): Selection => {
     : { schemas: listed("schemas"), tables: listed("tables") }
 }
 
-/** The module's source, its first lines with a checksum of the rest. */
-export const printModule = ({ left, resources }: Drafts, selection: Selection): string => {
+/** The module's source, its first lines with a checksum of the rest. `typed`: as TypeScript, which plain JavaScript cannot read. */
+export const printModule = ({ left, resources }: Drafts, selection: Selection, typed = true): string => {
   const written = new Set<string>()
   const texts = ordered(resources).map((resource) => {
     const text = resourceText(resource, written)
@@ -105,8 +105,8 @@ export const printModule = ({ left, resources }: Drafts, selection: Selection): 
   const body = `${read}${imports}\n\n${skipped}${
     texts.join("\n")
   }\n/** Every resource of this file, by name. */\nexport const resources${
-    resources.length === 0 ? ": readonly Resource[] = []" : ` = [\n${list}\n]`
-  }\n`
+    // A tuple: from a list of a thousand different types, the compiler gives up on the union of them all.
+    resources.length === 0 ? ": readonly Resource[] = []" : ` = [\n${list}\n]${typed ? " as const" : ""}`}\n`
   return `${first}\n// with extendResource, and run the command again when the database has changed. Checksum: ${
     checksum(body)
   }\n\n${body}`

@@ -173,7 +173,7 @@ const planSeries = function*(core: Core, call: Call, access: Access, clock: Cloc
     access,
     plan,
     filter,
-    key: keyOf(core, access, plan, request, request.range, request.from, request.to, granularity),
+    key: keyOf(core, access, plan, request, request.range, request.from, request.to, granularity, request.measure),
     write: (rows) => {
       const points = seriesPoints(rows, range, granularity, timeZone, measure)
       return points === null
@@ -183,11 +183,14 @@ const planSeries = function*(core: Core, call: Call, access: Access, clock: Cloc
   }
 }
 
+/** `:facets`: the values of a field with their counts, most frequent first. */
 export const facets = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
   aggregate(core, call, resource, planFacets)
 
+/** `:histogram`: counts of a number in buckets of equal width. */
 export const histogram = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
   aggregate(core, call, resource, planHistogram)
 
+/** `:series`: counts, or a measure, by buckets of time; empty ones included. */
 export const series = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
   aggregate(core, call, resource, planSeries)

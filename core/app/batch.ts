@@ -62,6 +62,7 @@ interface Run {
 type Step<A> = Effect.Effect<A, Problem | RecordsError | GroupFailed>
 type Steps<A> = Effect.fn.Return<A, Problem | RecordsError | GroupFailed>
 
+/** `POST :batchWrite`: all operations or none; a failure names its operation. */
 export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<Reply, Problem> =>
   pipeline(
     (fiber) => during(fiber, "batch.parse", () => Result.flatMap(readJson(body), readBatch)),

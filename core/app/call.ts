@@ -32,6 +32,7 @@ export interface Reply {
   readonly body: string | Uint8Array | null
 }
 
+/** A reply whose body is JSON text. */
 export const json = (status: number, body: string, headers: { readonly [name: string]: string } = {}): Reply => ({
   status,
   headers: { "content-type": "application/json; charset=utf-8", ...headers },

@@ -249,6 +249,7 @@ const planCreate = (
       (record) => during(fiber, "write.plan", () => prepareCreate(access, record))
     ))
 
+/** `POST /{resource}`: 201 with record, ETag and `Location`. */
 export const create = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
   pipeline(
     (fiber) => planCreate(fiber, call, resource, body),
@@ -267,6 +268,7 @@ const planUpdate = function*(
   return yield* during(fiber, "write.plan", () => prepareUpdate(access, key, record, call.header("if-match")))
 }
 
+/** `PATCH /{resource}/{key}`: the fields of the body, on the condition of `If-Match`. */
 export const update = (
   core: Core,
   call: Call,
@@ -279,6 +281,7 @@ export const update = (
     (write, fiber) => single(fiber, core, call, null, write)
   )
 
+/** `DELETE /{resource}/{key}`: for good, or softly where the model says so. */
 export const remove = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
   pipeline(
     (fiber) => Result.gen(() => planTarget(fiber, call, resource, segment, "delete")),
@@ -286,6 +289,7 @@ export const remove = (core: Core, call: Call, resource: string, segment: string
       single(fiber, core, call, null, { op: "delete", ...target, precondition: call.header("if-match") })
   )
 
+/** `:undelete`: makes a softly deleted record live again. */
 export const undelete = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
   pipeline(
     (fiber) =>

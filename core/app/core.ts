@@ -20,6 +20,7 @@ import type { Judgements } from "./guard.ts"
 import type { RequestFiber } from "./timing.ts"
 import type { RecentVersions } from "./versions.ts"
 
+/** The options that reading and writing depend on. */
 export interface CoreOptions {
   /** Path of the resources API, for example `/api/v1`. */
   readonly basePath: string
@@ -31,6 +32,7 @@ export interface CoreOptions {
   readonly statementTimeoutMs: number
 }
 
+/** What a use case is given besides its call. */
 export interface Core {
   readonly models: Models
   readonly records: RecordsService

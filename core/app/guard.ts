@@ -1,6 +1,7 @@
 /**
  * The scan guard at work: asks the planner once per query shape and values, remembers the judgement for a minute, and refuses or warns. A shape judged
- * with one set of values is judged again for others, because selectivity is a matter of values, and after the minute, because tables grow.
+ * with one set of values is judged again for others, because selectivity is a matter of values, for a longer page, because a short one may stop soon,
+ * and after the minute, because tables grow.
  */
 
 import * as Effect from "effect/Effect"
@@ -20,6 +21,8 @@ import { filteredProblem } from "./refusal.ts"
 /** What the planner said, and when it was asked, in microseconds. */
 interface Judgement extends PlanEstimate {
   readonly at: bigint
+  /** Most rows of the page that was judged; 0 for what is no page. */
+  readonly limit: number
 }
 
 export type Judgements = BoundedMap<string, Judgement>
@@ -78,11 +81,14 @@ export const guardPlan = (
   if (guard.mode === "off") return Effect.succeed(noWarning)
   const known = core.judgements.get(key)
   const { now } = plan.bindings
-  if (known !== undefined && !isExpensive(known, guard) && now - known.at < judged) return Effect.succeed(noWarning)
+  const limit = "shape" in plan ? plan.shape.limit : 0
+  // One of the future was made before the clock was set back.
+  const counts = known !== undefined && limit <= known.limit && now >= known.at && now - known.at < judged
+  if (counts && !isExpensive(known, guard)) return Effect.succeed(noWarning)
   return Effect.flatMap(
     Effect.catch(core.records.estimate(plan), filteredProblem(filter)),
     (estimate) => {
-      core.judgements.set(key, { ...estimate, at: now })
+      core.judgements.set(key, { ...estimate, at: now, limit })
       if (!isExpensive(estimate, guard)) return Effect.succeed(noWarning)
       const where = "shape" in plan ? plan.shape.where : plan.where
       // What an aggregate groups or measures comes last in an index that serves it without the table.

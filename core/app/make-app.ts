@@ -27,6 +27,7 @@ const resolvedOnce = (resolve: Accesses): Accesses => {
   }
 }
 
+/** The use cases over one core; `documents` are those about the models. */
 export const makeApp = (core: Core, resolver: AccessResolver, documents: SystemDocuments): App => ({
   ...documents,
   list: (call, resource) => list(core, call, resource),

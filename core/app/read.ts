@@ -51,12 +51,14 @@ export const readJson = (body: Uint8Array): Result.Result<Json, Problem> => {
 
 const decoder = new TextDecoder("utf-8", { fatal: true })
 
+/** `GET /{resource}` (spec 1, Endpoints): a page of the rows that the caller can see, as `{ items, next_page_token, total_size_estimate }`. */
 export const list = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
   pipeline(
     (fiber) => planned(fiber, core, call, resource, () => listRequest(call.query)),
     (plan, fiber) => answerList(fiber, core, call, plan)
   )
 
+/** `POST /{resource}:search`: a list whose parameters stand in the body, where longer filters fit. */
 export const search = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
   pipeline(
     (fiber) =>
@@ -417,6 +419,7 @@ const planGet = (core: Core, call: Call, { access, key, request }: GetTarget): R
       })
   )
 
+/** `GET /{resource}/{key}`: one record with its ETag, or 304 for a client that holds it. */
 export const get = (core: Core, call: Call, resource: string, segment: string): Effect.Effect<Reply, Problem> =>
   pipeline(
     (fiber) =>

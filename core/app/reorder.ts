@@ -20,6 +20,7 @@ import { apply, checkPatch, judge, lockRow, ownKey, runHooks } from "./write.ts"
 import type { Step, Steps, Written } from "./write.ts"
 import { failedFor } from "./written.ts"
 
+/** What a reorder asks for. */
 export interface Reorder {
   readonly field: string
   /** Keys in their final order. */
@@ -53,6 +54,7 @@ const fieldOf = (access: Access, name: string): Step<Field> => {
 
 const keyTwice = () => invalidParameter("keys", "A key stands twice.")
 
+/** Runs one reorder inside a transaction; answers all named records in their final order. */
 export const reorder = Effect.fnUntraced(function*(
   core: Core,
   tx: RecordsTransaction,

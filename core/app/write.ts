@@ -340,7 +340,7 @@ const preconditionRefusal = (
   const etag = etagOf(access.restricted, row, core.seal.digest)
   return preconditionHolds(precondition, etag)
     ? null
-    : preconditionFailed(etag, changedSince(core, access, precondition, row, bindings))
+    : preconditionFailed(precondition, etag, changedSince(core, access, precondition, row, bindings))
 }
 
 /**
@@ -354,7 +354,7 @@ const refusedMidway = (core: Core, write: ExistingWrite, bindings: Bindings): St
   const shape = { model, columns: model.columns, where, order: [], limit: 1, checks: [] }
   return Effect.flatMap(core.records.page({ shape, bindings: { ...bindings, params: key } }), ([row]) => {
     const refusal = row === undefined ? null : preconditionRefusal(core, write, row, bindings)
-    return Effect.fail(refusal ?? preconditionFailed(null, null))
+    return Effect.fail(refusal ?? preconditionFailed(write.precondition ?? "", null, null))
   })
 }
 

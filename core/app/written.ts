@@ -16,7 +16,9 @@ import type { Written } from "./write.ts"
 /** To be called once the transaction has committed. */
 export const committed = (core: Core, written: Written): void => {
   if (!written.changed) return
-  core.estimates.touch(written.access.model.name)
+  const { history, name } = written.access.model
+  core.estimates.touch(name)
+  if (history !== null) core.estimates.touch(history)
   if (written.before !== null) core.versions.remember(written.access, written.key, written.before)
 }
 

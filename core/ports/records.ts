@@ -51,7 +51,7 @@ export class RecordsError extends Data.TaggedError("RecordsError")<{
 
 /** What the database's planner thinks of a page or count: for the scan guard. */
 export interface PlanEstimate {
-  /** Rows of the biggest sequentially scanned table in the plan, 0 when there is none. */
+  /** Rows of the biggest table that the plan reads from end to end, 0 when there is none. */
   readonly scannedRows: number
   /** The planner's total cost. */
   readonly cost: number
@@ -101,7 +101,7 @@ export interface RecordsTransaction extends RecordsReader {
   }) => Effect.Effect<readonly Row[], RecordsError>
   /**
    * Updates one locked row and answers it as written, cells of `checks` after the columns. A version column is set by the adapter: timestamps to a value above the stored one
-   * (`greatest(clock_timestamp(), stored + 1 microsecond)`), integers to stored + 1.
+   * (`clock_timestamp()`, at least the stored one and the smallest step that the column holds), integers to stored + 1.
    */
   readonly update: (change: {
     readonly model: Model

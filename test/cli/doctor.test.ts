@@ -291,6 +291,51 @@ export default defineConfig({
   })
 })
 
+describe("a schema that the role may not use", () => {
+  it("is a finding, of tables of versions as well, and no end of the examination", async () => {
+    const database = await openDatabase("create schema hidden; create table hidden.things (id integer primary key);")
+    const role = `hidden_role_${process.pid}`
+    await using owner = makeProject({ DATABASE_URL: database.url, AUTH_SECRET: secret })
+    await using project = makeProject({
+      DATABASE_URL: database.url.replace("://postgres@", `://${role}@`),
+      AUTH_SECRET: secret
+    })
+    for (const each of [owner, project]) {
+      each.write(
+        "admin.config.ts",
+        `import { defineConfig, defineResource, f, history } from "resource-admin"
+export default defineConfig({
+  resources: [defineResource("things", { table: "hidden.things", primaryKey: "id", fields: { id: f.integer() } })],
+  extends: [history({ resources: ["things"] })]
+})
+`
+      )
+    }
+    expect(await owner.quick("migration", "--apply")).toMatchObject({ code: 0 })
+    await database.execute(`
+      create role ${role} login; grant usage on schema service, auth to ${role};
+      grant select, insert, update, delete on all tables in schema service, auth to ${role};
+    `)
+    const examine = async () => {
+      const { stdout } = await project.quick("doctor", "--json")
+      const { findings } = JSON.parse(stdout) as { findings: readonly Finding[] }
+      return findings.filter(({ level, resource }) => level === "error" && resource !== null)
+    }
+    expect(await examine()).toMatchObject([{
+      resource: "things",
+      message: "There is a table hidden.things, and the database role may not use its schema.",
+      fix: "Run: grant usage on schema hidden to <role>;"
+    }])
+    await database.execute(`grant usage on schema hidden to ${role}; grant all on hidden.things to ${role};`)
+    expect(await examine()).toMatchObject([{
+      resource: "things_history",
+      fix: expect.stringContaining("grant usage on schema history")
+    }])
+    await database.execute(`drop owned by ${role}; drop role ${role};`)
+    await database.drop()
+  })
+})
+
 describe("a migration that the database refuses", () => {
   it("is told with what the role lacks, and without a stack", async () => {
     const database = await openDatabase()

@@ -327,8 +327,13 @@ describe("client address", () => {
 })
 
 describe("fetch", () => {
-  const streaming = (pull: (controller: ReadableStreamDefaultController<Uint8Array>) => void, cancel?: () => void) =>
+  const streaming = (
+    pull: (controller: ReadableStreamDefaultController<Uint8Array>) => void,
+    cancel?: () => void,
+    signal: AbortSignal | null = null
+  ) =>
     new Request(url("/api/v1/orders"), {
+      signal,
       method: "POST",
       headers: { ...authorized, "content-type": "application/json" },
       body: new ReadableStream<Uint8Array>({ pull, cancel: () => cancel?.() }),
@@ -347,6 +352,23 @@ describe("fetch", () => {
     }))
     expect(response.status).toBe(413)
     expect(pulled).toBeLessThan(6)
+    expect(cancelled).toBe(true)
+    expect(stage.routed).toEqual([])
+  })
+
+  it("stops reading a streamed body whose client has gone away", async () => {
+    const stage = viaFetch()
+    let pulled = 0
+    let cancelled = false
+    const aborter = new AbortController()
+    const gone = stage.fetch(streaming((controller) => {
+      if (pulled++ === 0) controller.enqueue(new Uint8Array(4))
+    }, () => {
+      cancelled = true
+    }, aborter.signal))
+    await until(() => pulled === 2)
+    aborter.abort()
+    await expect(gone).rejects.toMatchObject({ name: "AbortError" })
     expect(cancelled).toBe(true)
     expect(stage.routed).toEqual([])
   })

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest"
 import { countStatement, pageStatement } from "../../adapters/postgres/compile-page.ts"
 import { updateStatement } from "../../adapters/postgres/compile-write.ts"
+import type { VersionStep } from "../../adapters/postgres/compile-write.ts"
 import { passingRows, type PlanNode, wholeScans } from "../../adapters/postgres/estimate.ts"
 import { arrayLiteral, bind, quoted, timestampFromText, valuesOf } from "../../adapters/postgres/sql.ts"
 import { allOf, always, not } from "../../core/domain/filter/tree.ts"
@@ -175,6 +176,13 @@ describe("compile", () => {
     expect(bind(statement, { ...values, given: ["1", null, "paid"] })).toEqual([null, "paid", "1", "7"])
   })
 
+  it("an update whose step is another one, since the column is", () => {
+    const answer = { columns: [f("id")], checks: [], must: null }
+    const sqlOf = (step: VersionStep) => updateStatement(model, [f("note")], step, false, answer, "public").sql
+    expect(sqlOf({ of: "timestamp", microseconds: 1 })).toContain("interval '1 microseconds'")
+    expect(sqlOf({ of: "timestamp", microseconds: 1_000_000 })).toContain("interval '1000000 microseconds'")
+  })
+
   it("an update that stands alone: of the version that was read, and of no row that a rule refuses", () => {
     const answer = { columns: [f("id")], checks: [], must: tenant }
     const statement = updateStatement(model, [f("note")], null, true, answer, "public")
@@ -214,7 +222,6 @@ describe("the planner's judgement", () => {
     "Startup Cost": 0,
     "Total Cost": 1000,
     "Plan Rows": 500,
-    "Plan Width": 8,
     ...parts
   })
   const scan = (parts: Partial<PlanNode> = {}) => node("Seq Scan", { Schema: "s", "Relation Name": "r", ...parts })

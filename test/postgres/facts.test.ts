@@ -156,6 +156,23 @@ describe("facts", () => {
     expect(await nullable()).toBe(false)
   })
 
+  it("without compiling the statement, which takes a server seconds for many tables", async () => {
+    // Found before the catalogue's own function, it tells what holds for the statement that calls it.
+    await database.execute(`
+      create schema spy;
+      create function spy.col_description(oid, integer) returns text language sql as $$ select current_setting('jit') $$;
+      create table spy.seen (id integer primary key);
+    `)
+    const url = `${database.url}&options=${encodeURIComponent("-c jit=on -c search_path=spy,pg_catalog")}`
+    const spied = Effect.gen(function*() {
+      const { all, tables } = makeFacts(yield* makePostgres({ url }))
+      const [named] = yield* tables([{ schema: null, table: "seen" }])
+      const [listed] = yield* all(["spy"])
+      return [named, listed].map((table) => table!.columns[0]!.comment)
+    })
+    expect(await Effect.runPromise(Effect.scoped(spied))).toEqual(["off", "off"])
+  })
+
   it("of columns that no index can hold, and of tables whose rows are rows of another, too", async () => {
     await database.execute(`
       create schema kin;

@@ -38,6 +38,7 @@ export interface RestrictedModel {
   readonly updatable: ReadonlySet<string>
 }
 
+/** What one caller may do with one resource. */
 export interface Access {
   readonly caller: Caller
   readonly model: Model

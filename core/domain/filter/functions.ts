@@ -26,7 +26,7 @@ interface FilterFunction {
 
 const fieldArgument = (checking: Checking, value: Value, usage: string): Field | null =>
   value.of === "word"
-    ? fieldOf(checking, value)
+    ? fieldOf(checking, value, usage)
     : checking.findings.add(
       "argument",
       "The first argument is a field's name, without quotes.",

@@ -22,11 +22,17 @@ export interface Checking {
 /** Access rules may name every declared field; callers only filterable ones. */
 const mayFilter = (scope: FilterScope) => (field: Field): boolean => scope.caller || field.filterable
 
-/** The field that a name stands for, or null after reporting. */
-export const fieldOf = ({ findings, scope }: Checking, name: Word): Field | null => {
+const filterableFields = "Fields that can be filtered"
+
+/** The field that a name stands for, or null after reporting; `usage` is how the function is written whose argument the name is. */
+export const fieldOf = ({ findings, scope }: Checking, name: Word, usage?: string): Field | null => {
   const field = scope.names.get(name.text)
   if (field !== undefined && mayFilter(scope)(field)) return field
-  const hint = nameHint(name.text, namesOf(scope, mayFilter(scope)), "Fields that can be filtered")
+  const named = nameHint(name.text, namesOf(scope, mayFilter(scope)), filterableFields)
+  // A name like no other is none at all where somebody writes `status in (draft, paid)`.
+  const hint = field === undefined && usage !== undefined && named.startsWith(filterableFields)
+    ? `Write ${usage}. ${named}`
+    : named
   return field === undefined
     ? findings.add("unknown-field", `There is no field ${quote(name.text)}.`, hint, name)
     : findings.add("not-filterable", `The field ${quote(name.text)} cannot be filtered.`, hint, name)

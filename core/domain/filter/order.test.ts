@@ -40,6 +40,8 @@ describe("readOrder", () => {
     ["(count)", "syntax", "("],
     ["'count", "syntax", "'count"],
     ["-count", "unknown-field", "-count", "Did you mean count?"],
+    ["-count", "unknown-field", "-count", "Write count desc."],
+    ["-plain", "unknown-field", "-plain"],
     ["count\0", "syntax", "\0"],
     ["\ud800", "syntax", "\ud800"]
   ])("%j is %s at «%s»", (text, code, slice, hint = "") => {

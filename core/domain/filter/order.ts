@@ -65,6 +65,13 @@ const writtenKeys = (text: string): Result.Result<readonly WrittenKey[], FilterE
   }
 }
 
+/** A hint about a name; who writes `-total`, as some other APIs take it, means the other direction. */
+const orderHint = (text: string, scope: FilterScope): string => {
+  const hint = nameHint(text, namesOf(scope, maySort), "Fields that can be sorted")
+  const field = text.startsWith("-") ? scope.names.get(text.slice(1)) : undefined
+  return field !== undefined && maySort(field) ? `${hint} Write ${text.slice(1)} desc.` : hint
+}
+
 /** Reads an order text against a scope. Errors: the first of the grammar, else all of the names. */
 export const readOrder = (
   text: string,
@@ -80,7 +87,7 @@ export const readOrder = (
   for (const { descending, name } of written.success) {
     const field = scope.names.get(name.text)
     if (field === undefined || !maySort(field)) {
-      const hint = nameHint(name.text, namesOf(scope, maySort), "Fields that can be sorted")
+      const hint = orderHint(name.text, scope)
       if (field === undefined) findings.add("unknown-field", `There is no field ${quote(name.text)}.`, hint, name)
       else findings.add("not-sortable", `The field ${quote(name.text)} cannot be sorted.`, hint, name)
     } else if (seen.has(field)) {

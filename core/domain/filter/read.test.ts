@@ -396,7 +396,13 @@ describe("fields and functions", () => {
     ["isNull(name, note)", "argument", "isNull(name, note)"],
     ["in(status)", "argument", "in(status)", "in(field, value, …)"],
     ["in('status', paid)", "argument", "'status'"],
-    ["in(statsu, paid)", "unknown-field", "statsu"],
+    ["in(statsu, paid)", "unknown-field", "statsu", "Did you mean status?"],
+    [
+      "count in (123, 456)",
+      "unknown-field",
+      "123",
+      "Write in(field, value, …). Fields that can be filtered: id, small"
+    ],
     ["count = 1-count", "value", "1-count"]
   ])
 

@@ -5,7 +5,7 @@
 
 import type { Kind } from "../model/model.ts"
 import { granularities, seriesRanges } from "../model/view.ts"
-import { type Doc, openObject, ref } from "./openapi-schema.ts"
+import { anyObject, type Doc, openObject, ref } from "./openapi-schema.ts"
 
 const text: Doc = { type: "string" }
 const textOrNull: Doc = { type: ["string", "null"] }
@@ -115,7 +115,7 @@ export const metaSchemas: Doc = {
     })),
     userMenu: list(whole({ label: text, href: text, page: textOrNull, resource: textOrNull })),
     pages: list(whole({ name: text, label: text, href: text, resource: textOrNull })),
-    sources: list({ type: "object" })
+    sources: list(anyObject)
   }),
   MetaModel: modelSchema,
   MetaModelField: fieldSchema,

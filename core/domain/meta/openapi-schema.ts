@@ -22,6 +22,9 @@ export interface Subject {
 
 export type Subjects = ReadonlyMap<string, Subject>
 
+/** Any object. Generators take one that says nothing of its members for one without members. */
+export const anyObject: Doc = { type: "object", additionalProperties: true }
+
 export const ref = (kind: "schemas" | "parameters" | "headers" | "responses", name: string): Doc => ({
   $ref: `#/components/${kind}/${name}`
 })
@@ -139,7 +142,9 @@ const bodySchema = (field: Field): Doc => {
     case "float":
       return typed(field, "number", { format: "double" })
     case "json":
-      return field.optional ? {} : { type: ["object", "array", "string", "number", "boolean"] }
+      return field.optional
+        ? {}
+        : { type: ["object", "array", "string", "number", "boolean"], additionalProperties: true, items: {} }
     default:
       return commonSchema(field)
   }

@@ -10,6 +10,7 @@ import { maxOperations } from "../write/batch.ts"
 import { metaSchemas } from "./openapi-meta.ts"
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
 import {
+  anyObject,
   closedObject,
   codes,
   createExample,
@@ -26,7 +27,6 @@ import { type SignInFeatures, signInPaths } from "./openapi-sign-in.ts"
 
 const text: Doc = { type: "string" }
 const flag: Doc = { type: "boolean" }
-const anything: Doc = { type: "object" }
 const list = (items: Doc): Doc => ({ type: "array", items })
 
 /** A tag beside those of the resources, which are their names. Tags are unique, and no resource has a dash in its name. */
@@ -200,7 +200,7 @@ const batchOperations = (subjects: Subjects): Doc => {
       )
     }
   const data = (body: string): Doc => ({
-    ...anything,
+    ...anyObject,
     description: `The ${body} body of the resource; a reference may stand for any value.`
   })
   const fields = ordered.map((name) => `${codes(reorderable(subjects.get(name)!))} of \`${name}\``).join(", ")
@@ -293,7 +293,7 @@ const batchSchemas = (operations: Doc): Doc => {
     ),
     "BatchWrite.Results": openObject({
       results: list(openObject({
-        record: { ...anything, description: "Create and update: the record, unless `return=minimal`." },
+        record: { ...anyObject, description: "Create and update: the record, unless `return=minimal`." },
         etag: ref("schemas", "EntityTag"),
         deleted: flag,
         records: list(openObject({ key: text, etag: ref("schemas", "EntityTag") }, ["key", "etag"]))
@@ -347,7 +347,7 @@ const systemPaths = (parent: string, tag: string): Doc => {
       "What the caller may see and do.",
       ref("schemas", "MetaDocument")
     ),
-    [`${parent}/openapi.json`]: document("readOpenapi", "This document", "The document for the caller.", anything)
+    [`${parent}/openapi.json`]: document("readOpenapi", "This document", "The document for the caller.", anyObject)
   }
 }
 

@@ -174,6 +174,31 @@ describe("openapiDocument", () => {
     for (const [at] of operationsOf(moved)) expect(at).toMatch(/ \/shop\/rest\/(?:v1|meta|openapi\.json|auth)/)
   })
 
+  it("says what open objects and lists hold, as generators take silence for no member at all", () => {
+    const bare: string[] = []
+    const visit = (part: unknown, at: string): void => {
+      if (part === null || typeof part !== "object") return
+      const schema = part as { readonly [member: string]: unknown }
+      const types = [schema["type"]].flat()
+      if (
+        types.includes("object") && schema["properties"] === undefined && schema["additionalProperties"] === undefined
+      ) {
+        bare.push(at)
+      }
+      if (types.includes("array") && schema["items"] === undefined) bare.push(at)
+      for (const [member, value] of Object.entries(schema)) {
+        if (member !== "examples") visit(value, `${at}/${member}`)
+      }
+    }
+    visit(documentOf(requestOf(callerOf("admin"), open, shop, { signIn: { twoFactor: true, passkeys: true } })), "")
+    expect(bare).toEqual([])
+  })
+
+  it("names schemas in its description that it has", () => {
+    const [, schema] = /the schema `(.+?)`/.exec(JSON.stringify(admin))!
+    expect(Object.keys(admin.components.schemas)).toContain(schema)
+  })
+
   it("lists every problem", () => {
     const { description } = admin.components.schemas["ProblemDetails"]!
     for (const [slug, { status, title }] of Object.entries(problemKinds)) {

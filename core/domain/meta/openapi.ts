@@ -47,7 +47,7 @@ const description = (searchable: boolean): string =>
   `${searchable ? ", `search('text')`" : ""}. Long filters go to \`:search\`.
 - **Exact values**: 64-bit integers and decimals travel as text. Timestamps have at most 6 fraction digits; texts hold no NUL.
 - **Versions**: every record has an \`etag\`; a change must send it in \`If-Match\`.
-- **Refusals** are \`application/problem+json\` (RFC 9457); see the schema \`Problem\`.
+- **Refusals** are \`application/problem+json\` (RFC 9457); see the schema \`ProblemDetails\`.
 - Every route that has \`GET\` answers \`HEAD\`. Unknown and repeated parameters are refused.`
 
 /** The relations that `expand` can follow: both ends readable, and the target listable. */

@@ -12,14 +12,15 @@ import type { WireRecord } from "./model.ts"
 import type { ChangeOperation, RecordFrom, Resource } from "./resource.ts"
 import type { DeclaredView, MenuDeclaration, PageDeclaration, ViewDeclaration } from "./view.ts"
 
-declare const transactionBrand: unique symbol
-
 /**
- * The write transaction a hook runs in. Opaque here: the database adapter that made it takes it back and runs further statements in the
- * same transaction. It is of no use once the hook has returned.
+ * The write transaction a hook runs in, made by the database adapter: `query` runs further statements in it, with `$1` placeholders, and answers
+ * their rows. It is of no use once the hook has returned.
  */
 export interface Transaction {
-  readonly [transactionBrand]: true
+  readonly query: (
+    sql: string,
+    params?: readonly unknown[]
+  ) => Promise<ReadonlyArray<{ readonly [column: string]: unknown }>>
 }
 
 /** One write, after it happened and before the commit. */

@@ -276,6 +276,17 @@ describe("tables and keys", () => {
     expect(lines(models, null, ["shop.order", "x"])[0]).toContain("Did you mean \"shop.order\"? Or run: create table")
   })
 
+  it("is not to be made again where only the role does not get to it", () => {
+    const at = (table: string) =>
+      modelsOf(defineResource("orders", { table, primaryKey: "id", fields: { id: f.integer() } }))
+    expect(lines(at("shop.orders"), null, ["shop.orders"])).toEqual([
+      "-: There is a table shop.orders, and the database role may not use its schema. → Run: grant usage on schema shop to <role>;"
+    ])
+    expect(lines(at("orders"), null, ["orders"])).toEqual([
+      "-: There is a table public.orders, and the database role does not find it on its search path. → Name the schema (table: \"public.orders\"), or put it on the search path and run: grant usage on schema public to <role>;"
+    ])
+  })
+
   it("needs a key that the database keeps unique, within a tenant at least", () => {
     const models = modelsOf(
       defineResource("things", { primaryKey: "code", tenant: "tenant_id", fields: { code: f.text() } })

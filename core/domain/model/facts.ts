@@ -382,6 +382,23 @@ export const createTableSql = (model: Model): string => {
   return `create table ${tableName(model)} (${[...lines, key].join(", ")});`
 }
 
+/** What is said of a table that is there, where the role does not get to it: to make it again would only make a second one. */
+const unreached = (model: Pick<Model, "name" | "schema" | "table">): Refusal => {
+  const schema = model.schema ?? "public"
+  const grant = `grant usage on schema ${quotedName(schema)} to <role>;`
+  const there = `There is a table ${tableName({ schema, table: model.table })}, and the database role`
+  return {
+    resource: model.name,
+    field: null,
+    ...model.schema === null
+      ? {
+        message: `${there} does not find it on its search path.`,
+        fix: `Name the schema (table: "${schema}.${model.table}"), or put it on the search path and run: ${grant}`
+      }
+      : { message: `${there} may not use its schema.`, fix: `Run: ${grant}` }
+  }
+}
+
 /**
  * Everything about the models that the database does not bear out, in declared order. `tables` has the facts of each resource's table by
  * the resource's name, null where there is no such table; `known` are names of tables that exist, for suggestions.
@@ -431,7 +448,12 @@ export const checkFacts = (
       continue
     }
     if (table === null) {
-      const near = didYouMean(model.schema === null ? model.table : `${model.schema}.${model.table}`, facts.known ?? [])
+      const written = model.schema === null ? model.table : `${model.schema}.${model.table}`
+      if (facts.known?.includes(model.schema === "public" ? model.table : written)) {
+        refusals.push(unreached(model))
+        continue
+      }
+      const near = didYouMean(written, facts.known ?? [])
       refusals.push({
         resource: model.name,
         field: null,

@@ -35,12 +35,14 @@ export interface ListRequest {
   readonly position: string
 }
 
+/** Parameters of a get. */
 export interface GetRequest {
   readonly fields: readonly string[] | null
   readonly showDeleted: boolean
   readonly expand: readonly string[]
 }
 
+/** Parameters of `:facets`. */
 export interface FacetsRequest {
   readonly field: string
   readonly filter: string
@@ -48,6 +50,7 @@ export interface FacetsRequest {
   readonly showDeleted: boolean
 }
 
+/** Parameters of `:series`; texts that are not given are empty. */
 export interface SeriesRequest {
   readonly field: string
   readonly filter: string
@@ -60,6 +63,7 @@ export interface SeriesRequest {
   readonly showDeleted: boolean
 }
 
+/** Parameters of `:histogram`. */
 export interface HistogramRequest {
   readonly field: string
   readonly filter: string
@@ -186,6 +190,14 @@ const readList = (parameters: Parameters, filterLimit: number): Result.Result<Li
 export const listRequest = (query: Pairs): Result.Result<ListRequest, Problem> =>
   readList(new Parameters(query, listNames), maxQueryFilter)
 
+/** What each member of a `:search` body is. */
+const memberTypes: { readonly [name: string]: string } = {
+  page_size: "a number",
+  show_deleted: "true or false",
+  fields: "a list of names",
+  expand: "a list of names"
+}
+
 /** A `:search` body: the list's parameters as JSON members; `fields` and `expand` are arrays (or comma lists). */
 export const searchRequest = (body: Json): Result.Result<ListRequest, Problem> => {
   if (body === null || typeof body !== "object" || Array.isArray(body)) {
@@ -204,8 +216,9 @@ export const searchRequest = (body: Json): Result.Result<ListRequest, Problem> =
     } else if (typeof value === "string" && name !== "page_size" && name !== "show_deleted") pairs.push([name, value])
     else if (typeof value === "number" && name === "page_size") pairs.push([name, plainText(value)])
     else if (typeof value === "boolean" && name === "show_deleted") pairs.push([name, String(value)])
-    else if (listNames.includes(name)) wrong.push({ parameter: name, message: "The value has the wrong type." })
-    else pairs.push([name, ""])
+    else if (listNames.includes(name)) {
+      wrong.push({ parameter: name, message: `The member must be ${memberTypes[name] ?? "a text"}.` })
+    } else pairs.push([name, ""])
   }
   const parameters = new Parameters(pairs, listNames)
   parameters.errors.push(...wrong)

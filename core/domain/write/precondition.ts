@@ -9,7 +9,10 @@ export type Precondition = null | string
 
 /** A missing precondition where one is required. */
 export const preconditionRequired = (): Problem =>
-  problem("precondition-required", "Send the record's ETag in If-Match, or * for any version.")
+  problem(
+    "precondition-required",
+    "Send the record's ETag, or * for any version: in If-Match, or in a batch as the operation's etag (the etags of a reorder)."
+  )
 
 /** A list of entity tags (RFC 9110, 5.6.1 and 8.8.3): what is no list holds no tag, so that `w/"…"` is not taken for a strong one. */
 const tagList = /^[\t ,]*(?:(?:W\/)?"[^"]*"[\t ]*(?:,[\t ,]*|$))+$/
@@ -19,11 +22,24 @@ export const preconditionHolds = (precondition: Precondition, etag: string): boo
   precondition === null || precondition === etag || precondition.trim() === "*" ||
   (tagList.test(precondition) && tagListed(precondition, etag, false))
 
-/** The refusal of a stale version, with what a client needs to merge: the current tag and the fields that changed, each where known. */
-export const preconditionFailed = (etag: string | null, changed: readonly string[] | null): Problem =>
+/** Whether any tag in it could match a version: a strong one, in a list that is one. */
+const namesVersion = (precondition: string): boolean =>
+  tagList.test(precondition) && (precondition.match(/(?:W\/)?"[^"]*"/g) ?? []).some((tag) => tag.startsWith("\""))
+
+/**
+ * The refusal of a stale version, with what a client needs to merge: the current tag and the fields that changed, each where known. A client that
+ * lost the quotes, or whose proxy made the tag a weak one, is told so: merging would never end for it.
+ */
+export const preconditionFailed = (
+  precondition: string,
+  etag: string | null,
+  changed: readonly string[] | null
+): Problem =>
   problem(
     "precondition-failed",
-    "The record has changed since the version that If-Match names.",
+    namesVersion(precondition)
+      ? "The record has changed since the version that the sent ETag names."
+      : "What was sent as ETag can match no version: send the record's etag as it stands, quotes included and without W/.",
     { ...(etag === null ? {} : { etag }), ...(changed === null ? {} : { changed }) },
     etag === null ? {} : { etag }
   )

@@ -544,13 +544,13 @@ export const listScenarios = (service: () => TestService): void => {
       }
     })
 
-    const wrong: ReadonlyArray<readonly [body: object, parameter: string]> = [
-      [{ filter: 1 }, "filter"],
-      [{ page_size: "5" }, "page_size"],
+    const wrong: Array<[body: object, parameter: string, message?: string]> = [
+      [{ filter: 1 }, "filter", "The member must be a text."],
+      [{ page_size: "5" }, "page_size", "The member must be a number."],
       [{ page_size: 1.5 }, "page_size"],
       [{ page_size: -1 }, "page_size"],
-      [{ show_deleted: "true" }, "show_deleted"],
-      [{ fields: [1] }, "fields"],
+      [{ show_deleted: "true" }, "show_deleted", "The member must be true or false."],
+      [{ fields: [1] }, "fields", "The member must be a list of names."],
       [{ fields: ["id,number"] }, "fields"],
       [{ fields: [""] }, "fields"],
       [{ count: true }, "count"],
@@ -558,8 +558,8 @@ export const listScenarios = (service: () => TestService): void => {
       [{ nope: 1 }, "nope"],
       [{ nope: null }, "nope"]
     ]
-    it.each(wrong)("%j is refused", async (body, parameter) => {
-      expectParameter(await search(body), "/api/v1/orders:search", parameter)
+    it.each<[object, string, string?]>(wrong)("%j is refused", async (body, parameter, message) => {
+      expectParameter(await search(body), "/api/v1/orders:search", parameter, message)
     })
 
     it("takes a JSON object in the body and nothing in the query", async () => {

@@ -82,6 +82,18 @@ onBoth("history", fixture, (use) => {
     for (const each of kept) expect(each["history_at"]).toMatch(/^20\d\d-.*Z$/)
   })
 
+  it("counts versions anew after each write", async () => {
+    const { id, path } = await makeAccount(use())
+    const counted = async (): Promise<unknown> => {
+      const query = `page_size=1&filter=${encodeURIComponent(`id = ${id}`)}`
+      return (await use().get(ann, `${base}/accounts_history?${query}`)).json["total_size_estimate"]
+    }
+    await patch(use(), ann, path, { name: "second" })
+    expect(await counted()).toBe(2)
+    await patch(use(), ann, path, { name: "third" })
+    expect(await counted()).toBe(3)
+  })
+
   it("keeps what batches, reorders and hard deletes did, and nothing of what was rolled back", async () => {
     const note = await make(use(), ann, "notes", { title: "versioned" })
     await batch(use(), ann, [

@@ -70,6 +70,7 @@ onBoth("reorder", hooked, (use) => {
       batch(use(), ann, [{ op: "create", resource: "counters", data: { id: 77 } }, reorder(swapped, held)])
     const named = { operation: 1, op: "reorder", resource: "steps" }
     expectProblem(await send({}), "precondition-required", path, named)
+    expect((await send({})).json["detail"]).toContain("etags of a reorder")
     expectProblem(await send(undefined), "precondition-required", path, named)
     expect((await send({ ...etags, [ids[1]!]: "\"old\"" })).json).toMatchObject({ status: 412, ...named })
     expect((await send({ ...etags, [ids[1]!]: 5 })).json).toMatchObject({ status: 428, ...named })

@@ -394,7 +394,7 @@ on("postgres", "the handle of a write hook that does not end", limited(2_000), (
     const handles: TransactionHandle[] = []
     let asked: Promise<unknown> = Promise.resolve()
     hook = (change) => {
-      const handle = change.transaction as unknown as TransactionHandle
+      const handle = change.transaction
       handles.push(handle)
       asked = handle.query("update ledger.counters set n = 99 where id = 2")
         .then(() => new Promise((later) => setTimeout(later, 150)))
@@ -412,7 +412,7 @@ on("postgres", "the handle of a write hook that does not end", limited(2_000), (
 
 on("postgres", "the hooks' transaction handle", hooked, (use) => {
   beforeEach(reset)
-  const handleOf = (change: Change) => change.transaction as unknown as TransactionHandle
+  const handleOf = (change: Change) => change.transaction
   const audited = async () => (await use().database!.rows("select entry from ledger.audit order by entry")).flat()
 
   it("runs statements in the same transaction: kept and lost with the write", async () => {
@@ -517,6 +517,24 @@ on("postgres", "the hooks' transaction handle", hooked, (use) => {
     const one = { op: "create", resource: "accounts", data: { name: "retried" } }
     const answer = await batch(use(), ann, [one])
     expect([answer.status, answer.json["operation"], tries]).toEqual([409, 0, -5])
+  })
+
+  it("a conflict that a hook swallows is tried again, too, but not where a savepoint undid it", async () => {
+    const conflicting = "do $$ begin raise exception using errcode = '40001'; end $$"
+    let tries = 0
+    hook = async (change) => {
+      if (++tries < 3) await handleOf(change).query(conflicting).catch(() => {})
+    }
+    expect((await use().call(ann, "POST", accounts, { body: { name: "swallowed" } })).status).toBe(201)
+    expect(tries).toBe(3)
+    hook = async (change) => {
+      tries++
+      await handleOf(change).query("savepoint mine")
+      await handleOf(change).query(conflicting).catch(() => {})
+      await handleOf(change).query("rollback to savepoint mine")
+    }
+    expect((await use().call(ann, "POST", accounts, { body: { name: "undone" } })).status).toBe(201)
+    expect(tries).toBe(4)
   })
 })
 

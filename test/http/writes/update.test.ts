@@ -122,6 +122,21 @@ onBoth("update", hooked, (use) => {
     })
   })
 
+  it("says what is wrong with what could match no version, rather than that the record has changed", async () => {
+    const { etag, path } = await makeAccount(use())
+    const detail = async (match: string): Promise<unknown> => {
+      const answer = await patch(use(), ann, path, { name: "never" }, match)
+      expect([answer.status, answer.json["etag"]], match).toEqual([412, etag])
+      return answer.json["detail"]
+    }
+    for (const wrong of [etag.slice(1, -1), etag.slice(0, -1), `W/${etag}`, `W/${etag}, W/"other"`, "'x'"]) {
+      expect(await detail(wrong), wrong).toContain("quotes included and without W/")
+    }
+    for (const stale of ["\"old\"", "\"old\", W/\"older\"", "W/\"older\",\"old\""]) {
+      expect(await detail(stale), stale).toContain("has changed")
+    }
+  })
+
   it("writes nothing for an empty or equal patch: same ETag, no hook", async () => {
     const meta = { z: [1, { b: null, a: "ü" }], a: 1.5 }
     const { etag, path, record } = await makeAccount(use(), { meta, balance: "3.50" })
