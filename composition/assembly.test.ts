@@ -1,11 +1,13 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { generateKeyPairSync, sign } from "node:crypto"
+import { Pool } from "pg"
 import { describe, expect, it } from "vitest"
 import { tokensOf, Unauthorized } from "../adapters/auth/authenticator.ts"
 import type { AuthDeclaration, AuthenticateFunction, Config } from "../core/domain/model/config.ts"
 import { f } from "../core/domain/model/field.ts"
 import { defineResource } from "../core/domain/model/resource.ts"
-import { assemble, makeAuthenticator } from "./assembly.ts"
+import { assemble, makeAuth, makeAuthenticator, tunnelOrigins } from "./assembly.ts"
 import { readSettings } from "./environment.ts"
 import { StartupError } from "./startup-error.ts"
 
@@ -75,5 +77,104 @@ describe("AUTH_URL of the environment", () => {
   it("is what passkeys must be made for", () => {
     expect(refused({ passkeys: { rpId: "other.example" } }, env)).toContain("auth.passkeys cannot work on https://me")
     expect(refused({ passkeys: true }, env)).toBe("")
+  })
+})
+
+describe("trusted apps of the configuration", () => {
+  it("bring their users, with the roles and the tenant that it gives them", async () => {
+    const { privateKey, publicKey } = generateKeyPairSync("ed25519")
+    const key = { ...publicKey.export({ format: "jwk" }), alg: "EdDSA", kid: "b" }
+    const issuer = "https://b.example"
+    const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url")
+    const signed = (role: string): string => {
+      const exp = Math.floor(Date.now() / 1_000) + 300
+      const text = `${part({ alg: "EdDSA", kid: "b" })}.${part({ role, sub: "u1", iss: issuer, aud: issuer, exp })}`
+      return `${text}.${sign(null, Buffer.from(text), privateKey).toString("base64url")}`
+    }
+    const auth: AuthDeclaration = {
+      url: "https://me.example",
+      tenant: 1,
+      jwksUrl: "https://id.example/jwks",
+      issuer: "https://id.example",
+      apps: [{ issuer: "https://b.example/", roles: { clerk: "sales" }, tenant: 5, keys: { keys: [key] } }]
+    }
+    const read = readSettings({ AUTH_SECRET: "s".repeat(44), DATABASE_URL: "postgres://app@db/shop" }, "/project")
+    const tokens = tokensOf(makeAuthenticator(assemble({ resources: [notes], auth }, read), null))
+    const judge = (role: string) =>
+      Effect.runPromiseExit(tokens.authenticate({
+        method: "GET",
+        url: "http://localhost/",
+        headers: new Headers({ authorization: `Bearer ${signed(role)}` })
+      }))
+    expect(await judge("clerk,boss")).toEqual(Exit.succeed({ id: "u1@b.example", roles: ["sales"], tenant: "5" }))
+    expect(await judge("boss")).toEqual(Exit.fail(expect.objectContaining({ reason: "Refused" })))
+  })
+})
+
+describe("pages elsewhere that may sign in", () => {
+  it("are those of the configuration, of TRUSTED_ORIGINS and of the dev command, together and no others", async () => {
+    const env = {
+      AUTH_SECRET: "s".repeat(44),
+      DATABASE_URL: "postgres://app@db/shop",
+      TRUSTED_ORIGINS: "https://b.example, https://*.c.example"
+    }
+    const read = readSettings(env, "/project")
+    const auth: AuthDeclaration = { url: "https://me.example", trustedOrigins: ["https://a.example"] }
+    const assembly = assemble({ resources: [notes], auth }, read)
+    // Nobody asks the database where a page is from.
+    const pool = new Pool({ host: "/nowhere" })
+    const trusted = async (origins: readonly string[]): Promise<readonly string[]> => {
+      const { trusts } = await makeAuth(assembly, read.settings, pool, { origins }).internals.engine()
+      return [
+        "https://me.example",
+        "https://a.example",
+        "https://b.example",
+        "https://x.c.example",
+        "https://c.example",
+        "https://d.example",
+        "http://a.example",
+        "https://demo.trycloudflare.com",
+        "https://demo.ngrok-free.app.d.example"
+      ].filter(trusts)
+    }
+    const configured = ["https://me.example", "https://a.example", "https://b.example", "https://x.c.example"]
+    expect(await trusted([])).toEqual(configured)
+    expect(await trusted(tunnelOrigins)).toEqual([...configured, "https://demo.trycloudflare.com"])
+  })
+})
+
+describe("settings of the environment beside the configuration's options", () => {
+  const assembled = (options: Config["options"], env: { readonly [name: string]: string } = {}) =>
+    assemble(
+      { resources: [notes], ...(options === undefined ? {} : { options }) },
+      readSettings({ AUTH_SECRET: "s".repeat(44), DATABASE_URL: "postgres://app@db/shop", ...env }, "/project")
+    )
+
+  it("add origins for CORS, each once, and keep what else is said of it", () => {
+    const env = { SERVICE_CORS_ORIGINS: "https://b.example, https://a.example" }
+    const cors = { origins: ["https://a.example"], maxAgeSeconds: 5 }
+    expect(assembled({ cors }, env).compiled.options.cors).toEqual({
+      origins: ["https://a.example", "https://b.example"],
+      maxAgeSeconds: 5
+    })
+    expect(assembled(undefined, env).compiled.options.cors?.origins).toEqual(["https://b.example", "https://a.example"])
+    expect(assembled({ cors }).compiled.options.cors).toEqual(cors)
+  })
+
+  it.each<unknown>([true, { origins: "https://x.example" }])("hide nothing that is wrong with CORS: %j", (cors) => {
+    const options = { cors } as unknown as Config["options"]
+    expect(() => assembled(options, { SERVICE_CORS_ORIGINS: "https://b.example" })).toThrow("options.cors is ")
+  })
+
+  it("count proxies where the configuration does not", () => {
+    const env = { SERVICE_TRUSTED_PROXIES: "2" }
+    expect(assembled(undefined, env).compiled.options.trustedProxies).toBe(2)
+    expect(assembled({ trustedProxies: 1 }, env).compiled.options.trustedProxies).toBe(1)
+    expect(assembled(undefined).compiled.options.trustedProxies ?? 0).toBe(0)
+  })
+
+  it("name the public URL, which is a local one when nobody does", () => {
+    expect(assembled(undefined).url).toBe("http://localhost:5173")
+    expect(assembled(undefined, { AUTH_URL: "https://me.example" }).url).toBe("https://me.example")
   })
 })

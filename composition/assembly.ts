@@ -44,8 +44,9 @@ const record = (value: unknown): Bag => isBag(value) ? value : {}
 /** The configuration wins where both say something; lists of origins add up. */
 const merge = (config: Config, settings: Settings): Config => {
   const options = record(config?.options)
-  const cors = record(options["cors"])
-  const origins = Array.isArray(cors["origins"]) ? cors["origins"] as readonly unknown[] : []
+  const { cors = {} } = options
+  // What is no list of origins is left as it is, for the compiler to refuse.
+  const origins = isBag(cors) ? cors["origins"] ?? [] : null
   const { auth } = config
   return {
     ...config,
@@ -57,9 +58,9 @@ const merge = (config: Config, settings: Settings): Config => {
       ...(settings.trustedProxies === null || options["trustedProxies"] !== undefined
         ? {}
         : { trustedProxies: settings.trustedProxies }),
-      ...(settings.corsOrigins.length === 0
+      ...(settings.corsOrigins.length === 0 || !isBag(cors) || !Array.isArray(origins)
         ? {}
-        : { cors: { ...cors, origins: [...new Set([...origins, ...settings.corsOrigins])] as readonly string[] } })
+        : { cors: { ...cors, origins: [...new Set([...origins as readonly string[], ...settings.corsOrigins])] } })
     }
   }
 }

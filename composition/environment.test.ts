@@ -32,7 +32,7 @@ describe("settings", () => {
   it.each<readonly [string, string]>([
     ["DATABASE_URL", "mysql://root:secret@db"],
     ["ADMIN_DATABASE_URL", "db:5432"],
-    ["AUTH_SECRET", "short"],
+    ["AUTH_SECRET", "x".repeat(31)],
     ["AUTH_URL", "ftp://x"],
     ["AUTH_URL", "https://admin:secret@a.example"],
     ["AUTH_URL", "https://a.example/?x=1"],
@@ -40,6 +40,8 @@ describe("settings", () => {
     ["PORT", "65536"],
     ["PORT", "1e3"],
     ["TRUSTED_ORIGINS", "https://a.example/path"],
+    ["TRUSTED_ORIGINS", "https://admin:secret@a.example"],
+    ["SERVICE_CORS_ORIGINS", "https://admin:secret@a.example"],
     ["TRUSTED_ORIGINS", "*"],
     ["TRUSTED_ORIGINS", "https://*"],
     ["TRUSTED_ORIGINS", "https://*example.org"],
@@ -51,10 +53,16 @@ describe("settings", () => {
     ["SERVICE_READ_CONNECTIONS", "0"],
     ["SERVICE_LOG", "xml"]
   ])("refuse %s=%s by its name, without a secret", (name, value) => {
-    const { refusals } = readSettings({ [name]: value }, "/")
+    const { refusals, settings } = readSettings({ [name]: value }, "/")
     expect(refusals).toHaveLength(1)
+    // Nothing goes on with an address that was refused.
+    expect(settings).toMatchObject({ url: null, trustedOrigins: [], corsOrigins: [] })
     expect(refusals[0]?.message).toContain(name)
     expect(JSON.stringify(refusals)).not.toContain("secret@")
+  })
+
+  it("take a secret of 32 characters", () => {
+    expect(readSettings({ AUTH_SECRET: "x".repeat(32) }, "/").refusals).toEqual([])
   })
 
   it("take the port from PORT, else from the public URL", () => {
@@ -78,6 +86,10 @@ describe("settings", () => {
       rmSync(join(folder, ".env"))
       loadEnvFile(folder)
       expect(names.map((name) => process.env[name])).toEqual(["real", undefined])
+      // What somebody else has set since is not the file's to take away.
+      process.env["SERVICE_TEST_B"] = "own"
+      loadEnvFile(folder)
+      expect(names.map((name) => process.env[name])).toEqual(["real", "own"])
     } finally {
       for (const name of names) delete process.env[name]
       rmSync(folder, { recursive: true, force: true })

@@ -103,6 +103,30 @@ describe("two processes at once", () => {
   )
 })
 
+describe("a file of the project's own", () => {
+  it("that fails leaves nothing behind, also not on its connection, and is named with the line", async () => {
+    const database = await openDatabase()
+    const pool = openPool(database.url, 1)
+    const first = { name: "1.sql", text: "create table first ();" }
+    const second = (text: string) => [first, { name: "2.sql", text }]
+    try {
+      await applyMigrations(pool, [serviceMigration])
+      await expect(applyFiles(pool, second("create table second ();\nselect from nowhere;"))).rejects.toThrow(
+        "2.sql:2: relation \"nowhere\" does not exist"
+      )
+      expect(await database.rows("select to_regclass('first'), to_regclass('second')")).toEqual([["first", null]])
+      expect(await applyFiles(pool, second("create table second ();"))).toEqual({ applied: ["2.sql"], changed: [] })
+      expect(await applyFiles(pool, second("create table second (id integer);"))).toEqual({
+        applied: [],
+        changed: ["2.sql"]
+      })
+    } finally {
+      await pool.end()
+      await database.drop()
+    }
+  })
+})
+
 describe("an older program", () => {
   const made = (version: number): Migration => ({
     name: "service",

@@ -317,6 +317,47 @@ describe("the key server", () => {
   })
 })
 
+describe("a trusted app", () => {
+  it("is asked for its keys where every app has them, and its users for a role here", async () => {
+    const app = await generateKeyPair("EdDSA", { extractable: true })
+    const key = { ...await exportJWK(app.publicKey), alg: "EdDSA", kid: "app" }
+    const asked: (string | undefined)[] = []
+    const server = await listening((incoming, answer) => {
+      asked.push(incoming.url)
+      answer.setHeader("content-type", "application/json")
+      answer.end(JSON.stringify({ keys: [key] }))
+    })
+    const issuer = `http://127.0.0.1:${portOf(server)}`
+    const api = stage.apart({ auth: service.auth, apps: [{ issuer: `${issuer}/`, roles: { clerk: "reader" } }] })
+    const theirs = (claims: Record<string, unknown>, by = app.privateKey, kid = "app"): Promise<string> =>
+      new SignJWT({
+        iss: issuer,
+        aud: issuer,
+        sub: "u1",
+        role: "clerk",
+        exp: Math.floor(Date.now() / 1_000) + 60,
+        ...claims
+      })
+        .setProtectedHeader({ alg: "EdDSA", kid }).sign(by)
+    const clerk = await theirs({})
+    expect(await api.read(clerk)).toBe(200)
+    expect(await api.read(await theirs({ role: "boss,clerk" }))).toBe(200)
+    expect(asked).toEqual(["/api/auth/jwks"])
+    // What the app says of organizations is none of its global roles.
+    for (const claims of [{ role: "admin" }, { role: undefined, roles: ["clerk"], organization: { role: "clerk" } }]) {
+      const refused = await api.ask("GET", "/api/v1/notes", { token: await theirs(claims) })
+      expect(refused.body).toMatchObject({ type: "urn:service:problem:access-denied", status: 403 })
+    }
+    expect(await api.read(await theirs({ aud: authUrl }))).toBe(401)
+    expect(await api.read(await theirs({ iss: authUrl, aud: authUrl }))).toBe(401)
+    expect(await api.read(await theirs({}, trusted.privateKey, "trusted"))).toBe(401)
+    expect(await api.read(good)).toBe(200)
+    // Only where it is trusted.
+    expect(await service.read(clerk)).toBe(401)
+    server.close()
+  })
+})
+
 it("nothing of this is in the log", () => {
   const { found, seen } = stage.leaks()
   expect(seen).toBeGreaterThan(100)

@@ -11,6 +11,14 @@ import { ask, makeProject } from "./support.ts"
 // Every command is a process of its own; a busy machine takes its time.
 vi.setConfig({ testTimeout: 120_000 })
 
+/** A page behind a public tunnel signs in. */
+const fromTunnel = (port: number) =>
+  ask(port, "/api/auth/sign-in/email", {}, {
+    method: "POST",
+    headers: { "content-type": "application/json", "origin": "https://demo.trycloudflare.com" },
+    body: JSON.stringify({ email: "nobody@example.com", password: "correct horse battery" })
+  })
+
 describe("init", () => {
   it("makes a project that migrates, serves, and gives way to an introspected one", async () => {
     await using opened = new AsyncDisposableStack()
@@ -50,6 +58,7 @@ describe("init", () => {
       body: JSON.stringify({ title: "first", owner_id: "me" })
     })
     expect(written).toMatchObject({ status: 201, body: { title: "first", state: "draft" } })
+    expect(await fromTunnel(running.port)).toMatchObject({ status: 403, body: { code: "INVALID_ORIGIN" } })
     expect(await running.end()).toBe(0)
   })
 })
@@ -175,6 +184,8 @@ describe("on a database", () => {
     await using project = configured()
     const running = await project.start("dev")
     await running.shows(`ready at http://127.0.0.1:${running.port}\nPages sign in at AUTH_URL only`)
+    // Past the question where the page is from: nobody has this account.
+    expect((await fromTunnel(running.port)).status).toBe(401)
     project.write("notes.ts", notes.replace("body: f.text()", "body: f.txt()"))
     await running.shows("f.txt is not a function")
     expect((await ask(running.port, "/readyz")).status).toBe(200)

@@ -6,7 +6,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { connect, createServer, type Server, type Socket } from "node:net"
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { makePostgres, type Postgres, type PostgresOptions } from "../../adapters/postgres/connection.ts"
 import { makeRecords } from "../../adapters/postgres/records.ts"
 import type { TransactionHandle } from "../../adapters/postgres/transaction.ts"
@@ -357,7 +357,7 @@ describe("connections", () => {
     })
 
     it("gives up waiting for a connection", async () => {
-      const { records } = await open({ pooler, writeConnections: 1, waitMs: 40 })
+      const { postgres, records } = await open({ pooler, writeConnections: 1, waitMs: 40 })
       const outcome = await Effect.runPromise(
         records.transaction((tx) =>
           Effect.andThen(
@@ -368,6 +368,39 @@ describe("connections", () => {
       )
       expect(outcome).toBe("Overloaded")
       expect(await reasonOf(records.transaction((tx) => lock(tx, "2")))).toBe("success")
+      expect(postgres.pools()[1]).toMatchObject({ busy: 0, waiting: 0, timeouts: 1 })
+    })
+
+    it("gives up for each that waits when its own time is over", async () => {
+      const { postgres, records } = await open({ pooler, writeConnections: 1, waitMs: 40 })
+      const outcome = (id: string) => reasonOf(records.transaction((tx) => lock(tx, id)))
+      const release = Deferred.makeUnsafe<void>()
+      const holds = reasonOf(records.transaction(() => Deferred.await(release)))
+      await once(async () => postgres.pools()[1]!.busy === 1)
+      const early = outcome("1")
+      const clock = performance.now.bind(performance)
+      const later = vi.spyOn(performance, "now").mockImplementation(() => clock() + 60_000)
+      const late = outcome("2")
+      later.mockRestore()
+      expect(postgres.pools()[1]!.waiting).toBe(2)
+      expect(await early).toBe("Overloaded")
+      expect(postgres.pools()[1]).toMatchObject({ busy: 1, waiting: 1, timeouts: 1 })
+      Deferred.doneUnsafe(release, Exit.void)
+      expect(await Promise.all([holds, late])).toEqual(["success", "success"])
+    })
+
+    it("gives no place to one that is interrupted while it waits", async () => {
+      const { postgres, records } = await open({ pooler, writeConnections: 1 })
+      const release = Deferred.makeUnsafe<void>()
+      const holds = reasonOf(records.transaction(() => Deferred.await(release)))
+      await once(async () => postgres.pools()[1]!.busy === 1)
+      const fiber = Effect.runFork(records.transaction((tx) => lock(tx, "1")))
+      expect(postgres.pools()[1]!.waiting).toBe(1)
+      await Effect.runPromise(Fiber.interrupt(fiber))
+      expect(postgres.pools()[1]!.waiting).toBe(0)
+      Deferred.doneUnsafe(release, Exit.void)
+      expect(await holds).toBe("success")
+      expect(postgres.pools()[1]).toMatchObject({ busy: 0, waiting: 0, timeouts: 0 })
     })
 
     it("passes on the place of one that is interrupted in the moment it gets it, or while it works there", async () => {

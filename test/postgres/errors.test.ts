@@ -1,6 +1,6 @@
 // What the failure of a write that commits by itself leaves open, and what it does not.
 import * as Effect from "effect/Effect"
-import { SqlError, UnknownError } from "effect/sql/SqlError"
+import { ConnectionError, SqlError, UnknownError } from "effect/sql/SqlError"
 import { describe, expect, it } from "vitest"
 import { refuse, refuseAlone, refusedByRule } from "../../adapters/postgres/errors.ts"
 
@@ -13,8 +13,10 @@ const meaning = (code: string, message = "no"): string => {
 describe("a write that commits by itself", () => {
   it.each([
     ["08006", "OutcomeUnknown"], // connection_failure
+    ["40003", "OutcomeUnknown"], // statement_completion_unknown
     ["57P01", "OutcomeUnknown"], // admin_shutdown
     ["57P02", "OutcomeUnknown"], // crash_shutdown
+    ["58030", "OutcomeUnknown"], // io_error
     ["53100", "Unavailable"], // disk_full
     ["53200", "Unavailable"], // out_of_memory
     ["53300", "Unavailable"], // too_many_connections
@@ -31,6 +33,13 @@ describe("a write that commits by itself", () => {
     "that fails with %s of the server's own is a defect",
     (code) => expect(() => meaning(code)).toThrow()
   )
+
+  it.each(["EPIPE", "ECONNRESET"])("whose socket fails with %s may have been done", (code) => {
+    const cause = Object.assign(new Error("no"), { code })
+    const error = new SqlError({ reason: new ConnectionError({ cause, message: "no", operation: "query" }) })
+    const failed = Effect.runSync(Effect.flip(Effect.catch(refuse(error), refuseAlone)))
+    expect(failed.reason._tag).toBe("OutcomeUnknown")
+  })
 
   it("that an access rule refuses has to be looked at again", () => {
     expect(meaning("22P02", `invalid input syntax for type integer: "${refusedByRule}"`)).toBe("Contended")

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { makeModel, type ModelParts } from "../../../test/support/model.ts"
-import { type FilterTree, never } from "../filter/tree.ts"
-import type { Model, WireRecord } from "../model/model.ts"
+import { type FilterTree, never, type Operand } from "../filter/tree.ts"
+import type { Field, Model, WireRecord } from "../model/model.ts"
 import type { Access, Decision } from "./access.ts"
 import { type Caller, rolesKey } from "./caller.ts"
 import { makeAccessResolver, refusedFields, resolveAccess } from "./resolve.ts"
@@ -350,6 +350,11 @@ describe("roles and defaults", () => {
     expect(create({ op: "or", items: [aTree, owned(of)] })).toBe(false)
     expect(create({ op: "not", item: owned(of) })).toBe(false)
     expect(create(aTree)).toBe(false)
+    // Another field that holds the caller, the owner field with another value, and the caller's tenant are not own rows.
+    const compare = (field: Field, value: Operand): FilterTree => ({ op: "compare", field, is: "=", value })
+    expect(create(compare(of.byName.get("status")!, { of: "caller", value: "id" }))).toBe(false)
+    expect(create(compare(of.owner!, { of: "literal", text: "u1" }))).toBe(false)
+    expect(create(compare(of.owner!, { of: "caller", value: "tenant" }))).toBe(false)
   })
 })
 
@@ -688,6 +693,22 @@ describe("makeAccessResolver", () => {
     says.read = true
     says.update = true
     expect(resolve()).toEqual(first)
+  })
+
+  it("goes by what each of several field rules says now", () => {
+    const says = { total: true, note: true }
+    const total = { read: run(() => says.total), write: null }
+    const note = { read: run(() => says.note), write: null }
+    const asking = makeAccessResolver(new Map([["orders", model({ rules: { fields: { total, note } } })]]), open)
+    const who = caller()
+    const shown = () => names(asking.resolve(who, "orders")!).slice(3)
+    expect(shown()).toEqual(["total", "note"])
+    says.note = false
+    expect(shown()).toEqual(["total"])
+    says.note = true
+    expect(shown()).toEqual(["total", "note"])
+    says.total = false
+    expect(shown()).toEqual(["note"])
   })
 
   it("takes no role name for two roles", () => {

@@ -287,6 +287,7 @@ const readApps = (raw: unknown, auth: Bag, of: OptionsScope, say: Say): void => 
   }
   // Who issues this app's own tokens: the auth server elsewhere that it asks for keys, else itself.
   const own = (auth["jwksUrl"] === undefined ? undefined : auth["issuer"]) ?? auth["url"]
+  const hosts = new Set<string>()
   for (const [index, app] of raw.entries()) {
     const path = `auth.apps[${index}]`
     if (!isBag(app)) {
@@ -298,6 +299,15 @@ const readApps = (raw: unknown, auth: Bag, of: OptionsScope, say: Say): void => 
     if (!isAddress(issuer)) say(`${path}.issuer is ${shownAddress(issuer)}, not ${addressForm}.`, fix)
     else if (isAddress(own) && canonical(own) === canonical(issuer)) {
       say(`${path}.issuer is this app itself.`, "Remove it.")
+    } else {
+      const { host } = new URL(issuer)
+      if (hosts.has(host)) {
+        say(
+          `${path}.issuer is at ${host} like another app: users of one could pass for users of the other.`,
+          "Serve each app at a host of its own."
+        )
+      }
+      hosts.add(host)
     }
     if (!isBag(app["roles"])) say(`${path}.roles is ${shown(app["roles"])}.`, fix)
     else {

@@ -293,6 +293,19 @@ const cases: readonly RefusalCase[] = [
     "config: auth.apps[0].issuer is \"https://…@b.example\", not an http(s) URL without password and query. → Write apps: [{ issuer: \"https://…\", roles: { editor: \"sales\" }, tenant: 1 }]."
   ],
   [
+    "trusted apps at one host, whose users would have the same ids",
+    app({
+      auth: {
+        apps: [
+          { issuer: "https://b.example/shop", roles: {} },
+          { issuer: "https://b.example:8443", roles: {} },
+          { issuer: "https://B.example/crm/", roles: {} }
+        ]
+      }
+    }),
+    "config: auth.apps[2].issuer is at b.example like another app: users of one could pass for users of the other. → Serve each app at a host of its own."
+  ],
+  [
     "trusted apps that are the app itself, however it is written",
     app({
       auth: {

@@ -275,6 +275,15 @@ describe("compileModels", () => {
     const none = Result.getOrThrow(compileModels({ resources: [customers] }))
     expect(none.defaults).toEqual({ roles: null, defaultAccess: null })
     expect(none.options).toEqual(defaultOptions)
+    // As documented; no other test runs for as long or reads as much as would tell them from others.
+    expect(defaultOptions).toMatchObject({
+      statementTimeoutMs: 15_000,
+      scanGuard: { mode: "reject", seqScanRows: 10_000 },
+      basePath: "/api/v1",
+      serverTiming: false,
+      maxBodyBytes: 2_097_152,
+      trustedProxies: 0
+    })
   })
 
   it("takes views from defineView, and false for what is turned off", () => {

@@ -2,7 +2,19 @@ import { describe, expect, it } from "vitest"
 import { makeModel } from "../../../test/support/model.ts"
 import { always, type FilterTree } from "../filter/tree.ts"
 import type { Field } from "../model/model.ts"
-import { suggestIndex } from "./guard.ts"
+import { isExpensive, suggestIndex } from "./guard.ts"
+
+describe("isExpensive", () => {
+  // A row costs 0.02: reading 10,000 of them 200.
+  it.each([
+    [10_001, 200.1, true],
+    [10_000, 1_000_000, false],
+    [1_000_000, 200, false],
+    [0, 1_000_000, false]
+  ])("a scan of a table of %i rows at a cost of %d, above 10,000 rows: %s", (scannedRows, cost, expected) => {
+    expect(isExpensive({ scannedRows, cost }, { mode: "reject", seqScanRows: 10_000 })).toBe(expected)
+  })
+})
 
 describe("suggestIndex", () => {
   it.each([
@@ -13,6 +25,26 @@ describe("suggestIndex", () => {
     const model = makeModel({ name: table, fields: [{ name: "id" }, { name: "x", column }] })
     const order = [{ field: model.fields[1]!, descending: false }]
     expect(suggestIndex(model, always, order, () => true)).toBe(suggestion)
+  })
+
+  it("puts equality before the order, ranges only without one, and names nothing hidden", () => {
+    const model = makeModel({ fields: [{ name: "id" }, { name: "x" }, { name: "y" }, { name: "z" }] })
+    const [id, x, y, z] = model.fields as [Field, Field, Field, Field]
+    const compare = (field: Field, is: "=" | ">"): FilterTree => ({
+      op: "compare",
+      field,
+      is,
+      value: { of: "literal", text: "1" }
+    })
+    const where: FilterTree = { op: "and", items: [compare(x, ">"), compare(y, "=")] }
+    const order = [{ field: z, descending: true }, { field: id, descending: false }]
+    expect(suggestIndex(model, where, order, () => true)).toBe("create index on orders (y, z desc, id)")
+    expect(suggestIndex(model, where, [], () => true)).toBe("create index on orders (y, x)")
+    expect(suggestIndex(model, where, order, (field) => field !== y)).toBe("create index on orders (z desc, id)")
+    expect(suggestIndex(model, compare(y, "="), [], (field) => field !== y)).toBe(null)
+    // The key has its index already.
+    expect(suggestIndex(model, always, order.slice(1), () => true)).toBe(null)
+    expect(suggestIndex(model, compare(x, ">"), order.slice(1), () => true)).toBe("create index on orders (x)")
   })
 
   it("proposes a trigram index for a pattern, unless that may look at some rows only", () => {

@@ -87,6 +87,17 @@ export const aggregateScenarios = (service: () => TestService): void => {
       }
     )
 
+    it.each([["", 50], ["500", 500], ["501", 500], ["99999999999999999999", 500]])(
+      "limit=%s of 600 values gives %i",
+      async (limit, length) => {
+        const samples = (query: Query) => values("id", { order_by: "id", ...query }, admin, "samples")
+        const last = String((await samples({})).at(-1))
+        const beyond = String((await samples({ filter: `id > ${last}` }))[99])
+        const query = { field: "id", filter: `id <= ${beyond}`, limit }
+        expect(facetsOf(await ask("facets", query, admin, "samples"))).toHaveLength(length)
+      }
+    )
+
     it("is an empty list when no row passes", async () => {
       expect((await ask("facets", { field: "status", filter: "number = \"none\"" })).json).toEqual({
         field: "status",
@@ -162,6 +173,10 @@ export const aggregateScenarios = (service: () => TestService): void => {
       }
     )
 
+    it.each([["1", 1], ["100", 100]])("buckets=%s gives %i", async (buckets, length) => {
+      expect(bucketsOf(await ask("histogram", { field: "qty", buckets }))).toHaveLength(length)
+    })
+
     it("respects filter, tenant and own rows; is empty without values", async () => {
       const sum = async (query: Query, caller: TestCaller) =>
         bucketsOf(await ask("histogram", { field: "qty", ...query }, caller)).reduce(
@@ -190,6 +205,20 @@ export const aggregateScenarios = (service: () => TestService): void => {
       [{ field: "qty", limit: "1" }, "limit"]
     ])("refuses %j", async (query, parameter) => {
       expectParameter(await ask("histogram", query), "/api/v1/orders:histogram", parameter)
+    })
+  })
+
+  it.each<readonly [verb: string, query: Query]>([
+    ["facets", { field: "status" }],
+    ["histogram", { field: "qty" }],
+    ["series", { field: "placed_at", range: "all" }],
+    ["seek", { position: 0 }]
+  ])(":%s takes filters of 10,000 characters, and no longer ones", async (verb, query) => {
+    const filter = "id = 7".padEnd(10_000)
+    expect((await ask(verb, { ...query, filter })).status).toBe(200)
+    expectProblem(await ask(verb, { ...query, filter: `${filter} ` }), "invalid-filter", `/api/v1/orders:${verb}`, {
+      parameter: "filter",
+      errors: [expect.anything()]
     })
   })
 

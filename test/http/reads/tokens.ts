@@ -235,6 +235,10 @@ export const tokenScenarios = (service: () => TestService): void => {
       expect([one.json["next_page_token"], one.json["prev_page_token"]]).toEqual(["", ""])
     })
 
+    it.each([[0, 50], [500, 500], [501, 500]])("page_size=%i gives %i", async (page_size, length) => {
+      expect(pluck(await seek({ position: 3, page_size }, admin, "samples"), "id")).toHaveLength(length)
+    })
+
     it("walks from anywhere to both ends and back again", async () => {
       const all = await whole()
       const page = await seek({ position: 23, order_by: order, page_size: 5 })
