@@ -9,9 +9,16 @@ import { checkFacts, tableName } from "../../core/domain/model/facts.ts"
 import type { Models } from "../../core/domain/model/model.ts"
 import { keepsAccounts, makeAuth } from "../assembly.ts"
 import type { Assembly } from "../assembly.ts"
-import { type Databases, type LazyPool, openPool } from "../database.ts"
+import { type Databases, openPool } from "../database.ts"
 import type { Settings } from "../environment.ts"
-import { authMigration, authMigrations, findMissing, historyMigrations, serviceMigration } from "../migrations.ts"
+import {
+  authMigration,
+  authMigrations,
+  findMissing,
+  historyMigrations,
+  type Migration,
+  serviceMigration
+} from "../migrations.ts"
 import { findEmpty, readLiveFacts, withPostgres } from "../startup.ts"
 import type { LiveFacts } from "../startup.ts"
 import { checkAccounts } from "./accounts.ts"
@@ -97,7 +104,10 @@ export const examine = async (
     ...await checkPooler(settings, probePooler(databases.url))
   ]
   const own: Finding[] = []
+  let versions: readonly Migration[] = []
   await withClient(databases.url, async (client) => {
+    // Where the role may not use the schema of versions, their tables are findings already.
+    if (await mayUseVersions(client)) versions = historyMigrations(assembly.compiled)
     // PostgreSQL refuses to look a name up in a schema that the role may not use; of such tables the facts know nothing.
     const reached: Models = new Map(
       [...assembly.compiled.models].filter(([name]) => (facts.tables.get(name) ?? null) !== null)
@@ -126,7 +136,7 @@ export const examine = async (
   }
   findings.push(...own)
   // What the role may not read cannot be looked at further.
-  if (own.length === 0) findings.push(...await ofOwnTables(assembly, settings, databases, accounts))
+  if (own.length === 0) findings.push(...await ofOwnTables(assembly, settings, databases, accounts, versions))
   return findings
 }
 
@@ -143,30 +153,24 @@ const withClient = async (url: string, work: (client: Client) => Promise<void>):
 }
 
 /** Whether the role may use the schema of versions, or there is none yet. */
-const mayUseVersions = async (pool: LazyPool): Promise<boolean> => {
-  const client = await pool.connect()
-  try {
-    const { rows } = await client.query<{ barred: boolean }>(
-      "select exists (select from pg_namespace where nspname = 'history' and not has_schema_privilege(oid, 'usage')) as barred"
-    )
-    return rows[0]?.barred !== true
-  } finally {
-    client.release()
-  }
+const mayUseVersions = async (client: Client): Promise<boolean> => {
+  const { rows } = await client.query<{ barred: boolean }>(
+    "select exists (select from pg_namespace where nspname = 'history' and not has_schema_privilege(oid, 'usage')) as barred"
+  )
+  return rows[0]?.barred !== true
 }
 
-/** The service's own tables and accounts. */
+/** The service's own tables and accounts; `versions` make the tables of versions. */
 const ofOwnTables = async (
   assembly: Assembly,
   settings: Settings,
   databases: Databases,
-  accounts: boolean
+  accounts: boolean,
+  versions: readonly Migration[]
 ): Promise<readonly Finding[]> => {
   const pool = openPool(databases.url, 1)
   const authPool = openPool(databases.authUrl, 1)
   try {
-    // Where the role may not use the schema of versions, their tables are findings already.
-    const versions = await mayUseVersions(pool) ? historyMigrations(assembly.compiled) : []
     const missing = [
       ...await findMissing(pool, [serviceMigration, ...versions]),
       ...(accounts ? await findMissing(authPool, authMigrations(assembly.compiled)) : [])

@@ -41,12 +41,15 @@ export const etagOf = (restricted: RestrictedModel, row: Row, digest: (text: str
 export const isHeld = (noneMatch: string | null, etag: string): boolean =>
   noneMatch !== null && (noneMatch.trim() === "*" || tagListed(noneMatch, etag, true))
 
+/** The entity tags in a list, the weak ones with their `W/` (RFC 9110, 8.8.3). */
+export const tagsIn = (list: string): readonly string[] => list.match(/(?:W\/)?"[^"]*"/g) ?? []
+
 /**
  * Whether a list of entity tags (`If-Match`, `If-None-Match`) holds the tag. `*` is for the caller to treat. Weak tags match only when
  * `weak` is true (RFC 9110, 13.1.1 and 13.1.2).
  */
 export const tagListed = (list: string, tag: string, weak: boolean): boolean => {
-  for (const item of list.match(/(?:W\/)?"[^"]*"/g) ?? []) {
+  for (const item of tagsIn(list)) {
     if (item === tag || (weak && item === `W/${tag}`)) return true
   }
   return false

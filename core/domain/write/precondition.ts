@@ -2,7 +2,7 @@
 
 import { problem } from "../problem.ts"
 import type { Problem } from "../problem.ts"
-import { tagListed } from "../read/etag.ts"
+import { tagListed, tagsIn } from "../read/etag.ts"
 
 /** What a write demands of the stored version: nothing, any version, or one of a list of tags. */
 export type Precondition = null | string
@@ -24,7 +24,7 @@ export const preconditionHolds = (precondition: Precondition, etag: string): boo
 
 /** Whether any tag in it could match a version: a strong one, in a list that is one. */
 const namesVersion = (precondition: string): boolean =>
-  tagList.test(precondition) && (precondition.match(/(?:W\/)?"[^"]*"/g) ?? []).some((tag) => tag.startsWith("\""))
+  tagList.test(precondition) && tagsIn(precondition).some((tag) => tag.startsWith("\""))
 
 /**
  * The refusal of a stale version, with what a client needs to merge: the current tag and the fields that changed, each where known. A client that
