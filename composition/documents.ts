@@ -1,24 +1,57 @@
-/** The documents about the models: `/api/meta`, `/api/openapi.json` and the version header, cached by role set where that decides them. */
+/**
+ * The documents about the models: `/api/meta`, `/api/openapi.json` and the version header. The OpenAPI document takes half a millisecond for each
+ * resource, while everybody else waits, and is the same for all who may do the same: it is kept. A meta document names its caller and takes a tenth.
+ */
 
 import * as Effect from "effect/Effect"
 import { json } from "../core/app/call.ts"
 import type { Call } from "../core/app/call.ts"
 import type { SystemDocuments } from "../core/app/make-app.ts"
 import { metaDocument, metaEtag } from "../core/domain/meta/meta.ts"
-import { openapiDocument } from "../core/domain/meta/openapi.ts"
+import { openapiDocument, openapiName } from "../core/domain/meta/openapi.ts"
 import { metaVersions, modelsVersion } from "../core/domain/meta/version.ts"
 import type { Compiled } from "../core/domain/model/compile.ts"
 import { invalidParameter } from "../core/domain/problem.ts"
 import { isHeld } from "../core/domain/read/etag.ts"
 import type { SealService } from "../core/ports/seal.ts"
 
-/** A document that answers If-None-Match; its ETag hashes all of it. */
-const answer = (call: Call, seal: SealService, document: unknown) => {
+/** A document as it is sent; the ETag hashes all of it. */
+export interface Document {
+  readonly text: string
+  readonly etag: string
+}
+
+const written = (document: unknown, seal: SealService): Document => {
   const text = JSON.stringify(document)
-  const etag = metaEtag(text, seal.digest)
-  return isHeld(call.header("if-none-match"), etag)
+  return { text, etag: metaEtag(text, seal.digest) }
+}
+
+/** A document that answers If-None-Match. */
+const answer = (call: Call, { etag, text }: Document) =>
+  isHeld(call.header("if-none-match"), etag)
     ? { status: 304, headers: { etag }, body: null }
     : json(200, text, { etag })
+
+/** Most characters of documents that are kept; the last one asked for is, however long. */
+const keptCharacters = 32 * 2 ** 20
+
+/** Remembers documents by their names, those asked for last, as long as they have no more than `most` characters together. */
+export const keepDocuments = (most: number): (name: string, make: () => Document) => Document => {
+  const kept = new Map<string, Document>()
+  let characters = 0
+  return (name, make) => {
+    const known = kept.get(name)
+    const document = known ?? make()
+    kept.delete(name)
+    kept.set(name, document)
+    if (known === undefined) characters += document.text.length
+    for (const [oldest, { text }] of kept) {
+      if (characters <= most || oldest === name) break
+      kept.delete(oldest)
+      characters -= text.length
+    }
+    return document
+  }
 }
 
 const refuseParameters = (call: Call) =>
@@ -39,6 +72,7 @@ export const makeDocuments = (
     twoFactor: auth?.twoFactor === true,
     passkeys: auth?.passkeys !== undefined && auth.passkeys !== false
   }
+  const openapiDocuments = keepDocuments(keptCharacters)
   return {
     metaVersion: metaVersions(version, seal.digest),
     meta: (call) =>
@@ -47,26 +81,24 @@ export const makeDocuments = (
         () =>
           answer(
             call,
-            seal,
-            metaDocument({ caller: call.caller, models, views, userMenu, pages, resolve: call.access })
+            written(metaDocument({ caller: call.caller, models, views, userMenu, pages, resolve: call.access }), seal)
           )
       ),
     openapi: (call) =>
-      Effect.map(refuseParameters(call), () =>
-        answer(
-          call,
-          seal,
-          openapiDocument({
-            models,
-            resolve: call.access,
-            caller: call.caller,
-            basePath: compiled.options.basePath,
-            authPath,
-            signIn,
-            title: "Resource API",
-            version: "1",
-            serverUrl: publicUrl.replace(/\/$/, "")
-          })
-        ))
+      Effect.map(refuseParameters(call), () => {
+        const request = {
+          models,
+          resolve: call.access,
+          caller: call.caller,
+          basePath: compiled.options.basePath,
+          authPath,
+          signIn,
+          title: "Resource API",
+          version: "1",
+          serverUrl: publicUrl.replace(/\/$/, "")
+        }
+        const name = seal.digest(openapiName(request))
+        return answer(call, openapiDocuments(name, () => written(openapiDocument(request), seal)))
+      })
   }
 }

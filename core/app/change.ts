@@ -56,16 +56,33 @@ export interface Outcome {
 
 /** An answer as it is kept for its idempotency key. */
 interface StoredAnswer {
-  /** Under which roles it was made: what it shows was readable to them. */
+  /** Under which roles it was made, and which fields of which resources they could read. */
   readonly roles: string
+  readonly fields: { readonly [resource: string]: readonly string[] }
   readonly reply: Reply
 }
 
-/** The kept answer. To a caller whose roles have changed since it tells what happened, and shows no record. */
+const storedAnswer = (call: Call, { reply, written }: Outcome): StoredAnswer => ({
+  roles: rolesKey(call.caller),
+  fields: Object.fromEntries(
+    written.map(({ access: { model, restricted } }) => [model.name, restricted.fields.map((field) => field.name)])
+  ),
+  reply
+})
+
+/** Whether all that an answer may show can still be read: a rule may have come to another answer, or be another one. */
+const isReadable = (call: Call, { fields, roles }: StoredAnswer): boolean =>
+  roles === rolesKey(call.caller) && Object.entries(fields).every(([resource, names]) => {
+    const readable = call.access(resource)?.restricted.byName
+    return names.every((name) => readable?.has(name) === true)
+  })
+
+/** The kept answer. To a caller who may read less by now, or has other roles, it tells what happened, and shows no record. */
 const replayed = (call: Call, stored: string): Reply => {
-  const { reply, roles } = JSON.parse(stored) as StoredAnswer
+  const answer = JSON.parse(stored) as StoredAnswer
+  const { reply } = answer
   const headers = { ...reply.headers, "idempotency-replayed": "true" }
-  if (roles === rolesKey(call.caller)) return { ...reply, headers }
+  if (isReadable(call, answer)) return { ...reply, headers }
   const { "content-type": _, etag: __, "preference-applied": ___, ...rest } = headers as {
     readonly [name: string]: string
   }
@@ -160,8 +177,7 @@ const underKey = Effect.fnUntraced(function*<E>(
     return { reply: replayed(call, claimed.answer), written: [] }
   }
   const outcome = yield* run
-  const answer: StoredAnswer = { roles: rolesKey(call.caller), reply: outcome.reply }
-  yield* tx.storeKey({ ...claim, answer: JSON.stringify(answer) })
+  yield* tx.storeKey({ ...claim, answer: JSON.stringify(storedAnswer(call, outcome)) })
   return outcome
 })
 

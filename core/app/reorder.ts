@@ -12,6 +12,7 @@ import { invalidParameter } from "../domain/problem.ts"
 import { writeKey } from "../domain/read/key.ts"
 import { unknownField } from "../domain/read/list.ts"
 import type { Bindings } from "../domain/read/plan.ts"
+import { ofRecord } from "../domain/write/batch.ts"
 import { invalidRecord, readOnlyError } from "../domain/write/body.ts"
 import { RecordsError } from "../ports/records.ts"
 import type { RecordsTransaction } from "../ports/records.ts"
@@ -75,7 +76,7 @@ export const reorder = Effect.fnUntraced(function*(
     const value = String(i + 1)
     const values = new Map([[field, value]])
     const target = { op: "update", access, key, values, precondition: null, midway: request.midway } as const
-    const row = yield* lockRow(tx, target, bindings)
+    const row = yield* Effect.mapError(lockRow(tx, target, bindings), ofRecord(key))
     rows[i] = row
     const text = writeKey(ownKey(access.model, row))
     own.add(text)
@@ -83,8 +84,10 @@ export const reorder = Effect.fnUntraced(function*(
     // A column may take several texts for one key; the record's own is the one that answers show.
     const etag = request.etags.get(texts[i]!) ?? request.etags.get(text)
     const write = { ...target, precondition: typeof etag === "string" ? etag : null }
-    const settled = yield* judge(core, tx, write, row, () => checkPatch(access, row, values, values), bindings)
-    changing.push({ key, before: row, run: apply(core, tx, write, row, values, settled, bindings) })
+    const judged = judge(core, tx, write, row, () => checkPatch(access, row, values, values), bindings)
+    const settled = yield* Effect.mapError(judged, ofRecord(key))
+    const run = Effect.mapError(apply(core, tx, write, row, values, settled, bindings), ofRecord(key))
+    changing.push({ key, before: row, run })
   }
   if (own.size < texts.length) return yield* Effect.fail(keyTwice())
   const stuck = changing.length > 1 ? yield* moveAway(tx, access, field, changing, bindings) : null
@@ -95,7 +98,7 @@ export const reorder = Effect.fnUntraced(function*(
       item.run,
       (error) => stuck !== null && failedFor(error, "Unique") ? stuck : error
     )
-    yield* runHooks(core, tx, access, "update", item.before, row)
+    yield* Effect.mapError(runHooks(core, tx, access, "update", item.before, row), ofRecord(item.key))
     after.set(item.before, row)
   }
   return rows.map((before): Written => {

@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest"
 import { compileOrThrow } from "../../composition/create-admin.ts"
 import type { Access } from "../../core/domain/access/access.ts"
 import { metaDocument } from "../../core/domain/meta/meta.ts"
-import { openapiDocument } from "../../core/domain/meta/openapi.ts"
+import { openapiDocument, openapiName } from "../../core/domain/meta/openapi.ts"
 import { defineConfig } from "../../core/domain/model/config.ts"
 import { f } from "../../core/domain/model/field.ts"
 import { history } from "../../core/domain/model/history.ts"
@@ -20,7 +20,7 @@ import { problem, problemDocument } from "../../core/domain/problem.ts"
 import { facetsJson, histogramJson, seriesJson } from "../../core/domain/read/aggregate.ts"
 import { itemWriter, layoutOf } from "../../core/domain/read/item.ts"
 import { makeModel } from "../support/model.ts"
-import { callerOf, documentOf, everyKind, open, requestOf, shop, shopRoles } from "../support/openapi.ts"
+import { callerOf, documentOf, everyKind, open, requestOf, rolesOf, shop, shopRoles } from "../support/openapi.ts"
 import { checker } from "../support/schema.ts"
 
 const documents = [
@@ -42,6 +42,46 @@ describe("the document", () => {
       expect(validator.version).toBe("3.1")
     }
   )
+
+  it("has a name that is another one wherever the document is", () => {
+    const declared: ReadonlyArray<readonly [string, readonly string[]]> = [
+      ["admin", ["*"]],
+      ["everything", ["*"]],
+      ["reader", ["orders.read"]],
+      ["lister", ["orders.read", "lines.read"]],
+      ["few", ["orders.read(id,status)"]],
+      ["own", ["orders.read.own"]],
+      ["maker", ["orders.read", "orders.create"]],
+      ["ownMaker", ["orders.read", "orders.create.own"]],
+      ["blindMaker", ["orders.create"]],
+      ["partMaker", ["orders.read", "orders.create(owner_id,customer_id,total)"]],
+      ["ownPartMaker", ["orders.read", "orders.create.own(owner_id,customer_id,total)"]],
+      ["editor", ["orders.read", "orders.update"]],
+      ["ownEditor", ["orders.read", "orders.update.own"]],
+      ["noteEditor", ["orders.read", "orders.update(note)"]],
+      ["remover", ["orders.read", "orders.delete"]],
+      ["nobody", []]
+    ]
+    const defaults = rolesOf(Object.fromEntries(declared))
+    const requests = declared.map(([role]) => requestOf(callerOf(role), defaults))
+    // Which rows a create is limited to is decided by rules as well, for the same fields and permissions.
+    const maker = requestOf(callerOf("partMaker"), defaults)
+    const resolve = (name: string): Access | null => {
+      const access = maker.resolve(name)
+      return access === null ? null : { ...access, createOwn: true }
+    }
+    const found = [...requests, { ...maker, resolve }].map((request) =>
+      [JSON.stringify(openapiDocument(request)), openapiName(request)] as const
+    )
+    expect(new Set(found.map(([text]) => text)).size).toBeGreaterThanOrEqual(declared.length - 3)
+    for (const [text, name] of found) {
+      for (const [other, itsName] of found) if (text !== other) expect(itsName).not.toBe(name)
+    }
+    const [someone, else_] = ["u1", "u2"].map((id) =>
+      openapiName(requestOf({ id, roles: ["editor"], tenant: "3" }, defaults))
+    )
+    expect(else_).toBe(someone)
+  })
 
   it("is refused by the validator when it is wrong", async () => {
     const broken = { ...documentOf(requestOf(callerOf("admin"))), info: {} }

@@ -79,7 +79,8 @@ const problemSchema = (): Doc =>
       },
       operation: { type: "integer", description: "Batch: index of the operation that failed." },
       op: text,
-      resource: text
+      resource: text,
+      key: { type: "string", description: "Batch: the record of a reorder that failed." }
     },
     ["type", "title", "status", "detail"],
     {

@@ -56,7 +56,8 @@ const followable = (access: Access, listable: (resource: string) => Access | nul
     access.restricted.byName.has(from.name) && listable(target)?.restricted.byName.has(to) === true
   )
 
-const subjectsOf = ({ models, resolve }: OpenapiRequest): ReadonlyMap<string, Subject> => {
+/** What of the resources the caller may use at all. */
+const accessesOf = ({ models, resolve }: OpenapiRequest): ReadonlyMap<string, Access> => {
   const accesses = new Map<string, Access>()
   for (const name of models.keys()) {
     const access = resolve(name)
@@ -64,6 +65,27 @@ const subjectsOf = ({ models, resolve }: OpenapiRequest): ReadonlyMap<string, Su
     const { create, delete: remove, read, update } = permissionsOf(access)
     if (create || remove || read || update) accesses.set(name, access)
   }
+  return accesses
+}
+
+const isAdmin = ({ caller }: OpenapiRequest): boolean => caller.roles.includes("admin")
+
+/**
+ * A text that tells documents apart: among requests of one service, equal texts mean equal documents. It costs a thousandth of the document, and is as
+ * long as the names and fields of the resources together.
+ */
+export const openapiName = (request: OpenapiRequest): string =>
+  JSON.stringify([
+    isAdmin(request),
+    Array.from(
+      accessesOf(request).values(),
+      (access) => [access.restricted.id, access.createOwn, permissionsOf(access)]
+    )
+  ])
+
+const subjectsOf = (request: OpenapiRequest): ReadonlyMap<string, Subject> => {
+  const { models } = request
+  const accesses = accessesOf(request)
   const listable = (resource: string): Access | null => {
     const access = accesses.get(resource)
     return access !== undefined && permissionsOf(access).read ? access : null
@@ -113,14 +135,14 @@ const used = (paths: Doc, components: { readonly [kind: string]: Doc }): Doc => 
 
 /** The document as plain data, ready for JSON. Equal requests give equal documents. */
 export const openapiDocument = (request: OpenapiRequest): Doc => {
-  const { authPath, basePath, caller, serverUrl, signIn, title, version } = request
+  const { authPath, basePath, serverUrl, signIn, title, version } = request
   const subjects = subjectsOf(request)
   const system = systemDocument(subjects, {
     basePath,
     authPath,
     signIn,
     sessionCookie: `${serverUrl.startsWith("https:") ? "__Secure-" : ""}service.session_token`,
-    admin: caller.roles.includes("admin")
+    admin: isAdmin(request)
   })
   const paths: { [path: string]: Json } = {}
   const parameters: { [name: string]: Json } = { ...system.parameters, ...sharedQuery }

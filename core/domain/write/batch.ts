@@ -7,9 +7,8 @@ import * as Result from "effect/Result"
 import type { RestrictedModel } from "../access/access.ts"
 import type { Cell, Field, Json, Model } from "../model/model.ts"
 import { cellFromText, plainText, wireFromCell } from "../model/value.ts"
-import { problem } from "../problem.ts"
-import type { Problem } from "../problem.ts"
-import { invalidKey, readKey } from "../read/key.ts"
+import { Problem, problem } from "../problem.ts"
+import { invalidKey, readKey, writeKey } from "../read/key.ts"
 
 export const maxOperations = 500
 /** Most records that all reorders of a batch name together: each is locked, one after the other. */
@@ -51,6 +50,12 @@ const members: { readonly [op: string]: readonly string[] } = {
 /** Adds which operation failed to its problem. */
 export const inOperation = (error: Problem, operation: number, op: string, resource: string): Problem =>
   problem(error.slug, error.detail, { ...error.members, operation, op, resource }, error.headers)
+
+/** Adds which record of its operation failed, where there are several. */
+export const ofRecord = (key: readonly string[]) => <E>(error: E): E | Problem =>
+  error instanceof Problem
+    ? problem(error.slug, error.detail, { ...error.members, key: writeKey(key) }, error.headers)
+    : error
 
 /** The operations of a body, all of the right form; else a 400 naming the first that is not. */
 export const readBatch = (body: Json): Result.Result<readonly BatchOperation[], Problem> => {

@@ -205,7 +205,8 @@ onBoth("batch", ledger, (use) => {
       }]
     ) {
       const own = await batch(use(), ann, [moved, operation])
-      expectProblem(own, "precondition-failed", path, failed({ op: operation.op }))
+      const record = operation.op === "reorder" ? { key: "1" } : {}
+      expectProblem(own, "precondition-failed", path, failed({ op: operation.op, ...record }))
       expect(own.headers.get("etag")).toBeNull()
     }
     const fresh = { op: "create", resource: "counters", data: { id: 501 } }

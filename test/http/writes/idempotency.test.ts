@@ -1,7 +1,11 @@
 /** `Idempotency-Key` on creates and batches: what is replayed, refused, forgotten, and to whom (draft-ietf-httpapi-idempotency-key-header). */
 
 import { expect, it, vi } from "vitest"
+import { defineConfig } from "../../../core/domain/model/config.ts"
 import type { WriteHook } from "../../../core/domain/model/config.ts"
+import { f } from "../../../core/domain/model/field.ts"
+import type { Field, Model } from "../../../core/domain/model/model.ts"
+import { defineResource } from "../../../core/domain/model/resource.ts"
 import { expectParameter, expectProblem } from "../../support/answer.ts"
 import type { Answer, TestCaller } from "../../support/composed.ts"
 import { admin, ann, bob, ledger } from "../../support/ledger.ts"
@@ -187,6 +191,51 @@ onBoth("idempotency keys", hooked, (use) => {
       const answer = await patch(use(), ann, path, { name: `p${i}` }, "*", { "idempotency-key": "patch" })
       expect([answer.status, answer.json["name"]]).toEqual([200, `p${i}`])
     }
+  })
+})
+
+let salaries = true
+const staff = () => ({
+  config: defineConfig({
+    resources: [
+      defineResource("people", {
+        primaryKey: "id",
+        fields: { id: f.integer(), name: f.text(), salary: f.integer().dbDefault() },
+        access: { fields: { salary: { read: () => salaries } } }
+      })
+    ]
+  }),
+  schema: "create table people (id integer primary key, name text not null, salary integer not null default 5000)",
+  rows: {},
+  defaultOf: (_model: Model, field: Field) => field.name === "salary" ? "5000" : undefined
+})
+
+onBoth("idempotency keys and rules that change", staff, (use) => {
+  const headers = { "idempotency-key": "hired" }
+  const body = { id: 1, name: "Ann" }
+  const operations = [{ op: "create", resource: "people", data: { ...body, id: 2 } }]
+  const replays = async (): Promise<readonly Answer[]> => [
+    await use().call(ann, "POST", `${base}/people`, { body, headers }),
+    await batch(use(), ann, operations, { "idempotency-key": "two" })
+  ]
+
+  it("show no record once a field of it is hidden", async () => {
+    const first = await replays()
+    expect(first.map(({ status }) => status)).toEqual([201, 200])
+    for (const { text } of first) expect(text).toContain("5000")
+    expect((await replays()).map(({ text }) => text)).toEqual(first.map(({ text }) => text))
+    try {
+      salaries = false
+      const later = await replays()
+      expect(later.map(({ status, text, headers }) => [status, text, headers.get("idempotency-replayed")])).toEqual([
+        [201, "", "true"],
+        [200, "", "true"]
+      ])
+      expect(later[0]!.headers.get("location")).toBe(`${base}/people/1`)
+    } finally {
+      salaries = true
+    }
+    expect((await replays()).map(({ text }) => text)).toEqual(first.map(({ text }) => text))
   })
 })
 

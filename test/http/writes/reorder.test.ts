@@ -69,11 +69,15 @@ onBoth("reorder", hooked, (use) => {
     const send = (held: unknown): Promise<Answer> =>
       batch(use(), ann, [{ op: "create", resource: "counters", data: { id: 77 } }, reorder(swapped, held)])
     const named = { operation: 1, op: "reorder", resource: "steps" }
-    expectProblem(await send({}), "precondition-required", path, named)
+    const first = { ...named, key: String(Math.min(ids[0]!, ids[1]!)) }
+    expectProblem(await send({}), "precondition-required", path, first)
     expect((await send({})).json["detail"]).toContain("etags of a reorder")
-    expectProblem(await send(undefined), "precondition-required", path, named)
-    expect((await send({ ...etags, [ids[1]!]: "\"old\"" })).json).toMatchObject({ status: 412, ...named })
-    expect((await send({ ...etags, [ids[1]!]: 5 })).json).toMatchObject({ status: 428, ...named })
+    expectProblem(await send(undefined), "precondition-required", path, first)
+    for (const id of [ids[0]!, ids[1]!]) {
+      const its = { ...named, key: String(id) }
+      expect((await send({ ...etags, [id]: "\"old\"" })).json).toMatchObject({ status: 412, ...its })
+      expect((await send({ ...etags, [id]: 5 })).json).toMatchObject({ status: 428, ...its })
+    }
     expect((await listed(use())).etags).toEqual(etags)
     expect((await use().get(admin, `${base}/counters/77`)).status).toBe(404)
     const answer = await batch(use(), ann, [reorder(swapped, { [ids[0]!]: etags[ids[0]!], [ids[1]!]: "*" })])
@@ -115,6 +119,8 @@ onBoth("reorder", hooked, (use) => {
     for (const [operation, status] of cases) {
       expect((await batch(use(), ann, [operation])).status, JSON.stringify(operation)).toBe(status)
     }
+    expect((await batch(use(), ann, [reorder([ids[1], 999], etags)])).json).toMatchObject({ operation: 0, key: "999" })
+    expect((await batch(use(), ann, [reorder(ids, etags, { field: "nope" })])).json).not.toHaveProperty("key")
     expect((await batch(use(), viewer, [reorder(ids, etags)])).status).toBe(403)
     expect((await batch(use(), ann, [reorder([], {})])).json).toEqual({ results: [{ records: [] }] })
     expect((await batch(use(), ann, [reorder(ids, {})])).json["results"]![0]!["records"]).toHaveLength(5)
