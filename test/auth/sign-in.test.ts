@@ -2,6 +2,7 @@ import { decodeJwt, decodeProtectedHeader } from "jose"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import type { Auth } from "../../adapters/auth/auth.ts"
 import { builtInAuthenticator } from "../../adapters/auth/built-in.ts"
+import { makeLimits } from "../../adapters/auth/limits.ts"
 import { createUser, issueToken, setUserBanned } from "../../adapters/auth/users.ts"
 import {
   ask,
@@ -12,6 +13,7 @@ import {
   identify,
   openStore,
   password,
+  secret,
   sessionOf,
   signIn,
   type Store,
@@ -304,6 +306,33 @@ describe("limits", () => {
       `update auth.attempt set stamps = (select array_agg(s - interval '61 seconds') from unnest(stamps) s)`
     )
     expect((await signIn(limited, "late3@example.org", password, late)).status).toBe(401)
+  })
+
+  it("open again for who keeps trying, and not before: what was refused does not count", async () => {
+    const limited = store.instance({ signInPerMinute: 2 })
+    const eager = from("198.51.100.98")
+    const ago = (seconds: number) =>
+      store.database.execute(
+        `update auth.attempt set stamps = (select array_agg(s - interval '${seconds} seconds') from unnest(stamps) s)`
+      )
+    const several = () => attempts([limited], 3, (n) => `eager${n}@example.org`, () => eager["x-forwarded-for"])
+    expect(await several()).toEqual([401, 401, 429])
+    await ago(50)
+    expect(await several()).toEqual([429, 429, 429])
+    await ago(15)
+    expect(await several()).toEqual([401, 401, 429])
+  })
+
+  it("let a text be used once in three minutes, whoever asks", async () => {
+    const { store: queries } = auth.internals
+    const settings = { store: queries, table: (name: string) => `auth."${name}"`, secret, perClient: 1, perAccount: 1 }
+    const [one, two] = [makeLimits(settings), makeLimits(settings)]
+    const ago = (seconds: number) => store.database.execute(`update auth.attempt set at = at - interval '${seconds} s'`)
+    expect([await one.once("a code"), await two.once("a code"), await two.once("another")]).toEqual([true, false, true])
+    await ago(170)
+    expect(await one.once("a code")).toBe(false)
+    await ago(20)
+    expect([await two.once("a code"), await one.once("a code")]).toEqual([true, false])
   })
 
   it("store no address and no email", async () => {

@@ -154,12 +154,19 @@ export const aggregateSuite = ({ records, run, store }: Words): void => {
       const days = [["0.1", "0.2"], ["1e+22", "1", "-1e+22"], ["1.5e+308", "1.5e+308"], ["1", "Infinity"], [
         "-Infinity",
         "Infinity"
-      ]]
+      ], ["9007199254740991", "0.5"]]
       await store(
         days.flatMap((ratios, day) => ratios.map((ratio) => ({ at: `2026-01-0${day + 1}T10:00:00Z`, ratio })))
       )
       const rows = await series({ timeZone: "UTC", measure: { of: "sum", field: f("ratio") } })
-      expect(rows.map(([, sum]) => sum)).toEqual(["0.3", "1", `3${"0".repeat(308)}`, "Infinity", "NaN"])
+      expect(rows.map(([, sum]) => sum)).toEqual([
+        "0.3",
+        "1",
+        `3${"0".repeat(308)}`,
+        "Infinity",
+        "NaN",
+        "9007199254740991.5"
+      ])
     })
 
     const histogram = (name: string, buckets: number, where: FilterTree = always) =>
@@ -188,6 +195,17 @@ export const aggregateSuite = ({ records, run, store }: Words): void => {
       expect(await histogram("ratio", 2)).toEqual([["0.1", "0.3", "1", "2"]])
       expect(await histogram("ratio", 3, equals(f("id"), "0"))).toEqual([["0.2", "0.2", "0", "0", "1"]])
       expect(await histogram("qty", 2)).toEqual([[null, null, "0", "0"]])
+    })
+
+    it("histogram: floats that differ in their last digit", async () => {
+      const [low, middle, high] = ["0.1234567890123451", "0.1234567890123452", "0.1234567890123454"]
+      await store([low!, middle!, high!].map((ratio) => ({ ratio })))
+      expect(await histogram("ratio", 2)).toEqual([[low, high, "2", "1"]])
+    })
+
+    it.each(["ratio", "share"])("histogram: %s without what is no number or has no end", async (name) => {
+      await store(["1", "NaN", "Infinity", "3", "-Infinity"].map((value) => ({ [name]: value })))
+      expect(await histogram(name, 2)).toEqual([["1", "3", "1", "1"]])
     })
   })
 }

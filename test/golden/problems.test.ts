@@ -41,7 +41,7 @@ Further members, where they apply:
 - \`errors\`: a list. Filter and order errors: \`{ code, message, hint, span: { start, end } }\` with \`parameter\` beside the list; spans are UTF-16
   offsets into the decoded text, end exclusive. Parameters: \`{ parameter, message, hint? }\`. Records: \`{ field, code, message }\` with the codes
   \`required\`, \`type\`, \`max\`, \`enum\`, \`unknown\`, \`read-only\`, \`invalid\`.
-- \`operation\`, \`op\`, \`resource\`: which operation of a batch failed.
+- \`operation\`, \`op\`, \`resource\`: which operation of a batch failed; \`key\`: which record of a reorder.
 - \`etag\`, \`changed\`: on 412, the current version and, where known, the readable fields that differ.
 - \`suggestion\`: on \`expensive-query\`, a \`create index\` statement that would help.
 - \`outcome: "unknown"\`: on 503, the connection broke during the commit; read before trying again.

@@ -216,6 +216,17 @@ describe("bodies", () => {
     client.socket.destroy()
   })
 
+  it("takes a chunked body of just the limit", async () => {
+    const stage = await start({ maxBodyBytes: 100 })
+    const client = await dial(stage.listener.port)
+    client.socket.write(head("POST", "/api/v1/orders", jsonType, "Transfer-Encoding: chunked") + chunked(60))
+    client.socket.write(`${chunked(40)}0\r\n\r\n`)
+    await until(() => client.received().includes("\r\n\r\n"))
+    expect(only(client.received()).status).toBe(200)
+    expect(stage.routed[0]?.body).toHaveLength(100)
+    client.socket.destroy()
+  })
+
   it("refuses by Content-Length before a byte has come, and lets the client finish on the same connection", async () => {
     const stage = await start({ maxBodyBytes: 100 }, { lingerMs: 60_000 })
     const client = await dial(stage.listener.port)
@@ -286,8 +297,8 @@ describe("bodies", () => {
     expect(stage.routed).toEqual([])
   })
 
-  it("cuts off a head that does not come in time", async () => {
-    const stage = await start({}, { requestTimeoutMs: 150, headersTimeoutMs: 100 })
+  it.each([150, 60_000])("cuts off a head that does not come in time, of %i ms for all", async (requestTimeoutMs) => {
+    const stage = await start({}, { requestTimeoutMs, headersTimeoutMs: 100 })
     const client = await dial(stage.listener.port)
     client.socket.write("GET / HTTP/1.1\r\nHost:")
     await client.closed

@@ -9,6 +9,7 @@ import { describe, expect, it, vi } from "vitest"
 import { errorLine } from "../../adapters/http/access-log.ts"
 import { makeFetch } from "../../adapters/http/fetch.ts"
 import { makeEdge } from "../../adapters/http/handle.ts"
+import type { ExtraRoute } from "../../adapters/http/handle.ts"
 import { clientAddress } from "../../adapters/http/request.ts"
 import type { EdgeRequest } from "../../adapters/http/request.ts"
 import { json } from "../../core/app/call.ts"
@@ -33,6 +34,55 @@ describe("overload", () => {
     Deferred.doneUnsafe(stage.gate, Effect.void)
     expect((await Promise.all(waiting)).map((answer) => answer.status)).toEqual([200, 200])
     expect((await stage.ask({ target: "/api/v1/orders" })).status).toBe(200)
+  })
+
+  it("counts a request with a body like any other once its body has come", async () => {
+    const stage = viaFetch({ maxInFlight: 1 })
+    let send = (): void => {}
+    const patch = (key: string, body: string | ReadableStream<Uint8Array>) =>
+      stage.fetch(
+        new Request(url(`/api/v1/orders/${key}`), {
+          method: "PATCH",
+          headers: { ...authorized, "content-type": "application/json" },
+          body,
+          duplex: "half"
+        })
+      )
+    // On its way it takes no place of those who are worked on; there is none when it arrives.
+    const late = patch(
+      "1",
+      new ReadableStream({
+        start: (controller) => {
+          send = () => {
+            controller.enqueue(new TextEncoder().encode("{}"))
+            controller.close()
+          }
+        }
+      })
+    )
+    await until(() => stage.authenticated.count === 1)
+    expect((await patch("2", "{}")).status).toBe(503)
+    const reading = stage.ask({ target: "/api/v1/orders/slow" })
+    await until(() => stage.slow.started === 1)
+    send()
+    expect((await late).status).toBe(503)
+    Deferred.doneUnsafe(stage.gate, Effect.void)
+    expect((await reading).status).toBe(200)
+    expect(stage.routed.map(({ use }) => use)).toEqual(["get"])
+  })
+
+  it("works on no more writes at once than on reads", async () => {
+    const stage = viaFetch({ maxInFlight: 1 })
+    const write = { method: "PATCH", target: "/api/v1/orders/slow", body: "{}" }
+    const writing = stage.ask(write)
+    await until(() => stage.slow.started === 1)
+    expect([(await stage.ask({ target: "/api/v1/orders" })).status, (await stage.ask(write)).status]).toEqual([
+      503,
+      503
+    ])
+    Deferred.doneUnsafe(stage.gate, Effect.void)
+    expect((await writing).status).toBe(200)
+    expect((await stage.ask(write)).status).toBe(200)
   })
 
   it.each(["boom", "missing", "throws"])("gives its place back after %s", async (key) => {
@@ -96,6 +146,20 @@ describe("readiness", () => {
     expect(await readyz()).toBe(503)
     expect((await stage.ask({ target: "/livez", token: null })).status).toBe(200)
     expect((await stage.ask({ target: "/api/v1/orders" })).status).toBe(200)
+  })
+
+  it("refuses everything once it has ended, and lets what is under way finish", async () => {
+    const stage = viaFetch({ auth: mounted(async () => new Response("{}")) })
+    const slow = stage.ask({ target: "/api/v1/orders/slow" })
+    await until(() => stage.slow.started === 1)
+    stage.edge.end()
+    const authenticated = stage.authenticated.count
+    for (const target of ["/livez", "/readyz", "/api/v1/orders", "/api/auth/token"]) {
+      expect((await stage.ask({ target })).status, target).toBe(503)
+    }
+    expect(stage.authenticated.count).toBe(authenticated)
+    Deferred.doneUnsafe(stage.gate, Effect.void)
+    expect((await slow).status).toBe(200)
   })
 })
 
@@ -257,7 +321,15 @@ describe("mounts", () => {
     expect(() => viaFetch({ basePath })).toThrow(RangeError)
   })
 
-  it.each(["*", "null", "https://a.example/", "https://a.example:443", "a.example", "https://*.example"])(
+  it.each([
+    "*",
+    "null",
+    "https://a.example/",
+    "https://a.example:443",
+    "a.example",
+    "https://*.example",
+    "ftp://a.example"
+  ])(
     "refuses the origin %j",
     (origin) => {
       expect(() => viaFetch({ cors: { origins: [origin] } })).toThrow(RangeError)
@@ -290,6 +362,41 @@ describe("mounts", () => {
     for (const target of ["/api", "/api/nope", "/api/v1", "/api/v1/orders", "/api/meta"]) {
       expect(await outcome(target)).toBe(401)
     }
+  })
+
+  it("gives a path to the longest prefix that it continues", async () => {
+    const route = (prefix: string) => ({
+      prefix,
+      access: "public",
+      handle: () => Effect.succeed(json(200, JSON.stringify(prefix)))
+    } as const)
+    const stage = viaFetch({ extraRoutes: [route("/f"), route("/f/own"), route("/")] })
+    for (
+      const [target, prefix] of [["/f/own/1", "/f/own"], ["/f/owner", "/f"], ["/f", "/f"], ["/form", "/"]] as const
+    ) {
+      expect((await stage.ask({ target, token: null })).text, target).toBe(JSON.stringify(prefix))
+    }
+  })
+
+  it("tells the sign-in routes no address that nobody vouches for, and their clients nothing of a connection", async () => {
+    let seen: string | null = ""
+    const stage = viaFetch({
+      auth: mounted(async (request) => {
+        seen = request.headers.get("x-forwarded-for")
+        return new Response("{}", { headers: { "transfer-encoding": "chunked", "keep-alive": "timeout=9" } })
+      })
+    })
+    const target = "/api/auth/token"
+    const { headers } = await stage.ask({ target, token: null, headers: { "x-forwarded-for": "6.6.6.6" } })
+    expect([seen, headers.get("transfer-encoding"), headers.get("keep-alive")]).toEqual([null, null, null])
+  })
+
+  it("takes no more of a sign-in than of any other request", async () => {
+    const stage = viaFetch({ maxBodyBytes: 10, auth: mounted(async () => new Response("{}")) })
+    const ask = async (length: number): Promise<number> =>
+      (await stage.ask({ method: "POST", target: "/api/auth/sign-in/email", token: null, body: "x".repeat(length) }))
+        .status
+    expect([await ask(10), await ask(11)]).toEqual([200, 413])
   })
 
   it("leaves sign-in paths without a handler to the credential check", async () => {
@@ -429,15 +536,25 @@ describe("fetch", () => {
     expect(aborted).toBe(true)
   })
 
+  const who: ExtraRoute = {
+    prefix: "/who",
+    access: "public",
+    handle: (visit) => Effect.succeed(json(200, JSON.stringify([visit.address, visit.query])))
+  }
+
   it("ignores a fragment and takes the peer's address from its host", async () => {
-    const stage = viaFetch({
-      extraRoutes: [{
-        prefix: "/who",
-        access: "public",
-        handle: (visit) => Effect.succeed(json(200, JSON.stringify([visit.address, visit.query])))
-      }]
-    })
+    const stage = viaFetch({ extraRoutes: [who] })
     const response = await stage.fetch(new Request("http://localhost/who?a#b"), { address: "192.0.2.7" })
     expect(await response.json()).toEqual(["192.0.2.7", "a"])
   })
+
+  it.each([[0, "192.0.2.7"], [1, "198.51.100.2"], [2, "203.0.113.1"]])(
+    "tells routes the address that %i trusted proxies saw",
+    async (trustedProxies, address) => {
+      const stage = viaFetch({ extraRoutes: [who], trustedProxies })
+      const headers = { "x-forwarded-for": "203.0.113.1, 198.51.100.2" }
+      const response = await stage.fetch(new Request("http://localhost/who", { headers }), { address: "192.0.2.7" })
+      expect(await response.json()).toEqual([address, null])
+    }
+  )
 })

@@ -476,6 +476,13 @@ const answers: readonly Scenario[] = [
     header: { "x-request-id": "My-id_1.2" }
   },
   {
+    name: "a request id of the most characters",
+    target: at("/orders"),
+    headers: { "x-request-id": "a".repeat(128) },
+    status: 200,
+    header: { "x-request-id": "a".repeat(128) }
+  },
+  {
     name: "docs bring their own policy",
     target: "/api/docs",
     status: 200,
@@ -541,6 +548,30 @@ const cors: readonly Scenario[] = [
     headers: { origin: "null" },
     status: 200,
     header: { "access-control-allow-origin": null, "vary": "Authorization, Origin" }
+  },
+  ...[
+    "https://eviladmin.example.com",
+    "https://example.com",
+    "https://admin.example.com:8443",
+    "http://admin.example.com",
+    "https://ADMIN.example.com",
+    "https://admin.example.com/",
+    "https://admin.example.com, https://evil.test"
+  ].map((origin): Scenario => ({
+    name: `an origin that only looks like the listed one: ${origin}`,
+    target: at("/orders"),
+    headers: { origin },
+    status: 200,
+    header: { "access-control-allow-origin": null, "access-control-allow-credentials": null }
+  })),
+  {
+    name: "OPTIONS that is no preflight",
+    method: "OPTIONS",
+    target: at("/orders"),
+    token: null,
+    headers: { origin: "https://admin.example.com" },
+    status: 401,
+    header: { "access-control-allow-methods": null }
   }
 ]
 

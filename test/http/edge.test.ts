@@ -131,6 +131,7 @@ for (const driver of ["fetch", "node"] as const) {
         )
       }
       expect(ids.size).toBe(4)
+      for (const id of ids) expect(id).toMatch(/^[\da-f-]{36}$/)
     })
 
     it.each(["boom", "throws", "inside-interrupt", "bad-header"])(

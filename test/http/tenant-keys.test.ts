@@ -150,3 +150,33 @@ on("postgres", "versions of records with the same key", () => fixture, (use) => 
     ])
   })
 })
+
+const people = defineResource("people", {
+  primaryKey: "id",
+  tenant: "house",
+  fields: { id: f.text(), name: f.text() }
+})
+const chores = defineResource("chores", {
+  primaryKey: "id",
+  tenant: "house",
+  owner: "owner_id",
+  fields: { id: f.integer(), owner_id: relation(people), helper_id: relation(people).optional().inverse(false) }
+})
+const household: Fixture = {
+  config: defineConfig({ resources: [people, chores] }),
+  schema: `create table people (id text primary key, house text not null, name text not null);
+    create table chores (id integer primary key, house text not null, owner_id text not null, helper_id text)`,
+  rows: { people: [{ id: "bo", house: "north", name: "Bo" }, { id: "sue", house: "south", name: "Sue" }] }
+}
+
+onBoth("owners that are records of a tenant", () => household, (use) => {
+  it("are people of the caller's own tenant, or the caller, who needs no record", async () => {
+    const create = async (body: object): Promise<number> =>
+      (await use().call(north, "POST", at("chores"), { body })).status
+    expect(await create({ id: 1, owner_id: "bo" })).toBe(201)
+    expect([await create({ id: 2, owner_id: "sue" }), await create({ id: 2, owner_id: "nobody" })]).toEqual([400, 400])
+    expect(await create({ id: 2, owner_id: north.id })).toBe(201)
+    expect(await create({ id: 3, owner_id: "bo", helper_id: north.id })).toBe(400)
+    expect((await patch(use(), north, at("chores/1"), { owner_id: "sue" })).status).toBe(400)
+  })
+})

@@ -319,6 +319,20 @@ describe("connections", () => {
       // Other values are planned for themselves.
       const other = { ...some, where: { ...where, value: { of: "literal", text: "p" } } as const }
       expect((await Effect.runPromise(records.page({ shape: other, bindings }))).map((row) => row[1])).toEqual(["two"])
+      // Nor does one caller get the rows of another whose values make the same text, one after the other.
+      const param = (is: ">" | "<", index: number): FilterTree => ({
+        op: "compare",
+        field: f("name"),
+        is,
+        value: { of: "param", index }
+      })
+      const between = { ...shape, where: { op: "and", items: [param(">", 0), param("<", 1)] } as const }
+      const names = async (...params: readonly string[]) =>
+        (await Effect.runPromise(records.page({ shape: between, bindings: { ...bindings, params } }))).map((row) =>
+          row[1]
+        )
+      for (let run = 1; run <= 8; run++) expect(await names("o", "nz")).toEqual([])
+      expect(await names("on", "z")).toEqual(["one", "two"])
     })
 
     it("says outcome unknown when the connection of a statement that commits by itself breaks", async () => {

@@ -1,6 +1,8 @@
-// What a declaration says decides a read: how decimals at the two ends of a relation meet, which names tables may have, and that a page token
-// ends with it.
+// What a declaration says decides a read: how decimals at the two ends of a relation meet, which names tables may have, whether items carry
+// permissions, and that a page token ends with it.
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { defineRoles } from "../../../core/domain/access/roles.ts"
+import { where } from "../../../core/domain/access/where.ts"
 import { defineConfig } from "../../../core/domain/model/config.ts"
 import { f } from "../../../core/domain/model/field.ts"
 import { defineResource } from "../../../core/domain/model/resource.ts"
@@ -73,6 +75,87 @@ onBoth("tables and columns named like what statements call their parts", () => n
     const page = await use().get(admin, at(`${name}s`, { count: "exact", page_size: 2 }))
     expect(pluck(page, "id")).toEqual([1, 2])
     expect(page.json["total_size"]).toBe(3)
+  })
+})
+
+describe("permissions of list items", () => {
+  const resources = ["cups", "pots"].map((name) =>
+    defineResource(name, { primaryKey: "id", fields: { id: f.integer() }, access: { update: where`id = 1` } })
+  )
+  const rows = { cups: [{ id: 1 }], pots: [{ id: 1 }] }
+
+  it.each([
+    [undefined, [true, true]],
+    [false, [false, false]],
+    [{ except: ["pots"] }, [true, false]]
+  ])("are there as rowPermissions says: %j", async (rowPermissions, shown) => {
+    const options = rowPermissions === undefined ? {} : { rowPermissions }
+    const service = await startService("fake", { config: defineConfig({ resources, options }), schema: "", rows })
+    const found = []
+    for (const name of ["cups", "pots"]) {
+      const answers = [
+        await service.get(admin, at(name)),
+        await service.get(admin, at(`${name}:seek`, { position: 0 })),
+        await service.call(admin, "POST", at(`${name}:search`), { body: {} })
+      ]
+      const has = answers.map((answer) => pluck(answer, "permissions")[0] !== undefined)
+      expect(new Set(has).size).toBe(1)
+      found.push(has[0])
+      // A record by itself always has them.
+      expect((await service.get(admin, at(`${name}/1`))).json["permissions"]).toMatchObject({ update: true })
+    }
+    expect(found).toEqual(shown)
+    await service.close()
+  })
+})
+
+const shelf = {
+  primaryKey: "id",
+  owner: "owner_id",
+  fields: { id: f.integer(), owner_id: f.text(), size: f.integer() }
+} as const
+const shelves = defineResource("shelves", {
+  ...shelf,
+  access: {
+    fields: { size: { write: ({ caller, record }) => caller.roles.includes("lead") || record.size === 2 } }
+  }
+})
+const racks = defineResource("racks", shelf)
+const shelfRows = [{ id: 1, owner_id: "u1", size: 1 }, { id: 2, owner_id: "u2", size: 2 }]
+const shelved = {
+  config: defineConfig({
+    resources: [shelves, racks],
+    roles: defineRoles({
+      keeper: ["*.read", "*.update"],
+      lead: ["*.read", "*.update"],
+      own: ["*.read", "*.update.own"],
+      remover: ["*.read", "*.update", "*.delete"]
+    })
+  }),
+  schema: "create table shelves (id integer primary key, owner_id text not null, size integer not null);" +
+    "create table racks (like shelves)",
+  rows: { shelves: shelfRows, racks: shelfRows }
+}
+
+onBoth("permissions of roles that read the same fields", () => shelved, (use) => {
+  it("are each role's own, whoever asked before", async () => {
+    const item = (update: boolean, remove: boolean) => ({ update, delete: remove })
+    const expected = {
+      keeper: { list: [item(true, false), item(true, false)], size: ["read", "edit"] },
+      lead: { list: [item(true, false), item(true, false)], size: ["edit", "edit"] },
+      own: { list: [item(true, false), item(false, false)], size: ["read", "read"] },
+      remover: { list: [item(true, true), item(true, true)], size: ["read", "edit"] }
+    } as const
+    for (const role of ["keeper", "lead", "keeper", "own", "keeper", "remover", "keeper"] as const) {
+      const caller = { id: "u1", roles: [role] }
+      for (const resource of ["racks", "shelves"]) {
+        expect(pluck(await use().get(caller, at(resource)), "permissions"), role).toEqual(expected[role].list)
+      }
+      const sizes = [1, 2].map(async (id) =>
+        (await use().get(caller, at(`shelves/${id}`))).json["permissions"]!["fields"]!["size"]
+      )
+      expect(await Promise.all(sizes), role).toEqual(expected[role].size)
+    }
   })
 })
 

@@ -132,6 +132,7 @@ export const expandScenarios = (service: () => TestService): void => {
       ["whose target needs a tenant", "lines", "order", homeless],
       ["whose target's field is hidden", "orders", "lines", sampler],
       ["whose own field is hidden", "orders", "customer", blind],
+      ["whose own field is hidden, though its target is not", "lines", "order", sampler],
       ["that there is not", "orders", "nope", admin],
       ["that is a field", "orders", "customer_id", admin],
       ["that is a resource", "orders", "customers", admin],
@@ -157,11 +158,17 @@ export const expandScenarios = (service: () => TestService): void => {
         "expand",
         "There is no relation \"order.zk_safe\"."
       )
-      expectParameter(await list("lines", { expand: "order.customer.account" }), "/api/v1/lines", "expand")
+      expectParameter(
+        await list("lines", { expand: "order.customer.account" }),
+        "/api/v1/lines",
+        "expand",
+        "A relation can be followed 2 levels deep."
+      )
       expectParameter(await list("orders", { expand: "customer,,lines" }), "/api/v1/orders", "expand")
       expectParameter(await list("orders", { expand: "customer." }), "/api/v1/orders", "expand")
       const many = Array.from({ length: 11 }, (_, i) => `r${i}`).join(",")
-      expectParameter(await list("orders", { expand: many }), "/api/v1/orders", "expand")
+      const tooMany = "At most 10 relations can be expanded."
+      expectParameter(await list("orders", { expand: many }), "/api/v1/orders", "expand", tooMany)
       expect((await list("lines", { expand: "nope" })).json.errors?.[0]?.hint).toMatch(/^Relations from here: .*order/)
       expectParameter(await service().get(admin, at("orders/2", { expand: "nope" })), "/api/v1/orders/2", "expand")
     })

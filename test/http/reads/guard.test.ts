@@ -170,6 +170,7 @@ const readings = defineResource("readings", {
   fields: {
     id: f.integer().filterable().sortable(),
     station: relation(stations).column("größe %\r\n温度").filterable().inverse("readings"),
+    spare: relation(stations).optional().inverse("spares"),
     heat: f.integer().filterable().sortable()
   }
 })
@@ -177,7 +178,8 @@ const oddNames: Fixture = {
   config: defineConfig({ resources: [stations, readings], options: { scanGuard: { mode: "warn", seqScanRows: 100 } } }),
   schema: `
     create table stations (id integer primary key, name text not null);
-    create table readings (id integer primary key, "größe %\r\n温度" integer not null, heat integer not null);
+    create table readings (id integer primary key, "größe %\r\n温度" integer not null, spare integer, heat integer not null);
+    create index on readings (spare);
   `,
   rows: {
     stations: [{ id: 1, name: "one" }, { id: 2, name: "two" }],
@@ -210,6 +212,8 @@ on("postgres", "warnings of the scan guard", () => oddNames, (use) => {
 
   it("tell of related tables, too", async () => {
     const related = `expensive-query; create index on readings (${oddColumn}, id)`
+    // One way to a table is cheap, the other is not.
+    expect(warningOf(await use().get(admin, at("stations", { expand: "spares" })))).toBeNull()
     expect(warningOf(await use().get(admin, at("stations", { expand: "readings" })))).toBe(related)
     expect(warningOf(await use().get(admin, at("stations:seek", { position: 0, expand: "readings" })))).toBe(related)
     expect(warningOf(await use().get(admin, at("stations/1", { expand: "readings" })))).toBe(related)
@@ -346,5 +350,30 @@ on("postgres", "scan guard of neighbours", () => sent, (use) => {
       return (await use().get(admin, at("letters:series", query))).status
     }
     expect([await ask("count"), await ask("max:zone"), await ask("count")]).toEqual([200, 400, 200])
+  })
+})
+
+const entries = defineResource("entries", {
+  primaryKey: "id",
+  fields: { id: f.integer().filterable().sortable(), zone: f.integer().filterable() }
+})
+const partitioned: Fixture = {
+  config: defineConfig({ resources: [entries], options: { scanGuard: { mode: "reject", seqScanRows: 1_000 } } }),
+  schema:
+    `create table entries (id integer primary key, zone integer not null, note text not null default repeat('x', 400))
+    partition by hash (id);
+    ${
+      [0, 1, 2, 3].map((i) =>
+        `create table entries_${i} partition of entries for values with (modulus 4, remainder ${i});`
+      ).join("\n")
+    }`,
+  rows: { entries: Array.from({ length: 3_000 }, (_, id) => ({ id, zone: id % 9 })) }
+}
+
+on("postgres", "scan guard of partitions", () => partitioned, (use) => {
+  it("takes them together for the table that they are", async () => {
+    const ask = async (query: Query): Promise<number> => (await use().get(admin, at("entries", query))).status
+    expect(await ask({ filter: "zone = 99", count: "exact" })).toBe(400)
+    expect(await ask({ filter: "id = 7", count: "exact" })).toBe(200)
   })
 })

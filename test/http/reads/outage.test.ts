@@ -65,7 +65,6 @@ describe("a slow or absent database", () => {
 
   it("ends a pattern that takes too long with its place in the filter", async () => {
     const filter = "flag = true AND NOT (id > 9 OR regex(label, 'x+'))"
-    const answer = await service.get(admin, at("slow", { filter }))
     const error = {
       code: "slow-pattern",
       message: expect.any(String),
@@ -73,7 +72,11 @@ describe("a slow or absent database", () => {
       span: { start: 31, end: 49 }
     }
     expect(filter.slice(31, 49)).toBe("regex(label, 'x+')")
-    expectProblem(answer, "invalid-filter", "/api/v1/slow", { parameter: "filter", errors: [error] })
+    // However often it is asked for: the plans of other statements are kept after some runs.
+    for (let run = 1; run <= 7; run++) {
+      const answer = await service.get(admin, at("slow", { filter }))
+      expectProblem(answer, "invalid-filter", "/api/v1/slow", { parameter: "filter", errors: [error] })
+    }
   })
 
   it("cancels the statement of a client that went away", async () => {

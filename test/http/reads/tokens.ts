@@ -229,10 +229,12 @@ export const tokenScenarios = (service: () => TestService): void => {
         page_token: page.json["prev_page_token"] as unknown as string
       })
       expect(pluck(before, "id")).toEqual(all.slice(-14, -7))
-      // All of it on one page.
-      const one = await seek({ position, order_by: order, page_size: 100 })
-      expect(pluck(one, "id")).toEqual(all)
-      expect([one.json["next_page_token"], one.json["prev_page_token"]]).toEqual(["", ""])
+      // All of it on one page, with room left or not.
+      for (const page_size of [100, all.length]) {
+        const one = await seek({ position, order_by: order, page_size })
+        expect(pluck(one, "id")).toEqual(all)
+        expect([one.json["next_page_token"], one.json["prev_page_token"]]).toEqual(["", ""])
+      }
     })
 
     it.each([[0, 50], [500, 500], [501, 500]])("page_size=%i gives %i", async (page_size, length) => {

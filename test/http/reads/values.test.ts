@@ -21,6 +21,11 @@ const trials = defineResource("trials", {
     name: f.text().filterable().searched()
   }
 })
+const badges = defineResource("badges", {
+  table: "badges",
+  primaryKey: "code",
+  fields: { code: f.text().filterable() }
+})
 const words = (name: string, access = {}) =>
   defineResource(name, {
     table: name,
@@ -39,6 +44,7 @@ const fixture = {
   config: defineConfig({
     resources: [
       trials,
+      badges,
       words("tags"),
       uses("taggings", "tags"),
       words("codes", { read: where`open = true` }),
@@ -51,6 +57,7 @@ const fixture = {
     create collation same_accent (provider = icu, locale = 'und-u-ks-level1-kc-true', deterministic = false);
     create table trials (id integer primary key, moment timestamptz not null, ratio real not null, length float8 not null,
       huge numeric not null, name text collate same_case not null);
+    create table badges (code char(5) primary key);
     create table tags (word citext primary key, open boolean not null, place integer);
     create table taggings (id integer primary key, word citext not null references tags);
     create table codes (word text primary key, open boolean not null, place integer);
@@ -66,6 +73,7 @@ const fixture = {
       huge: digits,
       name: "Bo"
     })),
+    badges: [{ code: "ab" }, { code: "b" }],
     tags: ["Oak", "Elm"].map((word) => ({ word, open: true })),
     taggings: ["Oak", "oak", "OAK", "elm"].map((word, i) => ({ id: i + 1, word })),
     codes: ["Oak", "oak", "Elm", "elm"].map((word) => ({ word, open: word === "Oak" || word === "elm" })),
@@ -104,6 +112,8 @@ on("postgres", "columns of which the database knows more", () => fixture, (use) 
     const [oak, elm] = ["Oak", "Elm"].map((word) => JSON.stringify({ word }))
     expect(await related("taggings", "word")).toEqual([oak, oak, oak, elm])
     for (const id of [1, 2, 3]) expect(await related("taggings", "word", `id = ${id}`)).toEqual([oak])
+    // One of them spells it as the record does: whether it is the other's, too, is asked for.
+    expect(await related("taggings", "word", "id <= 2")).toEqual([oak, oak])
     expect(await related("tags", "taggings")).toEqual([
       "[{\"word\":\"elm\",\"id\":4}]",
       "[{\"word\":\"Oak\",\"id\":1},{\"word\":\"oak\",\"id\":2},{\"word\":\"OAK\",\"id\":3}]"
@@ -143,6 +153,22 @@ on("postgres", "columns of which the database knows more", () => fixture, (use) 
       ] as const
     ) expect(await words(filter), filter).toEqual(found)
     await use().database!.execute("delete from tags where word in ('Ash ', 'Yew ', 'Yew')")
+  })
+
+  it("texts of a fixed length end in no blank, whatever the column fills them up with", async () => {
+    const codes = async (filter: string) => pluck(await use().get(admin, at("badges", { filter })), "code")
+    for (
+      const [filter, found] of [
+        ["code = 'ab'", ["ab"]],
+        ["code = 'ab '", []],
+        ["code != 'ab '", ["ab", "b"]],
+        ["code < 'ab '", ["ab"]],
+        ["code <= 'ab '", ["ab"]],
+        ["code > 'ab '", ["b"]],
+        ["code >= 'ab '", ["b"]],
+        ["in(code, 'ab ', b)", ["b"]]
+      ] as const
+    ) expect(await codes(filter), filter).toEqual(found)
   })
 
   it("a reorder finds a record's tag by the record's own key", async () => {
@@ -185,4 +211,50 @@ on("postgres", "columns of which the database knows more", () => fixture, (use) 
   it("tells the operator of nothing that a caller asked wrongly", () => {
     expect(use().unhandled).toEqual([])
   })
+})
+
+const parcels = defineResource("parcels", {
+  primaryKey: "id",
+  fields: { id: f.integer(), note: f.text().filterable() }
+})
+const noted = {
+  config: defineConfig({ resources: [parcels] }),
+  schema: "create table parcels (id integer primary key, note text not null)",
+  rows: { parcels: [{ id: 1, note: "fragile goods" }, { id: 2, note: "food" }] }
+}
+
+on("postgres", "a database that keeps pg_trgm elsewhere, with another threshold", () => noted, (use) => {
+  it("finds what is similar, and nothing else", async () => {
+    for (const [text, found] of [["fragile", [1]], ["fragil", [1]], ["fra", []]] as const) {
+      const filter = `similar(note, '${text}')`
+      const answer = await use().get(admin, at("parcels", { filter, count: "exact" }))
+      expect([pluck(answer, "id"), answer.json["total_size"]], text).toEqual([found, found.length])
+      const facets = await use().get(admin, at("parcels:facets", { filter, field: "note" }))
+      expect(facets.json["facets"], text).toHaveLength(found.length)
+    }
+  })
+}, {
+  through: async (database) => {
+    await database.execute("create schema elsewhere; alter extension pg_trgm set schema elsewhere")
+    const options = encodeURIComponent("-c pg_trgm.similarity_threshold=0.9")
+    return { url: `${database.url}${database.url.includes("?") ? "&" : "?"}options=${options}`, close: async () => {} }
+  }
+})
+
+on("postgres", "a database without pg_trgm", () => noted, (use) => {
+  it("refuses what needs it as that, until it is there", async () => {
+    const ask = (filter: string) => use().get(admin, at("parcels", { filter }))
+    expectProblem(await ask("similar(note, 'fragile')"), "invalid-filter", "/api/v1/parcels", {
+      parameter: "filter",
+      errors: [expect.objectContaining({ code: "unsupported-function" })]
+    }, "similar() is not available on this database.")
+    expect(pluck(await ask("note:fragile"), "id")).toEqual([1])
+    await use().database!.execute("create extension pg_trgm")
+    expect(pluck(await ask("similar(note, 'fragile')"), "id")).toEqual([1])
+  })
+}, {
+  through: async (database) => {
+    await database.execute("drop extension pg_trgm")
+    return { url: database.url, close: async () => {} }
+  }
 })

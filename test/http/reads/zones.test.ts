@@ -113,4 +113,19 @@ on("postgres", "series on days that are odd", () => fixture, (use) => {
     }
     await use().database!.execute("delete from visits where id > 10")
   })
+
+  it("leave out times whose day, week or year begins before all years of the wire", async () => {
+    await use().database!.execute(`insert into visits values
+      (11, '0001-01-01', '0001-01-01T00:00:00Z', 1), (12, '0001-01-10', '0001-01-10T12:00:00Z', 1)`)
+    const starts = async (granularity: string) =>
+      (await filled({ time_zone: "America/New_York", granularity, range: "all", filter: "id > 10" }))
+        .map((points) => points.map(({ count, start }) => [start.slice(0, 10), count]))
+    for (const granularity of ["day", "week"]) {
+      const [days, moments] = await starts(granularity)
+      const start = granularity === "day" ? "0001-01-10" : "0001-01-08"
+      expect([days!.at(-1), moments]).toEqual([[start, 1], [[start, 1]]])
+    }
+    expect(await starts("year")).toEqual([[["0001-01-01", 2]], [["0001-01-01", 1]]])
+    await use().database!.execute("delete from visits where id > 10")
+  })
 })
