@@ -130,6 +130,14 @@ onBoth("keys within a tenant", () => fixture, (use) => {
     expect(refused.status).toBe(400)
     await make(service, south, "guests", { number: 9, name: "Bo", room: 3 })
   })
+
+  it("in a 412 amid a batch, tell of no version of another tenant's record", async () => {
+    const answer = await batch(use(), west, [
+      { op: "create", resource: "rooms", data: { number: 77, name: "cellar", position: 1 } },
+      { op: "update", resource: "rooms", key: 77, etag: "\"stale\"", data: { name: "x" } }
+    ])
+    expect([answer.status, answer.json["etag"], answer.headers.get("etag")]).toEqual([412, undefined, null])
+  })
 })
 
 on("postgres", "versions of records with the same key", () => fixture, (use) => {
@@ -178,5 +186,16 @@ onBoth("owners that are records of a tenant", () => household, (use) => {
     expect(await create({ id: 2, owner_id: north.id })).toBe(201)
     expect(await create({ id: 3, owner_id: "bo", helper_id: north.id })).toBe(400)
     expect((await patch(use(), north, at("chores/1"), { owner_id: "sue" })).status).toBe(400)
+    expect(await read(use(), north, at("chores/1"))).toMatchObject({ owner_id: "bo" })
+  })
+
+  it("are so for each of several creates", async () => {
+    const operations = ["bo", "sue"].map((owner_id, i) => ({
+      op: "create",
+      resource: "chores",
+      data: { id: 20 + i, owner_id }
+    }))
+    expect((await batch(use(), north, operations)).json).toMatchObject({ status: 400, operation: 1 })
+    expect((await use().get(north, at("chores/20"))).status).toBe(404)
   })
 })

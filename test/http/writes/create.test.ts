@@ -1,6 +1,9 @@
 /** Creates over HTTP: defaults, own rows, tenants, and every way in which a body can be wrong (spec 1, Write pipeline and Write rules). */
 
 import { expect, it } from "vitest"
+import { defineConfig } from "../../../core/domain/model/config.ts"
+import { f } from "../../../core/domain/model/field.ts"
+import { defineResource } from "../../../core/domain/model/resource.ts"
 import { expectProblem } from "../../support/answer.ts"
 import type { Answer, TestCaller } from "../../support/composed.ts"
 import { admin, ann, foreign, homeless, ledger, nobody, viewer, writer } from "../../support/ledger.ts"
@@ -216,5 +219,35 @@ onBoth("create", ledger, (use) => {
     expect(await read(use(), ann, answer.headers.get("location")!)).toEqual(answer.json)
     const again = await create(ann, { note_id: Number(note.id), label: "a,b/ü%" }, {}, `${base}/labels`)
     expectProblem(again, "conflict", `${base}/labels`)
+  })
+})
+
+const parcels = defineResource("parcels", {
+  primaryKey: "id",
+  fields: { id: f.integer(), weight: f.integer(), fragile: f.boolean().optional() },
+  access: { fields: { fragile: { write: ({ record }) => record.weight < 10 } } }
+})
+const letters = defineResource("letters", {
+  primaryKey: "id",
+  fields: { id: f.integer(), weight: f.integer() },
+  validate: [({ weight }) => weight > 20 ? [{ field: "weight", message: "Too heavy for a letter." }] : null]
+})
+const post = () => ({
+  config: defineConfig({ resources: [parcels, letters] }),
+  schema: "create table parcels (id integer primary key, weight integer not null, fragile boolean);" +
+    "create table letters (id integer primary key, weight integer not null)",
+  rows: {}
+})
+
+onBoth("create with rules of one kind only", post, (use) => {
+  const create = (resource: string, body: object): Promise<Answer> =>
+    use().call(ann, "POST", `${base}/${resource}`, { body })
+
+  it("obeys rules of fields, and rules of the record", async () => {
+    expect(codes(await create("parcels", { id: 1, weight: 50, fragile: true }))).toEqual(["fragile read-only"])
+    expect((await create("parcels", { id: 1, weight: 50 })).status).toBe(201)
+    expect((await create("parcels", { id: 2, weight: 5, fragile: true })).status).toBe(201)
+    expect(codes(await create("letters", { id: 1, weight: 21 }))).toEqual(["weight invalid"])
+    expect((await create("letters", { id: 1, weight: 20 })).status).toBe(201)
   })
 })

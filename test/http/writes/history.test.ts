@@ -321,8 +321,11 @@ on("postgres", "history tables", fixture, (use) => {
   it("without its table a write fails as a whole", async () => {
     await use().database!.execute("alter table history.ledger_papers rename to away")
     expect((await use().call(admin, "POST", `${base}/papers`, { body: { id: 900, level: 1 } })).status).toBe(500)
-    expect(takeUnhandled(use())).toHaveLength(1)
     expect((await use().get(admin, `${base}/papers/900`)).status).toBe(404)
+    const before = await read(use(), admin, `${base}/papers/1`)
+    expect((await patch(use(), admin, `${base}/papers/1`, { level: 2 })).status).toBe(500)
+    expect(await read(use(), admin, `${base}/papers/1`)).toEqual(before)
+    expect(takeUnhandled(use())).toHaveLength(2)
   })
 })
 

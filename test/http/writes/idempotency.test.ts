@@ -58,6 +58,14 @@ onBoth("idempotency keys", hooked, (use) => {
       headers: { "idempotency-key": "other" }
     })
     expect(elsewhere.status).toBe(400)
+    // A body that both resources take.
+    const place = (resource: string) =>
+      use().call(ann, "POST", `${base}/${resource}`, {
+        body: { id: 71, place: 71 },
+        headers: { "idempotency-key": "place" }
+      })
+    expect((await place("ceilings")).status).toBe(201)
+    expectProblem(await place("floors"), "idempotency-key-reused", `${base}/floors`)
     const asBatch = await batch(use(), ann, [], { "idempotency-key": "other" })
     expectProblem(asBatch, "idempotency-key-reused", `${base}:batchWrite`)
     expect(await named("other 2")).toBe(0)
@@ -257,7 +265,9 @@ on("postgres", "idempotency keys", ledger, (use) => {
 })
 
 on("postgres", "idempotency keys without their table", () => ledger({}, "drop schema service cascade"), (use) => {
-  it("make it, several requests at once", async () => {
+  it("make it, several requests at once, and again when the first took it along", async () => {
+    const refused = { body: { name: "t0", code: "A-1" }, headers: { "idempotency-key": "t0" } }
+    expect((await use().call(ann, "POST", accounts, refused)).status).toBe(409)
     const answers = await Promise.all(
       ["t1", "t2", "t3", "t4"].map((key) =>
         use().call(ann, "POST", accounts, { body: { name: key }, headers: { "idempotency-key": key } })
