@@ -23,6 +23,9 @@ onBoth("writes that stand alone", ledger, (use) => {
     expect(await read(use(), admin, two)).toMatchObject({ level: 2, state: "draft" })
     expect(await read(use(), admin, three)).toMatchObject({ level: 3, state: "draft" })
     const notes = `${base}/notes`
+    // The same in a transaction, which needs no such condition: its statement is another one.
+    const data = { owner_id: "ann", title: "Ann's own" }
+    expect((await batch(use(), ann, [{ op: "create", resource: "notes", data }])).status).toBe(200)
     const body = { owner_id: "bob", title: "not Ann's to write" }
     expectProblem(await use().call(ann, "POST", notes, { body }), "access-denied", notes)
     expect((await use().get(admin, notes)).text).not.toContain(body.title)
