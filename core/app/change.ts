@@ -56,9 +56,9 @@ export interface Outcome {
 
 /** An answer as it is kept for its idempotency key. */
 interface StoredAnswer {
-  /** Under which roles it was made, and which fields of which resources they could read. */
+  /** Under which roles it was made, and which fields of which resources they could read; earlier versions did not say. */
   readonly roles: string
-  readonly fields: { readonly [resource: string]: readonly string[] }
+  readonly fields?: { readonly [resource: string]: readonly string[] }
   readonly reply: Reply
 }
 
@@ -72,7 +72,7 @@ const storedAnswer = (call: Call, { reply, written }: Outcome): StoredAnswer => 
 
 /** Whether all that an answer may show can still be read: a rule may have come to another answer, or be another one. */
 const isReadable = (call: Call, { fields, roles }: StoredAnswer): boolean =>
-  roles === rolesKey(call.caller) && Object.entries(fields).every(([resource, names]) => {
+  roles === rolesKey(call.caller) && fields !== undefined && Object.entries(fields).every(([resource, names]) => {
     const readable = call.access(resource)?.restricted.byName
     return names.every((name) => readable?.has(name) === true)
   })
