@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs"
 import { isAbsolute, join, relative, resolve } from "node:path"
 import { stripVTControlCharacters } from "node:util"
-import type { Config } from "../core/domain/model/config.ts"
+import type { Config } from "../core/domain/declare/config.ts"
 
 /** Names of configuration files, in the order in which they are looked for. */
 export const configNames = ["admin.config.ts", "admin.config.mts", "admin.config.js", "admin.config.mjs"] as const

@@ -9,7 +9,7 @@ import { join } from "node:path"
 import type { Pool, PoolClient } from "pg"
 import { AddressError, readAddress, tlsOptionsOf } from "../adapters/postgres/address.ts"
 import { pgAddressOf } from "../adapters/postgres/socket.ts"
-import type { Refusal } from "../core/domain/model/refusal.ts"
+import type { Refusal } from "../core/domain/declare/refusal.ts"
 import type { Settings } from "./environment.ts"
 import { StartupError } from "./startup-error.ts"
 

@@ -7,8 +7,8 @@ import { existsSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { parseEnv } from "node:util"
 import { isOriginPattern, isPlainUrl } from "../core/domain/account/origin.ts"
-import type { Refusal } from "../core/domain/model/refusal.ts"
-import { didYouMean, shown, shownAddress } from "../core/domain/model/refusal.ts"
+import type { Refusal } from "../core/domain/declare/refusal.ts"
+import { didYouMean, shown, shownAddress } from "../core/domain/declare/refusal.ts"
 
 /** How log lines are written: JSON for machines, short lines for people, or not at all. */
 export type LogFormat = "json" | "pretty" | "off"

@@ -3,7 +3,7 @@
  * is not exported here is nobody's business outside.
  */
 
-export { defineConfig } from "../core/domain/model/config.ts"
+export { defineConfig } from "../core/domain/declare/config.ts"
 export type {
   AuthDeclaration,
   Authenticated,
@@ -15,25 +15,24 @@ export type {
   Transaction,
   UnhandledErrorHook,
   WriteHook
-} from "../core/domain/model/config.ts"
-export { extendResource, withResources } from "../core/domain/model/extend.ts"
-export type { Extension } from "../core/domain/model/extend.ts"
-export { f, relation } from "../core/domain/model/field.ts"
-export type { AnyField, FieldBuilder, FieldMap } from "../core/domain/model/field.ts"
-export { history } from "../core/domain/model/history.ts"
-export type { ConfigExtension } from "../core/domain/model/history.ts"
-export type { FieldProblem, Json, Kind, Model, Models, WireRecord } from "../core/domain/model/model.ts"
-export type { CreateOf, RecordOf, UpdateOf } from "../core/domain/model/record.ts"
-export type { Refusal } from "../core/domain/model/refusal.ts"
-export { defineResource } from "../core/domain/model/resource.ts"
+} from "../core/domain/declare/config.ts"
+export { extendResource, withResources } from "../core/domain/declare/extend.ts"
+export type { Extension } from "../core/domain/declare/extend.ts"
+export { f, relation } from "../core/domain/declare/field.ts"
+export type { AnyField, FieldBuilder, FieldMap } from "../core/domain/declare/field.ts"
+export { history } from "../core/domain/declare/history.ts"
+export type { ConfigExtension } from "../core/domain/declare/history.ts"
+export type { CreateOf, RecordOf, UpdateOf } from "../core/domain/declare/record.ts"
+export type { Refusal } from "../core/domain/declare/refusal.ts"
+export { defineResource } from "../core/domain/declare/resource.ts"
 export type {
   AccessDeclaration,
   EventsDeclaration,
   RecordFrom,
   Resource,
   ResourceDeclaration
-} from "../core/domain/model/resource.ts"
-export { defineView } from "../core/domain/model/view.ts"
+} from "../core/domain/declare/resource.ts"
+export { defineView } from "../core/domain/declare/view.ts"
 export type {
   ChartDeclaration,
   DeclaredView,
@@ -41,13 +40,14 @@ export type {
   NavDeclaration,
   PageDeclaration,
   ViewDeclaration
-} from "../core/domain/model/view.ts"
+} from "../core/domain/declare/view.ts"
+export type { FieldProblem, Json, Kind, Model, Models, WireRecord } from "../core/domain/model/model.ts"
 
 export type { Caller } from "../core/domain/access/caller.ts"
-export { defineRoles } from "../core/domain/access/roles.ts"
-export type { CapabilityText, DeclaredRoles } from "../core/domain/access/roles.ts"
 export type { RuleAnswer, Where } from "../core/domain/access/rules.ts"
 export { where } from "../core/domain/access/where.ts"
+export { defineRoles } from "../core/domain/compile/roles.ts"
+export type { CapabilityText, DeclaredRoles } from "../core/domain/compile/roles.ts"
 
 export { createKey, listKeys, revokeKey } from "../adapters/auth/api-keys.ts"
 export { createAuth } from "../adapters/auth/auth.ts"

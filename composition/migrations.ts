@@ -8,8 +8,8 @@ import type { PoolClient } from "pg"
 import { authMigrationSql, passkeySql, secondFactorSql } from "../adapters/auth/migration.ts"
 import { historyQuestion, historyStatements } from "../adapters/postgres/history.ts"
 import { idempotencySchema } from "../adapters/postgres/idempotency.ts"
-import type { Compiled } from "../core/domain/model/compile.ts"
-import type { AuthDeclaration } from "../core/domain/model/config.ts"
+import type { Compiled } from "../core/domain/compile/compile.ts"
+import type { AuthDeclaration } from "../core/domain/declare/config.ts"
 
 /** One set of tables. */
 export interface Migration {

@@ -1,7 +1,7 @@
 /** The failure of a start: everything that is wrong, at once; and files that cannot be used. A file of its own, so that commands can tell it without loading a service. */
 
-import { printRefusals } from "../core/domain/model/refusal.ts"
-import type { Refusal } from "../core/domain/model/refusal.ts"
+import { printRefusals } from "../core/domain/declare/refusal.ts"
+import type { Refusal } from "../core/domain/declare/refusal.ts"
 
 /** Why a service did not start: every refusal, with resource, field and fix. */
 export class StartupError extends Error {

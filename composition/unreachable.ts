@@ -4,7 +4,7 @@
  */
 
 import { readAddress } from "../adapters/postgres/address.ts"
-import type { Refusal } from "../core/domain/model/refusal.ts"
+import type { Refusal } from "../core/domain/declare/refusal.ts"
 
 /** SQLSTATEs and system error codes of a failure and of what caused it, outermost first. */
 const codesOf = (error: unknown): readonly string[] => {

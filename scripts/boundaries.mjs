@@ -42,7 +42,9 @@ const layers = [
   { folder: "composition/", files: ["core/", "adapters/", "web/", "package.json"], effect: () => true, open: true },
   {
     folder: "web/*/",
-    files: ["core/domain/model/", "core/domain/filter/", "core/domain/meta/", "web/client/"],
+    files: words(
+      "core/domain/value/ core/domain/model/ core/domain/filter/ core/domain/declare/ core/domain/meta/ web/client/"
+    ),
     effect: (name) => data.includes(name),
     open: true
   }

@@ -8,7 +8,7 @@ import { isOriginPattern, isPlainUrl } from "../../core/domain/account/origin.ts
 import { type PasskeyDeclaration, readPasskeys } from "../../core/domain/account/passkey.ts"
 import { type Provider, type ProviderDeclaration, readProviders } from "../../core/domain/account/provider.ts"
 import { declareRoles, type RoleList } from "../../core/domain/account/roles.ts"
-import { shownAddress } from "../../core/domain/model/refusal.ts"
+import { shownAddress } from "../../core/domain/declare/refusal.ts"
 import { makeSealer, type Sealer } from "./api-keys.ts"
 import { bodyMax } from "./body.ts"
 import { type AuthDatabase, hasAny, openStore, type Store, tableIn } from "./database.ts"

@@ -1,9 +1,9 @@
 /** Reads what a request to the auth routes brings: a JSON object of bounded size and texts that can be stored, or a problem. It knows no route. */
 
 import * as Result from "effect/Result"
-import { parseJson } from "../../core/domain/json.ts"
-import { isStorable } from "../../core/domain/model/value.ts"
 import { invalidParameter, type Problem, problem } from "../../core/domain/problem.ts"
+import { isStorable } from "../../core/domain/value/cell.ts"
+import { parseJson } from "../../core/domain/value/json.ts"
 import type { Body } from "./routes.ts"
 
 /** Largest body in bytes. */

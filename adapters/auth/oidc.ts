@@ -12,7 +12,7 @@ import { createHash } from "node:crypto"
 import { readEmail } from "../../core/domain/account/account.ts"
 import { isSafeUrl, type Provider } from "../../core/domain/account/provider.ts"
 import { type Bag, isBag } from "../../core/domain/bag.ts"
-import { isStorable } from "../../core/domain/model/value.ts"
+import { isStorable } from "../../core/domain/value/cell.ts"
 import { asymmetric, clockToleranceSeconds } from "./jwt.ts"
 import { fetchJson, fetchKeys, makeKeys } from "./keys.ts"
 

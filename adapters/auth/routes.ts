@@ -5,8 +5,8 @@
 
 import { rolesOf } from "../../core/domain/account/roles.ts"
 import { type Bag, isBag } from "../../core/domain/bag.ts"
-import { timestampCell } from "../../core/domain/model/instant.ts"
 import { type Problem, problem } from "../../core/domain/problem.ts"
+import { timestampCell } from "../../core/domain/value/instant.ts"
 import { assertionOf, passkeyName, registrationOf } from "./webauthn.ts"
 
 /** The JSON object of a request. */

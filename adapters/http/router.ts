@@ -6,7 +6,7 @@
 import type * as Effect from "effect/Effect"
 import type { App } from "../../core/app/app.ts"
 import type { Call, Reply } from "../../core/app/call.ts"
-import { parentPath } from "../../core/domain/model/config.ts"
+import { parentPath } from "../../core/domain/declare/config.ts"
 import type { Problem } from "../../core/domain/problem.ts"
 import { decodePercent } from "./request.ts"
 

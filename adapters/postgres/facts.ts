@@ -4,7 +4,7 @@
  */
 
 import * as Effect from "effect/Effect"
-import type { ServerFacts, TableFacts } from "../../core/domain/model/catalogue.ts"
+import type { ServerFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
 import type { RecordsError } from "../../core/ports/records.ts"
 import type { Postgres } from "./connection.ts"
 import { refuse } from "./errors.ts"

@@ -3,7 +3,7 @@
 import * as Effect from "effect/Effect"
 import { makeSeal } from "../../adapters/seal/seal.ts"
 import { makeAccessResolver } from "../../core/domain/access/resolve.ts"
-import { parentPath } from "../../core/domain/model/config.ts"
+import { parentPath } from "../../core/domain/declare/config.ts"
 import { keepsAccounts } from "../assembly.ts"
 import { makeDocuments } from "../documents.ts"
 import { CliFailure, print } from "./output.ts"

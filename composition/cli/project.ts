@@ -5,7 +5,7 @@
 
 import type { Auth } from "../../adapters/auth/auth.ts"
 import { isUnavailable } from "../../adapters/auth/database.ts"
-import type { Config } from "../../core/domain/model/config.ts"
+import type { Config } from "../../core/domain/declare/config.ts"
 import { RecordsError } from "../../core/ports/records.ts"
 import { assemble, keepsAccounts, makeAuth } from "../assembly.ts"
 import type { Assembly } from "../assembly.ts"

@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs"
 import { resolve } from "node:path"
 import { pathToFileURL } from "node:url"
-import type { Config } from "../../core/domain/model/config.ts"
+import type { Config } from "../../core/domain/declare/config.ts"
 import { findConfig, loadConfig } from "../config-file.ts"
 import { loadEnvFile } from "../environment.ts"
 import { runServer } from "../server.ts"

@@ -3,8 +3,8 @@
  * accounts: whoever else verifies credentials may answer anything.
  */
 
-import type { Compiled } from "../../core/domain/model/compile.ts"
-import { didYouMean } from "../../core/domain/model/refusal.ts"
+import type { Compiled } from "../../core/domain/compile/compile.ts"
+import { didYouMean } from "../../core/domain/declare/refusal.ts"
 import type { Finding } from "./finding.ts"
 
 /** Findings about roles and tenants that no account can have. */

@@ -4,9 +4,9 @@
  */
 
 import type { Operation } from "../../core/domain/access/rules.ts"
-import type { TableFacts } from "../../core/domain/model/catalogue.ts"
-import type { Compiled } from "../../core/domain/model/compile.ts"
-import { checkedValues, quotedName, tableName } from "../../core/domain/model/facts.ts"
+import type { TableFacts } from "../../core/domain/compile/catalogue.ts"
+import type { Compiled } from "../../core/domain/compile/compile.ts"
+import { checkedValues, quotedName, tableName } from "../../core/domain/compile/facts.ts"
 import type { Model } from "../../core/domain/model/model.ts"
 import type { Finding } from "./finding.ts"
 

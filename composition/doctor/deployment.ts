@@ -4,8 +4,8 @@
  */
 
 import type { Client } from "pg"
-import type { ServerFacts } from "../../core/domain/model/catalogue.ts"
-import type { Compiled } from "../../core/domain/model/compile.ts"
+import type { ServerFacts } from "../../core/domain/compile/catalogue.ts"
+import type { Compiled } from "../../core/domain/compile/compile.ts"
 import type { Assembly } from "../assembly.ts"
 import type { Databases } from "../database.ts"
 import type { Settings } from "../environment.ts"

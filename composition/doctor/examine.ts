@@ -5,7 +5,7 @@
 
 import type { Client } from "pg"
 import { pgAddressOf } from "../../adapters/postgres/socket.ts"
-import { checkFacts, tableName } from "../../core/domain/model/facts.ts"
+import { checkFacts, tableName } from "../../core/domain/compile/facts.ts"
 import type { Models } from "../../core/domain/model/model.ts"
 import { keepsAccounts, makeAuth } from "../assembly.ts"
 import type { Assembly } from "../assembly.ts"

@@ -3,10 +3,10 @@
  * findings out. On small tables a missing index is a note, since nothing is slow yet.
  */
 
+import type { IndexFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
+import type { Compiled } from "../../core/domain/compile/compile.ts"
+import { quotedName, tableName } from "../../core/domain/compile/facts.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
-import type { IndexFacts, TableFacts } from "../../core/domain/model/catalogue.ts"
-import type { Compiled } from "../../core/domain/model/compile.ts"
-import { quotedName, tableName } from "../../core/domain/model/facts.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import type { Finding } from "./finding.ts"
 

@@ -4,8 +4,8 @@
  */
 
 import { type Client, DatabaseError } from "pg"
-import type { Compiled } from "../../core/domain/model/compile.ts"
-import { quotedName, tableName } from "../../core/domain/model/facts.ts"
+import type { Compiled } from "../../core/domain/compile/compile.ts"
+import { quotedName, tableName } from "../../core/domain/compile/facts.ts"
 import { identityOf, type Model } from "../../core/domain/model/model.ts"
 import type { LiveFacts } from "../startup.ts"
 import { openWrites } from "./columns.ts"

@@ -3,8 +3,8 @@
  * searched. It guesses only what cannot do harm when it is wrong; the rest becomes a comment. The same facts always give the same drafts.
  */
 
-import type { ColumnFacts, TableFacts } from "../../core/domain/model/catalogue.ts"
-import { checkedValues, declarationOf, enumText } from "../../core/domain/model/facts.ts"
+import type { ColumnFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
+import { checkedValues, declarationOf, enumText } from "../../core/domain/compile/facts.ts"
 import { fieldNames, resourceNames, snakeCase, tableText, unique } from "./names.ts"
 
 export interface DraftedField {

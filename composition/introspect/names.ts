@@ -3,7 +3,7 @@
  * unique where it must be. The same database always gives the same names.
  */
 
-import { isName, takenBy } from "../../core/domain/model/compile-field.ts"
+import { isName, takenBy } from "../../core/domain/compile/field.ts"
 
 /** Words that no constant can be named, and those that a generated file uses itself. */
 const reserved = new Set(

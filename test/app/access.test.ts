@@ -2,9 +2,9 @@
 import { beforeEach, describe, expect, it } from "vitest"
 import { makeFetch } from "../../adapters/http/fetch.ts"
 import { compileOrThrow, makeService } from "../../composition/create-admin.ts"
-import { defineConfig } from "../../core/domain/model/config.ts"
-import { f } from "../../core/domain/model/field.ts"
-import { defineResource } from "../../core/domain/model/resource.ts"
+import { defineConfig } from "../../core/domain/declare/config.ts"
+import { f } from "../../core/domain/declare/field.ts"
+import { defineResource } from "../../core/domain/declare/resource.ts"
 import { makeFakeRecords } from "../fakes/records.ts"
 import { testAuthenticator, testSecret, tokenOf } from "../support/composed.ts"
 

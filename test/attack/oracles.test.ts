@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { where } from "../../core/domain/access/where.ts"
-import { defineConfig } from "../../core/domain/model/config.ts"
-import { f, relation } from "../../core/domain/model/field.ts"
-import { defineResource } from "../../core/domain/model/resource.ts"
+import { defineConfig } from "../../core/domain/declare/config.ts"
+import { f, relation } from "../../core/domain/declare/field.ts"
+import { defineResource } from "../../core/domain/declare/resource.ts"
 import { quickly } from "../support/answer.ts"
 import { startService } from "../support/composed.ts"
 import type { TestCaller, TestService } from "../support/composed.ts"

@@ -8,10 +8,10 @@ import { fileURLToPath, pathToFileURL } from "node:url"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { makeAccessResolver, resolveAccess } from "../../core/domain/access/resolve.ts"
 import { operations, type Where } from "../../core/domain/access/rules.ts"
+import { type Compiled, compileModels } from "../../core/domain/compile/compile.ts"
+import type { Config } from "../../core/domain/declare/config.ts"
 import { readFilter } from "../../core/domain/filter/read.ts"
 import { createExample } from "../../core/domain/meta/openapi-schema.ts"
-import { type Compiled, compileModels } from "../../core/domain/model/compile.ts"
-import type { Config } from "../../core/domain/model/config.ts"
 import { readCreate } from "../../core/domain/write/body.ts"
 import { makeField } from "../support/model.ts"
 
@@ -29,10 +29,10 @@ beforeAll(async () => {
   const entry = join(folder, "entry.ts")
   writeFileSync(
     entry,
-    `export { f } from ${at("core/domain/model/field.ts")}
-export { defineResource } from ${at("core/domain/model/resource.ts")}
-export { defineConfig } from ${at("core/domain/model/config.ts")}
-export { defineRoles } from ${at("core/domain/access/roles.ts")}
+    `export { f } from ${at("core/domain/declare/field.ts")}
+export { defineResource } from ${at("core/domain/declare/resource.ts")}
+export { defineConfig } from ${at("core/domain/declare/config.ts")}
+export { defineRoles } from ${at("core/domain/compile/roles.ts")}
 export { where } from ${at("core/domain/access/where.ts")}
 `
   )

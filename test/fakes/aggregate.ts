@@ -3,9 +3,9 @@
  */
 
 import type { Cell, Field, Row } from "../../core/domain/model/model.ts"
-import { compareCells } from "../../core/domain/model/value.ts"
 import { bucketStarts } from "../../core/domain/read/aggregate.ts"
 import type { FacetsPlan, HistogramPlan, Measure, SeriesPlan } from "../../core/domain/read/plan.ts"
+import { compareCells } from "../../core/domain/value/cell.ts"
 
 export type CellsOf = (row: Row, field: Field) => Cell
 

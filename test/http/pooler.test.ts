@@ -1,8 +1,8 @@
 // The reading half of the service through PgBouncer in transaction mode: the same scenarios as without it, and that the pooler is really shared.
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { defineConfig } from "../../core/domain/model/config.ts"
-import { f } from "../../core/domain/model/field.ts"
-import { defineResource } from "../../core/domain/model/resource.ts"
+import { defineConfig } from "../../core/domain/declare/config.ts"
+import { f } from "../../core/domain/declare/field.ts"
+import { defineResource } from "../../core/domain/declare/resource.ts"
 import { at, expectProblem, inTime, pluck, quickly } from "../support/answer.ts"
 import { startService } from "../support/composed.ts"
 import type { Fixture, TestService } from "../support/composed.ts"

@@ -2,9 +2,9 @@
 // the records of another. All rows were written by one transaction, so that nothing but the tenant tells them apart.
 import { beforeEach, expect, it } from "vitest"
 import { where } from "../../core/domain/access/where.ts"
-import { defineConfig } from "../../core/domain/model/config.ts"
-import { f, relation } from "../../core/domain/model/field.ts"
-import { defineResource } from "../../core/domain/model/resource.ts"
+import { defineConfig } from "../../core/domain/declare/config.ts"
+import { f, relation } from "../../core/domain/declare/field.ts"
+import { defineResource } from "../../core/domain/declare/resource.ts"
 import { at } from "../support/answer.ts"
 import type { Fixture, TestCaller } from "../support/composed.ts"
 import { batch, make, on, onBoth, patch, read } from "./writes/scenes.ts"

@@ -7,9 +7,9 @@ import { createUser, issueToken } from "../../adapters/auth/users.ts"
 import { openPool } from "../../composition/database.ts"
 import { applyMigrations, authMigrations, serviceMigration } from "../../composition/migrations.ts"
 import { type Server, startServer } from "../../composition/server.ts"
-import { defineConfig } from "../../core/domain/model/config.ts"
-import { f } from "../../core/domain/model/field.ts"
-import { defineResource } from "../../core/domain/model/resource.ts"
+import { defineConfig } from "../../core/domain/declare/config.ts"
+import { f } from "../../core/domain/declare/field.ts"
+import { defineResource } from "../../core/domain/declare/resource.ts"
 import { makePasskey } from "../attack/authenticator.ts"
 import {
   callerOf,

@@ -11,8 +11,8 @@ import { bind, canonicalRows, tableOf, valuesOf, Writer } from "../../adapters/p
 import { evaluate } from "../../core/domain/filter/evaluate.ts"
 import type { Comparison, FilterTree, Operand } from "../../core/domain/filter/tree.ts"
 import type { Field, Model, Row } from "../../core/domain/model/model.ts"
-import { cellFromText } from "../../core/domain/model/value.ts"
 import type { Bindings } from "../../core/domain/read/plan.ts"
+import { cellFromText } from "../../core/domain/value/cell.ts"
 import { type FieldParts, makeModel } from "../support/model.ts"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 

@@ -1,6 +1,6 @@
 /** What a catalogue says of plain columns and tables, for checks of what differs from that. */
 
-import type { ColumnFacts, TableFacts } from "../../core/domain/model/catalogue.ts"
+import type { ColumnFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
 
 /** A column of a type that takes any value but null. */
 export const columnFacts = (name: string, base: string, more: Partial<ColumnFacts> = {}): ColumnFacts => ({

@@ -4,13 +4,13 @@
  * see begin with `zq`.
  */
 
-import { defineRoles } from "../../core/domain/access/roles.ts"
 import { where } from "../../core/domain/access/where.ts"
-import { defineConfig } from "../../core/domain/model/config.ts"
-import type { OptionsDeclaration } from "../../core/domain/model/config.ts"
-import { f, relation } from "../../core/domain/model/field.ts"
+import { defineRoles } from "../../core/domain/compile/roles.ts"
+import { defineConfig } from "../../core/domain/declare/config.ts"
+import type { OptionsDeclaration } from "../../core/domain/declare/config.ts"
+import { f, relation } from "../../core/domain/declare/field.ts"
+import { defineResource } from "../../core/domain/declare/resource.ts"
 import type { Json } from "../../core/domain/model/model.ts"
-import { defineResource } from "../../core/domain/model/resource.ts"
 import type { Fixture, TestCaller } from "./composed.ts"
 
 /** Tenant and version as columns that no field shows, soft delete as a field, own rows for clerks, a hidden field and a hidden validate rule. */

@@ -4,10 +4,10 @@
  */
 
 import * as Result from "effect/Result"
-import { compileModels } from "../../core/domain/model/compile.ts"
-import type { Config } from "../../core/domain/model/config.ts"
-import { f } from "../../core/domain/model/field.ts"
-import type { Refusal } from "../../core/domain/model/refusal.ts"
+import { compileModels } from "../../core/domain/compile/compile.ts"
+import type { Config } from "../../core/domain/declare/config.ts"
+import { f } from "../../core/domain/declare/field.ts"
+import type { Refusal } from "../../core/domain/declare/refusal.ts"
 
 export type Loose = { readonly [key: string]: unknown }
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest"
 import { makeModel, type ModelParts } from "../../../test/support/model.ts"
+import { parseCapability } from "../compile/roles.ts"
 import { type FilterTree, never, type Operand } from "../filter/tree.ts"
 import type { Field, Model, WireRecord } from "../model/model.ts"
 import type { Access, Decision } from "./access.ts"
 import { type Caller, rolesKey } from "./caller.ts"
 import { makeAccessResolver, refusedFields, resolveAccess } from "./resolve.ts"
-import { parseCapability } from "./roles.ts"
 import {
   type AccessDefaults,
   type Capability,

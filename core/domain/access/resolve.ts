@@ -15,12 +15,12 @@
  */
 
 import { BoundedMap } from "../bounded.ts"
+import { neverWritable } from "../compile/roles.ts"
 import { always, both, type FilterTree, never } from "../filter/tree.ts"
 import type { Field, Model, Models, WireRecord } from "../model/model.ts"
 import type { Access, Decision } from "./access.ts"
 import { type Caller, rolesKey } from "./caller.ts"
 import { creatableBit, readableBit, restrictModel, updatableBit } from "./restrict.ts"
-import { neverWritable } from "./roles.ts"
 import { operations } from "./rules.ts"
 import type {
   AccessDefaults,

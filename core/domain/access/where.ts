@@ -4,7 +4,7 @@
  */
 
 import { scan } from "../filter/lex.ts"
-import { plainText } from "../model/value.ts"
+import { plainText } from "../value/cell.ts"
 import type { Where } from "./rules.ts"
 
 /** A value of the verified caller inside a filter: `caller.id` or `caller.tenant`. */

@@ -4,10 +4,10 @@
  */
 
 import * as Result from "effect/Result"
-import { timestampFromMicros } from "../model/instant.ts"
 import type { Cell, Field } from "../model/model.ts"
-import { cellFromText, compareCells } from "../model/value.ts"
 import type { Bindings } from "../read/plan.ts"
+import { cellFromText, compareCells } from "../value/cell.ts"
+import { timestampFromMicros } from "../value/instant.ts"
 import { compilePattern } from "./pattern.ts"
 import { containsIgnoringCase, isSimilar, matchesParts } from "./text.ts"
 import type { Comparison, FilterTree, Operand } from "./tree.ts"

@@ -4,8 +4,8 @@
  */
 
 import type { Field, Kind } from "../model/model.ts"
-import { pastCharacters } from "../model/value.ts"
 import type { Span } from "../problem.ts"
+import { pastCharacters } from "../value/cell.ts"
 import { decodePattern } from "./lex.ts"
 import { type Checking, fieldOf, operandOf, soughtOf } from "./literal.ts"
 import type { Call, FunctionName, Value } from "./parse.ts"

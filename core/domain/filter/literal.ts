@@ -5,8 +5,8 @@
 
 import * as Result from "effect/Result"
 import type { Field, Kind } from "../model/model.ts"
-import { cellFromText, pastCharacters } from "../model/value.ts"
 import type { Span } from "../problem.ts"
+import { cellFromText, pastCharacters } from "../value/cell.ts"
 import { decode } from "./lex.ts"
 import type { Value, Word } from "./parse.ts"
 import type { FilterScope, Findings } from "./scope.ts"

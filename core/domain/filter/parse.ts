@@ -4,8 +4,8 @@
  */
 
 import * as Result from "effect/Result"
-import { pastCharacters } from "../model/value.ts"
 import type { Span } from "../problem.ts"
+import { pastCharacters } from "../value/cell.ts"
 import type { Comparator, Token } from "./lex.ts"
 import { scan, unreadable } from "./lex.ts"
 import type { FilterError, FilterErrorCode } from "./scope.ts"

@@ -4,9 +4,9 @@
  */
 
 import type { Operation } from "../access/rules.ts"
+import { granularities, seriesRanges } from "../declare/view.ts"
 import { maxOrderCharacters } from "../filter/order.ts"
 import type { Field, Json } from "../model/model.ts"
-import { granularities, seriesRanges } from "../model/view.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
 import { defaultPageSize, maxBodyFilter, maxPageSize, maxQueryFilter, maxRelations } from "../read/request.ts"
 import {

@@ -3,7 +3,7 @@
  * (headers, problems, preconditions). It names a resource only where the caller may write it.
  */
 
-import { parentPath } from "../model/config.ts"
+import { parentPath } from "../declare/config.ts"
 import type { Json } from "../model/model.ts"
 import { notFound, problemDocument, problemKinds } from "../problem.ts"
 import { maxOperations } from "../write/batch.ts"

@@ -15,7 +15,6 @@ import {
 import { makeAccessResolver } from "../access/resolve.ts"
 import { readFilter, readOrder } from "../filter/read.ts"
 import type { Json, Models } from "../model/model.ts"
-import { cellFromJson, wireFromCell } from "../model/value.ts"
 import { type Problem, problemKinds } from "../problem.ts"
 import {
   facetsRequest,
@@ -26,6 +25,7 @@ import {
   seekRequest,
   seriesRequest
 } from "../read/request.ts"
+import { cellFromJson, wireFromCell } from "../value/cell.ts"
 import { readBatch } from "../write/batch.ts"
 import { readCreate, readPatch } from "../write/body.ts"
 import { exampleOf } from "./openapi-schema.ts"

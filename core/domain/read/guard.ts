@@ -3,8 +3,8 @@
  * the database's planner estimated; it never asks the database itself.
  */
 
+import { quotedName, tableName } from "../compile/facts.ts"
 import type { FilterTree, SortKey } from "../filter/tree.ts"
-import { quotedName, tableName } from "../model/facts.ts"
 import type { Field, Model } from "../model/model.ts"
 
 export interface ScanGuard {

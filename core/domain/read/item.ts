@@ -7,7 +7,7 @@ import type { Access, Decision, RestrictedModel } from "../access/access.ts"
 import { evaluate } from "../filter/evaluate.ts"
 import type { FilterTree } from "../filter/tree.ts"
 import type { Cell, Field, Json, Model, Row, WireRecord } from "../model/model.ts"
-import { isQuoted, jsonWriter, wireFromCell } from "../model/value.ts"
+import { isQuoted, jsonWriter, wireFromCell } from "../value/cell.ts"
 import { etagFields, etagSource } from "./etag.ts"
 import type { Bindings } from "./plan.ts"
 

@@ -4,12 +4,12 @@
  */
 
 import * as Result from "effect/Result"
+import { granularities, seriesRanges } from "../declare/view.ts"
 import { maxCharacters } from "../filter/parse.ts"
 import type { Json } from "../model/model.ts"
-import { codePointCount, pastCharacters, plainText } from "../model/value.ts"
-import { granularities, seriesRanges } from "../model/view.ts"
 import { problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
+import { codePointCount, pastCharacters, plainText } from "../value/cell.ts"
 import type { Granularity } from "./plan.ts"
 
 export const defaultPageSize = 50

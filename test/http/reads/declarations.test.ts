@@ -1,11 +1,11 @@
 // What a declaration says decides a read: how decimals at the two ends of a relation meet, which names tables may have, whether items carry
 // permissions, and that a page token ends with it.
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { defineRoles } from "../../../core/domain/access/roles.ts"
 import { where } from "../../../core/domain/access/where.ts"
-import { defineConfig } from "../../../core/domain/model/config.ts"
-import { f } from "../../../core/domain/model/field.ts"
-import { defineResource } from "../../../core/domain/model/resource.ts"
+import { defineRoles } from "../../../core/domain/compile/roles.ts"
+import { defineConfig } from "../../../core/domain/declare/config.ts"
+import { f } from "../../../core/domain/declare/field.ts"
+import { defineResource } from "../../../core/domain/declare/resource.ts"
 import { at, expectParameter, pluck } from "../../support/answer.ts"
 import { startService } from "../../support/composed.ts"
 import type { TestService } from "../../support/composed.ts"

@@ -1,9 +1,9 @@
 // The scan guard over HTTP, on PostgreSQL: what is refused, what is only marked, what passes, and whom the suggestion tells which columns.
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { listen } from "../../../adapters/http/node.ts"
-import { defineConfig } from "../../../core/domain/model/config.ts"
-import { f, relation } from "../../../core/domain/model/field.ts"
-import { defineResource } from "../../../core/domain/model/resource.ts"
+import { defineConfig } from "../../../core/domain/declare/config.ts"
+import { f, relation } from "../../../core/domain/declare/field.ts"
+import { defineResource } from "../../../core/domain/declare/resource.ts"
 import { at, expectProblem } from "../../support/answer.ts"
 import type { Query } from "../../support/answer.ts"
 import { startService, tokenOf } from "../../support/composed.ts"

@@ -1,8 +1,8 @@
 // How much an answer may hold of related records: as many as a page may have, and as many characters as are worth sending.
 import { expect, it } from "vitest"
-import { defineConfig } from "../../../core/domain/model/config.ts"
-import { f, relation } from "../../../core/domain/model/field.ts"
-import { defineResource } from "../../../core/domain/model/resource.ts"
+import { defineConfig } from "../../../core/domain/declare/config.ts"
+import { f, relation } from "../../../core/domain/declare/field.ts"
+import { defineResource } from "../../../core/domain/declare/resource.ts"
 import { at, expectParameter, pluck } from "../../support/answer.ts"
 import { onBoth } from "../writes/scenes.ts"
 

@@ -1,9 +1,9 @@
 // Reads when the database is slow, refuses connections, or loses them, on PostgreSQL: the right refusal, and recovery without help.
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { makeFetch } from "../../../adapters/http/fetch.ts"
-import { defineConfig } from "../../../core/domain/model/config.ts"
-import { f } from "../../../core/domain/model/field.ts"
-import { defineResource } from "../../../core/domain/model/resource.ts"
+import { defineConfig } from "../../../core/domain/declare/config.ts"
+import { f } from "../../../core/domain/declare/field.ts"
+import { defineResource } from "../../../core/domain/declare/resource.ts"
 import { at, expectProblem, inTime, pluck } from "../../support/answer.ts"
 import { startService, tokenOf } from "../../support/composed.ts"
 import type { TestService } from "../../support/composed.ts"

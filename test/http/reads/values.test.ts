@@ -2,9 +2,9 @@
 // equal. What it then refuses is the caller's filter, and answered as one.
 import { expect, it } from "vitest"
 import { where } from "../../../core/domain/access/where.ts"
-import { defineConfig } from "../../../core/domain/model/config.ts"
-import { f, relation } from "../../../core/domain/model/field.ts"
-import { defineResource } from "../../../core/domain/model/resource.ts"
+import { defineConfig } from "../../../core/domain/declare/config.ts"
+import { f, relation } from "../../../core/domain/declare/field.ts"
+import { defineResource } from "../../../core/domain/declare/resource.ts"
 import { at, expectParameter, expectProblem, pluck } from "../../support/answer.ts"
 import { on } from "../writes/scenes.ts"
 

@@ -1,9 +1,9 @@
 // Where this process and PostgreSQL see time otherwise. Of a zone that only this process knows the answer names the parameter, and never blames the
 // zone for another value; of two midnights the first begins the day; times that no calendar of the wire has spoil no chart.
 import { expect, it } from "vitest"
-import { defineConfig } from "../../../core/domain/model/config.ts"
-import { f } from "../../../core/domain/model/field.ts"
-import { defineResource } from "../../../core/domain/model/resource.ts"
+import { defineConfig } from "../../../core/domain/declare/config.ts"
+import { f } from "../../../core/domain/declare/field.ts"
+import { defineResource } from "../../../core/domain/declare/resource.ts"
 import { at, expectParameter } from "../../support/answer.ts"
 import { on } from "../writes/scenes.ts"
 

@@ -2,9 +2,9 @@
 
 import { expect, it } from "vitest"
 import { where } from "../../../core/domain/access/where.ts"
-import { defineConfig } from "../../../core/domain/model/config.ts"
-import { f } from "../../../core/domain/model/field.ts"
-import { defineResource } from "../../../core/domain/model/resource.ts"
+import { defineConfig } from "../../../core/domain/declare/config.ts"
+import { f } from "../../../core/domain/declare/field.ts"
+import { defineResource } from "../../../core/domain/declare/resource.ts"
 import { expectProblem } from "../../support/answer.ts"
 import type { Fixture } from "../../support/composed.ts"
 import { admin, ann, ledger } from "../../support/ledger.ts"

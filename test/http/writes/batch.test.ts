@@ -1,9 +1,9 @@
 /** `:batchWrite` over HTTP (spec 1, Batch writes): forms, references, order, errors that name their operation, and groups nobody can tell apart. */
 
 import { describe, expect, it } from "vitest"
-import { defineConfig } from "../../../core/domain/model/config.ts"
-import { f } from "../../../core/domain/model/field.ts"
-import { defineResource } from "../../../core/domain/model/resource.ts"
+import { defineConfig } from "../../../core/domain/declare/config.ts"
+import { f } from "../../../core/domain/declare/field.ts"
+import { defineResource } from "../../../core/domain/declare/resource.ts"
 import { expectProblem } from "../../support/answer.ts"
 import type { Answer, Answered, Fixture, TestCaller, TestService } from "../../support/composed.ts"
 import { Random } from "../../support/filter.ts"

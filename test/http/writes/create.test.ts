@@ -1,9 +1,9 @@
 /** Creates over HTTP: defaults, own rows, tenants, and every way in which a body can be wrong (spec 1, Write pipeline and Write rules). */
 
 import { expect, it } from "vitest"
-import { defineConfig } from "../../../core/domain/model/config.ts"
-import { f } from "../../../core/domain/model/field.ts"
-import { defineResource } from "../../../core/domain/model/resource.ts"
+import { defineConfig } from "../../../core/domain/declare/config.ts"
+import { f } from "../../../core/domain/declare/field.ts"
+import { defineResource } from "../../../core/domain/declare/resource.ts"
 import { expectProblem } from "../../support/answer.ts"
 import type { Answer, TestCaller } from "../../support/composed.ts"
 import { admin, ann, foreign, homeless, ledger, nobody, viewer, writer } from "../../support/ledger.ts"

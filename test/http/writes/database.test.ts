@@ -3,7 +3,7 @@
 import { connect, createServer } from "node:net"
 import type { AddressInfo, Socket } from "node:net"
 import { afterEach, expect, it } from "vitest"
-import type { WriteHook } from "../../../core/domain/model/config.ts"
+import type { WriteHook } from "../../../core/domain/declare/config.ts"
 import { expectProblem, inTime } from "../../support/answer.ts"
 import type { Answer, TestService } from "../../support/composed.ts"
 import { admin, ann, bob, ledger } from "../../support/ledger.ts"

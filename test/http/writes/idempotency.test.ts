@@ -1,11 +1,11 @@
 /** `Idempotency-Key` on creates and batches: what is replayed, refused, forgotten, and to whom (draft-ietf-httpapi-idempotency-key-header). */
 
 import { expect, it, vi } from "vitest"
-import { defineConfig } from "../../../core/domain/model/config.ts"
-import type { WriteHook } from "../../../core/domain/model/config.ts"
-import { f } from "../../../core/domain/model/field.ts"
+import { defineConfig } from "../../../core/domain/declare/config.ts"
+import type { WriteHook } from "../../../core/domain/declare/config.ts"
+import { f } from "../../../core/domain/declare/field.ts"
+import { defineResource } from "../../../core/domain/declare/resource.ts"
 import type { Field, Model } from "../../../core/domain/model/model.ts"
-import { defineResource } from "../../../core/domain/model/resource.ts"
 import { expectParameter, expectProblem } from "../../support/answer.ts"
 import type { Answer, TestCaller } from "../../support/composed.ts"
 import { admin, ann, bob, ledger } from "../../support/ledger.ts"

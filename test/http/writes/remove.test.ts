@@ -1,7 +1,7 @@
 /** DELETE and `:undelete` over HTTP (spec 1, States and transitions): soft and hard, preconditions, rules, and what comes back. */
 
 import { expect, it } from "vitest"
-import type { Change } from "../../../core/domain/model/config.ts"
+import type { Change } from "../../../core/domain/declare/config.ts"
 import { expectProblem } from "../../support/answer.ts"
 import type { Answer, TestCaller, TestService } from "../../support/composed.ts"
 import { admin, ann, bob, foreign, homeless, ledger, nobody, viewer } from "../../support/ledger.ts"

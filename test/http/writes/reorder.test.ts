@@ -1,7 +1,7 @@
 /** `reorder` of a batch over HTTP (spec 1, Batch writes, 3): final order, ETags, rules, and every way past a unique index. */
 
 import { expect, it, vi } from "vitest"
-import type { Change } from "../../../core/domain/model/config.ts"
+import type { Change } from "../../../core/domain/declare/config.ts"
 import { expectProblem } from "../../support/answer.ts"
 import type { Answer, TestService } from "../../support/composed.ts"
 import { Random } from "../../support/filter.ts"

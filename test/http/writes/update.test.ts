@@ -1,7 +1,7 @@
 /** PATCH over HTTP: the order of checks, preconditions, rules over the record as stored and as written, and patches that change nothing. */
 
 import { expect, it } from "vitest"
-import type { Change } from "../../../core/domain/model/config.ts"
+import type { Change } from "../../../core/domain/declare/config.ts"
 import { expectProblem } from "../../support/answer.ts"
 import type { TestService } from "../../support/composed.ts"
 import { admin, ann, bob, foreign, homeless, ledger, nobody, viewer } from "../../support/ledger.ts"

@@ -4,9 +4,9 @@
  */
 
 import * as Result from "effect/Result"
+import { type Capability, type Operation, operations, type Roles } from "../access/rules.ts"
+import { didYouMean, type Refusal, shown } from "../declare/refusal.ts"
 import type { Field, Model } from "../model/model.ts"
-import { didYouMean, type Refusal, shown } from "../model/refusal.ts"
-import { type Capability, type Operation, operations, type Roles } from "./rules.ts"
 
 type OwnText = "" | ".own"
 type FieldsText = "" | `(${string})`

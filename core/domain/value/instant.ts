@@ -3,7 +3,7 @@
  * what time it is and never goes through a JavaScript Date, whose milliseconds would lose digits.
  */
 
-import { endOfDigits } from "../digits.ts"
+import { endOfDigits } from "./digits.ts"
 
 const datePattern = /^(\d{4})-(\d{2})-(\d{2})$/
 const timestampPattern =

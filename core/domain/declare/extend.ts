@@ -4,8 +4,8 @@
  */
 
 import { isBag } from "../bag.ts"
+import type { Json } from "../model/model.ts"
 import type { AnyField, FieldMap } from "./field.ts"
-import type { Json } from "./model.ts"
 import type { FieldName } from "./record.ts"
 import type { Resource, ResourceDeclaration } from "./resource.ts"
 

@@ -3,11 +3,11 @@
  */
 
 import { isBag } from "../bag.ts"
-import { refuseUnknownKeys } from "./compile-field.ts"
-import type { KnownRoles } from "./compile-rule.ts"
-import { readRoles } from "./compile-view.ts"
-import { didYouMean, type Report, shown } from "./refusal.ts"
-import type { MenuItem, Page } from "./view.ts"
+import { didYouMean, type Report, shown } from "../declare/refusal.ts"
+import type { MenuItem, Page } from "../declare/view.ts"
+import { refuseUnknownKeys } from "./field.ts"
+import type { KnownRoles } from "./rule.ts"
+import { readRoles } from "./view.ts"
 
 /** What menus and pages are checked against. */
 export interface MenuScope {

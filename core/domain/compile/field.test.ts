@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { one, type RefusalCase, refusalLines, resource, sound } from "../../../test/support/refusals.ts"
-import { f } from "./field.ts"
+import { f } from "../declare/field.ts"
 
 const cases: readonly RefusalCase[] = [
   [

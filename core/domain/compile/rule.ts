@@ -7,13 +7,13 @@ import * as Result from "effect/Result"
 import type { CompiledFieldRules, CompiledRule, CompiledRules, Operation, RuleFunction } from "../access/rules.ts"
 import { operations } from "../access/rules.ts"
 import { type Bag, isBag } from "../bag.ts"
+import { didYouMean, type Report, shown } from "../declare/refusal.ts"
+import { builtInEvents, type ChangeOperation, changeOperations } from "../declare/resource.ts"
 import type { FilterScope } from "../filter/read.ts"
 import { readFilter } from "../filter/read.ts"
 import type { FilterTree } from "../filter/tree.ts"
-import { isName, isTextList, nameRule, refuseUnknownKeys } from "./compile-field.ts"
-import type { Field, ValidateRule, WireRecord } from "./model.ts"
-import { didYouMean, type Report, shown } from "./refusal.ts"
-import { builtInEvents, type ChangeOperation, changeOperations } from "./resource.ts"
+import type { Field, ValidateRule, WireRecord } from "../model/model.ts"
+import { isName, isTextList, nameRule, refuseUnknownKeys } from "./field.ts"
 
 /** A declared event, compiled. `match` null: every change of these operations. A `match` that throws is the event's failure. */
 export interface CompiledEvent {

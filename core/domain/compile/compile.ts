@@ -4,22 +4,22 @@
  */
 
 import * as Result from "effect/Result"
-import { compileRoles } from "../access/roles.ts"
 import type { AccessDefaults, Roles } from "../access/rules.ts"
 import { type Bag, isBag } from "../bag.ts"
-import { isTextList, refuseUnknownKeys } from "./compile-field.ts"
-import { compileMenu, compilePages } from "./compile-menu.ts"
-import { checkAuth, readOptions, refuseIdleAuth } from "./compile-options.ts"
-import { buildModel, type Draft, linkModels, readResource, resolveShapes } from "./compile-resource.ts"
-import type { CompiledEvent, KnownRoles } from "./compile-rule.ts"
-import { compileViews, type ViewScope } from "./compile-view.ts"
-import type { AuthDeclaration, Config, Options } from "./config.ts"
-import type { ConfigExtension } from "./history.ts"
-import type { Model, Models } from "./model.ts"
-import { type Refusal, type Report, shown } from "./refusal.ts"
-import type { MenuItem, Page, View } from "./view.ts"
+import type { AuthDeclaration, Config, Options } from "../declare/config.ts"
+import type { ConfigExtension } from "../declare/history.ts"
+import { type Refusal, type Report, shown } from "../declare/refusal.ts"
+import type { MenuItem, Page, View } from "../declare/view.ts"
+import type { Model, Models } from "../model/model.ts"
+import { isTextList, refuseUnknownKeys } from "./field.ts"
+import { compileMenu, compilePages } from "./menu.ts"
+import { checkAuth, readOptions, refuseIdleAuth } from "./options.ts"
+import { buildModel, type Draft, linkModels, readResource, resolveShapes } from "./resource.ts"
+import { compileRoles } from "./roles.ts"
+import type { CompiledEvent, KnownRoles } from "./rule.ts"
+import { compileViews, type ViewScope } from "./view.ts"
 
-export type { CompiledEvent } from "./compile-rule.ts"
+export type { CompiledEvent } from "./rule.ts"
 
 /** A configuration that holds. */
 export interface Compiled {

@@ -5,15 +5,23 @@
 
 import * as Result from "effect/Result"
 import { type Bag, isBag } from "../bag.ts"
+import { didYouMean, type Report, shown } from "../declare/refusal.ts"
+import {
+  type Chart,
+  granularities,
+  type Label,
+  type Nav,
+  seriesRanges,
+  type View,
+  type ViewFilter
+} from "../declare/view.ts"
 import type { FilterScope } from "../filter/read.ts"
 import { readOrder } from "../filter/read.ts"
 import type { FilterTree, SortKey } from "../filter/tree.ts"
+import type { Field, Model } from "../model/model.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
-import { isCount, isTextList, refuseUnknownKeys } from "./compile-field.ts"
-import { checkFilterText, type KnownRoles, mentions, refuseUnknownRoles } from "./compile-rule.ts"
-import type { Field, Model } from "./model.ts"
-import { didYouMean, type Report, shown } from "./refusal.ts"
-import { type Chart, granularities, type Label, type Nav, seriesRanges, type View, type ViewFilter } from "./view.ts"
+import { isCount, isTextList, refuseUnknownKeys } from "./field.ts"
+import { checkFilterText, type KnownRoles, mentions, refuseUnknownRoles } from "./rule.ts"
 
 type Say = (message: string, fix: string) => void
 

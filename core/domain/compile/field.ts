@@ -4,9 +4,9 @@
  */
 
 import { type Bag, isBag } from "../bag.ts"
-import { blankField, type FieldSpec } from "./field.ts"
-import type { Kind } from "./model.ts"
-import { didYouMean, type Report, shown } from "./refusal.ts"
+import { blankField, type FieldSpec } from "../declare/field.ts"
+import { didYouMean, type Report, shown } from "../declare/refusal.ts"
+import type { Kind } from "../model/model.ts"
 
 /** A field declaration that was read. `broken`: something about it was refused, so what follows from it is not reported again. */
 export interface DraftField {

@@ -5,6 +5,11 @@
 
 import * as Result from "effect/Result"
 import { type Bag, isBag } from "../bag.ts"
+import type { FieldSpec } from "../declare/field.ts"
+import { historyOf, keptColumns } from "../declare/history.ts"
+import { didYouMean, type Report, shown } from "../declare/refusal.ts"
+import type { Field, Json, Model, Relation } from "../model/model.ts"
+import { cellFromJson, wireFromCell } from "../value/cell.ts"
 import {
   columnKinds,
   type ColumnRole,
@@ -18,7 +23,7 @@ import {
   readColumn,
   readFields,
   refuseUnknownKeys
-} from "./compile-field.ts"
+} from "./field.ts"
 import {
   type CompiledEvent,
   compileEvents,
@@ -26,12 +31,7 @@ import {
   compileValidate,
   type KnownRoles,
   type RuleScope
-} from "./compile-rule.ts"
-import type { FieldSpec } from "./field.ts"
-import { historyOf, keptColumns } from "./history.ts"
-import type { Field, Json, Model, Relation } from "./model.ts"
-import { didYouMean, type Report, shown } from "./refusal.ts"
-import { cellFromJson, wireFromCell } from "./value.ts"
+} from "./rule.ts"
 
 /** A resource that was read, whatever was refused about it. */
 export interface Draft {

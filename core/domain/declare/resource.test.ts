@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, it } from "vitest"
 import type { Caller } from "../access/caller.ts"
+import type { Json } from "../model/model.ts"
 import { f, relation } from "./field.ts"
-import type { Json } from "./model.ts"
 import type { CreateOf, UpdateOf } from "./record.ts"
 import { defineResource } from "./resource.ts"
 import type { RecordFrom } from "./resource.ts"

@@ -5,8 +5,8 @@
 
 import type { Caller } from "../access/caller.ts"
 import type { RuleAnswer, Where } from "../access/rules.ts"
+import type { FieldProblem, Json } from "../model/model.ts"
 import type { AnyField, FieldBuilder, FieldMap } from "./field.ts"
-import type { FieldProblem, Json } from "./model.ts"
 import type { FieldName, RecordOf } from "./record.ts"
 
 /** A rule over given arguments: yes or no for everybody, the roles it holds for (`admin` is not implied), a filter, or a function of the arguments. */

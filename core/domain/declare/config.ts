@@ -4,11 +4,11 @@
  */
 
 import type { Caller } from "../access/caller.ts"
-import type { DeclaredRoles } from "../access/roles.ts"
 import type { PasskeyDeclaration } from "../account/passkey.ts"
 import type { ProviderDeclaration } from "../account/provider.ts"
+import type { DeclaredRoles } from "../compile/roles.ts"
+import type { WireRecord } from "../model/model.ts"
 import type { ConfigExtension } from "./history.ts"
-import type { WireRecord } from "./model.ts"
 import type { ChangeOperation, RecordFrom, Resource } from "./resource.ts"
 import type { DeclaredView, MenuDeclaration, PageDeclaration, ViewDeclaration } from "./view.ts"
 

@@ -3,7 +3,7 @@
  * value's type; it never judges. Whether a declaration makes sense is decided at startup by `compile.ts`.
  */
 
-import type { Json, Kind } from "./model.ts"
+import type { Json, Kind } from "../model/model.ts"
 
 /** What a declaration says about one field, exactly as written. Plain-JavaScript configs may put anything in here. */
 export interface FieldSpec {

@@ -8,11 +8,11 @@ import { isOriginPattern, isPlainUrl } from "../account/origin.ts"
 import { readPasskeys } from "../account/passkey.ts"
 import { readProviders } from "../account/provider.ts"
 import { type Bag, isBag } from "../bag.ts"
-import { isCount, isTextList, refuseUnknownKeys } from "./compile-field.ts"
-import type { KnownRoles } from "./compile-rule.ts"
-import { readRoles } from "./compile-view.ts"
-import { type AuthDeclaration, defaultOptions, type Options, type Source } from "./config.ts"
-import { didYouMean, type Report, shown, shownAddress } from "./refusal.ts"
+import { type AuthDeclaration, defaultOptions, type Options, type Source } from "../declare/config.ts"
+import { didYouMean, type Report, shown, shownAddress } from "../declare/refusal.ts"
+import { isCount, isTextList, refuseUnknownKeys } from "./field.ts"
+import type { KnownRoles } from "./rule.ts"
+import { readRoles } from "./view.ts"
 
 /** What options are checked against. */
 export interface OptionsScope {

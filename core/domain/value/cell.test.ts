@@ -2,9 +2,7 @@ import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { filterFields, Random, randomCell } from "../../../test/support/filter.ts"
 import { type FieldParts, makeField } from "../../../test/support/model.ts"
-import { countries, currencies } from "./codes.ts"
-import { compareInstants, isDate, microsFromCell, timestampCell, timestampFromMicros } from "./instant.ts"
-import type { Field, Json } from "./model.ts"
+import type { Field, Json } from "../model/model.ts"
 import {
   cellFromJson,
   cellFromText,
@@ -13,7 +11,9 @@ import {
   jsonWriter,
   type ValueProblem,
   wireFromCell
-} from "./value.ts"
+} from "./cell.ts"
+import { countries, currencies } from "./codes.ts"
+import { compareInstants, isDate, microsFromCell, timestampCell, timestampFromMicros } from "./instant.ts"
 
 const make = (parts: Omit<FieldParts, "name">): Field => makeField({ name: "f", ...parts })
 const integer16 = make({ kind: "integer", bits: 16 })

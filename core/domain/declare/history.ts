@@ -4,9 +4,9 @@
  * rows. It keeps nothing itself; the write pipeline does.
  */
 
-import { parseCapability } from "../access/roles.ts"
 import { type Bag, isBag } from "../bag.ts"
-import { isTextList } from "./compile-field.ts"
+import { isTextList } from "../compile/field.ts"
+import { parseCapability } from "../compile/roles.ts"
 import { blankField, type FieldSpec } from "./field.ts"
 import { didYouMean, type Report, shown } from "./refusal.ts"
 

@@ -4,9 +4,9 @@
  * service slower or some writes fail is advice and not decided here.
  */
 
+import { didYouMean, type Refusal } from "../declare/refusal.ts"
+import type { Field, Kind, Model, Models } from "../model/model.ts"
 import type { ColumnFacts, ServerFacts, TableFacts } from "./catalogue.ts"
-import type { Field, Kind, Model, Models } from "./model.ts"
-import { didYouMean, type Refusal } from "./refusal.ts"
 
 /** Words that PostgreSQL takes for its own where it expects a name (`pg_get_keywords()` of 18, categories R and T). */
 const reserved: ReadonlySet<string> = new Set(

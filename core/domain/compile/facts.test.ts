@@ -1,14 +1,14 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { columnFacts as column, tableFacts } from "../../../test/support/catalogue.ts"
+import { defineConfig } from "../declare/config.ts"
+import { extendResource, withResources } from "../declare/extend.ts"
+import { type AnyField, f } from "../declare/field.ts"
+import { defineResource, type Resource } from "../declare/resource.ts"
+import type { Models } from "../model/model.ts"
 import type { ColumnFacts, TableFacts } from "./catalogue.ts"
 import { compileModels } from "./compile.ts"
-import { defineConfig } from "./config.ts"
-import { extendResource, withResources } from "./extend.ts"
 import { checkFacts, createTableSql, declarationOf, tableName, valuesInCheck } from "./facts.ts"
-import { type AnyField, f } from "./field.ts"
-import type { Models } from "./model.ts"
-import { defineResource, type Resource } from "./resource.ts"
 
 const modelsOf = (...resources: readonly Resource[]): Models =>
   Result.getOrThrowWith(compileModels(defineConfig({ resources })), (refusals) => new Error(JSON.stringify(refusals)))

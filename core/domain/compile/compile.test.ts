@@ -1,12 +1,12 @@
 import * as Result from "effect/Result"
 import { describe, expect, expectTypeOf, it } from "vitest"
-import { defineRoles } from "../access/roles.ts"
 import { where } from "../access/where.ts"
+import { type Change, defaultOptions, defineConfig } from "../declare/config.ts"
+import { f, relation } from "../declare/field.ts"
+import { defineResource } from "../declare/resource.ts"
+import { defineView } from "../declare/view.ts"
 import { compileModels } from "./compile.ts"
-import { type Change, defaultOptions, defineConfig } from "./config.ts"
-import { f, relation } from "./field.ts"
-import { defineResource } from "./resource.ts"
-import { defineView } from "./view.ts"
+import { defineRoles } from "./roles.ts"
 
 const customers = defineResource("customers", {
   table: "shop.customers",

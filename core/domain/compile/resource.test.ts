@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { one, type RefusalCase, refusalLines, resource, sound } from "../../../test/support/refusals.ts"
 import { where } from "../access/where.ts"
-import { f, relation } from "./field.ts"
+import { f, relation } from "../declare/field.ts"
 
 const b = resource("b", { primaryKey: "id", fields: { id: f.integer() } })
 
