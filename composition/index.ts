@@ -16,12 +16,12 @@ export type {
   UnhandledErrorHook,
   WriteHook
 } from "../core/domain/declare/config.ts"
+export type { ConfigExtension } from "../core/domain/declare/config.ts"
 export { extendResource, withResources } from "../core/domain/declare/extend.ts"
 export type { Extension } from "../core/domain/declare/extend.ts"
 export { f, relation } from "../core/domain/declare/field.ts"
 export type { AnyField, FieldBuilder, FieldMap } from "../core/domain/declare/field.ts"
 export { history } from "../core/domain/declare/history.ts"
-export type { ConfigExtension } from "../core/domain/declare/history.ts"
 export type { CreateOf, RecordOf, UpdateOf } from "../core/domain/declare/record.ts"
 export type { Refusal } from "../core/domain/declare/refusal.ts"
 export { defineResource } from "../core/domain/declare/resource.ts"
@@ -41,13 +41,14 @@ export type {
   PageDeclaration,
   ViewDeclaration
 } from "../core/domain/declare/view.ts"
-export type { FieldProblem, Json, Kind, Model, Models, WireRecord } from "../core/domain/model/model.ts"
+export type { FieldProblem, Model, Models, WireRecord } from "../core/domain/model/model.ts"
+export type { Json, Kind } from "../core/domain/value/kind.ts"
 
 export type { Caller } from "../core/domain/access/caller.ts"
 export type { RuleAnswer, Where } from "../core/domain/access/rules.ts"
 export { where } from "../core/domain/access/where.ts"
-export { defineRoles } from "../core/domain/compile/roles.ts"
-export type { CapabilityText, DeclaredRoles } from "../core/domain/compile/roles.ts"
+export { defineRoles } from "../core/domain/declare/roles.ts"
+export type { CapabilityText, DeclaredRoles } from "../core/domain/declare/roles.ts"
 
 export { createKey, listKeys, revokeKey } from "../adapters/auth/api-keys.ts"
 export { createAuth } from "../adapters/auth/auth.ts"

@@ -4,9 +4,9 @@
  */
 
 import { BoundedMap } from "../../core/domain/bounded.ts"
-import type { FilterTree, SortKey } from "../../core/domain/filter/tree.ts"
+import type { FilterTree } from "../../core/domain/filter/tree.ts"
+import type { Field, Model, SortKey } from "../../core/domain/model/model.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
-import type { Field, Model } from "../../core/domain/model/model.ts"
 import type { CountPlan, PagePlan, PageShape } from "../../core/domain/read/plan.ts"
 import { columnOf, conditionSql, truthSql } from "./compile-filter.ts"
 import { type Statement, tableOf, Writer } from "./sql.ts"

@@ -5,8 +5,8 @@
 
 import * as Effect from "effect/Effect"
 import { BoundedMap } from "../../core/domain/bounded.ts"
-import type { Cell, Row } from "../../core/domain/model/model.ts"
 import type { AggregatePlan, CountPlan, PagePlan } from "../../core/domain/read/plan.ts"
+import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import type { PlanEstimate, RecordsError, RecordsReader } from "../../core/ports/records.ts"
 import { aggregateColumns, aggregateStatement, writeAggregate } from "./compile-aggregate.ts"
 import { countStatement, pageStatement, writeCount, writePage } from "./compile-page.ts"

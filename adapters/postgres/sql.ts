@@ -4,9 +4,9 @@
  */
 
 import { operandCell } from "../../core/domain/filter/evaluate.ts"
-import type { Operand } from "../../core/domain/filter/tree.ts"
-import type { Cell, Field, Model } from "../../core/domain/model/model.ts"
-import type { Bindings } from "../../core/domain/read/plan.ts"
+import type { Bindings, Operand } from "../../core/domain/filter/tree.ts"
+import type { Field, Model } from "../../core/domain/model/model.ts"
+import type { Cell } from "../../core/domain/value/kind.ts"
 
 /** A name as SQL. */
 export const identifier = (name: string): string => `"${name.replaceAll("\"", "\"\"")}"`

@@ -7,9 +7,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Transaction as HookTransaction } from "../../core/domain/declare/config.ts"
-import type { FilterTree } from "../../core/domain/filter/tree.ts"
-import type { Cell, Field, Model, Row } from "../../core/domain/model/model.ts"
-import type { Bindings } from "../../core/domain/read/plan.ts"
+import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
+import type { Field, Model } from "../../core/domain/model/model.ts"
+import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import type { RecordsError, RecordsTransaction } from "../../core/ports/records.ts"
 import {
   insertStatement,

@@ -1,10 +1,10 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { compileModels } from "../../core/domain/compile/compile.ts"
-import { defineRoles } from "../../core/domain/compile/roles.ts"
 import { defineConfig } from "../../core/domain/declare/config.ts"
 import { f } from "../../core/domain/declare/field.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
+import { defineRoles } from "../../core/domain/declare/roles.ts"
 import { checkAccounts } from "./accounts.ts"
 
 const fields = { id: f.integer() }

@@ -6,8 +6,9 @@
 import type { Operation } from "../../core/domain/access/rules.ts"
 import type { TableFacts } from "../../core/domain/compile/catalogue.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
-import { checkedValues, quotedName, tableName } from "../../core/domain/compile/facts.ts"
+import { checkedValues } from "../../core/domain/compile/facts.ts"
 import type { Model } from "../../core/domain/model/model.ts"
+import { quotedName, tableName } from "../../core/domain/model/table.ts"
 import type { Finding } from "./finding.ts"
 
 /** Whether any caller may ever do this, as far as that can be known without one. */

@@ -5,8 +5,9 @@
 
 import type { Client } from "pg"
 import { pgAddressOf } from "../../adapters/postgres/socket.ts"
-import { checkFacts, tableName } from "../../core/domain/compile/facts.ts"
+import { checkFacts } from "../../core/domain/compile/facts.ts"
 import type { Models } from "../../core/domain/model/model.ts"
+import { tableName } from "../../core/domain/model/table.ts"
 import { keepsAccounts, makeAuth } from "../assembly.ts"
 import type { Assembly } from "../assembly.ts"
 import { type Databases, openPool } from "../database.ts"

@@ -5,9 +5,9 @@
 
 import type { IndexFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
-import { quotedName, tableName } from "../../core/domain/compile/facts.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
+import { quotedName, tableName } from "../../core/domain/model/table.ts"
 import type { Finding } from "./finding.ts"
 
 /** Whether an index serves every row that statements can ask for: it is whole, or leaves out deleted rows only. */

@@ -5,8 +5,8 @@
 
 import { type Client, DatabaseError } from "pg"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
-import { quotedName, tableName } from "../../core/domain/compile/facts.ts"
 import { identityOf, type Model } from "../../core/domain/model/model.ts"
+import { quotedName, tableName } from "../../core/domain/model/table.ts"
 import type { LiveFacts } from "../startup.ts"
 import { openWrites } from "./columns.ts"
 import type { Finding } from "./finding.ts"

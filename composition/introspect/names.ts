@@ -3,7 +3,8 @@
  * unique where it must be. The same database always gives the same names.
  */
 
-import { isName, takenBy } from "../../core/domain/compile/field.ts"
+import { isName } from "../../core/domain/compile/check.ts"
+import { takenBy } from "../../core/domain/compile/field.ts"
 
 /** Words that no constant can be named, and those that a generated file uses itself. */
 const reserved = new Set(

@@ -5,7 +5,8 @@
 
 import type { Caller } from "../domain/access/caller.ts"
 import { BoundedMap } from "../domain/bounded.ts"
-import type { Model, Row } from "../domain/model/model.ts"
+import type { Model } from "../domain/model/model.ts"
+import type { Row } from "../domain/value/kind.ts"
 
 const keptRecords = 1_000
 const keptVersions = 4

@@ -5,9 +5,9 @@
 
 import * as Effect from "effect/Effect"
 import type { Access } from "../domain/access/access.ts"
+import type { Bindings } from "../domain/filter/tree.ts"
 import { itemWriter, layoutOf } from "../domain/read/item.ts"
 import type { ItemWriter } from "../domain/read/item.ts"
-import type { Bindings } from "../domain/read/plan.ts"
 import { RecordsError } from "../ports/records.ts"
 import type { RecordsTransaction } from "../ports/records.ts"
 import type { Core } from "./core.ts"

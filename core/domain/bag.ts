@@ -5,3 +5,6 @@ export type Bag = { readonly [name: string]: unknown }
 /** Whether a value is an object with members: neither null nor a list. */
 export const isBag = (value: unknown): value is Bag =>
   typeof value === "object" && value !== null && !Array.isArray(value)
+
+export const isTextList = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === "string")

@@ -12,9 +12,10 @@
 
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
-import type { FilterTree } from "../domain/filter/tree.ts"
-import type { Cell, Field, Model, Row } from "../domain/model/model.ts"
-import type { AggregatePlan, Bindings, CountPlan, PagePlan } from "../domain/read/plan.ts"
+import type { Bindings, FilterTree } from "../domain/filter/tree.ts"
+import type { Field, Model } from "../domain/model/model.ts"
+import type { AggregatePlan, CountPlan, PagePlan } from "../domain/read/plan.ts"
+import type { Cell, Row } from "../domain/value/kind.ts"
 
 /** Why a read or write failed. Column and constraint names stay inside: never put them into an answer. */
 export type RecordsReason =

@@ -1,10 +1,10 @@
 /** A shop of two tenants with everything worth stealing in it: hidden fields, foreign rows, hidden resources, values at the edges of their kinds. */
 
 import { where } from "../../core/domain/access/where.ts"
-import { defineRoles } from "../../core/domain/compile/roles.ts"
 import { defineConfig } from "../../core/domain/declare/config.ts"
 import { f, relation } from "../../core/domain/declare/field.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
+import { defineRoles } from "../../core/domain/declare/roles.ts"
 import type { Fixture, TestCaller } from "../support/composed.ts"
 
 const id = () => f.integer().bits(64).dbDefault().filterable().sortable()

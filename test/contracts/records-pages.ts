@@ -2,9 +2,10 @@
 
 import { beforeEach, describe, expect, it } from "vitest"
 import { allOf, always, not } from "../../core/domain/filter/tree.ts"
-import type { FilterTree } from "../../core/domain/filter/tree.ts"
-import type { Cell, Field, Row } from "../../core/domain/model/model.ts"
-import type { Bindings, PageShape } from "../../core/domain/read/plan.ts"
+import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
+import type { Field } from "../../core/domain/model/model.ts"
+import type { PageShape } from "../../core/domain/read/plan.ts"
+import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import { bindings, equals, f, literal, order, pairs, reasonOf, shapeOf, things, type Words } from "./records-tables.ts"
 
 export const pageSuite = ({ ids, inTransaction, records, run, store, stored }: Words): void => {

@@ -2,10 +2,11 @@
  * Facets, series and histograms over rows in memory, exact as the database's: integers and decimals never become JavaScript numbers.
  */
 
-import type { Cell, Field, Row } from "../../core/domain/model/model.ts"
+import type { Field } from "../../core/domain/model/model.ts"
 import { bucketStarts } from "../../core/domain/read/aggregate.ts"
 import type { FacetsPlan, HistogramPlan, Measure, SeriesPlan } from "../../core/domain/read/plan.ts"
 import { compareCells } from "../../core/domain/value/cell.ts"
+import type { Cell, Row } from "../../core/domain/value/kind.ts"
 
 export type CellsOf = (row: Row, field: Field) => Cell
 

@@ -6,9 +6,9 @@ import type { VersionStep } from "../../adapters/postgres/compile-write.ts"
 import { passingRows, type PlanNode, wholeScans } from "../../adapters/postgres/estimate.ts"
 import { arrayLiteral, bind, quoted, timestampFromText, valuesOf } from "../../adapters/postgres/sql.ts"
 import { allOf, always, not } from "../../core/domain/filter/tree.ts"
-import type { FilterTree } from "../../core/domain/filter/tree.ts"
+import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
-import type { Bindings, PageShape } from "../../core/domain/read/plan.ts"
+import type { PageShape } from "../../core/domain/read/plan.ts"
 import { makeModel } from "../support/model.ts"
 
 const model: Model = {

@@ -9,10 +9,10 @@ import { conditionSql, truthSql } from "../../adapters/postgres/compile-filter.t
 import { makePostgres, type Postgres } from "../../adapters/postgres/connection.ts"
 import { bind, canonicalRows, tableOf, valuesOf, Writer } from "../../adapters/postgres/sql.ts"
 import { evaluate } from "../../core/domain/filter/evaluate.ts"
-import type { Comparison, FilterTree, Operand } from "../../core/domain/filter/tree.ts"
-import type { Field, Model, Row } from "../../core/domain/model/model.ts"
-import type { Bindings } from "../../core/domain/read/plan.ts"
+import type { Bindings, Comparison, FilterTree, Operand } from "../../core/domain/filter/tree.ts"
+import type { Field, Model } from "../../core/domain/model/model.ts"
 import { cellFromText } from "../../core/domain/value/cell.ts"
+import type { Row } from "../../core/domain/value/kind.ts"
 import { type FieldParts, makeModel } from "../support/model.ts"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 

@@ -6,8 +6,9 @@
 import type { FilterScope } from "../../core/domain/filter/read.ts"
 import type { FilterTree, Operand } from "../../core/domain/filter/tree.ts"
 import { allOf, anyOf, not } from "../../core/domain/filter/tree.ts"
-import type { Cell, Field } from "../../core/domain/model/model.ts"
+import type { Field } from "../../core/domain/model/model.ts"
 import { timestampFromMicros } from "../../core/domain/value/instant.ts"
+import type { Cell } from "../../core/domain/value/kind.ts"
 import type { FieldParts } from "./model.ts"
 import { makeField } from "./model.ts"
 

@@ -5,12 +5,12 @@
  */
 
 import { where } from "../../core/domain/access/where.ts"
-import { defineRoles } from "../../core/domain/compile/roles.ts"
 import { defineConfig } from "../../core/domain/declare/config.ts"
 import type { OptionsDeclaration } from "../../core/domain/declare/config.ts"
 import { f, relation } from "../../core/domain/declare/field.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
-import type { Json } from "../../core/domain/model/model.ts"
+import { defineRoles } from "../../core/domain/declare/roles.ts"
+import type { Json } from "../../core/domain/value/kind.ts"
 import type { Fixture, TestCaller } from "./composed.ts"
 
 /** Tenant and version as columns that no field shows, soft delete as a field, own rows for clerks, a hidden field and a hidden validate rule. */

@@ -2,7 +2,7 @@
 
 import { createRequire } from "node:module"
 import { expect } from "vitest"
-import type { Json } from "../../core/domain/model/model.ts"
+import type { Json } from "../../core/domain/value/kind.ts"
 import type { OpenapiDoc } from "./openapi.ts"
 
 interface Check {

@@ -5,13 +5,13 @@
  */
 
 import { where } from "../../core/domain/access/where.ts"
-import { defineRoles } from "../../core/domain/compile/roles.ts"
 import { defineConfig } from "../../core/domain/declare/config.ts"
 import type { Config, OptionsDeclaration } from "../../core/domain/declare/config.ts"
 import { f, relation } from "../../core/domain/declare/field.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
+import { defineRoles } from "../../core/domain/declare/roles.ts"
 import { defineView } from "../../core/domain/declare/view.ts"
-import type { Json } from "../../core/domain/model/model.ts"
+import type { Json } from "../../core/domain/value/kind.ts"
 import type { Fixture, TestCaller } from "./composed.ts"
 
 /** Soft delete and version as declared fields, ETag from the version, a hidden searched field with alias and a column of another name. */

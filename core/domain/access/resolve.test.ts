@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { makeModel, type ModelParts } from "../../../test/support/model.ts"
-import { parseCapability } from "../compile/roles.ts"
+import { parseCapability } from "../declare/roles.ts"
 import { type FilterTree, never, type Operand } from "../filter/tree.ts"
 import type { Field, Model, WireRecord } from "../model/model.ts"
 import type { Access, Decision } from "./access.ts"

@@ -15,8 +15,8 @@
  */
 
 import { BoundedMap } from "../bounded.ts"
-import { neverWritable } from "../compile/roles.ts"
 import { always, both, type FilterTree, never } from "../filter/tree.ts"
+import { neverWritable } from "../model/model.ts"
 import type { Field, Model, Models, WireRecord } from "../model/model.ts"
 import type { Access, Decision } from "./access.ts"
 import { type Caller, rolesKey } from "./caller.ts"

@@ -4,7 +4,7 @@ import { makeField } from "../../../test/support/model.ts"
 import { evaluate } from "../filter/evaluate.ts"
 import { readFilter } from "../filter/read.ts"
 import type { FilterTree } from "../filter/tree.ts"
-import type { Cell } from "../model/model.ts"
+import type { Cell } from "../value/kind.ts"
 import { where, type WhereValue } from "./where.ts"
 
 const name = makeField({ name: "name" })

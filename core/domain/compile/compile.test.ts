@@ -4,9 +4,9 @@ import { where } from "../access/where.ts"
 import { type Change, defaultOptions, defineConfig } from "../declare/config.ts"
 import { f, relation } from "../declare/field.ts"
 import { defineResource } from "../declare/resource.ts"
+import { defineRoles } from "../declare/roles.ts"
 import { defineView } from "../declare/view.ts"
 import { compileModels } from "./compile.ts"
-import { defineRoles } from "./roles.ts"
 
 const customers = defineResource("customers", {
   table: "shop.customers",

@@ -5,21 +5,21 @@
 
 import * as Result from "effect/Result"
 import type { AccessDefaults, Roles } from "../access/rules.ts"
-import { type Bag, isBag } from "../bag.ts"
-import type { AuthDeclaration, Config, Options } from "../declare/config.ts"
-import type { ConfigExtension } from "../declare/history.ts"
+import { type Bag, isBag, isTextList } from "../bag.ts"
+import type { AuthDeclaration, Config, ConfigExtension, Options } from "../declare/config.ts"
 import { type Refusal, type Report, shown } from "../declare/refusal.ts"
-import type { MenuItem, Page, View } from "../declare/view.ts"
+import type { CompiledEvent } from "../model/event.ts"
 import type { Model, Models } from "../model/model.ts"
-import { isTextList, refuseUnknownKeys } from "./field.ts"
+import type { MenuItem, Page, View } from "../model/view.ts"
+import { refuseUnknownKeys } from "./check.ts"
 import { compileMenu, compilePages } from "./menu.ts"
 import { checkAuth, readOptions, refuseIdleAuth } from "./options.ts"
 import { buildModel, type Draft, linkModels, readResource, resolveShapes } from "./resource.ts"
 import { compileRoles } from "./roles.ts"
-import type { CompiledEvent, KnownRoles } from "./rule.ts"
+import type { KnownRoles } from "./roles.ts"
 import { compileViews, type ViewScope } from "./view.ts"
 
-export type { CompiledEvent } from "./rule.ts"
+export type { CompiledEvent } from "../model/event.ts"
 
 /** A configuration that holds. */
 export interface Compiled {

@@ -6,9 +6,10 @@ import { extendResource, withResources } from "../declare/extend.ts"
 import { type AnyField, f } from "../declare/field.ts"
 import { defineResource, type Resource } from "../declare/resource.ts"
 import type { Models } from "../model/model.ts"
+import { tableName } from "../model/table.ts"
 import type { ColumnFacts, TableFacts } from "./catalogue.ts"
 import { compileModels } from "./compile.ts"
-import { checkFacts, createTableSql, declarationOf, tableName, valuesInCheck } from "./facts.ts"
+import { checkFacts, createTableSql, declarationOf, valuesInCheck } from "./facts.ts"
 
 const modelsOf = (...resources: readonly Resource[]): Models =>
   Result.getOrThrowWith(compileModels(defineConfig({ resources })), (refusals) => new Error(JSON.stringify(refusals)))

@@ -5,29 +5,13 @@
  */
 
 import { didYouMean, type Refusal } from "../declare/refusal.ts"
-import type { Field, Kind, Model, Models } from "../model/model.ts"
+import type { Field, Model, Models } from "../model/model.ts"
+import { quotedName, tableName } from "../model/table.ts"
+import type { Kind } from "../value/kind.ts"
 import type { ColumnFacts, ServerFacts, TableFacts } from "./catalogue.ts"
-
-/** Words that PostgreSQL takes for its own where it expects a name (`pg_get_keywords()` of 18, categories R and T). */
-const reserved: ReadonlySet<string> = new Set(
-  ("all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate collation column "
-    + "concurrently constraint create cross current_catalog current_date current_role current_schema current_time "
-    + "current_timestamp current_user default deferrable desc distinct do else end except false fetch for foreign freeze from "
-    + "full grant group having ilike in initially inner intersect into is isnull join lateral leading left like limit localtime "
-    + "localtimestamp natural not notnull null offset on only or order outer overlaps placing primary references returning "
-    + "right select session_user similar some symmetric system_user table tablesample then to trailing true union unique user "
-    + "using variadic verbose when where window with").split(" ")
-)
-
-/** A name as SQL would write it: quoted where it must be. */
-export const quotedName = (name: string): string =>
-  /^[a-z_][a-z0-9_]*$/.test(name) && !reserved.has(name) ? name : `"${name.replaceAll("\"", "\"\"")}"`
+import type { Say } from "./check.ts"
 
 const textLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`
-
-/** A model's table as SQL would write it. */
-export const tableName = (table: { readonly schema: string | null; readonly table: string }): string =>
-  table.schema === null ? quotedName(table.table) : `${quotedName(table.schema)}.${quotedName(table.table)}`
 
 const texts: readonly string[] = ["text", "varchar", "bpchar", "citext", "name"]
 
@@ -148,8 +132,6 @@ export const checkedValues = (table: Pick<TableFacts, "checks">, column: string)
 const isView = (table: TableFacts): boolean => table.kind === "view" || table.kind === "materialized view"
 
 const article = (kind: Kind): string => kind === "integer" || kind === "enum" ? `an ${kind}` : `a ${kind}`
-
-type Say = (message: string, fix: string) => void
 
 const checkType = (field: Field, column: ColumnFacts, table: string, say: Say): void => {
   const named = column.domain === null ? column.type : `${column.type} (a domain over ${column.base})`

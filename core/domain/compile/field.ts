@@ -1,58 +1,19 @@
 /**
  * Reads declarations of fields and system columns and refuses what can be seen without knowing other resources: names, kinds,
- * sizes and modifiers that do not go together. It resolves no relation and checks no default; `compile.ts` does.
+ * sizes and modifiers that do not go together. It resolves no relation and checks no default; `resource.ts` does.
  */
 
 import { type Bag, isBag } from "../bag.ts"
 import { blankField, type FieldSpec } from "../declare/field.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
-import type { Kind } from "../model/model.ts"
+import type { Kind } from "../value/kind.ts"
+import { isCount, isIdentifier, isName, nameRule, objectName, type Say } from "./check.ts"
 
 /** A field declaration that was read. `broken`: something about it was refused, so what follows from it is not reported again. */
 export interface DraftField {
   readonly name: string
   readonly spec: FieldSpec
   broken: boolean
-}
-
-/** Lower-case words of letters, digits and `_`: names of resources and fields. */
-const namePattern = /^[a-z][a-z0-9_]*$/
-export const nameRule = "Use lower-case letters, digits and _, beginning with a letter, at most 63 characters."
-
-export const isName = (value: unknown): value is string =>
-  typeof value === "string" && value.length <= 63 && namePattern.test(value)
-
-/** PostgreSQL keeps 63 bytes of an identifier. */
-export const isIdentifier = (value: unknown): value is string => {
-  if (typeof value !== "string" || value === "" || value.includes("\0") || !value.isWellFormed()) return false
-  let bytes = 0
-  for (const character of value) {
-    const code = character.codePointAt(0)!
-    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4
-  }
-  return bytes <= 63
-}
-
-export const isCount = (value: unknown, least: number, most: number): value is number =>
-  typeof value === "number" && Number.isInteger(value) && value >= least && value <= most
-
-export const isTextList = (value: unknown): value is readonly string[] =>
-  Array.isArray(value) && value.every((item) => typeof item === "string")
-
-/** Reports keys that are not known, and keys that are there with the value `undefined` (a name that was never defined). */
-export const refuseUnknownKeys = (
-  bag: Bag,
-  known: readonly string[],
-  path: string,
-  report: (message: string, fix: string) => void
-): void => {
-  for (const key of Object.keys(bag)) {
-    const place = path === "" ? key : `${path}.${key}`
-    if (!known.includes(key)) report(`There is no property ${place}.`, didYouMean(key, known))
-    else if (bag[key] === undefined) {
-      report(`${place} is undefined.`, "Leave it out, or check the name it is taken from.")
-    }
-  }
 }
 
 const kinds: readonly (Kind | "relation")[] = [
@@ -73,12 +34,6 @@ const kinds: readonly (Kind | "relation")[] = [
 
 const isKind = (value: unknown): value is Kind | "relation" => kinds.some((kind) => kind === value)
 
-const objectNames: ReadonlySet<string> = new Set(["prototype", ...Object.getOwnPropertyNames(Object.prototype)])
-
-/** Why a name cannot be a key of any object in a response, or null. */
-export const objectName = (name: string): string | null =>
-  objectNames.has(name) ? "every JavaScript object has a property of that name" : null
-
 /** Names that responses and the rule language need for themselves. */
 const taken: ReadonlyMap<string, string> = new Map([
   ["permissions", "responses use it for what the caller may do"],
@@ -89,8 +44,6 @@ const taken: ReadonlyMap<string, string> = new Map([
 
 /** Why a name cannot be a field's, or null. */
 export const takenBy = (name: string): string | null => taken.get(name) ?? objectName(name)
-
-type Say = (message: string, fix: string) => void
 
 const size = (spec: Bag, kind: string, say: Say): Pick<FieldSpec, "bits" | "max" | "precision" | "scale"> => {
   let bits: 16 | 32 | 64 = 32

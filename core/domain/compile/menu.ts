@@ -4,10 +4,10 @@
 
 import { isBag } from "../bag.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
-import type { MenuItem, Page } from "../declare/view.ts"
-import { refuseUnknownKeys } from "./field.ts"
-import type { KnownRoles } from "./rule.ts"
-import { readRoles } from "./view.ts"
+import type { MenuItem, Page } from "../model/view.ts"
+import { refuseUnknownKeys } from "./check.ts"
+import type { KnownRoles } from "./roles.ts"
+import { readRoles } from "./roles.ts"
 
 /** What menus and pages are checked against. */
 export interface MenuScope {

@@ -7,12 +7,12 @@ import * as Result from "effect/Result"
 import { isOriginPattern, isPlainUrl } from "../account/origin.ts"
 import { readPasskeys } from "../account/passkey.ts"
 import { readProviders } from "../account/provider.ts"
-import { type Bag, isBag } from "../bag.ts"
+import { type Bag, isBag, isTextList } from "../bag.ts"
 import { type AuthDeclaration, defaultOptions, type Options, type Source } from "../declare/config.ts"
 import { didYouMean, type Report, shown, shownAddress } from "../declare/refusal.ts"
-import { isCount, isTextList, refuseUnknownKeys } from "./field.ts"
-import type { KnownRoles } from "./rule.ts"
-import { readRoles } from "./view.ts"
+import { isCount, refuseUnknownKeys, type Say } from "./check.ts"
+import type { KnownRoles } from "./roles.ts"
+import { readRoles } from "./roles.ts"
 
 /** What options are checked against. */
 export interface OptionsScope {
@@ -22,8 +22,6 @@ export interface OptionsScope {
   readonly roles: KnownRoles
   readonly report: Report
 }
-
-type Say = (message: string, fix: string) => void
 
 const optionNames = [
   "statementTimeoutMs",

@@ -4,34 +4,19 @@
  */
 
 import * as Result from "effect/Result"
-import { type Bag, isBag } from "../bag.ts"
+import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { FieldSpec } from "../declare/field.ts"
 import { historyOf, keptColumns } from "../declare/history.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
-import type { Field, Json, Model, Relation } from "../model/model.ts"
+import type { CompiledEvent } from "../model/event.ts"
+import type { Field, Model, Relation } from "../model/model.ts"
 import { cellFromJson, wireFromCell } from "../value/cell.ts"
-import {
-  columnKinds,
-  type ColumnRole,
-  type DraftColumn,
-  type DraftField,
-  isIdentifier,
-  isName,
-  isTextList,
-  nameRule,
-  objectName,
-  readColumn,
-  readFields,
-  refuseUnknownKeys
-} from "./field.ts"
-import {
-  type CompiledEvent,
-  compileEvents,
-  compileRules,
-  compileValidate,
-  type KnownRoles,
-  type RuleScope
-} from "./rule.ts"
+import type { Json } from "../value/kind.ts"
+import { isIdentifier, isName, nameRule, objectName, refuseUnknownKeys } from "./check.ts"
+import { compileEvents } from "./event.ts"
+import { columnKinds, type ColumnRole, type DraftColumn, type DraftField, readColumn, readFields } from "./field.ts"
+import type { KnownRoles } from "./roles.ts"
+import { compileRules, compileValidate, type RuleScope } from "./rule.ts"
 
 /** A resource that was read, whatever was refused about it. */
 export interface Draft {

@@ -1,7 +1,8 @@
 import * as Result from "effect/Result"
 import { describe, expect, expectTypeOf, it } from "vitest"
 import { makeModel } from "../../../test/support/model.ts"
-import { type CapabilityText, compileRoles, defineRoles, parseCapability } from "./roles.ts"
+import { type CapabilityText, defineRoles, parseCapability } from "../declare/roles.ts"
+import { compileRoles } from "./roles.ts"
 
 const orders = makeModel({
   name: "orders",

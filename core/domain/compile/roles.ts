@@ -5,29 +5,11 @@
 
 import * as Result from "effect/Result"
 import { type Capability, type Operation, operations, type Roles } from "../access/rules.ts"
+import { isTextList } from "../bag.ts"
 import { didYouMean, type Refusal, shown } from "../declare/refusal.ts"
-import type { Field, Model } from "../model/model.ts"
-
-type OwnText = "" | ".own"
-type FieldsText = "" | `(${string})`
-
-/**
- * One capability as text.
- *
- * `*` everything · `orders.*` every operation of a resource · `*.read` one operation everywhere · `orders.read` one operation of
- * one resource. A suffix `.own` limits it to records whose owner field is the caller's id; a list `(id,status)` after that limits
- * the fields: those read, or those written by create and update. A capability with a list never gives `delete`.
- */
-export type CapabilityText = `*${OwnText}${FieldsText}` | `${string}.${Operation | "*"}${OwnText}${FieldsText}`
-
-/** Roles as declared: for each role what it may do. */
-export type DeclaredRoles = { readonly [role: string]: readonly CapabilityText[] }
-
-/**
- * Declares roles: `defineRoles({ admin: ["*"], sales: ["orders.read.own", "customers.read"] })`. Once roles are declared, an
- * operation without an explicit rule needs a matching capability (spec 1, Authorization, 1).
- */
-export const defineRoles = <const R extends DeclaredRoles>(roles: R): R => roles
+import { parseCapability } from "../declare/roles.ts"
+import { type Model, neverWritable } from "../model/model.ts"
+import type { Say } from "./check.ts"
 
 /** What `compileRoles` needs to know of a resource; a compiled `Model` is one. */
 export type RoleTarget = Pick<
@@ -36,39 +18,8 @@ export type RoleTarget = Pick<
 >
 
 const roleName = /^[a-z0-9_-]+$/
-const shape = /^(?:(\*)|([^.()\s]+)\.([^.()\s]+))(\.own)?(?:\(([^()]*)\))?$/
 
 const isOperation = (text: string): text is Operation => operations.some((operation) => operation === text)
-
-/** Parts of a capability text, or null when the text is not of the grammar. Names are not checked. */
-export const parseCapability = (
-  text: string
-): { resource: string; operation: string; own: boolean; fields: readonly string[] | null } | null => {
-  const parts = shape.exec(text)
-  if (parts === null) return null
-  const [, everything, resource, operation, own, list] = parts
-  return {
-    resource: everything ?? resource ?? "",
-    operation: everything ?? operation ?? "",
-    own: own !== undefined,
-    fields: list === undefined ? null : list.split(",").map((name) => name.trim())
-  }
-}
-
-/**
- * True when no caller can ever write the field with this operation, whatever the rules: read-only fields, the tenant, soft-delete
- * and version columns (under whatever field name), system columns, and the primary key once the record exists.
- */
-export const neverWritable = (
-  model: Pick<Model, "key" | "tenant" | "softDelete" | "version">,
-  field: Field,
-  operation: "create" | "update"
-): boolean =>
-  field.readOnly || field.system ||
-  field.column === model.tenant?.column ||
-  field.column === model.softDelete?.column ||
-  field.column === model.version?.column ||
-  (operation === "update" && model.key.some((key) => key.column === field.column))
 
 /** What is wrong with a capability; the message goes on from its text. */
 const wrong = (resource: string | null, field: string | null, message: string, fix: string): Refusal => ({
@@ -210,4 +161,33 @@ export const compileRoles = (
     roles.set(role, capabilities)
   }
   return refusals.length === 0 ? Result.succeed(roles) : Result.fail(refusals)
+}
+
+/** Role names a configuration declares, or null when it declares none and any name may stand in a rule. */
+export type KnownRoles = ReadonlySet<string> | null
+
+/** Refuses names of roles that no role set declares. */
+export const refuseUnknownRoles = (
+  names: readonly string[],
+  known: KnownRoles,
+  path: string,
+  say: (message: string, fix: string) => void
+): void => {
+  for (const name of names) {
+    if (name === "") say(`${path} has an empty role name.`, "Name a role, or remove it.")
+    else if (known !== null && !known.has(name)) {
+      say(`${path} names the role "${name}", which is not declared.`, didYouMean(name, known))
+    }
+  }
+}
+
+/** Reads `roles` of a view, page, menu entry or source: null is everybody. */
+export const readRoles = (raw: unknown, path: string, known: KnownRoles, say: Say): readonly string[] | null => {
+  if (raw === undefined) return null
+  if (!isTextList(raw) || raw.length === 0) {
+    say(`${path} is ${shown(raw)}, not a list of roles.`, "List at least one role, or leave roles out for everybody.")
+    return null
+  }
+  refuseUnknownRoles(raw, known, path, say)
+  return [...raw]
 }

@@ -1,35 +1,19 @@
 /**
- * Compiles access rules, validations and events of one resource, once its fields are known. A rule that is absent stays absent; one that
+ * Compiles access rules and validations of one resource, once its fields are known. A rule that is absent stays absent; one that
  * is malformed is refused, so that no rule can fail open. What a rule means for a caller is decided elsewhere.
  */
 
 import * as Result from "effect/Result"
 import type { CompiledFieldRules, CompiledRule, CompiledRules, Operation, RuleFunction } from "../access/rules.ts"
 import { operations } from "../access/rules.ts"
-import { type Bag, isBag } from "../bag.ts"
+import { isBag, isTextList } from "../bag.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
-import { builtInEvents, type ChangeOperation, changeOperations } from "../declare/resource.ts"
 import type { FilterScope } from "../filter/read.ts"
 import { readFilter } from "../filter/read.ts"
 import type { FilterTree } from "../filter/tree.ts"
-import type { Field, ValidateRule, WireRecord } from "../model/model.ts"
-import { isName, isTextList, nameRule, refuseUnknownKeys } from "./field.ts"
-
-/** A declared event, compiled. `match` null: every change of these operations. A `match` that throws is the event's failure. */
-export interface CompiledEvent {
-  readonly name: string
-  readonly on: ReadonlySet<ChangeOperation>
-  readonly match:
-    | ((change: {
-      readonly operation: ChangeOperation
-      readonly before: WireRecord | null
-      readonly after: WireRecord | null
-    }) => boolean)
-    | null
-}
-
-/** Role names a configuration declares, or null when it declares none and any name may stand in a rule. */
-export type KnownRoles = ReadonlySet<string> | null
+import type { Field, ValidateRule } from "../model/model.ts"
+import { isAsync, isFunction, refuseUnknownKeys } from "./check.ts"
+import { type KnownRoles, refuseUnknownRoles } from "./roles.ts"
 
 /** What a rule is checked against. */
 export interface RuleScope {
@@ -45,28 +29,9 @@ export interface RuleScope {
   readonly report: Report
 }
 
-const isFunction = (value: unknown): value is (...args: never) => unknown => typeof value === "function"
-
-const isAsync = (value: unknown): boolean => Object.prototype.toString.call(value) === "[object AsyncFunction]"
-
 /** Whether a text mentions a field that was refused already: then what is wrong with the text may only follow from that. */
 export const mentions = (text: string, names: ReadonlySet<string>): boolean =>
   names.size > 0 && (text.match(/[A-Za-z_][A-Za-z0-9_]*/g) ?? []).some((word) => names.has(word))
-
-/** Refuses names of roles that no role set declares. */
-export const refuseUnknownRoles = (
-  names: readonly string[],
-  known: KnownRoles,
-  path: string,
-  say: (message: string, fix: string) => void
-): void => {
-  for (const name of names) {
-    if (name === "") say(`${path} has an empty role name.`, "Name a role, or remove it.")
-    else if (known !== null && !known.has(name)) {
-      say(`${path} names the role "${name}", which is not declared.`, didYouMean(name, known))
-    }
-  }
-}
 
 /** Checks a filter text; null when it was refused (or follows from something refused). */
 export const checkFilterText = (
@@ -221,72 +186,4 @@ export const compileValidate = (raw: unknown, of: RuleScope): readonly ValidateR
     } else rules.push(rule as ValidateRule)
   }
   return rules
-}
-
-const builtIn = (name: string): ChangeOperation | null =>
-  Object.hasOwn(builtInEvents, name) ? builtInEvents[name as keyof typeof builtInEvents] : null
-
-const compileEvent = (name: string, raw: unknown, of: RuleScope): CompiledEvent | null => {
-  const say = (message: string, fix: string): void => of.report(of.resource, null, message, fix)
-  const path = `events.${name}`
-  if (!isName(name)) {
-    say(`${shown(name)} is not an event name.`, nameRule)
-    return null
-  }
-  const own = builtIn(name)
-  const never = (operation: unknown): boolean => {
-    if (operation !== "undelete" || of.softDelete) return false
-    say(`${path} can never happen: the resource has no softDelete.`, "Declare softDelete, or remove the event.")
-    return true
-  }
-  if (raw === true && own !== null) return never(own) ? null : { name, on: new Set([own]), match: null }
-  const fix = `Write ${name}: { on: ["create"], match: ({ after }) => … }.`
-  if (!isBag(raw)) {
-    say(
-      `${path} is ${shown(raw)}${raw === true ? ", but the event is not a built-in one" : ", not an event"}.`,
-      raw === true
-        ? `Built-in are ${Object.keys(builtInEvents).join(", ")}. ${fix}`
-        : own === null
-        ? fix
-        : `Write ${name}: true.`
-    )
-    return null
-  }
-  refuseUnknownKeys(raw, ["on", "match"], path, say)
-  const on = new Set<ChangeOperation>()
-  if (!Array.isArray(raw["on"]) || raw["on"].length === 0) {
-    say(`${path} says no operation it happens on.`, fix)
-  } else {
-    for (const operation of raw["on"]) {
-      const known = changeOperations.find((each) => each === operation)
-      if (known === undefined) {
-        say(`${path}.on has ${shown(operation)}, which is not an operation.`, didYouMean(operation, changeOperations))
-      } else if (own !== null && known !== own) {
-        say(`${path} cannot happen on ${known}: its name means ${own}.`, "Give the event another name.")
-      } else if (!never(known)) on.add(known)
-    }
-  }
-  const match = raw["match"]
-  if (match === undefined) return { name, on, match: null }
-  if (!isFunction(match)) say(`${path}.match is ${shown(match)}, not a function.`, fix)
-  else if (isAsync(match)) {
-    say(`${path}.match is an async function; its answer would always count as yes.`, "Decide without waiting.")
-  } else return { name, on, match: match as NonNullable<CompiledEvent["match"]> }
-  return null
-}
-
-/** Compiles `events`, by name in declared order. */
-export const compileEvents = (raw: unknown, of: RuleScope): ReadonlyMap<string, CompiledEvent> => {
-  const events = new Map<string, CompiledEvent>()
-  if (raw === undefined) return events
-  if (!isBag(raw)) {
-    of.report(of.resource, null, `events is ${shown(raw)}, not an object.`, "Write events: { created: true }.")
-    return events
-  }
-  const bag: Bag = raw
-  for (const name of Object.keys(bag)) {
-    const event = compileEvent(name, bag[name], of)
-    if (event !== null) events.set(name, event)
-  }
-  return events
 }

@@ -6,24 +6,17 @@
 import * as Result from "effect/Result"
 import { type Bag, isBag } from "../bag.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
-import {
-  type Chart,
-  granularities,
-  type Label,
-  type Nav,
-  seriesRanges,
-  type View,
-  type ViewFilter
-} from "../declare/view.ts"
 import type { FilterScope } from "../filter/read.ts"
 import { readOrder } from "../filter/read.ts"
-import type { FilterTree, SortKey } from "../filter/tree.ts"
-import type { Field, Model } from "../model/model.ts"
+import type { FilterTree } from "../filter/tree.ts"
+import type { Field, Model, SortKey } from "../model/model.ts"
+import type { Chart, Label, Nav, View, ViewFilter } from "../model/view.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
-import { isCount, isTextList, refuseUnknownKeys } from "./field.ts"
-import { checkFilterText, type KnownRoles, mentions, refuseUnknownRoles } from "./rule.ts"
-
-type Say = (message: string, fix: string) => void
+import { granularities, seriesRanges } from "../value/instant.ts"
+import { isCount, refuseUnknownKeys } from "./check.ts"
+import { readRoles } from "./roles.ts"
+import type { KnownRoles } from "./roles.ts"
+import { checkFilterText, mentions } from "./rule.ts"
 
 /** Names of the fields that a tree uses. */
 const fieldsOf = (tree: FilterTree, into: Set<string> = new Set()): Set<string> => {
@@ -64,17 +57,6 @@ const singular = (plural: string): string =>
 
 const isLabel = (value: unknown): value is string =>
   typeof value === "string" && value.trim() !== "" && value.length <= 200
-
-/** Reads `roles` of a view, page, menu entry or source: null is everybody. */
-export const readRoles = (raw: unknown, path: string, known: KnownRoles, say: Say): readonly string[] | null => {
-  if (raw === undefined) return null
-  if (!isTextList(raw) || raw.length === 0) {
-    say(`${path} is ${shown(raw)}, not a list of roles.`, "List at least one role, or leave roles out for everybody.")
-    return null
-  }
-  refuseUnknownRoles(raw, known, path, say)
-  return [...raw]
-}
 
 /** What a view is checked against. */
 export interface ViewScope {

@@ -1,15 +1,16 @@
 /**
  * The configuration of a service as people write it (`defineConfig`), and its options with their defaults in one place. It holds types and
- * defaults; what a value may be is decided by `compile-options.ts`.
+ * defaults; what a value may be is decided by `compile/options.ts`.
  */
 
 import type { Caller } from "../access/caller.ts"
 import type { PasskeyDeclaration } from "../account/passkey.ts"
 import type { ProviderDeclaration } from "../account/provider.ts"
-import type { DeclaredRoles } from "../compile/roles.ts"
+import type { ChangeOperation } from "../model/event.ts"
 import type { WireRecord } from "../model/model.ts"
-import type { ConfigExtension } from "./history.ts"
-import type { ChangeOperation, RecordFrom, Resource } from "./resource.ts"
+import type { Report } from "./refusal.ts"
+import type { RecordFrom, Resource } from "./resource.ts"
+import type { DeclaredRoles } from "./roles.ts"
 import type { DeclaredView, MenuDeclaration, PageDeclaration, ViewDeclaration } from "./view.ts"
 
 /**
@@ -243,3 +244,11 @@ export interface Config {
 export const defineConfig = <const Resources extends readonly Resource[]>(
   config: ConfigDeclaration<Resources>
 ): Config => config as unknown as Config
+
+/** A change of the whole configuration, applied before it is compiled. */
+export interface ConfigExtension {
+  readonly _tag: "ConfigExtension"
+  readonly name: string
+  /** Gives the configuration to compile; reports what cannot be. The configuration may be anything that a plain-JavaScript file exports. */
+  readonly apply: (config: { readonly [key: string]: unknown }, report: Report) => { readonly [key: string]: unknown }
+}

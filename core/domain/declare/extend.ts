@@ -4,7 +4,7 @@
  */
 
 import { isBag } from "../bag.ts"
-import type { Json } from "../model/model.ts"
+import type { Json } from "../value/kind.ts"
 import type { AnyField, FieldMap } from "./field.ts"
 import type { FieldName } from "./record.ts"
 import type { Resource, ResourceDeclaration } from "./resource.ts"

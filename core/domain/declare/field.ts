@@ -1,9 +1,9 @@
 /**
  * Field declarations: `f` and the modifiers that people chain on a field. A builder only records what was written and carries the
- * value's type; it never judges. Whether a declaration makes sense is decided at startup by `compile.ts`.
+ * value's type; it never judges. Whether a declaration makes sense is decided at startup by `compile/compile.ts`.
  */
 
-import type { Json, Kind } from "../model/model.ts"
+import type { Json, Kind } from "../value/kind.ts"
 
 /** What a declaration says about one field, exactly as written. Plain-JavaScript configs may put anything in here. */
 export interface FieldSpec {

@@ -4,19 +4,11 @@
  * rows. It keeps nothing itself; the write pipeline does.
  */
 
-import { type Bag, isBag } from "../bag.ts"
-import { isTextList } from "../compile/field.ts"
-import { parseCapability } from "../compile/roles.ts"
+import { type Bag, isBag, isTextList } from "../bag.ts"
+import type { ConfigExtension } from "./config.ts"
 import { blankField, type FieldSpec } from "./field.ts"
 import { didYouMean, type Report, shown } from "./refusal.ts"
-
-/** A change of the whole configuration, applied before it is compiled. */
-export interface ConfigExtension {
-  readonly _tag: "ConfigExtension"
-  readonly name: string
-  /** Gives the configuration to compile; reports what cannot be. The configuration may be anything that a plain-JavaScript file exports. */
-  readonly apply: (config: { readonly [key: string]: unknown }, report: Report) => { readonly [key: string]: unknown }
-}
+import { parseCapability } from "./roles.ts"
 
 /** Where a declaration says which resource keeps its versions: a symbol, so that nobody writes it by hand; all copies of the package share it. */
 export const historyOf = Symbol.for("resource-admin/history")

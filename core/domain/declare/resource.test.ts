@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, it } from "vitest"
 import type { Caller } from "../access/caller.ts"
-import type { Json } from "../model/model.ts"
+import type { Json } from "../value/kind.ts"
 import { f, relation } from "./field.ts"
 import type { CreateOf, UpdateOf } from "./record.ts"
 import { defineResource } from "./resource.ts"

@@ -1,11 +1,13 @@
 /**
  * Resource declarations: `defineResource` and the types that let rules, validations and events see records of the declared fields. It
- * keeps what was written and judges nothing; `compile.ts` does, for TypeScript and plain-JavaScript configs alike.
+ * keeps what was written and judges nothing; `compile/compile.ts` does, for TypeScript and plain-JavaScript configs alike.
  */
 
 import type { Caller } from "../access/caller.ts"
 import type { RuleAnswer, Where } from "../access/rules.ts"
-import type { FieldProblem, Json } from "../model/model.ts"
+import { builtInEvents, type ChangeOperation } from "../model/event.ts"
+import type { FieldProblem } from "../model/model.ts"
+import type { Json } from "../value/kind.ts"
 import type { AnyField, FieldBuilder, FieldMap } from "./field.ts"
 import type { FieldName, RecordOf } from "./record.ts"
 
@@ -40,18 +42,6 @@ export interface AccessDeclaration<Fields extends FieldMap> {
     }
   }
 }
-
-/** What can happen to a record. A soft delete is a delete. */
-export type ChangeOperation = "create" | "update" | "delete" | "undelete"
-export const changeOperations: readonly ChangeOperation[] = ["create", "update", "delete", "undelete"]
-
-/** Events that need no more than `true`, and the operation each stands for. */
-export const builtInEvents = {
-  created: "create",
-  updated: "update",
-  deleted: "delete",
-  undeleted: "undelete"
-} as const satisfies { readonly [name: string]: ChangeOperation }
 
 /** A change as `match` sees it: `before` is null on create, `after` is null when the row was removed. */
 export interface EventContext<Fields extends FieldMap> {

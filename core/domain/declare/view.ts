@@ -1,24 +1,13 @@
 /**
- * Views: how the admin app shows a resource, as declared and as compiled, with the entries of its menus and pages. A view never grants
- * anything: `/api/meta` removes from it what the caller may not read. What a view may say is decided by `compile-view.ts`.
+ * Views, pages and menu entries as people write them (`defineView`): how the admin app shows a resource. It judges nothing; what they may say is
+ * decided by `compile/view.ts` and `compile/menu.ts`, and what they are after that stands in `model/view.ts`.
  */
 
-import type { SortKey } from "../filter/tree.ts"
-import type { Granularity } from "../read/plan.ts"
+import type { Label, SavedFilter } from "../model/view.ts"
+import type { Granularity, SeriesRange } from "../value/instant.ts"
 import type { FieldMap } from "./field.ts"
 import type { FieldName } from "./record.ts"
 import type { Resource } from "./resource.ts"
-
-/** What people call one record and several. */
-export interface Label {
-  readonly singular: string
-  readonly plural: string
-}
-
-/** What `:series` answers by default: `7d`, `30d`, `90d`, `1y` or `all`. */
-export type SeriesRange = "7d" | "30d" | "90d" | "1y" | "all"
-export const seriesRanges: readonly SeriesRange[] = ["7d", "30d", "90d", "1y", "all"]
-export const granularities: readonly Granularity[] = ["hour", "day", "week", "month", "quarter", "year"]
 
 /** A chart above a list: one of the aggregates of the API. */
 export type ChartDeclaration<Name extends string = string> =
@@ -35,12 +24,6 @@ export type ChartDeclaration<Name extends string = string> =
   | { readonly of: "histogram"; readonly field: Name; readonly buckets?: number }
   /** The most frequent values; 1 to 500. */
   | { readonly of: "facets"; readonly field: Name; readonly limit?: number }
-
-/** A filter with a name, offered above the list. */
-export interface SavedFilter {
-  readonly name: string
-  readonly filter: string
-}
 
 /** Fields that stand together on a record's page. */
 export interface LayoutGroup<Name extends string = string> {
@@ -119,65 +102,3 @@ export type MenuDeclaration =
     | { readonly href: string; readonly page?: never }
     | { readonly page: string; readonly href?: never }
   )
-
-/** A checked filter with a name. `fields` are the names of the fields it uses, so that it can be left out where one is hidden. */
-export interface ViewFilter extends SavedFilter {
-  readonly fields: readonly string[]
-}
-
-export type Chart =
-  | {
-    readonly of: "series"
-    readonly field: string
-    readonly granularity: Granularity
-    readonly range: SeriesRange
-    readonly measure: string
-    /** The measured field, or null for a count. */
-    readonly measured: string | null
-  }
-  | { readonly of: "histogram"; readonly field: string; readonly buckets: number }
-  | { readonly of: "facets"; readonly field: string; readonly limit: number }
-
-export interface Nav {
-  readonly group: string | null
-  readonly order: number
-  readonly icon: string | null
-  /** `fields` are the names of the fields its order uses. */
-  readonly recent: { readonly sort: string; readonly limit: number; readonly fields: readonly string[] } | null
-}
-
-/** A compiled view: every name in it is a declared field, every text in it checks. */
-export interface View {
-  readonly resource: string
-  readonly name: string
-  readonly label: Label
-  readonly columns: readonly string[]
-  /** The list's first order; empty: the primary key. */
-  readonly sort: readonly SortKey[]
-  readonly filters: readonly ViewFilter[]
-  readonly search: readonly string[]
-  readonly layout: ReadonlyArray<{ readonly label: string | null; readonly fields: readonly string[] }>
-  readonly chart: Chart | null
-  readonly title: string | null
-  /** Null: the resource is not in the sidebar. */
-  readonly nav: Nav | null
-  /** Null: for everybody. */
-  readonly roles: readonly string[] | null
-}
-
-export interface Page {
-  readonly name: string
-  readonly label: string
-  readonly href: string
-  readonly roles: readonly string[] | null
-  readonly resource: string | null
-}
-
-export interface MenuItem {
-  readonly label: string
-  readonly href: string
-  /** The page it leads to, or null for an address of its own. */
-  readonly page: string | null
-  readonly roles: readonly string[] | null
-  readonly resource: string | null
-}

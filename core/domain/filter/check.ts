@@ -3,7 +3,8 @@
  * text (up to a cap), not just the first; rows and SQL are none of its business.
  */
 
-import type { Field, Kind } from "../model/model.ts"
+import type { Field } from "../model/model.ts"
+import type { Kind } from "../value/kind.ts"
 import { callTree, searchTree } from "./functions.ts"
 import type { Comparator } from "./lex.ts"
 import { callerOf, type Checking, fieldOf, isTooLongToSeek, operandOf, partsOf, soughtOf } from "./literal.ts"

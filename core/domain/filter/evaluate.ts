@@ -4,13 +4,13 @@
  */
 
 import * as Result from "effect/Result"
-import type { Cell, Field } from "../model/model.ts"
-import type { Bindings } from "../read/plan.ts"
+import type { Field } from "../model/model.ts"
 import { cellFromText, compareCells } from "../value/cell.ts"
 import { timestampFromMicros } from "../value/instant.ts"
+import type { Cell } from "../value/kind.ts"
 import { compilePattern } from "./pattern.ts"
 import { containsIgnoringCase, isSimilar, matchesParts } from "./text.ts"
-import type { Comparison, FilterTree, Operand } from "./tree.ts"
+import type { Bindings, Comparison, FilterTree, Operand } from "./tree.ts"
 
 /**
  * The canonical cell that an operand stands for when it meets a field; null equals nothing. `now` is the day in UTC for a date field. A

@@ -3,9 +3,10 @@
  * database and by `evaluate`.
  */
 
-import type { Field, Kind } from "../model/model.ts"
+import type { Field } from "../model/model.ts"
 import type { Span } from "../problem.ts"
 import { pastCharacters } from "../value/cell.ts"
+import type { Kind } from "../value/kind.ts"
 import { decodePattern } from "./lex.ts"
 import { type Checking, fieldOf, operandOf, soughtOf } from "./literal.ts"
 import type { Call, FunctionName, Value } from "./parse.ts"

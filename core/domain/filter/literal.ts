@@ -4,9 +4,10 @@
  */
 
 import * as Result from "effect/Result"
-import type { Field, Kind } from "../model/model.ts"
+import type { Field } from "../model/model.ts"
 import type { Span } from "../problem.ts"
 import { cellFromText, pastCharacters } from "../value/cell.ts"
+import type { Kind } from "../value/kind.ts"
 import { decode } from "./lex.ts"
 import type { Value, Word } from "./parse.ts"
 import type { FilterScope, Findings } from "./scope.ts"

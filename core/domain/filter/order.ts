@@ -4,13 +4,12 @@
  */
 
 import * as Result from "effect/Result"
-import type { Field } from "../model/model.ts"
+import type { Field, SortKey } from "../model/model.ts"
 import type { Token } from "./lex.ts"
 import { scan } from "./lex.ts"
 import { textProblem } from "./parse.ts"
 import type { FilterError, FilterErrorCode, FilterScope } from "./scope.ts"
 import { Findings, nameHint, namesOf, quote, refusal } from "./scope.ts"
-import type { SortKey } from "./tree.ts"
 
 /** Limits of an order. */
 export const maxOrderCharacters = 10_000

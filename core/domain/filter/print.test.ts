@@ -10,11 +10,12 @@ import {
   randomTree,
   withoutSpans
 } from "../../../test/support/filter.ts"
-import type { Cell, Field } from "../model/model.ts"
-import type { Bindings } from "../read/plan.ts"
+import type { Field } from "../model/model.ts"
+import type { Cell } from "../value/kind.ts"
 import { evaluate } from "./evaluate.ts"
 import { printFilter } from "./print.ts"
 import { type FilterError, readFilter, readOrder } from "./read.ts"
+import type { Bindings } from "./tree.ts"
 import { allOf, always, anyOf, type FilterTree, never, not } from "./tree.ts"
 
 const bindings: Bindings = { caller: { id: "u1", tenant: null }, now: 1_767_312_000_000_000n, params: [] }

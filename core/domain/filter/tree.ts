@@ -54,12 +54,6 @@ export type FilterTree =
     readonly only?: FilterTree
   }
 
-/** One key of a total order. Nulls stand last ascending and first descending, as PostgreSQL's own index order has them. */
-export interface SortKey {
-  readonly field: Field
-  readonly descending: boolean
-}
-
 export const always: FilterTree = { op: "true" }
 export const never: FilterTree = { op: "false" }
 
@@ -142,3 +136,11 @@ const confine = (tree: FilterTree, rows: FilterTree): FilterTree => {
 /** The negation of a tree; constants and double negations fold. */
 export const not = (tree: FilterTree): FilterTree =>
   tree.op === "true" ? never : tree.op === "false" ? always : tree.op === "not" ? tree.item : { op: "not", item: tree }
+
+/** Values that operands refer to. `now` is microseconds since 1970-01-01T00:00:00Z. */
+export interface Bindings {
+  readonly caller: { readonly id: string; readonly tenant: string | null }
+  readonly now: bigint
+  /** Canonical texts for `param` operands. */
+  readonly params: readonly string[]
+}

@@ -5,8 +5,9 @@
 
 import type { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
-import type { MenuItem, Page, View } from "../declare/view.ts"
-import type { Field, Json, Kind, Models } from "../model/model.ts"
+import type { Field, Models } from "../model/model.ts"
+import type { MenuItem, Page, View } from "../model/view.ts"
+import type { Json, Kind } from "../value/kind.ts"
 import { permissionsOf, type ResourcePermissions } from "./permissions.ts"
 import type { Hash } from "./version.ts"
 import {

@@ -3,8 +3,8 @@
  * shape alone, the same for every caller.
  */
 
-import { granularities, seriesRanges } from "../declare/view.ts"
-import type { Kind } from "../model/model.ts"
+import { granularities, seriesRanges } from "../value/instant.ts"
+import type { Kind } from "../value/kind.ts"
 import { anyObject, type Doc, openObject, ref } from "./openapi-schema.ts"
 
 const text: Doc = { type: "string" }

@@ -4,11 +4,12 @@
  */
 
 import type { Operation } from "../access/rules.ts"
-import { granularities, seriesRanges } from "../declare/view.ts"
 import { maxOrderCharacters } from "../filter/order.ts"
-import type { Field, Json } from "../model/model.ts"
+import type { Field } from "../model/model.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
 import { defaultPageSize, maxBodyFilter, maxPageSize, maxQueryFilter, maxRelations } from "../read/request.ts"
+import { granularities, seriesRanges } from "../value/instant.ts"
+import type { Json } from "../value/kind.ts"
 import {
   closedObject,
   codes,

@@ -4,7 +4,8 @@
  */
 
 import type { Access } from "../access/access.ts"
-import type { Field, Json, Model, Relation } from "../model/model.ts"
+import type { Field, Model, Relation } from "../model/model.ts"
+import type { Json } from "../value/kind.ts"
 import type { ResourcePermissions } from "./permissions.ts"
 
 /** A JSON object under construction. */

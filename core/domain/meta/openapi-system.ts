@@ -4,8 +4,8 @@
  */
 
 import { parentPath } from "../declare/config.ts"
-import type { Json } from "../model/model.ts"
 import { notFound, problemDocument, problemKinds } from "../problem.ts"
+import type { Json } from "../value/kind.ts"
 import { maxOperations } from "../write/batch.ts"
 import { metaSchemas } from "./openapi-meta.ts"
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"

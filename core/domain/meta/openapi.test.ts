@@ -14,7 +14,7 @@ import {
 } from "../../../test/support/openapi.ts"
 import { makeAccessResolver } from "../access/resolve.ts"
 import { readFilter, readOrder } from "../filter/read.ts"
-import type { Json, Models } from "../model/model.ts"
+import type { Models } from "../model/model.ts"
 import { type Problem, problemKinds } from "../problem.ts"
 import {
   facetsRequest,
@@ -26,6 +26,7 @@ import {
   seriesRequest
 } from "../read/request.ts"
 import { cellFromJson, wireFromCell } from "../value/cell.ts"
+import type { Json } from "../value/kind.ts"
 import { readBatch } from "../write/batch.ts"
 import { readCreate, readPatch } from "../write/body.ts"
 import { exampleOf } from "./openapi-schema.ts"

@@ -5,7 +5,8 @@
 
 import type { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
-import type { Json, Model, Models, Relation } from "../model/model.ts"
+import type { Model, Models, Relation } from "../model/model.ts"
+import type { Json } from "../value/kind.ts"
 import {
   aggregateResponses,
   relationSchema,

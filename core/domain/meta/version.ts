@@ -6,8 +6,8 @@
 import { type Caller, rolesKey } from "../access/caller.ts"
 import type { AccessDefaults } from "../access/rules.ts"
 import { BoundedMap } from "../bounded.ts"
-import type { MenuItem, Page, View } from "../declare/view.ts"
 import type { Models } from "../model/model.ts"
+import type { MenuItem, Page, View } from "../model/view.ts"
 
 /** From a text to a short text that stands for it: equal for equal texts only. */
 export type Hash = (text: string) => string

@@ -5,8 +5,8 @@
 
 import type { RestrictedModel } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
-import type { Chart, Label, MenuItem, Page, View } from "../declare/view.ts"
 import { scan } from "../filter/lex.ts"
+import type { Chart, Label, MenuItem, Page, View } from "../model/view.ts"
 
 /** A view in the meta document. Field names in it are readable fields of the model beside it. */
 export interface MetaView {

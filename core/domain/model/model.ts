@@ -4,38 +4,7 @@
  */
 
 import type { CompiledRules } from "../access/rules.ts"
-
-/** A JSON value as it stands in a request body, a default or a view. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
-
-/**
- * The kinds of values. A relation has the kind of the key it points at; `float` is IEEE 754 double (wire: JSON number).
- */
-export type Kind =
-  | "integer"
-  | "text"
-  | "boolean"
-  | "timestamp"
-  | "date"
-  | "decimal"
-  | "float"
-  | "enum"
-  | "uuid"
-  | "json"
-  | "currency"
-  | "country"
-
-/**
- * One stored value as exact, canonical text; `null` is SQL NULL.
- *
- * integer `-?[0-9]+` · decimal plain notation with the column's scale · float shortest round-trip text · boolean
- * `true`/`false` · timestamp `YYYY-MM-DDTHH:MM:SS[.ffffff]Z` (UTC, trailing zeros of the fraction dropped) · date
- * `YYYY-MM-DD` · uuid lower case · json JSON text · text, enum, currency, country the text itself.
- */
-export type Cell = string | null
-
-/** One row of a plan's answer: the plan's columns in order, then one `"true"`/`"false"` cell for each of its checks. */
-export type Row = readonly Cell[]
+import type { Json, Kind } from "../value/kind.ts"
 
 /** A declared field, or a system column (tenant, soft delete, version) that no field shows. */
 export interface Field {
@@ -124,3 +93,24 @@ export interface Relation {
 
 /** All compiled resources by name, in declared order. */
 export type Models = ReadonlyMap<string, Model>
+
+/** One key of a total order. Nulls stand last ascending and first descending, as PostgreSQL's own index order has them. */
+export interface SortKey {
+  readonly field: Field
+  readonly descending: boolean
+}
+
+/**
+ * True when no caller can ever write the field with this operation, whatever the rules: read-only fields, the tenant, soft-delete
+ * and version columns (under whatever field name), system columns, and the primary key once the record exists.
+ */
+export const neverWritable = (
+  model: Pick<Model, "key" | "tenant" | "softDelete" | "version">,
+  field: Field,
+  operation: "create" | "update"
+): boolean =>
+  field.readOnly || field.system ||
+  field.column === model.tenant?.column ||
+  field.column === model.softDelete?.column ||
+  field.column === model.version?.column ||
+  (operation === "update" && model.key.some((key) => key.column === field.column))

@@ -6,14 +6,16 @@
 import * as Result from "effect/Result"
 import type { RestrictedModel } from "../access/access.ts"
 import { BoundedMap } from "../bounded.ts"
-import type { Cell, Field, Row } from "../model/model.ts"
+import type { Field } from "../model/model.ts"
 import { invalidParameter } from "../problem.ts"
 import type { Problem } from "../problem.ts"
 import { cellFromText, jsonFromCell, plainText } from "../value/cell.ts"
 import { endOfDigits } from "../value/digits.ts"
 import { compareInstants } from "../value/instant.ts"
+import type { Granularity } from "../value/instant.ts"
+import type { Cell, Row } from "../value/kind.ts"
 import { unknownField } from "./list.ts"
-import type { Granularity, Measure } from "./plan.ts"
+import type { Measure } from "./plan.ts"
 
 /** Most points of a series. */
 export const maxPoints = 10_000

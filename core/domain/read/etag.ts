@@ -4,7 +4,8 @@
  */
 
 import type { RestrictedModel } from "../access/access.ts"
-import type { Field, Row } from "../model/model.ts"
+import type { Field } from "../model/model.ts"
+import type { Row } from "../value/kind.ts"
 
 /** The columns an ETag is made of. */
 export const etagFields = (restricted: RestrictedModel): readonly Field[] =>

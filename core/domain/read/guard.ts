@@ -3,9 +3,9 @@
  * the database's planner estimated; it never asks the database itself.
  */
 
-import { quotedName, tableName } from "../compile/facts.ts"
-import type { FilterTree, SortKey } from "../filter/tree.ts"
-import type { Field, Model } from "../model/model.ts"
+import type { FilterTree } from "../filter/tree.ts"
+import type { Field, Model, SortKey } from "../model/model.ts"
+import { quotedName, tableName } from "../model/table.ts"
 
 export interface ScanGuard {
   readonly mode: "reject" | "warn" | "off"

@@ -5,11 +5,11 @@
 
 import type { Access, Decision, RestrictedModel } from "../access/access.ts"
 import { evaluate } from "../filter/evaluate.ts"
-import type { FilterTree } from "../filter/tree.ts"
-import type { Cell, Field, Json, Model, Row, WireRecord } from "../model/model.ts"
+import type { Bindings, FilterTree } from "../filter/tree.ts"
+import type { Field, Model, WireRecord } from "../model/model.ts"
 import { isQuoted, jsonWriter, wireFromCell } from "../value/cell.ts"
+import type { Cell, Json, Row } from "../value/kind.ts"
 import { etagFields, etagSource } from "./etag.ts"
-import type { Bindings } from "./plan.ts"
 
 /** Which parts of a record an answer shows. */
 export interface Shown {

@@ -3,10 +3,11 @@
 import * as Result from "effect/Result"
 import type { FilterTree } from "../filter/tree.ts"
 import { allOf } from "../filter/tree.ts"
-import type { Cell, Model } from "../model/model.ts"
+import type { Model } from "../model/model.ts"
 import { problem } from "../problem.ts"
 import type { Problem } from "../problem.ts"
 import { cellFromText } from "../value/cell.ts"
+import type { Cell } from "../value/kind.ts"
 
 /** A refused key: `errors: [{ message }]`. */
 export const invalidKey = (message: string): Problem => problem("invalid-key", message, { errors: [{ message }] })

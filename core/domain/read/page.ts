@@ -4,8 +4,8 @@
  */
 
 import type { Caller } from "../access/caller.ts"
-import type { SortKey } from "../filter/tree.ts"
-import type { Cell } from "../model/model.ts"
+import type { SortKey } from "../model/model.ts"
+import type { Cell } from "../value/kind.ts"
 
 /** What a token remembers. `cells` pair with the order's keys. */
 export interface PagePosition {

@@ -3,17 +3,10 @@
  * plan is kept apart from its values, so that adapters can compile a shape once (by object identity) and run it many times.
  */
 
-import type { Caller } from "../access/caller.ts"
-import type { FilterTree, SortKey } from "../filter/tree.ts"
-import type { Cell, Field, Model } from "../model/model.ts"
-
-/** Values that operands refer to. `now` is microseconds since 1970-01-01T00:00:00Z. */
-export interface Bindings {
-  readonly caller: Pick<Caller, "id" | "tenant">
-  readonly now: bigint
-  /** Canonical texts for `param` operands. */
-  readonly params: readonly string[]
-}
+import type { Bindings, FilterTree } from "../filter/tree.ts"
+import type { Field, Model, SortKey } from "../model/model.ts"
+import type { Granularity } from "../value/instant.ts"
+import type { Cell } from "../value/kind.ts"
 
 /** The cacheable part of a page: everything but values. */
 export interface PageShape {
@@ -62,8 +55,6 @@ export interface FacetsPlan {
   readonly limit: number
   readonly bindings: Bindings
 }
-
-export type Granularity = "hour" | "day" | "week" | "month" | "quarter" | "year"
 export type Measure =
   | { readonly of: "count" }
   | { readonly of: "sum" | "avg" | "min" | "max"; readonly field: Field }

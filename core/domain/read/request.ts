@@ -4,13 +4,13 @@
  */
 
 import * as Result from "effect/Result"
-import { granularities, seriesRanges } from "../declare/view.ts"
 import { maxCharacters } from "../filter/parse.ts"
-import type { Json } from "../model/model.ts"
 import { problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 import { codePointCount, pastCharacters, plainText } from "../value/cell.ts"
-import type { Granularity } from "./plan.ts"
+import { granularities, seriesRanges } from "../value/instant.ts"
+import type { Granularity } from "../value/instant.ts"
+import type { Json } from "../value/kind.ts"
 
 export const defaultPageSize = 50
 export const maxPageSize = 500

@@ -2,7 +2,7 @@ import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { filterFields, Random, randomCell } from "../../../test/support/filter.ts"
 import { type FieldParts, makeField } from "../../../test/support/model.ts"
-import type { Field, Json } from "../model/model.ts"
+import type { Field } from "../model/model.ts"
 import {
   cellFromJson,
   cellFromText,
@@ -14,6 +14,7 @@ import {
 } from "./cell.ts"
 import { countries, currencies } from "./codes.ts"
 import { compareInstants, isDate, microsFromCell, timestampCell, timestampFromMicros } from "./instant.ts"
+import type { Json } from "./kind.ts"
 
 const make = (parts: Omit<FieldParts, "name">): Field => makeField({ name: "f", ...parts })
 const integer16 = make({ kind: "integer", bits: 16 })

@@ -5,10 +5,11 @@
  */
 
 import * as Result from "effect/Result"
-import type { Cell, Field, Json, Kind } from "../model/model.ts"
+import type { Field } from "../model/model.ts"
 import { countries, currencies } from "./codes.ts"
 import { endOfDigits } from "./digits.ts"
 import { compareInstants, isDate, timestampCell } from "./instant.ts"
+import type { Cell, Json, Kind } from "./kind.ts"
 
 /**
  * Why a value is refused. `type`: not this kind of value · `max`: text too long · `enum`: not one of the values · `required`: null ·

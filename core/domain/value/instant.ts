@@ -143,3 +143,11 @@ export const compareInstants = (a: string, b: string): number => {
   const [right, rightRest] = rankOf(b)
   return left !== right ? (left < right ? -1 : 1) : leftRest < rightRest ? -1 : leftRest > rightRest ? 1 : 0
 }
+
+/** The units that `:series` counts in. */
+export type Granularity = "hour" | "day" | "week" | "month" | "quarter" | "year"
+export const granularities: readonly Granularity[] = ["hour", "day", "week", "month", "quarter", "year"]
+
+/** What `:series` answers by default: `7d`, `30d`, `90d`, `1y` or `all`. */
+export type SeriesRange = "7d" | "30d" | "90d" | "1y" | "all"
+export const seriesRanges: readonly SeriesRange[] = ["7d", "30d", "90d", "1y", "all"]

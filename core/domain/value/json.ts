@@ -4,8 +4,8 @@
  */
 
 import * as Result from "effect/Result"
-import type { Json } from "../model/model.ts"
 import { endOfDigits } from "./digits.ts"
+import type { Json } from "./kind.ts"
 
 export const maxJsonDepth = 64
 

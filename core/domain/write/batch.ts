@@ -5,10 +5,11 @@
 
 import * as Result from "effect/Result"
 import type { RestrictedModel } from "../access/access.ts"
-import type { Cell, Field, Json, Model } from "../model/model.ts"
+import type { Field, Model } from "../model/model.ts"
 import { Problem, problem } from "../problem.ts"
 import { invalidKey, readKey, writeKey } from "../read/key.ts"
 import { cellFromText, plainText, wireFromCell } from "../value/cell.ts"
+import type { Cell, Json } from "../value/kind.ts"
 
 export const maxOperations = 500
 /** Most records that all reorders of a batch name together: each is locked, one after the other. */

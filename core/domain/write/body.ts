@@ -5,12 +5,13 @@
 
 import * as Result from "effect/Result"
 import type { Access } from "../access/access.ts"
-import type { Cell, Field, FieldProblem, Json, ValidateRule, WireRecord } from "../model/model.ts"
+import type { Field, FieldProblem, ValidateRule, WireRecord } from "../model/model.ts"
 import { accessDenied, problem, tenantRequired } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 import { unknownField } from "../read/list.ts"
 import { cellFromJson, cellFromText, compareCells, wireFromCell } from "../value/cell.ts"
 import { parseJson } from "../value/json.ts"
+import type { Cell, Json } from "../value/kind.ts"
 
 /** Values to write by field. A create lists what it gives; what is absent takes the database's default. */
 export type Values = ReadonlyMap<Field, Cell>

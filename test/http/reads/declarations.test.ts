@@ -2,10 +2,10 @@
 // permissions, and that a page token ends with it.
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { where } from "../../../core/domain/access/where.ts"
-import { defineRoles } from "../../../core/domain/compile/roles.ts"
 import { defineConfig } from "../../../core/domain/declare/config.ts"
 import { f } from "../../../core/domain/declare/field.ts"
 import { defineResource } from "../../../core/domain/declare/resource.ts"
+import { defineRoles } from "../../../core/domain/declare/roles.ts"
 import { at, expectParameter, pluck } from "../../support/answer.ts"
 import { startService } from "../../support/composed.ts"
 import type { TestService } from "../../support/composed.ts"
