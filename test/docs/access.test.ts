@@ -32,7 +32,7 @@ beforeAll(async () => {
     `export { f } from ${at("core/domain/declare/field.ts")}
 export { defineResource } from ${at("core/domain/declare/resource.ts")}
 export { defineConfig } from ${at("core/domain/declare/config.ts")}
-export { defineRoles } from ${at("core/domain/compile/roles.ts")}
+export { defineRoles } from ${at("core/domain/declare/roles.ts")}
 export { where } from ${at("core/domain/access/where.ts")}
 `
   )
