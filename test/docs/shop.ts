@@ -9,8 +9,9 @@ const root = new URL("../../", import.meta.url)
 
 export const admin = { id: "00000000-0000-4000-8000-000000000001", roles: ["admin"], tenant: "1" }
 
-/** The text of a page of the reference. */
-export const readPage = (name: string): string => readFileSync(new URL(`docs/reference/${name}.md`, root), "utf8")
+/** The text of a page of the documentation, of the reference where no folder is named. */
+export const readPage = (name: string, folder: "guides" | "reference" = "reference"): string =>
+  readFileSync(new URL(`docs/${folder}/${name}.md`, root), "utf8")
 
 /** Starts the shop with one person of the staff, one customer, and what `rows` (SQL) adds. */
 export const startShop = async (rows: string): Promise<TestService> => {

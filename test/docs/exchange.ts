@@ -1,0 +1,78 @@
+/**
+ * Sends the requests that stand in a page of the documentation, in order, and compares the answers with those that the page shows. A name such
+ * as `"v1"` stands for an ETag: the first answer that shows it says which. Members that the page leaves out are not compared.
+ */
+
+import { expect } from "vitest"
+import type { TestService } from "../support/composed.ts"
+import { admin } from "./shop.ts"
+
+interface Message {
+  readonly first: string
+  readonly headers: { readonly [name: string]: string }
+  readonly body: string
+}
+
+export interface Exchange {
+  readonly request: Message
+  readonly response: Message
+}
+
+const messageOf = (text: string): Message => {
+  const [head = "", ...rest] = text.trim().split("\n\n")
+  const [first = "", ...lines] = head.split("\n")
+  return {
+    first,
+    headers: Object.fromEntries(lines.map((line) => {
+      const colon = line.indexOf(":")
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
+    })),
+    body: rest.join("\n\n")
+  }
+}
+
+/** The requests of a page with their answers: its blocks of the language `http`. */
+export const exchangesOf = (page: string): readonly Exchange[] =>
+  [...page.matchAll(/^```http\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => {
+    const [request = "", response = ""] = text.split(/^(?=HTTP\/1\.1 )/m)
+    return { request: messageOf(request), response: messageOf(response) }
+  })
+
+/** Sends them as somebody with the role `admin`; fails at the first answer that is not as the page says. */
+export const runExchanges = async (service: TestService, exchanges: readonly Exchange[]): Promise<void> => {
+  const tags = new Map<string, string>()
+  const given = (text: string): string =>
+    text.replace(/(\\?")([vwi]\d)\1/g, (all, quote: string, name: string) => {
+      const tag = tags.get(name)
+      return tag === undefined ? all : `${quote}${tag}${quote}`
+    })
+  const learn = (shown: unknown, actual: unknown): void => {
+    if (typeof shown === "string" && typeof actual === "string") {
+      const name = /^"([vwi]\d)"$/.exec(shown)?.[1]
+      if (name !== undefined && !tags.has(name)) {
+        expect([...tags.values()]).not.toContain(actual.slice(1, -1))
+        tags.set(name, actual.slice(1, -1))
+      }
+    } else if (typeof shown === "object" && shown !== null && typeof actual === "object" && actual !== null) {
+      for (const [name, value] of Object.entries(shown)) {
+        learn(value, (actual as { readonly [name: string]: unknown })[name])
+      }
+    }
+  }
+  for (const { request, response } of exchanges) {
+    const [method = "", path = ""] = request.first.split(" ")
+    const answer = await service.call(admin, method, path, {
+      headers: Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, given(value)])),
+      ...(request.body === "" ? {} : { body: given(request.body) })
+    })
+    const label = `${request.first}: ${answer.text}`
+    expect(`HTTP/1.1 ${answer.status}`, label).toBe(/^HTTP\/1\.1 \d+/.exec(response.first)?.[0])
+    for (const [name, value] of Object.entries(response.headers)) {
+      learn(value, answer.headers.get(name))
+      expect(answer.headers.get(name), label).toBe(given(value))
+    }
+    if (response.body === "") continue
+    learn(JSON.parse(response.body), answer.json)
+    expect(answer.json, label).toMatchObject(JSON.parse(given(response.body)) as object)
+  }
+}
