@@ -84,6 +84,9 @@ export type { ApiKey, IssuedKey, NewApiKey } from "../core/domain/account/key.ts
 export type { PasskeyDeclaration } from "../core/domain/account/passkey.ts"
 export type { ProviderDeclaration } from "../core/domain/account/provider.ts"
 
+export { newWebhookSecret, verifyStandardWebhook, WebhookSignatureError } from "../adapters/seal/webhook.ts"
+export type { SignedRequest, VerifiedWebhook } from "../adapters/seal/webhook.ts"
+
 export type { ExtraRoute } from "../adapters/http/handle.ts"
 export { listen } from "../adapters/http/node.ts"
 export type { Listener, ListenOptions } from "../adapters/http/node.ts"

@@ -1,0 +1,94 @@
+/**
+ * Standard Webhooks on node:crypto: signs what is sent, verifies what is received, makes secrets. It decides nothing about forms; those are in
+ * `core/domain/event/signature.ts`.
+ */
+
+import * as Result from "effect/Result"
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
+import {
+  readSecret,
+  readSignatures,
+  readTimestamp,
+  signedContent,
+  toleranceSeconds,
+  writeSecret
+} from "../../core/domain/event/signature.ts"
+
+/** HMAC-SHA256 in base64. */
+export const hmac = (key: Uint8Array, text: string): string => createHmac("sha256", key).update(text).digest("base64")
+
+/** A new secret of 32 random bytes: `whsec_` followed by base64. */
+export const newWebhookSecret = (): string => writeSecret(randomBytes(32))
+
+/** A request that nobody with the secret signed, or that is too old or too new. */
+export class WebhookSignatureError extends Error {
+  override readonly name = "WebhookSignatureError"
+}
+
+/** A request as its receiver has it: the body as text, untouched, and the headers of a `Request`, of Node or of an API function. */
+export interface SignedRequest {
+  readonly body: string
+  readonly headers:
+    | { get(name: string): string | null }
+    | { readonly [name: string]: string | readonly string[] | undefined }
+}
+
+/** What a verified request says. */
+export interface VerifiedWebhook {
+  /** The same for every copy of an event: a receiver that has seen it ignores the second. */
+  readonly id: string
+  /** When it was sent, in unix seconds. */
+  readonly timestamp: number
+  /** The body as JSON. */
+  readonly event: unknown
+}
+
+const headerOf = ({ headers }: SignedRequest, name: string): string => {
+  const value = typeof headers["get"] === "function"
+    ? (headers as { get(name: string): string | null }).get(name)
+    : (headers as { readonly [name: string]: string | undefined })[name]
+  if (typeof value === "string" && value !== "") return value
+  throw new WebhookSignatureError(`The header ${name} is missing.`)
+}
+
+const same = (a: string, b: string): boolean => {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+/**
+ * Verifies a request signed by Standard Webhooks and gives what it says. Several secrets are for a rotation: one of them must have signed. Throws
+ * `WebhookSignatureError` for a signature of somebody else, one older or newer than five minutes, and a body that is no JSON; `TypeError` for a
+ * secret that is none.
+ *
+ * @example
+ * const { event, id } = verifyStandardWebhook({ headers: request.headers, body: await request.text() }, secret)
+ */
+export const verifyStandardWebhook = (
+  request: SignedRequest,
+  secret: string | readonly string[],
+  options: { readonly now?: Date } = {}
+): VerifiedWebhook => {
+  const keys = (typeof secret === "string" ? [secret] : secret).map((each) => {
+    const key = readSecret(each)
+    if (Result.isFailure(key)) throw new TypeError(`verifyStandardWebhook: ${key.failure}.`)
+    return key.success
+  })
+  const id = headerOf(request, "webhook-id")
+  const timestamp = readTimestamp(headerOf(request, "webhook-timestamp"))
+  const given = readSignatures(headerOf(request, "webhook-signature"))
+  const now = (options.now ?? new Date()).getTime() / 1_000
+  if (timestamp === null || Math.abs(now - timestamp) > toleranceSeconds) {
+    throw new WebhookSignatureError("The signature is too old or too new.")
+  }
+  const content = signedContent(id, timestamp, request.body)
+  const expected = keys.map((key) => hmac(key, content))
+  if (!given.some((signature) => expected.some((own) => same(signature, own)))) {
+    throw new WebhookSignatureError("No signature is of this secret.")
+  }
+  try {
+    return { id, timestamp, event: JSON.parse(request.body) as unknown }
+  } catch {
+    throw new WebhookSignatureError("The body is not JSON.")
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * The forms of Standard Webhooks signatures (version `v1`): what is signed, how secrets and headers are written and read, how old a signature
+ * may be. The hash itself is computed outside, where keys and constant-time comparison are at home.
+ */
+
+import * as Result from "effect/Result"
+
+/** How far the clock of a sender may be from ours, in seconds. */
+export const toleranceSeconds = 300
+
+const secretPrefix = "whsec_"
+const leastBytes = 16
+const mostBytes = 128
+
+/** The key of a secret, or why it is none. */
+export const readSecret = (secret: unknown): Result.Result<Uint8Array, string> => {
+  if (typeof secret !== "string" || !secret.startsWith(secretPrefix)) {
+    return Result.fail("a secret is whsec_ followed by base64")
+  }
+  const text = secret.slice(secretPrefix.length)
+  // Canonical base64 only: two texts must not be one key.
+  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) {
+    return Result.fail("what follows whsec_ is not base64")
+  }
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+  return bytes.length < leastBytes || bytes.length > mostBytes
+    ? Result.fail(`the key has ${bytes.length} bytes; it must have ${leastBytes} to ${mostBytes}`)
+    : Result.succeed(bytes)
+}
+
+/** A key as a secret is written. */
+export const writeSecret = (key: Uint8Array): string => secretPrefix + btoa(String.fromCharCode(...key))
+
+/** What is signed: id, unix seconds and the body as sent. */
+export const signedContent = (id: string, seconds: number, body: string): string => `${id}.${seconds}.${body}`
+
+/** The value of `webhook-signature` for signatures in base64, one for each key. */
+export const signatureHeader = (signatures: readonly string[]): string =>
+  signatures.map((signature) => `v1,${signature}`).join(" ")
+
+/** Most signatures of one header that are looked at: more are nobody's rotation. */
+const mostSignatures = 20
+
+/** The signatures of version 1 in a `webhook-signature` header. */
+export const readSignatures = (header: string): readonly string[] =>
+  header.split(" ", mostSignatures).flatMap((part) => part.startsWith("v1,") ? [part.slice(3)] : [])
+
+/** The unix seconds of a `webhook-timestamp` header, or null for anything else. */
+export const readTimestamp = (header: string): number | null => /^\d{1,12}$/.test(header) ? Number(header) : null
