@@ -1,5 +1,6 @@
 /** The arithmetic of the reports: medians over the rounds, ratios, geometric means, and how numbers and tables are printed. It measures nothing. */
 
+import type { HostileAnswer } from "./hostile.ts"
 import type { Measured } from "./load.ts"
 
 /** One measurement of one case. Processor times are milliseconds per request, null where there is no /proc. */
@@ -83,3 +84,18 @@ export const print = (value: number | null): string =>
 
 export const table = (head: readonly string[], rows: ReadonlyArray<readonly string[]>): string =>
   [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n")
+
+/** Everything a run found. */
+export interface Findings {
+  readonly at: string
+  readonly machine: string
+  readonly orders: number
+  readonly deepPage: number
+  readonly connections: readonly number[]
+  /** The service first, then the references. */
+  readonly systems: readonly string[]
+  readonly samples: Samples
+  /** Megabytes resident, by system: before any request, and the most under load. Empty where there is no /proc. */
+  readonly memory: { readonly [system: string]: { readonly idle: number; readonly loaded: number } }
+  readonly hostile: readonly HostileAnswer[]
+}

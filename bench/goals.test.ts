@@ -3,9 +3,10 @@
 import { describe, expect, it } from "vitest"
 import type { Case } from "./cases.ts"
 import { figure, geometricMean, median, ratio, type Sample, type Samples, serverCpu, times } from "./figures.ts"
+import type { Findings } from "./figures.ts"
 import { growth, verdictOf } from "./flat.ts"
 import { goalsAgainst, goalsAt, ownGoals, thinTails, verdict } from "./goals.ts"
-import { type Findings, report } from "./report.ts"
+import { report } from "./report.ts"
 
 const sample = (more: Partial<Sample>): Sample => ({
   requests: 1_000,

@@ -2,7 +2,7 @@
 
 import type { Case } from "./cases.ts"
 import { figure, geometricMean, type Measure, p50, p99, print, ratio, sampleKey, serverCpu, times } from "./figures.ts"
-import type { Findings } from "./report.ts"
+import type { Findings } from "./figures.ts"
 
 export interface Goal {
   readonly name: string

@@ -5,30 +5,15 @@ import {
   allCpu,
   databaseCpu,
   figure,
+  type Findings,
   geometricMean,
   type Measure,
   print,
-  type Samples,
   serverCpu,
   table,
   times
 } from "./figures.ts"
 import { connected, fewForTail, goalsAgainst, goalsAt, measuredCases, ownGoals, thinTails, verdict } from "./goals.ts"
-import type { HostileAnswer } from "./hostile.ts"
-
-export interface Findings {
-  readonly at: string
-  readonly machine: string
-  readonly orders: number
-  readonly deepPage: number
-  readonly connections: readonly number[]
-  /** The service first, then the references. */
-  readonly systems: readonly string[]
-  readonly samples: Samples
-  /** Megabytes resident, by system: before any request, and the most under load. Empty where there is no /proc. */
-  readonly memory: { readonly [system: string]: { readonly idle: number; readonly loaded: number } }
-  readonly hostile: readonly HostileAnswer[]
-}
 
 /** A report of parts, under a line that says when and where. */
 export const document = (findings: Pick<Findings, "at" | "machine">, about: string, parts: readonly string[]): string =>

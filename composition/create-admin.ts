@@ -94,7 +94,7 @@ export const makeService = (parts: Parts): Edge => {
   const { compiled, records } = parts
   const { options } = compiled
   const seal = makeSeal(parts.secret)
-  const resolver = makeAccessResolver(compiled.models, compiled.defaults)
+  const resolver = makeAccessResolver(compiled.models, compiled.rules, compiled.defaults)
   const core: Core = {
     models: compiled.models,
     records,

@@ -3,30 +3,12 @@
  * them is decided by who may run code here; what a key opens is decided where it is verified (key-verifier.ts).
  */
 
-import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"
+import { randomBytes } from "node:crypto"
 import { readEmail, refuse, taken } from "../../core/domain/account/account.ts"
-import type { ApiKey, IssuedKey, KeyText, NewApiKey } from "../../core/domain/account/key.ts"
+import type { ApiKey, IssuedKey, NewApiKey } from "../../core/domain/account/key.ts"
 import { printKeyText, readKeyExpiry, readKeyName, readKeyRoles } from "../../core/domain/account/key.ts"
 import type { Auth } from "./auth.ts"
-
-/** What the service adds to a key, so that a text it never made is refused without asking the database. */
-export interface Sealer {
-  readonly seal: (id: string, secret: string) => string
-  readonly isSealed: (key: KeyText) => boolean
-}
-
-export const makeSealer = (deploymentSecret: string): Sealer => {
-  const macKey = createHmac("sha256", deploymentSecret).update("api-key").digest()
-  const seal = (id: string, secret: string): string =>
-    createHmac("sha256", macKey).update(`${id}:${secret}`).digest().subarray(0, 12).toString("base64url")
-  return {
-    seal,
-    isSealed: (key) => timingSafeEqual(Buffer.from(seal(key.id, key.secret)), Buffer.from(key.seal))
-  }
-}
-
-/** What is stored of a key's text, in hexadecimal. */
-export const hashOfKey = (text: string): string => createHash("sha256").update(text).digest("hex")
+import { hashOfKey } from "./key-text.ts"
 
 const shownColumns = (k: string, u: string): string =>
   `${k}."id", ${k}."name", ${u}."email", ${k}."roles" as role, ${k}."createdAt", ${k}."expiresAt", ${k}."revokedAt", ${k}."lastUsedAt"`

@@ -6,18 +6,19 @@
 import { refuse, taken } from "../../core/domain/account/account.ts"
 import { isOriginPattern, isPlainUrl } from "../../core/domain/account/origin.ts"
 import { type PasskeyDeclaration, readPasskeys } from "../../core/domain/account/passkey.ts"
-import { type Provider, type ProviderDeclaration, readProviders } from "../../core/domain/account/provider.ts"
-import { declareRoles, type RoleList } from "../../core/domain/account/roles.ts"
+import { type ProviderDeclaration, readProviders } from "../../core/domain/account/provider.ts"
+import { declareRoles } from "../../core/domain/account/roles.ts"
 import { shownAddress } from "../../core/domain/declare/refusal.ts"
-import { makeSealer, type Sealer } from "./api-keys.ts"
 import { bodyMax } from "./body.ts"
-import { type AuthDatabase, hasAny, openStore, type Store, tableIn } from "./database.ts"
+import { type AuthDatabase, hasAny, openStore, tableIn } from "./database.ts"
 import { type Engine, type EngineSettings, makeEngine } from "./engine.ts"
 import { type AuthLog, makeHashes } from "./events.ts"
 import { makeHandler } from "./handler.ts"
+import type { AuthInternals } from "./internals.ts"
+import { makeSealer } from "./key-text.ts"
 import { makeLimits } from "./limits.ts"
 import { makeProviderEngines } from "./provider-engines.ts"
-import { makeRevocations, type Revocations } from "./revocations.ts"
+import { makeRevocations } from "./revocations.ts"
 
 /** Settings of the auth server, for `createAuth`. */
 export interface AuthOptions {
@@ -53,24 +54,6 @@ export interface AuthOptions {
   readonly log?: AuthLog | undefined
   /** Told about failures that became a 500 or 503. */
   readonly onError?: ((cause: unknown) => void) | undefined
-}
-
-/** What the functions of this adapter share. Not for other code. */
-export interface AuthInternals {
-  readonly store: Store
-  readonly table: (name: string) => string
-  readonly roles: RoleList
-  readonly revocations: Revocations
-  readonly engine: () => Promise<Engine>
-  readonly providers: readonly Provider[]
-  /** The engine for sign-in with a provider; null when that provider cannot be had now. */
-  readonly providerEngine: (id: string) => Promise<Engine | null>
-  readonly sealer: Sealer
-  readonly log: AuthLog
-  readonly hashOf: (kind: "account" | "client", value: string) => string
-  readonly onError: (cause: unknown) => void
-  /** The public keys as a JWK set, read from the store. */
-  readonly publicKeys: () => Promise<unknown>
 }
 
 /** The auth server: its routes, and what host functions and authenticators take. */

@@ -13,10 +13,10 @@ import {
   problemKinds,
   type ProblemSlug
 } from "../../core/domain/problem.ts"
-import type { AuthInternals } from "./auth.ts"
 import { checkQuery, readBody } from "./body.ts"
 import { type OwnCookies, ownCookies, printCookies } from "./cookies.ts"
 import { codeOf, isUnavailable, makeSweep } from "./database.ts"
+import type { AuthInternals } from "./internals.ts"
 import type { Limits } from "./limits.ts"
 import { bannedState, lastAdminState } from "./migration.ts"
 import { adapt, type AuthRoute, type Body, makeRoutes, passkeySignIn, readListing } from "./routes.ts"

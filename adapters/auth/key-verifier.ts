@@ -5,10 +5,10 @@
 
 import { hash, timingSafeEqual } from "node:crypto"
 import { keyPrefix, readKeyText, rolesOfKey } from "../../core/domain/account/key.ts"
-import type { AuthInternals } from "./auth.ts"
 import { type Identity, KeysUnavailable, Refused, Unauthorized } from "./authenticator.ts"
 import { makeCache } from "./cache.ts"
 import { isUnavailable } from "./database.ts"
+import type { AuthInternals } from "./internals.ts"
 import { deletedEpoch, revokedKey } from "./migration.ts"
 
 /** Milliseconds after which a known key is read again, changed or not: shorter than revocations are kept. */

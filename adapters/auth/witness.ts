@@ -5,9 +5,9 @@
 
 import * as Result from "effect/Result"
 import { readEmail } from "../../core/domain/account/account.ts"
-import type { AuthInternals } from "./auth.ts"
 import { type OwnCookies, ownCookies, signedIn } from "./cookies.ts"
 import type { AuthEvent, AuthEventName } from "./events.ts"
+import type { AuthInternals } from "./internals.ts"
 import type { Limits } from "./limits.ts"
 import { type AuthRoute, type Body, passkeySignIn } from "./routes.ts"
 

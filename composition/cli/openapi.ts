@@ -27,7 +27,7 @@ export const openapi = async (flags: ProjectFlags & { readonly roles: string | u
   )
   const tenant = compiled.auth?.tenant ?? "1"
   const caller = { id: "nobody", roles, tenant: String(tenant) }
-  const resolver = makeAccessResolver(compiled.models, compiled.defaults)
+  const resolver = makeAccessResolver(compiled.models, compiled.rules, compiled.defaults)
   const reply = await Effect.runPromise(documents.openapi({
     caller,
     access: (resource) => resolver.resolve(caller, resource),

@@ -12,8 +12,8 @@ import { quotedName, tableName } from "../../core/domain/model/table.ts"
 import type { Finding } from "./finding.ts"
 
 /** Whether any caller may ever do this, as far as that can be known without one. */
-const isOpen = (model: Model, operation: Operation, { defaults, roles }: Compiled): boolean => {
-  const rule = model.rules[operation]
+const isOpen = (model: Model, operation: Operation, { defaults, roles, rules }: Compiled): boolean => {
+  const rule = rules.get(model.name)?.[operation] ?? null
   if (rule !== null) return rule.of !== "constant" || rule.allow
   if (roles !== null) {
     const given = [...roles.values()].flat().some((capability) =>
@@ -38,7 +38,7 @@ export const openWrites = (
 
 /** Whether somebody may read every row, whoever they are: no filter and no function decides it, and not every capability ends in `.own`. */
 const isReadWhole = (model: Model, compiled: Compiled): boolean => {
-  const rule = model.rules.read
+  const rule = compiled.rules.get(model.name)?.read ?? null
   if (rule !== null) return rule.of === "roles" || (rule.of === "constant" && rule.allow)
   const { roles } = compiled
   const whole = roles && new Map([...roles].map(([role, given]) => [role, given.filter(({ own }) => !own)]))

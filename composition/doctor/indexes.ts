@@ -69,7 +69,7 @@ const fieldsOf = (tree: FilterTree): ReadonlySet<Field> => {
 /** Columns that row filters of some caller use: filters of rules, and the owner where a capability ends in `.own`. */
 const rowFilterFields = (model: Model, compiled: Compiled): ReadonlySet<Field> => {
   const found = new Set<Field>()
-  const rule = model.rules.read
+  const rule = compiled.rules.get(model.name)?.read
   if (rule?.of === "filter") { for (const field of fieldsOf(rule.tree)) found.add(field) }
   const capabilities = [...compiled.roles?.values() ?? []].flat()
   const own = capabilities.some((capability) =>

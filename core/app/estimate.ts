@@ -8,8 +8,7 @@ import * as Effect from "effect/Effect"
 import type { Access } from "../domain/access/access.ts"
 import { BoundedMap } from "../domain/bounded.ts"
 import type { CountPlan } from "../domain/read/plan.ts"
-import type { RecordsError } from "../ports/records.ts"
-import type { Core } from "./core.ts"
+import type { RecordsError, RecordsService } from "../ports/records.ts"
 import { fromClock } from "./timing.ts"
 
 /** Rows counted exactly. */
@@ -39,6 +38,12 @@ export class RowEstimates {
   }
 }
 
+/** What counting needs of `Core`. */
+export interface Counting {
+  readonly estimates: RowEstimates
+  readonly records: Pick<RecordsService, "count">
+}
+
 const exactMs = 5_000
 const roundedMs = 60_000
 
@@ -51,7 +56,12 @@ const rounded = (count: number): number => {
 const milliseconds = (clock: Clock): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
 /** The number of rows as it is remembered for a query, or null when it has to be counted. */
-export const recallRows = ({ estimates }: Core, clock: Clock, access: Access, key: string): number | null => {
+export const recallRows = (
+  { estimates }: Pick<Counting, "estimates">,
+  clock: Clock,
+  access: Access,
+  key: string
+): number | null => {
   const known = estimates.known.get(key)
   if (known === undefined || milliseconds(clock) >= known.until) return null
   // Past the cap a few writes do not matter; below it the count is exact.
@@ -59,21 +69,25 @@ export const recallRows = ({ estimates }: Core, clock: Clock, access: Access, ke
 }
 
 /** Remembers an exact count, which is at most the cap, taken since `written` writes. */
-export const rememberRows = (core: Core, key: string, size: number, written: number): Effect.Effect<void> =>
-  fromClock((clock) => core.estimates.known.set(key, { size, until: milliseconds(clock) + exactMs, written }))
+export const rememberRows = (
+  { estimates }: Pick<Counting, "estimates">,
+  key: string,
+  size: number,
+  written: number
+): Effect.Effect<void> =>
+  fromClock((clock) => estimates.known.set(key, { size, until: milliseconds(clock) + exactMs, written }))
 
 /**
  * Counts the rows of a query for its estimate. Past the cap the number is the rounded full count, taken in the background for at most a
  * statement timeout; until it is there the cap itself is answered, a true lower bound.
  */
 export const countRows = (
-  core: Core,
+  { estimates, records }: Counting,
   access: Access,
   key: string,
   plan: Omit<CountPlan, "cap">
 ): Effect.Effect<number, RecordsError> =>
   Effect.flatMap(fromClock(milliseconds), (now) => {
-    const { estimates, records } = core
     const written = estimates.written(access.model.name)
     return Effect.flatMap(records.count({ ...plan, cap: estimateCap + 1 }), (text) => {
       const count = Number(text)

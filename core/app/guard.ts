@@ -12,10 +12,10 @@ import { always } from "../domain/filter/tree.ts"
 import type { Field } from "../domain/model/model.ts"
 import { problem } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
-import { isExpensive, suggestIndex } from "../domain/read/guard.ts"
+import { isExpensive, type ScanGuard, suggestIndex } from "../domain/read/guard.ts"
 import type { AggregatePlan, CountPlan, PagePlan } from "../domain/read/plan.ts"
-import type { PlanEstimate } from "../ports/records.ts"
-import type { Core } from "./core.ts"
+import type { PlanEstimate, RecordsService } from "../ports/records.ts"
+import type { SealService } from "../ports/seal.ts"
 import { filteredProblem } from "./refusal.ts"
 
 /** What the planner said, and when it was asked, in microseconds. */
@@ -26,6 +26,13 @@ interface Judgement extends PlanEstimate {
 }
 
 export type Judgements = BoundedMap<string, Judgement>
+
+/** What the guard needs of `Core`. */
+export interface Guarding {
+  readonly judgements: Judgements
+  readonly options: { readonly scanGuard: ScanGuard }
+  readonly records: Pick<RecordsService, "estimate">
+}
 
 /** How long a judgement counts, in microseconds. */
 const judged = 60_000_000n
@@ -47,9 +54,13 @@ const rowsName = ({ caller, rows }: Access): string => {
 const longestName = 500
 
 /** Names one query: kind, restriction, texts with their values, and the caller where rows depend on it. */
-export const queryKey = (core: Core, access: Access, ...parts: readonly string[]): string => {
+export const queryKey = (
+  { seal }: { readonly seal: Pick<SealService, "digest"> },
+  access: Access,
+  ...parts: readonly string[]
+): string => {
   const name = [access.restricted.id, rowsName(access), ...parts].join("\u0000")
-  return name.length <= longestName ? name : core.seal.digest(name)
+  return name.length <= longestName ? name : seal.digest(name)
 }
 
 /** The warning header of mode `warn`; empty when there is nothing to say. */
@@ -71,7 +82,7 @@ const headerText = (text: string): string => text.toWellFormed().replaceAll(/[^ 
  * columns the caller may read; every column to callers who hold the role `admin`. `filter` is the caller's own, for errors in it.
  */
 export const guardPlan = (
-  core: Core,
+  core: Guarding,
   access: Access,
   key: string,
   plan: PagePlan | CountPlan | AggregatePlan,

@@ -28,7 +28,7 @@ describe("columns of a read", () => {
     secret: testSecret,
     publicUrl: "http://service.test"
   }))
-  const resolver = makeAccessResolver(compiled.models, compiled.defaults)
+  const resolver = makeAccessResolver(compiled.models, compiled.rules, compiled.defaults)
 
   it.each(Object.keys(roles) as readonly Role[])("are the readable ones for %s", async (role) => {
     for (const model of compiled.models.values()) {

@@ -92,7 +92,7 @@ interface Page {
 type Parameters = { readonly [name: string]: string | number }
 
 const caller: Caller = { id: "u", roles: [], tenant: null }
-const resolver = makeAccessResolver(compiled.models, compiled.defaults)
+const resolver = makeAccessResolver(compiled.models, compiled.rules, compiled.defaults)
 
 const ask = async (use: typeof list, { core }: World, parameters: Parameters): Promise<Page> => {
   const call: Call = {

@@ -2,8 +2,9 @@
 
 import { createHash } from "node:crypto"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
-import { createKey, hashOfKey, listKeys, revokeKey } from "../../adapters/auth/api-keys.ts"
+import { createKey, listKeys, revokeKey } from "../../adapters/auth/api-keys.ts"
 import { builtInAuthenticator } from "../../adapters/auth/built-in.ts"
+import { hashOfKey } from "../../adapters/auth/key-text.ts"
 import { deleteUser, issueToken, revokeUser, setUserBanned, setUserRole } from "../../adapters/auth/users.ts"
 import { readKeyText } from "../../core/domain/account/key.ts"
 import { bearer, codeOf, passesUntil } from "../auth/store.ts"

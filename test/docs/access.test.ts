@@ -71,11 +71,15 @@ describe("the guide to access", () => {
   })
 
   it("says of the roles what is decided", () => {
-    const { defaults, models } = compiled(0)
+    const { defaults, models, rules } = compiled(0)
     const rows = table("With the configuration above")
     expect(rows).toHaveLength(5)
     for (const [role = "", read, create, update, remove, readable = ""] of rows) {
-      const access = resolveAccess(models.get("orders")!, { id: "u1", roles: [role], tenant: null }, defaults)
+      const access = resolveAccess(models.get("orders")!, rules.get("orders")!, {
+        id: "u1",
+        roles: [role],
+        tenant: null
+      }, defaults)
       const words = operations.map((operation) => {
         const decision = access.decisions[operation]
         if (decision.of === "filter") return operation === "delete" ? "some" : "own"
@@ -88,8 +92,8 @@ describe("the guide to access", () => {
   })
 
   it("says of the rules what is decided", () => {
-    const { defaults, models } = compiled(1)
-    const { resolve } = makeAccessResolver(models, defaults)
+    const { defaults, models, rules } = compiled(1)
+    const { resolve } = makeAccessResolver(models, rules, defaults)
     const access = (...roles: readonly string[]) => resolve({ id: "u1", roles, tenant: "t" }, "tickets")!
     expect(access("lead").decisions.read.of).toBe("allow")
     expect(access("agent").decisions.read.of).toBe("filter")
@@ -117,7 +121,7 @@ describe("the guide to access", () => {
         for (const defaultAccess of ["allow", "deny", null] as const) {
           if (!defaults.includes(defaultAccess ?? "not given")) continue
           const decide = (role: string) =>
-            resolveAccess(customers, { id: "u1", roles: [role], tenant: null }, {
+            resolveAccess(customers, compiled(0).rules.get("customers")!, { id: "u1", roles: [role], tenant: null }, {
               roles: withRoles ? compiled(0).roles : null,
               defaultAccess
             }).decisions.update.of

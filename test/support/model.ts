@@ -59,7 +59,12 @@ export interface ModelParts {
   readonly relations?: ReadonlyArray<{ name: string; target: string; many: boolean; from: string; to: string }>
 }
 
-export const makeModel = (parts: ModelParts): Model => {
+/** A model with the rules that a test gave it. */
+export interface RuledModel extends Model {
+  readonly rules: CompiledRules
+}
+
+export const makeModel = (parts: ModelParts): RuledModel => {
   const fields = parts.fields.map(makeField)
   const columns = [...fields]
   const byName = new Map(fields.map((field) => [field.name, field]))

@@ -2,13 +2,12 @@
 
 import type { Access } from "../../core/domain/access/access.ts"
 import type { Caller } from "../../core/domain/access/caller.ts"
-import { makeAccessResolver, resolveAccess } from "../../core/domain/access/resolve.ts"
 import type { AccessDefaults, Capability } from "../../core/domain/access/rules.ts"
 import { parseCapability } from "../../core/domain/declare/roles.ts"
 import { openapiDocument } from "../../core/domain/meta/openapi.ts"
 import type { OpenapiRequest } from "../../core/domain/meta/openapi.ts"
-import type { Models } from "../../core/domain/model/model.ts"
-import { type FieldParts, makeModel } from "./model.ts"
+import { accessOf, resolverOf } from "./access.ts"
+import { type FieldParts, makeModel, type RuledModel } from "./model.ts"
 
 /** One field of every kind and width, each once as it is and once optional. */
 export const everyKind: readonly FieldParts[] = ([
@@ -36,7 +35,7 @@ export const everyKind: readonly FieldParts[] = ([
   { ...field, name: `${field.name}_or_null`, optional: true }
 ])
 
-export const shop: Models = new Map([
+export const shop: ReadonlyMap<string, RuledModel> = new Map([
   makeModel({
     name: "orders",
     fields: [
@@ -105,15 +104,15 @@ export const shopRoles = rolesOf({
 export const callerOf = (...roles: readonly string[]): Caller => ({ id: "u1", roles, tenant: null })
 
 /** Some access of the caller, for what only looks whether there is one. */
-export const anyAccess = (caller: Caller): Access => resolveAccess(shop.get("kinds")!, caller, open)
+export const anyAccess = (caller: Caller): Access => accessOf(shop.get("kinds")!, caller, open)
 
 export const requestOf = (
   caller: Caller,
   defaults: AccessDefaults = shopRoles,
-  models: Models = shop,
+  models: ReadonlyMap<string, RuledModel> = shop,
   parts: Partial<OpenapiRequest> = {}
 ): OpenapiRequest => {
-  const resolver = makeAccessResolver(models, defaults)
+  const resolver = resolverOf(models, defaults)
   return {
     models,
     resolve: (resource) => resolver.resolve(caller, resource),

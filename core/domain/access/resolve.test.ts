@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest"
-import { makeModel, type ModelParts } from "../../../test/support/model.ts"
+import { accessOf, resolverOf } from "../../../test/support/access.ts"
+import { makeModel, type ModelParts, type RuledModel } from "../../../test/support/model.ts"
 import { parseCapability } from "../declare/roles.ts"
 import { type FilterTree, never, type Operand } from "../filter/tree.ts"
 import type { Field, Model, WireRecord } from "../model/model.ts"
 import type { Access, Decision } from "./access.ts"
 import { type Caller, rolesKey } from "./caller.ts"
-import { makeAccessResolver, refusedFields, resolveAccess } from "./resolve.ts"
+import { makeAccessResolver, refusedFields } from "./resolve.ts"
 import {
   type AccessDefaults,
   type Capability,
@@ -36,7 +37,7 @@ const roles = (declared: { readonly [role: string]: readonly string[] }): Access
 const fields = [{ name: "id", readOnly: true }, { name: "owner_id" }, { name: "status" }, { name: "total" }, {
   name: "note"
 }]
-const model = (parts: Partial<ModelParts> = {}): Model => makeModel({ fields, owner: "owner_id", ...parts })
+const model = (parts: Partial<ModelParts> = {}): RuledModel => makeModel({ fields, owner: "owner_id", ...parts })
 
 const owned = (of: Model): FilterTree => ({
   op: "compare",
@@ -205,7 +206,7 @@ describe("explicit rules", () => {
         for (
           const defaults of [open, roles({ sales: ["*"] }), roles({}), { roles: null, defaultAccess: "deny" } as const]
         ) {
-          const access = resolveAccess(of, caller(), defaults)
+          const access = accessOf(of, caller(), defaults)
           const decision = access.decisions[operation]
           expect(decision.of).toBe(operation === "read" ? row.read : row.write)
           if (decision.of === "record") expect(decision.decide(record).of).toBe(row.decided)
@@ -219,7 +220,7 @@ describe("explicit rules", () => {
   }
 
   it("runs record-level rules for each record anew", () => {
-    const access = resolveAccess(ruled("update", run((ctx) => ctx.record["total"] === "1.00")), caller(), open)
+    const access = accessOf(ruled("update", run((ctx) => ctx.record["total"] === "1.00")), caller(), open)
     const { update } = access.decisions
     if (update.of !== "record") throw new Error("not record-level")
     expect(update.decide(record).of).toBe("allow")
@@ -228,7 +229,7 @@ describe("explicit rules", () => {
 
   it("lets those know of a resource whom a create rule asks for the record", () => {
     const visible = (create: CompiledRule, held: readonly string[]) =>
-      resolveAccess(model({ rules: { read: deny, create } }), caller({ roles: held }), open).visible
+      accessOf(model({ rules: { read: deny, create } }), caller({ roles: held }), open).visible
     const first = run((rule) => rule.caller.roles.includes("lead") && rule.record["total"] === "1.00")
     const always = run(({ caller: { roles: held }, record: of }) => held.includes("lead") && of["total"] === "1.00")
     expect([["lead"], []].map((held) => visible(first, held))).toEqual([true, false])
@@ -237,14 +238,14 @@ describe("explicit rules", () => {
 
   it("gives the same tree for the same text", () => {
     const of = ruled("read", run(() => where`status = 1`), () => ({ op: "null", field: model().fields[0]! }))
-    expect(resolveAccess(of, caller(), open).rows).toBe(resolveAccess(of, caller({ id: "u2" }), open).rows)
+    expect(accessOf(of, caller(), open).rows).toBe(accessOf(of, caller({ id: "u2" }), open).rows)
   })
 
   it("counts a role only when the caller holds it, and nobody without roles", () => {
     const of = ruled("read", { of: "roles", roles: ["sales"] })
-    expect(resolveAccess(of, caller({ roles: [] }), open).decisions.read.of).toBe("deny")
-    expect(resolveAccess(of, caller({ roles: ["admin"] }), open).decisions.read.of).toBe("deny")
-    expect(resolveAccess(of, caller({ roles: ["a", "sales"] }), open).decisions.read.of).toBe("allow")
+    expect(accessOf(of, caller({ roles: [] }), open).decisions.read.of).toBe("deny")
+    expect(accessOf(of, caller({ roles: ["admin"] }), open).decisions.read.of).toBe("deny")
+    expect(accessOf(of, caller({ roles: ["a", "sales"] }), open).decisions.read.of).toBe("allow")
   })
 })
 
@@ -264,7 +265,7 @@ describe("roles and defaults", () => {
     ["roles without capability and deny", { ...roles({ sales: [] }), defaultAccess: "deny" }, "deny"],
     ["roles and allow", { ...roles({ sales: ["orders.read.own(id)"] }), defaultAccess: "allow" }, "allow"]
   ])("%s", (_, defaults, of) => {
-    const access = resolveAccess(model(), caller(), defaults)
+    const access = accessOf(model(), caller(), defaults)
     for (const operation of operations) expect(access.decisions[operation].of).toBe(of)
     expect(access.visible).toBe(of !== "deny")
     if (of === "allow") expect(names(access)).toEqual(fields.map((field) => field.name))
@@ -272,7 +273,7 @@ describe("roles and defaults", () => {
 
   it.each(operations)("%s: its own capability and no other", (operation) => {
     for (const text of [`orders.${operation}`, `*.${operation}`]) {
-      const access = resolveAccess(model(), caller(), roles({ sales: [text] }))
+      const access = accessOf(model(), caller(), roles({ sales: [text] }))
       for (const other of operations) expect(access.decisions[other].of).toBe(other === operation ? "allow" : "deny")
       expect(access.visible).toBe(operation === "read" || operation === "create")
     }
@@ -280,15 +281,15 @@ describe("roles and defaults", () => {
 
   it("limits .own to the owner, and grants nothing where there is none", () => {
     const of = model()
-    const access = resolveAccess(of, caller(), roles({ sales: ["*.own"] }))
+    const access = accessOf(of, caller(), roles({ sales: ["*.own"] }))
     expect(access.decisions.update).toEqual({ of: "filter", tree: owned(of) })
     expect(access.rows).toEqual(owned(of))
     expect(access.createOwn).toBe(true)
-    expect(resolveAccess(makeModel({ fields }), caller(), roles({ sales: ["*.own"] })).visible).toBe(false)
+    expect(accessOf(makeModel({ fields }), caller(), roles({ sales: ["*.own"] })).visible).toBe(false)
   })
 
   it("unites own and all to all", () => {
-    const access = resolveAccess(model(), caller({ roles: ["a", "b"] }), roles({ a: ["*.own"], b: ["orders.*"] }))
+    const access = accessOf(model(), caller({ roles: ["a", "b"] }), roles({ a: ["*.own"], b: ["orders.*"] }))
     for (const operation of operations) expect(access.decisions[operation].of).toBe("allow")
     expect(access.createOwn).toBe(false)
   })
@@ -307,14 +308,14 @@ describe("roles and defaults", () => {
     ["unknown names mean nothing", ["*.read(id,elsewhere)"], "all", ["id"]]
   ])("%s", (_, texts, rows, readable) => {
     const of = model()
-    const access = resolveAccess(of, caller(), roles({ sales: texts }))
+    const access = accessOf(of, caller(), roles({ sales: texts }))
     expect(names(access)).toEqual(readable)
     expect(access.rows).toEqual(rows === "all" ? { op: "true" } : owned(of))
     for (const field of access.restricted.creatable) expect(readable).toContain(field)
   })
 
   it("limits the fields of create and update apart from those read", () => {
-    const access = resolveAccess(
+    const access = accessOf(
       model(),
       caller(),
       roles({ sales: ["orders.read(id,status,total)", "orders.create(status,note)", "orders.update(total)"] })
@@ -325,7 +326,7 @@ describe("roles and defaults", () => {
   })
 
   it("never gives delete with a list of fields", () => {
-    const access = resolveAccess(model(), caller(), roles({ sales: ["*(id,status)", "orders.*(id)"] }))
+    const access = accessOf(model(), caller(), roles({ sales: ["*(id,status)", "orders.*(id)"] }))
     expect(operations.map((operation) => access.decisions[operation].of)).toEqual(["allow", "allow", "allow", "deny"])
   })
 
@@ -334,7 +335,7 @@ describe("roles and defaults", () => {
     ["of fields that nobody writes", ["*(id)"], ["allow", "deny", "deny", "deny"]],
     ["beside one that gives own rows", ["*.read(elsewhere)", "orders.*.own"], ["filter", "filter", "filter", "filter"]]
   ])("gives nothing by a list %s", (_, texts, of) => {
-    const access = resolveAccess(model(), caller(), roles({ sales: texts }))
+    const access = accessOf(model(), caller(), roles({ sales: texts }))
     expect(operations.map((operation) => access.decisions[operation].of)).toEqual(of)
     expect(access.visible).toBe(of[0] !== "deny")
     expect(names(access)).toEqual(of[0] === "deny" ? [] : of[0] === "allow" ? ["id"] : fields.map(({ name }) => name))
@@ -343,7 +344,7 @@ describe("roles and defaults", () => {
   it("recognises a create limited to own rows by rule", () => {
     const of = model()
     const create = (tree: FilterTree) =>
-      resolveAccess(makeModel({ fields, owner: "owner_id", rules: { create: { of: "filter", tree } } }), caller(), open)
+      accessOf(makeModel({ fields, owner: "owner_id", rules: { create: { of: "filter", tree } } }), caller(), open)
         .createOwn
     expect(create(owned(of))).toBe(true)
     expect(create({ op: "and", items: [aTree, owned(of)] })).toBe(true)
@@ -363,7 +364,7 @@ describe("fields", () => {
     model({ ...parts, rules: { fields: rules ?? {}, check: checkTexts } })
 
   it.each(ruleRows)("read: $name", (row) => {
-    const access = resolveAccess(withFields({ total: { read: row.rule as CompiledRule } }), caller(), open)
+    const access = accessOf(withFields({ total: { read: row.rule as CompiledRule } }), caller(), open)
     // A filter is no answer for a field, and there is no record to ask.
     expect(access.restricted.byName.has("total")).toBe(row.read === "allow" && !row.name.includes("filter"))
     if (!access.restricted.byName.has("total")) {
@@ -374,7 +375,7 @@ describe("fields", () => {
   })
 
   it.each(ruleRows)("write: $name", (row) => {
-    const access = resolveAccess(withFields({ total: { write: row.rule as CompiledRule } }), caller(), open)
+    const access = accessOf(withFields({ total: { write: row.rule as CompiledRule } }), caller(), open)
     const constant = row.write === "allow" && !row.name.includes("filter")
     const perRecord = row.write === "record"
     expect(access.restricted.updatable.has("total")).toBe(constant || perRecord)
@@ -386,11 +387,11 @@ describe("fields", () => {
 
   it("names the fields of a record that its rules keep from being written", () => {
     const of = withFields({ total: { write: run((ctx) => ctx.record["status"] === "draft") } })
-    const access = resolveAccess(of, caller(), open)
+    const access = accessOf(of, caller(), open)
     expect(refusedFields(access, ["total", "note"], record)).toEqual([])
     expect(refusedFields(access, ["total", "note"], { ...record, status: "paid" })).toEqual(["total"])
     expect(refusedFields(access, ["note"], { ...record, status: "paid" })).toEqual([])
-    expect(refusedFields(resolveAccess(model(), caller(), open), ["total"], record)).toEqual([])
+    expect(refusedFields(accessOf(model(), caller(), open), ["total"], record)).toEqual([])
   })
 
   it("needs the capability's list and the field's rule both", () => {
@@ -398,8 +399,8 @@ describe("fields", () => {
       total: { read: { of: "roles", roles: ["sales"] } },
       note: { read: { of: "constant", allow: true } }
     })
-    expect(names(resolveAccess(of, caller(), roles({ sales: ["orders.read(id,total)"] })))).toEqual(["id", "total"])
-    expect(names(resolveAccess(of, caller({ roles: ["x"] }), roles({ x: ["orders.read(id,total)"] })))).toEqual(["id"])
+    expect(names(accessOf(of, caller(), roles({ sales: ["orders.read(id,total)"] })))).toEqual(["id", "total"])
+    expect(names(accessOf(of, caller({ roles: ["x"] }), roles({ x: ["orders.read(id,total)"] })))).toEqual(["id"])
   })
 
   it("never lets anybody write what the service or the database writes", () => {
@@ -420,7 +421,7 @@ describe("fields", () => {
       softDelete: "deleted_at",
       version: "updated_at"
     })
-    const access = resolveAccess(of, caller(), open)
+    const access = accessOf(of, caller(), open)
     expect([...access.restricted.creatable]).toEqual(["code", "code2", "note"])
     expect([...access.restricted.updatable]).toEqual(["note"])
     expect(access.restricted.byName.has("hiddenSystem")).toBe(false)
@@ -436,7 +437,7 @@ describe("fields", () => {
       ],
       rules: { fields: { c: { read: { of: "constant", allow: false } } } }
     })
-    const { restricted } = resolveAccess(of, caller(), open)
+    const { restricted } = accessOf(of, caller(), open)
     expect([...restricted.names.keys()]).toEqual(["id", "a", "aa", "b"])
     expect(restricted.searched.map((field) => field.name)).toEqual(["a"])
   })
@@ -450,7 +451,7 @@ describe("without read", () => {
         fields: { note: { read: { of: "constant", allow: false } }, total: { write: { of: "constant", allow: false } } }
       }
     })
-    const access = resolveAccess(of, caller(), roles({ sales: ["orders.create", "orders.update", "orders.delete"] }))
+    const access = accessOf(of, caller(), roles({ sales: ["orders.create", "orders.update", "orders.delete"] }))
     expect(names(access)).toEqual(["owner_id", "status", "extra"])
     expect([...access.restricted.creatable]).toEqual(["owner_id", "status", "extra"])
     expect(access.restricted.updatable.size).toBe(0)
@@ -458,15 +459,15 @@ describe("without read", () => {
     expect(access.restricted.searched).toEqual([])
     expect(access.rows).toBe(never)
     expect(access.visible).toBe(true)
-    const listed = resolveAccess(of, caller(), roles({ sales: ["orders.create(status,id)"] }))
+    const listed = accessOf(of, caller(), roles({ sales: ["orders.create(status,id)"] }))
     expect(names(listed)).toEqual(["status"])
   })
 
   it("shows nothing to one who can neither read nor create", () => {
-    const access = resolveAccess(model(), caller(), roles({ sales: ["orders.update", "orders.delete"] }))
+    const access = accessOf(model(), caller(), roles({ sales: ["orders.update", "orders.delete"] }))
     expect(names(access)).toEqual([])
     expect(access).toMatchObject({ visible: false, rows: never })
-    expect(resolveAccess(model(), caller(), roles({ sales: ["customers.*"] })).visible).toBe(false)
+    expect(accessOf(model(), caller(), roles({ sales: ["customers.*"] })).visible).toBe(false)
   })
 })
 
@@ -475,17 +476,17 @@ describe("tenants", () => {
   const tenantTree = { op: "compare", field: of.tenant, is: "=", value: { of: "caller", value: "tenant" } }
 
   it("limits rows to the caller's tenant beside every other limit", () => {
-    expect(resolveAccess(of, caller(), open).rows).toEqual(tenantTree)
-    expect(resolveAccess(of, caller(), roles({ sales: ["*.own"] })).rows).toEqual({
+    expect(accessOf(of, caller(), open).rows).toEqual(tenantTree)
+    expect(accessOf(of, caller(), roles({ sales: ["*.own"] })).rows).toEqual({
       op: "and",
       items: [tenantTree, owned(of)]
     })
-    expect(resolveAccess(of, caller(), roles({ sales: ["*.create"] })).rows).toBe(never)
-    expect(resolveAccess(of, caller(), open).restricted.byName.has("tenant_id")).toBe(false)
+    expect(accessOf(of, caller(), roles({ sales: ["*.create"] })).rows).toBe(never)
+    expect(accessOf(of, caller(), open).restricted.byName.has("tenant_id")).toBe(false)
   })
 
   it("is one object for one shape", () => {
-    const access = () => resolveAccess(of, caller(), roles({ sales: ["*.own"] }))
+    const access = () => accessOf(of, caller(), roles({ sales: ["*.own"] }))
     expect(access().rows).toBe(access().rows)
     expect(access().decisions.update).toEqual(access().decisions.update)
     expect(access().restricted).toBe(access().restricted)
@@ -493,8 +494,8 @@ describe("tenants", () => {
 
   it("needs a tenant only where the resource has one", () => {
     const without = caller({ tenant: null })
-    expect(resolveAccess(of, without, open)).toMatchObject({ tenantMissing: true, rows: never, visible: true })
-    expect(resolveAccess(model(), without, open)).toMatchObject({ tenantMissing: false, rows: { op: "true" } })
+    expect(accessOf(of, without, open)).toMatchObject({ tenantMissing: true, rows: never, visible: true })
+    expect(accessOf(model(), without, open)).toMatchObject({ tenantMissing: false, rows: { op: "true" } })
   })
 })
 
@@ -540,7 +541,7 @@ describe("properties of random role sets", () => {
   it("shows for each row only fields that some single capability gives for that row", () => {
     for (let seed = 0; seed < 400; seed++) {
       const texts = capabilityTexts(random(seed))
-      const access = resolveAccess(of, caller(), roles({ sales: texts }))
+      const access = accessOf(of, caller(), roles({ sales: texts }))
       for (const operation of operations) {
         const given = grants(texts, operation)
         const decision = access.decisions[operation].of
@@ -572,8 +573,8 @@ describe("properties of random role sets", () => {
       const r = random(seed + 10_000)
       const texts = capabilityTexts(r)
       const more = capabilityTexts(r)
-      const before = resolveAccess(of, caller(), roles({ sales: texts }))
-      const after = resolveAccess(of, caller({ roles: ["sales", "more"] }), roles({ sales: texts, more }))
+      const before = accessOf(of, caller(), roles({ sales: texts }))
+      const after = accessOf(of, caller({ roles: ["sales", "more"] }), roles({ sales: texts, more }))
       for (const operation of operations) {
         const context = `seed ${seed}: ${texts.join(" ")} + ${more.join(" ")} ${operation}`
         expect(width[after.decisions[operation].of], context).toBeGreaterThanOrEqual(
@@ -592,8 +593,8 @@ describe("properties of random role sets", () => {
       const r = random(seed + 20_000)
       const texts = capabilityTexts(r)
       const more = capabilityTexts(r)
-      const one = resolveAccess(of, caller({ roles: ["a", "b"] }), roles({ a: texts, b: more }))
-      const two = resolveAccess(
+      const one = accessOf(of, caller({ roles: ["a", "b"] }), roles({ a: texts, b: more }))
+      const two = accessOf(
         of,
         caller({ roles: ["b", "a", "a"] }),
         roles({ b: [...more].reverse(), a: [...texts].reverse() })
@@ -607,7 +608,7 @@ describe("properties of random role sets", () => {
 describe("makeAccessResolver", () => {
   const plain = model({ name: "orders", tenant: "tenant_id" })
   const dynamic = model({ name: "notes", rules: { read: run((ctx) => ctx.caller.id === "u1") } })
-  const resolver = makeAccessResolver(
+  const resolver = resolverOf(
     new Map([["orders", plain], ["notes", dynamic]]),
     roles({ sales: ["orders.*.own"], "a": ["*"], "b": [], "a,b": [] })
   )
@@ -625,13 +626,18 @@ describe("makeAccessResolver", () => {
     expect(second.caller.id).toBe("u2")
     expect(second.restricted).toBe(first.restricted)
     expect(second.rows).toBe(first.rows)
-    expect(first).toEqual(resolveAccess(plain, caller(), roles({ sales: ["orders.*.own"] })))
+    expect(first).toEqual(accessOf(plain, caller(), roles({ sales: ["orders.*.own"] })))
   })
 
   it("keeps callers without a tenant apart", () => {
     expect(resolver.resolve(caller(), "orders")!.tenantMissing).toBe(false)
     expect(resolver.resolve(caller({ tenant: null }), "orders")).toMatchObject({ tenantMissing: true, rows: never })
     expect(resolver.resolve(caller(), "orders")!.tenantMissing).toBe(false)
+  })
+
+  it("knows no resource without rules of its own", () => {
+    const of = makeAccessResolver(new Map([["orders", plain]]), new Map(), open)
+    expect(of.resolve(caller(), "orders")).toBeNull()
   })
 
   it("asks functions every time", () => {
@@ -649,7 +655,7 @@ describe("makeAccessResolver", () => {
       check: checkTexts
     }
     const of = model({ tenant: "tenant_id", rules })
-    const functions = makeAccessResolver(new Map([["orders", of]]), roles({ sales: ["*.own"] }))
+    const functions = resolverOf(new Map([["orders", of]]), roles({ sales: ["*.own"] }))
     const who = caller()
     const [first, second] = [functions.resolve(who, "orders")!, functions.resolve(who, "orders")!]
     for (const operation of operations) expect(second.decisions[operation]).toBe(first.decisions[operation])
@@ -674,7 +680,7 @@ describe("makeAccessResolver", () => {
         check: checkTexts
       }
     })
-    const asking = makeAccessResolver(new Map([["orders", of]]), open)
+    const asking = resolverOf(new Map([["orders", of]]), open)
     const who = caller()
     const resolve = () => asking.resolve(who, "orders")
     const first = resolve()!
@@ -699,7 +705,7 @@ describe("makeAccessResolver", () => {
     const says = { total: true, note: true }
     const total = { read: run(() => says.total), write: null }
     const note = { read: run(() => says.note), write: null }
-    const asking = makeAccessResolver(new Map([["orders", model({ rules: { fields: { total, note } } })]]), open)
+    const asking = resolverOf(new Map([["orders", model({ rules: { fields: { total, note } } })]]), open)
     const who = caller()
     const shown = () => names(asking.resolve(who, "orders")!).slice(3)
     expect(shown()).toEqual(["total", "note"])
@@ -732,10 +738,10 @@ describe("rule answers", () => {
     const listen = (reason: unknown): void => void rejections.push(reason)
     process.on("unhandledRejection", listen)
     const rule = run(async ({ record: stored }) => stored["id"] === "1")
-    const access = resolveAccess(ruled("update", rule), caller(), open)
+    const access = accessOf(ruled("update", rule), caller(), open)
     const { update } = access.decisions
     if (update.of === "record") update.decide(record)
-    resolveAccess(ruled("read", run(() => Promise.reject(new Error("late")))), caller(), open)
+    accessOf(ruled("read", run(() => Promise.reject(new Error("late")))), caller(), open)
     await new Promise((resolve) => setImmediate(resolve))
     await new Promise((resolve) => setImmediate(resolve))
     process.off("unhandledRejection", listen)
@@ -744,7 +750,7 @@ describe("rule answers", () => {
 
   it("is typed", () => {
     const rule: RuleFunction = ({ caller: who }): boolean | Where => who.roles.includes("x") || where`status = "draft"`
-    expect(resolveAccess(ruled("read", { of: "function", run: rule }, checkTexts), caller(), open).decisions.read.of)
+    expect(accessOf(ruled("read", { of: "function", run: rule }, checkTexts), caller(), open).decisions.read.of)
       .toBe("filter")
   })
 })

@@ -21,7 +21,7 @@ import type { Field, Model, Models, WireRecord } from "../model/model.ts"
 import type { Access, Decision } from "./access.ts"
 import { type Caller, rolesKey } from "./caller.ts"
 import { creatableBit, readableBit, restrictModel, updatableBit } from "./restrict.ts"
-import { operations } from "./rules.ts"
+import { operations, type RulesByResource } from "./rules.ts"
 import type {
   AccessDefaults,
   Capability,
@@ -354,20 +354,25 @@ export const refusedFields = (access: Access, names: Iterable<string>, record: W
     : [...names].filter((name) => access.fieldWritable.get(name)?.(record) === false)
 
 /** Resolves what `caller` may do with `model`. Total: it never throws, whatever the rule functions do. */
-export const resolveAccess = (model: Model, caller: Caller, defaults: AccessDefaults): Access => {
-  const questions = questionsOf(model.rules)
-  return resolveAnswered(model, caller, defaults, questions, askAll(questions, caller))
+export const resolveAccess = (
+  model: Model,
+  rules: CompiledRules,
+  caller: Caller,
+  defaults: AccessDefaults
+): Access => {
+  const questions = questionsOf(rules)
+  return resolveAnswered(model, rules, caller, defaults, questions, askAll(questions, caller))
 }
 
 /** The same, once the rule functions have been asked: equal answers give an equal access. */
 const resolveAnswered = (
   model: Model,
+  rules: CompiledRules,
   caller: Caller,
   defaults: AccessDefaults,
   questions: Questions,
   answers: Answers
 ): Access => {
-  const { rules } = model
   const fieldsOf: { [operation in Operation]: ReadonlySet<string> | null } = {
     read: null,
     create: null,
@@ -452,13 +457,13 @@ const resolverLimit = 1_000
  * Access to a model without rule functions: it depends on roles alone (and on whether there is a tenant), so it is resolved once per role set and
  * shared.
  */
-const byRoles = (model: Model, defaults: AccessDefaults): (caller: Caller) => Access => {
+const byRoles = (model: Model, rules: CompiledRules, defaults: AccessDefaults): (caller: Caller) => Access => {
   const known = new BoundedMap<string, Access>(resolverLimit)
   return (caller) => {
     const key = model.tenant !== null && caller.tenant === null ? `-${rolesKey(caller)}` : rolesKey(caller)
     const access = known.get(key)
     if (access !== undefined) return access.caller === caller ? access : { ...access, caller }
-    const resolved = resolveAccess(model, caller, defaults)
+    const resolved = resolveAccess(model, rules, caller, defaults)
     known.set(key, resolved)
     return resolved
   }
@@ -468,25 +473,36 @@ const byRoles = (model: Model, defaults: AccessDefaults): (caller: Caller) => Ac
  * Access to a model with rule functions. They are asked every time, because they may answer differently for each caller and each time; what follows
  * from their answers is remembered for as long as the caller is.
  */
-const byAnswers = (model: Model, defaults: AccessDefaults, questions: Questions): (caller: Caller) => Access => {
+const byAnswers = (
+  model: Model,
+  rules: CompiledRules,
+  defaults: AccessDefaults,
+  questions: Questions
+): (caller: Caller) => Access => {
   const known = new WeakMap<Caller, { readonly answers: Answers; readonly access: Access }>()
   return (caller) => {
     const answers = askAll(questions, caller)
     const last = known.get(caller)
     if (last !== undefined && sameAnswers(answers, last.answers)) return last.access
-    const access = resolveAnswered(model, caller, defaults, questions, answers)
+    const access = resolveAnswered(model, rules, caller, defaults, questions, answers)
     known.set(caller, { answers, access })
     return access
   }
 }
 
-/** A resolver over all models. */
-export const makeAccessResolver = (models: Models, defaults: AccessDefaults): AccessResolver => {
+/** A resolver over all models. A model without rules of its own in `rules` exists for nobody. */
+export const makeAccessResolver = (
+  models: Models,
+  rules: RulesByResource,
+  defaults: AccessDefaults
+): AccessResolver => {
   const resolvers = new Map<string, (caller: Caller) => Access>()
   for (const [name, model] of models) {
-    const questions = questionsOf(model.rules)
+    const own = rules.get(name)
+    if (own === undefined) continue
+    const questions = questionsOf(own)
     const asks = questions.operations.length + questions.fields.length > 0
-    resolvers.set(name, asks ? byAnswers(model, defaults, questions) : byRoles(model, defaults))
+    resolvers.set(name, asks ? byAnswers(model, own, defaults, questions) : byRoles(model, own, defaults))
   }
   return {
     resolve: (caller, resource) => {

@@ -54,6 +54,9 @@ export interface CompiledRules {
   readonly check: (text: string) => FilterTree | null
 }
 
+/** The compiled rules of every resource, by its name. A resource that is not in here exists for nobody. */
+export type RulesByResource = ReadonlyMap<string, CompiledRules>
+
 /**
  * Compiled roles: for each role its capabilities. `resource` and `operation` may be `*`. `fields` null means every field.
  * `own` limits to records whose owner field equals the caller's id.

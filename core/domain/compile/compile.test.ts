@@ -91,6 +91,7 @@ const column = (of: string, name: string) => model(of).columns.find((each) => ea
 describe("compileModels", () => {
   it("keeps the resources in declared order", () => {
     expect([...compiled.models.keys()]).toEqual(["customers", "orders", "order_lines"])
+    expect([...compiled.rules.keys()]).toEqual(["customers", "orders", "order_lines"])
     for (const { fields, columns, byName } of compiled.models.values()) {
       expect(columns.map((each) => each.index)).toEqual(columns.map((_, index) => index))
       expect(columns.slice(0, fields.length)).toEqual(fields)
@@ -182,7 +183,7 @@ describe("compileModels", () => {
   })
 
   it("checks rules over the whole model, fields that are not filterable and system columns included", () => {
-    const { rules } = model("orders")
+    const rules = compiled.rules.get("orders")!
     expect(rules.read).toMatchObject({ of: "filter", tree: { op: "or" } })
     expect(rules.create).toBe(null)
     expect(rules.update).toMatchObject({ of: "function" })
@@ -192,7 +193,7 @@ describe("compileModels", () => {
   })
 
   it("checks filters that rule functions answer", () => {
-    const { check } = model("orders").rules
+    const { check } = compiled.rules.get("orders")!
     expect(check("deleted_at > now()")).toMatchObject({ op: "compare" })
     expect(check("deleted_ > now()")).toBe(null)
     expect(check("  ")).toBe(null)

@@ -4,7 +4,7 @@
  */
 
 import * as Result from "effect/Result"
-import type { AccessDefaults, Roles } from "../access/rules.ts"
+import type { AccessDefaults, Roles, RulesByResource } from "../access/rules.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { AuthDeclaration, Config, ConfigExtension, Options } from "../declare/config.ts"
 import { type Refusal, type Report, shown } from "../declare/refusal.ts"
@@ -24,6 +24,8 @@ export type { CompiledEvent } from "../model/event.ts"
 /** A configuration that holds. */
 export interface Compiled {
   readonly models: Models
+  /** Access rules by resource: every model has its own. */
+  readonly rules: RulesByResource
   /** Declared events by resource and name (their names are also in each model). */
   readonly events: ReadonlyMap<string, ReadonlyMap<string, CompiledEvent>>
   /** Views in declared order; every resource has one for everybody. */
@@ -148,15 +150,18 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     say("db is not the URL of a PostgreSQL database.", "Write \"postgres://…\", or set DATABASE_URL and leave db out.")
   }
 
+  const rules: RulesByResource = new Map([...built].map(([name, each]) => [name, each.rules]))
   let compiledRoles: Roles | null = null
   if (declaredRoles !== null) {
-    const result = compileRoles(declaredRoles as { readonly [role: string]: readonly string[] }, models)
+    const targets = new Map([...built].map(([name, { model, rules }]) => [name, { ...model, rules }]))
+    const result = compileRoles(declaredRoles as { readonly [role: string]: readonly string[] }, targets)
     if (Result.isSuccess(result)) compiledRoles = result.success
     else refusals.push(...result.failure)
   }
   if (refusals.length > 0) return Result.fail(refusals)
   return Result.succeed({
     models,
+    rules,
     events: new Map([...built].map(([name, { events }]) => [name, events])),
     views,
     userMenu,

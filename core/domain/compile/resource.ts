@@ -4,6 +4,7 @@
  */
 
 import * as Result from "effect/Result"
+import type { CompiledRules } from "../access/rules.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { FieldSpec } from "../declare/field.ts"
 import { historyOf, keptColumns } from "../declare/history.ts"
@@ -38,6 +39,7 @@ export interface Draft {
 /** A model with what only startup needs of it. */
 export interface Built {
   readonly model: Model
+  readonly rules: CompiledRules
   readonly events: ReadonlyMap<string, CompiledEvent>
   readonly broken: ReadonlySet<string>
 }
@@ -524,12 +526,11 @@ export const buildModel = (
     softDelete,
     version,
     validate,
-    rules,
     history: historyName(draft.declaration),
     events: [...events.keys()],
     relations
   }
-  return { model, events, broken, relations }
+  return { model, rules, events, broken, relations }
 }
 
 /** Fills each model's relations: from every relation field the way to its target, and from the target the way back. */

@@ -4,18 +4,17 @@
  */
 
 import * as Result from "effect/Result"
-import { type Capability, type Operation, operations, type Roles } from "../access/rules.ts"
+import { type Capability, type CompiledRules, type Operation, operations, type Roles } from "../access/rules.ts"
 import { isTextList } from "../bag.ts"
 import { didYouMean, type Refusal, shown } from "../declare/refusal.ts"
 import { parseCapability } from "../declare/roles.ts"
 import { type Model, neverWritable } from "../model/model.ts"
 import type { Say } from "./check.ts"
 
-/** What `compileRoles` needs to know of a resource; a compiled `Model` is one. */
-export type RoleTarget = Pick<
-  Model,
-  "byName" | "owner" | "rules" | "key" | "tenant" | "softDelete" | "version"
->
+/** What `compileRoles` needs to know of a resource: parts of its model, and its rules. */
+export interface RoleTarget extends Pick<Model, "byName" | "owner" | "key" | "tenant" | "softDelete" | "version"> {
+  readonly rules: CompiledRules
+}
 
 const roleName = /^[a-z0-9_-]+$/
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest"
-import { makeModel } from "../../../test/support/model.ts"
+import { resolverOf, rulesOf as accessRulesOf } from "../../../test/support/access.ts"
+import { makeModel, type RuledModel } from "../../../test/support/model.ts"
 import { rolesOf } from "../../../test/support/openapi.ts"
 import type { Caller } from "../access/caller.ts"
-import { makeAccessResolver } from "../access/resolve.ts"
-import type { AccessDefaults } from "../access/rules.ts"
+import type { AccessDefaults, CompiledRule } from "../access/rules.ts"
 import { where } from "../access/where.ts"
 import type { Model } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
@@ -116,8 +116,12 @@ const item = (label: string, parts: Partial<MenuItem> = {}): MenuItem => ({
 })
 
 const caller = (...roles: readonly string[]): Caller => ({ id: "u1", roles, tenant: "1" })
-const meta = (who: Caller, defaults: AccessDefaults, parts: Partial<MetaRequest> = {}): MetaDocument => {
-  const resolver = makeAccessResolver(parts.models ?? models, defaults)
+const meta = (
+  who: Caller,
+  defaults: AccessDefaults,
+  parts: Partial<MetaRequest> & { readonly models?: ReadonlyMap<string, RuledModel> } = {}
+): MetaDocument => {
+  const resolver = resolverOf(parts.models ?? models, defaults)
   const document = metaDocument({
     caller: who,
     models,
@@ -383,7 +387,7 @@ describe("metaDocument", () => {
       })
       const who = caller("role")
       const defaults = rolesOf({ role: texts })
-      const resolver = makeAccessResolver(made, defaults)
+      const resolver = resolverOf(made, defaults)
       const document = meta(who, defaults, {
         models: made,
         views,
@@ -413,11 +417,16 @@ describe("versions", () => {
   const hash = (text: string): string => `h${text.length}:${text}`
   const declared = (parts: Partial<Declared> = {}): Declared => ({
     models,
+    rules,
     views: [ordersView],
     userMenu: [],
     pages: [],
     defaults: roles,
     ...parts
+  })
+  const rules = accessRulesOf(models)
+  const ruledAs = (read: CompiledRule): Partial<Declared> => ({
+    rules: new Map([...rules, ["customers", { ...customers.rules, read }]])
   })
   const version = (parts: Partial<Declared> = {}) => modelsVersion(declared(parts), hash)
 
@@ -460,30 +469,9 @@ describe("versions", () => {
       { pages: [page("x")] },
       { defaults: open },
       { defaults: { ...roles, defaultAccess: "allow" } },
-      {
-        models: new Map([...models, ["customers", {
-          ...customers,
-          rules: { ...customers.rules, read: { of: "constant", allow: true } }
-        }]])
-      },
-      {
-        models: new Map([...models, ["customers", {
-          ...customers,
-          rules: {
-            ...customers.rules,
-            read: { of: "function", run: () => true }
-          }
-        }]])
-      },
-      {
-        models: new Map([...models, ["customers", {
-          ...customers,
-          rules: {
-            ...customers.rules,
-            read: { of: "function", run: () => false }
-          }
-        }]])
-      }
+      ruledAs({ of: "constant", allow: true }),
+      ruledAs({ of: "function", run: () => true }),
+      ruledAs({ of: "function", run: () => false })
     ]
     expect(new Set([base, ...variants.map(version)]).size).toBe(variants.length + 1)
   })

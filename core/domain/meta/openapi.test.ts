@@ -1,6 +1,7 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
-import { makeModel } from "../../../test/support/model.ts"
+import { resolverOf } from "../../../test/support/access.ts"
+import { makeModel, type RuledModel } from "../../../test/support/model.ts"
 import {
   callerOf,
   documentOf,
@@ -12,9 +13,7 @@ import {
   rolesOf,
   shop
 } from "../../../test/support/openapi.ts"
-import { makeAccessResolver } from "../access/resolve.ts"
 import { readFilter, readOrder } from "../filter/read.ts"
-import type { Models } from "../model/model.ts"
 import { type Problem, problemKinds } from "../problem.ts"
 import {
   facetsRequest,
@@ -308,7 +307,7 @@ describe("parameters", () => {
     expect(description).toContain("`total`, `amount` (for `total`)")
     expect(description).toContain("look into `note`")
     expect(admin.components.parameters["orders.order_by"]!.description).not.toContain("note")
-    const { restricted } = makeAccessResolver(shop, open).resolve(callerOf(), "kinds")!
+    const { restricted } = resolverOf(shop, open).resolve(callerOf(), "kinds")!
     for (const field of restricted.fields) {
       const only = makeModel({ name: "kinds", fields: [field] })
       const doc = documentOf(requestOf(callerOf(), open, new Map([["kinds", only]])))
@@ -331,7 +330,7 @@ describe("examples", () => {
   })
 
   it("of bodies are accepted", () => {
-    const resolver = makeAccessResolver(shop, open)
+    const resolver = resolverOf(shop, open)
     let seen = 0
     for (const name of shop.keys()) {
       const access = resolver.resolve({ ...callerOf(), tenant: "1" }, name)!
@@ -372,7 +371,7 @@ describe("what is hidden", () => {
     for (let round = 0; round < 300; round++) {
       const resources = ["r1x", "r2x", "r3x"]
       const fieldNames = (resource: string) => Array.from({ length: 6 }, (_, i) => `${resource}_f${i}z`)
-      const models: Models = new Map(resources.map((resource) => {
+      const models: ReadonlyMap<string, RuledModel> = new Map(resources.map((resource) => {
         const target = pick(resources)
         const names = fieldNames(resource)
         return [
@@ -441,7 +440,7 @@ describe("what is hidden", () => {
 describe("size", () => {
   it("stays below 400 kB for twenty wide resources with every operation", () => {
     const name = (i: number) => `resource_${i % 20}`
-    const models: Models = new Map(Array.from({ length: 20 }, (_, i) => [
+    const models: ReadonlyMap<string, RuledModel> = new Map(Array.from({ length: 20 }, (_, i) => [
       name(i),
       makeModel({
         name: name(i),

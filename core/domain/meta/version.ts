@@ -4,7 +4,7 @@
  */
 
 import { type Caller, rolesKey } from "../access/caller.ts"
-import type { AccessDefaults } from "../access/rules.ts"
+import type { AccessDefaults, RulesByResource } from "../access/rules.ts"
 import { BoundedMap } from "../bounded.ts"
 import type { Models } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
@@ -59,6 +59,7 @@ export const stableText = (value: unknown): string => write(value, new Set())
 /** Everything declared that a caller's meta document is made of. */
 export interface Declared {
   readonly models: Models
+  readonly rules: RulesByResource
   readonly views: readonly View[]
   readonly userMenu: readonly MenuItem[]
   readonly pages: readonly Page[]
@@ -66,8 +67,8 @@ export interface Declared {
 }
 
 /** The hash of all declarations, rules and roles included. Made once at startup. */
-export const modelsVersion = ({ models, views, userMenu, pages, defaults }: Declared, hash: Hash): string =>
-  hash(stableText([models, views, userMenu, pages, defaults]))
+export const modelsVersion = ({ models, rules, views, userMenu, pages, defaults }: Declared, hash: Hash): string =>
+  hash(stableText([models, rules, views, userMenu, pages, defaults]))
 
 /** `X-Meta-Version` (spec 1, Meta, 3): a hash of the models' hash and of the caller's roles; without a caller the models' hash alone. */
 export const metaVersion = (modelsHash: string, caller: Caller | null, hash: Hash): string =>

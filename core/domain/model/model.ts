@@ -1,9 +1,8 @@
 /**
- * The compiled model: what a declared resource is once every name, kind and rule has been checked. Everything behind the
- * startup refusals works on these values only; nothing here reads a declaration, a database or a clock.
+ * The compiled model: what a declared resource is once every name and kind has been checked. Everything behind the startup refusals works on
+ * these values only. Nothing here reads a declaration, a database or a clock. Who may do what is no part of a model: see `access/rules.ts`.
  */
 
-import type { CompiledRules } from "../access/rules.ts"
 import type { Json, Kind } from "../value/kind.ts"
 
 /** A declared field, or a system column (tenant, soft delete, version) that no field shows. */
@@ -68,7 +67,6 @@ export interface Model {
   /** Read-only version or updated_at column that drives the ETag, or null (ETag is then a hash of the readable fields). */
   readonly version: Field | null
   readonly validate: readonly ValidateRule[]
-  readonly rules: CompiledRules
   /** Name of the resource that keeps this one's versions (extension `history`), or null. */
   readonly history: string | null
   /** Names of declared events; nothing is sent for them yet. */

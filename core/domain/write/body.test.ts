@@ -1,11 +1,11 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
+import { accessOf } from "../../../test/support/access.ts"
 import { makeModel } from "../../../test/support/model.ts"
-import { resolveAccess } from "../access/resolve.ts"
 import { readCreate } from "./body.ts"
 
 const accessTo = (key: readonly string[]) =>
-  resolveAccess(
+  accessOf(
     makeModel({ fields: [{ name: "code" }, { name: "part" }], key }),
     { id: "u1", roles: ["admin"], tenant: null },
     { roles: null, defaultAccess: "allow" }

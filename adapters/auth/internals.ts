@@ -1,0 +1,27 @@
+/** What the functions of this adapter share: the store, the engine and the settings that all of them go by. It decides nothing. */
+
+import type { Provider } from "../../core/domain/account/provider.ts"
+import type { RoleList } from "../../core/domain/account/roles.ts"
+import type { Store } from "./database.ts"
+import type { Engine } from "./engine.ts"
+import type { AuthLog } from "./events.ts"
+import type { Sealer } from "./key-text.ts"
+import type { Revocations } from "./revocations.ts"
+
+/** What the functions of this adapter share. Not for other code. */
+export interface AuthInternals {
+  readonly store: Store
+  readonly table: (name: string) => string
+  readonly roles: RoleList
+  readonly revocations: Revocations
+  readonly engine: () => Promise<Engine>
+  readonly providers: readonly Provider[]
+  /** The engine for sign-in with a provider; null when that provider cannot be had now. */
+  readonly providerEngine: (id: string) => Promise<Engine | null>
+  readonly sealer: Sealer
+  readonly log: AuthLog
+  readonly hashOf: (kind: "account" | "client", value: string) => string
+  readonly onError: (cause: unknown) => void
+  /** The public keys as a JWK set, read from the store. */
+  readonly publicKeys: () => Promise<unknown>
+}
