@@ -149,7 +149,7 @@ const constantOf = (field: Field, value: Operand): string | null =>
     ? null
     : field.kind === "boolean"
     ? value.text === "true" ? "true" : value.text === "false" ? "false" : null
-    : field.kind === "enum" && field.values !== null && field.values.includes(value.text)
+    : field.kind === "enum" && field.values.includes(value.text)
     ? quoted(value.text)
     : null
 

@@ -70,7 +70,7 @@ const checkValues = (model: Model, table: TableFacts, say: Say): void => {
       })
     }
     if (field.kind === "enum" && column.values === null) {
-      const more = (checkedValues(table, column.name) ?? []).filter((value) => !field.values?.includes(value))
+      const more = (checkedValues(table, column.name) ?? []).filter((value) => !field.values.includes(value))
       if (more.length > 0) {
         say({
           level: "warning",

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import type { Access } from "../domain/access/access.ts"
 import type { Bindings, FilterTree } from "../domain/filter/tree.ts"
 import { not } from "../domain/filter/tree.ts"
-import type { Field } from "../domain/model/model.ts"
+import type { Field, FieldOf } from "../domain/model/model.ts"
 import { invalidParameter } from "../domain/problem.ts"
 import { writeKey } from "../domain/read/key.ts"
 import { unknownField } from "../domain/read/list.ts"
@@ -40,7 +40,7 @@ interface Changing {
   readonly run: Step<Row>
 }
 
-const fieldOf = (access: Access, name: string): Step<Field> => {
+const fieldOf = (access: Access, name: string): Step<FieldOf<"integer">> => {
   const field = access.restricted.byName.get(name)
   if (field === undefined) {
     return Effect.fail(
@@ -133,7 +133,7 @@ const takenMeanwhile = (error: RecordsError): RecordsError =>
 const moveAway = Effect.fnUntraced(function*(
   tx: RecordsTransaction,
   access: Access,
-  field: Field,
+  field: FieldOf<"integer">,
   changing: readonly Changing[],
   bindings: Bindings
 ): Effect.fn.Return<RecordsError | null, RecordsError> {

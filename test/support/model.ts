@@ -4,18 +4,43 @@
  */
 
 import type { CompiledFieldRules, CompiledRules } from "../../core/domain/access/rules.ts"
-import type { Field, Model, Relation } from "../../core/domain/model/model.ts"
+import type { Field, FieldBase, Model, Relation } from "../../core/domain/model/model.ts"
+import type { Kind, Shape } from "../../core/domain/value/kind.ts"
 
-export type FieldParts = Partial<Omit<Field, "index">> & { readonly name: string }
+/** The bounds of every kind side by side, as rows of tables give them. */
+interface ShapeParts {
+  readonly kind?: Kind | undefined
+  readonly bits?: 16 | 32 | 64 | undefined
+  readonly max?: number | null | undefined
+  readonly precision?: number | null | undefined
+  readonly scale?: number | null | undefined
+  readonly values?: readonly string[] | undefined
+}
 
-export const makeField = (parts: FieldParts, index = 0): Field => ({
+export type FieldParts = Partial<Omit<FieldBase, "index">> & ShapeParts & { readonly name: string }
+
+const makeShape = (
+  { kind = "text", bits = 64, max = null, precision = null, scale = null, values = [] }: ShapeParts
+): Shape => {
+  switch (kind) {
+    case "integer":
+      return { kind, bits }
+    case "text":
+      return { kind, max }
+    case "decimal":
+      return { kind, precision, scale }
+    case "enum":
+      return { kind, values }
+    default:
+      return { kind }
+  }
+}
+
+export const makeField = (
+  { bits, kind, max, precision, scale, values, ...parts }: FieldParts,
+  index = 0
+): Field => ({
   column: parts.name,
-  kind: "text",
-  bits: 64,
-  max: null,
-  precision: null,
-  scale: null,
-  values: null,
   relation: null,
   optional: false,
   readOnly: false,
@@ -27,7 +52,8 @@ export const makeField = (parts: FieldParts, index = 0): Field => ({
   default: null,
   system: false,
   ...parts,
-  index
+  index,
+  ...makeShape({ bits, kind, max, precision, scale, values })
 })
 
 export interface RuleParts extends Partial<Omit<CompiledRules, "fields">> {

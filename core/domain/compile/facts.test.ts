@@ -407,7 +407,7 @@ describe("extendResource", () => {
     })
     const model = [...modelsOf(...withResources([base], more)).values()][0]!
     expect(model.table).toBe("other")
-    expect(model.fields.map(({ max, name }) => [name, max])).toEqual([["id", null], ["name", 5]])
+    expect(model.fields).toMatchObject([{ name: "id", kind: "integer" }, { name: "name", kind: "text", max: 5 }])
     expect([...modelsOf(base).values()][0]?.fields).toHaveLength(3)
   })
 

@@ -6,7 +6,7 @@
 import { type Bag, isBag } from "../bag.ts"
 import { blankField, type FieldSpec } from "../declare/field.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
-import type { Kind } from "../value/kind.ts"
+import type { Kind, Shape } from "../value/kind.ts"
 import { isCount, isIdentifier, isName, nameRule, objectName, type Say } from "./check.ts"
 
 /** A field declaration that was read. `broken`: something about it was refused, so what follows from it is not reported again. */
@@ -192,6 +192,22 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
     // The value itself is judged once the kind is known for certain (relations take theirs from elsewhere).
     default: given as FieldSpec["default"],
     dbDefault: flag("dbDefault")
+  }
+}
+
+/** What a declaration of this kind bounds. */
+export const shapeOf = (kind: Kind, { bits, max, precision, scale, values }: FieldSpec): Shape => {
+  switch (kind) {
+    case "integer":
+      return { kind, bits }
+    case "text":
+      return { kind, max }
+    case "decimal":
+      return { kind, precision, scale }
+    case "enum":
+      return { kind, values: values ?? [] }
+    default:
+      return { kind }
   }
 }
 

@@ -6,16 +6,23 @@
 import * as Result from "effect/Result"
 import type { CompiledRules } from "../access/rules.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
-import type { FieldSpec } from "../declare/field.ts"
 import { historyOf, keptColumns } from "../declare/history.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import type { Field, Model, Relation } from "../model/model.ts"
 import { cellFromJson, wireFromCell } from "../value/cell.ts"
-import type { Json } from "../value/kind.ts"
+import type { Json, Shape } from "../value/kind.ts"
 import { isIdentifier, isName, nameRule, objectName, refuseUnknownKeys } from "./check.ts"
 import { compileEvents } from "./event.ts"
-import { columnKinds, type ColumnRole, type DraftColumn, type DraftField, readColumn, readFields } from "./field.ts"
+import {
+  columnKinds,
+  type ColumnRole,
+  type DraftColumn,
+  type DraftField,
+  readColumn,
+  readFields,
+  shapeOf
+} from "./field.ts"
 import type { KnownRoles } from "./roles.ts"
 import { compileRules, compileValidate, type RuleScope } from "./rule.ts"
 
@@ -212,12 +219,10 @@ const readKept = (
     return column?.of === "column" ? [{ ...column, spec: { ...column.spec, optional: true } }] : []
   })
 
-type Shape = Pick<FieldSpec, "bits" | "max" | "precision" | "scale" | "values"> & { readonly kind: Field["kind"] }
-
 /** Gives every field its kind: its own, or for a relation that of the key it points at, through any number of relations. */
 export const resolveShapes = (drafts: ReadonlyMap<string, Draft>, report: Report): ReadonlyMap<DraftField, Shape> => {
   const shapes = new Map<DraftField, Shape>()
-  const unknown: Shape = { kind: "text", bits: 32, max: null, precision: null, scale: null, values: null }
+  const unknown: Shape = { kind: "text", max: null }
   const resolve = (draft: Draft, field: DraftField, path: readonly DraftField[]): Shape => {
     const known = shapes.get(field)
     if (known !== undefined) return known
@@ -231,10 +236,7 @@ export const resolveShapes = (drafts: ReadonlyMap<string, Draft>, report: Report
       if (message !== null) report(draft.name, field.name, message, fix)
       return settle(unknown)
     }
-    if (spec.kind !== "relation") {
-      const { bits, max, precision, scale, values } = spec
-      return settle({ kind: spec.kind, bits, max, precision, scale, values })
-    }
+    if (spec.kind !== "relation") return settle(shapeOf(spec.kind, spec))
     if (spec.target === null) return refuse(null, "")
     const target = drafts.get(spec.target)
     if (target === undefined) {
@@ -446,7 +448,6 @@ export const buildModel = (
       name: field.name,
       column: spec.column ?? field.name,
       index: columns.length,
-      ...shape,
       relation: spec.kind === "relation" ? spec.target : null,
       optional: spec.optional,
       readOnly: spec.readOnly || managed.has(field),
@@ -456,7 +457,8 @@ export const buildModel = (
       sensitive: spec.sensitive,
       alias: spec.alias,
       default: spec.default !== null ? { value: spec.default.value } : spec.dbDefault ? { db: true } : null,
-      system: false
+      system: false,
+      ...shape
     }
     const made = field.broken ? written : withDefault(draft.name, written, report)
     columns.push(made)
@@ -471,12 +473,6 @@ export const buildModel = (
       name: column.name,
       column: column.name,
       index: columns.length,
-      kind: spec.kind === "relation" ? "text" : spec.kind,
-      bits: spec.bits,
-      max: spec.max,
-      precision: null,
-      scale: null,
-      values: null,
       relation: null,
       optional: spec.optional,
       readOnly: true,
@@ -486,7 +482,8 @@ export const buildModel = (
       sensitive: false,
       alias: null,
       default: null,
-      system: true
+      system: true,
+      ...shapeOf(spec.kind === "relation" ? "text" : spec.kind, spec)
     }
     columns.push(made)
     return made

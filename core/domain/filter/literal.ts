@@ -150,7 +150,7 @@ export const operandOf = (checking: Checking, field: Field, value: Value): Opera
     const literal = { of: "literal", text: cell.success } as const
     return field.kind === "float" ? { ...literal, span: { start: value.start, end: value.end } } : literal
   }
-  const near = field.values === null ? null : nearest(text, field.values)
+  const near = field.kind === "enum" ? nearest(text, field.values) : null
   return refuseValue(
     checking,
     field,

@@ -98,6 +98,25 @@ export interface MetaRequest {
   readonly resolve: (resource: string) => Access | null
 }
 
+/** What bounds the values of a field; a bound that is not declared is left out. */
+const boundsOf = (field: Field): Partial<MetaField> => {
+  switch (field.kind) {
+    case "integer":
+      return { bits: field.bits }
+    case "text":
+      return field.max === null ? {} : { max: field.max }
+    case "decimal":
+      return {
+        ...(field.precision === null ? {} : { precision: field.precision }),
+        ...(field.scale === null ? {} : { scale: field.scale })
+      }
+    case "enum":
+      return { values: field.values }
+    default:
+      return {}
+  }
+}
+
 const fieldOf = (field: Field, access: Access, visible: (resource: string) => boolean): MetaField => {
   const { restricted } = access
   const listable = access.decisions.read.of !== "deny"
@@ -106,11 +125,7 @@ const fieldOf = (field: Field, access: Access, visible: (resource: string) => bo
   return {
     name: field.name,
     kind: field.kind,
-    ...(field.kind === "integer" ? { bits: field.bits } : {}),
-    ...(field.max === null ? {} : { max: field.max }),
-    ...(field.precision === null ? {} : { precision: field.precision }),
-    ...(field.scale === null ? {} : { scale: field.scale }),
-    ...(field.values === null ? {} : { values: field.values }),
+    ...boundsOf(field),
     ...(field.relation !== null && visible(field.relation) ? { relation: field.relation } : {}),
     ...(field.alias === null ? {} : { alias: field.alias }),
     ...(field.default === null ? {} : { default: field.default }),

@@ -5,7 +5,7 @@
 
 import type { Access } from "../access/access.ts"
 import type { Field, Model, Relation } from "../model/model.ts"
-import type { Json } from "../value/kind.ts"
+import type { DecimalShape, Json } from "../value/kind.ts"
 import type { ResourcePermissions } from "./permissions.ts"
 
 /** A JSON object under construction. */
@@ -46,14 +46,16 @@ const integerLimits = {
 } as const
 
 /** Digits before and after the point, or null where precision and scale do not say so. */
-const decimalDigits = ({ precision, scale }: Field): { readonly whole: number; readonly fraction: number } | null => {
+const decimalDigits = (
+  { precision, scale }: DecimalShape
+): { readonly whole: number; readonly fraction: number } | null => {
   const fraction = scale ?? 0
   if (precision === null || fraction < 0 || fraction > precision) return null
   return { whole: precision - fraction, fraction }
 }
 
 /** A regular expression for plain notation, without its ends. */
-const decimalPattern = (field: Field): string => {
+const decimalPattern = (field: DecimalShape): string => {
   const digits = decimalDigits(field)
   if (digits === null) return "-?[0-9]+(\\.[0-9]+)?"
   const whole = digits.whole === 0 ? "0" : `[0-9]{1,${digits.whole}}`
@@ -61,7 +63,7 @@ const decimalPattern = (field: Field): string => {
 }
 
 /** The same for bodies: zeros that change nothing may stand before and after. */
-const decimalBodyPattern = (field: Field): string => {
+const decimalBodyPattern = (field: DecimalShape): string => {
   const digits = decimalDigits(field)
   if (digits === null) return decimalPattern(field)
   const whole = digits.whole === 0 ? "0+" : `0*[0-9]{1,${digits.whole}}`
@@ -72,7 +74,7 @@ const decimalBodyPattern = (field: Field): string => {
 const exactDigits = 15
 
 /** Between which numbers a decimal lies. How many digits stand after the point only texts can tell: binary fractions divide badly. */
-const decimalBounds = (field: Field): Doc => {
+const decimalBounds = (field: DecimalShape): Doc => {
   const digits = decimalDigits(field)
   if (digits === null || digits.whole > exactDigits) return {}
   const bound = 10 ** digits.whole
@@ -101,7 +103,7 @@ const commonSchema = (field: Field): Doc => {
     case "country":
       return typed(field, "string", { pattern: "^[A-Z]{2}$" })
     case "enum":
-      return typed(field, "string", { enum: [...field.values ?? [], ...(field.optional ? [null] : [])] })
+      return typed(field, "string", { enum: [...field.values, ...(field.optional ? [null] : [])] })
     case "text":
       return typed(field, "string", field.max === null ? {} : { maxLength: field.max })
     default:
@@ -151,7 +153,7 @@ const bodySchema = (field: Field): Doc => {
   }
 }
 
-const decimalExample = (field: Field): string => {
+const decimalExample = (field: DecimalShape): string => {
   const digits = decimalDigits(field)
   if (digits === null) return "0"
   const whole = digits.whole === 0 ? "0" : "12".slice(0, digits.whole)
@@ -218,13 +220,17 @@ const related = ({ many, target }: Relation): Doc =>
     : { anyOf: [ref("schemas", target), { type: "null" }] }
 
 /** A field of a version: its value kept to the bounds of its day, which may have been others. */
-const asKept = (field: Field): Field => ({
-  ...field,
-  kind: field.kind === "enum" ? "text" : field.kind,
-  values: null,
-  max: null,
-  precision: null
-})
+const asKept = (field: Field): Field => {
+  switch (field.kind) {
+    case "enum":
+    case "text":
+      return { ...field, kind: "text", max: null }
+    case "decimal":
+      return { ...field, precision: null, scale: null }
+    default:
+      return field
+  }
+}
 
 /**
  * A record in answers. Only `etag` always stands: a request's `fields` leaves others out; `permissions` belongs to gets and lists, `expand` to

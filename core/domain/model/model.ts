@@ -3,24 +3,14 @@
  * these values only. Nothing here reads a declaration, a database or a clock. Who may do what is no part of a model: see `access/rules.ts`.
  */
 
-import type { Json, Kind } from "../value/kind.ts"
+import type { Json, Kind, Shape } from "../value/kind.ts"
 
-/** A declared field, or a system column (tenant, soft delete, version) that no field shows. */
-export interface Field {
+/** What every field has, whatever its kind. */
+export interface FieldBase {
   readonly name: string
   readonly column: string
   /** Position in `Model.columns`. */
   readonly index: number
-  readonly kind: Kind
-  /** Integers only: 16, 32 (wire: JSON number) or 64 (wire: text). */
-  readonly bits: 16 | 32 | 64
-  /** Text only: most characters (Unicode code points), or null. */
-  readonly max: number | null
-  /** Decimals only; null means unconstrained. */
-  readonly precision: number | null
-  readonly scale: number | null
-  /** Enums only: the allowed values in declared order. */
-  readonly values: readonly string[] | null
   /** Name of the resource this foreign key points at, or null. */
   readonly relation: string | null
   /** `optional()`: the value may be null and may be left out of a create. */
@@ -36,6 +26,15 @@ export interface Field {
   /** True for a system column that is not a declared field: never readable, filterable or writable by callers. */
   readonly system: boolean
 }
+
+/**
+ * A declared field, or a system column (tenant, soft delete, version) that no field shows. Its `kind` says which further members it has: `bits`
+ * of an integer, `max` of text, `precision` and `scale` of a decimal, `values` of an enum.
+ */
+export type Field = FieldBase & Shape
+
+/** Fields of one kind. */
+export type FieldOf<K extends Kind> = Extract<Field, { readonly kind: K }>
 
 /** What a validate rule answers: problems of the whole record, or nothing. */
 export interface FieldProblem {

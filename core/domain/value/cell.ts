@@ -1,15 +1,14 @@
 /**
- * How each kind of field reads and writes its values: text and JSON become canonical cells, cells become wire values or JSON text, and
+ * How each kind reads and writes its values: text and JSON become canonical cells, cells become wire values or JSON text, and
  * two cells compare as PostgreSQL compares them. Every value is checked here before a database sees it; integers and decimals never
  * pass through a JavaScript number. Names, rules and rows are none of its business.
  */
 
 import * as Result from "effect/Result"
-import type { Field } from "../model/model.ts"
 import { countries, currencies } from "./codes.ts"
 import { endOfDigits } from "./digits.ts"
 import { compareInstants, isDate, timestampCell } from "./instant.ts"
-import type { Cell, Json, Kind } from "./kind.ts"
+import type { Cell, DecimalShape, EnumShape, IntegerShape, Json, Kind, Shape } from "./kind.ts"
 
 /**
  * Why a value is refused. `type`: not this kind of value · `max`: text too long · `enum`: not one of the values · `required`: null ·
@@ -30,8 +29,8 @@ const integerPattern = /^-?\d+$/
 const lowest = { 16: -(2n ** 15n), 32: -(2n ** 31n), 64: -(2n ** 63n) } as const
 const highest = { 16: 2n ** 15n - 1n, 32: 2n ** 31n - 1n, 64: 2n ** 63n - 1n } as const
 
-const integerExpected = (field: Field): string =>
-  `Expected an integer from ${lowest[field.bits]} to ${highest[field.bits]}, such as 42.`
+const integerExpected = (shape: IntegerShape): string =>
+  `Expected an integer from ${lowest[shape.bits]} to ${highest[shape.bits]}, such as 42.`
 
 const withoutLeadingZeros = (digits: string): string => {
   let start = 0
@@ -39,15 +38,15 @@ const withoutLeadingZeros = (digits: string): string => {
   return start === 0 ? digits : digits.slice(start)
 }
 
-const integerCell = (field: Field, text: string): Read<string> => {
-  if (!integerPattern.test(text)) return refuse("type", integerExpected(field))
+const integerCell = (shape: IntegerShape, text: string): Read<string> => {
+  if (!integerPattern.test(text)) return refuse("type", integerExpected(shape))
   const negative = text.charCodeAt(0) === 45
   const digits = withoutLeadingZeros(negative ? text.slice(1) : text)
   // The length is checked first, so that a text of many digits never becomes a BigInt.
-  if (digits.length > 19) return refuse("invalid", integerExpected(field))
+  if (digits.length > 19) return refuse("invalid", integerExpected(shape))
   const value = negative ? -BigInt(digits) : BigInt(digits)
-  return value < lowest[field.bits] || value > highest[field.bits]
-    ? refuse("invalid", integerExpected(field))
+  return value < lowest[shape.bits] || value > highest[shape.bits]
+    ? refuse("invalid", integerExpected(shape))
     : Result.succeed(negative && digits !== "0" ? `-${digits}` : digits)
 }
 
@@ -58,10 +57,10 @@ const decimalPattern = /^-?\d+(?:\.\d+)?$/
 const mostIntegerDigits = 131_072
 const mostFractionDigits = 16_383
 
-const decimalExpected = (field: Field): string => {
-  if (field.precision === null) return "Expected a decimal number without an exponent, such as 12.5."
-  const scale = field.scale ?? 0
-  const whole = Math.max(field.precision - scale, 0)
+const decimalExpected = (shape: DecimalShape): string => {
+  if (shape.precision === null) return "Expected a decimal number without an exponent, such as 12.5."
+  const scale = shape.scale ?? 0
+  const whole = Math.max(shape.precision - scale, 0)
   return `Expected a decimal number without an exponent, with at most ${whole} digits before the point` +
     (scale > 0 ? ` and ${scale} after it.` : " and none after it.")
 }
@@ -70,38 +69,38 @@ const decimalExpected = (field: Field): string => {
  * Plain notation with the column's scale. Further fraction digits are kept when they are not zero: a comparison with them is exact,
  * and only a stored value must not have them.
  */
-const decimalCell = (field: Field, text: string): Read<string> => {
-  if (!decimalPattern.test(text)) return refuse("type", decimalExpected(field))
+const decimalCell = (shape: DecimalShape, text: string): Read<string> => {
+  if (!decimalPattern.test(text)) return refuse("type", decimalExpected(shape))
   const negative = text.charCodeAt(0) === 45
   const point = text.indexOf(".")
   const whole = withoutLeadingZeros(text.slice(negative ? 1 : 0, point === -1 ? text.length : point))
   let fraction = point === -1 ? "" : text.slice(point + 1)
-  if (field.precision !== null) {
-    const scale = field.scale ?? 0
-    const room = field.precision - scale
+  if (shape.precision !== null) {
+    const scale = shape.scale ?? 0
+    const room = shape.precision - scale
     const fits = room > 0
       ? whole.length <= room || whole === "0"
       : whole === "0" && /^0*$/.test(fraction.slice(0, -room))
-    if (!fits) return refuse("invalid", decimalExpected(field))
+    if (!fits) return refuse("invalid", decimalExpected(shape))
     const places = Math.max(scale, 0)
     fraction = fraction.slice(0, endOfDigits(fraction, places)).padEnd(places, "0")
   }
   if (whole.length > mostIntegerDigits || fraction.length > mostFractionDigits) {
-    return refuse("invalid", decimalExpected(field))
+    return refuse("invalid", decimalExpected(shape))
   }
   const digits = fraction === "" ? whole : `${whole}.${fraction}`
   return Result.succeed(negative && /[1-9]/.test(digits) ? `-${digits}` : digits)
 }
 
-const storedDecimalCell = (field: Field, text: string): Read<string> =>
-  Result.flatMap(decimalCell(field, text), (cell) => {
-    if (field.precision === null) return Result.succeed(cell)
-    const scale = field.scale ?? 0
+const storedDecimalCell = (shape: DecimalShape, text: string): Read<string> =>
+  Result.flatMap(decimalCell(shape, text), (cell) => {
+    if (shape.precision === null) return Result.succeed(cell)
+    const scale = shape.scale ?? 0
     const point = cell.indexOf(".")
     const places = point === -1 ? 0 : cell.length - point - 1
     const rounded = places > Math.max(scale, 0) ||
       (scale < 0 && !/^-?0$/.test(cell) && !cell.endsWith("0".repeat(-scale)))
-    return rounded ? refuse("invalid", decimalExpected(field)) : Result.succeed(cell)
+    return rounded ? refuse("invalid", decimalExpected(shape)) : Result.succeed(cell)
   })
 
 /** A finite number's shortest digits, without an exponent. */
@@ -215,8 +214,7 @@ const uuidPattern = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4
 
 const mostEnumValuesShown = 20
 
-const enumExpected = (field: Field): string => {
-  const values = field.values ?? []
+const enumExpected = ({ values }: EnumShape): string => {
   const shown = values.slice(0, mostEnumValuesShown).map((value) => JSON.stringify(value)).join(", ")
   return `Expected one of ${shown}${values.length > mostEnumValuesShown ? ", …" : ""}.`
 }
@@ -265,12 +263,12 @@ const timestampExpected = (text: string): string =>
  * The canonical cell of a value given as text: a filter's literal, a part of a key, a query value. A decimal may have more fraction
  * digits than the column and a text more characters: comparing with them is exact (and never equal).
  */
-export const cellFromText = (field: Field, text: string): Read<string> => {
-  switch (field.kind) {
+export const cellFromText = (shape: Shape, text: string): Read<string> => {
+  switch (shape.kind) {
     case "integer":
-      return integerCell(field, text)
+      return integerCell(shape, text)
     case "decimal":
-      return decimalCell(field, text)
+      return decimalCell(shape, text)
     case "float":
       return floatCell(text)
     case "boolean":
@@ -288,7 +286,7 @@ export const cellFromText = (field: Field, text: string): Read<string> => {
         ? Result.succeed(text.toLowerCase())
         : refuse("invalid", "Expected a UUID, such as 123e4567-e89b-42d3-a456-426614174000.")
     case "enum":
-      return field.values?.includes(text) === true ? Result.succeed(text) : refuse("enum", enumExpected(field))
+      return shape.values.includes(text) ? Result.succeed(text) : refuse("enum", enumExpected(shape))
     case "currency":
       return currencies.has(text)
         ? Result.succeed(text)
@@ -324,20 +322,20 @@ const expectedText: { readonly [kind in Kind]?: string } = {
  * The canonical cell of a value of a request body. Integers of every width come as JSON number or text, decimals too (a number stands
  * for its shortest decimal text); nothing is rounded, trimmed or guessed. Null needs an optional field.
  */
-export const cellFromJson = (field: Field, json: Json): Read<Cell> => {
-  if (json === null) return field.optional ? Result.succeed(null) : refuse("required", "A value is required.")
-  switch (field.kind) {
+export const cellFromJson = (shape: Shape & { readonly optional: boolean }, json: Json): Read<Cell> => {
+  if (json === null) return shape.optional ? Result.succeed(null) : refuse("required", "A value is required.")
+  switch (shape.kind) {
     case "integer":
-      if (typeof json === "string") return integerCell(field, json)
-      if (typeof json !== "number" || !Number.isInteger(json)) return refuse("type", integerExpected(field))
+      if (typeof json === "string") return integerCell(shape, json)
+      if (typeof json !== "number" || !Number.isInteger(json)) return refuse("type", integerExpected(shape))
       return Number.isSafeInteger(json)
-        ? integerCell(field, String(json === 0 ? 0 : json))
+        ? integerCell(shape, String(json === 0 ? 0 : json))
         : refuse("invalid", "A JSON number cannot carry an integer of this size exactly; send it as text.")
     case "decimal":
-      if (typeof json === "string") return storedDecimalCell(field, json)
+      if (typeof json === "string") return storedDecimalCell(shape, json)
       return typeof json === "number" && Number.isFinite(json)
-        ? storedDecimalCell(field, plainText(json))
-        : refuse("type", decimalExpected(field))
+        ? storedDecimalCell(shape, plainText(json))
+        : refuse("type", decimalExpected(shape))
     case "float":
       return typeof json === "number" && Number.isFinite(json)
         ? Result.succeed(String(json))
@@ -349,27 +347,27 @@ export const cellFromJson = (field: Field, json: Json): Read<Cell> => {
     case "json":
       return jsonCell(json)
     case "enum":
-      return typeof json === "string" ? cellFromText(field, json) : refuse("type", enumExpected(field))
+      return typeof json === "string" ? cellFromText(shape, json) : refuse("type", enumExpected(shape))
     case "text":
       if (typeof json !== "string") return refuse("type", expectedText.text!)
-      return field.max !== null && pastCharacters(json, field.max) !== null
-        ? refuse("max", `Expected at most ${field.max} characters.`)
+      return shape.max !== null && pastCharacters(json, shape.max) !== null
+        ? refuse("max", `Expected at most ${shape.max} characters.`)
         : plainTextCell(json)
     default:
       return typeof json === "string"
-        ? cellFromText(field, json)
-        : refuse("type", expectedText[field.kind] ?? "Expected a text.")
+        ? cellFromText(shape, json)
+        : refuse("type", expectedText[shape.kind] ?? "Expected a text.")
   }
 }
 
 // ------------------------------------------------------------------------------------------------------------ cells to wire
 
 /** The wire value of a cell: 64-bit integers and decimals as text, floats that JSON has no number for (`NaN`, `Infinity`) as text. */
-export const wireFromCell = (field: Field, cell: Cell): Json => {
+export const wireFromCell = (shape: Shape, cell: Cell): Json => {
   if (cell === null) return null
-  switch (field.kind) {
+  switch (shape.kind) {
     case "integer":
-      return field.bits === 64 ? cell : Number(cell)
+      return shape.bits === 64 ? cell : Number(cell)
     case "boolean":
       return cell === "true"
     case "float": {
@@ -398,13 +396,13 @@ const floatJson = (cell: string): string => {
 }
 
 /** Whether the JSON text of a field's non-null cells is the cell between quotes, with nothing to escape. */
-export const isQuoted = (field: Field): boolean => jsonWriter(field) === quoted
+export const isQuoted = (shape: Shape): boolean => jsonWriter(shape) === quoted
 
 /** The JSON text of a field's non-null cells as a function: choose it once per column, call it per row. Equals `wireFromCell` in JSON. */
-export const jsonWriter = (field: Field): (cell: string) => string => {
-  switch (field.kind) {
+export const jsonWriter = (shape: Shape): (cell: string) => string => {
+  switch (shape.kind) {
     case "integer":
-      return field.bits === 64 ? quoted : verbatim
+      return shape.bits === 64 ? quoted : verbatim
     case "boolean":
     case "json":
       return verbatim
@@ -424,13 +422,13 @@ export const jsonWriter = (field: Field): (cell: string) => string => {
 }
 
 /** The JSON text of a cell, ready to splice into a document. */
-export const jsonFromCell = (field: Field, cell: Cell): string => cell === null ? "null" : jsonWriter(field)(cell)
+export const jsonFromCell = (shape: Shape, cell: Cell): string => cell === null ? "null" : jsonWriter(shape)(cell)
 
 // --------------------------------------------------------------------------------------------------------------- comparison
 
 /** Orders two non-null cells of a field as PostgreSQL does: numbers by value, text by code point (C collation), false before true. */
-export const compareCells = (field: Field, a: string, b: string): number => {
-  switch (field.kind) {
+export const compareCells = (shape: Shape, a: string, b: string): number => {
+  switch (shape.kind) {
     case "integer":
     case "decimal":
       return compareNumerals(a, b)

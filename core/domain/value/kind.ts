@@ -1,27 +1,46 @@
 /**
- * The kinds of values, and the forms a value takes: JSON outside, one exact text (a cell) inside. Types only: how a kind reads and writes its
+ * The kinds of values with what bounds each of them, and the forms a value takes: JSON outside, one exact text (a cell) inside. Types only: how a kind reads and writes its
  * values stands in `cell.ts`.
  */
 
 /** A JSON value as it stands in a request body, a default or a view. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-/**
- * The kinds of values. A relation has the kind of the key it points at; `float` is IEEE 754 double (wire: JSON number).
- */
-export type Kind =
-  | "integer"
-  | "text"
-  | "boolean"
-  | "timestamp"
-  | "date"
-  | "decimal"
-  | "float"
-  | "enum"
-  | "uuid"
-  | "json"
-  | "currency"
-  | "country"
+/** An integer. `bits`: 16, 32 (wire: JSON number) or 64 (wire: text). */
+export interface IntegerShape {
+  readonly kind: "integer"
+  readonly bits: 16 | 32 | 64
+}
+
+/** Text. `max`: most characters (Unicode code points), or null. */
+export interface TextShape {
+  readonly kind: "text"
+  readonly max: number | null
+}
+
+/** An exact decimal, as `numeric(precision, scale)`; both null: unconstrained. */
+export interface DecimalShape {
+  readonly kind: "decimal"
+  readonly precision: number | null
+  readonly scale: number | null
+}
+
+/** One of some texts. `values`: all of them, in declared order. */
+export interface EnumShape {
+  readonly kind: "enum"
+  readonly values: readonly string[]
+}
+
+/** A kind that nothing bounds further. `float` is IEEE 754 double (wire: JSON number). */
+export interface PlainShape {
+  readonly kind: "boolean" | "timestamp" | "date" | "float" | "uuid" | "json" | "currency" | "country"
+}
+
+/** What values a field or column may hold: its kind, with what bounds that kind. */
+export type Shape = IntegerShape | TextShape | DecimalShape | EnumShape | PlainShape
+
+/** The kinds of values. A relation has the kind of the key it points at. */
+export type Kind = Shape["kind"]
 
 /**
  * One stored value as exact, canonical text; `null` is SQL NULL.
