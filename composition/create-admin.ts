@@ -104,7 +104,9 @@ export const makeService = (parts: Parts): Edge => {
       scanGuard: options.scanGuard,
       rowPermissions: (resource) => options.rowPermissions !== null && !options.rowPermissions.except.has(resource),
       writeHooks: options.writeHooks,
-      statementTimeoutMs: options.statementTimeoutMs
+      statementTimeoutMs: options.statementTimeoutMs,
+      maxAnswerBytes: options.maxAnswerBytes,
+      maxBatchBytes: options.maxBatchBytes
     },
     estimates: new RowEstimates(),
     judgements: makeJudgements(),

@@ -108,6 +108,17 @@ export const lockStatement = (model: Model, where: FilterTree, answer: Answer, t
     (writer) => `select ${answerSql(answer, writer)} ${foundSql(model, where, writer)} for update`
   )
 
+/** Locks rows in the order of their keys, and gives back their number only. Its text has the keys of one batch: it is not kept. */
+export const lockAllStatement = (model: Model, where: FilterTree, trigramSchema: string): Statement => {
+  const writer = new Writer(trigramSchema)
+  writer.stable = false
+  const order = identityOf(model).map((field) => columnOf("t", field)).join(", ")
+  const rows = `select 1 from ${tableOf(model)} t where ${
+    conditionSql(where, "t", writer)
+  } order by ${order} for update`
+  return writer.finish(`select count(*)::text from (${rows}) locked`)
+}
+
 /**
  * Reads a row without a lock, with its stamp as the last cell: the transaction that wrote this version of it. Every version has another, as long as
  * the table is one of the server's own. Given: the key.

@@ -13,6 +13,7 @@ import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import type { RecordsError, RecordsTransaction } from "../../core/ports/records.ts"
 import {
   insertStatement,
+  lockAllStatement,
   lockStatement,
   mostParameters,
   passesStatement,
@@ -233,6 +234,10 @@ export class Transaction extends Reader implements RecordsTransaction {
           }
         )
         : Effect.fail(failed("Contended")))
+  }
+
+  lockAll({ bindings, model, where }: Parameters<RecordsTransaction["lockAll"]>[0]): Effect.Effect<void, RecordsError> {
+    return Effect.asVoid(this.execute((trigram) => lockAllStatement(model, where, trigram), valuesOf(bindings)))
   }
 
   passes(check: {

@@ -1,19 +1,35 @@
 /**
  * `:batchWrite`: operations in order inside one transaction, each through the write pipeline. Consecutive creates of one resource go to the database
  * together where nobody can tell the difference; when such a group fails, the batch runs again one by one, so that the failing operation is named.
+ *
+ * A batch is bounded as a whole: the records that it reads, writes and copies (`maxBatchBytes`), its answer (`maxAnswerBytes`), and its time. Of a record
+ * it keeps only what the answer and later operations need. Existing rows are locked in the order of their keys before the first operation.
  */
 
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
-import type { Bindings } from "../domain/filter/tree.ts"
-import { invalidParameter, Problem } from "../domain/problem.ts"
+import { allOf, always } from "../domain/filter/tree.ts"
+import type { Bindings, FilterTree } from "../domain/filter/tree.ts"
+import type { Field, Model } from "../domain/model/model.ts"
+import { invalidParameter, Problem, problem } from "../domain/problem.ts"
 import { readKey, writeKey } from "../domain/read/key.ts"
-import type { Json } from "../domain/value/kind.ts"
-import { inOperation, isReference, readBatch, referencedNames, resolveData, resolveKey } from "../domain/write/batch.ts"
+import { visibleRows } from "../domain/read/list.ts"
+import { rowBytes } from "../domain/value/bytes.ts"
+import type { Cell, Json } from "../domain/value/kind.ts"
+import {
+  inOperation,
+  isReference,
+  readBatch,
+  referencedNames,
+  referredFields,
+  resolveData,
+  resolveKey
+} from "../domain/write/batch.ts"
 import type { BatchOperation, Referenced } from "../domain/write/batch.ts"
 import { returnPreference } from "../domain/write/precondition.ts"
 import type { RecordsError, RecordsTransaction } from "../ports/records.ts"
+import { Budget } from "./bounds.ts"
 import type { Call, Reply } from "./call.ts"
 import { json } from "./call.ts"
 import { answerWrite, preferenceApplied } from "./change.ts"
@@ -22,10 +38,11 @@ import { permitted, pipeline } from "./core.ts"
 import type { Core } from "./core.ts"
 import { readJson } from "./read.ts"
 import { reorder } from "./reorder.ts"
-import { during } from "./timing.ts"
+import { clockOf, during } from "./timing.ts"
 import { cells, createMany, execute, isRefusedValue, prepareCreate, prepareUpdate } from "./write.ts"
 import type { CreateWrite, Written } from "./write.ts"
-import { writtenRecord } from "./written.ts"
+import { traceOf, writtenRecord } from "./written.ts"
+import type { Trace } from "./written.ts"
 
 /** A group of creates failed: which of them is found by running one by one. */
 class GroupFailed {
@@ -50,11 +67,16 @@ interface Run {
   readonly grouped: boolean
   readonly minimal: boolean
   readonly rehearses: boolean
+  readonly budget: Budget
+  /** Which fields of which named records the operations refer to. */
+  readonly referred: ReadonlyMap<string, ReadonlySet<string>>
   readonly references: Map<string, Referenced>
   pending: Pending[]
+  /** Bytes of the values that wait. */
+  waiting: number
   /** What a failure is of; null where it is no single operation's. */
   underWay: { readonly index: number; readonly operation: BatchOperation } | null
-  readonly written: Written[]
+  readonly written: Trace[]
   /** The answer's entry for each operation, as JSON. */
   readonly results: string[]
 }
@@ -62,12 +84,30 @@ interface Run {
 type Step<A> = Effect.Effect<A, Problem | RecordsError | GroupFailed>
 type Steps<A> = Effect.fn.Return<A, Problem | RecordsError | GroupFailed>
 
+/** A batch has as long as this many statements may take. */
+const statementsOfTime = 4
+
+const outOfTime = (): Problem =>
+  problem("statement-timeout", "The batch did not finish in time. Send fewer operations at once.")
+
 /** `POST :batchWrite`: all operations or none; a failure names its operation. */
 export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<Reply, Problem> =>
   pipeline(
     (fiber) => during(fiber, "batch.parse", () => Result.flatMap(readJson(body), readBatch)),
     (operations, fiber) => {
       const preference = returnPreference(call.header("prefer"))
+      const clock = clockOf(fiber)
+      const milliseconds = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+      const deadline = milliseconds() + statementsOfTime * core.options.statementTimeoutMs
+      // Around the operations and not around the commit: a batch that was committed must not be called late.
+      const inTime = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E | Problem> =>
+        Effect.suspend(() =>
+          Effect.timeoutOrElse(work, {
+            duration: Math.max(1, deadline - milliseconds()),
+            orElse: () => Effect.fail(outOfTime())
+          })
+        )
+      const referred = referredFields(operations)
       const attempt = (grouped: boolean) => {
         let last: Run | undefined
         const answer = answerWrite(
@@ -85,13 +125,16 @@ export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<R
               grouped,
               minimal,
               rehearses,
+              budget: new Budget(core),
+              referred,
               references: new Map(),
               pending: [],
+              waiting: 0,
               underWay: null,
               written: [],
               results: []
             }
-            return Effect.map(runOperations(run, operations), () => ({
+            return Effect.map(inTime(runOperations(run, operations)), () => ({
               reply: json(200, `{"results":[${run.results.join(",")}]}`, preferenceApplied(preference)),
               written: run.written
             }))
@@ -111,6 +154,7 @@ export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<R
   )
 
 const runOperations = Effect.fnUntraced(function*(run: Run, operations: readonly BatchOperation[]): Steps<void> {
+  yield* lockNamed(run, operations)
   for (let index = 0; index < operations.length; index++) {
     const operation = operations[index]!
     if (operation.op === "create") yield* queue(run, index, operation)
@@ -130,6 +174,71 @@ const named = (error: Problem, run: Run | undefined): Problem => {
   const { index, operation: { op, resource } } = run.underWay
   return inOperation(error, index, op, resource)
 }
+
+// -------------------------------------------------------------------------------------------------------------------- locks
+
+/** Rows of one resource that a batch names by key. */
+interface Named {
+  readonly access: Access
+  readonly keys: Map<string, readonly string[]>
+}
+
+const noReferences: ReadonlyMap<string, Referenced> = new Map()
+
+/** The rows that updates, deletes and reorders name, by resource. What an operation has against its key or access it says in its turn. */
+const namedRows = (run: Run, operations: readonly BatchOperation[]): readonly Named[] => {
+  const found = new Map<string, Named>()
+  for (const operation of operations) {
+    if (operation.op === "create") continue
+    const { op, resource } = operation
+    const access = permitted(run.call, resource, op === "delete" ? "delete" : "update")
+    if (Result.isFailure(access)) continue
+    const { model } = access.success
+    let named = found.get(model.name)
+    if (named === undefined) found.set(model.name, named = { access: access.success, keys: new Map() })
+    for (const key of op === "reorder" ? operation.keys : [operation.key]) {
+      const parts = resolveKey(model, noReferences, key)
+      if (Result.isSuccess(parts)) named.keys.set(writeKey(parts.success), parts.success)
+    }
+  }
+  const place = ({ access: { model } }: Named) => `${model.schema ?? ""}.${model.table} ${model.name}`
+  return [...found.values()].sort((a, b) => place(a) < place(b) ? -1 : 1)
+}
+
+/** Most values of one statement's keys: the driver takes 32,767 parameters, and rules need some. */
+const mostKeyParts = 30_000
+
+const literal = (text: string) => ({ of: "literal", text }) as const
+
+const anyOf = ({ key: fields }: Model, keys: ReadonlyArray<readonly string[]>): FilterTree => {
+  const [only] = fields
+  return fields.length === 1
+    ? { op: "in", field: only!, values: keys.map(([part]) => literal(part!)) }
+    : {
+      op: "or",
+      items: keys.map((parts) =>
+        allOf(fields.map((field, i) => ({ op: "compare", field, is: "=", value: literal(parts[i]!) })))
+      )
+    }
+}
+
+/**
+ * Locks what the batch will change in one order, whatever the order of its operations: batches that have rows in common wait for each other, and
+ * neither holds what the other is about to take. One row alone is locked when its turn comes.
+ */
+const lockNamed = Effect.fnUntraced(function*(run: Run, operations: readonly BatchOperation[]): Steps<void> {
+  const rows = namedRows(run, operations)
+  if (rows.reduce((sum, { keys }) => sum + keys.size, 0) < 2) return
+  for (const { access, keys } of rows) {
+    const { model } = access
+    const all = [...keys.values()]
+    const most = Math.floor(mostKeyParts / model.key.length)
+    for (let i = 0; i < all.length; i += most) {
+      const where = allOf([anyOf(model, all.slice(i, i + most)), visibleRows(access, always, false)])
+      yield* run.tx.lockAll({ model, where, bindings: run.bindings })
+    }
+  }
+})
 
 // ------------------------------------------------------------------------------------------------------------------ creates
 
@@ -159,12 +268,20 @@ const enqueue = (run: Run, index: number, operation: Create): Step<void> => {
   }
   const item: Pending = { index, operation, write: write.success }
   const [first] = run.pending
-  if (first !== undefined && !(run.grouped && sameShape(first.write, item.write) && !awaited(run, item.write))) {
-    return Effect.map(flush(run), () => void run.pending.push(item))
+  const size = rowBytes(item.write.values.values())
+  const together = run.grouped && run.waiting + size <= mostWaiting && first !== undefined &&
+    sameShape(first.write, item.write) && !awaited(run, item.write)
+  const wait = () => {
+    run.waiting += size
+    run.pending.push(item)
   }
-  run.pending.push(item)
+  if (first !== undefined && !together) return Effect.map(flush(run), wait)
+  wait()
   return Effect.void
 }
+
+/** Most bytes of the values of one statement: while it is sent they are in memory several times. */
+const mostWaiting = 4 * 1024 * 1024
 
 const prepare = (run: Run, { data, ref, resource }: Create): Result.Result<CreateWrite, Problem> => {
   const access = permitted(run.call, resource, "create")
@@ -172,10 +289,11 @@ const prepare = (run: Run, { data, ref, resource }: Create): Result.Result<Creat
   const resolved = resolveData(access.success.restricted, run.references, data)
   if (Result.isFailure(resolved)) return Result.fail(resolved.failure)
   const write = prepareCreate(access.success, resolved.success)
-  return Result.isSuccess(write) && ref !== null &&
-      (run.references.has(ref) || run.pending.some((other) => other.operation.ref === ref))
-    ? Result.fail(invalidParameter("ref", `The ref "${ref}" stands twice in this batch.`))
-    : write
+  if (Result.isFailure(write)) return write
+  if (ref !== null && (run.references.has(ref) || run.pending.some((other) => other.operation.ref === ref))) {
+    return Result.fail(invalidParameter("ref", `The ref "${ref}" stands twice in this batch.`))
+  }
+  return Result.map(run.budget.spend(write.success.values.values()), () => write.success)
 }
 
 /** Whether two creates can go into one statement: same access, same fields given. */
@@ -202,14 +320,20 @@ const flush = (run: Run): Step<void> =>
     const [first] = pending
     if (first === undefined) return Effect.void
     run.pending = []
+    run.waiting = 0
     run.underWay = pending.length === 1 ? first : null
     const created = createMany(core, tx, pending.map((item) => item.write), bindings)
     return Effect.matchEffect(created, {
-      onSuccess: (rows) => {
+      onSuccess: (rows): Step<void> => {
         for (let i = 0; i < rows.length; i++) {
-          const { index, operation: { ref } } = pending[i]!
-          if (ref !== null) references.set(ref, referenced(rows[i]!))
-          note(run, index, rows[i]!)
+          const item = pending[i]!
+          const { index, operation: { ref } } = item
+          if (ref !== null) references.set(ref, referenced(run, ref, rows[i]!))
+          const noted = note(run, index, rows[i]!)
+          if (Result.isFailure(noted)) {
+            run.underWay = item
+            return Effect.fail(noted.failure)
+          }
         }
         return Effect.void
       },
@@ -237,11 +361,12 @@ const runOne = Effect.fnUntraced(function*(
   const midway = run.written.length > 0
   if (op === "delete") {
     const write = { op, access, key, precondition: operation.etag, midway } as const
-    return note(run, index, yield* execute(core, tx, write, bindings))
+    return yield* Effect.fromResult(note(run, index, yield* execute(core, tx, write, bindings)))
   }
   const data = yield* Effect.fromResult(resolveData(access.restricted, references, operation.data))
   const write = yield* Effect.fromResult(prepareUpdate(access, key, data, operation.etag))
-  note(run, index, yield* execute(core, tx, { ...write, midway }, bindings))
+  yield* Effect.fromResult(run.budget.spend(write.values.values()))
+  yield* Effect.fromResult(note(run, index, yield* execute(core, tx, { ...write, midway }, bindings)))
 })
 
 const runReorder = Effect.fnUntraced(function*(
@@ -265,39 +390,61 @@ const runReorder = Effect.fnUntraced(function*(
     // The client cannot know the version of what this very batch created, and nobody else can have changed it.
     if (isReference(key) && !held.has(writeKey(resolved))) held.set(writeKey(resolved), "*")
   }
-  const request = { field, keys: parts, etags: held, midway: run.written.length > 0 }
+  const { budget } = run
+  const spend = (row: readonly Cell[]) => budget.spend(row)
+  const request = { field, keys: parts, etags: held, midway: run.written.length > 0, spend }
   const written = yield* reorder(core, tx, access, request, bindings)
   const records = written.map((item) => {
     keep(run, item)
     const { etag } = writtenRecord(core, item, bindings, run.rehearses)
     return `{"key":${JSON.stringify(writeKey(item.key))},"etag":${JSON.stringify(etag)}}`
   })
-  run.results[index] = `{"records":[${records.join(",")}]}`
+  yield* Effect.fromResult(answer(run, index, `{"records":[${records.join(",")}]}`))
 })
 
 // ------------------------------------------------------------------------------------------------------------------ results
 
-const referenced = ({ access, key, row, visible }: Written): Referenced => ({
-  restricted: access.restricted,
-  key,
-  visible,
-  cellOf: cells(row)
-})
+/** A record as operations refer to it: its key, and the fields that one of them names. */
+const referenced = (run: Run, name: string, { access, key, row, visible }: Written): Referenced => {
+  const { restricted } = access
+  const kept = new Map<Field, Cell>()
+  for (const field of run.referred.get(name) ?? []) {
+    const named = restricted.byName.get(field)
+    if (named !== undefined) kept.set(named, cells(row)(named))
+  }
+  return { restricted, key, visible, cellOf: (field) => kept.get(field) ?? null }
+}
 
 /** Remembers a write for after the commit; references to its record see it as it is now. */
 const keep = (run: Run, written: Written): void => {
-  run.written.push(written)
+  run.written.push(traceOf(written))
   for (const [name, { key, restricted, visible }] of run.references) {
     if (restricted.model !== written.access.model || key.some((cell, i) => cell !== written.key[i])) continue
-    run.references.set(name, { ...referenced(written), visible })
+    run.references.set(name, { ...referenced(run, name, written), visible })
   }
 }
 
-/** Notes what a write did and what the batch answers for it. */
-const note = (run: Run, index: number, written: Written): void => {
+type Noted = Result.Result<void, Problem>
+
+/** Notes what a write did, what it cost, and what the batch answers for it. */
+const note = (run: Run, index: number, written: Written): Noted => {
   if (written.op !== "create") keep(run, written)
-  else run.written.push(written)
-  run.results[index] = written.op === "delete" ? "{\"deleted\":true}" : writtenResult(run, written)
+  else run.written.push(traceOf(written))
+  return Result.flatMap(
+    spent(run, written),
+    () => answer(run, index, written.op === "delete" ? "{\"deleted\":true}" : writtenResult(run, written))
+  )
+}
+
+/** Counts the record as it was read and as it was written, and the version that was kept of it. */
+const spent = ({ budget }: Run, { access, before, changed, row }: Written): Noted => {
+  const read = before === null || before === row ? budget.spend(row) : budget.spend([...before, ...row])
+  return Result.isSuccess(read) && changed && access.model.history !== null ? budget.spend(row) : read
+}
+
+const answer = (run: Run, index: number, result: string): Noted => {
+  run.results[index] = result
+  return run.budget.answer(result)
 }
 
 const writtenResult = (run: Run, written: Written): string => {

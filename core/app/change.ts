@@ -28,6 +28,7 @@ import type { RequestFiber } from "./timing.ts"
 import { execute, prepareCreate, prepareUndelete, prepareUpdate, ruleOf } from "./write.ts"
 import type { Write, Written } from "./write.ts"
 import { committed, inTransaction, writtenRecord } from "./written.ts"
+import type { Trace } from "./written.ts"
 
 /** Carries a finished answer out of a transaction that is to be rolled back. */
 class DryRun {
@@ -51,7 +52,7 @@ const readIdempotencyKey = (call: Call): Result.Result<string | null, Problem> =
 /** What a transaction gives: the answer, and what to remember once it has committed. */
 export interface Outcome {
   readonly reply: Reply
-  readonly written: readonly Written[]
+  readonly written: readonly Trace[]
 }
 
 /** An answer as it is kept for its idempotency key. */

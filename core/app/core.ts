@@ -28,8 +28,12 @@ export interface CoreOptions {
   /** Whether list items of a resource carry `permissions`. */
   readonly rowPermissions: (resource: string) => boolean
   readonly writeHooks: readonly WriteHook[]
-  /** Longest time of a write hook, as of a statement. */
+  /** Longest time of a write hook, as of a statement. A batch as a whole has four times as long. */
   readonly statementTimeoutMs: number
+  /** Most bytes of one answer. */
+  readonly maxAnswerBytes: number
+  /** Most bytes of records that one batch reads, writes and copies. */
+  readonly maxBatchBytes: number
 }
 
 /** What a use case is given besides its call. */

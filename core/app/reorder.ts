@@ -4,11 +4,13 @@
  */
 
 import * as Effect from "effect/Effect"
+import type * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
 import type { Bindings, FilterTree } from "../domain/filter/tree.ts"
 import { not } from "../domain/filter/tree.ts"
 import type { Field, FieldOf } from "../domain/model/model.ts"
 import { invalidParameter } from "../domain/problem.ts"
+import type { Problem } from "../domain/problem.ts"
 import { writeKey } from "../domain/read/key.ts"
 import { unknownField } from "../domain/read/list.ts"
 import type { Json, Row } from "../domain/value/kind.ts"
@@ -30,6 +32,8 @@ export interface Reorder {
   readonly etags: ReadonlyMap<string, Json>
   /** See `Write`. */
   readonly midway: boolean
+  /** Counts a row that was read or written. */
+  readonly spend: (row: Row) => Result.Result<void, Problem>
 }
 
 /** A record whose value changes, judged and locked. */
@@ -77,6 +81,7 @@ export const reorder = Effect.fnUntraced(function*(
     const values = new Map([[field, value]])
     const target = { op: "update", access, key, values, precondition: null, midway: request.midway } as const
     const row = yield* Effect.mapError(lockRow(tx, target, bindings), ofRecord(key))
+    yield* Effect.mapError(Effect.fromResult(request.spend(row)), ofRecord(key))
     rows[i] = row
     const text = writeKey(ownKey(access.model, row))
     own.add(text)
@@ -98,6 +103,7 @@ export const reorder = Effect.fnUntraced(function*(
       item.run,
       (error) => stuck !== null && failedFor(error, "Unique") ? stuck : error
     )
+    yield* Effect.mapError(Effect.fromResult(request.spend(row)), ofRecord(item.key))
     yield* Effect.mapError(runHooks(core, tx, access, "update", item.before, row), ofRecord(item.key))
     after.set(item.before, row)
   }

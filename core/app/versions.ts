@@ -13,7 +13,8 @@ const keptVersions = 4
 /** Characters of a row that is worth remembering: with the limits above, 16 million in all. */
 const longestRow = 4_000
 
-const lengthOf = (row: Row): number => row.reduce((sum, cell) => sum + (cell?.length ?? 0), 0)
+/** Whether a row is short enough to be remembered. */
+export const isKept = (row: Row): boolean => row.reduce((sum, cell) => sum + (cell?.length ?? 0), 0) <= longestRow
 
 /** Whose records of which model: with the same key each tenant has its own. */
 interface Subject {
@@ -29,7 +30,7 @@ export class RecentVersions {
 
   /** Remembers a row as it stood before a committed write; cells of all columns of the model. */
   remember(subject: Subject, key: readonly string[], before: Row): void {
-    if (lengthOf(before) > longestRow) return
+    if (!isKept(before)) return
     const id = idOf(subject, key)
     this.#rows.set(id, [before, ...this.#rows.get(id) ?? []].slice(0, keptVersions))
   }

@@ -11,10 +11,22 @@ import type { ItemWriter } from "../domain/read/item.ts"
 import { RecordsError } from "../ports/records.ts"
 import type { RecordsTransaction } from "../ports/records.ts"
 import type { Core } from "./core.ts"
+import { isKept } from "./versions.ts"
 import type { Written } from "./write.ts"
 
+/** What is remembered of a write until its transaction has committed. */
+export type Trace = Pick<Written, "access" | "before" | "changed" | "key">
+
+/** The trace of one of many writes: without the record as it was, where nobody would remember that. */
+export const traceOf = ({ access, before, changed, key }: Written): Trace => ({
+  access,
+  before: before !== null && changed && isKept(before) ? before : null,
+  changed,
+  key
+})
+
 /** To be called once the transaction has committed. */
-export const committed = (core: Core, written: Written): void => {
+export const committed = (core: Core, written: Trace): void => {
   if (!written.changed) return
   const { history, name } = written.access.model
   core.estimates.touch(name)

@@ -51,6 +51,12 @@ export const problemKinds = {
     title: "The query would read too many rows",
     meaning: "The scan guard refused to scan a big table; `suggestion` is the index that would help."
   },
+  "answer-too-large": {
+    status: 400,
+    title: "The answer would be too large",
+    meaning:
+      "The answer would be larger than the service sends, and cannot end early as a page can; `errors` say what makes it smaller."
+  },
   "malformed-request": {
     status: 400,
     title: "The request is not valid HTTP",
@@ -101,7 +107,8 @@ export const problemKinds = {
   "payload-too-large": {
     status: 413,
     title: "The body is too large",
-    meaning: "The body is larger than the service takes."
+    meaning:
+      "The body is larger than the service takes, or the records of a batch are; of a batch `operation` says where it ended."
   },
   "unsupported-media-type": {
     status: 415,

@@ -87,6 +87,15 @@ export interface RecordsTransaction extends RecordsReader {
     readonly bindings: Bindings
   }) => Effect.Effect<Row | null, RecordsError>
   /**
+   * Locks all rows that pass for update, in the order of their keys, so that two that lock the same rows wait for each other and do not deadlock.
+   * Rows that are not there, or do not pass, are left out.
+   */
+  readonly lockAll: (target: {
+    readonly model: Model
+    readonly where: FilterTree
+    readonly bindings: Bindings
+  }) => Effect.Effect<void, RecordsError>
+  /**
    * Inserts rows in order with one statement; each row gives the same fields. Fields not given take the database's default. Answers the rows
    * as written, with the cells of `checks` judged on the row as written (SQL: in RETURNING).
    */

@@ -74,6 +74,8 @@ const worldOf = (rows: readonly Row[]): World => {
         scanGuard: compiled.options.scanGuard,
         rowPermissions: () => false,
         writeHooks: [],
+        maxAnswerBytes: 2 ** 25,
+        maxBatchBytes: 2 ** 26,
         statementTimeoutMs: 15_000
       },
       estimates: new RowEstimates(),

@@ -205,6 +205,26 @@ export const writeSuite = ({ inTransaction, lock, records, run, store, stored, u
       await incrementsEight(inTransaction(increment))
     })
 
+    it("locks all rows that pass, and leaves out what is not there", async () => {
+      await store([{ qty: "0" }, { qty: "0" }, { status: "old" }])
+      const where: FilterTree = {
+        op: "and",
+        items: [{ op: "in", field: f("id"), values: ["3", "99", "1"].map(literal) }, equals(f("status"), "new")]
+      }
+      // Whoever has the lock is the only one who adds: nothing is lost.
+      await incrementsEight(inTransaction((tx) =>
+        Effect.andThen(
+          tx.lockAll({ model: things, where, bindings }),
+          Effect.flatMap(tx.page({ shape: { ...shapeOf(order("id")), columns: things.columns }, bindings }), (rows) =>
+            Effect.andThen(
+              Effect.yieldNow,
+              update(tx, "1", { qty: String(Number(rows[0]![f("qty").index]) + 1) })
+            ))
+        )
+      ))
+      await run(inTransaction((tx) => tx.lockAll({ model: things, where: equals(f("id"), "99"), bindings })))
+    })
+
     it("hides its writes from others until it commits", async () => {
       await store([{ qty: "1" }])
       const seen = await run(inTransaction((tx) =>

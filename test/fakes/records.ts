@@ -400,6 +400,17 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
           }
           write(model, text, null)
         }),
+      lockAll: ({ bindings, model, where }) =>
+        Effect.gen(function*() {
+          yield* begin("lockAll")
+          yield* checkPatterns(where)
+          const order = identityOf(model).map((field) => ({ field, descending: false }))
+          const place = (row: Row) => (index: number): Cell => cellOf(row, order[index]!.field)
+          const found = read(model).filter((row) => passesTree(where, row, bindings))
+          for (const row of found.sort((a, b) => compareKeys(order, place(a), place(b)))) {
+            yield* acquire(owner, lockName(model, keyOf(model, row)))
+          }
+        }),
       passes: ({ bindings, key, model, tree }) =>
         Effect.gen(function*() {
           yield* begin("passes")

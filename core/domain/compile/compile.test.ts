@@ -283,6 +283,8 @@ describe("compileModels", () => {
       basePath: "/api/v1",
       serverTiming: false,
       maxBodyBytes: 2_097_152,
+      maxAnswerBytes: 33_554_432,
+      maxBatchBytes: 67_108_864,
       trustedProxies: 0
     })
   })

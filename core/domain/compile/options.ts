@@ -36,6 +36,8 @@ const optionNames = [
   "sources",
   "serverTiming",
   "maxBodyBytes",
+  "maxAnswerBytes",
+  "maxBatchBytes",
   "trustedProxies"
 ] as const
 
@@ -224,6 +226,8 @@ export const readOptions = (raw: unknown, of: OptionsScope): Options => {
   if (serverTiming !== undefined && typeof serverTiming !== "boolean") {
     say(`options.serverTiming is ${shown(serverTiming)}.`, "Write true or false.")
   }
+  const bytes = (name: "maxBodyBytes" | "maxAnswerBytes" | "maxBatchBytes", least: number, most: number): number =>
+    count(raw[name], `options.${name}`, least, most, defaultOptions[name], say)
   return {
     statementTimeoutMs: count(
       raw["statementTimeoutMs"],
@@ -242,7 +246,10 @@ export const readOptions = (raw: unknown, of: OptionsScope): Options => {
     cors: readCors(raw["cors"], say),
     sources: sources === false ? null : sources === undefined ? [] : readSources(sources, of),
     serverTiming: serverTiming === true,
-    maxBodyBytes: count(raw["maxBodyBytes"], "options.maxBodyBytes", 1024, 1024 ** 3, defaultOptions.maxBodyBytes, say),
+    maxBodyBytes: bytes("maxBodyBytes", 1024, 1024 ** 3),
+    // Twice or three times as many must fit into one of the engine's texts, which holds half a gigabyte.
+    maxAnswerBytes: bytes("maxAnswerBytes", 65_536, 128 * 1024 ** 2),
+    maxBatchBytes: bytes("maxBatchBytes", 65_536, 1024 ** 3),
     trustedProxies: count(raw["trustedProxies"], "options.trustedProxies", 0, 100, defaultOptions.trustedProxies, say)
   }
 }

@@ -172,6 +172,8 @@ const cases: readonly RefusalCase[] = [
         cors: { origins: ["*", "https://a.example/", "https://*.a.example"] },
         serverTiming: "yes",
         maxBodyBytes: 1.5,
+        maxAnswerBytes: 65_535,
+        maxBatchBytes: "64 MiB",
         trustedProxies: -1
       }
     }),
@@ -188,6 +190,8 @@ const cases: readonly RefusalCase[] = [
     "config: options.cors.origins[1] is \"https://a.example/\", which is not an origin. → Write scheme, host and port as browsers send them, such as \"https://app.example.com\"; there is no wildcard.",
     "config: options.cors.origins[2] is \"https://*.a.example\", which is not an origin. → Write scheme, host and port as browsers send them, such as \"https://app.example.com\"; there is no wildcard.",
     "config: options.maxBodyBytes is 1.5. → Write a whole number from 1024 to 1073741824.",
+    "config: options.maxAnswerBytes is 65535. → Write a whole number from 65536 to 134217728.",
+    "config: options.maxBatchBytes is \"64 MiB\". → Write a whole number from 65536 to 1073741824.",
     "config: options.trustedProxies is -1. → Write a whole number from 0 to 100."
   ],
   [

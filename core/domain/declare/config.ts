@@ -99,6 +99,10 @@ export interface OptionsDeclaration<C = Change> {
   readonly serverTiming?: boolean
   /** Largest request body in bytes; 1,024 to 1,073,741,824, default 2 MiB. */
   readonly maxBodyBytes?: number
+  /** Largest answer in bytes; 65,536 to 134,217,728, default 32 MiB. A page ends early to stay below it. */
+  readonly maxAnswerBytes?: number
+  /** Most bytes of records that one batch reads, writes and copies; 65,536 to 1,073,741,824, default 64 MiB. */
+  readonly maxBatchBytes?: number
   /** Number of proxies in front that set `X-Forwarded-For`. Default 0: the client is the socket's address. */
   readonly trustedProxies?: number
 }
@@ -119,6 +123,8 @@ export interface Options {
   readonly sources: readonly Source[] | null
   readonly serverTiming: boolean
   readonly maxBodyBytes: number
+  readonly maxAnswerBytes: number
+  readonly maxBatchBytes: number
   readonly trustedProxies: number
 }
 
@@ -145,6 +151,8 @@ export const defaultOptions: Options = {
   sources: [],
   serverTiming: false,
   maxBodyBytes: 2 * 1024 * 1024,
+  maxAnswerBytes: 32 * 1024 * 1024,
+  maxBatchBytes: 64 * 1024 * 1024,
   trustedProxies: 0
 }
 

@@ -180,6 +180,25 @@ export const referencedNames = (value: Json): readonly string[] => {
   return isObject(value) ? Object.values(value).flatMap((member) => asReference(member)?.name ?? []) : []
 }
 
+/** Which fields of which named records the operations refer to: nothing else of those records has to be kept. */
+export const referredFields = (operations: readonly BatchOperation[]): ReadonlyMap<string, ReadonlySet<string>> => {
+  const found = new Map<string, Set<string>>()
+  const look = (value: Json): void => {
+    const reference = asReference(value)
+    if (reference === null || reference.field === null) return
+    const fields = found.get(reference.name)
+    if (fields === undefined) found.set(reference.name, new Set([reference.field]))
+    else fields.add(reference.field)
+  }
+  const lookAll = (value: Json): void => Array.isArray(value) ? value.forEach(look) : look(value)
+  for (const operation of operations) {
+    if (operation.op === "reorder") operation.keys.forEach(lookAll)
+    else if (operation.op !== "create") lookAll(operation.key)
+    if ("data" in operation && isObject(operation.data)) Object.values(operation.data).forEach(look)
+  }
+  return found
+}
+
 /** Data with references replaced by values. Members of `json` fields are left alone: there `$ref` is data. */
 export const resolveData = (
   restricted: RestrictedModel,

@@ -1,0 +1,28 @@
+/**
+ * The service of the big records as a process of its own, whose heap is small: serves on a free port of 127.0.0.1, says which on a line, and goes on
+ * until it is ended. Argument: the database's URL.
+ */
+
+import * as Effect from "effect/Effect"
+import * as Scope from "effect/Scope"
+import { listen } from "../../adapters/http/node.ts"
+import { makePostgres } from "../../adapters/postgres/connection.ts"
+import { makeRecords } from "../../adapters/postgres/records.ts"
+import { compileOrThrow, makeService } from "../../composition/create-admin.ts"
+import { testAuthenticator, testSecret } from "../support/composed.ts"
+import { config } from "./memory-stage.ts"
+
+process.on("disconnect", () => process.exit(9))
+
+const [url = ""] = process.argv.slice(2)
+const scope = Scope.makeUnsafe()
+const postgres = await Effect.runPromise(Effect.provideService(makePostgres({ url }), Scope.Scope, scope))
+const edge = makeService({
+  compiled: compileOrThrow(config),
+  records: makeRecords(postgres),
+  authenticator: testAuthenticator,
+  secret: testSecret,
+  publicUrl: "http://service.test"
+})
+const { port } = await listen(edge, { port: 0 })
+console.log(String(port))

@@ -1,0 +1,37 @@
+/** Tables of big records, for requests that would fill the memory of a process. */
+
+import { compileOrThrow } from "../../composition/create-admin.ts"
+import { historyMigrations } from "../../composition/migrations.ts"
+import { defineConfig } from "../../core/domain/declare/config.ts"
+import { f, relation } from "../../core/domain/declare/field.ts"
+import { history } from "../../core/domain/declare/history.ts"
+import { defineResource } from "../../core/domain/declare/resource.ts"
+
+/** One record of it fills most of a body. */
+export const bigBytes = 1_900_000
+
+const fields = () => ({ id: f.integer(), place: f.integer().sortable().optional(), text: f.text().optional() })
+/** Without a version column: the ETag is made of what can be read. */
+const papers = defineResource("papers", { primaryKey: "id", fields: fields() })
+const tracked = defineResource("tracked", { primaryKey: "id", fields: fields() })
+const links = defineResource("links", {
+  primaryKey: "id",
+  fields: { id: f.integer(), paper_id: relation("papers").as("paper").filterable() }
+})
+
+export const config = defineConfig({
+  resources: [papers, tracked, links],
+  extends: [history({ resources: ["tracked"] })],
+  options: { scanGuard: { mode: "off" } }
+})
+
+export const schema = `
+create table papers (id integer primary key, place integer, text text);
+create table tracked (id integer primary key, place integer, text text);
+create table links (id integer primary key, paper_id integer references papers);
+create index on links (paper_id);
+${historyMigrations(compileOrThrow(config)).map(({ statements }) => statements).join("\n")}
+insert into papers select i, i, repeat('x', ${bigBytes}) from generate_series(1, 500) i;
+insert into tracked select i, i, repeat('x', ${bigBytes}) from generate_series(1, 100) i;
+insert into links select i, 101 + i % 400 from generate_series(1, 500) i;
+`

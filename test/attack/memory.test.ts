@@ -1,0 +1,117 @@
+/**
+ * Small requests for what does not fit into memory, several at once, against a process with a heap of 512 MB: each of them once ended it. It
+ * refuses or cuts them, and goes on.
+ */
+
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { fileURLToPath } from "node:url"
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { tokenOf } from "../support/composed.ts"
+import { openDatabase } from "../support/postgres.ts"
+import type { TestDatabase } from "../support/postgres.ts"
+import { schema } from "./memory-stage.ts"
+
+const script = fileURLToPath(new URL("memory-server.ts", import.meta.url))
+
+let database: TestDatabase
+let server: ChildProcess
+let origin = ""
+let complaints = ""
+
+beforeAll(async () => {
+  database = await openDatabase(schema)
+  server = spawn(process.execPath, ["--conditions=source", "--max-old-space-size=512", script, database.url], {
+    stdio: ["ignore", "pipe", "pipe", "ipc"]
+  })
+  server.stderr!.on("data", (text: Buffer) => {
+    complaints = (complaints + text.toString()).slice(-4_000)
+  })
+  const [port] = await once(server.stdout!, "data") as [Buffer]
+  origin = `http://127.0.0.1:${port.toString().trim()}`
+}, 120_000)
+afterAll(async () => {
+  if (server.exitCode === null) {
+    server.kill("SIGKILL")
+    await once(server, "exit")
+  }
+  await database.drop()
+})
+afterEach(async () => {
+  expect([server.exitCode, server.signalCode], complaints).toEqual([null, null])
+  expect((await fetch(`${origin}/livez`)).status).toBe(200)
+})
+
+const authorization = `Bearer ${tokenOf({ id: "ann", roles: ["admin"] })}`
+
+const send = (method: string, path: string, body?: unknown, headers: { readonly [name: string]: string } = {}) =>
+  fetch(`${origin}/api/v1${path}`, {
+    method,
+    headers: { authorization, ...headers, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) })
+  })
+
+/** Sends the same several times at once, and gives the problems. */
+const refusals = (times: number, request: () => Promise<Response>) =>
+  Promise.all(Array.from({ length: times }, async () => {
+    const response = await request()
+    const { type } = await response.json() as { readonly type: string }
+    return `${response.status} ${type.split(":").at(-1)}`
+  }))
+
+const numbers = (count: number) => Array.from({ length: count }, (_, i) => i + 1)
+
+describe("batches", () => {
+  const batch = (ops: readonly unknown[], headers = {}) => () => send("POST", ":batchWrite", { ops }, headers)
+  const tooLarge = Array.from({ length: 4 }, () => "413 payload-too-large")
+  const minimal = { prefer: "return=minimal" }
+
+  it("of 500 updates of one big record", async () => {
+    const update = (place: number) => ({ op: "update", resource: "papers", key: 1, etag: "*", data: { place } })
+    const ops = numbers(500).map(update)
+    expect(await refusals(4, batch(ops, minimal))).toEqual(tooLarge)
+    // With the records in it, the answer reaches its own bound before.
+    expect(await refusals(4, batch(ops))).toEqual(tooLarge.map(() => "400 answer-too-large"))
+  })
+
+  it("of 500 updates of big records", async () => {
+    const update = (key: number) => ({ op: "update", resource: "papers", key, etag: "*", data: { place: 0 } })
+    expect(await refusals(4, batch(numbers(500).map(update), minimal))).toEqual(tooLarge)
+  })
+
+  it("of 100 deletes, and of 500 updates of which versions are kept", async () => {
+    const remove = (key: number) => ({ op: "delete", resource: "papers", key })
+    expect(await refusals(4, batch(numbers(100).map(remove)))).toEqual(tooLarge)
+    const update = (i: number) => ({
+      op: "update",
+      resource: "tracked",
+      key: 1 + i % 100,
+      etag: "*",
+      data: { place: -i }
+    })
+    expect(await refusals(4, batch(numbers(500).map(update), minimal))).toEqual(tooLarge)
+  })
+
+  it("that copy one value 499 times", async () => {
+    const source = { op: "create", resource: "papers", ref: "big", data: { id: 1_000, text: "x".repeat(1_900_000) } }
+    const copy = (i: number) => ({
+      op: "create",
+      resource: "papers",
+      data: { id: 1_000 + i, text: { $ref: "big", field: "text" } }
+    })
+    const named = numbers(499).map((i) => ({ ...copy(i), ref: `copy-${i}` }))
+    expect(await refusals(4, batch([source, ...named], minimal))).toEqual(tooLarge)
+  })
+
+  it("that put 500 big records into another order", async () => {
+    const keys = numbers(500).reverse()
+    const reorder = {
+      op: "reorder",
+      resource: "papers",
+      field: "place",
+      keys,
+      etags: Object.fromEntries(keys.map((key) => [key, "*"]))
+    }
+    expect(await refusals(4, batch([reorder]))).toEqual(tooLarge)
+  })
+})
