@@ -1,7 +1,7 @@
 // Builds the JavaScript and the type declarations that the package ships, into an empty dist/: what an earlier build
 // left there would be published too. It never checks: `npm run typecheck` and `npm test` do. An argument names another folder than dist/.
 import { spawnSync } from "node:child_process"
-import { chmodSync, copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs"
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
@@ -13,6 +13,10 @@ const compiler = join(root, "node_modules", "typescript", "bin", "tsc")
 const asked = [compiler, "-p", "tsconfig.build.json", "--outDir", out]
 const built = spawnSync(process.execPath, asked, { cwd: root, stdio: "inherit" })
 if (built.error) throw built.error
+
+// Bundlers find the worker of the forms by this very text, which the compiler leaves as it is.
+const forms = join(out, "web", "client", "form.js")
+writeFileSync(forms, readFileSync(forms, "utf8").replace("new URL(\"./worker.ts\"", "new URL(\"./worker.js\""))
 
 // The interactive reference, with its license: copied, so that the package it is from need not be installed.
 const reference = join(out, "adapters", "http", "swagger-ui")

@@ -245,13 +245,19 @@ export interface Config {
   readonly extends?: readonly ConfigExtension[]
 }
 
+/** A configuration that knows the types of its resources: `typeof config` gives them to `createClient`. */
+export interface TypedConfig<Resources extends readonly Resource[]> extends Config {
+  /** Types only; there is no such member at run time. */
+  readonly "~resources": { readonly [R in Resources[number] as R["name"]]: R }
+}
+
 /**
  * Declares a service: the default export of `admin.config.ts`, and what `createAdmin` takes. Gives back what it got; mistakes that types
  * do not catch are refused at startup, all together.
  */
 export const defineConfig = <const Resources extends readonly Resource[]>(
   config: ConfigDeclaration<Resources>
-): Config => config as unknown as Config
+): TypedConfig<Resources> => config as unknown as TypedConfig<Resources>
 
 /** A change of the whole configuration, applied before it is compiled. */
 export interface ConfigExtension {

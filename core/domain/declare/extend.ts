@@ -23,10 +23,16 @@ export interface Extension<Fields extends FieldMap>
  * @example
  * extendResource(track, { access: { delete: ["admin"] }, fields: { composer: (field) => field.searched(), bytes: null } })
  */
-export const extendResource = <Name extends string, Fields extends FieldMap, Key extends Json>(
-  resource: Resource<Name, Fields, Key>,
+export const extendResource = <
+  Name extends string,
+  Fields extends FieldMap,
+  Key extends Json,
+  Managed extends string,
+  Owner extends string
+>(
+  resource: Resource<Name, Fields, Key, Managed, Owner>,
   extension: Extension<Fields>
-): Resource<Name, Fields, Key> => {
+): Resource<Name, Fields, Key, Managed, Owner> => {
   const declaration = isBag(resource.declaration) ? resource.declaration : {}
   const { fields: changes, ...more } = extension
   const fields: Record<string, unknown> = isBag(declaration["fields"]) ? { ...declaration["fields"] } : {}

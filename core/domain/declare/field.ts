@@ -86,16 +86,31 @@ export const blankField: FieldSpec = {
   dbDefault: false
 }
 
+/** Where a relation leads and what its two ways are called; null: by the rule (`docs/reference/resources.md`, Relations). Types only. */
+export interface RelationWay {
+  readonly target: string
+  readonly as: string | null
+  readonly inverse: string | false | null
+}
+
+type Renamed<Way extends RelationWay, As, Inverse> = {
+  readonly target: Way["target"]
+  readonly as: As extends string | null ? As : null
+  readonly inverse: Inverse extends string | false | null ? Inverse : null
+}
+
 /**
  * A field under declaration. Every modifier gives a new builder. `Value` is the value in wire form, `Optional` adds null, `ReadOnly` keeps it
- * out of request bodies, `Generated` (a default) lets a create leave it out.
+ * out of request bodies, `Generated` (a default) lets a create leave it out, `Marks` says what lists take it for, `Way` where a relation leads.
  */
 export class FieldBuilder<
   K extends AnyKind,
   Value extends Json,
   Optional extends boolean = false,
   ReadOnly extends boolean = false,
-  Generated extends boolean = false
+  Generated extends boolean = false,
+  Marks extends string = never,
+  Way extends RelationWay = never
 > implements AnyField {
   readonly _tag = "Field"
   readonly spec: FieldSpec
@@ -105,6 +120,8 @@ export class FieldBuilder<
     readonly optional: Optional
     readonly readOnly: ReadOnly
     readonly generated: Generated
+    readonly marks: Marks
+    readonly way: Way
   }
 
   constructor(spec: FieldSpec) {
@@ -112,78 +129,78 @@ export class FieldBuilder<
   }
 
   /** The value may be null, and a create may leave it out. */
-  optional(): FieldBuilder<K, Value, true, ReadOnly, Generated> {
+  optional(): FieldBuilder<K, Value, true, ReadOnly, Generated, Marks, Way> {
     return new FieldBuilder({ ...this.spec, optional: true })
   }
 
   /** Never accepted in a request body. */
-  readOnly(): FieldBuilder<K, Value, Optional, true, Generated> {
+  readOnly(): FieldBuilder<K, Value, Optional, true, Generated, Marks, Way> {
     return new FieldBuilder({ ...this.spec, readOnly: true })
   }
 
   /** Accepted in `filter`. */
-  filterable(): FieldBuilder<K, Value, Optional, ReadOnly, Generated> {
+  filterable(): FieldBuilder<K, Value, Optional, ReadOnly, Generated, Marks | "filterable", Way> {
     return new FieldBuilder({ ...this.spec, filterable: true })
   }
 
   /** Accepted in `order_by`. */
-  sortable(): FieldBuilder<K, Value, Optional, ReadOnly, Generated> {
+  sortable(): FieldBuilder<K, Value, Optional, ReadOnly, Generated, Marks | "sortable", Way> {
     return new FieldBuilder({ ...this.spec, sortable: true })
   }
 
   /** The value that a create without this field gets, written by the service. */
-  default(value: Value): FieldBuilder<K, Value, Optional, ReadOnly, true> {
+  default(value: Value): FieldBuilder<K, Value, Optional, ReadOnly, true, Marks, Way> {
     return new FieldBuilder({ ...this.spec, default: { value } })
   }
 
   /** The column has a default, an identity or is generated: a create without this field leaves the value to the database. */
-  dbDefault(): FieldBuilder<K, Value, Optional, ReadOnly, true> {
+  dbDefault(): FieldBuilder<K, Value, Optional, ReadOnly, true, Marks, Way> {
     return new FieldBuilder({ ...this.spec, dbDefault: true })
   }
 
   /** The value never appears in logs or change history. */
-  sensitive(): FieldBuilder<K, Value, Optional, ReadOnly, Generated> {
+  sensitive(): FieldBuilder<K, Value, Optional, ReadOnly, Generated, Marks, Way> {
     return new FieldBuilder({ ...this.spec, sensitive: true })
   }
 
   /** One more name accepted in `filter` and `order_by`; records keep the field's own name. */
-  alias(name: string): FieldBuilder<K, Value, Optional, ReadOnly, Generated> {
+  alias(name: string): FieldBuilder<K, Value, Optional, ReadOnly, Generated, Marks, Way> {
     return new FieldBuilder({ ...this.spec, alias: name })
   }
 
   /** The column's name where it differs from the field's. */
-  column(name: string): FieldBuilder<K, Value, Optional, ReadOnly, Generated> {
+  column(name: string): FieldBuilder<K, Value, Optional, ReadOnly, Generated, Marks, Way> {
     return new FieldBuilder({ ...this.spec, column: name })
   }
 
   /** Integers: the column's width. 16 and 32 travel as JSON numbers, 64 as text. */
   bits<Bits extends 16 | 32 | 64>(
-    this: FieldBuilder<"integer", number | string, Optional, ReadOnly, Generated>,
+    this: FieldBuilder<"integer", number | string, Optional, ReadOnly, Generated, Marks, Way>,
     bits: Bits
-  ): FieldBuilder<"integer", IntegerOf<Bits>, Optional, ReadOnly, Generated> {
+  ): FieldBuilder<"integer", IntegerOf<Bits>, Optional, ReadOnly, Generated, Marks, Way> {
     return new FieldBuilder({ ...this.spec, bits })
   }
 
   /** Texts: most characters (Unicode code points). */
   max(
-    this: FieldBuilder<"text", string, Optional, ReadOnly, Generated>,
+    this: FieldBuilder<"text", string, Optional, ReadOnly, Generated, Marks, Way>,
     characters: number
-  ): FieldBuilder<"text", string, Optional, ReadOnly, Generated> {
+  ): FieldBuilder<"text", string, Optional, ReadOnly, Generated, Marks, Way> {
     return new FieldBuilder({ ...this.spec, max: characters })
   }
 
   /** Texts: bare words, quoted phrases and `search('…')` look into this field. */
   searched(
-    this: FieldBuilder<"text", string, Optional, ReadOnly, Generated>
-  ): FieldBuilder<"text", string, Optional, ReadOnly, Generated> {
+    this: FieldBuilder<"text", string, Optional, ReadOnly, Generated, Marks, Way>
+  ): FieldBuilder<"text", string, Optional, ReadOnly, Generated, Marks, Way> {
     return new FieldBuilder({ ...this.spec, searched: true })
   }
 
   /** Relations: the name under which `expand` follows this field. Without it: the field's name without a trailing `_id`. */
-  as(
-    this: FieldBuilder<"relation", Value, Optional, ReadOnly, Generated>,
-    name: string
-  ): FieldBuilder<"relation", Value, Optional, ReadOnly, Generated> {
+  as<const Name extends string>(
+    this: FieldBuilder<"relation", Value, Optional, ReadOnly, Generated, Marks, Way>,
+    name: Name
+  ): FieldBuilder<"relation", Value, Optional, ReadOnly, Generated, Marks, Renamed<Way, Name, Way["inverse"]>> {
     return new FieldBuilder({ ...this.spec, as: name })
   }
 
@@ -191,10 +208,10 @@ export class FieldBuilder<
    * Relations: the name under which `expand` on the target comes back to these records. Without it: the name of the resource that
    * declares the field. `false`: the target has no way back.
    */
-  inverse(
-    this: FieldBuilder<"relation", Value, Optional, ReadOnly, Generated>,
-    name: string | false
-  ): FieldBuilder<"relation", Value, Optional, ReadOnly, Generated> {
+  inverse<const Name extends string | false>(
+    this: FieldBuilder<"relation", Value, Optional, ReadOnly, Generated, Marks, Way>,
+    name: Name
+  ): FieldBuilder<"relation", Value, Optional, ReadOnly, Generated, Marks, Renamed<Way, Way["as"], Name>> {
     return new FieldBuilder({ ...this.spec, inverse: name })
   }
 }
@@ -205,14 +222,24 @@ export interface DecimalSize {
   readonly scale: number
 }
 
+type RelationTo<Value extends Json, Name extends string> = FieldBuilder<
+  "relation",
+  Value,
+  false,
+  false,
+  false,
+  never,
+  { readonly target: Name; readonly as: null; readonly inverse: null }
+>
+
 /**
  * A foreign key to another resource's single-column primary key, whose kind it takes. Given the resource itself its type is known exactly;
  * given a name it is `string | number`.
  */
 export const relation: {
-  <Target extends RelationTarget>(target: Target): FieldBuilder<"relation", Target["~key"]>
-  (target: string): FieldBuilder<"relation", string | number>
-} = (target: string | RelationTarget): FieldBuilder<"relation", string | number> =>
+  <Target extends RelationTarget>(target: Target): RelationTo<Target["~key"], Target["name"]>
+  <const Name extends string>(target: Name): RelationTo<string | number, Name>
+} = (target: string | RelationTarget): RelationTo<string | number, never> =>
   new FieldBuilder({
     ...blankField,
     kind: "relation",

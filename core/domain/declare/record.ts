@@ -24,10 +24,15 @@ type Required<Fields extends FieldMap> = {
     : Name
 }[Writable<Fields>]
 
-/** The body of a create: fields that are not read-only; those that are optional or have a default may be left out. */
-export type CreateOf<Fields extends FieldMap> =
-  & { readonly [Name in Required<Fields>]: ValueOf<Fields[Name]> }
-  & { readonly [Name in Exclude<Writable<Fields>, Required<Fields>>]?: ValueOf<Fields[Name]> }
+/**
+ * The body of a create: fields that are not read-only; those that are optional or have a default may be left out. `Managed` are the fields that the
+ * service sets itself (tenant, soft delete, version), `Owner` the one that it may fill in.
+ */
+export type CreateOf<Fields extends FieldMap, Managed extends string = never, Owner extends string = never> =
+  & { readonly [Name in Exclude<Required<Fields>, Managed | Owner>]: ValueOf<Fields[Name]> }
+  & { readonly [Name in Exclude<Writable<Fields>, Exclude<Required<Fields>, Owner> | Managed>]?: ValueOf<Fields[Name]> }
 
 /** The body of an update: any of the fields that are not read-only. */
-export type UpdateOf<Fields extends FieldMap> = { readonly [Name in Writable<Fields>]?: ValueOf<Fields[Name]> }
+export type UpdateOf<Fields extends FieldMap, Managed extends string = never> = {
+  readonly [Name in Exclude<Writable<Fields>, Managed>]?: ValueOf<Fields[Name]>
+}

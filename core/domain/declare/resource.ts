@@ -68,13 +68,17 @@ export type EventsDeclaration<Fields extends FieldMap> =
 export type SystemColumn<Fields extends FieldMap> =
   | FieldName<Fields>
   | (string & {})
-  | FieldBuilder<"integer", number | string, boolean, boolean, boolean>
-  | FieldBuilder<"text" | "uuid" | "timestamp", string, boolean, boolean, boolean>
+  | FieldBuilder<"integer", number | string, boolean, boolean, boolean, string>
+  | FieldBuilder<"text" | "uuid" | "timestamp", string, boolean, boolean, boolean, string>
 
 /** A resource as declared (spec 1, Resource declaration; `docs/reference/resources.md`). */
 export interface ResourceDeclaration<
   Fields extends FieldMap,
-  Key extends FieldName<Fields> | readonly FieldName<Fields>[]
+  Key extends FieldName<Fields> | readonly FieldName<Fields>[],
+  Tenant extends SystemColumn<Fields> = SystemColumn<Fields>,
+  SoftDelete extends SystemColumn<Fields> = SystemColumn<Fields>,
+  Version extends SystemColumn<Fields> = SystemColumn<Fields>,
+  Owner extends FieldName<Fields> = FieldName<Fields>
 > {
   /** The table, `schema.table` allowed; the resource's name when left out. */
   readonly table?: string
@@ -82,13 +86,13 @@ export interface ResourceDeclaration<
   /** One field, or several in the order in which they stand in URLs. */
   readonly primaryKey: Key
   /** Makes the resource tenant-scoped. A bare column name stands for a text column. */
-  readonly tenant?: SystemColumn<Fields>
+  readonly tenant?: Tenant
   /** The field that `.own` compares with the caller's id; it must store that id. */
-  readonly owner?: FieldName<Fields>
+  readonly owner?: Owner
   /** An optional timestamp: set by a delete, cleared by `:undelete`. */
-  readonly softDelete?: SystemColumn<Fields>
+  readonly softDelete?: SoftDelete
   /** A timestamp or integer that every update raises; it drives the ETag and cannot be written by callers. */
-  readonly version?: SystemColumn<Fields>
+  readonly version?: Version
   /** Rules over the whole record, run after each value was checked by itself. */
   readonly validate?: ReadonlyArray<(record: RecordOf<Fields>) => ReadonlyArray<FieldProblem> | null | undefined | void>
   readonly access?: AccessDeclaration<Fields>
@@ -101,13 +105,22 @@ type KeyOf<Fields extends FieldMap, Key> = Key extends FieldName<Fields> ? Field
   : string
 
 /** A declared resource. What it declares stays unread until startup, so a mistake in it is a refusal and not a crash. */
-export interface Resource<Name extends string = string, Fields extends FieldMap = FieldMap, Key extends Json = Json> {
+export interface Resource<
+  Name extends string = string,
+  Fields extends FieldMap = FieldMap,
+  Key extends Json = Json,
+  Managed extends string = string,
+  Owner extends string = string
+> {
   readonly _tag: "Resource"
   readonly name: Name
   readonly declaration: unknown
   /** Types only; there are no such members at run time. */
   readonly "~fields": Fields
   readonly "~key": Key
+  /** Fields that the service sets itself (tenant, soft delete, version), and the one that it may fill in (owner). */
+  readonly "~managed": Managed
+  readonly "~owner": Owner
 }
 
 /** The record type of a resource: `RecordFrom<typeof orders>`. */
@@ -126,15 +139,27 @@ export type RecordFrom<R extends Resource> = RecordOf<R["~fields"]>
 export const defineResource = <
   const Name extends string,
   Fields extends { readonly [name: string]: AnyField },
-  const Key extends FieldName<Fields> | readonly FieldName<Fields>[]
+  const Key extends FieldName<Fields> | readonly FieldName<Fields>[],
+  const Tenant extends SystemColumn<Fields> = never,
+  const SoftDelete extends SystemColumn<Fields> = never,
+  const Version extends SystemColumn<Fields> = never,
+  const Owner extends FieldName<Fields> = never
 >(
   name: Name,
-  declaration: ResourceDeclaration<Fields, Key>
-): Resource<Name, Fields, KeyOf<Fields, Key>> => {
-  const resource: Omit<Resource<Name, Fields, KeyOf<Fields, Key>>, "~fields" | "~key"> = {
-    _tag: "Resource",
-    name,
-    declaration
-  }
-  return resource as Resource<Name, Fields, KeyOf<Fields, Key>>
+  declaration: ResourceDeclaration<Fields, Key, Tenant, SoftDelete, Version, Owner>
+): Resource<
+  Name,
+  Fields,
+  KeyOf<Fields, Key>,
+  Extract<Tenant | SoftDelete | Version, FieldName<Fields>>,
+  Owner
+> => {
+  const resource: Pick<Resource<Name>, "_tag" | "name" | "declaration"> = { _tag: "Resource", name, declaration }
+  return resource as Resource<
+    Name,
+    Fields,
+    KeyOf<Fields, Key>,
+    Extract<Tenant | SoftDelete | Version, FieldName<Fields>>,
+    Owner
+  >
 }

@@ -1,0 +1,58 @@
+/**
+ * `resource-admin/client`: the service from JavaScript, in browsers and wherever else there is `fetch`. It imports no package.
+ */
+
+export { createClient, sourceClient } from "./client.ts"
+export type { Client, ClientOptions } from "./client.ts"
+
+export type { BatchBuilder, BatchResults, Created, Operation, Reference, Referring, Reordered } from "./batch.ts"
+export { fileUrl } from "./file.ts"
+export type { FileValue, Uploaded, UploadOptions, UploadProgress, UploadSource } from "./file.ts"
+export { and, Condition, Filter, filterText, not, Now, now, or, search } from "./filter.ts"
+export { solveChallenge } from "./form.ts"
+export type { FormChallenge, FormClient, FormDocument, FormProof } from "./form.ts"
+export { keyParts, keyText, readKey } from "./key.ts"
+export type { KeyInput } from "./key.ts"
+export type { MetaDocument, MetaField, MetaMenuItem, MetaModel, MetaPage, MetaRelation, MetaView } from "./meta.ts"
+export { ConnectionError, ProblemError } from "./problem.ts"
+export type { ProblemDocument, ProblemEntry } from "./problem.ts"
+export type {
+  ChangeOptions,
+  CreateOptions,
+  DeleteOptions,
+  Facets,
+  FacetsQuery,
+  Granularity,
+  Histogram,
+  HistogramQuery,
+  Listing,
+  ListQuery,
+  Page,
+  ResourceClient,
+  SeekPage,
+  Selection,
+  Series,
+  SeriesQuery,
+  WriteOptions
+} from "./records.ts"
+export type { Answer, Call, CallOptions, FetchFunction, QueryValue } from "./request.ts"
+export { routedClient } from "./routed.ts"
+export type { AuthClient, Session, SessionUser, SignIn, SignInMethods } from "./session.ts"
+export { isSafeLink, isSafeSource, mergeMeta, sourceMeta, sourceMetaBytes, sourceTimeout } from "./source.ts"
+export type { Source, SourceMeta } from "./source.ts"
+export type { TokenSource } from "./token.ts"
+export type {
+  CreateIn,
+  ExpandIn,
+  FieldOf,
+  FilterIn,
+  Json,
+  KeyOf,
+  RecordExtras,
+  RecordIn,
+  RecordPermissions,
+  ResourceName,
+  SortIn,
+  UpdateIn
+} from "./typed.ts"
+export type { WatchEvent, WatchOptions } from "./watch.ts"

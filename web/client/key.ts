@@ -1,0 +1,24 @@
+/**
+ * Keys of records as they are given, as they stand in URLs, and keys of requests. It knows no resource: whether a key exists is the service's to say.
+ */
+
+/** A key in any form that stands for one: itself, or its parts in order. */
+export type KeyInput = string | number | bigint | readonly (string | number | bigint)[]
+
+/** The parts of a key as texts. */
+export const keyParts = (key: KeyInput): readonly string[] =>
+  (Array.isArray(key) ? key as readonly unknown[] : [key]).map((part) => String(part))
+
+/** A key as it stands in URLs: its parts percent-encoded, with commas between them. */
+export const keyText = (key: KeyInput): string => {
+  const parts = keyParts(key)
+  if (parts.length === 0 || parts.includes("")) throw new TypeError("A key has no empty part.")
+  return parts.map((part) => encodeURIComponent(part)).join(",")
+}
+
+/** The parts of a key that stands in a URL. Throws a URIError for a text that is none. */
+export const readKey = (text: string): readonly string[] => text.split(",").map(decodeURIComponent)
+
+/** The idempotency key that was asked for; `true` makes one that no other request has. */
+export const idempotencyKey = (asked: string | true | undefined): string | undefined =>
+  asked === true ? crypto.randomUUID() : asked

@@ -1,0 +1,59 @@
+/**
+ * Keeps the meta document: read once, asked for again with its ETag, and known to be old when an answer names another version. It draws nothing
+ * from it.
+ */
+
+import type { MetaDocument } from "../../core/domain/meta/meta.ts"
+import type { Answer, Call, CallOptions } from "./request.ts"
+
+export type { MetaDocument, MetaField, MetaModel, MetaRelation } from "../../core/domain/meta/meta.ts"
+export type { MetaMenuItem, MetaPage, MetaView } from "../../core/domain/meta/view.ts"
+
+export interface MetaHolder {
+  /** What the caller sees of the declarations. Unchanged, it is the same object as before. */
+  readonly meta: (options?: CallOptions) => Promise<MetaDocument>
+  /** Told by the transport of every answer's version. */
+  readonly saw: (version: string) => void
+  /** Calls back when the service answers with another `X-Meta-Version` than before: read the meta again. Gives a function that ends it. */
+  readonly onVersion: (listener: (version: string) => void) => () => void
+  readonly forget: () => void
+}
+
+export const holdMeta = (
+  send: <T>(call: Call) => Promise<Answer<T>>,
+  /** Bounds for a service that is not one's own. */
+  limits: Pick<Call, "maxBytes"> = {}
+): MetaHolder => {
+  let kept: { readonly etag: string; readonly document: MetaDocument } | null = null
+  let version: string | null = null
+  const listeners = new Set<(version: string) => void>()
+  return {
+    meta: async (options) => {
+      const held = kept
+      const { data, headers, status } = await send<MetaDocument>({
+        method: "GET",
+        path: "/meta",
+        system: true,
+        headers: { "if-none-match": held?.etag },
+        signal: options?.signal,
+        ...limits
+      })
+      if (status === 304 && held !== null) return held.document
+      kept = { etag: headers.get("etag") ?? "", document: data }
+      return data
+    },
+    saw: (seen) => {
+      const before = version
+      version = seen
+      if (before !== null && before !== seen) { for (const listener of listeners) listener(seen) }
+    },
+    onVersion: (listener) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    forget: () => {
+      kept = null
+      version = null
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Holds the bearer token: in memory only, with one renewal for all calls that wait for one. Where a token comes from (a text, a function, a session)
+ * is given to it. It reads of a token only how long it lasts, and judges nothing by it.
+ */
+
+/** `rejected`: the token that the service has just refused. Give another one, or the same one when there is none. */
+export type TokenSource = (rejected: string | null) => string | null | Promise<string | null>
+
+export interface TokenHolder {
+  /** A token that has not run out. With the one that was refused: another one, or the same when there is no other. */
+  readonly token: (rejected?: string | null) => Promise<string | null>
+  /** Puts a token in place, or takes it away. */
+  readonly put: (token: string | null) => void
+}
+
+/** Seconds before its end from which a token is renewed instead of used. */
+const margin = 30
+
+/** Milliseconds a token lasts from now on by its own claims, or null when it does not say. */
+export const lifetimeOf = (token: string): number | null => {
+  try {
+    const claims = JSON.parse(atob(token.split(".")[1]!.replace(/-/g, "+").replace(/_/g, "/"))) as {
+      readonly exp?: unknown
+      readonly iat?: unknown
+    }
+    const { exp, iat } = claims
+    if (typeof exp !== "number") return null
+    // A new token's own length: the clock of this machine may be wrong.
+    return (exp - (typeof iat === "number" ? iat : Date.now() / 1000)) * 1000
+  } catch {
+    return null
+  }
+}
+
+/** Keeps what a source gives. `fresh`: a token of this source has just been made, so that it lasts as long as its claims say from now. */
+export const holdTokens = (source: TokenSource): TokenHolder => {
+  let current: string | null = null
+  let ends = 0
+  let renewal: Promise<string | null> | null = null
+  let epoch = 0
+
+  const put = (token: string | null): void => {
+    epoch++
+    renewal = null
+    if (token !== null && token !== current) {
+      const lifetime = lifetimeOf(token)
+      // Half of a short life is left for use.
+      ends = lifetime === null ? Infinity : Date.now() + lifetime - Math.min(margin * 1000, lifetime / 2)
+    }
+    current = token
+  }
+
+  return {
+    put,
+    token: async (rejected = null) => {
+      if (current !== null && current !== rejected && Date.now() < ends) return current
+      if (renewal === null) {
+        const begun = epoch
+        const asked = (async () => source(rejected))()
+        const renewing: Promise<string | null> = asked.then((token) => {
+          if (epoch === begun) put(token)
+          return token
+        }).finally(() => {
+          if (renewal === renewing) renewal = null
+        })
+        renewal = renewing
+      }
+      return renewal
+    }
+  }
+}

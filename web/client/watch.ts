@@ -1,0 +1,115 @@
+/**
+ * Follows the changes of a resource (Server-Sent Events over `fetch`, since `EventSource` cannot send a token). It reconnects where it left off and never
+ * ends by itself; which changes there are to see is decided by the service.
+ */
+
+import { ConnectionError, ProblemError, problemOf } from "./problem.ts"
+import { backoff, pause } from "./request.ts"
+import type { CallOptions, Transport } from "./request.ts"
+import type { Json } from "./typed.ts"
+
+export interface WatchOptions extends CallOptions {
+  /** Goes on after this event, where the service still has those after it. */
+  readonly after?: string
+}
+
+/** One event of the stream: its name, and its data as JSON. */
+export interface WatchEvent {
+  readonly id: string
+  readonly event: string
+  readonly data: Json
+}
+
+interface RawEvent {
+  readonly id: string | null
+  readonly event: string
+  readonly data: string
+  readonly retry: number | null
+}
+
+/** Longest event, in characters. */
+const longestEvent = 1024 * 1024
+
+/** The events of a stream (HTML standard, "Server-sent events"). Comments, which keep the connection open, give nothing. */
+export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<RawEvent> {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let rest = ""
+  let id: string | null = null
+  let event = ""
+  let data: string[] = []
+  let retry: number | null = null
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      rest += decoder.decode(value, { stream: true })
+      for (;;) {
+        const line = /\r\n|\n|\r(?!$)/.exec(rest)
+        if (line === null) break
+        const text = rest.slice(0, line.index)
+        rest = rest.slice(line.index + line[0].length)
+        if (text === "") {
+          if (data.length > 0 || id !== null || retry !== null) {
+            yield { id, event: event === "" ? "message" : event, data: data.join("\n"), retry }
+          }
+          id = null
+          event = ""
+          data = []
+          retry = null
+          continue
+        }
+        const colon = text.indexOf(":")
+        const name = colon === -1 ? text : text.slice(0, colon)
+        const content = colon === -1 ? "" : text.slice(colon + 1).replace(/^ /, "")
+        if (name === "data") data.push(content)
+        else if (name === "event") event = content
+        else if (name === "id" && !content.includes("\0")) id = content
+        else if (name === "retry" && /^\d+$/.test(content)) retry = Number(content)
+      }
+      if (rest.length + data.reduce((sum, each) => sum + each.length, 0) > longestEvent) {
+        throw new ConnectionError(null, "An event of the stream is too long.")
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => undefined)
+  }
+}
+
+/** Longest wait between two connections. */
+const longestWait = 30_000
+
+export const makeWatch = (transport: Transport) =>
+  async function*(resource: string, options: WatchOptions = {}): AsyncGenerator<WatchEvent> {
+    const { signal } = options
+    let last = options.after ?? null
+    let wait: number | null = null
+    for (let failures = 0;;) {
+      try {
+        const response = await transport.open({
+          method: "GET",
+          path: `/${encodeURIComponent(resource)}:watch`,
+          headers: { accept: "text/event-stream", "last-event-id": last },
+          signal
+        })
+        if (!response.ok || response.body === null) throw problemOf(response, await response.text())
+        for await (const { data, event, id, retry } of readEvents(response.body)) {
+          failures = 0
+          if (retry !== null) wait = retry
+          if (id !== null) last = id
+          if (data !== "") yield { id: last ?? "", event, data: JSON.parse(data) as Json }
+        }
+      } catch (error) {
+        if (signal?.aborted === true) return
+        const passing = !(error instanceof ProblemError) || error.status === 429 || error.status >= 502
+        if (!passing) throw error
+        if (error instanceof ProblemError && error.retryAfter !== null) wait = Math.max(wait ?? 0, error.retryAfter)
+      }
+      if (signal?.aborted === true) return
+      try {
+        await pause(Math.min(longestWait, Math.max(wait ?? 0, backoff(failures++, longestWait))), signal)
+      } catch {
+        return
+      }
+    }
+  }
