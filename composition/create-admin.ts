@@ -38,6 +38,7 @@ import { makeAuthenticator } from "./assembly.ts"
 import { makeDocuments } from "./documents.ts"
 import { defaultUrl } from "./environment.ts"
 import { StartupError } from "./startup-error.ts"
+import { webFolder, webRoutes } from "./web.ts"
 
 /** Compiles a configuration or throws a `StartupError` with everything that is wrong with it. */
 export const compileOrThrow = (config: Config): Compiled => {
@@ -64,6 +65,8 @@ export interface Parts {
   readonly log?: (line: string) => void
   readonly measure?: EdgeOptions["measure"]
   readonly maxInFlight?: number
+  /** The folder of the built admin app. Default: the one that the package brings. */
+  readonly webFolder?: string
 }
 
 /** Milliseconds that an answer about readiness stands. */
@@ -130,7 +133,11 @@ export const makeService = (parts: Parts): Edge => {
     ...(parts.measure === undefined ? {} : { measure: parts.measure }),
     ...(parts.auth === undefined ? {} : { auth: parts.auth }),
     ...(parts.authStatus === undefined ? {} : { authStatus: parts.authStatus }),
-    extraRoutes: [...docsRoutes({ basePath: options.basePath, signIn }), ...parts.extraRoutes ?? []]
+    extraRoutes: [
+      ...docsRoutes({ basePath: options.basePath, signIn }),
+      ...webRoutes(compiled, signIn, parts.webFolder ?? webFolder),
+      ...parts.extraRoutes ?? []
+    ]
   })
 }
 

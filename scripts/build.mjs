@@ -24,6 +24,10 @@ mkdirSync(reference, { recursive: true })
 const parts = ["swagger-ui-bundle.js", "swagger-ui-bundle.js.LICENSE.txt", "swagger-ui.css", "LICENSE", "NOTICE"]
 for (const part of parts) copyFileSync(join(root, "node_modules", "swagger-ui-dist", part), join(reference, part))
 
+// The admin app, as small as it can be, with its sizes checked.
+const { buildWeb } = await import("./web.mjs")
+await buildWeb(join(out, "web"), { whole: true })
+
 // `npm link` and a checkout run the command straight from dist.
 const command = join(out, "composition", "cli", "main.js")
 if (existsSync(command)) chmodSync(command, 0o755)

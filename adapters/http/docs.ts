@@ -15,6 +15,8 @@ import { parentPath } from "../../core/domain/declare/config.ts"
 import { notFound } from "../../core/domain/problem.ts"
 import type { Problem } from "../../core/domain/problem.ts"
 import { isHeld } from "../../core/domain/read/etag.ts"
+import { codingFor, takesHtml } from "./accept.ts"
+import type { Coding } from "./accept.ts"
 import { docsPage, docsPolicy } from "./docs-page.ts"
 import type { SignIn } from "./docs-page.ts"
 import type { ExtraRoute, Visit } from "./handle.ts"
@@ -33,24 +35,6 @@ const files: { readonly [name: string]: string } = {
   "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
   "swagger-ui-bundle.js.LICENSE.txt": "text/plain; charset=utf-8",
   "swagger-ui.css": "text/css; charset=utf-8"
-}
-
-type Coding = "br" | "gzip" | "identity"
-
-/** What an `Accept` or `Accept-Encoding` header names, in lower case, but for what it says it does not want (RFC 9110, 12.4.2). */
-const acceptedIn = (header: string | null): ReadonlySet<string> => {
-  const accepted = new Set<string>()
-  for (const part of (header ?? "").toLowerCase().split(",")) {
-    const [name = "", ...parameters] = part.split(";").map((text) => text.trim())
-    if (!parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))) accepted.add(name)
-  }
-  return accepted
-}
-
-/** The coding to answer with: the best of ours that the request accepts (RFC 9110, 12.5.3). */
-const codingFor = (header: string | null): Coding => {
-  const accepted = acceptedIn(header)
-  return accepted.has("br") ? "br" : accepted.has("gzip") ? "gzip" : "identity"
 }
 
 const brotli = promisify(brotliCompress)
@@ -111,9 +95,6 @@ const makeStore = (): (name: string, coding: Coding) => Promise<Stored> => {
 
 const onlyGet = (visit: Visit): Effect.Effect<void, Problem> =>
   visit.method === "GET" ? Effect.void : Effect.fail(methodNotAllowed("GET, HEAD"))
-
-/** Whether the client says that it takes HTML: a browser's navigation does, a program's request for anything does not. */
-const takesHtml = (accept: string | null): boolean => acceptedIn(accept).has("text/html")
 
 /** The routes of the docs, for `EdgeOptions.extraRoutes`. Nothing is read before the first request. */
 export const docsRoutes = ({ basePath, signIn }: DocsOptions): readonly ExtraRoute[] => {

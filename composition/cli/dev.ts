@@ -10,6 +10,7 @@ import { ConfigFileError, findConfig, loadConfig } from "../config-file.ts"
 import { type Databases, openDatabases } from "../database.ts"
 import { envFile, loadEnvFile, portOf, settingsOf } from "../environment.ts"
 import { explain, type Server, startServer } from "../server.ts"
+import { ensureWebApp } from "../web.ts"
 import { describe, note } from "./output.ts"
 import type { ProjectFlags } from "./project.ts"
 
@@ -93,6 +94,7 @@ const reload = async (
 }
 
 export const dev = async (flags: ProjectFlags & { readonly port: number | undefined }): Promise<void> => {
+  await ensureWebApp(note)
   const session: Session = { server: null, files: [], databases: null }
   let running = Promise.resolve()
   let stopWatching = (): void => {}

@@ -24,6 +24,7 @@ export default defineConfig({
   ],
   pages: [{ name: "price-list", label: "Price list", resource: "products" }],
   options: {
+    admin: { name: "Furniture shop" },
     // Tables of up to so many rows may be read from end to end; the default is 10,000, which this shop has just outgrown.
     scanGuard: { mode: "reject", seqScanRows: 100_000 },
     serverTiming: true

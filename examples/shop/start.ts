@@ -118,6 +118,7 @@ const greeting = (settings: Settings, url: string, accounts: readonly Credential
     : tokenByPassword(url, admin.email, admin.password)
   return [
     "",
+    `  Admin app  ${url}`,
     `  API        ${url}/api/v1/orders`,
     `  Reference  ${url}/api/docs`,
     "",

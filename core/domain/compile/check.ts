@@ -49,6 +49,10 @@ const objectNames: ReadonlySet<string> = new Set(["prototype", ...Object.getOwnP
 export const objectName = (name: string): string | null =>
   objectNames.has(name) ? "every JavaScript object has a property of that name" : null
 
+/** Why a resource or page of the admin app cannot have a name: the service itself is at that address. Null: it can. */
+export const addressName = (name: string): string | null =>
+  ["api", "livez", "readyz"].includes(name) ? `the service itself is at /${name}` : null
+
 /** Reports one thing that is wrong at a known place: what is wrong, and what to do about it. */
 export type Say = (message: string, fix: string) => void
 

@@ -5,7 +5,7 @@
 import { isBag } from "../bag.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import type { MenuItem, Page } from "../model/view.ts"
-import { refuseUnknownKeys } from "./check.ts"
+import { addressName, refuseUnknownKeys } from "./check.ts"
 import type { KnownRoles } from "./roles.ts"
 import { readRoles } from "./roles.ts"
 
@@ -69,6 +69,8 @@ export const compilePages = (raw: unknown, of: MenuScope): readonly Page[] => {
     const { name, label, href } = item
     if (typeof name !== "string" || !pageName.test(name)) {
       say(`${path}.name is ${shown(name)}, which is not a page's name.`, "Use lower-case letters, digits, _ and -.")
+    } else if (addressName(name) !== null) {
+      say(`${path}.name cannot be "${name}": ${addressName(name)}.`, "Rename the page.")
     } else if (of.resources.has(name)) {
       say(`${path}.name "${name}" is also the name of a resource.`, "Rename the page.")
     } else if (pages.some((page) => page.name === name)) {

@@ -38,7 +38,8 @@ const optionNames = [
   "maxBodyBytes",
   "maxAnswerBytes",
   "maxBatchBytes",
-  "trustedProxies"
+  "trustedProxies",
+  "admin"
 ] as const
 
 const count = (raw: unknown, path: string, least: number, most: number, usual: number, say: Say): number => {
@@ -149,6 +150,37 @@ const readCors = (raw: unknown, say: Say): Options["cors"] => {
   }
 }
 
+const adminPathPattern = /^(?:\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$/
+
+/** Where the admin app lives. Below the API's own path it would hide routes, or be hidden by them. */
+const readAdmin = (raw: unknown, basePath: unknown, say: Say): Options["admin"] => {
+  const usual = defaultOptions.admin
+  if (raw === undefined) return usual
+  if (raw === false) return null
+  if (!isBag(raw)) {
+    say(`options.admin is ${shown(raw)}.`, "Write admin: { path: \"/admin\" }, or false for none.")
+    return usual
+  }
+  refuseUnknownKeys(raw, ["path", "name"], "options.admin", say)
+  const { name = null, path = "/" } = raw
+  if (name !== null && (typeof name !== "string" || name.trim() === "" || name.length > 100)) {
+    say(`options.admin.name is ${shown(name)}.`, "Write what people call the app, in at most 100 characters.")
+    return usual
+  }
+  const first = (text: string): string => text.split("/")[1] ?? ""
+  const api = first(typeof basePath === "string" ? basePath : defaultOptions.basePath)
+  const own = typeof path === "string" ? first(path) : ""
+  const fits = path === "/" || (typeof path === "string" && path.length <= 200 && adminPathPattern.test(path))
+  if (typeof path !== "string" || !fits || ["-", api, "livez", "readyz"].includes(own)) {
+    say(
+      `options.admin.path is ${shown(path)}.`,
+      `Write / or a path such as "/admin", without a slash at its end and not below /${api}, /-, /livez or /readyz.`
+    )
+    return usual
+  }
+  return { path, name }
+}
+
 /** An http(s) URL with a path and nothing after it; its last slash does not count. */
 const sourceUrl = (raw: unknown): string | null => {
   if (typeof raw !== "string" || !/^https?:\/\//i.test(raw) || !URL.canParse(raw)) return null
@@ -250,7 +282,8 @@ export const readOptions = (raw: unknown, of: OptionsScope): Options => {
     // Twice or three times as many must fit into one of the engine's texts, which holds half a gigabyte.
     maxAnswerBytes: bytes("maxAnswerBytes", 65_536, 128 * 1024 ** 2),
     maxBatchBytes: bytes("maxBatchBytes", 65_536, 1024 ** 3),
-    trustedProxies: count(raw["trustedProxies"], "options.trustedProxies", 0, 100, defaultOptions.trustedProxies, say)
+    trustedProxies: count(raw["trustedProxies"], "options.trustedProxies", 0, 100, defaultOptions.trustedProxies, say),
+    admin: readAdmin(raw["admin"], raw["basePath"], say)
   }
 }
 

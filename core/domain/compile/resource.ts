@@ -12,7 +12,7 @@ import type { CompiledEvent } from "../model/event.ts"
 import type { Field, Model, Relation } from "../model/model.ts"
 import { cellFromJson, wireFromCell } from "../value/cell.ts"
 import type { Json, Shape } from "../value/kind.ts"
-import { isIdentifier, isName, nameRule, objectName, refuseUnknownKeys } from "./check.ts"
+import { addressName, isIdentifier, isName, nameRule, objectName, refuseUnknownKeys } from "./check.ts"
 import { compileEvents } from "./event.ts"
 import {
   columnKinds,
@@ -145,7 +145,7 @@ export const readResource = (
     )
     return null
   }
-  const reason = objectName(name)
+  const reason = objectName(name) ?? addressName(name)
   if (reason !== null) {
     report(
       name,

@@ -105,6 +105,11 @@ export interface OptionsDeclaration<C = Change> {
   readonly maxBatchBytes?: number
   /** Number of proxies in front that set `X-Forwarded-For`. Default 0: the client is the socket's address. */
   readonly trustedProxies?: number
+  /**
+   * The admin app: the path it lives at, default `/`, and the name people read in it, default `auth.appName`. `false`: it is not served, and `/`
+   * leads to the reference.
+   */
+  readonly admin?: false | { readonly path?: string; readonly name?: string }
 }
 
 /** Options with every default filled in. */
@@ -126,6 +131,8 @@ export interface Options {
   readonly maxAnswerBytes: number
   readonly maxBatchBytes: number
   readonly trustedProxies: number
+  /** Null: not served. `path` begins with `/` and does not end with it, but for `/` itself. */
+  readonly admin: { readonly path: string; readonly name: string | null } | null
 }
 
 /** A source that was checked. `roles` null: everybody is told about it. */
@@ -153,7 +160,8 @@ export const defaultOptions: Options = {
   maxBodyBytes: 2 * 1024 * 1024,
   maxAnswerBytes: 32 * 1024 * 1024,
   maxBatchBytes: 64 * 1024 * 1024,
-  trustedProxies: 0
+  trustedProxies: 0,
+  admin: { path: "/", name: null }
 }
 
 /** Sign-in and accounts as configured (spec 1, Authentication). What is left out comes from the environment or has a default. */

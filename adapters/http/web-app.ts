@@ -1,0 +1,207 @@
+/**
+ * Serves the admin app as it was built: the page at every address that the app may have, and its hashed files. It knows nothing of the API. Which
+ * resources there are it tells nobody: the page is the same for every name, and what a name means is decided by `/api/meta` for who signed in.
+ */
+
+import * as Effect from "effect/Effect"
+import { createHash, randomBytes } from "node:crypto"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { readFile } from "node:fs/promises"
+import { extname, join } from "node:path"
+import { notFound } from "../../core/domain/problem.ts"
+import type { Problem } from "../../core/domain/problem.ts"
+import { isHeld } from "../../core/domain/read/etag.ts"
+import { codingFor, takesHtml } from "./accept.ts"
+import type { ExtraRoute, Visit } from "./handle.ts"
+import { methodNotAllowed } from "./problem.ts"
+import type { EdgeAnswer } from "./request.ts"
+
+/** How the app is served. */
+export interface WebAppOptions {
+  /** The folder that the build left: pages, and files below `-/assets`. */
+  readonly folder: string
+  /** Where the app lives: `/`, or a path such as `/admin`. */
+  readonly path: string
+  /** Told to the page, which reads it from an attribute: plain JSON, no secret. */
+  readonly config: { readonly [name: string]: unknown }
+  /** Origins besides its own that the page may call (sources, buckets), and that it may show images from. */
+  readonly connect: readonly string[]
+  readonly images: readonly string[]
+}
+
+/** What the build puts where the nonce of an answer goes. */
+const nonceMark = "__NONCE__"
+
+/** The app's own pages beside those of resources: `/-/<name>`, and `/-/<name>/<part>` for the rest. */
+const ownPages: ReadonlySet<string> = new Set([
+  "sign-in",
+  "account",
+  "users",
+  "jobs",
+  "webhooks",
+  "sources",
+  "settings"
+])
+
+const mediaTypes: { readonly [extension: string]: string } = {
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".woff2": "font/woff2",
+  ".json": "application/json",
+  ".md": "text/plain; charset=utf-8"
+}
+
+/** A built page, cut where the nonce goes. */
+interface Page {
+  readonly parts: readonly string[]
+  readonly hash: string
+}
+
+const quoted = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("\"", "&quot;").replaceAll("<", "&lt;")
+
+const readPage = (options: WebAppOptions, file: string): Page => {
+  const base = options.path === "/" ? "/" : `${options.path}/`
+  const config = JSON.stringify({ ...options.config, path: options.path })
+  // The build's addresses are relative to the page, which stands at many: here they begin at the app's own.
+  const text = readFileSync(join(options.folder, file), "utf8")
+    .replaceAll("\"./-/", `"${quoted(base)}-/`)
+    .replace("data-config=\"{}\"", () => `data-config="${quoted(config)}"`)
+  return { parts: text.split(nonceMark), hash: createHash("sha256").update(text).digest("base64url").slice(0, 22) }
+}
+
+/**
+ * Nothing but the app's own files; styles that scripts make carry the nonce; no text ever becomes markup or code (Trusted Types).
+ */
+const policyOf = ({ connect, images }: WebAppOptions, nonce: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    ["img-src 'self' blob: data:", ...images].join(" "),
+    "media-src 'self' blob:",
+    "font-src 'self'",
+    ["connect-src 'self'", ...connect].join(" "),
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'"
+  ].join("; ")
+
+const namePattern = /^[A-Za-z0-9_-]+$/
+
+/** Which page stands at a path below the app's own (`""`, `/orders`, `/orders/17`, `/-/jobs`), or null. */
+const pageAt = (path: string): "index.html" | "form.html" | null => {
+  if (path === "" || path === "/") return "index.html"
+  const [first = "", second, third, ...rest] = path.slice(1).split("/")
+  if (rest.length > 0 || second === "" || third === "") return null
+  if (first === "-") {
+    if (second === "forms") return third === undefined ? null : "form.html"
+    return second !== undefined && ownPages.has(second) ? "index.html" : null
+  }
+  return third === undefined && namePattern.test(first) ? "index.html" : null
+}
+
+const onlyGet = (visit: Visit): Problem | null => visit.method === "GET" ? null : methodNotAllowed("GET, HEAD")
+
+/** Whether there is a built app in the folder. */
+export const hasWebApp = (folder: string): boolean => existsSync(join(folder, "index.html"))
+
+/** Answers `GET /` with the way to `target`; everything else that nobody else has is refused as it would be without this route. */
+export const leadTo = (target: string): ExtraRoute => {
+  const answer = (visit: Visit, refusal: Problem): Effect.Effect<EdgeAnswer, Problem> =>
+    visit.path === "/" && visit.method === "GET"
+      ? Effect.succeed({ status: 302, headers: { location: target }, body: "" })
+      : Effect.fail(refusal)
+  return { prefix: "/", access: "caller", handle: (visit) => answer(visit, notFound()), refused: answer }
+}
+
+/** The routes of the app, for `EdgeOptions.extraRoutes`. The folder must hold a built app. */
+export const webAppRoutes = (options: WebAppOptions): readonly ExtraRoute[] => {
+  const { folder, path } = options
+  const prefix = path === "/" ? "" : path
+  const assets = new Set(readdirSync(join(folder, "-", "assets")))
+  const pages = new Map<string, Page>()
+  const pageOf = (file: string): Page => {
+    let page = pages.get(file)
+    if (page === undefined) pages.set(file, page = readPage(options, file))
+    return page
+  }
+  const stored = new Map<string, Promise<Uint8Array>>()
+  const bytesOf = (name: string): Promise<Uint8Array> => {
+    let bytes = stored.get(name)
+    if (bytes === undefined) {
+      stored.set(name, bytes = readFile(join(folder, "-", "assets", name)))
+      bytes.catch(() => stored.delete(name))
+    }
+    return bytes
+  }
+
+  const asset = (visit: Visit, name: string): Effect.Effect<EdgeAnswer, Problem> => {
+    const type = mediaTypes[extname(name)]
+    if (type === undefined || !assets.has(name)) return Effect.fail(notFound())
+    const coding = codingFor(visit.request.headers.get("accept-encoding"))
+    const end = coding === "br" ? ".br" : coding === "gzip" ? ".gz" : ""
+    const encoded = end !== "" && assets.has(`${name}${end}`)
+    const headers = {
+      "cache-control": "public, max-age=31536000, immutable",
+      "cross-origin-resource-policy": "same-origin",
+      "etag": `"${name}${encoded ? end : ""}"`,
+      "vary": "Accept-Encoding"
+    }
+    if (isHeld(visit.request.headers.get("if-none-match"), headers.etag)) {
+      return Effect.succeed({ status: 304, headers, body: null })
+    }
+    return Effect.map(Effect.promise(() => bytesOf(encoded ? `${name}${end}` : name)), (body) => ({
+      status: 200,
+      headers: { ...headers, "content-type": type, ...(encoded ? { "content-encoding": coding } : {}) },
+      body
+    }))
+  }
+
+  /**
+   * The page, with a nonce of its own. The ETag holds the nonce: a browser that asks whether its copy is still good is told so with the policy
+   * that fits the copy, and not with another one.
+   */
+  const page = (visit: Visit, file: string, status: number): EdgeAnswer => {
+    const { hash, parts } = pageOf(file)
+    const held = visit.request.headers.get("if-none-match")
+    const kept = held === null ? null : new RegExp(`"${hash}\\.([A-Za-z0-9_-]{22})"`).exec(held)?.[1] ?? null
+    const nonce = kept ?? randomBytes(16).toString("base64url")
+    const headers = {
+      "content-security-policy": policyOf(options, nonce),
+      "cross-origin-opener-policy": "same-origin",
+      "cross-origin-resource-policy": "same-origin",
+      "etag": `"${hash}.${nonce}"`
+    }
+    if (kept !== null && status === 200) return { status: 304, headers, body: null }
+    return {
+      status,
+      headers: { ...headers, "content-type": "text/html; charset=utf-8" },
+      body: parts.join(nonce)
+    }
+  }
+
+  const app: ExtraRoute = {
+    prefix: path,
+    access: "public",
+    handle: (visit) => {
+      const below = visit.path.slice(prefix.length)
+      const refusal = onlyGet(visit)
+      const file = pageAt(below)
+      if (below.startsWith("/-/assets/")) {
+        return refusal === null ? asset(visit, below.slice("/-/assets/".length)) : Effect.fail(refusal)
+      }
+      if (file !== null && existsSync(join(folder, file))) {
+        return refusal === null ? Effect.succeed(page(visit, file, 200)) : Effect.fail(refusal)
+      }
+      // Nobody has the address. A browser gets the app, which says so; a program gets the refusal.
+      return refusal === null && takesHtml(visit.request.headers.get("accept"))
+        ? Effect.succeed(page(visit, "index.html", 404))
+        : Effect.fail(notFound())
+    }
+  }
+  return path === "/" ? [app] : [app, leadTo(path)]
+}

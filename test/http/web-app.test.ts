@@ -1,0 +1,188 @@
+// How the built admin app is served: which addresses are pages, what a page carries, hashed files, and the way to the reference without the app.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { brotliCompressSync, brotliDecompressSync } from "node:zlib"
+import { afterAll, describe, expect, it } from "vitest"
+import { makeFetch } from "../../adapters/http/fetch.ts"
+import { makeEdge } from "../../adapters/http/handle.ts"
+import { leadTo, webAppRoutes } from "../../adapters/http/web-app.ts"
+import { script } from "./edge-app.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "resource-admin-web-"))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+mkdirSync(join(folder, "-", "assets"), { recursive: true })
+const page = (name: string) =>
+  `<title>${name}</title><meta property="csp-nonce" nonce="__NONCE__"><script src="./-/assets/app-1.js" nonce="__NONCE__"></script><body data-config="{}">`
+writeFileSync(join(folder, "index.html"), page("app"))
+writeFileSync(join(folder, "form.html"), page("form"))
+writeFileSync(join(folder, "-", "assets", "app-1.js"), "let app")
+writeFileSync(join(folder, "-", "assets", "app-1.js.br"), brotliCompressSync("let app"))
+writeFileSync(join(folder, "-", "assets", "plain-1.js"), "let plain")
+writeFileSync(join(folder, "-", "manifest.json"), "{}")
+
+const html = { accept: "text/html,*/*;q=0.8" }
+
+const open = (path = "/") => {
+  const { app, tokens } = script()
+  const routes = webAppRoutes({
+    folder,
+    path,
+    config: { name: "A & \"B\" <c>", api: "/api" },
+    connect: ["https://stock.example.org"],
+    images: ["https://files.example.org"]
+  })
+  const fetch = makeFetch(makeEdge(app, tokens, { extraRoutes: routes }))
+  return (at: string, headers: Record<string, string> = html, method = "GET") =>
+    fetch(new Request(`http://localhost${at}`, { method, headers }))
+}
+const ask = open()
+
+describe("the pages of the admin app", () => {
+  it.each([
+    "/",
+    "/orders",
+    "/orders?filter=status%20%3D%20paid",
+    "/orders/17",
+    "/orders/a%2Fb,c",
+    "/price-list",
+    "/-/jobs"
+  ])(
+    "is the app at %s, without a credential",
+    async (path) => {
+      const response = await ask(path)
+      expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"])
+      expect(await response.text()).toContain("<title>app</title>")
+    }
+  )
+
+  it("is the same page for every name, so that no stranger learns which resources there are", async () => {
+    const plain = async (path: string) => (await (await ask(path)).text()).replaceAll(/nonce="[^"]+"/g, "")
+    expect(await plain("/secret_projects")).toBe(await plain("/no-such-thing"))
+  })
+
+  it("is the form's page at a form's address", async () => {
+    expect(await (await ask("/-/forms/contact")).text()).toContain("<title>form</title>")
+  })
+
+  it.each([
+    "/a/b/c",
+    "/-/nothing",
+    "/-",
+    "/orders/",
+    "/wp-login.php",
+    "/.env",
+    "/-/forms",
+    "/-/forms/a/b",
+    "//",
+    "/%6frders"
+  ])(
+    "says not found with a 404 at %s",
+    async (path) => {
+      const response = await ask(path)
+      expect(response.status).toBe(404)
+      expect(await response.text()).toContain("<title>app</title>")
+      const program = await ask(path, { accept: "application/json" })
+      expect([program.status, program.headers.get("content-type")]).toEqual([404, "application/problem+json"])
+    }
+  )
+
+  it.each(["/api", "/api/v1/orders", "/api/nothing", "/api/v1"])("leaves the API as it is: 401 at %s", async (path) => {
+    expect((await ask(path)).status).toBe(401)
+  })
+
+  it("carries a strict policy with a nonce of its own", async () => {
+    const read = async () => {
+      const response = await ask("/")
+      const policy = response.headers.get("content-security-policy")!
+      const nonce = /'nonce-([A-Za-z0-9_-]{22})'/.exec(policy)![1]!
+      expect(policy).toBe(
+        `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' blob: data: https://files.example.org; ` +
+          "media-src 'self' blob:; font-src 'self'; connect-src 'self' https://stock.example.org; form-action 'self'; base-uri 'none'; " +
+          "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+      )
+      const text = await response.text()
+      expect(text.match(/nonce="[^"]+"/g)).toEqual([`nonce="${nonce}"`, `nonce="${nonce}"`])
+      return nonce
+    }
+    expect(await read()).not.toBe(await read())
+  })
+
+  it("tells a browser that its copy is good with the policy of that copy", async () => {
+    const first = await ask("/")
+    const etag = first.headers.get("etag")!
+    const again = await ask("/orders", { ...html, "if-none-match": etag })
+    expect([again.status, again.headers.get("etag")]).toEqual([304, etag])
+    expect(again.headers.get("content-security-policy")).toBe(first.headers.get("content-security-policy"))
+    for (const held of ["\"x.AAAAAAAAAAAAAAAAAAAAAA\"", etag.replace(/\.[^"]+/, ".' *"), "*"]) {
+      expect((await ask("/", { ...html, "if-none-match": held })).status, held).toBe(200)
+    }
+  })
+
+  it("carries its configuration as text of an attribute, whatever stands in it", async () => {
+    const text = await (await ask("/")).text()
+    const [, config = ""] = /data-config="([^"]*)"/.exec(text)!
+    expect(JSON.parse(config.replaceAll("&quot;", "\"").replaceAll("&lt;", "<").replaceAll("&amp;", "&"))).toEqual({
+      name: "A & \"B\" <c>",
+      api: "/api",
+      path: "/"
+    })
+  })
+
+  it("takes GET and HEAD only", async () => {
+    expect((await ask("/", html, "HEAD")).status).toBe(200)
+    const refused = await ask("/orders", html, "POST")
+    expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD"])
+  })
+})
+
+describe("the files of the admin app", () => {
+  it("are kept for good, compressed where the browser takes that", async () => {
+    const response = await ask("/-/assets/app-1.js", { "accept-encoding": "gzip, br" })
+    expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable")
+    expect([response.headers.get("content-type"), response.headers.get("content-encoding")]).toEqual([
+      "text/javascript; charset=utf-8",
+      "br"
+    ])
+    expect(brotliDecompressSync(Buffer.from(await response.arrayBuffer())).toString()).toBe("let app")
+    const plain = await ask("/-/assets/plain-1.js", { "accept-encoding": "br" })
+    expect([plain.headers.get("content-encoding"), await plain.text()]).toEqual([null, "let plain"])
+    const held = await ask("/-/assets/app-1.js", { "if-none-match": "\"app-1.js\"" })
+    expect(held.status).toBe(304)
+  })
+
+  it.each([
+    "/-/assets/",
+    "/-/assets/none.js",
+    "/-/assets/..%2Fmanifest.json",
+    "/-/assets/app-1.js.br",
+    "/-/manifest.json"
+  ])(
+    "are no others: 404 at %s",
+    async (path) => {
+      expect((await ask(path, { accept: "*/*" })).status).toBe(404)
+    }
+  )
+})
+
+describe("the app at another path", () => {
+  const there = open("/admin")
+
+  it("has its addresses below that path, and / leads there", async () => {
+    expect(await (await there("/admin/orders")).text()).toContain("src=\"/admin/-/assets/app-1.js\"")
+    expect((await there("/admin/-/assets/app-1.js")).status).toBe(200)
+    const root = await there("/")
+    expect([root.status, root.headers.get("location")]).toEqual([302, "/admin"])
+    expect((await there("/orders")).status).toBe(401)
+  })
+})
+
+describe("without the app", () => {
+  it("leads to the reference, and nothing else changes", async () => {
+    const { app, tokens } = script()
+    const fetch = makeFetch(makeEdge(app, tokens, { extraRoutes: [leadTo("/api/docs")] }))
+    const get = (path: string) => fetch(new Request(`http://localhost${path}`))
+    expect((await get("/")).headers.get("location")).toBe("/api/docs")
+    expect((await get("/orders")).status).toBe(401)
+  })
+})

@@ -1,0 +1,25 @@
+/** What the server tells the page before anything is signed in: where the API and the app are, and what the app is called. */
+
+export interface AppConfig {
+  /** What people call the app. */
+  readonly name: string
+  /** Path of the system endpoints (`/api`) and of the resources (`/api/v1`). */
+  readonly api: string
+  readonly basePath: string
+  /** Where the app lives: `/` or `/admin`. */
+  readonly path: string
+  /** `token`: accounts live elsewhere, and people paste a token. */
+  readonly signIn: "password" | "token"
+}
+
+const usual: AppConfig = { name: "Admin", api: "/api", basePath: "/api/v1", path: "/", signIn: "password" }
+
+const read = (): AppConfig => {
+  const text = document.body.dataset["config"]
+  return { ...usual, ...(text === undefined ? {} : JSON.parse(text) as Partial<AppConfig>) }
+}
+
+export const config: AppConfig = read()
+
+/** What stands before every address of the app: empty, or `/admin`. */
+export const prefix: string = config.path === "/" ? "" : config.path

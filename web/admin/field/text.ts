@@ -1,0 +1,45 @@
+/** A value as plain text: in cells without marks, in copies, in labels for screen readers. Exact, and in the reader's language. */
+
+import type { MetaField } from "../../client/index.ts"
+import type { Formats } from "../messages/formats.ts"
+import type { Messages } from "../messages/locale.tsx"
+import type { Resource } from "../shell/catalogue.ts"
+import { isIdentifier } from "./kind.ts"
+import { plain } from "./plain.ts"
+
+/** Where a text is for: the formats and words of the reader, and the moment from which times are told. */
+export interface Reader {
+  readonly format: Formats
+  readonly t: Messages
+  readonly now: number
+}
+
+/** An enum's value as people read it. */
+export const enumText = (value: string): string => value.replaceAll("_", " ")
+
+/** The value as text; empty for null. */
+export const textOf = (resource: Resource, field: MetaField, value: unknown, { format, now, t }: Reader): string => {
+  if (value === null || value === undefined) return ""
+  switch (field.kind) {
+    case "integer":
+    case "decimal":
+    case "float":
+      return typeof value === "string" || typeof value === "number"
+        ? format.number(value, isIdentifier(resource, field))
+        : JSON.stringify(value)
+    case "boolean":
+      return value === true ? t.field.yes : t.field.no
+    case "timestamp":
+      return format.moment(plain(value), now)
+    case "date":
+      return format.date(plain(value))
+    case "country":
+      return format.country(plain(value))
+    case "enum":
+      return enumText(plain(value))
+    case "json":
+      return JSON.stringify(value)
+    default:
+      return plain(value)
+  }
+}

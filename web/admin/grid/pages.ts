@@ -1,0 +1,176 @@
+/**
+ * The rows of a list by number, out of pages that are fetched as they come into sight: by a neighbour's token where there is one, else by position.
+ * It keeps a bounded number of pages, ends requests that nobody waits for any more, and never asks more often than a database likes.
+ */
+
+/** One page as the service answers it. Tokens are empty where there is nothing further, and null where the answer does not say. */
+export interface LoadedPage<T> {
+  readonly items: readonly T[]
+  readonly next: string
+  readonly previous: string | null
+}
+
+/** Where a page begins: a row number, or the token of a neighbour. */
+export type PageStart = { readonly position: number } | { readonly token: string }
+
+export interface PagesOptions<T> {
+  readonly size: number
+  /** Most pages kept. */
+  readonly most: number
+  readonly load: (start: PageStart, size: number, signal: AbortSignal) => Promise<LoadedPage<T>>
+  /** The same text for the same record: a record that moved from one page to another is shown once. */
+  readonly keyOf: (item: T) => string
+  /** Called after rows came, went or failed. */
+  readonly changed: () => void
+  /** Told that a page is the last one: the list has so many rows. */
+  readonly ended: (rows: number) => void
+  /** Milliseconds between rounds of requests while the thumb moves, and after it rests. */
+  readonly pace?: { readonly moving: number; readonly rest: number }
+}
+
+interface Kept<T> extends LoadedPage<T> {
+  used: number
+}
+
+export class Pages<T> {
+  readonly #options: PagesOptions<T>
+  readonly #pages = new Map<number, Kept<T>>()
+  readonly #running = new Map<number, AbortController>()
+  readonly #failed = new Map<number, unknown>()
+  #wanted: readonly [first: number, last: number] = [0, 0]
+  #clock = 0
+  #lastRound = Number.NEGATIVE_INFINITY
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #closed = false
+
+  constructor(options: PagesOptions<T>) {
+    this.#options = options
+  }
+
+  /** The row, or undefined while it is not there. */
+  row(index: number): T | undefined {
+    const { size } = this.#options
+    const page = this.#pages.get(Math.floor(index / size))
+    if (page === undefined) return undefined
+    page.used = ++this.#clock
+    return page.items[index % size]
+  }
+
+  /** The number of the first kept row with the key, or -1. */
+  indexOf(key: string): number {
+    for (const [number, page] of this.#pages) {
+      const at = page.items.findIndex((item) => this.#options.keyOf(item) === key)
+      if (at >= 0) return number * this.#options.size + at
+    }
+    return -1
+  }
+
+  /** Why the page of a row could not be loaded, or undefined. */
+  failureAt(index: number): unknown {
+    return this.#failed.get(Math.floor(index / this.#options.size))
+  }
+
+  get failure(): unknown {
+    return this.#failed.values().next().value
+  }
+
+  /** All rows that are kept, in no order. */
+  *kept(): Generator<T> {
+    for (const page of this.#pages.values()) yield* page.items
+  }
+
+  /**
+   * Says which rows are in sight. While the thumb moves, requests come at most once in a while and once after it rests: none would feel dead,
+   * one for each event would flood the database.
+   */
+  want(first: number, last: number, moving: boolean): void {
+    if (this.#closed || last <= first) return
+    const { size, pace = { moving: 300, rest: 70 } } = this.#options
+    this.#wanted = [Math.floor(first / size), Math.floor((last - 1) / size)]
+    clearTimeout(this.#timer)
+    const since = performance.now() - this.#lastRound
+    if (!moving || since >= pace.moving) this.#round()
+    else this.#timer = setTimeout(() => this.#round(), Math.min(pace.rest, pace.moving - since))
+  }
+
+  /** Tries pages again that failed. */
+  retry(): void {
+    this.#failed.clear()
+    this.#round()
+  }
+
+  /** Puts a page there that came another way (the first page of a list). */
+  put(number: number, page: LoadedPage<T>): void {
+    this.#keep(number, page)
+  }
+
+  /** Replaces a record wherever it is kept. */
+  replace(key: string, make: (item: T) => T): void {
+    for (const page of this.#pages.values()) {
+      const at = page.items.findIndex((item) => this.#options.keyOf(item) === key)
+      if (at < 0) continue
+      ;(page as { items: readonly T[] }).items = page.items.with(at, make(page.items[at]!))
+    }
+    this.#options.changed()
+  }
+
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    for (const controller of this.#running.values()) controller.abort()
+    this.#running.clear()
+  }
+
+  #round(): void {
+    this.#lastRound = performance.now()
+    const [first, last] = this.#wanted
+    for (const [number, controller] of this.#running) {
+      // A neighbour is let through: the next movement wants it most likely.
+      if (number >= first - 1 && number <= last + 1) continue
+      controller.abort()
+      this.#running.delete(number)
+    }
+    for (let number = first; number <= last; number++) this.#fetch(number)
+  }
+
+  #fetch(number: number): void {
+    if (this.#closed || this.#pages.has(number) || this.#running.has(number) || this.#failed.has(number)) return
+    const { load, size } = this.#options
+    const controller = new AbortController()
+    this.#running.set(number, controller)
+    const before = this.#pages.get(number - 1)
+    const after = this.#pages.get(number + 1)
+    const start: PageStart = before !== undefined && before.next !== ""
+      ? { token: before.next }
+      : after?.previous != null && after.previous !== ""
+      ? { token: after.previous }
+      : { position: number * size }
+    load(start, size, controller.signal).then(
+      (page) => {
+        if (this.#running.get(number) !== controller) return
+        this.#running.delete(number)
+        this.#keep(number, page)
+      },
+      (error: unknown) => {
+        if (this.#running.get(number) !== controller) return
+        this.#running.delete(number)
+        this.#failed.set(number, error)
+        this.#options.changed()
+      }
+    )
+  }
+
+  #keep(number: number, page: LoadedPage<T>): void {
+    const { keyOf, most, size } = this.#options
+    // A page by token and one by position overlap after somebody added or deleted rows above: what stands before wins.
+    const known = new Set(this.#pages.get(number - 1)?.items.map(keyOf))
+    const items = known.size === 0 ? page.items : page.items.filter((item) => !known.has(keyOf(item)))
+    this.#pages.set(number, { items, next: page.next, previous: page.previous, used: ++this.#clock })
+    if (this.#pages.size > most) {
+      const [oldest] = [...this.#pages].reduce((a, b) => a[1].used < b[1].used ? a : b)
+      this.#pages.delete(oldest)
+    }
+    if (page.next === "") this.#options.ended(number * size + items.length)
+    this.#options.changed()
+  }
+}

@@ -1,0 +1,14 @@
+/** Where the app begins: the styles, the language, and whoever is at the gate. */
+
+import { createRoot } from "react-dom/client"
+import "./style/fonts.css"
+import "./style/tokens.css"
+import "./style/base.css"
+import { LocaleProvider } from "./messages/locale.tsx"
+import { Gate } from "./sign-in/gate.tsx"
+
+createRoot(document.getElementById("app")!).render(
+  <LocaleProvider>
+    <Gate />
+  </LocaleProvider>
+)

@@ -1,0 +1,3 @@
+import { en } from "./en.ts"
+import type { Messages } from "./locale.tsx"
+export const es: Messages = en

@@ -1,0 +1,34 @@
+/** What every page below the shell knows: the catalogue and who works here. */
+
+import { createContext, use } from "react"
+import type { SessionUser } from "../../client/index.ts"
+import type { Catalogue, Resource } from "./catalogue.ts"
+
+export interface App {
+  readonly catalogue: Catalogue
+  readonly user: {
+    readonly id: string
+    readonly name: string
+    readonly email: string
+    readonly roles: readonly string[]
+  }
+  readonly isAdmin: boolean
+}
+
+export const AppContext = createContext<App | null>(null)
+
+export const useApp = (): App => {
+  const app = use(AppContext)
+  if (app === null) throw new Error("There is no AppContext.")
+  return app
+}
+
+/** A resource by its name; undefined where there is none for this person. */
+export const useResource = (name: string): Resource | undefined => useApp().catalogue.resources.get(name)
+
+export const personOf = (meta: Catalogue["meta"], user: SessionUser | null): App["user"] => ({
+  id: meta.user.id,
+  name: user?.name || user?.email || meta.user.id,
+  email: user?.email ?? "",
+  roles: meta.user.roles
+})

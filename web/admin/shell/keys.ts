@@ -1,0 +1,91 @@
+/**
+ * Shortcuts: which key does what on the page that is shown. A letter alone works outside of fields only; `G` waits a moment for the letter that
+ * follows. Handlers that were added last go first, so that a dialog's keys win over those of the page beneath.
+ */
+
+import { useEffect, useEffectEvent } from "react"
+
+/** `mod` is Ctrl, and Cmd on a Mac. Such as `mod+k`, `n`, `?`, `g o`. */
+export type Combination = string
+
+interface Bound {
+  readonly combination: Combination
+  readonly run: (event: KeyboardEvent) => void | false
+}
+
+const bound: Bound[] = []
+let lead: { readonly key: string; readonly at: number } | null = null
+/** Milliseconds that the second letter of a sequence may take. */
+const patience = 1_500
+
+export const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent)
+
+const isField = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) &&
+  !(target instanceof HTMLInputElement && /^(?:checkbox|radio|button|submit)$/.test(target.type))
+
+const pressed = (event: KeyboardEvent): Combination => {
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key
+  const mod = event.ctrlKey || event.metaKey ? "mod+" : ""
+  const shift = event.shiftKey && (event.key.length > 1 || mod !== "") ? "shift+" : ""
+  return `${mod}${event.altKey ? "alt+" : ""}${shift}${key}`
+}
+
+const isInDialog = (): boolean =>
+  document.querySelector("[role=dialog][data-rac], [role=alertdialog][data-rac], .scrim") !== null
+
+addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.isComposing) return
+  const combination = pressed(event)
+  const typing = isField(event.target)
+  if (typing && !combination.startsWith("mod+") && combination !== "Escape") return
+  const sequence = lead !== null && event.timeStamp - lead.at < patience ? `${lead.key} ${combination}` : null
+  lead = null
+  for (const wanted of sequence === null ? [combination] : [sequence, combination]) {
+    for (const { combination: each, run } of bound.toReversed()) {
+      if (each !== wanted) continue
+      // A dialog has its own keys: the page beneath must not answer.
+      if (isInDialog() && wanted !== "mod+k") continue
+      if (run(event) === false) continue
+      event.preventDefault()
+      return
+    }
+  }
+  if (!typing && bound.some((each) => each.combination.startsWith(`${combination} `))) {
+    lead = { key: combination, at: event.timeStamp }
+  }
+})
+
+/** Binds a shortcut as long as the component is there. A handler that answers false leaves the key to others. */
+export const useShortcut = (
+  combination: Combination,
+  run: (event: KeyboardEvent) => void | false,
+  active = true
+): void => {
+  const latest = useEffectEvent(run)
+  useEffect(() => {
+    if (!active) return
+    const entry: Bound = { combination, run: (event) => latest(event) }
+    bound.push(entry)
+    return () => void bound.splice(bound.indexOf(entry), 1)
+  }, [combination, active])
+}
+
+/** A combination as people read it: `Ctrl K`, `⌘ K`, `G O`. */
+export const shownKeys = (combination: Combination): readonly string[] =>
+  combination.split(/[+ ]/).map((part) =>
+    part === "mod"
+      ? isMac ? "⌘" : "Ctrl"
+      : part === "alt"
+      ? isMac ? "⌥" : "Alt"
+      : part === "shift"
+      ? "⇧"
+      : part === "Escape"
+      ? "Esc"
+      : part === "Enter"
+      ? "↵"
+      : part.replace("Arrow", "").length === 1 || part.length === 1
+      ? part.toUpperCase()
+      : part
+  )

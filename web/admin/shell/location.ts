@@ -1,0 +1,164 @@
+/**
+ * The address of the page as the app's state: where it is, what its query says, and what an entry of the history remembers (the row that was in
+ * focus). Paths stay as they are written, since in a key an encoded slash or comma is another one than a plain one.
+ */
+
+import { useSyncExternalStore } from "react"
+import { prefix } from "../config.ts"
+
+/** Where the app is. */
+export interface Place {
+  /** Below the app's own path, as written: `/orders/17`. */
+  readonly path: string
+  /** The parts of the path between slashes, as written. */
+  readonly parts: readonly string[]
+  readonly query: URLSearchParams
+  /** What this entry of the history remembers, by a name. */
+  readonly memory: { readonly [name: string]: unknown }
+  /** Raised by every movement: a movement to the same address is one, too. */
+  readonly turn: number
+}
+
+/** What an entry of the history holds. `at`: its number among the entries of this tab. */
+interface Entry {
+  readonly at: number
+  readonly memory: { readonly [name: string]: unknown }
+}
+
+const entryOf = (state: unknown): Entry =>
+  typeof state === "object" && state !== null && "at" in state ? state as Entry : { at: 0, memory: {} }
+
+let turn = 0
+let at = entryOf(history.state).at
+
+const readPlace = (): Place => {
+  const { pathname, search } = location
+  const path = prefix !== "" && pathname.startsWith(prefix) ? pathname.slice(prefix.length) || "/" : pathname
+  return {
+    path,
+    parts: path.split("/").slice(1).filter((part, index) => index > 0 || part !== ""),
+    query: new URLSearchParams(search),
+    memory: entryOf(history.state).memory,
+    turn
+  }
+}
+
+let place = readPlace()
+const listeners = new Set<() => void>()
+
+const tell = (): void => {
+  turn++
+  place = readPlace()
+  for (const listener of listeners) listener()
+}
+
+/** Asked before the app leaves a page: false stays, a promise decides later. */
+export type Guard = (to: string) => boolean | Promise<boolean>
+
+const guards = new Set<Guard>()
+
+const mayLeave = async (to: string): Promise<boolean> => {
+  for (const guard of guards) if (!await guard(to)) return false
+  return true
+}
+
+/** Asks `guard` before every movement but those within the query; gives back what ends it. */
+export const guardLeaving = (guard: Guard): () => void => {
+  guards.add(guard)
+  return () => void guards.delete(guard)
+}
+
+export interface GoOptions {
+  /** Takes the place of the entry instead of adding one. */
+  readonly replace?: boolean
+  readonly memory?: { readonly [name: string]: unknown }
+  /** Goes without asking the guards: they have agreed, or what they guard is saved. */
+  readonly force?: boolean
+}
+
+const move = (to: string, { memory = {}, replace = false }: GoOptions): void => {
+  const entry: Entry = { at: replace ? at : at + 1, memory }
+  at = entry.at
+  if (replace) history.replaceState(entry, "", prefix + to)
+  else history.pushState(entry, "", prefix + to)
+  tell()
+}
+
+/** Goes to an address of the app, such as `/orders?filter=…`. */
+export const go = (to: string, options: GoOptions = {}): void => {
+  if (guards.size === 0 || options.force === true) return move(to, options)
+  void mayLeave(to).then((yes) => {
+    if (yes) move(to, options)
+  })
+}
+
+/** Writes values into the entry's memory without moving. */
+export const remember = (values: { readonly [name: string]: unknown }): void => {
+  const memory = { ...entryOf(history.state).memory, ...values }
+  history.replaceState({ at, memory } satisfies Entry, "")
+  place = { ...place, memory }
+}
+
+/** Sets parts of the query; null takes one away. The rest of the address stays, and no guard is asked. */
+export const setQuery = (
+  values: { readonly [name: string]: string | null },
+  options: { readonly replace?: boolean } = {}
+): void => {
+  const query = new URLSearchParams(place.query)
+  for (const [name, value] of Object.entries(values)) {
+    if (value === null) query.delete(name)
+    else query.set(name, value)
+  }
+  const text = query.toString()
+  move(place.path + (text === "" ? "" : `?${text}`), { replace: options.replace ?? true, memory: place.memory })
+}
+
+/** The address of a path of the app, for `href`. */
+export const hrefOf = (to: string): string => prefix + to
+
+/** The address of the app that an `href` leads to, or null where it leads out of it. */
+export const withinApp = (href: string): string | null => {
+  const url = new URL(href, location.href)
+  if (url.origin !== location.origin || !(url.pathname === prefix || url.pathname.startsWith(`${prefix}/`))) return null
+  const below = url.pathname.slice(prefix.length) || "/"
+  if (/^\/(?:api|livez|readyz)(?:\/|$)/.test(below) && prefix === "") return null
+  return below + url.search
+}
+
+const onPop = (event: PopStateEvent): void => {
+  const to = entryOf(event.state)
+  const distance = to.at - at
+  if (guards.size === 0 || distance === 0) {
+    at = to.at
+    return tell()
+  }
+  // The browser has moved already: it moves back until the guards agree.
+  const wanted = readPlace().path
+  addEventListener("popstate", () => {
+    addEventListener("popstate", onPop)
+    void mayLeave(wanted).then((yes) => {
+      if (!yes) return
+      guards.clear()
+      history.go(distance)
+    })
+  }, { once: true })
+  removeEventListener("popstate", onPop)
+  history.go(-distance)
+}
+addEventListener("popstate", onPop)
+addEventListener("beforeunload", (event) => {
+  if (guards.size > 0) event.preventDefault()
+})
+if (entryOf(history.state).at === 0 && history.state === null) history.replaceState({ at, memory: {} }, "")
+history.scrollRestoration = "manual"
+
+const subscribe = (listener: () => void): () => void => {
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
+}
+
+/** Where the app is; the component is drawn again when it moves. */
+export const usePlace = (): Place => useSyncExternalStore(subscribe, () => place)
+
+/** Where the app is, outside of components. */
+export const currentPlace = (): Place => place

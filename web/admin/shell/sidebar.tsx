@@ -1,0 +1,226 @@
+/** The sidebar: search, the groups of resources with recent records, and the person's menu. On phones it is a sheet behind the bottom bar. */
+
+import { useQuery } from "@tanstack/react-query"
+import { ChevronsUpDown, Menu as MenuIcon, Search } from "lucide-react"
+import type { ReactNode } from "react"
+import { Button } from "react-aria-components"
+import { config } from "../config.ts"
+import { type Language, languages, setLanguage, useLocale } from "../messages/locale.tsx"
+import { useApp } from "./app.ts"
+import { addressOf, keyOf, type Resource, titleFields, titleOf } from "./catalogue.ts"
+import { resourceClient } from "./client.ts"
+import { Icon } from "./icons.tsx"
+import { shownKeys } from "./keys.ts"
+import { Link } from "./link.tsx"
+import { go, usePlace, withinApp } from "./location.ts"
+import { Item, Line, Menu, Section } from "./parts.tsx"
+import { type Preferences, setPreferences, usePreferences } from "./preferences.ts"
+import { leave } from "./session.ts"
+import style from "./shell.module.css"
+
+/** Where a list was left in this tab: coming back by the sidebar shows the same. */
+const lastAddress = new Map<string, string>()
+export const keepAddress = (resource: string, search: string): void => void lastAddress.set(resource, search)
+export const listAddress = (resource: string): string => `/${resource}${lastAddress.get(resource) ?? ""}`
+
+const Recents = ({ resource }: { readonly resource: Resource }): ReactNode => {
+  const { path } = usePlace()
+  const recent = resource.view.nav?.recent ?? null
+  const { data } = useQuery({
+    queryKey: ["recent", resource.name],
+    enabled: recent !== null && resource.may.read,
+    staleTime: 60_000,
+    queryFn: ({ signal }) =>
+      resourceClient(resource.name).list({
+        order_by: recent!.sort,
+        page_size: recent!.limit,
+        fields: titleFields(resource)
+      }, { signal })
+  })
+  return data?.items.map((record) => {
+    const key = keyOf(resource, record)
+    if (key === null) return null
+    const address = addressOf(resource, key)
+    return (
+      <Link key={key} to={address} className={style.sub} aria-current={path === address ? "page" : undefined}>
+        {titleOf(resource, record)}
+      </Link>
+    )
+  })
+}
+
+const Count = ({ resource }: { readonly resource: Resource }): ReactNode => {
+  const { format } = useLocale()
+  const { data } = useQuery({
+    queryKey: ["size", resource.name],
+    enabled: resource.may.read,
+    staleTime: 300_000,
+    retry: false,
+    queryFn: ({ signal }) =>
+      resourceClient(resource.name).list({ page_size: 1, fields: resource.model.primaryKey.slice(0, 1) }, { signal })
+  })
+  if (data === undefined) return null
+  const more = data.total_size_accuracy === "counting" ? "+" : ""
+  return <span className={style.count} aria-hidden="true">{format.short(data.total_size_estimate)}{more}</span>
+}
+
+const Entry = ({ resource }: { readonly resource: Resource }): ReactNode => {
+  const { parts } = usePlace()
+  const current = parts[0] === resource.name
+  return (
+    <>
+      <Link
+        to={listAddress(resource.name)}
+        className={style.nav}
+        aria-current={current ? (parts.length === 1 ? "page" : "true") : undefined}
+      >
+        <Icon name={resource.view.nav?.icon ?? null} />
+        <span className="cut">{resource.view.label.plural}</span>
+        <Count resource={resource} />
+      </Link>
+      <Recents resource={resource} />
+    </>
+  )
+}
+
+const initials = (name: string): string =>
+  name.split(/[\s@.]+/).filter((word) => word !== "").slice(0, 2).map((word) => word[0]!.toUpperCase()).join("")
+
+const Person = (): ReactNode => {
+  const { catalogue, user } = useApp()
+  const { t } = useLocale()
+  const preferences = usePreferences()
+  const choices = <K extends "theme" | "density">(name: K, labels: Readonly<Record<Preferences[K], string>>) =>
+    (Object.keys(labels) as Preferences[K][]).map((value) => (
+      <Item
+        key={value}
+        onAction={() => setPreferences({ [name]: value })}
+      >
+        <span className="grow">{labels[value]}</span>
+        {preferences[name] === value && <span aria-hidden="true">✓</span>}
+      </Item>
+    ))
+  return (
+    <Menu
+      label={t.shell.user}
+      placement="top start"
+      trigger={
+        <Button className={style.me ?? ""} aria-label={`${t.shell.user}: ${user.name}`}>
+          <span className="avatar" aria-hidden="true">{initials(user.name)}</span>
+          <span className="grow cut">
+            <b className="cut">{user.name}</b>
+            <small className="cut">{user.roles.join(", ")}</small>
+          </span>
+          <ChevronsUpDown className="icon" aria-hidden="true" />
+        </Button>
+      }
+    >
+      {catalogue.meta.userMenu.map(({ href, label }) => {
+        const inside = withinApp(href)
+        return inside === null
+          ? <Item key={label} href={href} target="_blank" rel="noreferrer">{label}</Item>
+          : <Item key={label} onAction={() => go(inside)}>{label}</Item>
+      })}
+      {catalogue.meta.userMenu.length > 0 && <Line />}
+      <Section label={t.shell.theme}>{choices("theme", t.shell.themes)}</Section>
+      <Section label={t.shell.density}>{choices("density", t.shell.densities)}</Section>
+      <Section label={t.shell.language}>
+        <Item onAction={() => setLanguage("auto")}>
+          <span className="grow">{t.shell.languageAuto}</span>
+          {preferences.language === "auto" && <span aria-hidden="true">✓</span>}
+        </Item>
+        {(Object.keys(languages) as Language[]).map((language) => (
+          <Item
+            key={language}
+            onAction={() => setLanguage(language)}
+          >
+            <span className="grow" lang={language}>{languages[language]}</span>
+            {preferences.language === language && <span aria-hidden="true">✓</span>}
+          </Item>
+        ))}
+      </Section>
+      <Line />
+      <Item href={`${config.api}/docs`} target="_blank">{t.shell.reference}</Item>
+      <Item onAction={() => void leave()}>{t.shell.signOut}</Item>
+    </Menu>
+  )
+}
+
+export const Sidebar = ({ onSearch, open }: { readonly open: boolean; readonly onSearch: () => void }): ReactNode => {
+  const { catalogue } = useApp()
+  const { t } = useLocale()
+  return (
+    <div className={style.side} data-open={open ? "" : undefined}>
+      <div className={style.brand}>
+        <span className="mark" aria-hidden="true">{config.name.slice(0, 1)}</span>
+        <span className="cut">{config.name}</span>
+      </div>
+      <button type="button" className={style.find} onClick={onSearch} aria-keyshortcuts="Control+K">
+        <Search className="icon" aria-hidden="true" />
+        <span className="grow">{t.shell.search}</span>
+        <kbd>{shownKeys("mod+k").join(" ")}</kbd>
+      </button>
+      <nav className={style.scroll} aria-label={t.shell.navigation}>
+        {catalogue.groups.map(({ entries, label }) => (
+          <div key={label ?? ""} role="group" aria-label={label ?? undefined} className={style.group}>
+            {label !== null && <h2>{label}</h2>}
+            {entries.map((resource) => <Entry key={resource.name} resource={resource} />)}
+          </div>
+        ))}
+        {catalogue.meta.pages.length > 0 && (
+          <div role="group" className={style.group}>
+            {catalogue.meta.pages.map((page) => <PageEntry key={page.name} href={page.href} label={page.label} />)}
+          </div>
+        )}
+      </nav>
+      <Person />
+    </div>
+  )
+}
+
+const PageEntry = ({ href, label }: { readonly href: string; readonly label: string }): ReactNode => {
+  const { path } = usePlace()
+  const inside = withinApp(href)
+  return inside === null
+    ? (
+      <a className={style.nav} href={href} target="_blank" rel="noreferrer">
+        <Icon name="file" />
+        {label}
+      </a>
+    )
+    : (
+      <Link to={inside} className={style.nav} aria-current={path === inside ? "page" : undefined}>
+        <Icon name="file" />
+        {label}
+      </Link>
+    )
+}
+
+/** The phone's bar: the first lists, and the rest behind More. */
+export const BottomBar = ({ onMore, open }: { readonly open: boolean; readonly onMore: () => void }): ReactNode => {
+  const { catalogue } = useApp()
+  const { parts } = usePlace()
+  const { t } = useLocale()
+  const total = catalogue.groups.reduce((sum, { entries }) => sum + entries.length, 0)
+  return (
+    <nav className={style.bottom} aria-label={t.shell.navigation}>
+      {catalogue.bottom.map((resource) => (
+        <Link
+          key={resource.name}
+          to={listAddress(resource.name)}
+          className={style.tab}
+          aria-current={!open && parts[0] === resource.name ? "page" : undefined}
+        >
+          <Icon name={resource.view.nav?.icon ?? null} />
+          <span>{resource.view.label.plural}</span>
+        </Link>
+      ))}
+      {(total > catalogue.bottom.length || total <= 4) && (
+        <button type="button" className={style.tab} aria-expanded={open} onClick={onMore}>
+          <MenuIcon className="icon" aria-hidden="true" />
+          <span>{t.shell.more}</span>
+        </button>
+      )}
+    </nav>
+  )
+}

@@ -1,0 +1,279 @@
+/**
+ * The sign-in form: password, second factor, passkey, identity providers, or a pasted token, whichever the service has. It says how long to wait after
+ * too many tries, and what to do where no account exists. It knows nothing of what comes after.
+ */
+
+import { Eye, EyeOff, FingerprintPattern } from "lucide-react"
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react"
+import { ProblemError } from "../../client/problem.ts"
+import type { SignInMethods } from "../../client/session.ts"
+import { config } from "../config.ts"
+import { useMessages } from "../messages/locale.tsx"
+import { client, pasteToken } from "../shell/client.ts"
+import { withPasskey } from "./passkey.ts"
+import style from "./sign-in.module.css"
+
+type Step = "password" | "app-code" | "backup-code" | "no-admin"
+
+const noMethods: SignInMethods = { providers: [], twoFactor: false, passkeys: false }
+
+interface FieldProps {
+  readonly label: string
+  readonly children: (id: string, describedBy: string | undefined) => ReactNode
+  readonly problem: string | null
+}
+
+const Field = ({ children, label, problem }: FieldProps): ReactNode => {
+  const id = useId()
+  return (
+    <div className={style.field}>
+      <label className="label" htmlFor={id}>{label}</label>
+      {children(id, problem === null ? undefined : `${id}-problem`)}
+      {problem !== null && <p className="hint" data-bad="" id={`${id}-problem`} role="alert">{problem}</p>}
+    </div>
+  )
+}
+
+/** Counts down to the moment from which another try is taken; 0 when there is none to wait for. */
+const useWait = (): readonly [seconds: number, wait: (milliseconds: number) => void] => {
+  const [until, setUntil] = useState(0)
+  const [now, setNow] = useState(0)
+  useEffect(() => {
+    if (until === 0) return
+    const timer = setInterval(() => {
+      setNow(Date.now())
+      if (Date.now() >= until) setUntil(0)
+    }, 250)
+    return () => clearInterval(timer)
+  }, [until])
+  return [until === 0 ? 0 : Math.max(0, Math.ceil((until - now) / 1000)), (milliseconds) => {
+    setNow(Date.now())
+    setUntil(Date.now() + milliseconds)
+  }]
+}
+
+export const SignIn = (
+  { email: given = "", onDone }: { readonly email?: string; readonly onDone: () => Promise<void> }
+): ReactNode => {
+  const t = useMessages()
+  const [step, setStep] = useState<Step>("password")
+  const [email, setEmail] = useState(given)
+  const [secret, setSecret] = useState("")
+  const [shown, setShown] = useState(false)
+  const [busy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<string | null>(null)
+  const [methods, setMethods] = useState(noMethods)
+  const [seconds, wait] = useWait()
+  const first = useRef<HTMLInputElement>(null)
+  const local = config.signIn === "password"
+
+  useEffect(() => {
+    if (!local) return
+    // Neither answer is needed to begin: without them there is the form with a password.
+    client.auth.methods().then(setMethods, () => undefined)
+    client.auth.status().then(({ needsAdmin }) => needsAdmin && setStep("no-admin"), () => undefined)
+  }, [local])
+  useEffect(() => first.current?.focus(), [step])
+
+  const attempt = async (work: () => Promise<void>): Promise<void> => {
+    setBusy(true)
+    setProblem(null)
+    try {
+      await work()
+    } catch (error) {
+      if (error instanceof ProblemError && error.status === 429) wait(error.retryAfter ?? 60_000)
+      else if (error instanceof ProblemError) setProblem(error.detail)
+      else if (!(error instanceof DOMException)) setProblem(t.signIn.failed)
+      setSecret("")
+      first.current?.focus()
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    if (busy || seconds > 0) return
+    void attempt(async () => {
+      if (!local) {
+        pasteToken(secret.trim())
+        return onDone()
+      }
+      if (step === "password") {
+        const answer = await client.auth.signIn({ email: email.trim(), password: secret })
+        if (answer.twoFactorRedirect === true) {
+          setSecret("")
+          setStep("app-code")
+          return
+        }
+      } else {
+        const route = step === "app-code" ? "/two-factor/verify-totp" : "/two-factor/verify-backup-code"
+        await client.auth.post(route, { code: secret.replaceAll(/\s/g, "") })
+      }
+      setSecret("")
+      await onDone()
+    })
+  }
+
+  const provider = (id: string): Promise<void> =>
+    attempt(async () => {
+      const { url } = await client.auth.post<{ readonly url: string }>("/sign-in/social", {
+        provider: id,
+        callbackURL: location.href,
+        errorCallbackURL: location.href
+      })
+      location.assign(url)
+    })
+
+  const waiting = seconds > 0 ? t.signIn.wait(String(seconds)) : null
+
+  if (step === "no-admin") {
+    return (
+      <div className={style.form}>
+        <span className={`mark ${style.logo}`} aria-hidden="true">{config.name.slice(0, 1)}</span>
+        <h1>{t.signIn.noAdminTitle}</h1>
+        <p className="dim">{t.signIn.noAdmin}</p>
+        <pre className={`code ${style.say}`}>service users create you@example.org --generate-password</pre>
+        <button
+          type="button"
+          className={`btn primary ${style.wide}`}
+          onClick={() =>
+            void attempt(async () => {
+              if (!(await client.auth.status()).needsAdmin) setStep("password")
+            })}
+        >
+          {t.signIn.retry}
+        </button>
+      </div>
+    )
+  }
+
+  const coded = step === "app-code" || step === "backup-code"
+  return (
+    <form className={style.form} onSubmit={submit} aria-busy={busy}>
+      <span className={`mark ${style.logo}`} aria-hidden="true">{config.name.slice(0, 1)}</span>
+      <h1>{coded ? t.signIn.codeTitle : t.signIn.title(config.name)}</h1>
+      <p className="dim">
+        {step === "app-code"
+          ? t.signIn.codeHint
+          : step === "backup-code"
+          ? t.signIn.backupHint
+          : local
+          ? t.signIn.hint
+          : t.signIn.tokenHint}
+      </p>
+      {coded
+        ? (
+          <Field label={t.signIn.code} problem={waiting ?? problem}>
+            {(id, describedBy) => (
+              <div className="input" data-invalid={problem === null ? undefined : ""}>
+                <input
+                  id={id}
+                  ref={first}
+                  value={secret}
+                  onChange={({ target }) => setSecret(target.value)}
+                  inputMode={step === "app-code" ? "numeric" : "text"}
+                  autoComplete="one-time-code"
+                  aria-describedby={describedBy}
+                  aria-invalid={problem !== null}
+                  required
+                />
+              </div>
+            )}
+          </Field>
+        )
+        : (
+          <>
+            {local && (
+              <Field label={t.signIn.email} problem={null}>
+                {(id) => (
+                  <div className="input">
+                    <input
+                      id={id}
+                      ref={given === "" ? first : undefined}
+                      type="email"
+                      name="email"
+                      autoComplete="username"
+                      value={email}
+                      onChange={({ target }) => setEmail(target.value)}
+                      required
+                    />
+                  </div>
+                )}
+              </Field>
+            )}
+            <Field label={local ? t.signIn.password : t.signIn.token} problem={waiting ?? problem}>
+              {(id, describedBy) => (
+                <div className="input" data-invalid={problem === null ? undefined : ""}>
+                  <input
+                    id={id}
+                    ref={local && given === "" ? undefined : first}
+                    type={shown ? "text" : "password"}
+                    name="password"
+                    autoComplete={local ? "current-password" : "off"}
+                    value={secret}
+                    onChange={({ target }) => setSecret(target.value)}
+                    aria-describedby={describedBy}
+                    aria-invalid={problem !== null}
+                    required
+                  />
+                  <button
+                    type="button"
+                    className={style.eye}
+                    aria-pressed={shown}
+                    aria-label={shown ? t.signIn.hide : t.signIn.show}
+                    onClick={() => setShown(!shown)}
+                  >
+                    {shown ? <EyeOff className="icon" /> : <Eye className="icon" />}
+                  </button>
+                </div>
+              )}
+            </Field>
+          </>
+        )}
+      <button className={`btn primary ${style.wide}`} disabled={busy || seconds > 0}>
+        {busy && <span className="spinner" aria-hidden="true" />}
+        {coded ? t.signIn.verify : t.signIn.submit}
+      </button>
+      {coded
+        ? (
+          <>
+            <button
+              type="button"
+              className={style.link}
+              onClick={() => setStep(step === "app-code" ? "backup-code" : "app-code")}
+            >
+              {step === "app-code" ? t.signIn.useBackup : t.signIn.useApp}
+            </button>{" "}
+            <button type="button" className={style.link} onClick={() => setStep("password")}>{t.signIn.back}</button>
+          </>
+        )
+        : (methods.passkeys || methods.providers.length > 0) && (
+          <>
+            <div className={style.or}>{t.signIn.or}</div>
+            {methods.passkeys && (
+              <button
+                type="button"
+                className={`btn ${style.wide}`}
+                disabled={busy}
+                onClick={() => void attempt(() => withPasskey(client.auth).then(onDone))}
+              >
+                <FingerprintPattern className="icon" /> {t.signIn.passkey}
+              </button>
+            )}
+            {methods.providers.map(({ id, name }) => (
+              <button
+                key={id}
+                type="button"
+                className={`btn ${style.wide}`}
+                disabled={busy}
+                onClick={() => void provider(id)}
+              >
+                {t.signIn.with(name)}
+              </button>
+            ))}
+          </>
+        )}
+    </form>
+  )
+}
