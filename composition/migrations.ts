@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto"
 import type { PoolClient } from "pg"
 import { authMigrationSql, passkeySql, secondFactorSql } from "../adapters/auth/migration.ts"
+import { capturedTables, captureQuestion, captureStatements, changeSchema } from "../adapters/postgres/capture.ts"
 import { historyQuestion, historyStatements } from "../adapters/postgres/history.ts"
 import { idempotencySchema } from "../adapters/postgres/idempotency.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
@@ -13,7 +14,7 @@ import type { AuthDeclaration } from "../core/domain/declare/config.ts"
 
 /** One set of tables. */
 export interface Migration {
-  readonly name: "service" | "auth" | "second_factor" | "passkey" | `history_${string}`
+  readonly name: "service" | "auth" | "second_factor" | "passkey" | "events" | `history_${string}` | `events_${string}`
   /** Raised with every change of `statements`; a database may be ahead of the program, never behind. */
   readonly version: number
   readonly statements: string
@@ -85,6 +86,31 @@ export const historyMigrations = ({ models }: Pick<Compiled, "models">): readonl
     const name = versions.table.replace(/[^A-Za-z0-9]+/g, "_")
     return [make(`history_${name}`, 1, statements, historyQuestion(tracked, versions))]
   })
+
+/** Where changes wait to be sent on. */
+const eventsMigration: Migration = make("events", 1, `${changeSchema.join(";\n\n")};\n`)
+
+/**
+ * The capture of changes, in the application's database: where they are kept, and a trigger for each table of a resource that declares events, so
+ * that another table asks for its own alone. An application without events gets nothing of it.
+ */
+export const eventMigrations = ({ models }: Pick<Compiled, "models">): readonly Migration[] => {
+  const tables = capturedTables(models)
+  if (tables.length === 0) return []
+  return [
+    eventsMigration,
+    ...tables.map((table) => {
+      const statements = `${captureStatements(table).join(";\n\n")};\n`
+      return make(`events_${table.relation.replace(/[^A-Za-z0-9]+/g, "_")}`, 1, statements, captureQuestion(table))
+    })
+  ]
+}
+
+/** What follows the application's own tables, and is applied after them. */
+export const followingMigrations = (compiled: Pick<Compiled, "models">): readonly Migration[] => [
+  ...historyMigrations(compiled),
+  ...eventMigrations(compiled)
+]
 
 /** Whatever the database's default: who waited for another process has to see what that one did. */
 const begin = "begin isolation level read committed"

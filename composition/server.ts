@@ -27,7 +27,7 @@ import { portOf, settingsOf } from "./environment.ts"
 import type { Settings } from "./environment.ts"
 import { openLog } from "./log.ts"
 import type { LogSink } from "./log.ts"
-import { applyMigrations, authMigrations, findMissing, historyMigrations, serviceMigration } from "./migrations.ts"
+import { applyMigrations, authMigrations, findMissing, followingMigrations, serviceMigration } from "./migrations.ts"
 import type { Migration } from "./migrations.ts"
 import { fileProblem, StartupError } from "./startup-error.ts"
 import { checkDatabase } from "./startup.ts"
@@ -200,7 +200,7 @@ const build = async (
   opened.add(databases.release)
   const accounts = keepsAccounts(assembly)
   const patienceMs = options.patienceMs ?? 10_000
-  const versions = historyMigrations(assembly.compiled)
+  const versions = followingMigrations(assembly.compiled)
   const settled = settleMigrations(
     databases,
     accounts ? authMigrations(assembly.compiled) : [],

@@ -84,7 +84,21 @@ const answerSql = ({ checks, columns }: Answer, writer: Writer): string => {
   return text
 }
 
-const writeAnswerSql = (model: Model, answer: WriteAnswer, writer: Writer): string => {
+/**
+ * Tells the capture of changes who writes, and what the row's own values do not say (see capture.ts). As a last cell of what a statement gives back:
+ * rows are captured when the statement has written all of them. The settings end with the transaction.
+ */
+const toldSql = (model: Model, told: string | null, writer: Writer): string =>
+  !model.captured
+    ? ""
+    : `, set_config('service.actor', ${writer.add({ of: "actor" })}, true)${
+      told === null ? "" : ` || set_config('service.change', ${told}, true)`
+    }`
+
+const writeAnswerSql = (model: Model, answer: WriteAnswer, told: string | null, writer: Writer): string =>
+  checkedAnswerSql(model, answer, writer) + toldSql(model, told, writer)
+
+const checkedAnswerSql = (model: Model, answer: WriteAnswer, writer: Writer): string => {
   const cells = answerSql(answer, writer)
   if (answer.must === null || answer.must.op === "true") return cells
   // The failing cast takes something from the row: a constant would be cast, and fail, while the statement is planned.
@@ -157,7 +171,7 @@ const insertSql = (
   }
   const into = names.map((field) => identifier(field.column)).join(", ")
   return `insert into ${tableOf(model)} as t (${into}) values ${tuples.join(", ")} returning ${
-    writeAnswerSql(model, answer, writer)
+    writeAnswerSql(model, answer, null, writer)
   }`
 }
 
@@ -202,17 +216,21 @@ const versionSql = (model: Model, index: number | null, writer: Writer): string 
   return index === null ? found : `${found} and t.xmin = ${writer.given(index)}::xid`
 }
 
-/** Given: the key, the values of the fields, the stamp if there is one. With a `step` the version column is not among the fields. */
+/**
+ * Given: the key, the values of the fields, the stamp if there is one, what the capture of changes is told where `tells`. With a `step` the version
+ * column is not among the fields.
+ */
 export const updateStatement = (
   model: Model,
   fields: readonly Field[],
   step: VersionStep | null,
   stamped: boolean,
   answer: WriteAnswer,
-  trigramSchema: string
+  trigramSchema: string,
+  tells = false
 ): Statement => {
   const pace = step === null ? "" : step.of === "timestamp" ? `step ${step.microseconds}` : "step"
-  const name = `update${indexes(fields)} ${pace} ${stamped} ${nameOfWrite(answer)}`
+  const name = `update${indexes(fields)} ${pace} ${stamped} ${tells} ${nameOfWrite(answer)}`
   return kept(model, name, trigramSchema, (writer) => {
     const { key, version } = model
     const changes = fields.map((field, i) => `${identifier(field.column)} = ${writer.given(key.length + i)}`)
@@ -221,7 +239,8 @@ export const updateStatement = (
     }
     const target = `${tableOf(model)} t`
     const where = versionSql(model, stamped ? key.length + fields.length : null, writer)
-    const cells = writeAnswerSql(model, answer, writer)
+    const told = tells ? writer.given(key.length + fields.length + (stamped ? 1 : 0)) : null
+    const cells = writeAnswerSql(model, answer, told, writer)
     return changes.length === 0
       ? `select ${cells} from ${target} where ${where}`
       : `update ${target} set ${changes.join(", ")} where ${where} returning ${cells}`
@@ -237,5 +256,5 @@ export const removeStatement = (model: Model, stamped: boolean, trigramSchema: s
     (writer) =>
       `delete from ${tableOf(model)} t where ${
         versionSql(model, stamped ? model.key.length : null, writer)
-      } returning 'removed'::text`
+      } returning 'removed'::text${toldSql(model, null, writer)}`
   )

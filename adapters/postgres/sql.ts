@@ -30,6 +30,8 @@ export type Source =
   /** The cell at this index of those that a run is given: a position, a key, values to write. Null stays null. */
   | { readonly of: "given"; readonly index: number }
   | { readonly of: "offset" }
+  /** Who writes, as captured changes keep it: JSON of id and roles. */
+  | { readonly of: "actor" }
 
 /** What the parameters of one run are made of. */
 export interface Values {
@@ -143,7 +145,17 @@ const valueOf = (source: Source, values: Values): Cell => {
       return values.given[source.index] ?? null
     case "offset":
       return String(values.offset)
+    case "actor":
+      return actorOf(values.bindings.caller)
   }
+}
+
+const actors = new WeakMap<Bindings["caller"], string>()
+
+const actorOf = (caller: Bindings["caller"]): string => {
+  let text = actors.get(caller)
+  if (text === undefined) actors.set(caller, text = JSON.stringify({ id: caller.id, roles: caller.roles ?? [] }))
+  return text
 }
 
 /** PostgreSQL's array input syntax. */

@@ -11,6 +11,7 @@ import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import type { RecordsError, RecordsTransaction } from "../../core/ports/records.ts"
+import { captureTrigger, toldText } from "./capture.ts"
 import {
   insertStatement,
   lockAllStatement,
@@ -75,7 +76,9 @@ const traitsSql = (model: Model): string =>
   // What follows the rows of one statement follows them all: the first is not done with when the next is written. Nor does a default made by a
   // stable function see it.
   ` (bool_and(own) and not bool_or(rules) and not exists (select from pg_trigger g join family f on f.oid = g.tgrelid` +
-  ` where not g.tgisinternal and not g.tginitdeferred and g.tgtype & ${inserts} <> 0 and g.tgtype & 3 <> 3)` +
+  ` where not g.tgisinternal and g.tgname <> ${
+    quoted(captureTrigger)
+  } and not g.tginitdeferred and g.tgtype & ${inserts} <> 0 and g.tgtype & 3 <> 3)` +
   ` and not exists (select from pg_attrdef v join family f on f.oid = v.adrelid` +
   ` join pg_depend d on d.classid = 'pg_attrdef'::regclass and d.objid = v.oid and d.refclassid = 'pg_proc'::regclass` +
   ` join pg_proc p on p.oid = d.refobjid where p.provolatile = 's'))::text,` +
@@ -114,7 +117,8 @@ const refusedInHook = (): Error =>
     "A write hook can neither end its transaction nor set what others read by: throw to roll back, and write \"set local\" for settings of your own."
   )
 
-const makeHandle = (session: Session, fate: Fate): TransactionHandle => ({
+/** The handle of one transaction; it ends with `fate.open`. */
+export const makeHandle = (session: Session, fate: Fate): TransactionHandle => ({
   query: (sql, params = []) =>
     leavesTransaction.test(sql.replace(leadingComments, ""))
       ? Promise.reject(refusedInHook())
@@ -291,7 +295,7 @@ export class Transaction extends Reader implements RecordsTransaction {
   }
 
   #update(
-    { bindings, checks, columns, key, model, must, set }: Change,
+    { bindings, checks, columns, key, model, must, set, told }: Change,
     step: VersionStep | null
   ): Effect.Effect<Row, RecordsError> {
     const answer = this.#answer(columns, checks, must)
@@ -304,8 +308,10 @@ export class Transaction extends Reader implements RecordsTransaction {
       given.push(cell)
     }
     if (stamp !== null) given.push(stamp)
+    const tells = told !== undefined && model.captured
+    if (tells) given.push(toldText(told))
     const updated = this.execute(
-      (trigram) => updateStatement(model, fields, step, stamp !== null, answer, trigram),
+      (trigram) => updateStatement(model, fields, step, stamp !== null, answer, trigram, tells),
       valuesOf(bindings, given)
     )
     return Effect.flatMap(this.#write(model, updates, updated), (rows) => {

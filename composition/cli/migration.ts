@@ -11,7 +11,7 @@ import {
   applyMigrations,
   authMigrations,
   findMissing,
-  historyMigrations,
+  followingMigrations,
   migrationScript,
   serviceMigration
 } from "../migrations.ts"
@@ -25,8 +25,12 @@ const purposes: { readonly [name: string]: string } = {
   service: "Tables that the service keeps beside yours: applied migrations, answers kept for Idempotency-Key.",
   auth: "Accounts, sessions, signing keys and API keys, in the schema auth.",
   second_factor: "Second factors of accounts, in the schema auth.",
-  passkey: "Passkeys of accounts, in the schema auth."
+  passkey: "Passkeys of accounts, in the schema auth.",
+  events: "Where changes wait to be sent to those who subscribe, in the schema service."
 }
+
+const capturePurpose =
+  "A trigger that keeps the changes of a table until they are sent to those who subscribe. Apply it after the migrations that make or change the table."
 
 /** That of a table of versions. */
 const versionsPurpose =
@@ -56,7 +60,7 @@ const writeFiles = (folder: string, migrations: readonly Migration[], separate: 
       ? "\n-- Apply it to the database of ADMIN_DATABASE_URL."
       : ""
     const text = `${heading(migration)}\n-- ${
-      purposes[migration.name] ?? versionsPurpose
+      purposes[migration.name] ?? (migration.name.startsWith("events_") ? capturePurpose : versionsPurpose)
     }${place}\n-- Safe to apply again.\n\n${migrationScript(migration)}`
     writeFileSync(path, text, { flag: "wx" })
     return [path]
@@ -70,7 +74,7 @@ export const migration = async (
   const { settings } = project
   const accounts = keepsAccounts(project) ? authMigrations(project.compiled) : []
   const wanted = [serviceMigration, ...accounts]
-  const versions = historyMigrations(project.compiled)
+  const versions = followingMigrations(project.compiled)
   const separate = settings.adminDatabaseUrl !== null
 
   const folder = resolve(settings.folder, flags.out ?? "db/migrations")

@@ -15,6 +15,7 @@ import type { Settings } from "../environment.ts"
 import {
   authMigration,
   authMigrations,
+  eventMigrations,
   findMissing,
   historyMigrations,
   type Migration,
@@ -23,6 +24,7 @@ import {
 import { findEmpty, readLiveFacts, withPostgres } from "../startup.ts"
 import type { LiveFacts } from "../startup.ts"
 import { checkAccounts } from "./accounts.ts"
+import { checkCapture } from "./capture.ts"
 import { checkColumns } from "./columns.ts"
 import {
   checkClock,
@@ -105,10 +107,14 @@ export const examine = async (
     ...await checkPooler(settings, probePooler(databases.url))
   ]
   const own: Finding[] = []
-  let versions: readonly Migration[] = []
+  let following: readonly Migration[] = []
   await withClient(databases.url, async (client) => {
     // Where the role may not use the schema of versions, their tables are findings already.
-    if (await mayUseVersions(client)) versions = historyMigrations(assembly.compiled)
+    const mayUse = await mayUseVersions(client)
+    following = [
+      ...(mayUse ? historyMigrations(assembly.compiled) : []),
+      ...eventMigrations(assembly.compiled)
+    ]
     // PostgreSQL refuses to look a name up in a schema that the role may not use; of such tables the facts know nothing.
     const reached: Models = new Map(
       [...assembly.compiled.models].filter(([name]) => (facts.tables.get(name) ?? null) !== null)
@@ -121,6 +127,7 @@ export const examine = async (
     findings.push(
       ...await checkClock(client),
       ...await checkConnections(client, settings),
+      ...await checkCapture(client, assembly.compiled),
       ...await checkSequences(client, tables, facts.server.user),
       ...await checkViewWrites(client, { ...assembly.compiled, models: reached }),
       ...await checkViewRows(client, assembly.compiled, facts)
@@ -137,7 +144,7 @@ export const examine = async (
   }
   findings.push(...own)
   // What the role may not read cannot be looked at further.
-  if (own.length === 0) findings.push(...await ofOwnTables(assembly, settings, databases, accounts, versions))
+  if (own.length === 0) findings.push(...await ofOwnTables(assembly, settings, databases, accounts, following))
   return findings
 }
 

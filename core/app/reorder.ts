@@ -91,7 +91,8 @@ export const reorder = Effect.fnUntraced(function*(
     const write = { ...target, precondition: typeof etag === "string" ? etag : null }
     const judged = judge(core, tx, write, row, () => checkPatch(access, row, values, values), bindings)
     const settled = yield* Effect.mapError(judged, ofRecord(key))
-    const run = Effect.mapError(apply(core, tx, write, row, values, settled, bindings), ofRecord(key))
+    const told = { of: "reorder", began: [[field, row[field.index] ?? null]] } as const
+    const run = Effect.mapError(apply(core, tx, write, row, values, settled, bindings, told), ofRecord(key))
     changing.push({ key, before: row, run })
   }
   if (own.size < texts.length) return yield* Effect.fail(keyTwice())
@@ -156,6 +157,7 @@ const moveAway = Effect.fnUntraced(function*(
         touch: false,
         columns: [],
         checks: [],
+        told: { of: "nothing" },
         bindings
       }), { discard: true })
     return Effect.matchEffect(tx.savepoint(moved), {

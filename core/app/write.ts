@@ -36,7 +36,7 @@ import type { Values } from "../domain/write/body.ts"
 import { preconditionFailed, preconditionHolds, preconditionRequired } from "../domain/write/precondition.ts"
 import type { Precondition } from "../domain/write/precondition.ts"
 import { RecordsError } from "../ports/records.ts"
-import type { RecordsTransaction } from "../ports/records.ts"
+import type { RecordsTransaction, Told } from "../ports/records.ts"
 import type { Core } from "./core.ts"
 import { keepVersion } from "./history.ts"
 import { checkLinks } from "./links.ts"
@@ -366,12 +366,14 @@ export const apply = (
   stored: Row,
   set: Values,
   settled: Settled,
-  bindings: Bindings
+  bindings: Bindings,
+  told?: Told
 ): Step<Row> => {
   const { columns } = access.model
   const checks = [access.rows, decisionTree(settled)] as const
   const must = both(...checks)
-  const updated = tx.update({ model: access.model, key, set: [...set], touch: true, columns, checks, must, bindings })
+  const change = { model: access.model, key, set: [...set], touch: true, columns, checks, must, bindings }
+  const updated = tx.update(told === undefined ? change : { ...change, told })
   const links = checkLinks(core, tx, access, [set], bindings)
   return Effect.flatMap(
     Effect.catch(

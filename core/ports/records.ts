@@ -69,6 +69,12 @@ export interface RecordsReader {
   readonly estimate: (plan: PagePlan | CountPlan | AggregatePlan) => Effect.Effect<PlanEstimate, RecordsError>
 }
 
+/**
+ * What the values of a row do not say about its change. `nothing`: it is a step of another change and none itself · `reorder`: it ends a reorder that
+ * began with these values.
+ */
+export type Told = { readonly of: "nothing" } | { readonly of: "reorder"; readonly began: Assignments }
+
 /** Values to write: pairs of field and cell. */
 export type Assignments = ReadonlyArray<readonly [field: Field, value: Cell]>
 
@@ -124,6 +130,8 @@ export interface RecordsTransaction extends RecordsReader {
     readonly checks: readonly FilterTree[]
     /** As of `insert`. */
     readonly must?: FilterTree
+    /** What is to be known of the change where changes are captured; without it, it is an update. */
+    readonly told?: Told
     readonly bindings: Bindings
   }) => Effect.Effect<Row, RecordsError>
   readonly remove: (target: {

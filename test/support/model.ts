@@ -124,6 +124,7 @@ export const makeModel = (parts: ModelParts): RuledModel => {
     rules: makeRules(parts.rules),
     history: null,
     events: [],
+    captured: false,
     relations
   }
 }

@@ -10,6 +10,7 @@ import type { AuthDeclaration, Config, ConfigExtension, Options } from "../decla
 import { type Refusal, type Report, shown } from "../declare/refusal.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import type { Model, Models } from "../model/model.ts"
+import { tableName } from "../model/table.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
 import { refuseUnknownKeys } from "./check.ts"
 import { compileMenu, compilePages } from "./menu.ts"
@@ -92,6 +93,14 @@ const extended = (config: Bag, report: Report): Bag => {
   return extensions.reduce((current: Bag, extension) => extension.apply(current, report), config)
 }
 
+/** Changes are captured by table: a resource without events whose table has some writes for them, too. */
+const shareCapture = (models: readonly Model[]): void => {
+  const captured = new Set(models.flatMap((model) => model.captured ? [tableName(model)] : []))
+  for (const model of models as ReadonlyArray<{ -readonly [Name in keyof Model]: Model[Name] }>) {
+    model.captured = captured.has(tableName(model))
+  }
+}
+
 /**
  * Compiles a configuration. Everything that can be wrong without a database is refused here, all of it together, each refusal naming
  * resource, field and what to write instead. Plain-JavaScript configurations are checked as strictly as typed ones.
@@ -126,6 +135,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   const shapes = resolveShapes(drafts, report)
   const built = new Map([...drafts].map(([name, draft]) => [name, buildModel(draft, shapes, roles, report)] as const))
   linkModels(drafts, built, report)
+  shareCapture([...built.values()].map(({ model }) => model))
   const models = new Map<string, Model>([...built].map(([name, { model }]) => [name, model]))
 
   const scopes = new Map([...built].map(([name, { model, broken }]): [string, ViewScope] => [

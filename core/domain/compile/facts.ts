@@ -448,6 +448,12 @@ export const checkFacts = (
     if (!table.privileges.select) {
       sayTable("The database role may not read the table.", `Run: grant select on ${tableName(model)} to <role>;`)
     }
+    if (model.events.length > 0 && isView(table)) {
+      sayTable(
+        "It declares events, but is over a view: what happens to the rows behind it is not seen.",
+        "Declare the events on a resource over the table, or remove them."
+      )
+    }
     for (const field of model.columns) {
       const role = field === model.tenant
         ? "tenant"

@@ -294,7 +294,7 @@ const cases: readonly RefusalCase[] = [
   [
     "event of a name that is not built in",
     one({}, { events: { create: true } }),
-    "a: events.create is true, but the event is not a built-in one. → Built-in are created, updated, deleted, undeleted. Write create: { on: [\"create\"], match: ({ after }) => … }."
+    "a: events.create is true, but the event is not a built-in one. → Built-in are created, updated, deleted, undeleted, reordered. Write create: { on: [\"create\"], match: ({ after }) => … }."
   ],
   [
     "event that is no event",
@@ -310,7 +310,7 @@ const cases: readonly RefusalCase[] = [
     "a: \"Big\" is not an event name. → Use lower-case letters, digits and _, beginning with a letter, at most 63 characters.",
     "a: events.big says no operation it happens on. → Write big: { on: [\"create\"], match: ({ after }) => … }.",
     "a: There is no property events.bigger.when. → Use one of on, match.",
-    "a: events.bigger.on has \"insert\", which is not an operation. → Use one of create, update, delete, undelete.",
+    "a: events.bigger.on has \"insert\", which is not an operation. → Use one of create, update, delete, undelete, reorder.",
     "a: events.bigger.match is 1, not a function. → Write bigger: { on: [\"create\"], match: ({ after }) => … }."
   ],
   [

@@ -525,6 +525,7 @@ export const buildModel = (
     validate,
     history: historyName(draft.declaration),
     events: [...events.keys()],
+    captured: events.size > 0,
     relations
   }
   return { model, rules, events, broken, relations }

@@ -96,7 +96,7 @@ export interface ResourceDeclaration<
   /** Rules over the whole record, run after each value was checked by itself. */
   readonly validate?: ReadonlyArray<(record: RecordOf<Fields>) => ReadonlyArray<FieldProblem> | null | undefined | void>
   readonly access?: AccessDeclaration<Fields>
-  /** Checked at the start; nothing is sent for them yet. */
+  /** What others may be told of: subscriptions name them as `<resource>.<event>`. */
   readonly events?: EventsDeclaration<Fields>
 }
 

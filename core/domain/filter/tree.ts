@@ -139,7 +139,7 @@ export const not = (tree: FilterTree): FilterTree =>
 
 /** Values that operands refer to. `now` is microseconds since 1970-01-01T00:00:00Z. */
 export interface Bindings {
-  readonly caller: { readonly id: string; readonly tenant: string | null }
+  readonly caller: { readonly id: string; readonly tenant: string | null; readonly roles?: readonly string[] }
   readonly now: bigint
   /** Canonical texts for `param` operands. */
   readonly params: readonly string[]

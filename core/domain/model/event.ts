@@ -4,17 +4,18 @@
 
 import type { WireRecord } from "./model.ts"
 
-/** What can happen to a record. A soft delete is a delete. */
-export type ChangeOperation = "create" | "update" | "delete" | "undelete"
+/** What can happen to a record. A soft delete is a delete; a reorder is a new place in an order that the API wrote, and no update. */
+export type ChangeOperation = "create" | "update" | "delete" | "undelete" | "reorder"
 
-export const changeOperations: readonly ChangeOperation[] = ["create", "update", "delete", "undelete"]
+export const changeOperations: readonly ChangeOperation[] = ["create", "update", "delete", "undelete", "reorder"]
 
 /** Events that need no more than `true`, and the operation each stands for. */
 export const builtInEvents = {
   created: "create",
   updated: "update",
   deleted: "delete",
-  undeleted: "undelete"
+  undeleted: "undelete",
+  reordered: "reorder"
 } as const satisfies { readonly [name: string]: ChangeOperation }
 
 /** A declared event, compiled. `match` null: every change of these operations. A `match` that throws is the event's failure. */

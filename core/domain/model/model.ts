@@ -68,8 +68,10 @@ export interface Model {
   readonly validate: readonly ValidateRule[]
   /** Name of the resource that keeps this one's versions (extension `history`), or null. */
   readonly history: string | null
-  /** Names of declared events; nothing is sent for them yet. */
+  /** Names of declared events. */
   readonly events: readonly string[]
+  /** Whether changes of its table are captured: it, or another resource over the same table, declares events. */
+  readonly captured: boolean
   /** Relations that `expand` can follow, by their public name: to-one by the field, to-many by the other side's field. */
   readonly relations: ReadonlyMap<string, Relation>
 }

@@ -1,0 +1,191 @@
+/**
+ * The capture of changes as statements, safe to run again: where changes are kept until they are sent on, and for each table of a resource that
+ * declares events a trigger that keeps them there, whoever writes. It changes no row of the application and reads nothing.
+ */
+
+import { createHash } from "node:crypto"
+import type { Field, Model, Models } from "../../core/domain/model/model.ts"
+import { tableName } from "../../core/domain/model/table.ts"
+import type { Cell } from "../../core/domain/value/kind.ts"
+import type { Told } from "../../core/ports/records.ts"
+import { textColumn } from "./compile-page.ts"
+import { identifier, quoted, tableOf } from "./sql.ts"
+
+/**
+ * Triggers after a row run in the order of their names: this one runs before those of the application, whose own writes to the same row come after.
+ */
+export const captureTrigger = "0_service_changes"
+
+const truncateTrigger = "0_service_truncated"
+
+/** Where changes wait, who sends them on, and what people who watch have seen go by. */
+export const changeSchema: readonly string[] = [
+  "create schema if not exists service",
+  // One value at a time for every connection: of one record, a later change has a higher number.
+  `create table if not exists service.change (
+  sequence bigint generated always as identity (cache 1) primary key,
+  transaction xid8 not null default pg_current_xact_id(),
+  at timestamptz not null default clock_timestamp(),
+  relation text not null,
+  operation text not null,
+  before jsonb,
+  after jsonb,
+  actor jsonb
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000)`,
+  `create table if not exists service.dispatcher (
+  id boolean primary key default true check (id),
+  holder text not null,
+  until timestamptz not null
+)`,
+  `create table if not exists service.watched (
+  relation text primary key,
+  until timestamptz not null
+)`,
+  `create table if not exists service.recent_change (
+  position bigint generated always as identity (cache 1) primary key,
+  seen_at timestamptz not null default clock_timestamp(),
+  sequence bigint not null,
+  transaction xid8 not null,
+  at timestamptz not null,
+  relation text not null,
+  operation text not null,
+  before jsonb,
+  after jsonb,
+  actor jsonb
+)`,
+  "create index if not exists recent_change_relation on service.recent_change (relation, position)",
+  "create index if not exists recent_change_seen_at on service.recent_change (seen_at)"
+]
+
+/** A table whose changes are captured, with the columns that its resources declare. */
+export interface CapturedTable {
+  /** How changes name it. */
+  readonly relation: string
+  readonly model: Model
+  readonly columns: readonly Field[]
+}
+
+/** The tables of all resources that declare events. Several resources may be over one table. */
+export const capturedTables = (models: Models): readonly CapturedTable[] => {
+  const tables = new Map<string, { readonly model: Model; readonly columns: Map<string, Field> }>()
+  for (const model of models.values()) {
+    if (!model.captured) continue
+    const relation = tableName(model)
+    let table = tables.get(relation)
+    if (table === undefined) tables.set(relation, table = { model, columns: new Map() })
+    for (const field of model.columns) table.columns.set(field.column, field)
+  }
+  return [...tables].map(([relation, { columns, model }]) => ({
+    relation,
+    model,
+    // In one order, so that another order of declarations is no other trigger.
+    columns: [...columns.values()].toSorted((a, b) => a.column < b.column ? -1 : 1)
+  }))
+}
+
+const functionOf = ({ relation }: CapturedTable): string => {
+  const readable = relation.replace(/[^A-Za-z0-9]+/g, "_").slice(0, 40)
+  return identifier(`capture_${readable}_${createHash("sha256").update(relation).digest("hex").slice(0, 8)}`)
+}
+
+/** A function of PostgreSQL takes a hundred arguments. */
+const mostPairs = 50
+
+/** The declared columns of a row as an object of texts, each as a read gives it. */
+const rowSql = (alias: string, columns: readonly Field[]): string => {
+  const parts: string[] = []
+  for (let i = 0; i < columns.length; i += mostPairs) {
+    const pairs = columns.slice(i, i + mostPairs).map((field) => `${quoted(field.column)}, ${textColumn(alias, field)}`)
+    parts.push(`jsonb_build_object(${pairs.join(", ")})`)
+  }
+  return parts.join(" || ")
+}
+
+/** What the API says of a change that the row does not: a step of another change, or with what values a reorder began. */
+export const toldText = (told: Told): string => {
+  if (told.of === "nothing") return "nothing"
+  const began: Record<string, Cell> = {}
+  for (const [field, cell] of told.began) began[field.column] = cell
+  return JSON.stringify(began)
+}
+
+const bodyOf = (table: CapturedTable): string => `
+declare
+  told text := nullif(current_setting('service.change', true), '');
+  operation text := lower(tg_op);
+  before jsonb;
+  after jsonb;
+begin
+  if operation = 'truncate' then
+    insert into service.change (relation, operation, actor)
+      values (${quoted(table.relation)}, operation, nullif(current_setting('service.actor', true), '')::jsonb);
+    return null;
+  end if;
+  if told is not null then
+    perform set_config('service.change', '', true);
+    if told = 'nothing' then return null; end if;
+  end if;
+  if operation <> 'insert' then before := ${rowSql("old", table.columns)}; end if;
+  if operation <> 'delete' then after := ${rowSql("new", table.columns)}; end if;
+  if told is not null then
+    operation := 'reorder';
+    before := before || told::jsonb;
+  end if;
+  if before is distinct from after then
+    insert into service.change (relation, operation, before, after, actor)
+      values (${
+  quoted(table.relation)
+}, operation, before, after, nullif(current_setting('service.actor', true), '')::jsonb);
+  end if;
+  return null;
+end
+`
+
+/** The statements for one table. */
+export const captureStatements = (table: CapturedTable): readonly string[] => {
+  const name = `service.${functionOf(table)}`
+  const of = quoted(tableOf(table.model))
+  const trigger = (trigger: string, when: string): string =>
+    `create or replace trigger ${identifier(trigger)} after ${when} execute function ${name}()`
+  return [
+    // Whoever may write to the table may have its changes captured. Texts are as reads have them, whatever the writer's settings.
+    `create or replace function ${name}() returns trigger language plpgsql security definer
+  set search_path = pg_catalog, pg_temp set timezone = 'UTC' set datestyle = 'ISO, MDY' set intervalstyle = 'postgres'
+  set extra_float_digits = 1 as $capture$${bodyOf(table)}$capture$`,
+    `revoke all on function ${name}() from public`,
+    trigger(captureTrigger, `insert or update or delete on ${tableOf(table.model)} for each row`),
+    `do $capture$ begin
+  if (select relkind from pg_class where oid = ${of}::regclass) in ('r', 'p') then
+    ${trigger(truncateTrigger, `truncate on ${tableOf(table.model)} for each statement`)};
+  end if;
+end $capture$`
+  ]
+}
+
+/**
+ * Asks the catalogue whether a table's changes are captured as the statements would have it: one row, `present`. True as well where the table is
+ * not there: then nothing can be made.
+ */
+export const captureQuestion = (table: CapturedTable): string => {
+  const { schema, table: name } = table.model
+  const found = schema === null
+    ? `to_regclass(${quoted(identifier(name))})`
+    : `(select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${quoted(schema)}::name and c.relname = ${quoted(name)}::name)`
+  const digest = createHash("md5").update(bodyOf(table)).digest("hex")
+  return `with source as (select ${found} as id)
+select (select id from source) is null or exists (
+  select from pg_trigger g join pg_proc p on p.oid = g.tgfoid join pg_namespace n on n.oid = p.pronamespace
+  where g.tgrelid = (select id from source) and g.tgname = ${quoted(captureTrigger)}::name and g.tgenabled in ('O', 'A')
+    and n.nspname = 'service' and md5(p.prosrc) = ${quoted(digest)} and p.prosecdef
+) as present`
+}
+
+/** Asks for triggers that captured the changes of tables whose resources declare no events any more: `relation` of each. */
+export const leftoverSql = (tables: readonly CapturedTable[]): string =>
+  `select g.tgrelid::regclass::text as relation from pg_trigger g
+where g.tgname = ${quoted(captureTrigger)}::name and not g.tgisinternal and g.tgparentid = 0
+  and g.tgrelid <> all (array[${
+    tables.map(({ model }) => `to_regclass(${quoted(tableOf(model))})::oid`).join(", ")
+  }]::oid[])
+order by 1`

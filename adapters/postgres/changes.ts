@@ -1,0 +1,137 @@
+/**
+ * The port to captured changes on PostgreSQL, in the tables of capture.ts. Whoever dispatches holds a lease, a row that names them and an end: no
+ * session keeps it, so it works through a pooler, and a process that died is waited for only until that end.
+ */
+
+import * as Effect from "effect/Effect"
+import type { StoredChange, StoredRow } from "../../core/domain/event/change.ts"
+import type { Models } from "../../core/domain/model/model.ts"
+import type { ChangesService } from "../../core/ports/changes.ts"
+import { leaseSeconds, Taken } from "../../core/ports/changes.ts"
+import type { RecordsError } from "../../core/ports/records.ts"
+import { capturedTables } from "./capture.ts"
+import type { Postgres, Session } from "./connection.ts"
+import { refuse } from "./errors.ts"
+import { arrayLiteral, timestampFromText } from "./sql.ts"
+import { type Fate, makeHandle } from "./transaction.ts"
+
+type Rows = ReadonlyArray<ReadonlyArray<string | null>>
+
+/** Bytes of rows, as they are stored, that are taken at once. The first change is taken however large it is. */
+const mostBytes = 8 * 2 ** 20
+
+/** Minutes for which changes of watched relations are kept, and a little more for those whose watchers come back. */
+const keptMinutes = 10
+const watchedMinutes = 12
+
+const columns =
+  "c.sequence::text, c.transaction::text, c.at::text, c.relation, c.operation, c.before::text, c.after::text, c.actor::text"
+
+const takeSql = `with lease as (
+  insert into service.dispatcher as d (holder, until) values ($1, clock_timestamp() + interval '${leaseSeconds} seconds')
+  on conflict (id) do update set holder = excluded.holder, until = excluded.until
+    where d.until < clock_timestamp() or d.holder = excluded.holder
+  returning 1
+)
+select ${columns} from lease left join (
+  select * from (
+    select f.*, sum(coalesce(pg_column_size(f.before), 0) + coalesce(pg_column_size(f.after), 0))
+      over (order by f.sequence rows between unbounded preceding and 1 preceding) as ahead
+    from (select * from service.change order by sequence limit $2) f
+  ) w where coalesce(w.ahead, 0) < ${mostBytes}
+) c on true order by c.sequence`
+
+const settleSql = `with gone as (
+  delete from service.change where sequence = any($1::bigint[])
+  returning sequence, transaction, at, relation, operation, before, after, actor
+), kept as (
+  insert into service.recent_change (sequence, transaction, at, relation, operation, before, after, actor)
+  select g.* from gone g join service.watched w on w.relation = g.relation and w.until > now()
+  where g.operation <> 'truncate' order by g.sequence
+)
+select count(*)::text from gone`
+
+const sinceSql = `select c.position::text, ${columns} from service.recent_change c
+where c.relation = any($1::text[]) and c.position > $2 order by c.position limit $3`
+
+const watchSql = `insert into service.watched (relation, until)
+select relation, now() + interval '${watchedMinutes} minutes' from unnest($1::text[]) relation order by relation
+on conflict (relation) do update set until = excluded.until`
+
+const forgetSql = `with old as (
+  delete from service.watched where until < now()
+) delete from service.recent_change where seen_at < now() - interval '${keptMinutes} minutes'`
+
+/** The port on given connections, for the tables whose changes are captured. */
+export const makeChanges = (postgres: Postgres, models: Models): ChangesService => {
+  const timestamps = new Map(
+    capturedTables(models).map(({ columns: all, relation }) => [
+      relation,
+      all.flatMap(({ column, kind }) => kind === "timestamp" ? [column] : [])
+    ])
+  )
+  const rowOf = (relation: string, text: string | null): StoredRow | null => {
+    if (text === null) return null
+    const row = JSON.parse(text) as { [column: string]: string | null }
+    for (const column of timestamps.get(relation) ?? []) {
+      const cell = row[column]
+      if (typeof cell === "string") row[column] = timestampFromText(cell)
+    }
+    return row
+  }
+  const changeOf = (cells: ReadonlyArray<string | null>): StoredChange => {
+    const [sequence, transaction, at, relation, operation, before, after, actor] = cells as readonly string[]
+    return {
+      sequence: sequence!,
+      transaction: transaction!,
+      at: timestampFromText(at!),
+      relation: relation!,
+      operation: operation as StoredChange["operation"],
+      before: rowOf(relation!, before ?? null),
+      after: rowOf(relation!, after ?? null),
+      actor: actor === null || actor === undefined ? null : JSON.parse(actor) as StoredChange["actor"]
+    }
+  }
+  const statement = (
+    session: Session,
+    sql: string,
+    params: readonly unknown[] = []
+  ): Effect.Effect<Rows, RecordsError> => Effect.catch(session.run(sql, params, true), refuse)
+  const write = (sql: string, params: readonly unknown[] = []): Effect.Effect<Rows, RecordsError> =>
+    postgres.transaction((session) => statement(session, sql, params), true)
+  const read = (sql: string, params: readonly unknown[] = []): Effect.Effect<Rows, RecordsError> =>
+    postgres.read(sql, params, { prepare: true })
+  return {
+    waiting: Effect.map(read("select exists (select from service.change)::text"), ([row]) => row?.[0] === "true"),
+    take: (holder, limit) =>
+      Effect.map(
+        write(takeSql, [holder, String(limit)]),
+        (rows) => rows.length === 0 ? null : rows.flatMap((row) => row[0] === null ? [] : [changeOf(row)])
+      ),
+    release: (holder) =>
+      Effect.asVoid(write("update service.dispatcher set until = '-infinity' where holder = $1", [holder])),
+    settle: (changes, work) =>
+      postgres.transaction<void, RecordsError | Taken>((session) => {
+        const fate: Fate = { open: true, conflict: null }
+        const settled = Effect.flatMap(
+          statement(session, settleSql, [arrayLiteral(changes.map(({ sequence }) => sequence))]),
+          ([row]): Effect.Effect<void, RecordsError | Taken> =>
+            Number(row?.[0]) === changes.length ? work(makeHandle(session, fate)) : Effect.fail(new Taken())
+        )
+        return Effect.ensuring(settled, Effect.sync(() => void (fate.open = false)))
+      }),
+    watch: (relations) => Effect.asVoid(write(watchSql, [arrayLiteral(relations)])),
+    last: Effect.map(
+      read(
+        "select coalesce(max(position), 0)::text, extract(epoch from now())::bigint::text from service.recent_change"
+      ),
+      ([row]) => ({ position: row?.[0] ?? "0", seconds: Number(row?.[1] ?? 0) })
+    ),
+    since: (relations, position, limit) =>
+      Effect.map(
+        read(sinceSql, [arrayLiteral(relations), position, String(limit)]),
+        (rows) => rows.map(([at, ...change]) => ({ position: at!, change: changeOf(change) }))
+      ),
+    forget: Effect.asVoid(write(forgetSql))
+  }
+}

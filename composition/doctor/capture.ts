@@ -1,0 +1,47 @@
+/** What the doctor says about captured changes: triggers that nobody needs any more, and changes that nobody sends on. */
+
+import type { Client } from "pg"
+import { capturedTables, captureTrigger, leftoverSql } from "../../adapters/postgres/capture.ts"
+import type { Compiled } from "../../core/domain/compile/compile.ts"
+import type { Finding } from "./finding.ts"
+
+/** Minutes after which a change should have been sent on. */
+const lateMinutes = 5
+
+const waitingSql = `select count(*)::integer as count from (
+  select from service.change where at < now() - interval '${lateMinutes} minutes' limit 100000) c`
+
+export const checkCapture = async (
+  client: Pick<Client, "query">,
+  { models }: Pick<Compiled, "models">
+): Promise<readonly Finding[]> => {
+  const about = (message: string, fix: string | null, sql: readonly string[] = []): Finding => ({
+    level: "warning",
+    check: "events",
+    resource: null,
+    field: null,
+    message,
+    fix,
+    sql
+  })
+  const tables = capturedTables(models)
+  const { rows } = await client.query<{ readonly relation: string }>(leftoverSql(tables))
+  const findings = rows.map(({ relation }) =>
+    about(`Changes of ${relation} are captured, but no resource over it declares events.`, null, [
+      `drop trigger "${captureTrigger}" on ${relation};`
+    ])
+  )
+  const { rows: [place] } = await client.query<{ readonly readable: boolean }>(
+    "select coalesce(has_table_privilege(to_regclass('service.change'), 'select'), false) as readable"
+  )
+  if (place?.readable !== true) return findings
+  const { rows: [waiting] } = await client.query<{ readonly count: number }>(waitingSql)
+  const count = waiting?.count ?? 0
+  return count === 0 ? findings : [
+    ...findings,
+    about(
+      `${count} changes have waited for more than ${lateMinutes} minutes to be sent to those who subscribe.`,
+      "Run a server or a worker of this configuration (not with SERVICE_JOBS=false), or see its log for why it does not send them."
+    )
+  ]
+}

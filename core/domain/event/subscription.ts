@@ -1,0 +1,128 @@
+/**
+ * Subscriptions: who gets which events, and how (document 3, Subscription). It holds what people write and what startup made of it; nothing here judges
+ * a declaration or sends anything.
+ */
+
+import type { Where } from "../access/rules.ts"
+import type { FilterTree } from "../filter/tree.ts"
+import type { EventEnvelope } from "./envelope.ts"
+
+/** The application's own database, as `run` gets it. */
+export interface EventDatabase {
+  /** Runs one statement by itself, with `$1` placeholders, and gives its rows. */
+  readonly query: (
+    sql: string,
+    params?: readonly unknown[]
+  ) => Promise<ReadonlyArray<{ readonly [column: string]: unknown }>>
+  /** Runs work in one transaction: committed when it resolves, rolled back when it rejects. */
+  readonly transaction: <A>(work: (tx: Pick<EventDatabase, "query">) => Promise<A>) => Promise<A>
+}
+
+/** What `run` gets besides the event. */
+export interface RunContext {
+  readonly db: EventDatabase
+  /** From 1. */
+  readonly attempt: number
+  /** Aborts when the try takes too long, and when the process stops. */
+  readonly signal: AbortSignal
+}
+
+interface Common {
+  /** `<resource>.<event>`, every event of a resource (`<resource>.*`), or all (`*`). */
+  readonly events: readonly string[]
+  /** A filter on the record after the change, before it for a delete: a text, or where`…`. It must check against every resource covered. */
+  readonly when?: string | Where
+  /** Delivers what these roles may read. Without it: every record, and every field but the sensitive ones. */
+  readonly as?: { readonly roles: readonly string[] }
+  /** Only events of records of this tenant. */
+  readonly tenant?: string | number
+  /** `thin` leaves out `after` and `before`. */
+  readonly payload?: "full" | "thin"
+  /** One delivery at a time for each record, in the order of its changes. */
+  readonly ordered?: boolean
+  /** False keeps the subscription and delivers nothing. */
+  readonly enabled?: boolean
+}
+
+interface Sent {
+  /** `whsec_` followed by base64: signs requests. See `newWebhookSecret`. */
+  readonly secret?: string
+  /** Further headers of requests; not `content-type`, nor those that begin with `webhook-`. */
+  readonly headers?: { readonly [name: string]: string }
+  /** What is sent instead of the event, as JSON. */
+  readonly body?: (event: EventEnvelope) => unknown
+}
+
+/** What `subscription(name, options)` takes: one of `url`, `function` and `run`. */
+export type SubscriptionDeclaration =
+  & Common
+  & (
+    | (Sent & { readonly url: string; readonly function?: never; readonly run?: never })
+    | (Sent & { readonly function: string; readonly url?: never; readonly run?: never })
+    | {
+      readonly run: (event: EventEnvelope, context: RunContext) => void | Promise<void>
+      readonly url?: never
+      readonly function?: never
+    }
+  )
+
+/** A subscription as declared, for `subscriptions` of the configuration. */
+export interface DeclaredSubscription {
+  readonly _tag: "Subscription"
+  readonly name: string
+  readonly options: unknown
+}
+
+/**
+ * Declares a subscription. Its name is unique in the configuration: letters, digits, `_` and `-`.
+ *
+ * @example
+ * subscription("warehouse", { events: ["orders.created"], url: process.env.WAREHOUSE_URL ?? "", secret: process.env.WAREHOUSE_SECRET })
+ */
+export const subscription = (name: string, options: SubscriptionDeclaration): DeclaredSubscription => ({
+  _tag: "Subscription",
+  name,
+  options
+})
+
+/** Where deliveries go. */
+export type Target =
+  /** `anyAddress`: the operator wrote the URL, so that it may be any host. */
+  | { readonly of: "url"; readonly url: string; readonly anyAddress: boolean }
+  | { readonly of: "function"; readonly name: string }
+  | { readonly of: "run"; readonly run: (event: EventEnvelope, context: RunContext) => void | Promise<void> }
+
+/** Who a subscription reads as. `owner`: with the roles that this person has now. */
+export type Reader =
+  | { readonly of: "service" }
+  | { readonly of: "roles"; readonly roles: readonly string[] }
+  | { readonly of: "owner"; readonly id: string }
+
+/** A subscription that holds. */
+export interface Subscription {
+  /** Of a configured one its name; of one that people made, its key with a prefix that no name has. */
+  readonly id: string
+  /** For people and logs. */
+  readonly name: string
+  /** By resource, the events it takes; null: all that the resource declares. */
+  readonly events: ReadonlyMap<string, ReadonlySet<string> | null>
+  /** By resource; a resource without an entry has no condition. */
+  readonly when: ReadonlyMap<string, FilterTree>
+  readonly reader: Reader
+  /** As text; null: every tenant. */
+  readonly tenant: string | null
+  readonly thin: boolean
+  readonly ordered: boolean
+  readonly enabled: boolean
+  readonly target: Target
+  /** Keys that sign, the newest first. */
+  readonly keys: readonly Uint8Array[]
+  readonly headers: { readonly [name: string]: string }
+  readonly body: ((event: EventEnvelope) => unknown) | null
+}
+
+/** Whether a subscription takes an event. */
+export const takes = ({ events }: Subscription, resource: string, event: string): boolean => {
+  const taken = events.get(resource)
+  return taken !== undefined && (taken === null || taken.has(event))
+}
