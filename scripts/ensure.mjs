@@ -1,6 +1,7 @@
-// Decides whether node_modules is what package-lock.json asks for, and installs it when it is not. npm runs it before
-// `npm start` and `npm test`, so a fresh clone needs no other command. It must run on any Node since 16, because the
-// Node 24 that everything else runs on is itself one of the packages installed here. It never runs install scripts.
+// Decides whether node_modules is what package-lock.json asks for, and installs it when it is not. It also decides
+// which Node the project runs on. Every script of package.json asks it first, so a fresh clone needs no other command.
+// It must run on any Node since 16, because the Node 24 that everything else runs on is one of the packages installed
+// here. It never runs install scripts.
 import { spawn, spawnSync } from "node:child_process"
 import { createHash, randomUUID } from "node:crypto"
 import {
@@ -10,6 +11,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -25,8 +27,14 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, "node_modules")
 const readyFile = join(modules, ".ready")
 const lockFolder = join(root, ".install.lock")
-const wantedMajor = 24
+/** The oldest Node that can run the project: major and minor version, as `engines` of package.json has it. */
+const oldest = [24, 2]
 const windows = process.platform === "win32"
+
+const isNewEnough = (version) => {
+  const [major, minor] = version.replace(/^v/, "").split(".").map(Number)
+  return major > oldest[0] || (major === oldest[0] && minor >= oldest[1])
+}
 
 /** How long a lock may show no sign of life before another process takes it over. */
 const abandonedAfter = 10_000
@@ -65,6 +73,18 @@ const isReady = (wanted) => {
   }
 }
 
+/** Errors that say: this user may not write here. */
+const isUnwritable = (error) => ["EACCES", "EPERM", "EROFS"].includes(error.code)
+
+const markReady = (wanted) => {
+  try {
+    writeFileSync(readyFile, wanted)
+  } catch (error) {
+    // Somebody else's clone: the check is then made again the next time.
+    if (!isUnwritable(error)) throw error
+  }
+}
+
 /**
  * Whether npm itself finished installing exactly this lock file here: npm writes its own list last, so a list that
  * agrees is proof. Saves a second install after `npm ci` by hand, and after a change of package.json that touches no
@@ -81,7 +101,8 @@ const isInstalledByHand = () => {
   const isForHere = ({ os, cpu, libc }) =>
     [].concat(os ?? []).includes(process.platform) && [].concat(cpu ?? []).includes(process.arch) && libc === undefined
   for (const [path, entry] of Object.entries(locked)) {
-    if (path === "") continue
+    // The folders of the project itself: they are there with the clone.
+    if (entry.link || !path.includes("node_modules/")) continue
     const found = installed[path]
     if (found === undefined) {
       if (entry.optional && !isForHere(entry)) continue
@@ -103,7 +124,13 @@ const ownerFile = (token) => join(lockFolder, `owner-${token}`)
 
 const claim = (token) => {
   const draft = `${lockFolder}-${token}`
-  mkdirSync(draft)
+  try {
+    mkdirSync(draft)
+  } catch (error) {
+    if (!isUnwritable(error)) throw error
+    const advice = "Run `npm test` once as the owner of the folder, or use a clone of your own"
+    throw new Failure(`the packages must be installed, and this user may not write to ${root}. ${advice}`)
+  }
   closeSync(openSync(join(draft, `owner-${token}`), "w"))
   try {
     renameSync(draft, lockFolder)
@@ -201,13 +228,24 @@ const npmCommand = () => {
   return { file: windows ? "npm.cmd" : "npm", first: [], shell: windows }
 }
 
+/** The options of Node for npm on a Node that is too old for the packages: see engine.cjs. */
+const withEngine = () => {
+  const path = join(root, "scripts", "engine.cjs").replace(/["\\]/g, "\\$&")
+  return [process.env.NODE_OPTIONS, `--require "${path}"`].join(" ").trim()
+}
+
 const install = (token) =>
   new Promise((resolve, reject) => {
     const { file, first, shell } = npmCommand()
     const options = ["ci", "--ignore-scripts", "--include=dev", "--include=optional", "--no-audit", "--no-fund"]
-    // Until the new Node is there an older one runs npm; that some packages want a newer one is expected, not news.
     options.push("--loglevel=error", "--no-dry-run", "--no-global")
-    const child = spawn(file, [...first, ...options], { cwd: root, stdio: ["ignore", "inherit", "inherit"], shell })
+    const env = isNewEnough(process.versions.node) ? process.env : { ...process.env, NODE_OPTIONS: withEngine() }
+    const child = spawn(file, [...first, ...options], {
+      cwd: root,
+      env,
+      stdio: ["ignore", "inherit", "inherit"],
+      shell
+    })
     const started = Date.now()
     if (child.pid !== undefined) writeFileSync(ownerFile(token), String(child.pid), { flag: "r+" })
 
@@ -249,60 +287,81 @@ const install = (token) =>
 
 // ---- the Node that everything else runs on -----------------------------------------------------------------------
 
-const majorOf = (version) => Number(/^v?(\d+)\./.exec(version)?.[1] ?? 0)
+/**
+ * The packaged Node of this platform. Its path says where it is: `node_modules/.bin/node` is no guide, because the
+ * packages of all platforms share that link, and npm before 11 removes it along with the package of another platform.
+ */
+const packagedNode = join(
+  modules,
+  `node-${windows ? "win" : process.platform}-${process.arch}`,
+  "bin",
+  windows ? "node.exe" : "node"
+)
 
-const bundledNodes = () =>
-  (windows ? ["node.exe", "node.cmd", "node"] : ["node"]).map((name) => join(modules, ".bin", name)).filter(existsSync)
+/** Links to a packaged Node that does not start here would hide the host's Node, because npm looks in .bin first. */
+const removeLinks = () => {
+  for (const name of ["node", "node.exe", "node.cmd", "node.ps1"]) {
+    try {
+      unlinkSync(join(modules, ".bin", name))
+    } catch (error) {
+      if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error
+    }
+  }
+}
 
-const checkNode = () => {
-  const [bundled] = bundledNodes()
-  if (bundled !== undefined) {
-    const asked = spawnSync(windows ? `"${bundled}"` : bundled, ["--version"], { encoding: "utf8", shell: windows })
-    if (majorOf(asked.stdout ?? "") >= wantedMajor) return
+/** The Node to run the project on, as a path: the packaged one where it starts, else the one that runs this. */
+const chooseNode = () => {
+  // Already running on it: no need to ask.
+  if (existsSync(packagedNode) && realpathSync(packagedNode) === realpathSync(process.execPath)) return packagedNode
+  const packaged = existsSync(packagedNode)
+  if (packaged) {
+    const asked = spawnSync(packagedNode, ["--version"], { encoding: "utf8" })
+    if (isNewEnough(asked.stdout ?? "")) return packagedNode
   }
   const host = process.versions.node
-  if (majorOf(host) >= wantedMajor) {
-    // A bundled Node that does not start here (another C library) would hide the host's: npm looks in .bin first.
-    for (const path of bundledNodes()) unlinkSync(path)
-    return
+  if (isNewEnough(host)) {
+    if (packaged) removeLinks()
+    return process.execPath
   }
-  const why = bundled === undefined
-    ? `no Node ${wantedMajor} is packaged for ${process.platform}-${process.arch}`
-    : `the packaged Node ${wantedMajor} does not run on this system`
+  const wanted = oldest.join(".")
+  const why = packaged
+    ? "the packaged Node does not run on this system"
+    : `no Node is packaged for ${process.platform}-${process.arch}`
   throw new Failure(
-    `Node ${wantedMajor} or newer is needed: ${why}, and the one installed here is ${host}. Install Node ${wantedMajor}`
+    `Node ${wanted} or newer is needed: ${why}, and the one installed here is ${host}. Install Node ${oldest[0]}`
   )
 }
 
-const main = async () => {
+/** Installs what is missing. Gives the path of the Node that the project runs on. Throws a `Failure` that says what to do. */
+const prepare = async () => {
   const wanted = wantedState()
-  if (isReady(wanted)) {
-    // Where no Node is packaged, the host's may have been exchanged for an older one since.
-    if (majorOf(process.versions.node) < wantedMajor) checkNode()
-    return
+  if (isReady(wanted)) return chooseNode()
+  if (isInstalledByHand()) {
+    const node = chooseNode()
+    markReady(wanted)
+    return node
   }
   const token = randomUUID()
-  if (!await acquire(token, wanted)) return
+  if (!await acquire(token, wanted)) return chooseNode()
   try {
-    if (isReady(wanted)) return
-    if (isInstalledByHand()) {
-      checkNode()
-    } else {
-      say("Installing the dependencies: about 550 MB on disk, usually 15 to 60 seconds, once …")
-      rmSync(readyFile, { force: true })
-      const seconds = await install(token)
-      checkNode()
-      say(`Dependencies installed in ${seconds} s.`)
-    }
+    if (isReady(wanted)) return chooseNode()
+    say("Installing the dependencies: about 800 MB on disk, usually 15 to 60 seconds, once …")
+    rmSync(readyFile, { force: true })
+    const seconds = await install(token)
+    const node = chooseNode()
+    say(`Dependencies installed in ${seconds} s.`)
     // npm ran from a file that may have been edited meanwhile: only what it was started for counts as ready.
-    writeFileSync(readyFile, wanted)
+    markReady(wanted)
+    return node
   } finally {
     release(token)
   }
 }
 
-main().catch((error) => {
-  const text = error instanceof Failure || error.code !== undefined ? error.message : error.stack
-  say(`Cannot prepare the project: ${text}.`)
-  process.exitCode = 1
-})
+/** Like `prepare`, but says what is wrong and gives null where it cannot be done. */
+export const ensureNode = () =>
+  prepare().catch((error) => {
+    const text = error instanceof Failure || error.code !== undefined ? error.message : error.stack
+    say(`Cannot prepare the project: ${text}.`)
+    return null
+  })

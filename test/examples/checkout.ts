@@ -20,7 +20,8 @@ export const copyCheckout = (): Checkout => {
   const base = mkdtempSync(join(tmpdir(), "shop example "))
   const folder = join(base, "ada's project")
   mkdirSync(folder)
-  for (const name of ["core", "adapters", "composition", "examples", "package.json"]) {
+  const files = ["package.json", "package-lock.json", "scripts", "tools"]
+  for (const name of ["core", "adapters", "composition", "examples", ...files]) {
     cpSync(join(root, name), join(folder, name), { recursive: true })
   }
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"))

@@ -4,10 +4,11 @@
  */
 
 import { spawn } from "node:child_process"
-import { accessSync, chownSync, constants, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { delimiter, join } from "node:path"
+import { join } from "node:path"
 import { Client } from "pg"
+import { findProgram } from "../../scripts/programs.mjs"
 import type { TestDatabase } from "./postgres.ts"
 
 export interface Pooler {
@@ -18,20 +19,8 @@ export interface Pooler {
   readonly close: () => Promise<void>
 }
 
-const isExecutable = (path: string): boolean => {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** Where PgBouncer is, or null where it is not installed. */
-export const findPooler = (): string | null =>
-  [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"]
-    .map((folder) => join(folder, "pgbouncer"))
-    .find(isExecutable) ?? null
+export const findPooler = (): string | null => findProgram("pgbouncer")
 
 const poolSize = 3
 const startMs = 60_000

@@ -1,0 +1,36 @@
+// Runs Node with the given arguments: on the Node of the project, after the packages are installed. Every script of
+// package.json goes through it, so none depends on what npm linked or on the Node that is installed on the machine. It
+// must run on any Node since 16. It decides nothing but which Node runs.
+import { spawn } from "node:child_process"
+import { constants } from "node:os"
+import { delimiter, dirname } from "node:path"
+import { ensureNode } from "./ensure.mjs"
+
+const main = async () => {
+  const node = await ensureNode()
+  if (node === null) {
+    process.exitCode = 1
+    return
+  }
+  // A child that asks for `node` by name gets the same one.
+  const key = Object.keys(process.env).find((name) => name.toUpperCase() === "PATH") ?? "PATH"
+  const env = { ...process.env, [key]: [dirname(node), process.env[key]].join(delimiter) }
+  const child = spawn(node, process.argv.slice(2), { stdio: "inherit", env })
+
+  // A terminal sends Ctrl-C to every process in it. Sent a second time, it would end the child without its goodbye.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.on(signal, () => {
+      if (signal !== "SIGINT" || process.stdin.isTTY !== true) child.kill(signal)
+    })
+  }
+  child.on("error", (error) => {
+    process.stderr.write(`${node} cannot be started: ${error.message}\n`)
+    process.exitCode = 1
+  })
+  child.on("close", (code, signal) => {
+    // Ended by a signal, 128 and its number are what a shell reports.
+    process.exitCode = code ?? 128 + (constants.signals[signal] ?? 0)
+  })
+}
+
+void main()
