@@ -148,6 +148,8 @@ export interface Histogram {
 /** The routes of one resource. */
 export interface ResourceClient<C = unknown, Name extends ResourceName<C> = ResourceName<C>> {
   readonly name: Name
+  /** URL of the resources API that it is of. */
+  readonly baseUrl: string
   /** Builds a filter from the fields, for later. */
   readonly where: (build: (fields: ScopeOf<C, Name>) => Filter<Name>) => Filter<Name>
   /** A page of records, and all after it. Long filters and tokens go as a `:search`. */
@@ -296,6 +298,7 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
 
   const client: ResourceClient = {
     name,
+    baseUrl: urlOf({ path: "" }),
     where: (build) => build(fieldScope as never),
     list: (query = {}, options) => list({ ...query }, options, false) as never,
     search: (query = {}, options) => list({ ...query }, options, true) as never,
