@@ -51,6 +51,25 @@ const layers = [
 ]
 
 /**
+ * The floors of the domain, from the ground up. A folder of a row may import the folders of the rows before it, and the files that stand in
+ * core/domain itself, which are the ground. It may import no folder of a later row and no other folder of its own row.
+ */
+const domain = "core/domain/"
+const floors = [
+  "value", // kinds, cells, instants, codes, exact numbers, JSON
+  "account model", // model: compiled data, without rules
+  "filter",
+  "access",
+  "file job mail outbound", // parts that know no plan of a read or write
+  "read",
+  "write",
+  "event form function source", // parts that stand on reads and writes
+  "declare", // what people write
+  "compile", // from declarations to models, or to refusals
+  "meta" // the documents about the models
+].map(words)
+
+/**
  * The packages, and the folders that may import each; the first row that fits decides. A star stands for any rest.
  * Core and adapters import nothing that has no row, so a new technology is a new row.
  */
@@ -148,16 +167,35 @@ const textOf = (node) => {
   return undefined
 }
 
+/** The file of this project that `path` imports as `specifier`; undefined for anything else. */
+const targetOf = (project, path, specifier) =>
+  specifier.startsWith(".") ? posix.join(posix.dirname(path), specifier) : project.entries.get(specifier)
+
+/** The folder of the domain that a file stands in; "" for the ground, undefined outside of the domain. */
+const roomOf = (path) =>
+  path.startsWith(domain) ? path.slice(domain.length).split("/").slice(0, -1)[0] ?? "" : undefined
+
+const floorOf = (room) => room === "" ? 0 : 1 + floors.findIndex((row) => row.includes(room))
+
+/** Why `path` may not import `target`, both files of the domain; undefined when it may. Tests may: nobody imports them. */
+const floorRefusal = (path, target) => {
+  const [from, to] = [roomOf(path), roomOf(target)]
+  if (from === undefined || to === undefined || from === to || isTest(path) || floorOf(to) < floorOf(from)) {
+    return undefined
+  }
+  return `${from === "" ? "the ground" : from} is not above ${to}: move what both need to a floor below them`
+}
+
 /** Why `path` may not import `specifier`; undefined when it may. */
 const refusal = (project, layer, path, specifier) => {
   if (specifier.startsWith(".") || specifier.startsWith("/") || packageOf(specifier) === project.name) {
-    const target = specifier.startsWith(".")
-      ? posix.join(posix.dirname(path), specifier)
-      : project.entries.get(specifier) ?? specifier
+    const target = targetOf(project, path, specifier) ?? specifier
     if (isTest(target)) return `${target} is a test`
     const own = layer.folder.includes("*") ? path.split("/").slice(0, 2).join("/") + "/" : layer.folder
     const allowed = [own, ...layer.files, ...(isTest(path) ? tests.files : [])]
-    if (allowed.some((each) => (each.endsWith("/") ? target.startsWith(each) : target === each))) return undefined
+    if (allowed.some((each) => (each.endsWith("/") ? target.startsWith(each) : target === each))) {
+      return floorRefusal(path, target)
+    }
     return `${own} may import only ${allowed.join(", ")} but not ${target}`
   }
 
@@ -187,6 +225,7 @@ const isClock = (node) =>
   (node.type === "NewExpression" || node.type === "CallExpression") && node.callee.type === "Identifier"
   && node.callee.name === "Date" && (node.type === "CallExpression" || node.arguments.length === 0)
 
+/** Judges one file. Gives the files of this project that it imports, each with the place of its first import. */
 const checkFile = (project, path, text, report) => {
   const stems = path.split("/").map((part) => part.split(".")[0])
   if (stems.some((stem) => vague.includes(stem.toLowerCase()))) {
@@ -200,8 +239,13 @@ const checkFile = (project, path, text, report) => {
   const layer = layerOf(path)
   const inLayers = layered.includes(stems[0])
   if (inLayers && layer === undefined) report(0, "layer", "belongs to no layer, so nothing says what it may import")
+  const room = roomOf(path)
+  if (room !== undefined && room !== "" && floorOf(room) === 0) {
+    report(0, "floor", `core/domain/${room} is on no floor: give it a place in the table of floors`)
+  }
 
   const entry = project.sources.has(path)
+  const imports = new Map()
   for (const node of nodes(parsed.program)) {
     if (node.type === "ExportAllDeclaration" && node.exported === null && !entry) {
       report(node.start, "export-all", "export * hides what a file gives; only a package entry may")
@@ -210,8 +254,11 @@ const checkFile = (project, path, text, report) => {
       report(node.start, "clock", "reads the clock; take the time as an argument")
     }
     const source = importedBy(node)
-    if (source === undefined || layer === undefined) continue
+    if (source === undefined) continue
     const specifier = textOf(source)
+    const target = specifier === undefined ? undefined : targetOf(project, path, specifier)
+    if (target !== undefined) imports.set(target, Math.min(source.start, imports.get(target) ?? Infinity))
+    if (layer === undefined) continue
     if (specifier === undefined) {
       // composition loads the config of the user, whose path nobody knows before.
       if (!layer.open) report(node.start, "import", "imports a module whose name is computed")
@@ -220,6 +267,39 @@ const checkFile = (project, path, text, report) => {
     const reason = refusal(project, layer, path, specifier)
     if (reason !== undefined) report(source.start, "import", reason)
   }
+  return imports
+}
+
+/** The shortest way from a file back to itself, as its files in order; null when there is none. `graph`: what each file imports. */
+const circleFrom = (graph, start) => {
+  const before = new Map()
+  const waiting = [start]
+  for (const file of waiting) {
+    for (const next of graph.get(file)?.keys() ?? []) {
+      if (next === start) {
+        const circle = [file]
+        while (circle[0] !== start) circle.unshift(before.get(circle[0]))
+        return circle
+      }
+      if (before.has(next)) continue
+      before.set(next, file)
+      waiting.push(next)
+    }
+  }
+  return null
+}
+
+/** Circles between files, imports of types included: a shortest one for each file that is on none reported before. */
+const circlesOf = (graph) => {
+  const circles = []
+  const reported = new Set()
+  for (const start of graph.keys()) {
+    const circle = reported.has(start) ? null : circleFrom(graph, start)
+    if (circle === null) continue
+    circles.push(circle)
+    for (const file of circle) reported.add(file)
+  }
+  return circles
 }
 
 const readProject = (root) => {
@@ -234,13 +314,20 @@ const readProject = (root) => {
   return { name: manifest.name, entries, sources: new Set(entries.values()), shipped, declared }
 }
 
+const placeOf = (text, offset) => {
+  const before = text.slice(0, offset).split("\n")
+  return { line: before.length, column: before.at(-1).length + 1 }
+}
+
 /**
  * Checks a tree. Gives how many files it read and the violations:
- * `{ path, line, column, rule, message }`, lines and columns from 1, in the order of paths and places.
+ * `{ path, line, column, rule, message }`, lines and columns from 1, in the order of paths and places; circles come last.
  */
 const checkTree = (root) => {
   const project = readProject(root)
   const violations = []
+  const graph = new Map()
+  const texts = new Map()
   let files = 0
   const present = readdirSync(root)
   for (const folder of roots.filter((each) => present.includes(each))) {
@@ -248,12 +335,17 @@ const checkTree = (root) => {
       files += 1
       const text = readFileSync(join(root, path), "utf8")
       const found = []
-      checkFile(project, path, text, (offset, rule, message) => found.push({ offset, rule, message }))
+      texts.set(path, text)
+      graph.set(path, checkFile(project, path, text, (offset, rule, message) => found.push({ offset, rule, message })))
       for (const { offset, rule, message } of found.sort((a, b) => a.offset - b.offset)) {
-        const before = text.slice(0, offset).split("\n")
-        violations.push({ path, line: before.length, column: before.at(-1).length + 1, rule, message })
+        violations.push({ path, ...placeOf(text, offset), rule, message })
       }
     }
+  }
+  for (const circle of circlesOf(graph)) {
+    const [path, next = path] = circle
+    const message = `${[...circle, path].join(" -> ")}: move what both sides need into a file below them`
+    violations.push({ path, ...placeOf(texts.get(path), graph.get(path).get(next)), rule: "circle", message })
   }
   return { files, violations }
 }

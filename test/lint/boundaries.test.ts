@@ -66,6 +66,22 @@ const refused: ReadonlyArray<readonly [string, string]> = [
   ["core/domain/read/a", "effect/http/HttpRouter"],
   ["core/domain/read/a", "zod"],
   ["core/domain/read/a", "vitest"],
+  // the floors of the domain: never up, never to a neighbour, types included
+  ["core/domain/a", "./value/kind.ts"],
+  ["core/domain/value/a", "../model/model.ts"],
+  ["core/domain/account/a", "../model/model.ts"],
+  ["core/domain/model/a", "../account/roles.ts"],
+  ["core/domain/model/a", "../filter/tree.ts"],
+  ["core/domain/filter/a", "../access/caller.ts"],
+  ["core/domain/access/a", "../read/plan.ts"],
+  ["core/domain/file/a", "../job/job.ts"],
+  ["core/domain/file/a", "../read/plan.ts"],
+  ["core/domain/read/a", "../write/body.ts"],
+  ["core/domain/write/a", "../event/envelope.ts"],
+  ["core/domain/event/a", "../form/submission.ts"],
+  ["core/domain/event/a", "../declare/config.ts"],
+  ["core/domain/declare/a", "../compile/compile.ts"],
+  ["core/domain/compile/a", "../meta/meta.ts"],
   // ports: domain and the words of a signature
   ["core/ports/a", "../app/list.ts"],
   ["core/ports/a", "../../adapters/mail/mail.ts"],
@@ -169,6 +185,16 @@ const allowed: ReadonlyArray<readonly [string, string]> = [
   ["core/domain/read/b", "effect/Option"],
   ["core/domain/read/b", "effect/Data"],
   ["core/domain/filter/b", "re2js"],
+  ["core/domain/value/b", "../bag.ts"],
+  ["core/domain/value/b", "./cell.ts"],
+  ["core/domain/model/b", "../value/kind.ts"],
+  ["core/domain/file/b", "../model/model.ts"],
+  ["core/domain/write/b", "../read/key.ts"],
+  ["core/domain/declare/b", "../event/envelope.ts"],
+  ["core/domain/compile/b", "../declare/config.ts"],
+  ["core/domain/compile/b", "../account/passkey.ts"],
+  ["core/domain/meta/b", "../compile/options.ts"],
+  ["core/domain/value/b.test", "../model/model.ts"],
   ["core/ports/b", "../domain/problem.ts"],
   ["core/ports/b", "effect/Effect"],
   ["core/ports/b", "effect/Context"],
@@ -201,6 +227,8 @@ const allowed: ReadonlyArray<readonly [string, string]> = [
   ["composition/b", "node:child_process"],
   ["web/client/b", "../../core/domain/model/model.ts"],
   ["web/client/b", "../../core/domain/filter/tree.ts"],
+  ["web/client/b", "../../core/domain/value/kind.ts"],
+  ["web/client/b", "../../core/domain/declare/record.ts"],
   ["web/client/b", "../../core/domain/meta/meta.ts"],
   ["web/client/b", "effect/Result"],
   ["web/admin/b", "../client/client.ts"],
@@ -251,7 +279,44 @@ const whole: ReadonlyArray<readonly [string, string, string, boolean]> = [
   ["clock", "adapters/http/clock-e.ts", "export const a = new Date()\n", false],
   ["layer", "core/loose.ts", "export const a = 1\n", true],
   ["layer", "adapters/loose.ts", "export const a = 1\n", true],
+  ["floor", "core/domain/attic/box.ts", "export const a = 1\n", true],
+  ["floor", "core/domain/floorless.ts", "export const a = 1\n", false],
   ["syntax", "composition/broken.ts", "export const = 1\n", true]
+]
+
+/** Files that import each other, each as its path and what it imports, and the circle that is reported; null: there is none. */
+const rings: ReadonlyArray<
+  readonly [name: string, files: ReadonlyArray<readonly [path: string, text: string]>, circle: string | null]
+> = [
+  ["two files", [
+    ["core/app/two-a.ts", "import { b } from \"./two-b.ts\"\nexport const a = () => b\n"],
+    ["core/app/two-b.ts", "import { a } from \"./two-a.ts\"\nexport const b = () => a\n"]
+  ], "core/app/two-a.ts -> core/app/two-b.ts -> core/app/two-a.ts"],
+  ["a type", [
+    ["adapters/http/type-a.ts", "import type { B } from \"./type-b.ts\"\nexport type A = B[]\n"],
+    ["adapters/http/type-b.ts", "export type B = import(\"./type-a.ts\").A | null\n"]
+  ], "adapters/http/type-a.ts -> adapters/http/type-b.ts -> adapters/http/type-a.ts"],
+  ["three files of two folders, beside a shorter way that leads nowhere", [
+    ["composition/ring/a.ts", "import \"./end.ts\"\nexport { b } from \"../ring-b.ts\"\n"],
+    ["composition/ring-b.ts", "import { c } from \"./ring/c.ts\"\nexport const b = c\n"],
+    ["composition/ring/c.ts", "export const c = () => import(\"./a.ts\")\n"],
+    ["composition/ring/end.ts", "export const end = 1\n"]
+  ], "composition/ring/a.ts -> composition/ring-b.ts -> composition/ring/c.ts -> composition/ring/a.ts"],
+  ["the package's own name", [
+    ["composition/index.ts", "export * from \"./named.ts\"\n"],
+    ["composition/named.ts", "import * as own from \"resource-admin\"\nexport const n = own\n"]
+  ], "composition/index.ts -> composition/named.ts -> composition/index.ts"],
+  ["a file and itself", [
+    ["bench/self.ts", "import * as own from \"./self.ts\"\nexport const s = own\n"]
+  ], "bench/self.ts -> bench/self.ts"],
+  ["two that share a third", [
+    ["test/support/left.ts", "import { base } from \"./base.ts\"\nexport const left = base\n"],
+    [
+      "test/support/right.ts",
+      "import { base } from \"./base.ts\"\nimport { left } from \"./left.ts\"\nexport const r = [base, left]\n"
+    ],
+    ["test/support/base.ts", "export const base = 1\n"]
+  ], null]
 ]
 
 const unique = (path: string, index: number) => path.replace(/(\.test)?$/, `${index}$1.ts`)
@@ -294,6 +359,17 @@ describe("boundaries", () => {
   it.each(whole.map(([rule, path, , isRefused]) => ({ rule, path, isRefused })))(
     "$rule in $path: refused $isRefused",
     ({ rule, path, isRefused }) => expect(found.get(path) ?? []).toEqual(isRefused ? [rule] : [])
+  )
+  it.each(rings.map(([name, files, circle]) => ({ name, files, circle })))(
+    "sees a circle of $name",
+    async ({ files, circle }) => {
+      const { code, output } = await boundaries(plant(new Map(files)))
+      const circles = [...output.matchAll(/^(\S+?):(\d+):\d+ circle: (.+): move /gm)].map((
+        [, path, , way]
+      ) => [path, way])
+      expect(circles).toEqual(circle === null ? [] : [[circle.split(" -> ")[0], circle]])
+      expect(code).toBe(circle === null ? 0 : 1)
+    }
   )
   it("fails on a tree without files, which proves nothing", async () => {
     expect(await boundaries(plant(new Map()))).toMatchObject({ code: 1, output: "boundaries: 0 files, 0 violations\n" })
