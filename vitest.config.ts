@@ -3,7 +3,8 @@ import { defaultServerConditions } from "vite"
 import { configDefaults, defineConfig } from "vitest/config"
 
 // The package imports itself by name in examples and tests; "source" makes that the TypeScript, not the build.
-const conditions = ["source", ...defaultServerConditions]
+// Packages are loaded as Node loads them, which knows no condition "module".
+const conditions = ["source", ...defaultServerConditions.filter((condition) => condition !== "module")]
 
 export default defineConfig({
   resolve: { conditions },

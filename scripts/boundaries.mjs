@@ -94,6 +94,11 @@ const packages = [
   { name: "@codemirror/*", in: ["web/admin/filter/"] },
   { name: "uplot*", in: ["web/admin/chart/"] },
   { name: "lucide*", in: ["web/admin/"] },
+  { name: "sharp*", in: ["adapters/images/"] },
+  { name: "thumbhash*", in: ["adapters/images/"] },
+  { name: "@aws-sdk/*", in: ["adapters/storage-s3/"] },
+  { name: "file-type*", in: ["adapters/detector/"] },
+  { name: "@fastify/busboy*", in: ["adapters/http/"] },
   { name: "node:*", in: ["adapters/", "composition/"] }
 ]
 

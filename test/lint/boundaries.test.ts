@@ -142,6 +142,11 @@ const refused: ReadonlyArray<readonly [string, string]> = [
   ["core/app/a", "re2js"],
   ["adapters/postgres/a", "re2js"],
   ["composition/a", "re2js"],
+  ["core/app/a", "sharp"],
+  ["adapters/storage-local/a", "thumbhash"],
+  ["adapters/storage-local/a", "@aws-sdk/client-s3"],
+  ["core/domain/file/a", "file-type"],
+  ["adapters/images/a", "@fastify/busboy"],
   // what the package does not declare or does not ship, the barrel, and what only tests need
   ["composition/a", "undici"],
   ["composition/a", "typescript"],

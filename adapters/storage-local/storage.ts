@@ -1,0 +1,325 @@
+/**
+ * The Storage port on a folder. A file is written to a temporary name, flushed to the disk and renamed, so that no half file is ever read and none
+ * that was answered for is lost. Symbolic links are not followed out of the folder.
+ */
+
+import * as Effect from "effect/Effect"
+import { randomBytes } from "node:crypto"
+import { constants } from "node:fs"
+import { mkdir, open, readdir, realpath, rename, rmdir, stat, unlink } from "node:fs/promises"
+import type { FileHandle } from "node:fs/promises"
+import { dirname, join, resolve, sep } from "node:path"
+import { StorageError } from "../../core/ports/storage.ts"
+import type { ByteRange, Bytes, ListedFile, StorageService, StoredBody, StoredHead } from "../../core/ports/storage.ts"
+
+export interface LocalStorageOptions {
+  /** Absolute path of the folder; it is made when the first file comes. */
+  readonly dir: string
+  /** Files that other users of the machine (a web server) may read. */
+  readonly public: boolean
+}
+
+/** Bytes that are gathered before they are written, and read at once. */
+const chunkBytes = 256 * 1024
+
+/** Milliseconds that a folder is taken for one without links out of the provider's. */
+const trustedMs = 5_000
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""
+
+const isMissing = (error: unknown): boolean => ["ENOENT", "ENOTDIR", "EISDIR", "ENAMETOOLONG"].includes(codeOf(error))
+
+/** A link stands where a file or folder of ours should. */
+class Escape extends Error {}
+
+/** Wraps what a body throws, to tell it from what the disk says. */
+class BodyError extends Error {}
+
+const failure = (error: unknown): StorageError => {
+  if (error instanceof BodyError) return new StorageError({ reason: "Body", cause: error.cause })
+  const code = codeOf(error)
+  const full = code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG"
+  const denied = code === "EACCES" || code === "EPERM" || code === "EROFS" || error instanceof Escape
+  return new StorageError({ reason: full ? "Full" : denied ? "Denied" : "Unavailable", cause: error })
+}
+
+const attempt = <A>(work: () => Promise<A>): Effect.Effect<A, StorageError> =>
+  Effect.tryPromise({ try: work, catch: failure })
+
+/** Writes all of a body, gathered, the next chunks being received while the last are written. */
+const writeAll = async (file: FileHandle, body: Bytes): Promise<number> => {
+  let gathered: Uint8Array[] = []
+  let waiting = 0
+  let size = 0
+  let writing: Promise<void> = Promise.resolve()
+  const write = async (chunks: readonly Uint8Array[]): Promise<void> => {
+    let rest = chunks
+    while (rest.length > 0) {
+      let { bytesWritten } = await file.writev(rest)
+      // A disk that is nearly full takes a part.
+      rest = rest.flatMap((chunk) => {
+        const done = Math.min(bytesWritten, chunk.length)
+        bytesWritten -= done
+        return done === chunk.length ? [] : [chunk.subarray(done)]
+      })
+    }
+  }
+  const flush = async (): Promise<void> => {
+    await writing
+    writing = write(gathered)
+    // It is waited for with the next flush; until then its failure is not unhandled.
+    writing.catch(() => {})
+    gathered = []
+    waiting = 0
+  }
+  const source = body[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      let next: IteratorResult<Uint8Array>
+      try {
+        next = await source.next()
+      } catch (cause) {
+        throw new BodyError("the body failed", { cause })
+      }
+      if (next.done === true) break
+      gathered.push(next.value)
+      waiting += next.value.length
+      size += next.value.length
+      if (waiting >= chunkBytes) await flush()
+    }
+    await flush()
+    await writing
+  } catch (error) {
+    if (!(error instanceof BodyError)) await Promise.resolve(source.return?.()).catch(() => {})
+    await writing.catch(() => {})
+    throw error
+  }
+  return size
+}
+
+/** A whole number of bytes of an open file, from `start`. */
+const readExactly = async (file: FileHandle, start: number, length: number): Promise<Uint8Array> => {
+  const buffer = Buffer.allocUnsafe(length)
+  let filled = 0
+  while (filled < length) {
+    const { bytesRead } = await file.read(buffer, filled, length - filled, start + filled)
+    if (bytesRead === 0) throw new Error("the file is shorter than it was")
+    filled += bytesRead
+  }
+  return buffer
+}
+
+const flags = constants.O_RDONLY | constants.O_NOFOLLOW
+
+/** A range of a file as a stream. It opens with the first chunk, so that one that nobody reads has nothing to close. */
+async function* readRange(path: string, { end, start }: ByteRange): Bytes {
+  const file = await open(path, flags)
+  try {
+    for (let at = start; at <= end; at += chunkBytes) {
+      yield await readExactly(file, at, Math.min(chunkBytes, end + 1 - at))
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+async function* one(bytes: Uint8Array): Bytes {
+  if (bytes.length > 0) yield bytes
+}
+
+/** The storage of one folder. Nothing is opened or made before it is used. */
+export const makeLocalStorage = (options: LocalStorageOptions): StorageService => {
+  const root = resolve(options.dir)
+  const [fileMode, folderMode] = options.public ? [0o644, 0o755] : [0o600, 0o700]
+  /** Folders that were looked at lately, and until when that holds. */
+  const trusted = new Map<string, number>()
+
+  const placeOf = (path: string): string => join(root, ...path.split("/"))
+
+  /** Fails when the folder, seen with its links followed, is not below the root. */
+  const checkFolder = async (folder: string): Promise<void> => {
+    const now = performance.now()
+    if ((trusted.get(folder) ?? 0) > now) return
+    const [real, realRoot] = await Promise.all([realpath(folder), realpath(root)])
+    if (real !== join(realRoot, folder.slice(root.length))) throw new Escape("a link leads out of the folder")
+    if (trusted.size > 1_000) trusted.clear()
+    trusted.set(folder, now + trustedMs)
+  }
+
+  /** Makes a folder and flushes those that its name stands in. */
+  const makeFolder = async (folder: string): Promise<void> => {
+    if ((trusted.get(folder) ?? 0) > performance.now()) return
+    const first = await mkdir(folder, { recursive: true, mode: folderMode })
+    await checkFolder(folder)
+    if (first === undefined) return
+    for (let at = folder; at.length >= first.length && at !== dirname(at); at = dirname(at)) {
+      await flushFolder(dirname(at))
+    }
+  }
+
+  const flushFolder = async (folder: string): Promise<void> => {
+    const handle = await open(folder, constants.O_RDONLY)
+    try {
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  }
+
+  const temporary = join(root, ".tmp")
+
+  /** Makes a folder again that somebody removed since it was made. */
+  const again = async (folder: string, error: unknown): Promise<void> => {
+    if (codeOf(error) !== "ENOENT") throw error
+    trusted.delete(folder)
+    await makeFolder(folder)
+  }
+
+  const put = async (path: string, body: Bytes): Promise<number> => {
+    const place = placeOf(path)
+    const folder = dirname(place)
+    try {
+      await makeFolder(temporary)
+      await makeFolder(folder)
+    } catch (error) {
+      await Promise.resolve(body[Symbol.asyncIterator]().return?.()).catch(() => {})
+      throw error
+    }
+    const part = join(temporary, randomBytes(16).toString("hex"))
+    const file = await open(part, "wx", fileMode).catch(async (error: unknown) => {
+      await again(temporary, error)
+      return open(part, "wx", fileMode)
+    })
+    try {
+      let size: number
+      try {
+        size = await writeAll(file, body)
+        await file.sync()
+      } finally {
+        await file.close()
+      }
+      await rename(part, place).catch(async (error: unknown) => {
+        await again(folder, error)
+        await rename(part, place)
+      })
+      await flushFolder(folder)
+      return size
+    } catch (error) {
+      await unlink(part).catch(() => {})
+      throw error
+    }
+  }
+
+  const headOf = async (path: string): Promise<(StoredHead & { readonly place: string }) | null> => {
+    const place = placeOf(path)
+    try {
+      await checkFolder(dirname(place))
+      const file = await open(place, flags)
+      try {
+        const found = await file.stat()
+        return found.isFile() ? { place, size: found.size, modified: Math.floor(found.mtimeMs) } : null
+      } finally {
+        await file.close()
+      }
+    } catch (error) {
+      // A link in the place of a file is no file of ours.
+      if (isMissing(error) || codeOf(error) === "ELOOP" || error instanceof Escape) return null
+      throw error
+    }
+  }
+
+  const read = async (path: string, range: ByteRange | null): Promise<StoredBody | null> => {
+    const place = placeOf(path)
+    try {
+      await checkFolder(dirname(place))
+      const file = await open(place, flags)
+      let closed = false
+      try {
+        const found = await file.stat()
+        if (!found.isFile()) return null
+        const { end, start } = range ?? { start: 0, end: found.size - 1 }
+        const head = { size: found.size, modified: Math.floor(found.mtimeMs) }
+        if (end - start >= chunkBytes) return { ...head, bytes: readRange(place, { start, end }) }
+        const bytes = end < start ? new Uint8Array(0) : await readExactly(file, start, end + 1 - start)
+        // Nobody waits for a file to be closed that was only read.
+        closed = true
+        file.close().catch(() => {})
+        return { ...head, bytes: one(bytes) }
+      } finally {
+        if (!closed) await file.close()
+      }
+    } catch (error) {
+      if (isMissing(error) || codeOf(error) === "ELOOP" || error instanceof Escape) return null
+      throw error
+    }
+  }
+
+  const remove = async (path: string): Promise<void> => {
+    const place = placeOf(path)
+    try {
+      await checkFolder(dirname(place))
+      await unlink(place)
+      // The folder of a tenant whose last file went. Anything in it, or anybody making one, keeps it.
+      if (!path.startsWith(".")) {
+        trusted.delete(dirname(place))
+        await rmdir(dirname(place)).catch(() => {})
+      }
+    } catch (error) {
+      if (!isMissing(error)) throw error
+    }
+  }
+
+  /** Files below a folder in the order of their paths, beginning after `after`. */
+  async function* walk(folder: string, prefix: string, after: string | null): AsyncGenerator<ListedFile> {
+    const entries = await readdir(join(root, ...folder.split("/")), { withFileTypes: true }).catch((error: unknown) => {
+      if (isMissing(error)) return []
+      throw error
+    })
+    const names = entries.filter((entry) => entry.isFile() || entry.isDirectory())
+      .map((entry) => ({ entry, name: entry.isDirectory() ? `${entry.name}/` : entry.name }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+    for (const { entry, name } of names) {
+      const path = folder + name
+      if (!(path.startsWith(prefix) || (entry.isDirectory() && prefix.startsWith(path)))) continue
+      if (entry.isDirectory()) {
+        // All of the folder comes before, when it sorts before and is no part of, what was seen last.
+        if (after === null || path > after || after.startsWith(path)) yield* walk(path, prefix, after)
+      } else if (after === null || path > after) {
+        const found = await stat(join(root, ...path.split("/"))).catch((error: unknown) => {
+          if (isMissing(error)) return null
+          throw error
+        })
+        if (found !== null) yield { path, size: found.size, modified: Math.floor(found.mtimeMs) }
+      }
+    }
+  }
+
+  return {
+    put: (path, body) => attempt(() => put(path, body)),
+    read: (path, range) => attempt(() => read(path, range)),
+    head: (path) =>
+      attempt(async () => {
+        const found = await headOf(path)
+        return found === null ? null : { size: found.size, modified: found.modified }
+      }),
+    remove: (path) => attempt(() => remove(path)),
+    list: ({ after, limit, prefix }) =>
+      attempt(async () => {
+        const found: ListedFile[] = []
+        if (limit <= 0) return found
+        for await (const file of walk("", prefix, after)) {
+          found.push(file)
+          if (found.length >= limit) break
+        }
+        return found
+      }),
+    link: null
+  }
+}
+
+/** Whether a folder lies in another or is the same one: two providers must not hold each other's files. */
+export const overlaps = (a: string, b: string): boolean => {
+  const [left, right] = [resolve(a) + sep, resolve(b) + sep]
+  return left.startsWith(right) || right.startsWith(left)
+}

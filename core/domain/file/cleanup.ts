@@ -1,0 +1,85 @@
+/**
+ * Deferred deletion (spec 2): the small objects in a provider's `.cleanup/` folder, when they are due, and what a run does with them. It touches no
+ * storage: names and texts go in, decisions come out.
+ */
+
+import { isBag } from "../bag.ts"
+import { ticketMs } from "./ticket.ts"
+import { isStoredPath, pathsOf } from "./uri.ts"
+import type { StoredFile } from "./uri.ts"
+
+export const cleanupFolder = ".cleanup/"
+
+/** Files of uploads that are under way or were cut off: never served, removed when nothing has been written to them for so long. */
+export const temporaryFolder = ".tmp/"
+export const temporaryMs = 3_600_000
+
+/** An upload is deleted an hour after its ticket expires, unless a row holds it. */
+export const uploadDueMs = ticketMs + 3_600_000
+
+/** Most entries that one run handles, how long it takes at most, and how many are checked together. */
+export const cleanupLimits = { entries: 10_000, milliseconds: 5 * 60_000, group: 100 } as const
+
+/**
+ * A write may schedule the delete of a file and not have committed yet: for so long an entry whose file is still held stays, so that the delete is
+ * not forgotten. Longer than any transaction of ours.
+ */
+export const settlingMs = 10 * 60_000
+
+/** A scheduled delete. */
+export interface CleanupEntry {
+  readonly provider: string
+  readonly path: string
+  /** Paths of its variants. */
+  readonly variants: readonly string[]
+  /** Milliseconds since 1970. */
+  readonly due: number
+}
+
+/** The entry for a file with its variants. */
+export const entryOf = (file: StoredFile, due: number): CleanupEntry => {
+  const [path, ...variants] = pathsOf(file) as [string, ...string[]]
+  return { provider: file.provider, path, variants, due }
+}
+
+/** The name of an entry: names sort as their times do. `id` makes it the only one. */
+export const entryName = (due: number, id: string): string =>
+  `${cleanupFolder}${new Date(due).toISOString().replace(/[-:.]/g, "")}-${id}.json`
+
+/** When an entry of this name is due; null for a name that is none of ours. */
+export const dueOf = (name: string): number | null => {
+  const match = /^\.cleanup\/(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z-[A-Za-z0-9_-]{1,64}\.json$/.exec(name)
+  if (match === null) return null
+  const [, year, month, day, hour, minute, second, milli] = match
+  const due = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${milli}Z`)
+  return Number.isNaN(due) ? null : due
+}
+
+export const writeEntry = ({ due, path, provider, variants }: CleanupEntry): string =>
+  JSON.stringify({
+    provider,
+    path,
+    due: new Date(due).toISOString(),
+    ...(variants.length === 0 ? {} : { variants })
+  })
+
+/** Reads an entry; null for what is none, or names what can be no file of ours. */
+export const readEntry = (text: string): CleanupEntry | null => {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    return null
+  }
+  if (!isBag(parsed)) return null
+  const { due, path, provider, variants = [] } = parsed
+  if (typeof provider !== "string" || typeof path !== "string" || typeof due !== "string") return null
+  const at = Date.parse(due)
+  const isOwn = (each: unknown): each is string =>
+    typeof each === "string" && each.startsWith(`${path}.`) && isStoredPath(each)
+  if (Number.isNaN(at) || !isStoredPath(path) || !Array.isArray(variants) || !variants.every(isOwn)) return null
+  return { provider, path, variants, due: at }
+}
+
+/** The column's text without its parameters: what tells whether a row holds a file. */
+export const heldText = ({ path, provider }: Pick<CleanupEntry, "path" | "provider">): string => `${provider}:${path}`

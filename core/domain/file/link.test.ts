@@ -1,0 +1,195 @@
+import { describe, expect, it } from "vitest"
+import { cleanupFolder, dueOf, entryName, entryOf, readEntry, writeEntry } from "./cleanup.ts"
+import { fileAddress, linkExpiry, linkQuery, publicAddress, readLink, signedText } from "./link.ts"
+import { countedMs, Quota } from "./quota.ts"
+import { looksLikeTicket, readTicket, ticketContext, writeTicket } from "./ticket.ts"
+import { writeStored } from "./uri.ts"
+
+const link = {
+  provider: "private",
+  path: "t1/a b.pdf",
+  resource: "orders",
+  key: "5",
+  field: "invoice",
+  expires: 1_800_003_600
+}
+
+describe("links", () => {
+  it("are good for one to two hours, and the same within the hour", () => {
+    const start = 500_000 * 3_600
+    for (const now of [start, start + 1, start + 1_800, start + 3_599]) {
+      const expires = linkExpiry(now)
+      expect(expires).toBe(start + 7_200)
+      expect(expires - now).toBeGreaterThan(3_600)
+      expect(expires - now).toBeLessThanOrEqual(7_200)
+    }
+    expect(linkExpiry(start + 3_600)).toBe(start + 10_800)
+  })
+
+  it("have the form of the spec", () => {
+    expect(fileAddress("/api", "private", link.path) + linkQuery(link, "SIG")).toBe(
+      "/api/files/private/t1/a%20b.pdf?r=orders&k=5&f=invoice&exp=1800003600&sig=SIG"
+    )
+    expect(publicAddress("https://cdn.example/x/", "shop/", "_/a#1.png")).toBe("https://cdn.example/x/shop/_/a%231.png")
+  })
+
+  it("are signed in all their parts", () => {
+    const texts = [
+      link,
+      { ...link, provider: "public" },
+      { ...link, path: "t1/b.pdf" },
+      { ...link, resource: "order" },
+      { ...link, key: "6" },
+      { ...link, field: "scan" },
+      { ...link, expires: link.expires + 3_600 },
+      // What runs together must not look the same.
+      { ...link, resource: "orders\",\"5", key: "" }
+    ].map(signedText)
+    expect(new Set(texts).size).toBe(texts.length)
+  })
+
+  it("are read from exactly their parameters", () => {
+    const query = [["r", "orders"], ["k", "5"], ["f", "invoice"], ["exp", "1800003600"], ["sig", "S"]] as const
+    expect(readLink("private", link.path, query)).toEqual({ link, signature: "S" })
+    expect(readLink("private", link.path, query.slice(1))).toBeNull()
+    expect(readLink("private", link.path, [...query, ["x", "y"]])).toBeNull()
+    expect(readLink("private", link.path, [...query.slice(1), ["sig", "T"]])).toBeNull()
+    expect(readLink("private", link.path, [...query.slice(0, 3), ["exp", "1e9"], ["sig", "S"]])).toBeNull()
+    expect(readLink("private", link.path, [])).toBeNull()
+  })
+})
+
+describe("tickets", () => {
+  it("are read as they were written, and nothing else is read", () => {
+    const ticket = {
+      uri: "private:t1/a.png?name=a&size=1",
+      expires: 5,
+      derived: new Map([["width", "10"], ["hash", null]])
+    }
+    expect(readTicket(writeTicket(ticket))).toEqual(ticket)
+    for (
+      const text of [
+        "",
+        "null",
+        "{}",
+        "[]",
+        "[1,2,3]",
+        "[\"a\",1,[[1,2]]]",
+        "[\"a\",1,[[\"b\",2]]]",
+        "[\"a\",\"1\",[]]"
+      ]
+    ) {
+      expect(readTicket(text)).toBeNull()
+    }
+  })
+
+  it("are bound to user, tenant, resource and field, with no two contexts alike", () => {
+    const contexts = [
+      ticketContext({ id: "u", tenant: null }, "r", "f"),
+      ticketContext({ id: "u", tenant: "t" }, "r", "f"),
+      ticketContext({ id: "v", tenant: null }, "r", "f"),
+      ticketContext({ id: "u", tenant: null }, "s", "f"),
+      ticketContext({ id: "u", tenant: null }, "r", "g"),
+      ticketContext({ id: "u\",null,\"r", tenant: null }, "r", "f")
+    ]
+    expect(new Set(contexts).size).toBe(contexts.length)
+  })
+
+  it("cannot be taken for a stored value or a URL", () => {
+    expect(looksLikeTicket("A".repeat(100))).toBe(true)
+    for (
+      const text of [
+        writeStored({ ...link, name: "a", size: 1, variants: [] }),
+        "https://host.example/a.png",
+        "short",
+        ""
+      ]
+    ) {
+      expect(looksLikeTicket(text)).toBe(false)
+    }
+  })
+})
+
+describe("scheduled deletes", () => {
+  const variants = [{ name: "card", extension: "webp", width: 3, height: 2 }]
+  const file = { provider: "public", path: "_/a.png", name: "a.png", size: 5, variants }
+
+  it("are named by their time, in its order, and hold what the spec says", () => {
+    const due = Date.parse("2026-11-23T07:45:00.123Z")
+    expect(entryName(due, "id_-1")).toBe(`${cleanupFolder}20261123T074500123Z-id_-1.json`)
+    expect(dueOf(entryName(due, "id_-1"))).toBe(due)
+    const times = [0, 1, 999, 1_000, due - 1, due, due + 86_400_000]
+    const names = times.map((time) => entryName(time, "x"))
+    expect([...names].sort()).toEqual(names)
+    const entry = entryOf(file, due)
+    expect(JSON.parse(writeEntry(entry))).toEqual({
+      provider: "public",
+      path: "_/a.png",
+      due: "2026-11-23T07:45:00.123Z",
+      variants: ["_/a.png.card.webp"]
+    })
+    expect(readEntry(writeEntry(entry))).toEqual(entry)
+    expect(readEntry("{\"provider\":\"public\",\"path\":\"_/a.png\",\"due\":\"2026-11-23T07:45:00Z\"}")).toMatchObject({
+      variants: []
+    })
+  })
+
+  it.each([
+    "",
+    "{}",
+    "null",
+    "[]",
+    "{\"provider\":\"p\",\"path\":\"../x\",\"due\":\"2026-11-23T07:45:00Z\"}",
+    "{\"provider\":\"p\",\"path\":\"t/x\",\"due\":\"soon\"}",
+    "{\"provider\":\"p\",\"path\":\"t/x\",\"due\":\"2026-11-23T07:45:00Z\",\"variants\":[\"t/y\"]}"
+  ])(
+    "are nothing else: %s",
+    (text) => expect(readEntry(text)).toBeNull()
+  )
+
+  it.each([
+    ".cleanup/x.json",
+    ".cleanup/20261323T074500123Z-a.json",
+    "a/20261123T074500123Z-a.json",
+    ".cleanup/20261123T074500123Z-a.txt"
+  ])(
+    "have no other names: %s",
+    (name) => expect(dueOf(name)).toBeNull()
+  )
+})
+
+describe("quotas", () => {
+  it("count a list, own writes, and what is under way", () => {
+    const quota = new Quota({ maxBytes: 100, maxFiles: 3 })
+    expect(quota.isStale(0)).toBe(true)
+    quota.begin()
+    quota.count({ bytes: 50, files: 1 }, 0)
+    expect([quota.isStale(countedMs - 1), quota.isStale(countedMs)]).toEqual([false, true])
+    expect([quota.fits({ bytes: 50, files: 1 }), quota.fits({ bytes: 51, files: 1 })]).toEqual([true, false])
+    quota.reserve({ bytes: 40, files: 1 })
+    expect([
+      quota.fits({ bytes: 10, files: 1 }),
+      quota.fits({ bytes: 11, files: 1 }),
+      quota.fits({ bytes: 0, files: 2 })
+    ])
+      .toEqual([true, false, false])
+    quota.release({ bytes: 40, files: 1 })
+    quota.add({ bytes: 40, files: 2 })
+    expect([quota.fits({ bytes: 10, files: 0 }), quota.fits({ bytes: 0, files: 1 })]).toEqual([true, false])
+    quota.add({ bytes: -40, files: -2 })
+    expect(quota.fits({ bytes: 50, files: 2 })).toBe(true)
+  })
+
+  it("count what is stored while a list is under way", () => {
+    const quota = new Quota({ maxBytes: 100, maxFiles: null })
+    quota.begin()
+    quota.add({ bytes: 30, files: 1 })
+    quota.count({ bytes: 60, files: 2 }, 0)
+    expect([quota.fits({ bytes: 10, files: 1 }), quota.fits({ bytes: 11, files: 1 })]).toEqual([true, false])
+  })
+
+  it("never are stale without a limit", () => {
+    const quota = new Quota({ maxBytes: null, maxFiles: null })
+    expect([quota.isStale(0), quota.fits({ bytes: 1e15, files: 1e6 })]).toEqual([false, true])
+  })
+})

@@ -1,0 +1,56 @@
+/**
+ * Addresses of files: the path below `/api/files`, what a signature covers, and how long it is good (spec 2, File value in responses and Download).
+ * The signature itself is made by a port.
+ */
+
+/** What a signed link is about. */
+export interface Link {
+  readonly provider: string
+  readonly path: string
+  readonly resource: string
+  /** The key as it stands in URLs. */
+  readonly key: string
+  readonly field: string
+  /** Unix seconds. */
+  readonly expires: number
+}
+
+const hour = 3_600
+
+/** The end of the next full hour, in Unix seconds: a link is good for one to two hours, and the same within the hour. */
+export const linkExpiry = (nowSeconds: number): number => (Math.floor(nowSeconds / hour) + 2) * hour
+
+/** The text that is signed. A list, so that no two links have the same. */
+export const signedText = ({ expires, field, key, path, provider, resource }: Link): string =>
+  JSON.stringify([provider, path, resource, key, field, expires])
+
+/** A path as it stands in a URL. */
+export const encodePath = (path: string): string => path.split("/").map(encodeURIComponent).join("/")
+
+/** Address of a file at this service. `root` is `/api`. */
+export const fileAddress = (root: string, provider: string, path: string): string =>
+  `${root}/files/${provider}/${encodePath(path)}`
+
+/** Address of a file that anyone may open from elsewhere: its `publicUrl` with the path behind it. */
+export const publicAddress = (publicUrl: string, prefix: string, path: string): string =>
+  `${publicUrl.replace(/\/+$/, "")}/${encodePath(prefix + path)}`
+
+/** The query of a signed link. */
+export const linkQuery = ({ expires, field, key, resource }: Link, signature: string): string =>
+  `?r=${encodeURIComponent(resource)}&k=${encodeURIComponent(key)}&f=${
+    encodeURIComponent(field)
+  }&exp=${expires}&sig=${signature}`
+
+/** What a request for a file says; null when its parameters are not those of a link. */
+export const readLink = (
+  provider: string,
+  path: string,
+  query: ReadonlyArray<readonly [name: string, value: string]>
+): { readonly link: Link; readonly signature: string } | null => {
+  const values = new Map(query)
+  const [resource, key, field, expires, signature] = ["r", "k", "f", "exp", "sig"].map((name) => values.get(name))
+  if (query.length !== 5 || values.size !== 5) return null
+  if (resource === undefined || key === undefined || field === undefined || signature === undefined) return null
+  if (expires === undefined || !/^[1-9][0-9]{0,11}$/.test(expires)) return null
+  return { link: { provider, path, resource, key, field, expires: Number(expires) }, signature }
+}

@@ -1,0 +1,57 @@
+/**
+ * Tickets: what an upload is answered and a write takes as the value of a file field. The text inside is sealed by a port; here is what stands in it
+ * and for whom it is good.
+ */
+
+import type { Caller } from "../access/caller.ts"
+import { isBag } from "../bag.ts"
+
+/** How long a ticket is good: 24 hours (spec 2, Limits). */
+export const ticketMs = 24 * 3_600_000
+
+/** Longest ticket in characters, sealed. */
+export const maxTicket = 16 * 1024
+
+/** What an upload left for the write. */
+export interface Ticket {
+  /** The value to store. */
+  readonly uri: string
+  /** Cells by the name of the field that they are written to: derived values and the placeholder. */
+  readonly derived: ReadonlyMap<string, string | null>
+  /** Milliseconds since 1970. */
+  readonly expires: number
+}
+
+/** Whom and what a ticket is good for: it opens with the very same context only. */
+export const ticketContext = ({ id, tenant }: Pick<Caller, "id" | "tenant">, resource: string, field: string): string =>
+  JSON.stringify(["file-ticket", id, tenant, resource, field])
+
+/** The text to seal. */
+export const writeTicket = ({ derived, expires, uri }: Ticket): string => JSON.stringify([uri, expires, [...derived]])
+
+/** Reads an opened ticket. The text is our own, but maybe an older version's: null when it is not of this form. */
+export const readTicket = (text: string): Ticket | null => {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    return null
+  }
+  if (!Array.isArray(parsed)) return null
+  const [uri, expires, derived] = parsed as readonly unknown[]
+  if (typeof uri !== "string" || typeof expires !== "number" || !Array.isArray(derived)) return null
+  const cells = new Map<string, string | null>()
+  for (const pair of derived as readonly unknown[]) {
+    if (!Array.isArray(pair)) return null
+    const [name, cell] = pair as readonly unknown[]
+    if (typeof name !== "string" || (typeof cell !== "string" && cell !== null)) return null
+    cells.set(name, cell)
+  }
+  return { uri, expires, derived: cells }
+}
+
+/** Whether a text sent as a value can be a ticket at all: sealed texts have no colon, stored values and URLs have one. */
+export const looksLikeTicket = (text: string): boolean => /^[A-Za-z0-9_-]{38,}$/.test(text)
+
+/** Whether a value is the object that answers show in a record, whose `uri` is what a write takes. */
+export const isShownFile = (value: unknown): boolean => isBag(value) && typeof value["uri"] === "string"

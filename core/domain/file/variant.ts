@@ -1,0 +1,56 @@
+/**
+ * Resized copies of images: what is cut out of the source and how large the copy becomes (spec 2, Variants). Numbers only; pixels are moved
+ * elsewhere.
+ */
+
+import type { ImageFormat, Variant } from "../model/file.ts"
+
+/** Pixels of an image, upright. */
+export interface Pixels {
+  readonly width: number
+  readonly height: number
+}
+
+/** What of a source becomes a copy of which size. */
+export interface Cut extends Pixels {
+  /** The part of the source that is kept. */
+  readonly from: { readonly left: number; readonly top: number } & Pixels
+}
+
+export const extensionOfFormat = (format: ImageFormat): string => format === "jpeg" ? "jpg" : format
+
+const side = (pixels: number): number => Math.max(1, Math.round(pixels))
+
+/**
+ * Plans a copy: `inside` keeps the whole image, `cover` cuts it, centred, to the shape of the box. Nothing is ever enlarged: a `cover` of an image
+ * smaller than the box has the box's shape and fewer pixels.
+ */
+export const cutOf = ({ fit, height, width }: Pick<Variant, "fit" | "height" | "width">, source: Pixels): Cut => {
+  let kept: Pixels = source
+  if (fit === "cover" && width !== null && height !== null) {
+    kept = {
+      width: Math.min(source.width, side(source.height * width / height)),
+      height: Math.min(source.height, side(source.width * height / width))
+    }
+  }
+  const scale = Math.min(1, (width ?? Infinity) / kept.width, (height ?? Infinity) / kept.height)
+  return {
+    from: {
+      left: Math.floor((source.width - kept.width) / 2),
+      top: Math.floor((source.height - kept.height) / 2),
+      ...kept
+    },
+    width: side(kept.width * scale),
+    height: side(kept.height * scale)
+  }
+}
+
+/** Width divided by height as decimal text with so many places, rounded half up and exact: `1.7778`. */
+export const ratioText = ({ height, width }: Pixels, decimals: number): string => {
+  const scale = 10n ** BigInt(decimals)
+  const [w, h] = [BigInt(width), BigInt(height)]
+  const scaled = (w * scale * 2n + h) / (h * 2n)
+  if (decimals === 0) return scaled.toString()
+  const digits = scaled.toString().padStart(decimals + 1, "0")
+  return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
+}

@@ -1,0 +1,79 @@
+/**
+ * What a file field says once its declaration has been checked (spec 2, File field options). Everything about files works on this value; nothing
+ * here judges a declaration or reads a file.
+ */
+
+/** Formats that copies of images are made in. */
+export type ImageFormat = "webp" | "avif" | "jpeg" | "png"
+export const imageFormats: readonly ImageFormat[] = ["webp", "avif", "jpeg", "png"]
+
+/** A resized copy of an image, as declared. */
+export interface Variant {
+  readonly name: string
+  /** Most pixels; null: no bound on this side. */
+  readonly width: number | null
+  readonly height: number | null
+  readonly fit: "inside" | "cover"
+  readonly format: ImageFormat
+  /** 1 to 100; null: the format's own default. */
+  readonly quality: number | null
+}
+
+/** What a custom processor is given (spec 2, Derived fields). */
+export interface ProcessedFile {
+  readonly name: string
+  readonly type: string
+  /** Bytes. */
+  readonly size: number
+  /** The first 256 KB. */
+  readonly head: Uint8Array
+  /** The whole file as a stream of bytes. */
+  readonly read: () => AsyncIterable<Uint8Array>
+}
+
+/** Gives the value of a field from an uploaded file. */
+export type Processor =
+  | { readonly of: "width" | "height" | "size" | "type" }
+  | { readonly of: "ratio"; readonly decimals: number }
+  | {
+    readonly of: "custom"
+    /** Types that it takes, as in `accept`; null: all. */
+    readonly accepts: readonly string[] | null
+    readonly run: (file: ProcessedFile) => unknown
+  }
+
+/** Bytes of a file that a processor gets as its head. */
+export const headBytes = 256 * 1024
+
+/** A file field. */
+export interface FileField {
+  /** Types and `type/*`; null takes every type. */
+  readonly accept: readonly string[] | null
+  /** Largest upload in bytes. */
+  readonly maxSize: number
+  /** Name of the provider that uploads are stored with. */
+  readonly provider: string
+  /** Processors by the name of the field that takes their value. */
+  readonly derive: ReadonlyMap<string, Processor>
+  /** Name of the text field that takes the placeholder of an image. */
+  readonly placeholder: string | null
+  readonly variants: readonly Variant[]
+  /** What is stored instead of an uploaded image. */
+  readonly original: Omit<Variant, "name"> | null
+  readonly externalUrls: boolean
+}
+
+/** 50 MB (spec 2, Limits). */
+export const defaultMaxSize = 50_000_000
+
+/** Names of the fields that are written with the file, and with nothing else. */
+export const derivedNames = ({ derive, placeholder }: FileField): readonly string[] =>
+  placeholder === null ? [...derive.keys()] : [...derive.keys(), placeholder]
+
+/** Whether an upload of an image has to be decoded for this field. */
+export const needsImage = ({ derive, original, placeholder, variants }: FileField): boolean =>
+  placeholder !== null || original !== null || variants.length > 0 || needsSize(derive)
+
+/** Whether a processor asks for the size of an image in pixels. */
+export const needsSize = (derive: FileField["derive"]): boolean =>
+  [...derive.values()].some(({ of }) => of === "width" || of === "height" || of === "ratio")

@@ -1,0 +1,12 @@
+/**
+ * The port to signatures over texts that leave the service and come back, as links do. Synchronous, because every record with a file needs it.
+ *
+ * Contract: `sign` is a keyed hash that nobody without the secret can make, the same in every instance that shares the secret; `verify` takes the
+ * same time for every wrong signature.
+ */
+
+export interface SignerService {
+  /** 43 characters of base64url. */
+  readonly sign: (text: string) => string
+  readonly verify: (text: string, signature: string) => boolean
+}

@@ -1,0 +1,103 @@
+/** The Storage port in memory, for tests: files in a map, with switches that make it fail as a disk or a bucket does. */
+
+import * as Effect from "effect/Effect"
+import { StorageError } from "../../core/ports/storage.ts"
+import type { Bytes, StorageService } from "../../core/ports/storage.ts"
+
+interface Kept {
+  readonly bytes: Uint8Array
+  readonly modified: number
+}
+
+export interface FakeStorage {
+  readonly service: StorageService
+  readonly files: Map<string, Kept>
+  /** Fails every call with this reason while it is set. */
+  down: StorageError["reason"] | null
+  /** Most bytes that it holds. */
+  room: number
+}
+
+const chunkBytes = 64 * 1024
+
+async function* chunks(bytes: Uint8Array): Bytes {
+  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes)
+}
+
+/** `now` dates what is stored; `links` gives it links of its own, as a bucket has. */
+export const makeFakeStorage = (
+  { links = false, now = () => Date.now() }: { readonly links?: boolean; readonly now?: () => number } = {}
+): FakeStorage => {
+  const files = new Map<string, Kept>()
+  const attempt = <A>(work: () => Promise<A> | A): Effect.Effect<A, StorageError> =>
+    Effect.tryPromise({
+      try: async () => {
+        if (fake.down !== null) throw new StorageError({ reason: fake.down })
+        return await work()
+      },
+      catch: (error) =>
+        error instanceof StorageError ? error : new StorageError({ reason: "Unavailable", cause: error })
+    })
+  const gather = async (body: Bytes): Promise<Uint8Array> => {
+    const parts: Uint8Array[] = []
+    const held = [...files.values()].reduce((sum, { bytes }) => sum + bytes.length, 0)
+    let size = 0
+    const source = body[Symbol.asyncIterator]()
+    for (;;) {
+      const next = await source.next().catch((cause: unknown) => {
+        throw new StorageError({ reason: "Body", cause })
+      })
+      if (next.done === true) return Buffer.concat(parts)
+      size += next.value.length
+      if (held + size > fake.room) {
+        await source.return?.()
+        throw new StorageError({ reason: "Full" })
+      }
+      parts.push(next.value)
+    }
+  }
+  const fake: FakeStorage = {
+    files,
+    down: null,
+    room: Number.POSITIVE_INFINITY,
+    service: {
+      put: (path, body) =>
+        attempt(async () => {
+          const bytes = await gather(body)
+          files.set(path, { bytes, modified: now() })
+          return bytes.length
+        }),
+      read: (path, range) =>
+        attempt(() => {
+          const kept = files.get(path)
+          if (kept === undefined) return null
+          const part = range === null ? kept.bytes : kept.bytes.subarray(range.start, range.end + 1)
+          return { size: kept.bytes.length, modified: kept.modified, bytes: chunks(part) }
+        }),
+      head: (path) =>
+        attempt(() => {
+          const kept = files.get(path)
+          return kept === undefined ? null : { size: kept.bytes.length, modified: kept.modified }
+        }),
+      remove: (path) => attempt(() => void files.delete(path)),
+      list: ({ after, limit, prefix }) =>
+        attempt(() =>
+          [...files.keys()].filter((path) => path.startsWith(prefix) && (after === null || path > after))
+            .sort((a, b) => (a < b ? -1 : 1)).slice(0, limit)
+            .map((path) => {
+              const { bytes, modified } = files.get(path)!
+              return { path, size: bytes.length, modified }
+            })
+        ),
+      link: links
+        ? (path, { disposition, seconds, type }) =>
+          Effect.succeed(
+            `https://bucket.example/${path}?${
+              new URLSearchParams({ type, disposition, seconds: String(seconds) }).toString()
+            }`
+          )
+        : null
+    }
+  }
+  return fake
+}
