@@ -314,7 +314,9 @@ const readProject = (root) => {
     const source = typeof target === "string" ? target : target.source
     entries.set(posix.join(manifest.name, name), posix.normalize(source))
   }
-  const shipped = new Set(Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }))
+  const shipped = new Set(
+    Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.peerDependencies })
+  )
   const declared = new Set([...shipped, ...Object.keys(manifest.devDependencies ?? {})])
   return { name: manifest.name, entries, sources: new Set(entries.values()), shipped, declared }
 }

@@ -1,3 +1,3 @@
-import { en } from "./en.ts"
-import type { Messages } from "./locale.tsx"
+import { en, type Messages } from "./en.ts"
+
 export const ar: Messages = en

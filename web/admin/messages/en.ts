@@ -291,3 +291,11 @@ export const en = {
     nothingFound: "Nothing found"
   }
 } as const
+
+/** What every language has: the same names, each a text or a function that makes one. */
+export type Messages = Loose<typeof en>
+
+type Loose<T> = {
+  readonly [K in keyof T]: T[K] extends string ? string : T[K] extends object ? LooseOrCall<T[K]> : T[K]
+}
+type LooseOrCall<T> = T extends (...args: infer A) => string ? (...args: A) => string : Loose<T>

@@ -5,17 +5,11 @@
 
 import { createContext, type ReactNode, use, useEffect, useMemo, useState } from "react"
 import { setPreferences, usePreferences } from "../shell/preferences.ts"
-import { en } from "./en.ts"
+import { en, type Messages } from "./en.ts"
 import { makeFormats } from "./formats.ts"
 import type { Formats } from "./formats.ts"
 
-/** What every language has: the same names, each a text or a function that makes one. */
-export type Messages = Loose<typeof en>
-
-type Loose<T> = {
-  readonly [K in keyof T]: T[K] extends string ? string : T[K] extends object ? LooseOrCall<T[K]> : T[K]
-}
-type LooseOrCall<T> = T extends (...args: infer A) => string ? (...args: A) => string : Loose<T>
+export type { Messages } from "./en.ts"
 
 export type Language = "en" | "de" | "fr" | "es" | "ar"
 
