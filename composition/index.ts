@@ -50,6 +50,24 @@ export { where } from "../core/domain/access/where.ts"
 export { defineRoles } from "../core/domain/declare/roles.ts"
 export type { CapabilityText, DeclaredRoles } from "../core/domain/declare/roles.ts"
 
+export type {
+  DeclaredJob,
+  JobContext,
+  JobDatabase,
+  JobDeclaration,
+  OwnDatabase,
+  RunningJob
+} from "../core/domain/job/definition.ts"
+export { EnqueueError } from "../core/domain/job/enqueue.ts"
+export type { EnqueueOptions } from "../core/domain/job/enqueue.ts"
+export { FatalJobError, RetryAt } from "../core/domain/job/retry.ts"
+export type { Attachment, Mail, MailMessage } from "../core/domain/mail/message.ts"
+export type { Duration } from "../core/domain/value/duration.ts"
+export type { StandardSchema } from "../core/domain/value/standard-schema.ts"
+
+export { defineJob } from "../adapters/queue/define.ts"
+export type { Job } from "../adapters/queue/define.ts"
+
 export { createKey, listKeys, revokeKey } from "../adapters/auth/api-keys.ts"
 export { createAuth } from "../adapters/auth/auth.ts"
 export type { Auth, AuthOptions } from "../adapters/auth/auth.ts"

@@ -9,12 +9,13 @@ import { authMigrationSql, passkeySql, secondFactorSql } from "../adapters/auth/
 import { capturedTables, captureQuestion, captureStatements, changeSchema } from "../adapters/postgres/capture.ts"
 import { historyQuestion, historyStatements } from "../adapters/postgres/history.ts"
 import { idempotencySchema } from "../adapters/postgres/idempotency.ts"
+import { ownLevel, queueQuestion, queueStatements } from "../adapters/queue/schema.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import type { AuthDeclaration } from "../core/domain/declare/config.ts"
 
 /** One set of tables. */
 export interface Migration {
-  readonly name: "service" | "auth" | "second_factor" | "passkey" | "events" | `history_${string}` | `events_${string}`
+  readonly name: "service" | "auth" | "jobs" | "second_factor" | "passkey" | "events" | `history_${string}` | `events_${string}`
   /** Raised with every change of `statements`; a database may be ahead of the program, never behind. */
   readonly version: number
   readonly statements: string
@@ -111,6 +112,12 @@ export const followingMigrations = (compiled: Pick<Compiled, "models">): readonl
   ...historyMigrations(compiled),
   ...eventMigrations(compiled)
 ]
+
+let jobsMigration: Migration | undefined
+
+/** The queue's tables, in the application's database, where jobs are declared. They are made from the library's files when somebody asks. */
+export const jobsMigrations = ({ jobs }: Pick<Compiled, "jobs">): readonly Migration[] =>
+  jobs.size === 0 ? [] : [jobsMigration ??= make("jobs", ownLevel, queueStatements(), queueQuestion)]
 
 /** Whatever the database's default: who waited for another process has to see what that one did. */
 const begin = "begin isolation level read committed"

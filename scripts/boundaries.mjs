@@ -99,6 +99,9 @@ const packages = [
   { name: "@aws-sdk/*", in: ["adapters/storage-s3/"] },
   { name: "file-type*", in: ["adapters/detector/"] },
   { name: "@fastify/busboy*", in: ["adapters/http/"] },
+  { name: "croner*", in: ["core/domain/job/"] },
+  { name: "graphile-worker*", in: ["adapters/queue/"] },
+  { name: "nodemailer*", in: ["adapters/mail/"] },
   { name: "node:*", in: ["adapters/", "composition/"] }
 ]
 

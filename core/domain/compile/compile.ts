@@ -8,11 +8,13 @@ import type { AccessDefaults, Roles, RulesByResource } from "../access/rules.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { AuthDeclaration, Config, ConfigExtension, Options } from "../declare/config.ts"
 import { type Refusal, type Report, shown } from "../declare/refusal.ts"
+import type { JobModel } from "../job/definition.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import type { Model, Models } from "../model/model.ts"
 import { tableName } from "../model/table.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
 import { refuseUnknownKeys } from "./check.ts"
+import { compileJobs } from "./jobs.ts"
 import { compileMenu, compilePages } from "./menu.ts"
 import { checkAuth, readOptions, refuseIdleAuth } from "./options.ts"
 import { buildModel, type Draft, linkModels, readResource, resolveShapes } from "./resource.ts"
@@ -37,6 +39,8 @@ export interface Compiled {
   readonly roles: Roles | null
   readonly defaults: AccessDefaults
   readonly options: Options
+  /** By name. */
+  readonly jobs: ReadonlyMap<string, JobModel>
   /** As declared and checked; null: not given. */
   readonly auth: AuthDeclaration | null
 }
@@ -51,6 +55,7 @@ const configNames = [
   "userMenu",
   "pages",
   "options",
+  "jobs",
   "extends"
 ] as const
 
@@ -149,6 +154,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   const scope = { resources: names, pages: new Set(pages.map((page) => page.name)), roles, report }
   const options = readOptions(raw["options"], scope)
   const auth = checkAuth(raw["auth"], scope)
+  const jobs = compileJobs(raw["jobs"], report)
   if (raw["authenticate"] !== undefined && typeof raw["authenticate"] !== "function") {
     say(
       `authenticate is ${shown(raw["authenticate"])}, not a function.`,
@@ -179,6 +185,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     roles: compiledRoles,
     defaults: { roles: compiledRoles, defaultAccess: options.defaultAccess },
     options,
+    jobs,
     auth
   })
 }

@@ -6,6 +6,7 @@
 import type { Caller } from "../access/caller.ts"
 import type { PasskeyDeclaration } from "../account/passkey.ts"
 import type { ProviderDeclaration } from "../account/provider.ts"
+import type { DeclaredJob } from "../job/definition.ts"
 import type { ChangeOperation } from "../model/event.ts"
 import type { WireRecord } from "../model/model.ts"
 import type { Report } from "./refusal.ts"
@@ -235,6 +236,8 @@ export interface ConfigDeclaration<Resources extends readonly Resource[]> {
   readonly userMenu?: readonly MenuDeclaration[]
   readonly pages?: readonly PageDeclaration[]
   readonly options?: OptionsDeclaration<ChangeOf<Resources[number]>>
+  /** From `defineJob`: work that is done after a request. */
+  readonly jobs?: readonly DeclaredJob[]
   /** Extensions such as `history(…)`, applied in order before the configuration is compiled. */
   readonly extends?: readonly ConfigExtension[]
 }
@@ -250,6 +253,7 @@ export interface Config {
   readonly userMenu?: readonly MenuDeclaration[]
   readonly pages?: readonly PageDeclaration[]
   readonly options?: OptionsDeclaration
+  readonly jobs?: readonly DeclaredJob[]
   readonly extends?: readonly ConfigExtension[]
 }
 

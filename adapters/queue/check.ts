@@ -1,0 +1,40 @@
+/** Whether a database has the schema `jobs` as this version needs it, and whether jobs still are what their queues were made for. It changes nothing. */
+
+import type { JobModel } from "../../core/domain/job/definition.ts"
+import { type Connections, runOn } from "./connection.ts"
+import { libraryLevel, ownLevel } from "./schema.ts"
+
+export type SchemaLevel = "missing" | "behind" | "current" | "newer"
+
+const levelSql = `select (select p.prosrc from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+  where n.nspname = 'jobs' and p.proname = '_level') as level,
+ (select count(*)::integer from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = 'jobs' and c.relname = '_private_jobs' and t.tgname in ('service_lock', 'service_gone') and t.tgenabled <> 'D') as triggers`
+
+/** How the database's schema stands to ours. A library that went further by itself is newer; lost triggers are behind. */
+export const checkSchema = async (pool: Connections): Promise<SchemaLevel> => {
+  const { rows } = await runOn(pool, levelSql)
+  const level = /'(\d+)\.(\d+)'/.exec(String(rows[0]?.["level"]))
+  if (level === null) return "missing"
+  const { rows: migrated } = await runOn(pool, "select max(id)::integer as id from jobs.migrations")
+  const library = Math.max(Number(level[1]), Number(migrated[0]?.["id"] ?? 0))
+  const own = Number(level[2])
+  if (library > libraryLevel || own > ownLevel) return "newer"
+  return library < libraryLevel || own < ownLevel || rows[0]?.["triggers"] !== 2 ? "behind" : "current"
+}
+
+/** Jobs whose `ordered` is not what their queue was made with. */
+export const findReordered = async (
+  pool: Connections,
+  jobs: ReadonlyMap<string, JobModel>
+): Promise<readonly JobModel[]> => {
+  const { rows } = await runOn(
+    pool,
+    "select t.identifier as name, d.ordered from jobs.definitions d join jobs._private_tasks t on t.id = d.task_id where t.identifier = any($1::text[])",
+    [[...jobs.keys()]]
+  )
+  return rows.flatMap(({ name, ordered }) => {
+    const job = jobs.get(String(name))
+    return job === undefined || job.ordered === ordered ? [] : [job]
+  })
+}

@@ -1,0 +1,83 @@
+/** `defineJob`: a declaration, and the way to enqueue it. It checks payload and options, and leaves the rest to the queue. */
+
+import * as Result from "effect/Result"
+import type { DeclaredJob, JobDeclaration } from "../../core/domain/job/definition.ts"
+import {
+  checkPayload,
+  encodePayload,
+  EnqueueError,
+  type EnqueueOptions,
+  planEnqueue
+} from "../../core/domain/job/enqueue.ts"
+import type { EnqueuePlan } from "../../core/domain/job/enqueue.ts"
+import { enqueueOn, type EnqueuingDatabase } from "./enqueue.ts"
+
+/** A job: listed in `jobs` of the configuration, and enqueued from anywhere. */
+export interface Job<Input = unknown> extends DeclaredJob {
+  /**
+   * Enqueues the job and gives its id: when `db` is the transaction of a write hook or function, it is there once that commits. Rejects with
+   * `EnqueueError` when payload or options are refused, and as `db` does when the statement fails.
+   */
+  readonly enqueue: (
+    db: EnqueuingDatabase,
+    ...rest: undefined extends Input ? [payload?: Input, options?: EnqueueOptions]
+      : [payload: Input, options?: EnqueueOptions]
+  ) => Promise<string>
+  /** The same for many at once, in one statement; gives the ids in order. */
+  readonly enqueueMany: (
+    db: EnqueuingDatabase,
+    jobs: ReadonlyArray<{ readonly payload: Input; readonly options?: EnqueueOptions }>
+  ) => Promise<readonly string[]>
+}
+
+/** The plan of one enqueue. Throws `EnqueueError`. */
+const planOf = async (
+  declaration: JobDeclaration<never, never>,
+  payload: unknown,
+  options: EnqueueOptions | undefined
+): Promise<EnqueuePlan> => {
+  const checked = await checkPayload(declaration.payload ?? null, payload)
+  if (Result.isFailure(checked)) {
+    throw new EnqueueError(`The payload of "${declaration.name}" is refused: ${checked.failure}.`)
+  }
+  // As it was given: `run` gets what the schema makes of it then.
+  const plan = Result.flatMap(encodePayload(payload), (text) =>
+    planEnqueue(
+      {
+        name: declaration.name,
+        ordered: declaration.ordered === true,
+        maxAttempts: declaration.maxAttempts ?? null
+      },
+      text,
+      options
+    ))
+  if (Result.isFailure(plan)) throw new EnqueueError(plan.failure)
+  return plan.success
+}
+
+/**
+ * Declares a job. Mistakes that types do not catch are refused when the service starts.
+ *
+ * @example
+ * const sendReceipt = defineJob({
+ *   name: "send-receipt",
+ *   payload: z.object({ order: z.string() }),
+ *   run: async ({ order }, { db, mail }) => { … }
+ * })
+ * // in a write hook: await sendReceipt.enqueue(change.transaction, { order: "17" })
+ */
+export const defineJob = <Input = unknown, Output = Input>(declaration: JobDeclaration<Input, Output>): Job<Input> => ({
+  _tag: "Job",
+  name: declaration.name,
+  declaration,
+  enqueue: async (db, ...[payload, options]) => {
+    const plan = await planOf(declaration as never, payload, options)
+    const [id] = await enqueueOn(db, [plan])
+    return id!
+  },
+  enqueueMany: async (db, jobs) =>
+    enqueueOn(
+      db,
+      await Promise.all(jobs.map(({ options, payload }) => planOf(declaration as never, payload, options)))
+    )
+})

@@ -1,0 +1,74 @@
+/**
+ * Enqueuing through whatever runs statements: a write hook's transaction, a pool or client of `pg`, the application's database as jobs get it. One
+ * statement, no `NOTIFY`: that would make committing transactions wait for each other.
+ */
+
+import type { JobDatabase } from "../../core/domain/job/definition.ts"
+import type { EnqueuePlan } from "../../core/domain/job/enqueue.ts"
+
+/** Where a database object says that it enqueues by itself: so that workers of this process are woken, or for a fake. */
+export const enqueuesItself: unique symbol = Symbol.for("resource-admin/enqueue") as never
+
+export interface EnqueuingDatabase extends JobDatabase {
+  readonly [enqueuesItself]?: (plans: readonly EnqueuePlan[]) => Promise<readonly string[]>
+}
+
+const text = (value: number | string | null): string | null => value === null ? null : String(value)
+
+/** All texts: whichever driver binds them, the types are those of the casts. */
+const parametersOf = (plan: EnqueuePlan): Array<string | null> => [
+  plan.name,
+  plan.payload,
+  plan.runAt === null ? null : plan.runAt.toISOString(),
+  plan.delayMs === null ? null : `${plan.delayMs} milliseconds`,
+  plan.key,
+  plan.mode,
+  plan.group,
+  String(plan.priority),
+  plan.ordered === null ? null : String(plan.ordered),
+  text(plan.maxAttempts)
+]
+
+/** The parameters of `jobs._enqueue`, as names of our own and types. */
+const names = ["name", "payload", "at", "wait", "key", "how", "grp", "urgency", "ordered", "tries"]
+const types = ["text", "json", "timestamptz", "interval", "text", "text", "text", "integer", "boolean", "integer"]
+
+const listed = (each: (name: string, type: string, index: number) => string): string =>
+  names.map((name, index) => each(name, types[index]!, index)).join(", ")
+
+const one = `select jobs._enqueue(${
+  listed((_, type, index) => `$${index + 1}::text${type === "text" ? "" : `::${type}`}`)
+})::text as id`
+
+/** Each payload is a text inside of the JSON, so that it stays exactly as it was written. */
+const many = `select jobs._enqueue(${
+  listed((name, type) => type === "text" ? `e.${name}` : `e.${name}::${type}`)
+})::text as id from rows from (json_to_recordset($1::text::json) as (${
+  listed((name) => `${name} text`)
+})) with ordinality as e(${names.join(", ")}, position) order by e.position`
+
+/** Runs one statement on a database object, whichever form its answer has. */
+const queryOn = async (
+  db: JobDatabase,
+  sql: string,
+  params: readonly unknown[]
+): Promise<ReadonlyArray<{ readonly [column: string]: unknown }>> => {
+  const found = await db.query(sql, [...params])
+  return "rows" in found ? found.rows : found
+}
+
+/** Enqueues jobs and gives their ids in the same order. Rejects as the database does. */
+export const enqueueOn = async (db: EnqueuingDatabase, plans: readonly EnqueuePlan[]): Promise<readonly string[]> => {
+  if (plans.length === 0) return []
+  const own = db[enqueuesItself]
+  if (own !== undefined) return own(plans)
+  const rows = plans.length === 1
+    ? await queryOn(db, one, parametersOf(plans[0]!))
+    : await queryOn(db, many, [
+      JSON.stringify(plans.map((plan) => {
+        const values = parametersOf(plan)
+        return Object.fromEntries(names.map((name, index) => [name, values[index]]))
+      }))
+    ])
+  return rows.map(({ id }) => String(id))
+}

@@ -1,0 +1,86 @@
+/** The queue on PostgreSQL for every process: enqueuing, counts, failed jobs. It runs no job. */
+
+import * as Effect from "effect/Effect"
+import type { JobCounts } from "../../core/domain/job/state.ts"
+import type { Chosen, QueueService } from "../../core/ports/queue.ts"
+import { type Connections, queueError, runOn } from "./connection.ts"
+import { enqueueOn } from "./enqueue.ts"
+
+/** An instant as text with microseconds, in UTC, whatever the session says. */
+const instant = (column: string): string => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+
+const countsSql = `select name, waiting::text, running::text, retrying::text, failed::text, completed::text, ${
+  instant("next_due")
+} as next_due, ${instant("oldest_due")} as oldest_due from jobs._counts()`
+
+const failedSql = `select id::text, name, attempts, payload::text, error, group_key, ${
+  instant("enqueued_at")
+} as enqueued_at, ${instant("failed_at")} as failed_at from jobs.failed
+  where ($1::text is null or name = $1) and ($2::text is null or (failed_at, id) < ($2::text::timestamptz, $3::text::bigint))
+  order by jobs.failed.failed_at desc, jobs.failed.id desc limit $4::text::integer`
+
+/** Ids are of eight bytes; what is no such number is the id of none. */
+const isId = (text: string): boolean => /^-?[0-9]{1,19}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text)
+
+/** `woken` is told which names have new jobs. */
+export const makeQueue = (pool: Connections, woken: (name: string) => void = () => {}): QueueService => {
+  const run = (sql: string, params: readonly unknown[] = []) =>
+    Effect.tryPromise({ try: () => runOn(pool, sql, params), catch: queueError })
+  const own = { query: (sql: string, params: readonly unknown[] = []) => runOn(pool, sql, params) }
+  const choose = (verb: "_retry" | "_remove", chosen: Chosen) =>
+    "id" in chosen && !isId(chosen.id)
+      ? Effect.succeed(0)
+      : Effect.map(
+        run(`select jobs.${verb}($1::text::bigint, $2::text)::text as count`, [
+          "id" in chosen ? chosen.id : null,
+          "name" in chosen ? chosen.name : null
+        ]),
+        ({ rows }) => Number(rows[0]?.["count"] ?? 0)
+      )
+  return {
+    enqueue: (plans, within) =>
+      Effect.tap(
+        Effect.tryPromise({ try: () => enqueueOn(within ?? own, plans), catch: queueError }),
+        () =>
+          Effect.sync(() => {
+            if (within === undefined) { for (const { name } of plans) woken(name) }
+          })
+      ),
+    counts: Effect.map(run(countsSql), ({ rows }) =>
+      rows.map((row): JobCounts => ({
+        name: String(row["name"]),
+        waiting: Number(row["waiting"]),
+        running: Number(row["running"]),
+        retrying: Number(row["retrying"]),
+        failed: Number(row["failed"]),
+        completed: Number(row["completed"]),
+        nextDue: row["next_due"] as string | null,
+        oldestDue: row["oldest_due"] as string | null
+      }))),
+    failed: ({ after, limit, name }) =>
+      Effect.map(
+        run(failedSql, [name, after?.failedAt ?? null, after?.id ?? null, String(limit)]),
+        ({ rows }) =>
+          rows.map((row) => ({
+            id: String(row["id"]),
+            name: String(row["name"]),
+            attempts: Number(row["attempts"]),
+            payload: String(row["payload"]),
+            error: String(row["error"]),
+            group: row["group_key"] as string | null,
+            enqueuedAt: String(row["enqueued_at"]),
+            failedAt: String(row["failed_at"])
+          }))
+      ),
+    retry: (chosen) =>
+      Effect.tap(choose("_retry", chosen), (count) =>
+        Effect.sync(() => {
+          if (count > 0 && "name" in chosen) woken(chosen.name)
+        })),
+    remove: (chosen) => choose("_remove", chosen),
+    nextDue: Effect.map(
+      run(`select ${instant("jobs.next_due()")} as due`),
+      ({ rows }) => rows[0]?.["due"] as string | null
+    )
+  }
+}

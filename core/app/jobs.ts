@@ -1,0 +1,95 @@
+/**
+ * One try of a job: its payload parsed anew, `run` called with what it may use, the try timed, and what it threw turned into an outcome. It keeps no
+ * job and knows no queue.
+ */
+
+import * as Result from "effect/Result"
+import { type JobModel, type OwnDatabase, readOnlyWaitMs } from "../domain/job/definition.ts"
+import { checkStored } from "../domain/job/enqueue.ts"
+import { errorText, FatalJobError, isReadOnly, RetryAt } from "../domain/job/retry.ts"
+import type { Mail } from "../domain/mail/message.ts"
+import type { Attempt, Outcome, RunAttempt, Timers } from "../ports/queue.ts"
+
+/** What jobs may use. */
+export interface JobServices {
+  readonly db: OwnDatabase
+  readonly mail: Mail | undefined
+}
+
+const failed = (error: unknown, message: string, fatal: boolean): Outcome => ({
+  of: "failed",
+  error,
+  message,
+  fatal,
+  retryAt: error instanceof RetryAt && Number.isFinite(error.time.getTime()) ? error.time : null
+})
+
+/** Waits, unless the signal aborts before: then it rejects with its reason. */
+const pause = (timers: Timers, milliseconds: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const stop = (): void => {
+      cancel()
+      reject(signal.reason as Error)
+    }
+    const cancel = timers.after(milliseconds, () => {
+      signal.removeEventListener("abort", stop)
+      resolve()
+    })
+    if (signal.aborted) stop()
+    else signal.addEventListener("abort", stop, { once: true })
+  })
+
+/** Calls `run` until it has not failed because the database takes no writes: that uses up no try. */
+const runThrough = async (
+  job: JobModel,
+  payload: unknown,
+  { attempt, id, maxAttempts, name, timers }: Attempt,
+  services: JobServices,
+  signal: AbortSignal
+): Promise<void> => {
+  for (;;) {
+    try {
+      await job.run(payload, { ...services, job: { id, name, attempt, maxAttempts }, signal })
+      return
+    } catch (error) {
+      if (!isReadOnly(error) || signal.aborted) throw error
+      await pause(timers, readOnlyWaitMs, signal)
+    }
+  }
+}
+
+/** Makes what runs a try: for the workers of the queue. */
+export const makeAttempts =
+  (jobs: ReadonlyMap<string, JobModel>, services: JobServices): RunAttempt => async (attempt) => {
+    const { name, stopped, timers } = attempt
+    const job = jobs.get(name)
+    if (job === undefined) return failed(null, `No job "${name}" is declared here.`, false)
+    const begun = timers.now()
+    const checked = await checkStored(job.payload, attempt.payload)
+    if (Result.isFailure(checked)) return failed(null, errorText(`The payload is refused: ${checked.failure}`), true)
+
+    const late = new Error(`The try ran longer than its timeout of ${job.timeoutMs} ms.`)
+    const controller = new AbortController()
+    let end: (reason: Error) => void = () => {}
+    const ended = new Promise<never>((_, reject) => {
+      end = (reason) => {
+        controller.abort(reason)
+        reject(reason)
+      }
+    })
+    const cancel = timers.after(job.timeoutMs, () => end(late))
+    const stop = (): void => end(new Error("The worker stopped while the job ran."))
+    if (stopped.aborted) stop()
+    else stopped.addEventListener("abort", stop, { once: true })
+    try {
+      const body = runThrough(job, checked.success, attempt, services, controller.signal)
+      await Promise.race([body, ended])
+      // What blocked this process longer than the timeout blocked the alarm, too. The queue may have given the job to another worker by now.
+      return timers.now() - begun > job.timeoutMs ? failed(late, late.message, false) : { of: "completed" }
+    } catch (error) {
+      return failed(error, errorText(error), error instanceof FatalJobError)
+    } finally {
+      cancel()
+      stopped.removeEventListener("abort", stop)
+    }
+  }

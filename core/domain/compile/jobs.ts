@@ -1,0 +1,176 @@
+/** Judges declared jobs: names, settings, schedules. Everything wrong is a refusal that names the job and what to write. */
+
+import * as Result from "effect/Result"
+import { type Bag, isBag } from "../bag.ts"
+import { type Report, shown } from "../declare/refusal.ts"
+import { jobDefaults, type JobModel, namePattern } from "../job/definition.ts"
+import { isTimeZone, readSchedule, type Schedule } from "../job/schedule.ts"
+import { durationMs } from "../value/duration.ts"
+import { isStandardSchema, type StandardSchema } from "../value/standard-schema.ts"
+import { isCount, refuseUnknownKeys } from "./check.ts"
+
+const optionNames = [
+  "name",
+  "payload",
+  "run",
+  "maxAttempts",
+  "retryDelay",
+  "maxRetryDelay",
+  "retrySteps",
+  "timeout",
+  "concurrency",
+  "ordered",
+  "schedule",
+  "timezone"
+] as const
+
+type Say = (message: string, fix: string) => void
+
+/** Longest try, in milliseconds: a day. */
+const longestTimeout = 86_400_000
+/** Longest wait between tries: 30 days. */
+const longestDelay = 30 * 86_400_000
+
+const duration = (raw: unknown, name: string, least: number, most: number, usual: number, say: Say): number => {
+  if (raw === undefined) return usual
+  const found = durationMs(raw)
+  if (found !== null && found >= least && found <= most) return found
+  say(
+    `${name} is ${shown(raw)}.`,
+    "Write milliseconds, or text such as \"30 seconds\", \"5 minutes\" or \"2 hours\"; "
+      + `from ${least} ms to ${most / 86_400_000} days.`
+  )
+  return usual
+}
+
+const count = (raw: unknown, name: string, most: number, usual: number, say: Say): number => {
+  if (raw === undefined) return usual
+  if (isCount(raw, 1, most)) return raw
+  say(`${name} is ${shown(raw)}.`, `Write a whole number from 1 to ${most}.`)
+  return usual
+}
+
+/** A recurring job has no payload: its schema has to take nothing at all. One that answers later is asked when the job runs. */
+const takesNothing = (schema: StandardSchema): boolean => {
+  try {
+    const answer = schema["~standard"].validate(undefined)
+    if (answer instanceof Promise) {
+      answer.catch(() => {})
+      return true
+    }
+    return answer.issues === undefined
+  } catch {
+    return false
+  }
+}
+
+const readRecurring = (
+  { ordered, schedule, timezone }: Bag,
+  payload: StandardSchema | null,
+  say: Say
+): Schedule | null => {
+  if (schedule === undefined) {
+    if (timezone !== undefined) say("timezone stands without schedule.", "Write a schedule, or leave timezone out.")
+    return null
+  }
+  if (timezone !== undefined && (typeof timezone !== "string" || !isTimeZone(timezone))) {
+    say(`timezone is ${shown(timezone)}, which is no time zone.`, "Write an IANA name such as \"Europe/Berlin\".")
+    return null
+  }
+  const read = typeof schedule === "string"
+    ? readSchedule(schedule, timezone ?? jobDefaults.timezone)
+    : Result.fail("it is no text")
+  if (Result.isFailure(read)) {
+    say(
+      `schedule is ${shown(schedule)}, which is no cron pattern: ${read.failure}.`,
+      "Write five fields such as \"0 7 * * *\", or six with seconds first."
+    )
+    return null
+  }
+  if (read.success.next(new Date(0)) === null) {
+    say(`schedule is ${shown(schedule)}, which never comes.`, "Write a pattern of days that exist.")
+  }
+  if (ordered === true) say("A job with a schedule cannot be ordered.", "Leave ordered or schedule out.")
+  if (payload !== null && !takesNothing(payload)) {
+    say(
+      "The payload schema refuses a run of the schedule, which has no payload.",
+      "Make the payload optional, or leave the schema out."
+    )
+  }
+  return read.success
+}
+
+const readJob = (raw: unknown, place: string, report: Report): JobModel | null => {
+  const declared = isBag(raw) && raw["_tag"] === "Job" && isBag(raw["declaration"]) ? raw["declaration"] : null
+  if (declared === null) {
+    report(null, null, `${place} is ${shown(raw)}, not a job.`, "Write jobs: [defineJob({ name, run })].")
+    return null
+  }
+  const { name, ordered, payload, run, retrySteps }: Bag = declared
+  const say: Say = (message, fix) =>
+    report(null, null, `${place}${typeof name === "string" ? ` ("${name}")` : ""}: ${message}`, fix)
+  if (typeof name !== "string" || !namePattern.test(name)) {
+    say(`name is ${shown(name)}.`, "Write 1 to 128 letters, digits, \"_\", \"-\", \".\" and \"/\".")
+    return null
+  }
+  refuseUnknownKeys(declared, optionNames, "", say)
+  if (typeof run !== "function") {
+    say(`run is ${shown(run)}, not a function.`, "Write run: async (payload, { db }) => { … }.")
+  }
+  if (payload !== undefined && !isStandardSchema(payload)) {
+    say(
+      `payload is ${shown(payload)}, not a Standard Schema.`,
+      "Give a schema of zod, valibot, arktype, effect or another library that follows it."
+    )
+  }
+  if (ordered !== undefined && typeof ordered !== "boolean") {
+    say(`ordered is ${shown(ordered)}.`, "Write true or false.")
+  }
+  const schema = isStandardSchema(payload) ? payload : null
+  const retryDelayMs = duration(declared["retryDelay"], "retryDelay", 0, longestDelay, jobDefaults.retryDelayMs, say)
+  const usualMost = Math.max(retryDelayMs, jobDefaults.maxRetryDelayMs)
+  const maxRetryDelayMs = duration(declared["maxRetryDelay"], "maxRetryDelay", 0, longestDelay, usualMost, say)
+  if (maxRetryDelayMs < retryDelayMs) {
+    say("maxRetryDelay is shorter than retryDelay.", "Make it at least as long.")
+  }
+  let retryStepsMs: readonly number[] | null = null
+  if (retrySteps !== undefined) {
+    if (!Array.isArray(retrySteps) || retrySteps.length === 0 || retrySteps.length > 100) {
+      say(`retrySteps is ${shown(retrySteps)}.`, "Write a list of 1 to 100 waits such as [\"5 s\", \"5 m\"].")
+    } else {
+      retryStepsMs = retrySteps.map((step, index) => duration(step, `retrySteps[${index}]`, 0, longestDelay, 0, say))
+    }
+  }
+  return {
+    name,
+    payload: schema,
+    run: run as JobModel["run"],
+    maxAttempts: count(declared["maxAttempts"], "maxAttempts", 1_000, jobDefaults.maxAttempts, say),
+    retryDelayMs,
+    maxRetryDelayMs,
+    retryStepsMs,
+    timeoutMs: duration(declared["timeout"], "timeout", 1, longestTimeout, jobDefaults.timeoutMs, say),
+    concurrency: count(declared["concurrency"], "concurrency", 200, jobDefaults.concurrency, say),
+    ordered: ordered === true,
+    schedule: readRecurring(declared, schema, say)
+  }
+}
+
+/** The jobs of a configuration by name. */
+export const compileJobs = (raw: unknown, report: Report): ReadonlyMap<string, JobModel> => {
+  const jobs = new Map<string, JobModel>()
+  if (raw === undefined) return jobs
+  if (!Array.isArray(raw)) {
+    report(null, null, `jobs is ${shown(raw)}, not a list.`, "Write jobs: [defineJob({ name, run })].")
+    return jobs
+  }
+  for (const [index, each] of raw.entries()) {
+    const job = readJob(each, `jobs[${index}]`, report)
+    if (job === null) continue
+    if (jobs.has(job.name)) {
+      report(null, null, `Two jobs have the name "${job.name}".`, "Give each job a name of its own.")
+    }
+    jobs.set(job.name, job)
+  }
+  return jobs
+}

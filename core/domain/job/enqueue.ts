@@ -1,0 +1,151 @@
+/**
+ * What an enqueue asks for, checked: payload as JSON text, time, key, group, priority. It decides everything that can be decided without the queue,
+ * which alone knows whether a name is ordered there.
+ */
+
+import * as Result from "effect/Result"
+import { type Bag, isBag } from "../bag.ts"
+import { type Duration, durationMs } from "../value/duration.ts"
+import { issuesText, type StandardSchema } from "../value/standard-schema.ts"
+import { highestPriority, largestPayload } from "./definition.ts"
+
+/** Options of an enqueue (spec 3, Enqueue options). */
+export interface EnqueueOptions {
+  /** When it may start; a time in the past is now. Not together with `delay`. */
+  readonly runAt?: Date
+  /** How long from now until it may start: milliseconds, or text such as `5 minutes`. */
+  readonly delay?: Duration
+  /** Higher runs first; from -32,767 to 32,767, default 0. */
+  readonly priority?: number
+  /** One waiting job of this name has it. */
+  readonly key?: string
+  /** What happens while one with this key waits: `dedupe` (default) keeps it, `replace` gives it this payload and these options. */
+  readonly mode?: "dedupe" | "replace"
+  /** Required for ordered jobs, refused for others. */
+  readonly group?: string
+}
+
+/** A job to enqueue, checked. */
+export interface EnqueuePlan {
+  readonly name: string
+  /** JSON. */
+  readonly payload: string
+  readonly runAt: Date | null
+  readonly delayMs: number | null
+  readonly priority: number
+  readonly key: string | null
+  readonly mode: "dedupe" | "replace"
+  readonly group: string | null
+  /** As declared where it is enqueued; null: unknown there. */
+  readonly ordered: boolean | null
+  readonly maxAttempts: number | null
+}
+
+/** An enqueue that is refused; its message says what to write instead. */
+export class EnqueueError extends Error {
+  override readonly name = "EnqueueError"
+}
+
+const longestText = 1_000
+
+const optionNames = new Set(["runAt", "delay", "priority", "key", "mode", "group"])
+
+const refused = <A>(message: string): Result.Result<A, string> => Result.fail(message)
+
+/** A key or group: not empty, of at most 1,000 characters, and such that the database can hold it. */
+const isText = (value: unknown): value is string =>
+  typeof value === "string" && value.length > 0 && value.length <= longestText && !value.includes("\0") &&
+  value.isWellFormed()
+
+/** Checks options against what is known of the job. Fails with a sentence. */
+export const planEnqueue = (
+  job: { readonly name: string; readonly ordered: boolean | null; readonly maxAttempts: number | null },
+  payload: string,
+  options: EnqueueOptions | undefined
+): Result.Result<EnqueuePlan, string> => {
+  if (options !== undefined && !isBag(options)) return refused("The options of enqueue are not an object.")
+  const { delay, group, key, mode, priority, runAt }: Bag = options ?? {}
+  const unknown = Object.keys(options ?? {}).find((name) => !optionNames.has(name))
+  if (unknown !== undefined) {
+    return refused(`enqueue has no option "${unknown}". Use runAt, delay, priority, key, mode or group.`)
+  }
+  if (runAt !== undefined && delay !== undefined) return refused("Give runAt or delay, not both.")
+  if (runAt !== undefined && !(runAt instanceof Date && Number.isFinite(runAt.getTime()))) {
+    return refused("runAt is not a valid Date.")
+  }
+  const delayMs = delay === undefined ? null : durationMs(delay)
+  if (delay !== undefined && delayMs === null) {
+    return refused("delay is not a duration. Write milliseconds, or text such as \"5 minutes\".")
+  }
+  if (priority !== undefined && !(Number.isInteger(priority) && Math.abs(priority as number) <= highestPriority)) {
+    return refused(`priority is not a whole number from -${highestPriority} to ${highestPriority}.`)
+  }
+  if (key !== undefined && !isText(key)) return refused(`key is not a text of 1 to ${longestText} characters.`)
+  if (group !== undefined && !isText(group)) return refused(`group is not a text of 1 to ${longestText} characters.`)
+  if (mode !== undefined && mode !== "dedupe" && mode !== "replace") {
+    return refused("mode is neither \"dedupe\" nor \"replace\".")
+  }
+  if (mode !== undefined && key === undefined) return refused("mode needs a key.")
+  if (job.ordered === true && key !== undefined) return refused(`The job "${job.name}" is ordered: it takes no key.`)
+  if (job.ordered === true && group === undefined) return refused(`The job "${job.name}" is ordered: it needs a group.`)
+  if (job.ordered === false && group !== undefined) {
+    return refused(`The job "${job.name}" is not ordered: it takes no group.`)
+  }
+  return Result.succeed({
+    name: job.name,
+    payload,
+    runAt: runAt ?? null,
+    delayMs,
+    priority: (priority as number | undefined) ?? 0,
+    key: key ?? null,
+    mode: mode ?? "dedupe",
+    group: group ?? null,
+    ordered: job.ordered,
+    maxAttempts: job.maxAttempts
+  })
+}
+
+const encoder = new TextEncoder()
+
+/** A payload as JSON text of at most 256 KiB; nothing at all is `null`. Fails with a sentence. */
+export const encodePayload = (payload: unknown): Result.Result<string, string> => {
+  let text: string | undefined
+  try {
+    text = payload === undefined ? "null" : JSON.stringify(payload)
+  } catch (error) {
+    return Result.fail(`The payload is not JSON: ${error instanceof Error ? error.message : String(error)}.`)
+  }
+  if (text === undefined) return Result.fail("The payload is not JSON: a function or a symbol has none.")
+  const bytes = encoder.encode(text).length
+  return bytes <= largestPayload
+    ? Result.succeed(text)
+    : Result.fail(
+      `The payload has ${bytes} bytes of JSON; at most ${largestPayload} are taken. Enqueue a reference to the data.`
+    )
+}
+
+/** Validates a payload. What a schema throws or rejects with is its refusal, too. */
+export const checkPayload = async (
+  schema: StandardSchema | null,
+  payload: unknown
+): Promise<Result.Result<unknown, string>> => {
+  if (schema === null) return Result.succeed(payload)
+  try {
+    const checked = await schema["~standard"].validate(payload)
+    return checked.issues === undefined ? Result.succeed(checked.value) : Result.fail(issuesText(checked.issues))
+  } catch (error) {
+    return Result.fail(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** Validates what was stored. JSON's null stands for nothing at all, unless the schema wants the null itself. */
+export const checkStored = async (
+  schema: StandardSchema | null,
+  stored: unknown
+): Promise<Result.Result<unknown, string>> => {
+  if (stored !== null) return checkPayload(schema, stored)
+  const absent = await checkPayload(schema, undefined)
+  if (Result.isSuccess(absent)) return absent
+  const given = await checkPayload(schema, null)
+  return Result.isSuccess(given) ? given : absent
+}

@@ -1,0 +1,57 @@
+/**
+ * What becomes of a try that failed: how long until the next one, and what errors say about it. The database applies the same rule for jobs in
+ * PostgreSQL (`adapters/queue/schema.ts`), as workers may die; this one serves the fake and those who ask how long a wait will be.
+ */
+
+import type { JobModel } from "./definition.ts"
+
+/** Thrown by `run`: the job fails for good, whatever tries are left. */
+export class FatalJobError extends Error {
+  override readonly name = "FatalJobError"
+}
+
+/** Thrown by `run`: this try failed, and the next one is at `time` and not when the job's own delays say. It uses up a try like any failure. */
+export class RetryAt extends Error {
+  override readonly name: string = "RetryAt"
+  readonly time: Date
+  constructor(time: Date, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.time = time
+  }
+}
+
+/** Milliseconds until the next try after `attempt` failed ones. `random` is from 0 to 1: waits that double shrink by up to a quarter, steps grow by up to a tenth. */
+export const retryDelayMs = (
+  { maxRetryDelayMs, retryDelayMs: first, retryStepsMs }: Pick<
+    JobModel,
+    "retryDelayMs" | "maxRetryDelayMs" | "retryStepsMs"
+  >,
+  attempt: number,
+  random: number
+): number => {
+  if (retryStepsMs !== null) {
+    const step = retryStepsMs[Math.min(attempt, retryStepsMs.length) - 1] ?? 0
+    return step * (1 + 0.1 * random)
+  }
+  return Math.min(maxRetryDelayMs, first * 2 ** Math.min(Math.max(attempt - 1, 0), 30)) * (0.75 + 0.25 * random)
+}
+
+/** Longest error text that is kept, in characters. */
+export const longestError = 2_000
+
+/** An error as it is kept with the job: its message, without what a database cannot hold. */
+export const errorText = (error: unknown): string => {
+  const text = error instanceof Error ? error.message === "" ? error.name : error.message : String(error)
+  const kept = text.replaceAll("\0", "").toWellFormed()
+  return kept === "" ? "The job failed without a message." : kept.slice(0, longestError).toWellFormed()
+}
+
+/** Whether an error is the database's refusal of writes (SQLSTATE 25006), however deep it was wrapped. */
+export const isReadOnly = (error: unknown): boolean => {
+  let at = error
+  for (let depth = 0; depth < 8 && typeof at === "object" && at !== null; depth++) {
+    if ("code" in at && at.code === "25006") return true
+    at = "cause" in at ? at.cause : "reason" in at ? at.reason : null
+  }
+  return false
+}

@@ -1,0 +1,121 @@
+/**
+ * The port to the queue of jobs. `QueueService` is for every process: it enqueues and tells what there is. `Workers` are what a process has that
+ * runs jobs. The domain decides what a job is and what a try gave; the adapter keeps jobs, times and locks.
+ *
+ * Contract (test/contracts/queue.ts runs it against the fake and PostgreSQL):
+ * - What is enqueued within a transaction is there when that commits, and never was when it rolls back.
+ * - A job is run at least once; one whose worker died comes back after its timeout.
+ * - A job that a worker lost is not completed by it later.
+ * - Of a key one job waits; of a group one job runs, in the order of enqueuing, and a failed one holds the rest back.
+ */
+
+import * as Data from "effect/Data"
+import type * as Effect from "effect/Effect"
+import type { JobDatabase, JobModel } from "../domain/job/definition.ts"
+import type { EnqueuePlan } from "../domain/job/enqueue.ts"
+import type { FailedJob, FailedPosition, JobCounts } from "../domain/job/state.ts"
+
+/** Why the queue did not do it. */
+export type QueueReason =
+  /** What was asked for cannot be (a key on an ordered job, a payload too large): `message` says why. */
+  | { readonly _tag: "Refused"; readonly message: string }
+  | { readonly _tag: "Unavailable" }
+  /** The database takes no writes at the moment. */
+  | { readonly _tag: "ReadOnly" }
+  /** Two transactions got in each other's way; try again. */
+  | { readonly _tag: "Conflict" }
+
+export class QueueError extends Data.TaggedError("QueueError")<{
+  readonly reason: QueueReason
+  readonly cause?: unknown
+}> {
+  override get message(): string {
+    return this.reason._tag === "Refused" ? this.reason.message : this.reason._tag
+  }
+}
+
+/** Some failed jobs: one by its id, or all of a name. */
+export type Chosen = { readonly id: string } | { readonly name: string }
+
+export interface QueueService {
+  /**
+   * Enqueues jobs in one statement and gives their ids in the same order; for a key that waits already, the id of the one that waits. Without
+   * `within` they are committed at once and wake the workers of this process.
+   */
+  readonly enqueue: (
+    plans: readonly EnqueuePlan[],
+    within?: JobDatabase
+  ) => Effect.Effect<readonly string[], QueueError>
+  /** Counts of every name that has jobs or was ever started, in order of names. */
+  readonly counts: Effect.Effect<readonly JobCounts[], QueueError>
+  /** Failed jobs, newest first. */
+  readonly failed: (page: {
+    readonly name: string | null
+    readonly after: FailedPosition | null
+    readonly limit: number
+  }) => Effect.Effect<readonly FailedJob[], QueueError>
+  /** Gives failed jobs one more try, from now. Tells how many. */
+  readonly retry: (chosen: Chosen) => Effect.Effect<number, QueueError>
+  /** Removes failed jobs; what they held back in their groups goes on. Tells how many. */
+  readonly remove: (chosen: Chosen) => Effect.Effect<number, QueueError>
+  /** When the next job is due, or the lock of a running one ends; null when there is none. RFC 3339. */
+  readonly nextDue: Effect.Effect<string | null, QueueError>
+}
+
+/** One try of a job, as a worker hands it to the use case. */
+export interface Attempt {
+  readonly id: string
+  readonly name: string
+  /** The payload as it was stored, parsed. */
+  readonly payload: unknown
+  /** From 1. */
+  readonly attempt: number
+  readonly maxAttempts: number
+  /** Aborts when the worker stops and does not wait any longer. */
+  readonly stopped: AbortSignal
+  readonly timers: Timers
+}
+
+/** The clock and the alarms that tries are timed by. */
+export interface Timers {
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number
+  /** Calls once after so many milliseconds; gives what takes that back. */
+  readonly after: (milliseconds: number, call: () => void) => () => void
+}
+
+/** What a try gave. `fatal`: no further one; `retryAt`: the next one at this time. `message` is kept with the job. */
+export type Outcome =
+  | { readonly of: "completed" }
+  | {
+    readonly of: "failed"
+    readonly message: string
+    readonly error: unknown
+    readonly fatal: boolean
+    readonly retryAt: Date | null
+  }
+
+/** Runs one try. Never rejects. */
+export type RunAttempt = (attempt: Attempt) => Promise<Outcome>
+
+/** What became of a drain (spec 3, Endpoints). */
+export interface Drained {
+  /** Whether nothing was due or running at the end. */
+  readonly drained: boolean
+  /** Jobs that were due or running at the end. */
+  readonly remaining: number
+  readonly nextDue: string | null
+}
+
+/** The workers of this process. */
+export interface Workers {
+  readonly jobs: ReadonlyMap<string, JobModel>
+  /** Has due jobs of a name looked for now, not only at the next poll. */
+  readonly wake: (name: string) => void
+  /** Runs due jobs until none is due or running, or the milliseconds have passed. */
+  readonly drain: (milliseconds: number) => Effect.Effect<Drained, QueueError>
+  /** Whether they take jobs: false once they are stopping, or where the schema was changed under them. */
+  readonly isReady: () => boolean
+  /** Takes no more jobs, gives running ones the grace, then fails them, to be retried. May be called again. */
+  readonly stop: () => Promise<void>
+}

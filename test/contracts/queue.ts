@@ -1,0 +1,687 @@
+/**
+ * The contract of the queue port, one suite for every implementation: the state tables and options of spec 3. Times are those of the harness: in memory
+ * they pass at once, on PostgreSQL what is stored is moved into the past.
+ */
+
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { defineJob, type Job } from "../../adapters/queue/define.ts"
+import type { EnqueuingDatabase } from "../../adapters/queue/enqueue.ts"
+import { makeAttempts } from "../../core/app/jobs.ts"
+import { compileJobs } from "../../core/domain/compile/jobs.ts"
+import type { JobModel } from "../../core/domain/job/definition.ts"
+import { planEnqueue } from "../../core/domain/job/enqueue.ts"
+import { FatalJobError, RetryAt } from "../../core/domain/job/retry.ts"
+import type { FailedJob, JobCounts } from "../../core/domain/job/state.ts"
+import type { StandardSchema } from "../../core/domain/value/standard-schema.ts"
+import type { QueueError, QueueService, RunAttempt, Workers } from "../../core/ports/queue.ts"
+
+export interface QueueHarness {
+  readonly queue: QueueService
+  /** Enqueues at once. */
+  readonly db: EnqueuingDatabase
+  readonly transaction: (work: (tx: EnqueuingDatabase) => Promise<void>) => Promise<void>
+  readonly start: (jobs: ReadonlyMap<string, JobModel>, attempt: RunAttempt) => Promise<Workers>
+  /** Lets time pass for what is stored. */
+  readonly advance: (milliseconds: number) => Promise<void>
+  /** Lets workers go on until something holds; fails when it does not. */
+  readonly until: (holds: () => boolean | Promise<boolean>) => Promise<void>
+  /** The time now, in milliseconds. */
+  readonly now: () => Promise<number>
+  /** Whoever runs jobs now is as good as dead: their locks stay, what they do later must not count. */
+  readonly loseWorkers: () => Promise<void>
+  /** Removes all jobs and definitions. */
+  readonly clear: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+const seconds = 1_000
+const minutes = 60 * seconds
+const days = 86_400 * seconds
+
+/** A promise that somebody else resolves. */
+const gate = (): { readonly opened: Promise<void>; readonly open: () => void } => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return { opened: promise, open: resolve }
+}
+
+/** A schema that takes objects with a number `n`, and gives it doubled. */
+const doubled: StandardSchema<{ readonly n: number }, number> = {
+  "~standard": {
+    version: 1,
+    vendor: "test",
+    validate: (value) => {
+      const n = typeof value === "object" && value !== null && "n" in value ? value.n : null
+      return typeof n === "number" ? { value: n * 2 } : { issues: [{ message: "must be a number", path: ["n"] }] }
+    }
+  }
+}
+
+class ReadOnlyDatabase extends Error {
+  readonly code = "25006"
+}
+
+/** The compiled forms of jobs. */
+export const modelsOf = (...jobs: readonly Job<never>[]): ReadonlyMap<string, JobModel> => {
+  const refused: string[] = []
+  const models = compileJobs(jobs, (_, __, message) => refused.push(message))
+  if (refused.length > 0) throw new Error(refused.join("\n"))
+  return models
+}
+
+/** Runs the suite. `make` is called once. */
+export const queueContract = (name: string, make: () => Promise<QueueHarness>): void => {
+  describe(`queue: ${name}`, () => {
+    let harness: QueueHarness
+    const started: Workers[] = []
+    const opened: Array<() => void> = []
+
+    beforeAll(async () => {
+      harness = await make()
+    })
+    afterAll(() => harness?.close())
+    beforeEach(() => harness.clear())
+    afterEach(async () => {
+      for (const open of opened.splice(0)) open()
+      await goes(Promise.all(started.splice(0).map((workers) => workers.stop())))
+    })
+
+    const start = async (...jobs: readonly Job<never>[]): Promise<Workers> => {
+      const models = modelsOf(...jobs)
+      const attempt = makeAttempts(models, {
+        db: { query: async () => [], transaction: (work) => work({ query: async () => [] }) },
+        mail: undefined
+      })
+      const workers = await harness.start(models, attempt)
+      started.push(workers)
+      return workers
+    }
+    /** Lets time pass until a promise has settled. */
+    const goes = async (work: Promise<unknown>): Promise<void> => {
+      let done = false
+      const settled = work.finally(() => done = true)
+      await harness.until(() => done)
+      await settled
+    }
+    const held = () => {
+      const made = gate()
+      opened.push(made.open)
+      return made
+    }
+    const run = <A>(effect: Effect.Effect<A, QueueError>): Promise<A> => Effect.runPromise(effect)
+    const countsOf = async (job: string): Promise<JobCounts | undefined> =>
+      (await run(harness.queue.counts)).find((each) => each.name === job)
+    const has =
+      (job: string, state: "waiting" | "running" | "retrying" | "failed" | "completed", count: number) => async () =>
+        (await countsOf(job))?.[state] === count
+    const failedJobs = (only: string | null = null): Promise<readonly FailedJob[]> =>
+      run(harness.queue.failed({ name: only, after: null, limit: 100 }))
+    /** Milliseconds until the next job of a name is due. */
+    const wait = async (job: string): Promise<number> =>
+      Date.parse((await countsOf(job))!.nextDue!) - await harness.now()
+
+    it("runs a job with its payload, and keeps it as completed for 7 days", async () => {
+      const seen: unknown[] = []
+      const job = defineJob({ name: "plain", run: (payload, { job: running }) => void seen.push([payload, running]) })
+      await start(job)
+      const id = await job.enqueue(harness.db, { text: "ä \u0000 \ud800", list: [1, null], n: 1e21 })
+      await harness.until(has("plain", "completed", 1))
+      expect(seen).toEqual([[{ text: "ä \u0000 \ud800", list: [1, null], n: 1e21 }, {
+        id,
+        name: "plain",
+        attempt: 1,
+        maxAttempts: 10
+      }]])
+      await harness.advance(6.9 * days)
+      expect(await countsOf("plain")).toMatchObject({ completed: 1 })
+      await harness.advance(1.2 * days)
+      await harness.until(has("plain", "completed", 0))
+    })
+
+    it("gives `run` what the schema makes of the payload, and nothing at all as undefined", async () => {
+      const seen: unknown[] = []
+      const number = defineJob({ name: "number", payload: doubled, run: (payload) => void seen.push(payload) })
+      const bare = defineJob({ name: "bare", run: (payload) => void seen.push(payload) })
+      await start(number, bare)
+      await number.enqueue(harness.db, { n: 21 })
+      await harness.until(() => seen.length === 1)
+      await bare.enqueue(harness.db)
+      await harness.until(() => seen.length === 2)
+      expect(seen).toEqual([42, undefined])
+    })
+
+    it("refuses at enqueue what cannot be, and keeps nothing of it", async () => {
+      const number = defineJob({ name: "number", payload: doubled, run: () => {} })
+      const ordered = defineJob<{ n: number }>({ name: "ordered", ordered: true, run: () => {} })
+      await start(number, ordered)
+      const refused = (work: Promise<unknown>, text: RegExp) => expect(work).rejects.toThrow(text)
+      await refused(number.enqueue(harness.db, { n: "x" } as never), /"number" is refused: n: must be a number/)
+      await refused(number.enqueue(harness.db, { n: 1 }, { group: "a" }), /not ordered: it takes no group/)
+      await refused(ordered.enqueue(harness.db, { n: 1 }), /ordered: it needs a group/)
+      await refused(ordered.enqueue(harness.db, { n: 1 }, { group: "a", key: "k" }), /ordered: it takes no key/)
+      await refused(number.enqueue(harness.db, { n: 1 }, { runAt: new Date(), delay: 1 }), /not both/)
+      await refused(number.enqueue(harness.db, { n: 1 }, { priority: 40_000 }), /priority/)
+      await refused(
+        ordered.enqueue(harness.db, { n: 1, more: "x".repeat(262_144) } as never, { group: "a" }),
+        /at most 262144/
+      )
+      await refused(number.enqueue(harness.db, { n: 1 }, { runat: new Date() } as never), /no option "runat"/)
+      // The queue itself refuses them, too: others enqueue by SQL.
+      const plan = (options: object, as: Job<never>) =>
+        run(
+          harness.queue.enqueue([
+            Result.getOrThrow(planEnqueue({ name: as.name, ordered: null, maxAttempts: null }, "null", options))
+          ])
+        )
+      await refused(plan({}, ordered), /needs a group/)
+      await refused(plan({ group: "a", key: "k" }, ordered), /takes no key/)
+      await refused(plan({ group: "a" }, number as never), /takes no group/)
+      for (const each of await run(harness.queue.counts)) {
+        expect(each).toMatchObject({ waiting: 0, running: 0, completed: 0 })
+      }
+    })
+
+    it("is there when its transaction commits, and never was when that rolls back", async () => {
+      const seen: unknown[] = []
+      const job = defineJob<string>({ name: "within", run: (payload) => void seen.push(payload) })
+      await start(job)
+      await expect(harness.transaction(async (tx) => {
+        await job.enqueue(tx, "rolled back")
+        throw new Error("no")
+      })).rejects.toThrow("no")
+      await harness.transaction(async (tx) => void await job.enqueue(tx, "committed"))
+      await harness.until(() => seen.length > 0)
+      await harness.until(has("within", "completed", 1))
+      expect(seen).toEqual(["committed"])
+      expect(await countsOf("within")).toMatchObject({ waiting: 0, running: 0 })
+    })
+
+    it("enqueues many in one statement", async () => {
+      const job = defineJob<number>({ name: "many", run: () => {} })
+      const ids = await job.enqueueMany(
+        harness.db,
+        [1, 2, 3].map((payload) => ({ payload, options: { delay: "1 hour" } }))
+      )
+      expect(new Set(ids).size).toBe(3)
+      expect(await countsOf("many")).toMatchObject({ waiting: 3 })
+    })
+
+    it("retries with waits that double up to the ceiling, then keeps it as failed", async () => {
+      let tries = 0
+      const job = defineJob<{ n: number }>({
+        name: "failing",
+        maxAttempts: 4,
+        retryDelay: "1 minute",
+        maxRetryDelay: "3 minutes",
+        run: () => {
+          throw new Error(`no ${++tries}\u0000\ud800`)
+        }
+      })
+      await start(job)
+      const id = await job.enqueue(harness.db, { n: 1 })
+      for (const [index, most] of [1, 2, 3].entries()) {
+        await harness.until(async () => tries === index + 1 && (await countsOf("failing"))?.retrying === 1)
+        const left = await wait("failing")
+        expect(left).toBeLessThanOrEqual(most * minutes)
+        expect(left).toBeGreaterThan(most * minutes * 0.75 - 20 * seconds)
+        await harness.advance(left + 1)
+      }
+      await harness.until(has("failing", "failed", 1))
+      expect(tries).toBe(4)
+      const [failed] = await failedJobs()
+      expect(failed).toMatchObject({ id, name: "failing", attempts: 4, error: "no 4\ufffd", group: null })
+      expect(JSON.parse(failed!.payload)).toEqual({ n: 1 })
+    })
+
+    it("takes waits one by one where they are given, and the time that a try asks for", async () => {
+      let tries = 0
+      const at = await harness.now() + 40 * minutes
+      const job = defineJob({
+        name: "stepped",
+        retrySteps: ["5 m", "30 m"],
+        run: () => {
+          if (++tries === 3) throw new RetryAt(new Date(at + 6 * 3_600 * seconds), "later")
+          throw new Error("no")
+        }
+      })
+      await start(job)
+      await job.enqueue(harness.db)
+      await harness.until(async () => tries === 1 && await has("stepped", "retrying", 1)())
+      const first = await wait("stepped")
+      expect(first).toBeGreaterThan(4.5 * minutes)
+      expect(first).toBeLessThan(5.6 * minutes)
+      await harness.advance(5.6 * minutes)
+      await harness.until(async () => tries === 2 && await has("stepped", "retrying", 1)())
+      expect(await wait("stepped")).toBeGreaterThan(29 * minutes)
+      await harness.advance(33.1 * minutes)
+      await harness.until(async () => tries === 3 && await has("stepped", "retrying", 1)())
+      expect(await wait("stepped")).toBeGreaterThan(5 * 3_600 * seconds)
+    })
+
+    it("fails at once for FatalJobError and for a payload that is refused when it runs", async () => {
+      const fatal = defineJob({
+        name: "fatal",
+        run: () => {
+          throw new FatalJobError("for good")
+        }
+      })
+      const number = defineJob({ name: "number", payload: doubled, run: () => {} })
+      await start(fatal, number)
+      await fatal.enqueue(harness.db)
+      await run(harness.queue.enqueue([
+        Result.getOrThrow(planEnqueue({ name: "number", ordered: null, maxAttempts: null }, "{\"n\":\"x\"}", {}))
+      ]))
+      await harness.until(async () => (await failedJobs()).length === 2)
+      const errors = (await failedJobs()).map(({ attempts, error, name: of }) => `${of} ${attempts} ${error}`)
+        .toSorted()
+      expect(errors).toEqual(["fatal 1 for good", "number 1 The payload is refused: n: must be a number"])
+    })
+
+    it("gives a failed job one more try, deletes one, and does both for all of a name", async () => {
+      let fails = true
+      const job = defineJob<number>({
+        name: "again",
+        maxAttempts: 2,
+        retryDelay: 0,
+        run: () => {
+          if (fails) throw new Error("no")
+        }
+      })
+      await start(job)
+      const ids = await job.enqueueMany(harness.db, [1, 2, 3].map((payload) => ({ payload })))
+      await harness.until(has("again", "failed", 3))
+      expect(await failedJobs("other")).toEqual([])
+      const [first] = await run(harness.queue.failed({ name: "again", after: null, limit: 1 }))
+      const rest = await run(harness.queue.failed({ name: "again", after: first!, limit: 10 }))
+      expect([first!, ...rest].map(({ id }) => id).toSorted()).toEqual([...ids].toSorted())
+
+      expect(await run(harness.queue.retry({ id: ids[0]! }))).toBe(1)
+      await harness.until(async () => (await failedJobs()).some(({ attempts, id }) => id === ids[0] && attempts === 3))
+      expect(await run(harness.queue.remove({ id: ids[1]! }))).toBe(1)
+      expect(await run(harness.queue.remove({ id: ids[1]! }))).toBe(0)
+      expect(await run(harness.queue.remove({ id: "no id" }))).toBe(0)
+      fails = false
+      expect(await run(harness.queue.retry({ name: "again" }))).toBe(2)
+      await harness.until(has("again", "completed", 2))
+      expect(await run(harness.queue.remove({ name: "again" }))).toBe(0)
+    })
+
+    it("waits again, without tries used, as one more state would say, when it is retried by hand", async () => {
+      const job = defineJob({
+        name: "byhand",
+        maxAttempts: 1,
+        run: () => {
+          throw new Error("no")
+        }
+      })
+      const workers = await start(job)
+      await job.enqueue(harness.db)
+      await harness.until(has("byhand", "failed", 1))
+      await workers.stop()
+      await run(harness.queue.retry({ name: "byhand" }))
+      expect(await countsOf("byhand")).toMatchObject({ waiting: 1, retrying: 0, failed: 0 })
+    })
+
+    it("keeps failed jobs for 7 days, and deletes what has waited for 14", async () => {
+      const job = defineJob({
+        name: "old",
+        maxAttempts: 1,
+        run: () => {
+          throw new Error("no")
+        }
+      })
+      await start(job)
+      await job.enqueue(harness.db)
+      await harness.until(has("old", "failed", 1))
+      const nobody = defineJob({ name: "nobody", run: () => {} })
+      await nobody.enqueue(harness.db)
+      await nobody.enqueue(harness.db, undefined, { delay: "10 days" })
+      await harness.advance(6.9 * days)
+      expect(await countsOf("old")).toMatchObject({ failed: 1 })
+      await harness.advance(1.3 * days)
+      await harness.until(has("old", "failed", 0))
+      expect(await countsOf("nobody")).toMatchObject({ waiting: 2 })
+      await harness.advance(7 * days)
+      await harness.until(has("nobody", "waiting", 1))
+    })
+
+    it("counts a try past its timeout as failed, and tells the job", async () => {
+      const reasons: string[] = []
+      const never = held()
+      const job = defineJob({
+        name: "slow",
+        timeout: "30 seconds",
+        maxAttempts: 1,
+        run: async (_, { signal }) => {
+          signal.addEventListener("abort", () => reasons.push((signal.reason as Error).message))
+          await never.opened
+        }
+      })
+      await start(job)
+      await job.enqueue(harness.db)
+      await harness.until(has("slow", "failed", 1))
+      expect(reasons).toEqual(["The try ran longer than its timeout of 30000 ms."])
+      expect((await failedJobs())[0]!.error).toBe(reasons[0])
+    })
+
+    it("gives a dead worker's job to another after its timeout; what the dead one does later counts for nothing", async () => {
+      const gates = [held(), held()]
+      const attempts: number[] = []
+      const job = defineJob({
+        name: "dead",
+        timeout: "1 hour",
+        concurrency: 2,
+        retryDelay: 0,
+        run: async (_, { job: { attempt } }) => {
+          attempts.push(attempt)
+          await gates[attempt - 1]!.opened
+        }
+      })
+      await start(job)
+      await job.enqueue(harness.db)
+      await harness.until(() => attempts.length === 1)
+      const lockEnds = Date.parse((await run(harness.queue.nextDue))!) - await harness.now()
+      expect(lockEnds).toBeGreaterThan(59 * minutes)
+      expect(lockEnds).toBeLessThan(61 * minutes)
+      await harness.loseWorkers()
+      await harness.advance(30 * minutes)
+      expect(attempts).toEqual([1])
+      await harness.advance(31.5 * minutes)
+      await harness.until(() => attempts.length === 2)
+      gates[0]!.open()
+      await harness.until(has("dead", "running", 1))
+      await harness.advance(10 * seconds)
+      expect(await countsOf("dead")).toMatchObject({ running: 1, completed: 0 })
+      gates[1]!.open()
+      await harness.until(has("dead", "completed", 1))
+    })
+
+    it("runs again without using up a try while the database takes no writes", async () => {
+      let calls = 0
+      const attempts: number[] = []
+      const job = defineJob({
+        name: "readonly",
+        run: (_, { job: { attempt } }) => {
+          attempts.push(attempt)
+          if (++calls < 4) throw new Error("wrapped", { cause: new ReadOnlyDatabase("read-only") })
+        }
+      })
+      await start(job)
+      await job.enqueue(harness.db)
+      await harness.until(has("readonly", "completed", 1))
+      expect(attempts).toEqual([1, 1, 1, 1])
+    })
+
+    it("ends the wait for writes with the timeout of the try", async () => {
+      const job = defineJob({
+        name: "readonly",
+        timeout: "12 seconds",
+        maxAttempts: 1,
+        run: () => {
+          throw new ReadOnlyDatabase("read-only")
+        }
+      })
+      await start(job)
+      await job.enqueue(harness.db)
+      await harness.until(has("readonly", "failed", 1))
+      expect((await failedJobs())[0]!.error).toContain("timeout")
+    })
+
+    it("runs higher priorities first, and nothing before its time", async () => {
+      const seen: string[] = []
+      const job = defineJob<string>({ name: "turns", run: (payload) => void seen.push(payload) })
+      const now = await harness.now()
+      await job.enqueue(harness.db, "usual 1")
+      await job.enqueue(harness.db, "usual 2")
+      await job.enqueue(harness.db, "low", { priority: -5 })
+      await job.enqueue(harness.db, "high", { priority: 7 })
+      await job.enqueue(harness.db, "past", { priority: 6, runAt: new Date(now - days) })
+      await job.enqueue(harness.db, "later", { priority: 9, delay: "1 hour" })
+      await job.enqueue(harness.db, "much later", { runAt: new Date(now + 2 * 3_600 * seconds) })
+      await start(job)
+      await harness.until(has("turns", "completed", 5))
+      expect(seen).toEqual(["high", "past", "usual 1", "usual 2", "low"])
+      await harness.advance(61 * minutes)
+      await harness.until(has("turns", "completed", 6))
+      expect(seen.at(-1)).toBe("later")
+    })
+
+    it("keeps one waiting job per key: the first, or with replace the last", async () => {
+      const seen: string[] = []
+      const job = defineJob<string>({ name: "keyed", run: (payload) => void seen.push(payload) })
+      const other = defineJob<string>({ name: "other", run: () => {} })
+      const first = await job.enqueue(harness.db, "a1", { key: "a", delay: "1 hour" })
+      expect(await job.enqueue(harness.db, "a2", { key: "a" })).toBe(first)
+      const second = await job.enqueue(harness.db, "b1", { key: "b", delay: "1 hour" })
+      expect(await job.enqueue(harness.db, "b2", { key: "b", mode: "replace" })).toBe(second)
+      expect(await other.enqueue(harness.db, "x", { key: "a" })).not.toBe(first)
+      const long = "k".repeat(900)
+      expect(await job.enqueue(harness.db, "c1", { key: `${long}1`, delay: "1 hour" }))
+        .not.toBe(await job.enqueue(harness.db, "c2", { key: `${long}2`, delay: "1 hour" }))
+      expect(await countsOf("keyed")).toMatchObject({ waiting: 4 })
+      await start(job)
+      await harness.until(has("keyed", "completed", 1))
+      expect(seen).toEqual(["b2"])
+      await harness.advance(61 * minutes)
+      await harness.until(has("keyed", "completed", 4))
+      expect(seen.toSorted()).toEqual(["a1", "b2", "c1", "c2"])
+    })
+
+    it("does not count a running job, nor one that waits for its retry, as waiting for a key", async () => {
+      const gates = held()
+      let tries = 0
+      const job = defineJob<string>({
+        name: "keyed",
+        retryDelay: "1 hour",
+        run: async () => {
+          if (++tries === 1) {
+            await gates.opened
+            throw new Error("no")
+          }
+        }
+      })
+      await start(job)
+      const first = await job.enqueue(harness.db, "a", { key: "k" })
+      await harness.until(() => tries === 1)
+      const second = await job.enqueue(harness.db, "b", { key: "k" })
+      expect(second).not.toBe(first)
+      expect(await job.enqueue(harness.db, "c", { key: "k" })).toBe(second)
+      gates.open()
+      await harness.until(async () => {
+        const counts = await countsOf("keyed")
+        return counts?.retrying === 1 && counts.completed === 1
+      })
+      expect(await job.enqueue(harness.db, "d", { key: "k", delay: "2 hours" })).not.toBe(first)
+    })
+
+    it("runs as many of a name at once as its concurrency", async () => {
+      const gates = held()
+      let running = 0
+      let most = 0
+      const job = defineJob<number>({
+        name: "wide",
+        concurrency: 3,
+        run: async () => {
+          most = Math.max(most, ++running)
+          await gates.opened
+          running--
+        }
+      })
+      await start(job)
+      await job.enqueueMany(harness.db, Array.from({ length: 8 }, (_, payload) => ({ payload })))
+      await harness.until(() => running === 3)
+      await harness.advance(5 * seconds)
+      expect(running).toBe(3)
+      gates.open()
+      await harness.until(has("wide", "completed", 8))
+      expect(most).toBe(3)
+    })
+
+    it("runs an ordered group one by one in order of enqueuing, groups beside each other, on two workers", async () => {
+      const seen = new Map<string, number[]>()
+      const inside = new Set<string>()
+      let overlaps = 0
+      const job = defineJob<{ g: string; n: number }>({
+        name: "ordered",
+        ordered: true,
+        concurrency: 4,
+        run: async ({ g, n }) => {
+          if (inside.has(g)) overlaps++
+          inside.add(g)
+          await new Promise((resolve) => setImmediate(resolve))
+          seen.set(g, [...seen.get(g) ?? [], n])
+          inside.delete(g)
+        }
+      })
+      for (let n = 0; n < 12; n++) {
+        // Priority orders names, not the members of a group.
+        for (const g of ["a", "b", "c"]) await job.enqueue(harness.db, { g, n }, { group: g, priority: n })
+      }
+      await start(job)
+      await start(job)
+      await harness.until(has("ordered", "completed", 36))
+      const order = Array.from({ length: 12 }, (_, n) => n)
+      expect(Object.fromEntries(seen)).toEqual({ a: order, b: order, c: order })
+      expect(overlaps).toBe(0)
+    })
+
+    it("holds a group back while its first waits for a retry or has failed, until it succeeds, is retried or deleted", async () => {
+      const seen: string[] = []
+      let fails = 3
+      const job = defineJob<{ g: string; n: number }>({
+        name: "held",
+        ordered: true,
+        maxAttempts: 2,
+        retryDelay: "1 hour",
+        concurrency: 2,
+        run: ({ g, n }) => {
+          if (g === "a" && n === 1 && fails-- > 0) throw new Error("no")
+          seen.push(`${g}${n}`)
+        }
+      })
+      await start(job)
+      for (const n of [1, 2, 3]) {
+        await job.enqueue(harness.db, { g: "a", n }, { group: "a" })
+        await job.enqueue(harness.db, { g: "b", n }, { group: "b" })
+      }
+      await harness.until(async () => seen.length === 3 && await has("held", "retrying", 1)())
+      expect(seen).toEqual(["b1", "b2", "b3"])
+      await harness.advance(61 * minutes)
+      await harness.until(has("held", "failed", 1))
+      const [failed] = await failedJobs()
+      expect(failed).toMatchObject({ group: "a", error: "no" })
+      await harness.advance(10 * seconds)
+      expect(await countsOf("held")).toMatchObject({ waiting: 2, failed: 1, completed: 3 })
+      await run(harness.queue.retry({ id: failed!.id }))
+      await harness.until(async () => (await failedJobs())[0]?.attempts === 3)
+      await run(harness.queue.remove({ id: failed!.id }))
+      await harness.advance(5 * seconds)
+      await harness.until(has("held", "completed", 5))
+      expect(seen).toEqual(["b1", "b2", "b3", "a2", "a3"])
+    })
+
+    it("runs a recurring job at each of its times, once however many workers there are", async () => {
+      const seen: string[] = []
+      const job = defineJob({
+        name: "tick",
+        schedule: "* * * * * *",
+        run: (payload, { job: { id } }) => {
+          expect(payload).toBeUndefined()
+          seen.push(id)
+        }
+      })
+      await start(job)
+      await start(job)
+      await start(job)
+      await harness.until(() => seen.length >= 3)
+      expect(new Set(seen).size).toBe(seen.length)
+      expect(await countsOf("tick")).toMatchObject({ failed: 0 })
+    })
+
+    it("drops the waiting run of a schedule that changed, and of a job that lost its schedule", async () => {
+      const daily = defineJob({ name: "daily", schedule: "0 7 * * *", timezone: "Europe/Berlin", run: () => {} })
+      const other = defineJob({ name: "daily", schedule: "30 19 * * *", run: () => {} })
+      const none = defineJob({ name: "daily", run: () => {} })
+      const more = defineJob({ name: "more", run: () => {} })
+      const hour = async () => new Date((await countsOf("daily"))!.nextDue!).toISOString().slice(11, 16)
+      await (await start(daily)).stop()
+      expect(["05:00", "06:00"]).toContain(await hour())
+      await (await start(daily)).stop()
+      expect(await countsOf("daily")).toMatchObject({ waiting: 1 })
+      await (await start(other)).stop()
+      expect(await hour()).toBe("19:30")
+      expect(await countsOf("daily")).toMatchObject({ waiting: 1 })
+      await (await start(none)).stop()
+      expect(await countsOf("daily")).toMatchObject({ waiting: 0 })
+      await (await start(daily)).stop()
+      await (await start(more)).stop()
+      expect(await countsOf("daily")).toMatchObject({ waiting: 0 })
+    })
+
+    it("drains what is due, and says what is due next", async () => {
+      const seen: number[] = []
+      const gates = held()
+      const job = defineJob<number>({
+        name: "drained",
+        run: async (n) => {
+          if (n === 9) await gates.opened
+          seen.push(n)
+        }
+      })
+      await job.enqueueMany(harness.db, [1, 2, 3].map((payload) => ({ payload })))
+      await job.enqueue(harness.db, 4, { delay: "1 hour" })
+      const workers = await start(job)
+      const drained = await run(workers.drain(20 * seconds))
+      expect(drained).toMatchObject({ drained: true, remaining: 0 })
+      expect(seen).toEqual([1, 2, 3])
+      expect(Math.abs(Date.parse(drained.nextDue!) - await harness.now() - 60 * minutes)).toBeLessThan(2 * minutes)
+      await job.enqueue(harness.db, 9)
+      expect(await run(workers.drain(500))).toMatchObject({ drained: false, remaining: 1 })
+    })
+
+    it("says null when nothing is due ever", async () => {
+      expect(await run(harness.queue.nextDue)).toBeNull()
+    })
+
+    it("lets running jobs finish when it stops, and takes no more", async () => {
+      const gates = held()
+      const seen: number[] = []
+      const job = defineJob<number>({
+        name: "last",
+        run: async (n) => {
+          seen.push(n)
+          await gates.opened
+        }
+      })
+      const workers = await start(job)
+      await job.enqueueMany(harness.db, [{ payload: 1 }, { payload: 2 }])
+      await harness.until(() => seen.length === 1)
+      const stopped = workers.stop()
+      expect(workers.isReady()).toBe(false)
+      gates.open()
+      await stopped
+      expect(seen).toEqual([1])
+      expect(await countsOf("last")).toMatchObject({ waiting: 1, running: 0, completed: 1 })
+    })
+
+    it("fails what still runs after the grace, to be retried", async () => {
+      const never = held()
+      let aborted = false
+      const job = defineJob({
+        name: "deaf",
+        run: async (_, { signal }) => {
+          signal.addEventListener("abort", () => void (aborted = true))
+          await never.opened
+        }
+      })
+      const workers = await start(job)
+      await job.enqueue(harness.db)
+      await harness.until(has("deaf", "running", 1))
+      const stopped = workers.stop()
+      await goes(stopped)
+      expect(aborted).toBe(true)
+      expect(await countsOf("deaf")).toMatchObject({ retrying: 1, running: 0 })
+    })
+  })
+}

@@ -1,0 +1,466 @@
+/**
+ * The queue in memory, with a clock of its own: nothing happens until somebody lets time pass (`advance`). It keeps the same rules as the schema `jobs` on
+ * PostgreSQL; the contract in test/contracts/queue.ts runs on both.
+ */
+
+import * as Effect from "effect/Effect"
+import { enqueuesItself } from "../../adapters/queue/enqueue.ts"
+import type { EnqueuingDatabase } from "../../adapters/queue/enqueue.ts"
+import { type JobModel, pollMs, shutdownGraceMs } from "../../core/domain/job/definition.ts"
+import type { EnqueuePlan } from "../../core/domain/job/enqueue.ts"
+import { retryDelayMs } from "../../core/domain/job/retry.ts"
+import type { FailedJob, JobCounts } from "../../core/domain/job/state.ts"
+import {
+  type Chosen,
+  QueueError,
+  type QueueService,
+  type RunAttempt,
+  type Timers,
+  type Workers
+} from "../../core/ports/queue.ts"
+
+interface Stored {
+  readonly id: string
+  readonly name: string
+  payload: string
+  runAt: number
+  priority: number
+  maxAttempts: number
+  attempts: number
+  key: string | null
+  readonly group: string | null
+  /** Whether a worker has it, and until when. */
+  owner: object | null
+  lockedUntil: number
+  error: string | null
+  readonly createdAt: number
+  updatedAt: number
+  readonly scheduled: boolean
+  done: boolean
+}
+
+interface Definition {
+  readonly ordered: boolean
+  model: JobModel | null
+}
+
+const day = 86_400_000
+/** What a lock outlasts its try by. */
+const marginMs = 10_000
+
+const iso = (time: number): string => new Date(time).toISOString().replace("Z", "000Z")
+
+const refuse = (message: string): QueueError => new QueueError({ reason: { _tag: "Refused", message } })
+
+export class FakeQueue {
+  #now: number
+  #lastId = 0
+  #jobs: Stored[] = []
+  readonly #definitions = new Map<string, Definition>()
+  #alarms: Array<{ readonly at: number; readonly call: () => void }> = []
+  readonly #workers = new Set<FakeWorkers>()
+  readonly #runs = new Set<string>()
+  #choresAt: number
+  #dayAt = Number.NEGATIVE_INFINITY
+
+  constructor(now = Date.UTC(2026, 0, 1)) {
+    this.#now = now
+    this.#choresAt = now
+  }
+
+  get now(): number {
+    return this.#now
+  }
+
+  readonly timers: Timers = {
+    now: () => this.#now,
+    after: (milliseconds, call) => {
+      const alarm = { at: this.#now + milliseconds, call }
+      this.#alarms.push(alarm)
+      return () => void (this.#alarms = this.#alarms.filter((each) => each !== alarm))
+    }
+  }
+
+  /** Lets promises that wait for nothing but each other go on. */
+  async settle(): Promise<void> {
+    for (let i = 0; i < 12; i++) await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+
+  /** Lets time pass: alarms ring in their order, and workers look for jobs at every poll. */
+  async advance(milliseconds: number): Promise<void> {
+    const end = this.#now + milliseconds
+    await this.settle()
+    while (this.#now < end) {
+      const next = Math.min(
+        end,
+        this.#choresAt,
+        ...this.#alarms.map(({ at }) => at),
+        ...(this.#hasDue() ? [...this.#workers].map((workers) => workers.pollAt) : []),
+        ...this.#jobs.filter((job) => this.isAvailable(job) && job.runAt > this.#now).map((job) => job.runAt)
+      )
+      this.#now = Math.max(this.#now, next)
+      const due = this.#alarms.filter(({ at }) => at <= this.#now)
+      this.#alarms = this.#alarms.filter(({ at }) => at > this.#now)
+      for (const { call } of due) call()
+      if (this.#now >= this.#choresAt) this.#chores()
+      const polls = this.#hasDue()
+      for (const workers of this.#workers) if (polls && workers.pollAt <= this.#now) workers.poll()
+      if (polls || due.length > 0) await this.settle()
+    }
+  }
+
+  #hasDue(): boolean {
+    return this.#jobs.some((job) =>
+      job.runAt <= this.#now && [...this.#workers].some(({ jobs }) => jobs.has(job.name)) && this.isAvailable(job)
+    )
+  }
+
+  #chores(): void {
+    this.#choresAt = this.#now + 60_000
+    if (this.#workers.size === 0) return
+    for (const job of this.#jobs) {
+      if (!job.done && job.owner !== null && job.lockedUntil < this.#now) {
+        this.fail(job, job.owner, "The try ran past its timeout, or its worker died.", false, null)
+      }
+    }
+    if (this.#now - this.#dayAt < day - 300_000) return
+    this.#dayAt = this.#now
+    const old = (job: Stored): boolean =>
+      job.done || (job.attempts >= job.maxAttempts && job.owner === null)
+        ? job.updatedAt < this.#now - 7 * day
+        : job.owner === null && job.attempts === 0 && job.runAt < this.#now - 14 * day
+    this.#jobs = this.#jobs.filter((job) => !old(job))
+  }
+
+  /** Whether a job may start: not locked, tries left, and the first of its group. */
+  isAvailable(job: Stored): boolean {
+    return !job.done && job.owner === null && job.attempts < job.maxAttempts && this.#isHead(job)
+  }
+
+  #isHead(job: Stored): boolean {
+    return job.group === null ||
+      this.#jobs.find((each) => !each.done && each.name === job.name && each.group === job.group) === job
+  }
+
+  fetch(name: string, owner: object): Stored | null {
+    const [job] = this.#jobs.filter((each) => each.name === name && this.isAvailable(each) && each.runAt <= this.#now)
+      .toSorted((a, b) => b.priority - a.priority || a.runAt - b.runAt || Number(a.id) - Number(b.id))
+    if (job === undefined) return null
+    const { model } = this.#definitions.get(name)!
+    job.owner = owner
+    job.attempts++
+    job.key = null
+    job.updatedAt = this.#now
+    job.lockedUntil = this.#now + (model?.timeoutMs ?? 4 * 3_600_000) + marginMs
+    return job
+  }
+
+  complete(job: Stored, owner: object, attempt: number): void {
+    if (job.owner !== owner || job.attempts !== attempt) return
+    job.done = true
+    job.owner = null
+    job.updatedAt = this.#now
+  }
+
+  fail(job: Stored, owner: object, message: string, fatal: boolean, retryAt: Date | null): void {
+    if (job.owner !== owner) return
+    job.owner = null
+    job.error = message
+    job.updatedAt = this.#now
+    if (fatal) job.maxAttempts = job.attempts
+    const { model } = this.#definitions.get(job.name)!
+    if (job.attempts >= job.maxAttempts) return
+    job.runAt = retryAt !== null && retryAt.getTime() > this.#now
+      ? retryAt.getTime()
+      : this.#now + (model === null ? 1_000 : retryDelayMs(model, job.attempts, Math.random()))
+  }
+
+  #enqueue(plan: EnqueuePlan): string {
+    let definition = this.#definitions.get(plan.name)
+    if (definition === undefined) {
+      definition = { ordered: plan.ordered ?? plan.group !== null, model: null }
+      this.#definitions.set(plan.name, definition)
+    }
+    const { model, ordered } = definition
+    if (ordered && plan.key !== null) throw refuse(`The job "${plan.name}" is ordered: it takes no key.`)
+    if (ordered && plan.group === null) throw refuse(`The job "${plan.name}" is ordered: it needs a group.`)
+    if (!ordered && plan.group !== null) throw refuse(`The job "${plan.name}" is not ordered: it takes no group.`)
+    const runAt = Math.max(this.#now, plan.runAt?.getTime() ?? this.#now + (plan.delayMs ?? 0))
+    const maxAttempts = plan.maxAttempts ?? model?.maxAttempts ?? 25
+    const waiting = plan.key === null
+      ? undefined
+      : this.#jobs.find((job) => job.name === plan.name && job.key === plan.key && !job.done && job.owner === null)
+    if (waiting !== undefined) {
+      if (plan.mode === "replace") {
+        Object.assign(waiting, { payload: plan.payload, runAt, priority: plan.priority, maxAttempts })
+      }
+      return waiting.id
+    }
+    return this.#add(String(++this.#lastId), plan, runAt, maxAttempts, false)
+  }
+
+  #add(
+    id: string,
+    { group, key, name, payload, priority }: Pick<EnqueuePlan, "name" | "payload" | "priority" | "key" | "group">,
+    runAt: number,
+    maxAttempts: number,
+    scheduled: boolean
+  ): string {
+    this.#jobs.push({
+      id,
+      name,
+      payload,
+      runAt,
+      priority,
+      maxAttempts,
+      attempts: 0,
+      key,
+      group,
+      owner: null,
+      lockedUntil: 0,
+      error: null,
+      createdAt: this.#now,
+      updatedAt: this.#now,
+      scheduled,
+      done: false
+    })
+    return id
+  }
+
+  enqueueRun(job: JobModel, after: number): void {
+    const next = job.schedule?.next(new Date(after))
+    if (next === undefined || next === null) return
+    const id = `-${this.#runs.size + 1}`
+    const run = `${job.name} ${next.toISOString()}`
+    if (this.#runs.has(run)) return
+    this.#runs.add(run)
+    this.#add(
+      id,
+      { name: job.name, payload: "null", priority: 0, key: null, group: null },
+      next.getTime(),
+      job.maxAttempts,
+      true
+    )
+  }
+
+  /** Starts workers. Several may run at once. */
+  start(jobs: ReadonlyMap<string, JobModel>, attempt: RunAttempt): Workers {
+    for (const model of jobs.values()) {
+      const known = this.#definitions.get(model.name)
+      if (known === undefined) this.#definitions.set(model.name, { ordered: model.ordered, model })
+      else known.model = model
+    }
+    const waits = (job: Stored): boolean => job.scheduled && job.attempts === 0 && job.owner === null && !job.done
+    this.#jobs = this.#jobs.filter((job) => {
+      const keep = !waits(job) || jobs.get(job.name)?.schedule?.has(new Date(job.runAt)) === true
+      if (!keep) this.#runs.delete(`${job.name} ${new Date(job.runAt).toISOString()}`)
+      return keep
+    })
+    for (const model of jobs.values()) this.enqueueRun(model, this.#now)
+    const workers = new FakeWorkers(this, jobs, attempt, () => void this.#workers.delete(workers))
+    this.#workers.add(workers)
+    workers.poll()
+    return workers
+  }
+
+  /** What runs jobs has gone without a word: locks stay. */
+  loseWorkers(): void {
+    for (const job of this.#jobs) if (job.owner !== null) job.owner = { lost: true }
+  }
+
+  pending(names: ReadonlySet<string>): number {
+    return this.#jobs.filter((job) =>
+      names.has(job.name) && !job.done && (job.owner !== null || (this.isAvailable(job) && job.runAt <= this.#now))
+    ).length
+  }
+
+  get nextDue(): string | null {
+    const times = this.#jobs.flatMap((job) =>
+      job.done ? [] : job.owner !== null ? [job.lockedUntil] : this.isAvailable(job) ? [job.runAt] : []
+    )
+    return times.length === 0 ? null : iso(Math.min(...times))
+  }
+
+  #counts(): readonly JobCounts[] {
+    return [...this.#definitions.keys()].toSorted().map((name) => {
+      const jobs = this.#jobs.filter((job) => job.name === name)
+      const open = jobs.filter((job) => !job.done && job.owner === null && job.attempts < job.maxAttempts)
+      const next = open.length === 0 ? null : Math.min(...open.map(({ runAt }) => runAt))
+      return {
+        name,
+        waiting: open.filter(({ error }) => error === null).length,
+        running: jobs.filter(({ owner }) => owner !== null).length,
+        retrying: open.filter(({ error }) => error !== null).length,
+        failed: jobs.filter((job) => this.#hasFailed(job)).length,
+        completed: jobs.filter(({ done }) => done).length,
+        nextDue: next === null ? null : iso(next),
+        oldestDue: next === null || next > this.#now ? null : iso(next)
+      }
+    })
+  }
+
+  #hasFailed(job: Stored): boolean {
+    return !job.done && job.owner === null && job.attempts >= job.maxAttempts
+  }
+
+  #failed({ after, limit, name }: Parameters<QueueService["failed"]>[0]): readonly FailedJob[] {
+    return this.#jobs.filter((job) => this.#hasFailed(job) && (name === null || job.name === name))
+      .toSorted((a, b) => b.updatedAt - a.updatedAt || Number(b.id) - Number(a.id))
+      .map((job) => ({
+        id: job.id,
+        name: job.name,
+        attempts: job.attempts,
+        payload: job.payload,
+        error: job.error ?? "",
+        group: job.group,
+        enqueuedAt: iso(job.createdAt),
+        failedAt: iso(job.updatedAt)
+      }))
+      .filter((job) =>
+        after === null || job.failedAt < after.failedAt ||
+        (job.failedAt === after.failedAt && Number(job.id) < Number(after.id))
+      )
+      .slice(0, limit)
+  }
+
+  #chosen(chosen: Chosen): readonly Stored[] {
+    return this.#jobs.filter((job) =>
+      this.#hasFailed(job) && ("id" in chosen ? job.id === chosen.id : job.name === chosen.name)
+    )
+  }
+
+  #wake(name: string): void {
+    for (const workers of this.#workers) workers.wake(name)
+  }
+
+  readonly service: QueueService = {
+    enqueue: (plans, within) =>
+      Effect.tryPromise({
+        try: async () => {
+          const own = (within as EnqueuingDatabase | undefined)?.[enqueuesItself]
+          if (own !== undefined) return own(plans)
+          const ids = plans.map((plan) => this.#enqueue(plan))
+          for (const { name } of plans) this.#wake(name)
+          return ids
+        },
+        catch: (error) => {
+          if (error instanceof QueueError) return error
+          throw error
+        }
+      }),
+    counts: Effect.sync(() => this.#counts()),
+    failed: (page) => Effect.sync(() => this.#failed(page)),
+    retry: (chosen) =>
+      Effect.sync(() => {
+        const jobs = this.#chosen(chosen)
+        for (const job of jobs) {
+          Object.assign(job, { maxAttempts: job.attempts + 1, runAt: this.#now, error: null, updatedAt: this.#now })
+          this.#wake(job.name)
+        }
+        return jobs.length
+      }),
+    remove: (chosen) =>
+      Effect.sync(() => {
+        const jobs = new Set(this.#chosen(chosen))
+        this.#jobs = this.#jobs.filter((job) => !jobs.has(job))
+        return jobs.size
+      }),
+    nextDue: Effect.sync(() => this.nextDue)
+  }
+
+  /** A database that enqueues at once. */
+  readonly db: EnqueuingDatabase = {
+    query: () => Promise.reject(new Error("there is no SQL in memory")),
+    [enqueuesItself]: async (plans) => Effect.runPromise(this.service.enqueue(plans))
+  }
+
+  /** A transaction: what it enqueues is there when the work resolves. */
+  async transaction(work: (tx: EnqueuingDatabase) => Promise<void>): Promise<void> {
+    const before = this.#jobs.map((job) => ({ ...job }))
+    try {
+      await work({ ...this.db, [enqueuesItself]: async (plans) => plans.map((plan) => this.#enqueue(plan)) })
+    } catch (error) {
+      this.#jobs = before
+      throw error
+    }
+  }
+}
+
+class FakeWorkers implements Workers {
+  readonly jobs: ReadonlyMap<string, JobModel>
+  readonly #queue: FakeQueue
+  readonly #attempt: RunAttempt
+  readonly #left: () => void
+  readonly #running = new Map<string, number>()
+  readonly #tries = new Set<Promise<void>>()
+  readonly #stopped = new AbortController()
+  #stopping: Promise<void> | null = null
+  pollAt = 0
+
+  constructor(queue: FakeQueue, jobs: ReadonlyMap<string, JobModel>, attempt: RunAttempt, left: () => void) {
+    this.#queue = queue
+    this.jobs = jobs
+    this.#attempt = attempt
+    this.#left = left
+  }
+
+  poll(): void {
+    this.pollAt = this.#queue.now + pollMs
+    for (const name of this.jobs.keys()) this.wake(name)
+  }
+
+  readonly wake = (name: string): void => {
+    const job = this.jobs.get(name)
+    if (job === undefined || this.#stopping !== null) return
+    while ((this.#running.get(name) ?? 0) < job.concurrency) {
+      const stored = this.#queue.fetch(name, this)
+      if (stored === null) return
+      this.#running.set(name, (this.#running.get(name) ?? 0) + 1)
+      if (stored.scheduled) this.#queue.enqueueRun(job, Math.max(this.#queue.now, stored.runAt))
+      const attempt = stored.attempts
+      const running = this.#attempt({
+        id: stored.id,
+        name,
+        payload: JSON.parse(stored.payload),
+        attempt,
+        maxAttempts: stored.maxAttempts,
+        stopped: this.#stopped.signal,
+        timers: this.#queue.timers
+      }).then((outcome) => {
+        if (outcome.of === "completed") this.#queue.complete(stored, this, attempt)
+        else if (stored.attempts === attempt) {
+          this.#queue.fail(stored, this, outcome.message, outcome.fatal, outcome.retryAt)
+        }
+        this.#running.set(name, this.#running.get(name)! - 1)
+        this.#tries.delete(running)
+        this.wake(name)
+      })
+      this.#tries.add(running)
+    }
+  }
+
+  readonly drain: Workers["drain"] = (milliseconds) =>
+    Effect.promise(async () => {
+      const names = new Set(this.jobs.keys())
+      const until = this.#queue.now + milliseconds
+      while (this.#queue.pending(names) > 0 && this.#queue.now < until) {
+        this.poll()
+        await this.#queue.advance(Math.min(100, until - this.#queue.now))
+      }
+      const remaining = this.#queue.pending(names)
+      return { drained: remaining === 0, remaining, nextDue: this.#queue.nextDue }
+    })
+
+  readonly isReady = (): boolean => this.#stopping === null
+
+  readonly stop = (): Promise<void> =>
+    this.#stopping ??= (async () => {
+      const cancel = this.#queue.timers.after(
+        shutdownGraceMs,
+        () => this.#stopped.abort(new Error("The worker stops."))
+      )
+      await Promise.all(this.#tries)
+      cancel()
+      this.#left()
+    })()
+}
