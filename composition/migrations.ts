@@ -15,7 +15,15 @@ import type { AuthDeclaration } from "../core/domain/declare/config.ts"
 
 /** One set of tables. */
 export interface Migration {
-  readonly name: "service" | "auth" | "jobs" | "second_factor" | "passkey" | "events" | `history_${string}` | `events_${string}`
+  readonly name:
+    | "service"
+    | "auth"
+    | "jobs"
+    | "second_factor"
+    | "passkey"
+    | "events"
+    | `history_${string}`
+    | `events_${string}`
   /** Raised with every change of `statements`; a database may be ahead of the program, never behind. */
   readonly version: number
   readonly statements: string
