@@ -60,7 +60,8 @@ const floors = [
   "account model", // model: compiled data, without rules
   "filter",
   "access",
-  "file job mail outbound", // parts that know no plan of a read or write
+  "file mail outbound", // parts that know no plan of a read or write
+  "job", // a job may send mail
   "read",
   "write",
   "event form function source", // parts that stand on reads and writes
