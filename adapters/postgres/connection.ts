@@ -11,8 +11,9 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import type { SqlError } from "effect/sql/SqlError"
+import { rowBytes } from "../../core/domain/value/bytes.ts"
 import { RecordsError } from "../../core/ports/records.ts"
-import { failed, refuse, refuseCommit, sqlState } from "./errors.ts"
+import { failed, isTooLarge, refuse, refuseCommit, sqlState } from "./errors.ts"
 import { addressOf } from "./socket.ts"
 
 /** Which database, and the limits of its connections. */
@@ -29,6 +30,11 @@ export interface PostgresOptions {
   readonly waitMs?: number
   /** Longest time to connect in milliseconds. Default 5000. */
   readonly connectTimeoutMs?: number
+  /**
+   * Most bytes of rows of one read, default 32 MiB. What is longer than 8 MiB is read again on one of two connections for long answers, so that not all
+   * connections read them at once.
+   */
+  readonly answerBytes?: number
   /** Longest silence of the server while an answer is due, in milliseconds. Default: ten seconds more than the statement timeout. */
   readonly silenceMs?: number
   /**
@@ -72,6 +78,14 @@ export interface PoolUse {
   readonly timeouts: number
 }
 
+type Rows = ReadonlyArray<Array<string | null>>
+
+interface ReadHow {
+  readonly prepare: boolean
+  readonly timeoutMs?: number
+  readonly refuse?: (error: SqlError) => Effect.Effect<never, RecordsError>
+}
+
 /** A database behind its pools. Rows are positional, all columns texts. */
 export interface Postgres {
   readonly statementTimeoutMs: number
@@ -86,12 +100,18 @@ export interface Postgres {
   readonly read: (
     sql: string,
     params: readonly unknown[],
-    how: {
-      readonly prepare: boolean
-      readonly timeoutMs?: number
-      readonly refuse?: (error: SqlError) => Effect.Effect<never, RecordsError>
-    }
-  ) => Effect.Effect<ReadonlyArray<Array<string | null>>, RecordsError>
+    how: ReadHow
+  ) => Effect.Effect<Rows, RecordsError>
+  /**
+   * The rows of a read up to so many bytes, or the first one alone; `cut`: there are more. Each row comes by itself, so that no more of them are in
+   * memory.
+   */
+  readonly readWithin: (
+    sql: string,
+    params: readonly unknown[],
+    bytes: number,
+    how: Pick<ReadHow, "refuse" | "timeoutMs">
+  ) => Effect.Effect<{ readonly rows: Rows; readonly cut: boolean }, RecordsError>
   /**
    * Commits when the body succeeds, rolls back when it fails, dies or is interrupted. `alone`: the body needs no transaction around it, and gets none
    * where statements have their time limit without one.
@@ -108,8 +128,16 @@ const defaults = {
   writeConnections: 10,
   waitMs: 5_000,
   connectTimeoutMs: 5_000,
+  answerBytes: 32 * 1024 * 1024,
   applicationName: "service"
 } as const
+
+/** Bytes of one answer on the connections that every read may use. */
+const usualBytes = 8 * 1024 * 1024
+/** Connections for answers that are longer. */
+const longReaders = 2
+/** What an answer's rows take beside their cells. */
+const frameBytes = 4 * 1024 * 1024
 
 /** Longest time of a `ping`. */
 const pingMs = 2_000
@@ -241,8 +269,6 @@ const makeGate = (
   }
 }
 
-type Rows = ReadonlyArray<Array<string | null>>
-
 // The driver's rows are fresh arrays of what our columns are: texts and nulls.
 const query = (connection: PgConnection.PgConnection, sql: string, params: readonly unknown[], prepare: boolean) =>
   connection.queryValues(sql, params, prepare) as Effect.Effect<Rows, SqlError>
@@ -253,11 +279,11 @@ const isSqlError = (error: unknown): error is SqlError =>
 /** Failures of connecting and of statements become the port's; those of the work inside pass. */
 const translated = <A, E>(
   effect: Effect.Effect<A, E | SqlError>,
-  meaning: (error: SqlError) => Effect.Effect<never, RecordsError>
+  meaning: (error: SqlError) => Effect.Effect<A, RecordsError>
 ): Effect.Effect<A, Exclude<E, SqlError> | RecordsError> =>
   Effect.catch(
     effect,
-    (error): Effect.Effect<never, Exclude<E, SqlError> | RecordsError> =>
+    (error): Effect.Effect<A, Exclude<E, SqlError> | RecordsError> =>
       isSqlError(error) ? meaning(error) : Effect.fail(error as Exclude<E, SqlError>)
   )
 
@@ -308,8 +334,9 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
   Effect.gen(function*() {
     const settings = { ...defaults, ...options }
     const { statementTimeoutMs } = settings
+    const longBytes = Math.max(usualBytes, settings.answerBytes) + frameBytes
+    const address = (bytes: number) => addressOf(settings.url, settings.silenceMs ?? statementTimeoutMs + 10_000, bytes)
     const base: PgPool.Config = {
-      ...addressOf(settings.url, settings.silenceMs ?? statementTimeoutMs + 10_000),
       applicationName: settings.applicationName,
       connectTimeout: settings.connectTimeoutMs,
       // A row of big texts must not close the connection.
@@ -318,21 +345,30 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
     }
     const limit = `${statementTimeoutMs}ms`
     const { onWait } = settings
-    const open = (startup: { readonly [name: string]: string }, name: PoolUse["pool"], size: number) =>
+    const open = (
+      startup: { readonly [name: string]: string },
+      name: PoolUse["pool"],
+      size: number,
+      bytes = longBytes
+    ) =>
       Effect.map(
-        Effect.orDie(PgPool.make({ ...base, maxConnections: size, startupParameters: { ...textForms, ...startup } })),
+        Effect.orDie(PgPool.make({
+          ...base,
+          ...address(bytes),
+          maxConnections: size,
+          startupParameters: { ...textForms, ...startup }
+        })),
         (pool) => makeGate(pool, size, settings.waitMs, onWait === undefined ? undefined : (ms) => onWait(name, ms))
       )
+    const forReads = { ...meanings, default_transaction_read_only: "on", statement_timeout: limit }
     const direct = {
-      read: yield* open(
-        { ...meanings, default_transaction_read_only: "on", statement_timeout: limit },
-        "read",
-        settings.readConnections
-      ),
+      read: yield* open(forReads, "read", settings.readConnections, usualBytes),
+      long: yield* open(forReads, "read", longReaders),
       write: yield* open({ ...meanings, statement_timeout: limit }, "write", settings.writeConnections)
     }
     const pooled = {
-      read: yield* open({}, "read", settings.readConnections),
+      read: yield* open({}, "read", settings.readConnections, usualBytes),
+      long: yield* open({}, "read", longReaders),
       write: yield* open({}, "write", settings.writeConnections)
     }
 
@@ -365,19 +401,64 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
     const locals = Object.entries(meanings).map(([name, value]) => `set_config('${name}', '${value}', true)`).join(", ")
     const local = (timeoutMs: number) => `select set_config('statement_timeout', '${timeoutMs}ms', true), ${locals}`
 
+    const readOn = (
+      pooler: boolean,
+      pool: "read" | "long",
+      sql: string,
+      params: readonly unknown[],
+      how: ReadHow,
+      meaning: (error: SqlError) => Effect.Effect<Rows, RecordsError>
+    ): Effect.Effect<Rows, RecordsError> => {
+      const prepare = how.prepare && !pooler
+      const gate = (pooler ? pooled : direct)[pool]
+      if (!pooler && how.timeoutMs === undefined) {
+        return translated(gate.use((connection) => query(connection, sql, params, prepare)), meaning)
+      }
+      const begin = ["begin read only", local(how.timeoutMs ?? statementTimeoutMs)]
+      const ends = { begin, prepare: false, refused: how.refuse ?? refuse }
+      return translated(
+        gate.use((connection) => within(gate, connection, ends, query(connection, sql, params, prepare))),
+        meaning
+      )
+    }
+
     const read: Postgres["read"] = (sql, params, how) =>
       decided((pooler) => {
         const meaning = how.refuse ?? refuse
-        const prepare = how.prepare && !pooler
-        if (!pooler && how.timeoutMs === undefined) {
-          return translated(direct.read.use((connection) => query(connection, sql, params, prepare)), meaning)
-        }
-        const gate = pooler ? pooled.read : direct.read
-        const begin = ["begin read only", local(how.timeoutMs ?? statementTimeoutMs)]
+        return readOn(
+          pooler,
+          "read",
+          sql,
+          params,
+          how,
+          (error) => isTooLarge(error) ? readOn(pooler, "long", sql, params, how, meaning) : meaning(error)
+        )
+      })
+
+    const readWithin: Postgres["readWithin"] = (sql, params, bytes, how) =>
+      decided((pooler) => {
+        const meaning = how.refuse ?? refuse
+        const gate = (pooler ? pooled : direct).long
+        const limited = pooler || how.timeoutMs !== undefined
+        const begin = ["begin read only", ...(limited ? [local(how.timeoutMs ?? statementTimeoutMs)] : [])]
         const ends = { begin, prepare: false, refused: meaning }
+        const rows: Array<Array<string | null>> = []
+        const walk = (connection: PgConnection.PgConnection) =>
+          Effect.gen(function*() {
+            yield* query(connection, `declare page no scroll cursor for ${sql}`, params, false)
+            for (let left = bytes;;) {
+              const [row] = yield* query(connection, "fetch 1 from page", [], !pooler)
+              if (row === undefined) return { rows, cut: false }
+              left -= rowBytes(row)
+              if (left < 0 && rows.length > 0) return { rows, cut: true }
+              rows.push(row)
+            }
+          })
         return translated(
-          gate.use((connection) => within(gate, connection, ends, query(connection, sql, params, prepare))),
-          meaning
+          gate.use((connection) => within(gate, connection, ends, walk(connection))),
+          // A single row may be too long, too: the page ends before it.
+          (error): Effect.Effect<{ readonly rows: Rows; readonly cut: boolean }, RecordsError> =>
+            isTooLarge(error) && rows.length > 0 ? Effect.succeed({ rows, cut: true }) : meaning(error)
         )
       })
 
@@ -421,5 +502,5 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       return [{ pool: "read", ...read.usage() }, { pool: "write", ...write.usage() }]
     }
 
-    return { statementTimeoutMs, pools, ping, read, transaction }
+    return { statementTimeoutMs, pools, ping, read, readWithin, transaction }
   })

@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { RecordsError, type RecordsReason } from "../../core/ports/records.ts"
+import { tooLargeCode } from "./socket.ts"
 
 /** The SQLSTATE of a failure, or null when the driver raised it. */
 export const sqlState = (error: SqlError): string | null => {
@@ -59,6 +60,10 @@ const byClass: { readonly [state: string]: RecordsReason["_tag"] } = {
   "57": "Unavailable"
 }
 
+/** Whether the server sent more than one answer may be, so that the connection was closed. */
+export const isTooLarge = ({ reason: { cause } }: SqlError): boolean =>
+  typeof cause === "object" && cause !== null && "code" in cause && cause.code === tooLargeCode
+
 /** The reason of a failure, or null when it is none a caller could act on. */
 export const reasonOf = (error: SqlError): RecordsReason["_tag"] | null => {
   const state = sqlState(error)
@@ -66,6 +71,7 @@ export const reasonOf = (error: SqlError): RecordsReason["_tag"] | null => {
   if (known !== undefined) return known
   if (state !== null && ofUsers.test(state)) return "Check"
   if (isPolicy(error)) return "Check"
+  if (isTooLarge(error)) return "TooLarge"
   // Whatever keeps a connection from being made, such as a database that accepts none, is the same for the caller.
   if (error.reason.operation === "connect") return "Unavailable"
   const tag = error.reason._tag
@@ -100,7 +106,7 @@ const messageOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "message" in error ? String(error.message) : ""
 
 /**
- * A failed write that commits by itself: where the connection broke it may have been done; what an access rule refuses is to be looked at
+ * A failed write that commits by itself: where the connection broke, or was closed, it may have been done; what an access rule refuses is to be looked at
  * again in a transaction.
  */
 export const refuseAlone = (error: RecordsError): Effect.Effect<never, RecordsError> => {
@@ -109,7 +115,7 @@ export const refuseAlone = (error: RecordsError): Effect.Effect<never, RecordsEr
   // A server that lacks disk, memory or connections has said no; whatever else keeps it from answering leaves the outcome open.
   const saidNo = cause !== undefined && sqlState(cause)?.startsWith("53") === true
   return Effect.fail(
-    _tag === "Unavailable" && !saidNo
+    (_tag === "Unavailable" && !saidNo) || _tag === "TooLarge"
       ? failed("OutcomeUnknown", cause)
       : _tag === "BadValue" && messageOf(cause?.reason.cause).includes(refusedByRule)
       ? failed("Contended", cause)

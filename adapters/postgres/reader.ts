@@ -190,6 +190,17 @@ export abstract class Reader implements RecordsReader {
     })
   }
 
+  /** The statement of a page with its values, as `use` runs it. */
+  paged<A>(
+    plan: PagePlan,
+    use: (statement: Statement, params: readonly Cell[]) => Effect.Effect<A, RecordsError>
+  ): Effect.Effect<A, RecordsError> {
+    return this.#compiled(
+      (trigram) => pageStatement(plan, trigram),
+      (statement) => use(statement, bind(statement, valuesFor(plan)))
+    )
+  }
+
   count(plan: CountPlan): Effect.Effect<string, RecordsError> {
     return Effect.map(this.#read(plan), (rows) => rows[0]?.[0] ?? "0")
   }

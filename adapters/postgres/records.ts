@@ -4,10 +4,12 @@
  */
 
 import * as Effect from "effect/Effect"
+import type { PagePlan } from "../../core/domain/read/plan.ts"
 import type { RecordsError, RecordsService, RecordsTransaction } from "../../core/ports/records.ts"
 import type { Postgres } from "./connection.ts"
 import { failed, refuse, refusePattern } from "./errors.ts"
 import { type Extensions, Reader, regexTimeoutMs, type Rows, type RunHow } from "./reader.ts"
+import { canonicalRows } from "./sql.ts"
 import { type Fate, Transaction } from "./transaction.ts"
 
 /** Reads on the pool, each statement by itself. */
@@ -22,6 +24,17 @@ class PoolReader extends Reader {
     this.#forRegex = { prepare: false, timeoutMs, refuse: refusePattern }
   }
 
+  pageWithin(plan: PagePlan, bytes: number): ReturnType<RecordsService["pageWithin"]> {
+    const read = this.paged(
+      plan,
+      ({ regex, sql }, params) => this.#postgres.readWithin(sql, params, bytes, regex ? this.#forRegex : {})
+    )
+    return Effect.map(read, ({ cut, rows }) => {
+      const canonical = canonicalRows(rows, plan.shape.columns)
+      return { rows: plan.before === undefined ? canonical : [...canonical].reverse(), cut }
+    })
+  }
+
   override run(sql: string, params: readonly unknown[], how: RunHow): Effect.Effect<Rows, RecordsError> {
     return this.#postgres.read(sql, params, how.regex ? this.#forRegex : how)
   }
@@ -33,6 +46,7 @@ export const makeRecords = (postgres: Postgres): RecordsService => {
   const reader = new PoolReader(postgres, extensions)
   return {
     page: (plan) => reader.page(plan),
+    pageWithin: (plan, bytes) => reader.pageWithin(plan, bytes),
     count: (plan) => reader.count(plan),
     aggregate: (plan) => reader.aggregate(plan),
     estimate: (plan) => reader.estimate(plan),

@@ -1,6 +1,7 @@
 /**
- * How the server is reached, encrypted or not, and how long silence may last. The server ends its statements by itself; this is for the case that
- * it, or the network in between, is gone without a word: a socket on which an answer is due and none comes is closed, and whoever waits is told.
+ * How the server is reached, encrypted or not, how long silence may last, and how much one answer may be. The server ends its statements by itself;
+ * silence is for the case that it, or the network in between, is gone without a word: a socket on which an answer is due and none comes is closed,
+ * and whoever waits is told. So is one on which more comes than fits into memory.
  */
 
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
@@ -13,12 +14,57 @@ import { readAddress, tlsOptionsOf } from "./address.ts"
 /** How long a connection may be idle before the system asks whether the other side is still there, in milliseconds. */
 const keepAliveMs = 30_000
 
-const plainSocket = (onread?: OnReadOpts): Socket =>
-  new Socket(onread === undefined ? {} : { onread }).setNoDelay(true).setKeepAlive(true, keepAliveMs)
+const plainSocket = (): Socket => new Socket().setNoDelay(true).setKeepAlive(true, keepAliveMs)
 
 /** The failure of a connection whose other side fell silent. */
 const silent = (silenceMs: number): Error =>
   Object.assign(new Error(`The database server did not answer for ${silenceMs} ms.`), { code: "ETIMEDOUT" })
+
+/** The code of the failure of a connection whose server sent more than one answer may be. */
+export const tooLargeCode = "ERR_ANSWER_TOO_LARGE"
+
+/** Counts the bytes that come after each write: those of one statement's answer. */
+class Meter {
+  readonly #most: number
+  #left: number
+
+  constructor(most: number) {
+    this.#most = most
+    this.#left = most
+  }
+
+  /** A statement is sent. */
+  begin(): void {
+    this.#left = this.#most
+  }
+
+  /** Bytes have come: the failure of the connection where they are too many. */
+  take(bytes: number): Error | null {
+    this.#left -= bytes
+    return this.#left >= 0
+      ? null
+      : Object.assign(new Error(`The database server answered with more than ${this.#most} bytes.`), {
+        code: tooLargeCode
+      })
+  }
+}
+
+/** A plain socket with a meter. */
+class MeteredSocket extends Socket {
+  readonly #meter: Meter
+
+  constructor(meter: Meter, onread: OnReadOpts) {
+    super({ onread })
+    this.#meter = meter
+    this.setNoDelay(true).setKeepAlive(true, keepAliveMs)
+  }
+
+  // Not `write`, which `connect` sets back.
+  override _write(chunk: unknown, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#meter.begin()
+    super._write(chunk, encoding, done)
+  }
+}
 
 /** Length of `ReadyForQuery`, with which the server ends each answer (PostgreSQL, "Message Formats"). */
 const readyBytes = 6
@@ -70,16 +116,21 @@ const readBytes = 64 * 1024
  * A guarded socket that reads into one buffer again and again, where Node would make one for each read. `data` hands out views of it, which hold until
  * the listener returns: for a driver that copies what it keeps.
  */
-const reusingSocket = (silenceMs: number): Socket => {
+const reusingSocket = (silenceMs: number, meter: Meter): Socket => {
   let arrived: (bytes: Buffer) => void = () => {}
   const buffer = Buffer.allocUnsafeSlow(readBytes)
   const callback: OnReadOpts["callback"] = (size) => {
+    const tooMuch = meter.take(size)
+    if (tooMuch !== null) {
+      socket.destroy(tooMuch)
+      return false
+    }
     const bytes = buffer.subarray(0, size)
     arrived(bytes)
     socket.emit("data", bytes)
     return true
   }
-  const socket = plainSocket({ buffer, callback })
+  const socket = new MeteredSocket(meter, { buffer, callback })
   return socket.once("connect", () => void (arrived = guard(socket, silenceMs)))
 }
 
@@ -97,14 +148,16 @@ class SecureSocket extends Duplex {
   readonly #socket = plainSocket()
   readonly #options: ConnectionOptions
   readonly #silenceMs: number | undefined
+  readonly #meter: Meter | undefined
   #inner: TLSSocket | null = null
   /** What a write waits with until the connection is encrypted. */
   #waiting: (() => void) | null = null
 
-  constructor(options: ConnectionOptions, silenceMs: number | undefined) {
+  constructor(options: ConnectionOptions, silenceMs: number | undefined, meter?: Meter) {
     super({ allowHalfOpen: false })
     this.#options = options
     this.#silenceMs = silenceMs
+    this.#meter = meter
   }
 
   connect(port: number, host: string): this {
@@ -131,7 +184,11 @@ class SecureSocket extends Duplex {
     const early = () => this.destroy(lost())
     inner.on("error", (error) => this.destroy(error)).once("close", early)
     // From the first, so that an end during the handshake shows.
-    inner.on("data", (bytes: Buffer) => void (this.push(bytes) || inner.pause()))
+    inner.on("data", (bytes: Buffer) => {
+      const tooMuch = this.#meter?.take(bytes.length) ?? null
+      if (tooMuch !== null) this.destroy(tooMuch)
+      else if (!this.push(bytes)) inner.pause()
+    })
     inner.once("secureConnect", () => {
       inner.off("close", early).once("close", () => this.destroy())
       inner.once("end", () => this.push(null))
@@ -148,6 +205,7 @@ class SecureSocket extends Duplex {
   }
 
   override _write(bytes: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#meter?.begin()
     if (this.#inner === null) this.#waiting = () => this._write(bytes, encoding, done)
     else if (this.#inner.write(bytes)) done()
     else this.#inner.once("drain", done)
@@ -193,10 +251,11 @@ const socketFor = (tls: ConnectionOptions | null, silenceMs: number | undefined)
   return silenceMs === undefined ? socket : socket.once("connect", () => guardStream(socket, silenceMs))
 }
 
-/** The Effect driver's address of a database. Throws `AddressError`. */
+/** The Effect driver's address of a database; a connection whose server answers a statement with more than `answerBytes` is closed. Throws `AddressError`. */
 export const addressOf = (
   url: string,
-  silenceMs: number
+  silenceMs: number,
+  answerBytes: number
 ): Pick<
   PgConnection.Config,
   "host" | "port" | "username" | "password" | "database" | "startupOptions" | "ssl" | "stream"
@@ -213,7 +272,8 @@ export const addressOf = (
     ...(options === null ? {} : { startupOptions: options }),
     ssl: false,
     stream: () => {
-      const socket = tls === null ? reusingSocket(silenceMs) : new SecureSocket(tls, silenceMs)
+      const meter = new Meter(answerBytes)
+      const socket = tls === null ? reusingSocket(silenceMs, meter) : new SecureSocket(tls, silenceMs, meter)
       return host.startsWith("/")
         ? (socket as Socket).connect(`${host}/.s.PGSQL.${port}`)
         : socket.connect(port, host)

@@ -25,6 +25,7 @@ import {
 import { checkFilter, checkShowDeleted, visibleRows } from "../domain/read/list.ts"
 import type { AggregatePlan } from "../domain/read/plan.ts"
 import { facetsRequest, histogramRequest, seriesRequest } from "../domain/read/request.ts"
+import { fitsIn } from "../domain/value/bytes.ts"
 import type { Row } from "../domain/value/kind.ts"
 import type { RecordsError } from "../ports/records.ts"
 import { json } from "./call.ts"
@@ -32,7 +33,7 @@ import type { Call, Reply } from "./call.ts"
 import { bindingsAt, permitted, pipeline } from "./core.ts"
 import type { Checks, Core } from "./core.ts"
 import { guardPlan, queryKey } from "./guard.ts"
-import { filteredProblem, imprecise } from "./refusal.ts"
+import { answerTooLarge, filteredProblem, imprecise } from "./refusal.ts"
 import { clockOf, during, phase } from "./timing.ts"
 
 /** The rows an aggregate covers. */
@@ -101,7 +102,13 @@ const aggregate = (
         const rows = Effect.catch(core.records.aggregate(plan), aggregateProblem(core, plan, filter))
         return Effect.flatMap(phase(fiber, "aggregate.execute", rows), (found) =>
           Effect.fromResult(
-            Result.map(during(fiber, "aggregate.present", () => write(found)), (text) => json(200, text, warning))
+            Result.flatMap(
+              during(fiber, "aggregate.present", () => write(found)),
+              (text) =>
+                fitsIn(text, core.options.maxAnswerBytes)
+                  ? Result.succeed(json(200, text, warning))
+                  : Result.fail(answerTooLarge("Ask for fewer values."))
+            )
           ))
       })
   )

@@ -29,7 +29,7 @@ import {
 import type { BatchOperation, Referenced } from "../domain/write/batch.ts"
 import { returnPreference } from "../domain/write/precondition.ts"
 import type { RecordsError, RecordsTransaction } from "../ports/records.ts"
-import { Budget } from "./bounds.ts"
+import { Budget } from "./budget.ts"
 import type { Call, Reply } from "./call.ts"
 import { json } from "./call.ts"
 import { answerWrite, preferenceApplied } from "./change.ts"
@@ -125,7 +125,7 @@ export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<R
               grouped,
               minimal,
               rehearses,
-              budget: new Budget(core),
+              budget: new Budget(core.options),
               referred,
               references: new Map(),
               pending: [],
@@ -210,7 +210,7 @@ const mostKeyParts = 30_000
 
 const literal = (text: string) => ({ of: "literal", text }) as const
 
-const anyOf = ({ key: fields }: Model, keys: ReadonlyArray<readonly string[]>): FilterTree => {
+const keyed = ({ key: fields }: Model, keys: ReadonlyArray<readonly string[]>): FilterTree => {
   const [only] = fields
   return fields.length === 1
     ? { op: "in", field: only!, values: keys.map(([part]) => literal(part!)) }
@@ -234,7 +234,7 @@ const lockNamed = Effect.fnUntraced(function*(run: Run, operations: readonly Bat
     const all = [...keys.values()]
     const most = Math.floor(mostKeyParts / model.key.length)
     for (let i = 0; i < all.length; i += most) {
-      const where = allOf([anyOf(model, all.slice(i, i + most)), visibleRows(access, always, false)])
+      const where = allOf([keyed(model, all.slice(i, i + most)), visibleRows(access, always, false)])
       yield* run.tx.lockAll({ model, where, bindings: run.bindings })
     }
   }

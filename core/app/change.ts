@@ -12,6 +12,7 @@ import { invalidParameter, problem } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import { readKey, writeKey } from "../domain/read/key.ts"
 import { dryRunRequest } from "../domain/read/request.ts"
+import { fitsIn } from "../domain/value/bytes.ts"
 import { returnPreference } from "../domain/write/precondition.ts"
 import type { ReturnPreference } from "../domain/write/precondition.ts"
 import { RecordsError } from "../ports/records.ts"
@@ -55,7 +56,7 @@ export interface Outcome {
   readonly written: readonly Trace[]
 }
 
-/** An answer as it is kept for its idempotency key. */
+/** An answer as it is kept for its idempotency key, but for its body. */
 interface StoredAnswer {
   /** Under which roles it was made, and which fields of which resources they could read; earlier versions did not say. */
   readonly roles: string
@@ -63,13 +64,24 @@ interface StoredAnswer {
   readonly reply: Reply
 }
 
-const storedAnswer = (call: Call, { reply, written }: Outcome): StoredAnswer => ({
-  roles: rolesKey(call.caller),
-  fields: Object.fromEntries(
-    written.map(({ access: { model, restricted } }) => [model.name, restricted.fields.map((field) => field.name)])
-  ),
-  reply
-})
+/** The text to keep: what is said about the answer on the first line, then its body as it is. Within JSON a long one would grow past its bound. */
+const writeStored = (call: Call, { reply: { body, ...reply }, written }: Outcome): string => {
+  const about = {
+    roles: rolesKey(call.caller),
+    fields: Object.fromEntries(
+      written.map(({ access: { model, restricted } }) => [model.name, restricted.fields.map((field) => field.name)])
+    ),
+    reply
+  }
+  return body === null ? JSON.stringify(about) : `${JSON.stringify(about)}\n${String(body)}`
+}
+
+/** Reads a kept answer; earlier versions wrote the body into the JSON. */
+const readStored = (text: string): StoredAnswer => {
+  const end = text.indexOf("\n")
+  const { reply, ...about } = JSON.parse(end < 0 ? text : text.slice(0, end)) as StoredAnswer
+  return { ...about, reply: { ...reply, body: end < 0 ? reply.body ?? null : text.slice(end + 1) } }
+}
 
 /** Whether all that an answer may show can still be read: a rule may have come to another answer, or be another one. */
 const isReadable = (call: Call, { fields, roles }: StoredAnswer): boolean =>
@@ -80,7 +92,7 @@ const isReadable = (call: Call, { fields, roles }: StoredAnswer): boolean =>
 
 /** The kept answer. To a caller who may read less by now, or has other roles, it tells what happened, and shows no record. */
 const replayed = (call: Call, stored: string): Reply => {
-  const answer = JSON.parse(stored) as StoredAnswer
+  const answer = readStored(stored)
   const { reply } = answer
   const headers = { ...reply.headers, "idempotency-replayed": "true" }
   if (isReadable(call, answer)) return { ...reply, headers }
@@ -178,7 +190,7 @@ const underKey = Effect.fnUntraced(function*<E>(
     return { reply: replayed(call, claimed.answer), written: [] }
   }
   const outcome = yield* run
-  yield* tx.storeKey({ ...claim, answer: JSON.stringify(storedAnswer(call, outcome)) })
+  yield* tx.storeKey({ ...claim, answer: writeStored(call, outcome) })
   return outcome
 })
 
@@ -197,8 +209,10 @@ export const preferenceApplied = (preference: ReturnPreference | null): { readon
 const presentWrite = (core: Core, call: Call, written: Written, bindings: Bindings, rehearses: boolean): Reply => {
   const preference = returnPreference(call.header("prefer"))
   const { access, key, op, visible } = written
-  const withBody = visible && (op === "delete" ? preference === "representation" : preference !== "minimal")
   const { etag, json: record } = writtenRecord(core, written, bindings, rehearses)
+  // It is written: what is too long to be shown is not refused, but read again.
+  const withBody = visible && (op === "delete" ? preference === "representation" : preference !== "minimal") &&
+    fitsIn(record, core.options.maxAnswerBytes)
   const headers: Record<string, string> = preference === (withBody ? "representation" : "minimal")
     ? { ...preferenceApplied(preference) }
     : {}

@@ -22,13 +22,11 @@ import { bindingsAt } from "./core.ts"
 import type { Checks, Core } from "./core.ts"
 import { guardPlan, queryKey } from "./guard.ts"
 import type { Warning } from "./guard.ts"
-import { recordsProblem } from "./refusal.ts"
+import { answerTooLarge, recordsProblem } from "./refusal.ts"
 import { fromClock } from "./timing.ts"
 
 /** Most related records of one relation on one page. */
 const maxRelated = 5_000
-/** Most characters that expanded relations add to one answer. */
-const maxExpanded = 32 * 1024 * 1024
 const maxDepth = 2
 
 /** The relations to follow from a page's records. */
@@ -55,9 +53,6 @@ const unknownRelation = (call: Call, from: Access, path: string): Problem => {
     names.length === 0 ? "There is none to follow from here." : `Relations from here: ${listed}.`
   )
 }
-
-const tooLong = (name: string): Problem =>
-  invalidParameter("expand", `The answer would be too long with "${name}"; ask for a smaller page or fewer relations.`)
 
 /** The relation as this caller can follow it, or null: it is absent, or an end of it is hidden. */
 const stepTo = (call: Call, access: Access, name: string): Omit<Step, "below"> | null => {
@@ -109,39 +104,48 @@ export const expandFields = (expansion: Expansion): readonly Field[] => expansio
 
 /** What an expansion adds to an answer. */
 export interface Expanded {
-  /** For each row the JSON object of its relations. */
-  readonly members: readonly string[]
+  /** The JSON object of the relations of a row, by its place on the page. Rows share relations: as texts of their own they would be very long. */
+  readonly membersOf: (row: number) => string
   /** What the scan guard says of the related tables. */
   readonly warnings: readonly Warning[]
 }
 
+/** Characters that related records may still take together, each counted once for what it belongs to. */
+interface Room {
+  left: number
+}
+
 /** Reads what a page's records relate to. */
-export const expandRows = Effect.fnUntraced(function*(
+export const expandRows = (
   core: Core,
   steps: Expansion,
   rows: readonly Row[],
   layout: Layout
+): Effect.Effect<Expanded, Problem> => readSteps(core, steps, rows, layout, { left: core.options.maxAnswerBytes })
+
+const readSteps = Effect.fnUntraced(function*(
+  core: Core,
+  steps: Expansion,
+  rows: readonly Row[],
+  layout: Layout,
+  room: Room
 ): Effect.fn.Return<Expanded, Problem> {
   const members = rows.map((): string[] => [])
   const warnings: Warning[] = []
-  let size = 0
   for (const step of steps) {
     const position = layout.position.get(step.relation.from)!
     const values = [...new Set(rows.flatMap((row) => row[position] ?? []))]
-    const { related, warnings: more } = yield* readRelated(core, step, values)
+    const { related, warnings: more } = yield* readRelated(core, step, values, room)
     warnings.push(...more)
     const name = `${JSON.stringify(step.relation.name)}:`
     const nothing = step.relation.many ? "[]" : "null"
     for (const [i, row] of rows.entries()) {
       const key = row[position] ?? null
       const value = (key === null ? undefined : related.get(pairing(step.relation, key))) ?? nothing
-      // Rows that share a relation repeat it, with what is below: a short page can become a very long answer.
-      size += value.length
-      if (size > maxExpanded) return yield* Effect.fail(tooLong(step.relation.name))
       members[i]!.push(name + value)
     }
   }
-  return { members: members.map((member) => `{${member.join(",")}}`), warnings }
+  return { membersOf: (row) => `{${members[row]!.join(",")}}`, warnings }
 })
 
 /** The text that the two ends of a relation have in common: 1.50 of one decimal column points at 1.5 of another. */
@@ -176,7 +180,8 @@ interface Related {
 const readRelated = Effect.fnUntraced(function*(
   core: Core,
   step: Step,
-  values: readonly string[]
+  values: readonly string[],
+  room: Room
 ): Effect.fn.Return<Related, Problem> {
   const found = new Map<string, string[]>()
   if (values.length === 0) return noRelated
@@ -209,7 +214,7 @@ const readRelated = Effect.fnUntraced(function*(
       `More than ${maxRelated} records of "${relation.name}" belong to this page; ask for a smaller page.`
     ))
   }
-  const below = step.below.length === 0 ? null : yield* expandRows(core, step.below, rows, shape.layout)
+  const below = step.below.length === 0 ? null : yield* readSteps(core, step.below, rows, shape.layout, room)
   const position = shape.layout.position.get(to)!
   const keys = rows.map((row) => pairing(relation, row[position] ?? ""))
   const spelled = to.kind === "text" ? Map.groupBy(values, lower) : null
@@ -217,15 +222,17 @@ const readRelated = Effect.fnUntraced(function*(
   const folds = doubtful === null ||
     (doubtful.length > 0 &&
       (yield* Effect.catch(core.records.page({ shape: pageOf(doubtful), bindings }), recordsProblem)).length > 0)
-  rows.forEach((row, i) => {
-    const text = shape.write(row, bindings).open + (below === null ? "}" : `,"expand":${below.members[i]!}}`)
+  for (const [i, row] of rows.entries()) {
+    const text = shape.write(row, bindings).open + (below === null ? "}" : `,"expand":${below.membersOf(i)}}`)
     const key = keys[i]!
     for (const value of folds ? spelled?.get(lower(key)) ?? [] : [key]) {
+      room.left -= text.length
       const list = found.get(value)
       if (list === undefined) found.set(value, [text])
       else list.push(text)
     }
-  })
+    if (room.left < 0) return yield* Effect.fail(answerTooLarge("Ask for a smaller page, or for fewer relations."))
+  }
   return {
     related: new Map([...found].map(([key, list]) => [key, relation.many ? `[${list.join(",")}]` : list[0]!])),
     warnings: [warning, ...below?.warnings ?? []]

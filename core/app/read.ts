@@ -19,6 +19,7 @@ import type { PagePosition } from "../domain/read/page.ts"
 import type { CountPlan, PagePlan } from "../domain/read/plan.ts"
 import { getRequest, listRequest, searchRequest, seekRequest } from "../domain/read/request.ts"
 import type { GetRequest, ListRequest } from "../domain/read/request.ts"
+import { fitsIn } from "../domain/value/bytes.ts"
 import { parseJson } from "../domain/value/json.ts"
 import type { Cell, Json, Row } from "../domain/value/kind.ts"
 import type { RecordsError } from "../ports/records.ts"
@@ -28,10 +29,10 @@ import { bindingsAt, permitted, pipeline } from "./core.ts"
 import type { Checks, Core } from "./core.ts"
 import { countRows, estimateCap, recallRows, rememberRows } from "./estimate.ts"
 import { checkExpand, expandFields, expandRows } from "./expand.ts"
-import type { Expanded, Expansion } from "./expand.ts"
+import type { Expansion } from "./expand.ts"
 import { allWarnings, guardPlan, queryKey } from "./guard.ts"
-import type { Warning } from "./guard.ts"
-import { filteredProblem, recordsProblem } from "./refusal.ts"
+import { present } from "./page.ts"
+import { answerTooLarge, filteredProblem, recordsProblem } from "./refusal.ts"
 import { clockOf, during, phase } from "./timing.ts"
 import type { RequestFiber } from "./timing.ts"
 
@@ -195,19 +196,24 @@ const answerList = Effect.fnUntraced(function*(
   const few = position === null && known === null && (core.judgements.get(key)?.rows ?? Infinity) <= fewRows
   const asked: Asked = { access, key, plan, count, exact: request.exactCount }
   const read = few ? readCounted(core, asked) : readPage(core, asked, known)
-  const { estimated, rows, total } = yield* phase(
+  const refused = filteredProblem(filter)
+  const { cut = false, estimated, rows, total } = yield* phase(
     fiber,
     "list.execute",
-    Effect.catch(read, filteredProblem(filter))
+    Effect.catch(
+      read,
+      (error): Effect.Effect<Found, Problem> =>
+        error.reason._tag === "TooLarge" ? Effect.catch(readWithin(core, asked, known), refused) : refused(error)
+    )
   )
+  const beyond = rows.length > request.pageSize
+  const page = !beyond ? rows : backward ? rows.slice(1) : rows.slice(0, request.pageSize)
   // A count of rows that the caller just saw is better than an older estimate.
-  const more = rows.length > request.pageSize
-  const visible = backward ? rows.slice(more ? 1 : 0) : more ? rows.slice(0, request.pageSize) : rows
   const size = total !== null
     ? Math.min(Number(total), Number.MAX_SAFE_INTEGER)
-    : position === null && !more
-    ? visible.length
-    : Math.max(estimated, visible.length)
+    : position === null && !beyond && !cut
+    ? page.length
+    : Math.max(estimated, page.length)
 
   // A page whose rows are gone meanwhile has none to go on from: what lies the other way begins with the first row, or ends with the last.
   const token = (direction: "after" | "before", row: Row | undefined): string =>
@@ -221,14 +227,17 @@ const answerList = Effect.fnUntraced(function*(
         estimate: size === estimateCap ? null : { size, roles }
       })
     )
-  // Walking back, there is always a page to return to: the one the walk came from.
-  const next = backward || more ? token("after", visible.at(-1)) : ""
-  const previous = position?.bothWays === true ? (!backward || more ? token("before", visible[0]) : "") : null
-  const tail = `"next_page_token":"${next}"` +
-    (previous === null ? "" : `,"prev_page_token":"${previous}"`) +
-    `,"total_size_estimate":${size}` +
-    (total === null ? "" : `,"total_size":${size}`)
-  return yield* present(fiber, core, { expansion, rows: visible, shape, tail, warning }, bindings)
+  const tail = (shown: readonly Row[], shortened: boolean): string => {
+    const more = beyond || cut || shortened
+    // Walking back, there is always a page to return to: the one the walk came from.
+    const next = backward || more ? token("after", shown.at(-1)) : ""
+    const previous = position?.bothWays === true ? (!backward || more ? token("before", shown[0]) : "") : null
+    return `"next_page_token":"${next}"` +
+      (previous === null ? "" : `,"prev_page_token":"${previous}"`) +
+      `,"total_size_estimate":${size}` +
+      (total === null ? "" : `,"total_size":${size}`)
+  }
+  return yield* present(fiber, core, { expansion, rows: page, backward, shape, tail, warning }, bindings)
 })
 
 /** A page, and the count that goes with it. */
@@ -247,6 +256,8 @@ interface Found {
   readonly rows: readonly Row[]
   readonly total: string | null
   readonly estimated: number
+  /** Whether the page ends before its last row, as it would be too large. */
+  readonly cut?: boolean
 }
 
 type Read = Effect.Effect<Found, RecordsError>
@@ -254,8 +265,12 @@ type Read = Effect.Effect<Found, RecordsError>
 const together = { concurrency: "unbounded" } as const
 
 /** The page, and beside it the count where there is none yet. */
-const readPage = (core: Core, { access, count, exact, key, plan }: Asked, known: number | null): Read => {
-  const page = core.records.page(plan)
+const readPage = (
+  core: Core,
+  { access, count, exact, key, plan }: Asked,
+  known: number | null,
+  page: Effect.Effect<readonly Row[], RecordsError> = core.records.page(plan)
+): Read => {
   if (exact) {
     const counted = Effect.all([page, core.records.count({ ...count, cap: null })], together)
     return Effect.map(counted, ([rows, total]) => ({ rows, total, estimated: 0 }))
@@ -266,6 +281,17 @@ const readPage = (core: Core, { access, count, exact, key, plan }: Asked, known:
     ([rows, estimated]) => ({ rows, total: null, estimated })
   )
 }
+
+/** The same for a page that would be too large: as many of its rows as an answer may have. */
+const readWithin = (core: Core, asked: Asked, known: number | null): Read =>
+  Effect.suspend(() => {
+    let ended = false
+    const page = Effect.map(core.records.pageWithin(asked.plan, core.options.maxAnswerBytes), ({ cut, rows }) => {
+      ended = cut
+      return rows
+    })
+    return Effect.map(readPage(core, asked, known, page), (found) => ({ ...found, cut: ended }))
+  })
 
 /** Most rows, by the planner's word, that are all read for a page and their count at once. */
 const fewRows = 2_000
@@ -282,45 +308,6 @@ const readCounted = (core: Core, asked: Asked): Read =>
         ? readPage(core, asked, null)
         : Effect.as(rememberRows(core, key, estimated, written), { rows, total: exact ? total : null, estimated })
     })
-  })
-
-/** A page that was read, with the members after its items. */
-interface Page {
-  readonly shape: ListShape
-  readonly expansion: Expansion
-  readonly rows: readonly Row[]
-  readonly tail: string
-  readonly warning: Warning
-}
-
-/** Writes the page: items, what they expand to, and the members after them. */
-const present = (
-  fiber: RequestFiber,
-  core: Core,
-  page: Page,
-  bindings: Bindings
-): Effect.Effect<Reply, Problem> =>
-  page.expansion.length === 0
-    ? Effect.fromResult(writePage(fiber, page, bindings, null))
-    : Effect.flatMap(
-      phase(fiber, "list.expand", expandRows(core, page.expansion, page.rows, page.shape.layout)),
-      (expanded) => Effect.fromResult(writePage(fiber, page, bindings, expanded))
-    )
-
-const writePage = (
-  fiber: RequestFiber,
-  { rows, shape, tail, warning }: Page,
-  bindings: Bindings,
-  expanded: Expanded | null
-): Result.Result<Reply> =>
-  during(fiber, "list.present", () => {
-    let items = ""
-    for (let i = 0; i < rows.length; i++) {
-      const item = shape.write(rows[i]!, bindings).open
-      items += (i === 0 ? "" : ",") + item + (expanded === null ? "}" : `,"expand":${expanded.members[i]!}}`)
-    }
-    const headers = expanded === null ? warning : allWarnings([warning, ...expanded.warnings])
-    return Result.succeed(json(200, `{"items":[${items}],${tail}}`, headers))
   })
 
 /**
@@ -352,18 +339,31 @@ const answerSeek = Effect.fnUntraced(
     const offset = Number(request.position)
     const first: PagePlan = { shape: shape.page, bindings }
     const warning = yield* guardPlan(core, access, key, first, filter)
+    const refused = filteredProblem(filter)
     const read = (plan: PagePlan) =>
-      phase(fiber, "seek.execute", Effect.catch(core.records.page(plan), filteredProblem(filter)))
-    let rows = yield* read(offset === 0 ? first : { ...first, offset })
+      phase(
+        fiber,
+        "seek.execute",
+        Effect.catch(
+          Effect.map(core.records.page(plan), (rows) => ({ rows, cut: false })),
+          (error) =>
+            error.reason._tag === "TooLarge"
+              ? Effect.catch(core.records.pageWithin(plan, core.options.maxAnswerBytes), refused)
+              : refused(error)
+        )
+      )
+    const found = yield* read(offset === 0 ? first : { ...first, offset })
+    let rows = found.rows.slice(0, request.pageSize)
     let atStart = offset === 0
-    let more = rows.length > request.pageSize
-    if (more) rows = rows.slice(0, request.pageSize)
+    let atEnd = found.rows.length <= request.pageSize && !found.cut
+    let backward = false
     if (rows.length === 0 && offset > 0) {
       // Beyond the end: the last page, read from the end backwards.
-      rows = yield* read({ ...first, before: [] })
-      atStart = rows.length <= request.pageSize
-      if (!atStart) rows = rows.slice(1)
-      more = false
+      const last = yield* read({ ...first, before: [] })
+      atStart = last.rows.length <= request.pageSize && !last.cut
+      rows = last.rows.slice(-request.pageSize)
+      backward = true
+      atEnd = true
     }
     const context = pageContext(call.caller, access.model.name, request, shape.order)
     const token = (direction: "after" | "before", row: Row | undefined): string =>
@@ -373,9 +373,12 @@ const answerSeek = Effect.fnUntraced(
           context,
           writePosition({ direction, bothWays: true, cells: positionCells(shape, row), estimate: null })
         )
-    const tail = `"next_page_token":"${more ? token("after", rows.at(-1)) : ""}"` +
-      `,"prev_page_token":"${atStart ? "" : token("before", rows[0])}"`
-    return yield* present(fiber, core, { expansion, rows, shape, tail, warning }, bindings)
+    const tail = (shown: readonly Row[], shortened: boolean): string => {
+      const next = atEnd && (backward || !shortened) ? "" : token("after", shown.at(-1))
+      const previous = atStart && (!backward || !shortened) ? "" : token("before", shown[0])
+      return `"next_page_token":"${next}","prev_page_token":"${previous}"`
+    }
+    return yield* present(fiber, core, { expansion, rows, backward, shape, tail, warning }, bindings)
   }
 )
 
@@ -451,15 +454,16 @@ const presentOne = (
   const { etag, open } = shape.write(row, bindings)
   // The tag is the record's alone: with related records beside it, it does not tell whether the answer is still the same.
   if (expansion.length > 0) {
-    return Effect.map(
-      expandRows(core, expansion, rows, shape.layout),
-      ({ members, warnings }) =>
-        json(200, `${open},"expand":${members[0]!}}`, { etag, "cache-control": "no-store", ...allWarnings(warnings) })
-    )
+    return Effect.flatMap(expandRows(core, expansion, rows, shape.layout), ({ membersOf, warnings }) => {
+      const text = `${open},"expand":${membersOf(0)}}`
+      return fitsIn(text, core.options.maxAnswerBytes)
+        ? Effect.succeed(json(200, text, { etag, "cache-control": "no-store", ...allWarnings(warnings) }))
+        : Effect.fail(answerTooLarge("Ask for fewer fields or relations."))
+    })
   }
-  return Effect.succeed(
-    isHeld(call.header("if-none-match"), etag)
-      ? { status: 304, headers: { etag }, body: null }
-      : json(200, `${open}}`, { etag })
-  )
+  return isHeld(call.header("if-none-match"), etag)
+    ? Effect.succeed({ status: 304, headers: { etag }, body: null })
+    : fitsIn(open, core.options.maxAnswerBytes)
+    ? Effect.succeed(json(200, `${open}}`, { etag }))
+    : Effect.fail(answerTooLarge("Ask for fewer fields."))
 }

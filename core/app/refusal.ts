@@ -15,6 +15,12 @@ const invalidRecord = (message: string): Problem =>
 const statementTimeout = (): Problem =>
   problem("statement-timeout", "The database did not finish in time. Narrow the filter or ask for fewer rows.")
 
+/** An answer that would be larger than `options.maxAnswerBytes` and cannot end early. `hint` says what makes it smaller. */
+export const answerTooLarge = (hint: string): Problem => {
+  const message = "The answer would be larger than the service sends."
+  return problem("answer-too-large", message, { errors: [{ message, hint }] })
+}
+
 /** Most conditions that one answer points at. */
 const mostNamed = 20
 
@@ -135,6 +141,8 @@ export const recordsProblem = (error: RecordsError): Effect.Effect<never, Proble
       return Effect.fail(invalidRecord("The record breaks a rule of the database."))
     case "BadValue":
       return Effect.fail(invalidRecord("The database refuses one of the values."))
+    case "TooLarge":
+      return Effect.fail(answerTooLarge("Ask for less: fewer records, fields, relations or values."))
     case "Conflict":
       return Effect.fail(problem("conflict", "Another change got in the way; try again."))
     case "SlowPattern":

@@ -1,5 +1,5 @@
 /**
- * The port to stored records. The domain decides, the adapter executes: plans go in, rows of exact texts come out. Four reading
+ * The port to stored records. The domain decides, the adapter executes: plans go in, rows of exact texts come out. Five reading
  * methods and one transaction; no SQL, no field names as text, no decision about access passes through here.
  *
  * Contract (test/contracts/records.ts runs it against every implementation):
@@ -35,6 +35,8 @@ export type RecordsReason =
   | { readonly _tag: "Conflict" }
   /** Only in a transaction that is `alone`, which has written nothing: what it did needs a lock or a rollback. Run it again, not alone. */
   | { readonly _tag: "Contended" }
+  /** The rows are more than one answer may have. Nothing was written, but by a statement that commits by itself (then it is `OutcomeUnknown`). */
+  | { readonly _tag: "TooLarge" }
   /** The database is read-only (standby, or default_transaction_read_only). */
   | { readonly _tag: "ReadOnly" }
   /** A value the database refuses though it passed our checks (out of range, bad encoding). */
@@ -175,6 +177,14 @@ export interface RecordsTransaction extends RecordsReader {
 }
 
 export interface RecordsService extends RecordsReader {
+  /**
+   * A page that ends early: the first rows of it (the last ones of a page `before` a position) that have at most so many bytes together, and one row in
+   * any case. `cut`: the page has more. For pages that fail with `TooLarge`; it does not count rows on the way.
+   */
+  readonly pageWithin: (
+    plan: Omit<PagePlan, "counted">,
+    bytes: number
+  ) => Effect.Effect<{ readonly rows: readonly Row[]; readonly cut: boolean }, RecordsError>
   /**
    * Runs the body in one transaction: commits on success, rolls back on failure, defect or interruption. Only `Conflict` before any
    * commit is retried by the caller; `OutcomeUnknown` never is.

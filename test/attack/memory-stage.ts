@@ -10,7 +10,11 @@ import { defineResource } from "../../core/domain/declare/resource.ts"
 /** One record of it fills most of a body. */
 export const bigBytes = 1_900_000
 
-const fields = () => ({ id: f.integer(), place: f.integer().sortable().optional(), text: f.text().optional() })
+const fields = () => ({
+  id: f.integer().filterable(),
+  place: f.integer().sortable().optional(),
+  text: f.text().filterable().optional()
+})
 /** Without a version column: the ETag is made of what can be read. */
 const papers = defineResource("papers", { primaryKey: "id", fields: fields() })
 const tracked = defineResource("tracked", { primaryKey: "id", fields: fields() })

@@ -6,11 +6,14 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { tokenOf } from "../support/composed.ts"
 import { openDatabase } from "../support/postgres.ts"
 import type { TestDatabase } from "../support/postgres.ts"
 import { schema } from "./memory-stage.ts"
+
+// Gigabytes pass through here, on a machine that may be busy.
+vi.setConfig({ testTimeout: 120_000 })
 
 const script = fileURLToPath(new URL("memory-server.ts", import.meta.url))
 
@@ -113,5 +116,48 @@ describe("batches", () => {
       etags: Object.fromEntries(keys.map((key) => [key, "*"]))
     }
     expect(await refusals(4, batch([reorder]))).toEqual(tooLarge)
+  })
+})
+
+describe("answers", () => {
+  /** Sends the same several times at once. Those that wait too long for one of the few connections for long answers are told so. */
+  const expectParts = async (path: string, times = 4): Promise<void> => {
+    let answered = 0
+    await Promise.all(Array.from({ length: times }, async () => {
+      const response = await send("GET", path)
+      const text = await response.text()
+      if (response.status === 503) return
+      answered++
+      expect(response.status, text.slice(0, 500)).toBe(200)
+      expect(text.length).toBeLessThanOrEqual(32 * 1024 * 1024)
+      const { items, next_page_token } = JSON.parse(text) as {
+        readonly items: unknown[]
+        readonly next_page_token: string
+      }
+      // As many of the records as 32 MiB have room for.
+      expect([items.length, next_page_token !== ""]).toEqual([17, true])
+    }))
+    expect(answered).toBeGreaterThan(0)
+  }
+
+  it("of 500 big records, as they are, and of fields whose ETags need the rest", async () => {
+    await expectParts("/papers?page_size=500", 10)
+    await expectParts("/papers?page_size=500&fields=id")
+    await expectParts("/papers:seek?page_size=500&position=400")
+  })
+
+  it("of versions", async () => {
+    for (let i = 0; i < 40; i++) {
+      await send("PATCH", `/tracked/${1 + i}`, { place: 1_000 + i }, { "if-match": "*", prefer: "return=minimal" })
+    }
+    await expectParts("/tracked_history?page_size=500")
+  })
+
+  it("of records beside others, and of values: what cannot end early is refused", async () => {
+    const refused = Array.from({ length: 4 }, () => "400 answer-too-large")
+    expect(await refusals(4, () => send("GET", "/links?page_size=500&expand=paper"))).toEqual(refused)
+    await database.execute("update papers set text = id || text where id <= 30")
+    const values = `/papers:facets?field=text&limit=500&filter=${encodeURIComponent("id <= 30")}`
+    expect(await refusals(4, () => send("GET", values))).toEqual(refused)
   })
 })

@@ -69,6 +69,28 @@ export const pageSuite = ({ ids, inTransaction, records, run, store, stored }: W
       }
     })
 
+    it("ends early where its rows have more bytes than are wanted, after one row at least", async () => {
+      await store(["é".repeat(50), "b".repeat(100), null, "d".repeat(100), "e".repeat(100)].map((name) => ({ name })))
+      const shape = shapeOf(order("id"), {
+        columns: [f("id"), f("name"), f("updated_at")],
+        limit: 10,
+        where: equals(f("status"), "new")
+      })
+      const within = async (bytes: number, more: object = {}) => {
+        const { cut, rows } = await run(records.pageWithin({ shape, bindings, ...more }, bytes))
+        for (const row of rows) expect(row[2]).toMatch(/Z$/)
+        return [rows.map(([id]) => id), cut]
+      }
+      expect(await within(1_000)).toEqual([["1", "2", "3", "4", "5"], false])
+      expect(await within(320)).toEqual([["1", "2", "3"], true])
+      expect(await within(10)).toEqual([["1"], true])
+      expect(await within(320, { after: ["2"] })).toEqual([["3", "4", "5"], false])
+      expect(await within(200, { offset: 3 })).toEqual([["4"], true])
+      expect(await within(200, { before: ["5"] })).toEqual([["3", "4"], true])
+      expect(await within(10, { before: [] })).toEqual([["5"], true])
+      expect(await within(10, { after: ["5"] })).toEqual([[], false])
+    })
+
     it("answers the same however often it is asked", async () => {
       const evil = "it's \\ \"$1\" %_ {,} E'; -- \u{1F600}"
       await store([{ name: evil, qty: "7" }, { name: "\\", qty: null }, { name: "$2", qty: "-1" }, { name: null }])

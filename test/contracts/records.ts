@@ -26,6 +26,7 @@ export const recordsContract = (name: string, make: () => Promise<RecordsHarness
     // The suites are declared before the harness is made.
     const records: RecordsService = {
       page: (plan) => harness.records.page(plan),
+      pageWithin: (plan, bytes) => harness.records.pageWithin(plan, bytes),
       count: (plan) => harness.records.count(plan),
       aggregate: (plan) => harness.records.aggregate(plan),
       estimate: (plan) => harness.records.estimate(plan),

@@ -12,6 +12,7 @@ import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Field, Model, SortKey } from "../../core/domain/model/model.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
 import type { PagePlan } from "../../core/domain/read/plan.ts"
+import { rowBytes } from "../../core/domain/value/bytes.ts"
 import { compareCells } from "../../core/domain/value/cell.ts"
 import { microsFromCell, timestampFromMicros } from "../../core/domain/value/instant.ts"
 import type { Cell, Json, Row } from "../../core/domain/value/kind.ts"
@@ -35,6 +36,8 @@ export interface FakeRecords {
 }
 
 export interface FakeOptions {
+  /** Most bytes of the rows of one page. Default: no limit. */
+  readonly answerBytes?: number
   /** Values the database would fill in for fields that an insert leaves out. Undefined: null, or a generated key. */
   readonly defaultOf?: (model: Model, field: Field) => Cell | undefined
   /** What the planner would say. Default: everything is cheap. */
@@ -140,10 +143,25 @@ const pageOf = (plan: PagePlan, rows: readonly Row[]): readonly Row[] => {
   return counted === undefined ? page : page.map((row) => [...row, String(Math.min(found.length, counted))])
 }
 
+const bytesOf = (rows: readonly Row[]): number => rows.reduce((sum, row) => sum + rowBytes(row), 0)
+
+/** The rows of a page that have at most so many bytes, and one in any case. */
+const cutRows = (rows: readonly Row[], bytes: number, fromEnd: boolean): readonly Row[] => {
+  const kept: Row[] = []
+  let left = bytes
+  for (const row of fromEnd ? [...rows].reverse() : rows) {
+    left -= rowBytes(row)
+    if (left < 0 && kept.length > 0) break
+    kept.push(row)
+  }
+  return fromEnd ? kept.reverse() : kept
+}
+
 const makeReader = (
   read: (model: Model) => readonly Row[],
   begin: (name: string) => Effect.Effect<void, RecordsError>,
-  estimate: RecordsReader["estimate"]
+  estimate: RecordsReader["estimate"],
+  answerBytes: number
 ): RecordsReader => {
   const matching = (model: Model, where: FilterTree, bindings: Bindings) =>
     read(model).filter((row) => passesTree(where, row, bindings))
@@ -151,7 +169,10 @@ const makeReader = (
     Effect.andThen(begin(name), Effect.forEach(trees, checkPatterns, { discard: true }))
   return {
     page: (plan) =>
-      Effect.map(ready("page", [plan.shape.where, ...plan.shape.checks]), () => pageOf(plan, read(plan.shape.model))),
+      Effect.flatMap(ready("page", [plan.shape.where, ...plan.shape.checks]), () => {
+        const rows = pageOf(plan, read(plan.shape.model))
+        return bytesOf(rows) > answerBytes ? Effect.fail(failure("TooLarge")) : Effect.succeed(rows)
+      }),
     count: (plan) =>
       Effect.map(ready("count", [plan.where]), () => {
         const count = matching(plan.model, plan.where, plan.bindings).length
@@ -175,6 +196,7 @@ const makeReader = (
 
 /** Records in memory, empty. */
 export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
+  const answerBytes = options.answerBytes ?? Number.POSITIVE_INFINITY
   const tables = new Map<string, Table>()
   const serials = new Map<string, bigint>()
   const locks = new Map<string, Lock>()
@@ -334,7 +356,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
     }
 
     return {
-      ...makeReader(read, begin, estimate),
+      ...makeReader(read, begin, estimate, answerBytes),
       handle: { fake: true },
       checkDeferred: Effect.void,
       lock: ({ bindings, checks, columns, key, model, where }) =>
@@ -466,7 +488,14 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
   }
 
   const service: RecordsService = {
-    ...makeReader(committed, begin, estimate),
+    ...makeReader(committed, begin, estimate, answerBytes),
+    pageWithin: (plan, bytes) =>
+      Effect.flatMap(begin("pageWithin"), () => {
+        const rows = pageOf(plan, committed(plan.shape.model))
+        if (rows.some((row) => rowBytes(row) > answerBytes)) return Effect.fail(failure("TooLarge"))
+        const kept = cutRows(rows, bytes, plan.before !== undefined)
+        return Effect.succeed({ rows: kept, cut: kept.length < rows.length })
+      }),
     transaction: (body, alone = false) =>
       Effect.suspend(() => {
         const owner: Owner = { draft: new Map(), held: new Set(), waitsFor: null }

@@ -153,7 +153,7 @@ onBoth("a batch's answer", () => bounded({ maxBatchBytes: 2 ** 20 }), (use) => {
       op: "update",
       resource: "papers",
       errors: [{
-        message: "The answer would be larger than 65,536 bytes.",
+        message: "The answer would be larger than the service sends.",
         hint: "Send Prefer: return=minimal, or fewer operations."
       }]
     })

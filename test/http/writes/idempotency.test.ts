@@ -258,7 +258,11 @@ on("postgres", "idempotency keys", ledger, (use) => {
       timeout: 15_000
     })
     // Kept by a version of the service that did not say what could be read.
-    await use().database!.execute("update service.idempotency_key set answer = (answer::jsonb - 'fields')::text")
+    const about = "(split_part(answer, E'\\n', 1)::jsonb - 'fields')"
+    const body = "to_jsonb(substr(answer, strpos(answer, E'\\n') + 1))"
+    await use().database!.execute(
+      `update service.idempotency_key set answer = jsonb_set(${about}, '{reply,body}', ${body})::text`
+    )
     expect([(await create("kept")).status, (await create("kept")).text]).toEqual([201, ""])
     await use().database!.execute("update service.idempotency_key set stored_at = stored_at - interval '25 hours'")
     expect(await rows()).toBe(1)
