@@ -116,7 +116,7 @@ export const makeService = (parts: Parts): Edge => {
     versions: new RecentVersions()
   }
   const authPath = parts.auth === undefined ? null : `${parentPath(options.basePath)}/auth`
-  const app = makeApp(core, resolver, makeDocuments(compiled, seal, parts.publicUrl, authPath))
+  const app = makeApp(core, resolver, makeDocuments(compiled, seal, parts.publicUrl, authPath), compiled.functions)
   const tokens = tokensOf(parts.authenticator)
   const signIn = authPath === null ? "token" : "password"
   return makeEdge(app, tokens, {

@@ -67,7 +67,7 @@ export const makeDocuments = (
   authPath: string | null
 ): SystemDocuments => {
   const version = modelsVersion(compiled, seal.digest)
-  const { auth, models, pages, userMenu, views } = compiled
+  const { auth, functions, models, pages, userMenu, views } = compiled
   const signIn = {
     twoFactor: auth?.twoFactor === true,
     passkeys: auth?.passkeys !== undefined && auth.passkeys !== false
@@ -81,7 +81,10 @@ export const makeDocuments = (
         () =>
           answer(
             call,
-            written(metaDocument({ caller: call.caller, models, views, userMenu, pages, resolve: call.access }), seal)
+            written(
+              metaDocument({ caller: call.caller, models, views, userMenu, pages, functions, resolve: call.access }),
+              seal
+            )
           )
       ),
     openapi: (call) =>
@@ -90,6 +93,7 @@ export const makeDocuments = (
           models,
           resolve: call.access,
           caller: call.caller,
+          functions,
           basePath: compiled.options.basePath,
           authPath,
           signIn,

@@ -49,6 +49,15 @@ export type { RuleAnswer, Where } from "../core/domain/access/rules.ts"
 export { where } from "../core/domain/access/where.ts"
 export { defineRoles } from "../core/domain/declare/roles.ts"
 export type { CapabilityText, DeclaredRoles } from "../core/domain/declare/roles.ts"
+export { defineFunction, FunctionRefusal, refuse } from "../core/domain/function/declaration.ts"
+export type {
+  DeclaredFunction,
+  FunctionContext,
+  FunctionDeclaration,
+  FunctionPage,
+  FunctionQuery,
+  FunctionRecords
+} from "../core/domain/function/declaration.ts"
 
 export type {
   DeclaredJob,

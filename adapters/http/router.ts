@@ -124,7 +124,21 @@ export const isBelow = (path: string, prefix: string): boolean => {
   return next === 47 /* / */ || next === 58 /* : */
 }
 
+const functionMethods = methods({ POST: takesBody((app, call, at, body) => app.call(call, at.key, body)) })
+
+const functionsPrefix = "/functions/"
+
+/** Routes beside the resources: `rest` is what follows the parent of the base path. */
+const systemRoute = (rest: string): Route => {
+  const name = rest.startsWith(functionsPrefix) ? rest.slice(functionsPrefix.length) : ""
+  return name !== "" && !name.includes("/")
+    ? { methods: functionMethods, resource: "", key: name }
+    : systemRoutes.get(rest) ?? nothing("")
+}
+
 export const routeOf = (mount: Mount, path: string): Route =>
   isBelow(path, mount.basePath)
     ? resourceRoute(path.slice(mount.basePath.length))
-    : (path.startsWith(mount.parent) ? systemRoutes.get(path.slice(mount.parent.length)) : undefined) ?? nothing("")
+    : path.startsWith(mount.parent)
+    ? systemRoute(path.slice(mount.parent.length))
+    : nothing("")

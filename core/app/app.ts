@@ -27,6 +27,8 @@ export interface App {
   /** `:restore`: writes a version of the record back, where a history is kept. */
   readonly restore: (call: Call, resource: string, key: string, body: Uint8Array) => Answer
   readonly batch: (call: Call, body: Uint8Array) => Answer
+  /** `POST /api/functions/{name}`: an API function. */
+  readonly call: (call: Call, name: string, body: Uint8Array) => Answer
   readonly meta: (call: Call) => Answer
   readonly openapi: (call: Call) => Answer
   /** What the caller may do, for one request: decides 404 before 405, and goes into its `Call`. */

@@ -2,12 +2,14 @@
 
 import type { Access } from "../domain/access/access.ts"
 import type { AccessResolver } from "../domain/access/resolve.ts"
+import type { Functions } from "../domain/function/declaration.ts"
 import { facets, histogram, series } from "./aggregate.ts"
 import type { App } from "./app.ts"
 import { batch } from "./batch.ts"
 import type { Accesses } from "./call.ts"
 import { create, remove, restore, undelete, update } from "./change.ts"
 import type { Core } from "./core.ts"
+import { callFunction } from "./function.ts"
 import { get, list, search, seek } from "./read.ts"
 
 /** The documents about the models, made elsewhere: `/api/meta`, `/api/openapi.json` and the version header. */
@@ -28,8 +30,23 @@ const resolvedOnce = (resolve: Accesses): Accesses => {
 }
 
 /** The use cases over one core; `documents` are those about the models. */
-export const makeApp = (core: Core, resolver: AccessResolver, documents: SystemDocuments): App => ({
-  ...documents,
+export const makeApp = (
+  core: Core,
+  resolver: AccessResolver,
+  documents: SystemDocuments,
+  functions: Functions = new Map()
+): App => {
+  const accesses: App["accesses"] = (caller) => resolvedOnce((resource) => resolver.resolve(caller, resource))
+  const uses = makeUses(core)
+  return {
+    ...documents,
+    ...uses,
+    call: (call, name, body) => callFunction({ core, functions, app: uses, accesses }, call, name, body),
+    accesses
+  }
+}
+
+const makeUses = (core: Core): Omit<App, keyof SystemDocuments | "accesses" | "call"> => ({
   list: (call, resource) => list(core, call, resource),
   search: (call, resource, body) => search(core, call, resource, body),
   get: (call, resource, key) => get(core, call, resource, key),
@@ -42,6 +59,5 @@ export const makeApp = (core: Core, resolver: AccessResolver, documents: SystemD
   remove: (call, resource, key) => remove(core, call, resource, key),
   undelete: (call, resource, key) => undelete(core, call, resource, key),
   restore: (call, resource, key, body) => restore(core, call, resource, key, body),
-  batch: (call, body) => batch(core, call, body),
-  accesses: (caller) => resolvedOnce((resource) => resolver.resolve(caller, resource))
+  batch: (call, body) => batch(core, call, body)
 })

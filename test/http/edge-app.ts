@@ -119,6 +119,7 @@ export const script = (): Script => {
     list,
     search: (call, resource, body) => search(call, resource, undefined, body),
     get: record("get"),
+    call: (call, name, body) => record("call")(call, name, undefined, body),
     facets: record("facets"),
     series: record("series"),
     histogram: record("histogram"),

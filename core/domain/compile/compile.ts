@@ -8,12 +8,14 @@ import type { AccessDefaults, Roles, RulesByResource } from "../access/rules.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { AuthDeclaration, Config, ConfigExtension, Options } from "../declare/config.ts"
 import { type Refusal, type Report, shown } from "../declare/refusal.ts"
+import type { Functions } from "../function/declaration.ts"
 import type { JobModel } from "../job/definition.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import type { Model, Models } from "../model/model.ts"
 import { tableName } from "../model/table.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
 import { refuseUnknownKeys } from "./check.ts"
+import { compileFunctions } from "./function.ts"
 import { compileJobs } from "./jobs.ts"
 import { compileMenu, compilePages } from "./menu.ts"
 import { checkAuth, readOptions, refuseIdleAuth } from "./options.ts"
@@ -33,6 +35,8 @@ export interface Compiled {
   readonly events: ReadonlyMap<string, ReadonlyMap<string, CompiledEvent>>
   /** Views in declared order; every resource has one for everybody. */
   readonly views: readonly View[]
+  /** API functions by name, in declared order. */
+  readonly functions: Functions
   readonly userMenu: readonly MenuItem[]
   readonly pages: readonly Page[]
   /** Null: no roles are declared. */
@@ -52,6 +56,7 @@ const configNames = [
   "auth",
   "authenticate",
   "db",
+  "functions",
   "userMenu",
   "pages",
   "options",
@@ -152,6 +157,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   const pages = compilePages(raw["pages"], { resources: names, roles, report })
   const userMenu = compileMenu(raw["userMenu"], pages, { resources: names, roles, report })
   const scope = { resources: names, pages: new Set(pages.map((page) => page.name)), roles, report }
+  const functions = compileFunctions(raw["functions"], roles, report)
   const options = readOptions(raw["options"], scope)
   const auth = checkAuth(raw["auth"], scope)
   const jobs = compileJobs(raw["jobs"], report)
@@ -180,6 +186,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     rules,
     events: new Map([...built].map(([name, { events }]) => [name, events])),
     views,
+    functions,
     userMenu,
     pages,
     roles: compiledRoles,

@@ -6,6 +6,7 @@
 import type { Caller } from "../access/caller.ts"
 import type { PasskeyDeclaration } from "../account/passkey.ts"
 import type { ProviderDeclaration } from "../account/provider.ts"
+import type { DeclaredFunction } from "../function/declaration.ts"
 import type { DeclaredJob } from "../job/definition.ts"
 import type { ChangeOperation } from "../model/event.ts"
 import type { WireRecord } from "../model/model.ts"
@@ -233,6 +234,8 @@ export interface ConfigDeclaration<Resources extends readonly Resource[]> {
   readonly authenticate?: AuthenticateFunction
   /** The database's URL; else `DATABASE_URL`; else the embedded one. */
   readonly db?: string
+  /** API functions by name, each from `defineFunction`. */
+  readonly functions?: { readonly [name: string]: DeclaredFunction }
   readonly userMenu?: readonly MenuDeclaration[]
   readonly pages?: readonly PageDeclaration[]
   readonly options?: OptionsDeclaration<ChangeOf<Resources[number]>>
@@ -250,6 +253,7 @@ export interface Config {
   readonly auth?: AuthDeclaration
   readonly authenticate?: AuthenticateFunction
   readonly db?: string
+  readonly functions?: { readonly [name: string]: DeclaredFunction }
   readonly userMenu?: readonly MenuDeclaration[]
   readonly pages?: readonly PageDeclaration[]
   readonly options?: OptionsDeclaration

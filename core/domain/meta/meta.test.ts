@@ -419,6 +419,7 @@ describe("versions", () => {
     models,
     rules,
     views: [ordersView],
+    functions: new Map(),
     userMenu: [],
     pages: [],
     defaults: roles,

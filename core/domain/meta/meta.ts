@@ -5,6 +5,7 @@
 
 import type { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
+import { type Functions, mayCall } from "../function/declaration.ts"
 import type { Field, Models } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
 import type { Json, Kind } from "../value/kind.ts"
@@ -86,6 +87,8 @@ export interface MetaDocument {
   readonly userMenu: readonly MetaMenuItem[]
   readonly pages: readonly MetaPage[]
   readonly sources: readonly Json[]
+  /** API functions that the caller may call. */
+  readonly functions: ReadonlyArray<{ readonly name: string; readonly description: string | null }>
 }
 
 export interface MetaRequest {
@@ -94,6 +97,7 @@ export interface MetaRequest {
   readonly views: readonly View[]
   readonly userMenu: readonly MenuItem[]
   readonly pages: readonly Page[]
+  readonly functions?: Functions
   /** The caller's access to a resource, or null. */
   readonly resolve: (resource: string) => Access | null
 }
@@ -203,7 +207,10 @@ export const metaDocument = (request: MetaRequest): MetaDocument => {
     permissions,
     userMenu: menuFor(request.userMenu, pages, caller, sight),
     pages,
-    sources: []
+    sources: [],
+    functions: [...request.functions?.values() ?? []].flatMap((each) =>
+      mayCall(each, caller) ? [{ name: each.name, description: each.description }] : []
+    )
   }
 }
 

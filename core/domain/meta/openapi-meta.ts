@@ -115,7 +115,8 @@ export const metaSchemas: Doc = {
     })),
     userMenu: list(whole({ label: text, href: text, page: textOrNull, resource: textOrNull })),
     pages: list(whole({ name: text, label: text, href: text, resource: textOrNull })),
-    sources: list(anyObject)
+    sources: list(anyObject),
+    functions: list(whole({ name: text, description: textOrNull }))
   }),
   MetaModel: modelSchema,
   MetaModelField: fieldSchema,

@@ -4,6 +4,7 @@
  */
 
 import { parentPath } from "../declare/config.ts"
+import type { ApiFunction } from "../function/declaration.ts"
 import { notFound, problemDocument, problemKinds } from "../problem.ts"
 import type { Json } from "../value/kind.ts"
 import { maxOperations } from "../write/batch.ts"
@@ -352,8 +353,40 @@ const systemPaths = (parent: string, tag: string): Doc => {
   }
 }
 
+/** A schema of the input, where the library that made it can tell (Standard JSON Schema); anything else is any JSON. */
+const inputSchema = ({ input }: ApiFunction): Doc => {
+  const own = input?.["~standard"] as { readonly jsonSchema?: { readonly input?: unknown } } | undefined
+  const make = own?.jsonSchema?.input
+  if (typeof make !== "function") return {}
+  try {
+    const schema: unknown = (make as (options: object) => unknown)({ target: "draft-2020-12" })
+    const { $schema: _, ...rest } = schema as { readonly [member: string]: Json }
+    // What refers to definitions of its own would point nowhere here.
+    return JSON.stringify(rest).includes("\"$ref\"") ? {} : rest
+  } catch {
+    return {}
+  }
+}
+
+const functionPaths = (parent: string, functions: readonly ApiFunction[], tag: string): Doc =>
+  Object.fromEntries(functions.map((each) => [`${parent}/functions/${each.name}`, {
+    post: {
+      operationId: `call.${each.name}`,
+      tags: [tag],
+      summary: each.description ?? `Calls ${each.name}`,
+      requestBody: { required: each.input !== null, content: jsonContent(inputSchema(each)) },
+      responses: {
+        "200": { description: "What the function answers.", headers: headersOf(), content: jsonContent({}) },
+        "204": ref("responses", "204"),
+        ...refusals(400, 401, 403, 404, 409, 413, 415)
+      }
+    }
+  }]))
+
 /** What the system part of a document depends on besides the resources. */
 export interface SystemParts {
+  /** API functions that the caller may call. */
+  readonly functions: readonly ApiFunction[]
   readonly basePath: string
   /** Path of the sign-in routes, or null when they are not served. */
   readonly authPath: string | null
@@ -371,10 +404,12 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
   const hasBatch = Object.keys(operations).length > 0
   const batchTag = freeTag(subjects, "batch")
   const systemTag = freeTag(subjects, "system")
+  const functionsTag = freeTag(subjects, "functions")
   return {
     paths: {
       ...(hasBatch ? batchPath(basePath, batchTag) : {}),
       ...systemPaths(parentPath(basePath), systemTag),
+      ...functionPaths(parentPath(basePath), parts.functions, functionsTag),
       ...(authPath === null ? {} : signInPaths(authPath, parts.signIn, parts.admin))
     },
     parameters: headerParameters,
@@ -412,6 +447,7 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
     tags: [
       ...(hasBatch ? [{ name: batchTag }] : []),
       { name: systemTag },
+      ...(parts.functions.length === 0 ? [] : [{ name: functionsTag }]),
       ...(authPath === null ? [] : [{ name: "sign-in" }])
     ]
   }

@@ -5,6 +5,7 @@
 
 import type { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
+import { type ApiFunction, type Functions, mayCall } from "../function/declaration.ts"
 import type { Model, Models, Relation } from "../model/model.ts"
 import type { Json } from "../value/kind.ts"
 import {
@@ -26,6 +27,7 @@ export interface OpenapiRequest {
   /** The caller's access to a resource; null when there is no such resource for them. */
   readonly resolve: (resource: string) => Access | null
   readonly caller: Caller
+  readonly functions?: Functions
   /** Path of the resources, for example `/api/v1`. */
   readonly basePath: string
   readonly title: string
@@ -71,6 +73,9 @@ const accessesOf = ({ models, resolve }: OpenapiRequest): ReadonlyMap<string, Ac
 
 const isAdmin = ({ caller }: OpenapiRequest): boolean => caller.roles.includes("admin")
 
+const functionsOf = ({ caller, functions }: OpenapiRequest): readonly ApiFunction[] =>
+  [...functions?.values() ?? []].filter((each) => mayCall(each, caller))
+
 /**
  * A text that tells documents apart: among requests of one service, equal texts mean equal documents. It costs a thousandth of the document, and is as
  * long as the names and fields of the resources together.
@@ -78,6 +83,7 @@ const isAdmin = ({ caller }: OpenapiRequest): boolean => caller.roles.includes("
 export const openapiName = (request: OpenapiRequest): string =>
   JSON.stringify([
     isAdmin(request),
+    functionsOf(request).map(({ name }) => name),
     Array.from(
       accessesOf(request).values(),
       (access) => [access.restricted.id, access.createOwn, permissionsOf(access)]
@@ -143,7 +149,8 @@ export const openapiDocument = (request: OpenapiRequest): Doc => {
     authPath,
     signIn,
     sessionCookie: `${serverUrl.startsWith("https:") ? "__Secure-" : ""}service.session_token`,
-    admin: isAdmin(request)
+    admin: isAdmin(request),
+    functions: functionsOf(request)
   })
   const paths: { [path: string]: Json } = {}
   const parameters: { [name: string]: Json } = { ...system.parameters, ...sharedQuery }

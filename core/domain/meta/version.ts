@@ -6,6 +6,7 @@
 import { type Caller, rolesKey } from "../access/caller.ts"
 import type { AccessDefaults, RulesByResource } from "../access/rules.ts"
 import { BoundedMap } from "../bounded.ts"
+import type { Functions } from "../function/declaration.ts"
 import type { Models } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
 
@@ -63,12 +64,16 @@ export interface Declared {
   readonly views: readonly View[]
   readonly userMenu: readonly MenuItem[]
   readonly pages: readonly Page[]
+  readonly functions: Functions
   readonly defaults: AccessDefaults
 }
 
 /** The hash of all declarations, rules and roles included. Made once at startup. */
-export const modelsVersion = ({ models, rules, views, userMenu, pages, defaults }: Declared, hash: Hash): string =>
-  hash(stableText([models, rules, views, userMenu, pages, defaults]))
+export const modelsVersion = (declared: Declared, hash: Hash): string => {
+  const { defaults, functions, models, pages, rules, userMenu, views } = declared
+  const callable = [...functions.values()].map(({ description, name, roles }) => [name, roles, description])
+  return hash(stableText([models, rules, views, userMenu, pages, callable, defaults]))
+}
 
 /** `X-Meta-Version` (spec 1, Meta, 3): a hash of the models' hash and of the caller's roles; without a caller the models' hash alone. */
 export const metaVersion = (modelsHash: string, caller: Caller | null, hash: Hash): string =>
