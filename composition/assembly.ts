@@ -14,7 +14,7 @@ import { type Bag, isBag } from "../core/domain/bag.ts"
 import { compileModels } from "../core/domain/compile/compile.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import { parentPath } from "../core/domain/declare/config.ts"
-import type { AuthDeclaration, AuthenticateFunction, Config } from "../core/domain/declare/config.ts"
+import type { AuthDeclaration, AuthenticateFunction, Config, SourceDeclaration } from "../core/domain/declare/config.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { keptSecret, refuseUrls } from "./database.ts"
 import { defaultUrl } from "./environment.ts"
@@ -48,6 +48,8 @@ const merge = (config: Config, settings: Settings): Config => {
   // What is no list of origins is left as it is, for the compiler to refuse.
   const origins = isBag(cors) ? cors["origins"] ?? [] : null
   const { auth } = config
+  // `false` turns those of the environment off, too.
+  const { sources: listed = [] } = options
   return {
     ...config,
     ...(isBag(auth) && auth["url"] === undefined && settings.url !== null
@@ -58,6 +60,9 @@ const merge = (config: Config, settings: Settings): Config => {
       ...(settings.trustedProxies === null || options["trustedProxies"] !== undefined
         ? {}
         : { trustedProxies: settings.trustedProxies }),
+      ...(settings.sources.length === 0 || !Array.isArray(listed) ? {} : {
+        sources: [...listed as readonly SourceDeclaration[], ...settings.sources as readonly SourceDeclaration[]]
+      }),
       ...(settings.corsOrigins.length === 0 || !isBag(cors) || !Array.isArray(origins)
         ? {}
         : { cors: { ...cors, origins: [...new Set([...origins as readonly string[], ...settings.corsOrigins])] } })

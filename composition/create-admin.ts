@@ -13,19 +13,23 @@ import type { Authenticator } from "../adapters/auth/authenticator.ts"
 import { docsRoutes } from "../adapters/http/docs.ts"
 import { makeFetch } from "../adapters/http/fetch.ts"
 import type { Fetch } from "../adapters/http/fetch.ts"
+import { formRoutes } from "../adapters/http/forms.ts"
 import { makeEdge } from "../adapters/http/handle.ts"
 import type { Edge, EdgeOptions, ExtraRoute } from "../adapters/http/handle.ts"
 import { AddressError, readAddress } from "../adapters/postgres/address.ts"
 import { makePostgres } from "../adapters/postgres/connection.ts"
 import type { Postgres, PostgresOptions } from "../adapters/postgres/connection.ts"
 import { makeRecords } from "../adapters/postgres/records.ts"
-import { makeSeal } from "../adapters/seal/seal.ts"
+import { makeSubmissions } from "../adapters/postgres/submissions.ts"
+import { makeSeal, sha256 } from "../adapters/seal/seal.ts"
 import type { Core } from "../core/app/core.ts"
 import { RowEstimates } from "../core/app/estimate.ts"
+import { makeForms } from "../core/app/form.ts"
 import { makeJudgements } from "../core/app/guard.ts"
 import { makeApp } from "../core/app/make-app.ts"
 import { RecentVersions } from "../core/app/versions.ts"
 import { makeAccessResolver } from "../core/domain/access/resolve.ts"
+import type { AccessResolver } from "../core/domain/access/resolve.ts"
 import { isPlainUrl } from "../core/domain/account/origin.ts"
 import { compileModels } from "../core/domain/compile/compile.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
@@ -34,6 +38,7 @@ import type { Config } from "../core/domain/declare/config.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { shown, shownAddress } from "../core/domain/declare/refusal.ts"
 import type { RecordsService } from "../core/ports/records.ts"
+import type { SubmissionsService } from "../core/ports/submissions.ts"
 import { makeAuthenticator } from "./assembly.ts"
 import { makeDocuments } from "./documents.ts"
 import { defaultUrl } from "./environment.ts"
@@ -56,6 +61,10 @@ export interface Parts {
   readonly secret: string
   /** Public URL of the API. */
   readonly publicUrl: string
+  /** Where submissions of public forms are counted; needed where there are forms. */
+  readonly submissions?: SubmissionsService
+  /** Seals challenges of forms instead of `secret` (`SERVICE_FORMS_SECRET`), the same in every instance. */
+  readonly formsSecret?: string
   readonly auth?: EdgeOptions["auth"]
   readonly authStatus?: EdgeOptions["authStatus"]
   readonly extraRoutes?: readonly ExtraRoute[]
@@ -90,6 +99,16 @@ const makeReadiness = (
     }
     return answer
   })
+}
+
+/** The routes of public forms, where there are any. */
+const formsOf = (parts: Parts, core: Core, resolver: AccessResolver): readonly ExtraRoute[] => {
+  const { compiled: { forms, formSettings, options }, formsSecret, log, submissions } = parts
+  if (forms.size === 0) return []
+  if (submissions === undefined) throw new Error("Forms need something to count submissions.")
+  const seal = formsSecret === undefined ? core.seal : makeSeal(formsSecret)
+  const app = makeForms(core, { forms, settings: formSettings, resolver, submissions, seal, sha256 })
+  return formRoutes({ forms: app, parent: parentPath(options.basePath), log })
 }
 
 /** The edge of a service over given parts: fakes in tests, PostgreSQL in `createAdmin`. */
@@ -135,6 +154,7 @@ export const makeService = (parts: Parts): Edge => {
     ...(parts.authStatus === undefined ? {} : { authStatus: parts.authStatus }),
     extraRoutes: [
       ...docsRoutes({ basePath: options.basePath, signIn }),
+      ...formsOf(parts, core, resolver),
       ...webRoutes(compiled, signIn, parts.webFolder ?? webFolder),
       ...parts.extraRoutes ?? []
     ]
@@ -269,7 +289,15 @@ export const createAdmin = async (config: Config, options: AdminOptions = {}): P
       Scope.Scope,
       scope
     ))
-    const edge = makeService({ ...parts, ...found, authenticator, secret, compiled, records: makeRecords(postgres) })
+    const edge = makeService({
+      ...parts,
+      ...found,
+      authenticator,
+      secret,
+      compiled,
+      records: makeRecords(postgres),
+      submissions: parts.submissions ?? makeSubmissions(postgres)
+    })
     const { end, fetch } = makeEnding(edge, makeFetch(edge, context))
     let closing: Promise<void> | undefined
     return { fetch, edge, compiled, postgres, context, close: () => closing ??= end().then(release) }

@@ -66,8 +66,8 @@ export const makeDocuments = (
   publicUrl: string,
   authPath: string | null
 ): SystemDocuments => {
-  const version = modelsVersion(compiled, seal.digest)
-  const { auth, functions, models, pages, userMenu, views } = compiled
+  const version = modelsVersion({ ...compiled, sources: compiled.options.sources }, seal.digest)
+  const { auth, functions, models, options: { sources }, pages, userMenu, views } = compiled
   const signIn = {
     twoFactor: auth?.twoFactor === true,
     passkeys: auth?.passkeys !== undefined && auth.passkeys !== false
@@ -82,7 +82,16 @@ export const makeDocuments = (
           answer(
             call,
             written(
-              metaDocument({ caller: call.caller, models, views, userMenu, pages, functions, resolve: call.access }),
+              metaDocument({
+                caller: call.caller,
+                models,
+                views,
+                userMenu,
+                pages,
+                functions,
+                sources,
+                resolve: call.access
+              }),
               seal
             )
           )

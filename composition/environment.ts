@@ -25,6 +25,8 @@ export interface Settings {
   readonly adminDatabaseUrl: string | null
   /** `AUTH_SECRET`. */
   readonly secret: string | null
+  /** `SERVICE_FORMS_SECRET`: seals challenges of public forms instead of `AUTH_SECRET`. */
+  readonly formsSecret: string | null
   /** `AUTH_URL`. */
   readonly url: string | null
   /** `SERVICE_HOST`: the address to listen on, default 127.0.0.1. */
@@ -35,6 +37,8 @@ export interface Settings {
   readonly trustedOrigins: readonly string[]
   /** `SERVICE_TRUSTED_PROXIES`: proxies in front that append to `X-Forwarded-For`. */
   readonly trustedProxies: number | null
+  /** `SERVICE_SOURCES`: further sources, as `options.sources` has them; what they say is checked with those. */
+  readonly sources: readonly unknown[]
   /** `SERVICE_CORS_ORIGINS`: further origins whose pages may call the API. */
   readonly corsOrigins: readonly string[]
   /** `SERVICE_POOLER`: whether a transaction-mode pooler stands in between; null: found out. */
@@ -66,6 +70,21 @@ const logFormats: readonly LogFormat[] = ["json", "pretty", "off"]
 const isDatabaseUrl = (text: string): boolean =>
   /^postgres(?:ql)?:\/\/./.test(text) &&
   URL.canParse(text.replace(/^(postgres(?:ql)?:\/\/[^/@?]*@?)\//, "$1localhost/"))
+
+const readSources = (text: string | null, refuse: (message: string, fix: string) => void): readonly unknown[] => {
+  if (text === null) return []
+  try {
+    const list: unknown = JSON.parse(text)
+    if (Array.isArray(list)) return list
+  } catch {
+    // Refused below: what is no JSON is no list either.
+  }
+  refuse(
+    "SERVICE_SOURCES is not a JSON list.",
+    "Write [{\"url\":\"https://stock.example.com/api/v1\",\"label\":\"Stock\",\"resources\":[\"items\"]}]."
+  )
+  return []
+}
 
 /**
  * Reads settings from variables. Everything wrong is a refusal, with defaults in its place, so that further checks can go on. Secrets
@@ -117,6 +136,13 @@ export const readSettings = (
   if (secret !== null && secret.length < 32) {
     refuse("AUTH_SECRET is shorter than 32 characters.", "Set 32 random bytes in base64: openssl rand -base64 32.")
   }
+  const formsSecret = text("SERVICE_FORMS_SECRET")
+  if (formsSecret !== null && formsSecret.length < 32) {
+    refuse(
+      "SERVICE_FORMS_SECRET is shorter than 32 characters.",
+      "Set 32 random bytes in base64 (openssl rand -base64 32), the same in every instance; or leave it out."
+    )
+  }
   let url = text("AUTH_URL")
   if (url !== null && !isPlainUrl(url)) {
     refuse(
@@ -133,12 +159,15 @@ export const readSettings = (
   const logFormat = logFormats.find((format) => format === log) ?? null
   if (log !== null && logFormat === null) refuse(`SERVICE_LOG is ${shown(log)}.`, "Set json, pretty or off.")
 
+  const sources = readSources(text("SERVICE_SOURCES"), refuse)
   const settings: Omit<Settings, "unknown"> = {
     folder: resolve(folder),
     data: resolve(folder, text("SERVICE_DATA") ?? "data"),
     databaseUrl: database("DATABASE_URL"),
     adminDatabaseUrl: database("ADMIN_DATABASE_URL"),
     secret,
+    formsSecret,
+    sources,
     url,
     host: text("SERVICE_HOST") ?? "127.0.0.1",
     port: count("PORT", 0, 65_535),

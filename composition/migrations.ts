@@ -9,6 +9,7 @@ import { authMigrationSql, passkeySql, secondFactorSql } from "../adapters/auth/
 import { capturedTables, captureQuestion, captureStatements, changeSchema } from "../adapters/postgres/capture.ts"
 import { historyQuestion, historyStatements } from "../adapters/postgres/history.ts"
 import { idempotencySchema } from "../adapters/postgres/idempotency.ts"
+import { submissionsSchema } from "../adapters/postgres/submissions.ts"
 import { ownLevel, queueQuestion, queueStatements } from "../adapters/queue/schema.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import type { AuthDeclaration } from "../core/domain/declare/config.ts"
@@ -17,6 +18,7 @@ import type { AuthDeclaration } from "../core/domain/declare/config.ts"
 export interface Migration {
   readonly name:
     | "service"
+    | "forms"
     | "auth"
     | "jobs"
     | "second_factor"
@@ -115,8 +117,13 @@ export const eventMigrations = ({ models }: Pick<Compiled, "models">): readonly 
   ]
 }
 
+/** Counts of submissions and used challenges, in the application's database of a service that has public forms. */
+export const formMigrations = ({ forms }: Pick<Compiled, "forms">): readonly Migration[] =>
+  forms.size === 0 ? [] : [make("forms", 1, `${submissionsSchema.join(";\n\n")};\n`)]
+
 /** What follows the application's own tables, and is applied after them. */
-export const followingMigrations = (compiled: Pick<Compiled, "models">): readonly Migration[] => [
+export const followingMigrations = (compiled: Pick<Compiled, "models" | "forms">): readonly Migration[] => [
+  ...formMigrations(compiled),
   ...historyMigrations(compiled),
   ...eventMigrations(compiled)
 ]

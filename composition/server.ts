@@ -237,6 +237,7 @@ const build = async (
     },
     authenticator: makeAuthenticator(assembly, auth),
     secret: assembly.secret,
+    ...(settings.formsSecret === null ? {} : { formsSecret: settings.formsSecret }),
     publicUrl: assembly.url,
     log: log.line,
     context: telemetry.context,

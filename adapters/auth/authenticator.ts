@@ -4,6 +4,7 @@
  */
 
 import * as Effect from "effect/Effect"
+import { anonymousRole } from "../../core/domain/access/caller.ts"
 import type { Caller } from "../../core/domain/access/caller.ts"
 import { type Credentials, TokensError, type TokensService } from "../../core/ports/tokens.ts"
 
@@ -80,7 +81,10 @@ const isPromise = (value: Identity | Promise<Identity>): value is Promise<Identi
 export const tokensOf = (authenticator: Authenticator): TokensService => {
   const callers = new WeakMap<Identity, Caller>()
   const callerOf = (identity: Identity): Caller => {
-    const { user: { id, roles } } = identity
+    const { user: { id } } = identity
+    const given = identity.user.roles
+    // The visitors' role is of no account: whoever issued it to somebody gave them nothing by it.
+    const roles = given.includes(anonymousRole) ? given.filter((role) => role !== anonymousRole) : given
     // An empty text is the name of no tenant: rows under it would be shared by everybody whose tenant was not found.
     const tenant = identity.tenant === undefined || identity.tenant === "" ? null : String(identity.tenant)
     const known = callers.get(identity)

@@ -17,6 +17,7 @@ import {
   authMigrations,
   eventMigrations,
   findMissing,
+  formMigrations,
   historyMigrations,
   type Migration,
   serviceMigration
@@ -112,7 +113,7 @@ export const examine = async (
     // Where the role may not use the schema of versions, their tables are findings already.
     const mayUse = await mayUseVersions(client)
     following = [
-      ...(mayUse ? historyMigrations(assembly.compiled) : []),
+      ...(mayUse ? [...historyMigrations(assembly.compiled), ...formMigrations(assembly.compiled)] : []),
       ...eventMigrations(assembly.compiled)
     ]
     // PostgreSQL refuses to look a name up in a schema that the role may not use; of such tables the facts know nothing.

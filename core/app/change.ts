@@ -13,6 +13,7 @@ import type { Problem } from "../domain/problem.ts"
 import { readKey, writeKey } from "../domain/read/key.ts"
 import { dryRunRequest } from "../domain/read/request.ts"
 import { fitsIn } from "../domain/value/bytes.ts"
+import type { Json } from "../domain/value/kind.ts"
 import { returnPreference } from "../domain/write/precondition.ts"
 import type { ReturnPreference } from "../domain/write/precondition.ts"
 import { RecordsError } from "../ports/records.ts"
@@ -285,6 +286,37 @@ export const create = (core: Core, call: Call, resource: string, body: Uint8Arra
   pipeline(
     (fiber) => planCreate(fiber, call, resource, body),
     (write, fiber) => single(fiber, core, call, body, write)
+  )
+
+/**
+ * Creates a record for somebody who may see nothing of it. What the database refuses because another record has its values is answered like what was
+ * written: whoever may try values as they like would otherwise find out which ones are stored.
+ */
+export const createUnseen = (
+  core: Core,
+  access: Access,
+  values: Json
+): Effect.Effect<"created" | "duplicate", Problem> =>
+  pipeline(
+    () => prepareCreate(access, values),
+    (write, fiber) => {
+      const bindings = bindingsAt(clockOf(fiber), access.caller)
+      const executed = inTransaction(core, (tx) => execute(core, tx, write, bindings), standsAlone(core, write))
+      const done = Effect.map(executed, (written) => {
+        committed(core, written)
+        return "created" as const
+      })
+      return phase(
+        fiber,
+        "write.execute",
+        Effect.catch(done, (error): Effect.Effect<"duplicate", Problem> =>
+          !(error instanceof RecordsError)
+            ? Effect.fail(error)
+            : error.reason._tag === "Unique"
+            ? Effect.succeed("duplicate")
+            : recordsProblem(error))
+      )
+    }
   )
 
 const planUpdate = function*(

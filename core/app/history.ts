@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
+import { makerOf } from "../domain/access/caller.ts"
 import { allOf } from "../domain/filter/tree.ts"
 import type { FilterTree } from "../domain/filter/tree.ts"
 import type { Field, Model } from "../domain/model/model.ts"
@@ -55,7 +56,7 @@ export const keepVersion = (
 ): Effect.Effect<void, RecordsError> => {
   const track = trackOf(core, tracked)
   if (track === null) return Effect.void
-  const cells: readonly Cell[] = [operation, caller.id, ...track.from.map((index) => row[index] ?? null)]
+  const cells: readonly Cell[] = [operation, makerOf(caller), ...track.from.map((index) => row[index] ?? null)]
   const { fields, model } = track
   const bindings = { caller, now: 0n, params: [] }
   return Effect.asVoid(tx.insert({ model, fields, rows: [cells], columns: [], checks: [], bindings }))

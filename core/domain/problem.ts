@@ -57,6 +57,11 @@ export const problemKinds = {
     meaning:
       "The answer would be larger than the service sends, and cannot end early as a page can; `errors` say what makes it smaller."
   },
+  "bot-check-failed": {
+    status: 400,
+    title: "The check against robots failed",
+    meaning: "A form was sent without a solved challenge, or with one that is wrong, expired, used, or of another form."
+  },
   "malformed-request": {
     status: 400,
     title: "The request is not valid HTTP",
@@ -129,6 +134,11 @@ export const problemKinds = {
     status: 429,
     title: "Too many requests",
     meaning: "Too many attempts; `Retry-After` says when to try again."
+  },
+  "too-many-submissions": {
+    status: 429,
+    title: "Too many submissions",
+    meaning: "A form was sent too often by this client; `Retry-After` says when to try again."
   },
   "header-too-large": {
     status: 431,

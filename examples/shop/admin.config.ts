@@ -2,6 +2,7 @@
 
 import { defineConfig } from "resource-admin"
 import { customers } from "./resources/customers.ts"
+import { messages } from "./resources/messages.ts"
 import { orderLines } from "./resources/order-lines.ts"
 import { orders } from "./resources/orders.ts"
 import { productTags } from "./resources/product-tags.ts"
@@ -12,7 +13,7 @@ import { roles } from "./roles.ts"
 import { views } from "./views.ts"
 
 export default defineConfig({
-  resources: [orders, orderLines, customers, products, productTags, staff, shops],
+  resources: [orders, orderLines, customers, products, productTags, staff, shops, messages],
   views,
   roles,
   // Everybody who signs in here works in shop 1; what belongs to other shops does not exist for them.

@@ -43,6 +43,9 @@ create index if not exists order_lines_by_owner on shop.order_lines (tenant_id, 
 create index if not exists order_lines_by_product on shop.order_lines (tenant_id, product_id, id);
 
 -- Searched texts: trigram indexes, where the extension may be had. Without it a search reads the table.
+create index if not exists messages_topic on shop.messages (tenant_id, topic, id);
+create index if not exists messages_received_at on shop.messages (tenant_id, received_at, id);
+
 do $$
 begin
   create extension if not exists pg_trgm;
@@ -58,6 +61,9 @@ declare
   );
 begin
   if operators is null then return; end if;
+  execute format(
+    'create index if not exists messages_search on shop.messages using gin (name %1$s, email %1$s, message %1$s)', operators
+  );
   execute format('create index if not exists staff_search on shop.staff using gin (name %1$s)', operators);
   execute format('create index if not exists customers_search on shop.customers using gin (name %1$s, email %1$s)', operators);
   execute format('create index if not exists products_search on shop.products using gin (name %1$s, description %1$s)', operators);

@@ -12,7 +12,11 @@ export const roles = defineRoles({
     "product_tags.read",
     "orders.read.own",
     "orders.create.own",
-    "order_lines.*.own"
+    "order_lines.*.own",
+    "messages.read",
+    "messages.update(done)"
   ],
-  viewer: ["*.read"]
+  viewer: ["*.read"],
+  // Visitors, who are not signed in: the form "contact" (views.ts) and nothing else.
+  anonymous: ["messages.create(name,email,topic,message)"]
 })

@@ -9,12 +9,14 @@ import { dirname, join } from "node:path"
 import { parseArgs } from "node:util"
 import { DatabaseError } from "pg"
 import { type Auth, createUser, hasUsers, listUsers, type Server, startServer } from "resource-admin"
+import { compileOrThrow } from "../../composition/create-admin.ts"
 import { keptSecret, openDatabases, openPool } from "../../composition/database.ts"
 import { defaultUrl, type Settings, settingsOf } from "../../composition/environment.ts"
 import {
   applyMigrations,
   authMigrations,
   findMissing,
+  formMigrations,
   type Migration,
   serviceMigration
 } from "../../composition/migrations.ts"
@@ -161,7 +163,7 @@ const main = async (): Promise<void> => {
     await databases.release()
   }
   try {
-    await migrate(databases.url, [serviceMigration])
+    await migrate(databases.url, [serviceMigration, ...formMigrations(compileOrThrow(config))])
     await migrate(databases.authUrl, authMigrations(config))
     const shop = await prepareShop(databases.url, scale)
     say(`${shop.generated ? "Generated" : "Found"} a furniture shop with ${shop.orders.toLocaleString("en")} orders.`)

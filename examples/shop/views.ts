@@ -2,6 +2,7 @@
 
 import { defineView } from "resource-admin"
 import { customers } from "./resources/customers.ts"
+import { messages } from "./resources/messages.ts"
 import { orderLines } from "./resources/order-lines.ts"
 import { orders } from "./resources/orders.ts"
 import { productTags } from "./resources/product-tags.ts"
@@ -83,6 +84,20 @@ export const views = [
     sort: "name",
     title: "name",
     nav: { group: "Shop", order: 1, icon: "badge" }
+  }),
+  // Anybody may write to the shop: the form is at /-/forms/contact.
+  defineView(messages, {
+    label: { singular: "Message", plural: "Messages" },
+    columns: ["received_at", "name", "topic", "done"],
+    sort: "received_at desc",
+    filters: [{ name: "To answer", filter: "done = false" }],
+    title: "name",
+    nav: { group: "Shop", order: 3, icon: "mail" }
+  }).form({
+    name: "contact",
+    title: "Write to us",
+    fields: ["name", "email", "topic", "message"],
+    thanks: "Thank you. We answer within two days."
   }),
   defineView(shops, { label: { singular: "Shop", plural: "Shop" }, title: "name", nav: { group: "Shop", order: 2 } })
 ]

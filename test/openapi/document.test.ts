@@ -237,6 +237,7 @@ describe("answers", () => {
       views: [],
       userMenu: [],
       pages: [],
+      sources: [],
       resolve: request.resolve
     })
     const described = "/paths/~1api~1meta/get/responses/200/content/application~1json/schema"

@@ -15,6 +15,7 @@ import type { Edge } from "../../adapters/http/handle.ts"
 import { makePostgres } from "../../adapters/postgres/connection.ts"
 import { idempotencySchema } from "../../adapters/postgres/idempotency.ts"
 import { makeRecords } from "../../adapters/postgres/records.ts"
+import { makeSubmissions } from "../../adapters/postgres/submissions.ts"
 import { compileOrThrow, makeService } from "../../composition/create-admin.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
 import type { Config } from "../../core/domain/declare/config.ts"
@@ -24,6 +25,7 @@ import type { Cell, Json, Row } from "../../core/domain/value/kind.ts"
 import type { RecordsService } from "../../core/ports/records.ts"
 import { makeFakeRecords } from "../fakes/records.ts"
 import type { FakeRecords } from "../fakes/records.ts"
+import { makeFakeSubmissions } from "../fakes/submissions.ts"
 import { openDatabase } from "./postgres.ts"
 import type { TestDatabase } from "./postgres.ts"
 
@@ -146,6 +148,7 @@ export const startService = async (
   })
   let records: RecordsService
   let fake: FakeRecords | null = null
+  let submissions = makeFakeSubmissions()
   let database: TestDatabase | null = null
   let release = async (): Promise<void> => {}
   if (backend === "fake") {
@@ -170,6 +173,7 @@ export const startService = async (
       scope
     ))
     records = makeRecords(postgres)
+    submissions = makeSubmissions(postgres)
     release = async () => {
       await Effect.runPromise(Scope.close(scope, Exit.void))
       await between?.close()
@@ -179,6 +183,7 @@ export const startService = async (
   const edge = makeService({
     compiled,
     records,
+    submissions,
     authenticator: testAuthenticator,
     secret: testSecret,
     publicUrl: "http://service.test",

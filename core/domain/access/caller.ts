@@ -11,6 +11,16 @@ export interface Caller {
   readonly tenant: string | null
 }
 
+/** The role of whoever sends a public form. Nobody who is signed in can hold it, and no token can carry it. */
+export const anonymousRole = "anonymous"
+
+/** The caller of public forms (spec 2, Public form declaration): the one caller without a credential, who gets to the routes of forms only. */
+export const visitor = (tenant: string | null): Caller =>
+  Object.freeze({ id: "visitor", roles: Object.freeze([anonymousRole]), tenant })
+
+/** Who made a change, as histories name them: the user's id, or `Visitor`. */
+export const makerOf = (caller: Caller): string => caller.roles.includes(anonymousRole) ? "Visitor" : caller.id
+
 /** Stable text of a role set: equal exactly for callers whose roles are equal as sets (JSON, so that no role name can pose as two). */
 export const rolesKey = (caller: Caller): string => {
   let key = keys.get(caller)

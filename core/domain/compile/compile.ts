@@ -4,10 +4,13 @@
  */
 
 import * as Result from "effect/Result"
+import { visitor } from "../access/caller.ts"
+import { makeAccessResolver } from "../access/resolve.ts"
 import type { AccessDefaults, Roles, RulesByResource } from "../access/rules.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { AuthDeclaration, Config, ConfigExtension, Options } from "../declare/config.ts"
 import { type Refusal, type Report, shown } from "../declare/refusal.ts"
+import type { Forms, FormSettings } from "../form/form.ts"
 import type { Functions } from "../function/declaration.ts"
 import type { JobModel } from "../job/definition.ts"
 import type { CompiledEvent } from "../model/event.ts"
@@ -15,6 +18,8 @@ import type { Model, Models } from "../model/model.ts"
 import { tableName } from "../model/table.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
 import { refuseUnknownKeys } from "./check.ts"
+import { compileForms, readFormSettings } from "./form.ts"
+import type { FormDraft } from "./form.ts"
 import { compileFunctions } from "./function.ts"
 import { compileJobs } from "./jobs.ts"
 import { compileMenu, compilePages } from "./menu.ts"
@@ -39,6 +44,9 @@ export interface Compiled {
   readonly functions: Functions
   readonly userMenu: readonly MenuItem[]
   readonly pages: readonly Page[]
+  /** Public forms by name. */
+  readonly forms: Forms
+  readonly formSettings: FormSettings
   /** Null: no roles are declared. */
   readonly roles: Roles | null
   readonly defaults: AccessDefaults
@@ -59,6 +67,7 @@ const configNames = [
   "functions",
   "userMenu",
   "pages",
+  "forms",
   "options",
   "jobs",
   "extends"
@@ -152,7 +161,8 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     name,
     { model, broken, roles, report }
   ]))
-  const views = compileViews(raw["views"], scopes, report)
+  const formDrafts: FormDraft[] = []
+  const views = compileViews(raw["views"], scopes, report, formDrafts)
   const names = new Set(models.keys())
   const pages = compilePages(raw["pages"], { resources: names, roles, report })
   const userMenu = compileMenu(raw["userMenu"], pages, { resources: names, roles, report })
@@ -180,6 +190,17 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     if (Result.isSuccess(result)) compiledRoles = result.success
     else refusals.push(...result.failure)
   }
+  const defaults: AccessDefaults = { roles: compiledRoles, defaultAccess: options.defaultAccess }
+  const formSettings = readFormSettings(raw["forms"], auth?.tenant, say)
+  const visitors = visitor(formSettings.tenant)
+  const resolver = refusals.length > 0 ? null : makeAccessResolver(models, rules, defaults)
+  const forms = compileForms(formDrafts, {
+    models,
+    broken: (resource) => built.get(resource)!.broken,
+    resolve: resolver === null ? null : (resource) => resolver.resolve(visitors, resource),
+    tenant: formSettings.tenant,
+    report
+  })
   if (refusals.length > 0) return Result.fail(refusals)
   return Result.succeed({
     models,
@@ -189,8 +210,10 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     functions,
     userMenu,
     pages,
+    forms,
+    formSettings,
     roles: compiledRoles,
-    defaults: { roles: compiledRoles, defaultAccess: options.defaultAccess },
+    defaults,
     options,
     jobs,
     auth

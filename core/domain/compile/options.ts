@@ -1,5 +1,5 @@
 /**
- * Reads options, sign-in settings and sources: fills in defaults and refuses what cannot hold. It reads no environment and reaches no
+ * Reads options and sign-in settings: fills in defaults and refuses what cannot hold. It reads no environment and reaches no
  * other service; secrets are never repeated in a message.
  */
 
@@ -8,11 +8,11 @@ import { isOriginPattern, isPlainUrl } from "../account/origin.ts"
 import { readPasskeys } from "../account/passkey.ts"
 import { readProviders } from "../account/provider.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
-import { type AuthDeclaration, defaultOptions, type Options, type Source } from "../declare/config.ts"
+import { type AuthDeclaration, defaultOptions, type Options } from "../declare/config.ts"
 import { didYouMean, type Report, shown, shownAddress } from "../declare/refusal.ts"
 import { isCount, refuseUnknownKeys, type Say } from "./check.ts"
 import type { KnownRoles } from "./roles.ts"
-import { readRoles } from "./roles.ts"
+import { readSources } from "./source.ts"
 
 /** What options are checked against. */
 export interface OptionsScope {
@@ -121,7 +121,7 @@ const readHooks = (raw: unknown, say: Say): Options["writeHooks"] => {
 }
 
 /** An origin as browsers send it: scheme, host and port, nothing after. `URL` takes `*` for a letter of a host; no browser sends it. */
-const isOrigin = (value: unknown): value is string => {
+export const isOrigin = (value: unknown): value is string => {
   if (typeof value !== "string" || !/^https?:\/\/[^*]+$/.test(value) || !URL.canParse(value)) return false
   return new URL(value).origin === value
 }
@@ -181,67 +181,6 @@ const readAdmin = (raw: unknown, basePath: unknown, say: Say): Options["admin"] 
   return { path, name }
 }
 
-/** An http(s) URL with a path and nothing after it; its last slash does not count. */
-const sourceUrl = (raw: unknown): string | null => {
-  if (typeof raw !== "string" || !/^https?:\/\//i.test(raw) || !URL.canParse(raw)) return null
-  const url = new URL(raw)
-  const path = url.pathname.replace(/\/$/, "")
-  if (path === "" || /[?#]/.test(raw) || url.username !== "" || url.password !== "") return null
-  return `${url.origin}${path}`
-}
-
-/** Checks the list of sources (spec 2, Source declaration). Every refusal names its source. */
-const readSources = (raw: unknown, of: OptionsScope): readonly Source[] => {
-  const report: Say = (message, fix) => of.report(null, null, message, fix)
-  if (!Array.isArray(raw)) {
-    report(
-      `sources is ${shown(raw)}, not a list.`,
-      "Write sources: [{ url: \"https://…/api/v1\", label: \"Shop\", resources: [\"orders\"] }], or false."
-    )
-    return []
-  }
-  const sources: Source[] = []
-  for (const [index, item] of raw.entries()) {
-    if (!isBag(item)) {
-      report(`sources[${index}] is ${shown(item)}, not an object.`, "Give it url, label and resources.")
-      continue
-    }
-    const place = `The source ${typeof item["url"] === "string" ? shownAddress(item["url"]) : `sources[${index}]`}`
-    const say: Say = (message, fix) => report(`${place}: ${message}`, fix)
-    refuseUnknownKeys(item, ["url", "label", "resources", "roles"], "", say)
-    const url = sourceUrl(item["url"])
-    if (url === null) {
-      say(
-        `url is ${shownAddress(item["url"])}, not an http(s) URL with a path and nothing after it.`,
-        "Write the address of its resources API, such as \"https://shop.example.com/api/v1\"."
-      )
-    } else if (sources.some((other) => other.url === url)) say("The url is listed twice.", "List each source once.")
-    const { label } = item
-    if (typeof label !== "string" || label.trim() === "") {
-      say(`label is ${shown(label)}.`, "Give the source a name that people read.")
-    }
-    const names: string[] = []
-    if (!isTextList(item["resources"]) || item["resources"].length === 0) {
-      say(`resources is ${shown(item["resources"])}.`, "List the names of the resources to draw.")
-    } else {
-      for (const name of item["resources"]) {
-        const other = sources.find((source) => source.resources.includes(name))
-        if (of.resources.has(name)) {
-          say(`It draws "${name}", which is a resource of this app.`, "Leave it out, or rename the app's own.")
-        } else if (of.pages.has(name)) {
-          say(`It draws "${name}", which is a page of this app.`, "Leave it out, or rename the page.")
-        } else if (other !== undefined) {
-          say(`It draws "${name}", which is also drawn from ${shown(other.url)}.`, "Draw it from one of them.")
-        } else if (names.includes(name)) say(`It draws "${name}" twice.`, "List it once.")
-        else names.push(name)
-      }
-    }
-    const roles = readRoles(item["roles"], "roles", of.roles, say)
-    if (url !== null) sources.push({ url, label: typeof label === "string" ? label : "", resources: names, roles })
-  }
-  return sources
-}
-
 /** Reads `options`, with every default filled in. */
 export const readOptions = (raw: unknown, of: OptionsScope): Options => {
   const say: Say = (message, fix) => of.report(null, null, message, fix)
@@ -276,7 +215,7 @@ export const readOptions = (raw: unknown, of: OptionsScope): Options => {
     writeHooks: readHooks(raw["writeHooks"], say),
     onUnhandledError: typeof onUnhandledError === "function" ? onUnhandledError as Options["onUnhandledError"] : null,
     cors: readCors(raw["cors"], say),
-    sources: sources === false ? null : sources === undefined ? [] : readSources(sources, of),
+    sources: readSources(sources, of),
     serverTiming: serverTiming === true,
     maxBodyBytes: bytes("maxBodyBytes", 1024, 1024 ** 3),
     // Twice or three times as many must fit into one of the engine's texts, which holds half a gigabyte.

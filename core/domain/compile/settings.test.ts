@@ -210,13 +210,13 @@ const cases: readonly RefusalCase[] = [
     "config: The source \"https://b.example\": url is \"https://b.example\", not an http(s) URL with a path and nothing after it. → Write the address of its resources API, such as \"https://shop.example.com/api/v1\".",
     "config: The source \"https://b.example/api/v1\": There is no property token. → Use one of url, label, resources, roles.",
     "config: The source \"https://b.example/api/v1\": label is \"\". → Give the source a name that people read.",
-    "config: The source \"https://b.example/api/v1\": It draws \"a\", which is a resource of this app. → Leave it out, or rename the app's own.",
-    "config: The source \"https://b.example/api/v1\": It draws \"p\", which is a page of this app. → Leave it out, or rename the page.",
     "config: The source \"https://b.example/api/v1/\": The url is listed twice. → List each source once.",
     "config: The source \"https://b.example/api/v1/\": It draws \"x\", which is also drawn from \"https://b.example/api/v1\". → Draw it from one of them.",
     "config: The source \"https://…@b.example/api\": url is \"https://…@b.example/api\", not an http(s) URL with a path and nothing after it. → Write the address of its resources API, such as \"https://shop.example.com/api/v1\".",
     "config: The source \"https://…@b.example/api\": label is undefined. → Give the source a name that people read.",
-    "config: The source \"https://…@b.example/api\": resources is []. → List the names of the resources to draw."
+    "config: The source \"https://…@b.example/api\": resources is []. → List the names of the resources to draw.",
+    "config: The source \"https://b.example/api/v1\": It draws \"a\", which is a resource of this app. → Leave it out, or rename the app's own.",
+    "config: The source \"https://b.example/api/v1\": It draws \"p\", which is a page of this app. → Leave it out, or rename the page."
   ],
   [
     "sign-in that does not hold",

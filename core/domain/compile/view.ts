@@ -14,6 +14,7 @@ import type { Chart, Label, Nav, View, ViewFilter } from "../model/view.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
 import { isCount, refuseUnknownKeys } from "./check.ts"
+import type { FormDraft } from "./form.ts"
 import { readRoles } from "./roles.ts"
 import type { KnownRoles } from "./roles.ts"
 import { checkFilterText, mentions } from "./rule.ts"
@@ -77,7 +78,8 @@ const properties = [
   "chart",
   "title",
   "nav",
-  "roles"
+  "roles",
+  "forms"
 ] as const
 
 /** Reads views of one model. One reader per view keeps paths and reports short. */
@@ -381,7 +383,9 @@ const plainView = (of: ViewScope): View => new ViewReader({ ...of, report: () =>
 export const compileViews = (
   raw: unknown,
   models: ReadonlyMap<string, ViewScope>,
-  report: Report
+  report: Report,
+  /** Gets what each view says about forms, which are compiled once the roles are. */
+  forms: FormDraft[] = []
 ): readonly View[] => {
   const declared: { readonly resource: string; readonly declaration: unknown }[] = []
   if (Array.isArray(raw)) {
@@ -439,7 +443,9 @@ export const compileViews = (
         "Put the view without roles last, or give the one before it roles."
       )
     }
-    views.push(new ViewReader(of, place).read(declaration))
+    const view = new ViewReader(of, place).read(declaration)
+    views.push(view)
+    forms.push({ view, raw: declaration["forms"] })
   }
   for (const [resource, of] of models) {
     if (!views.some((view) => view.resource === resource && view.roles === null)) views.push(plainView(of))

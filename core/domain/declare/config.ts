@@ -10,6 +10,8 @@ import type { DeclaredFunction } from "../function/declaration.ts"
 import type { DeclaredJob } from "../job/definition.ts"
 import type { ChangeOperation } from "../model/event.ts"
 import type { WireRecord } from "../model/model.ts"
+import type { Source } from "../source/source.ts"
+import type { FormsDeclaration } from "./form.ts"
 import type { Report } from "./refusal.ts"
 import type { RecordFrom, Resource } from "./resource.ts"
 import type { DeclaredRoles } from "./roles.ts"
@@ -95,7 +97,7 @@ export interface OptionsDeclaration<C = Change> {
   readonly onUnhandledError?: UnhandledErrorHook
   /** Origins whose pages may call the API. `maxAgeSeconds`: how long a browser keeps the answer to a preflight, default 600. */
   readonly cors?: { readonly origins: readonly string[]; readonly maxAgeSeconds?: number }
-  /** Remote resources; `false` for none. They are checked at the start, and nothing draws them yet. */
+  /** Other instances whose resources the app draws (`docs/guides/sources.md`); `false` for none, also of `SERVICE_SOURCES`. */
   readonly sources?: false | readonly SourceDeclaration[]
   /** Adds `Server-Timing` with the phases of each request. Default false. */
   readonly serverTiming?: boolean
@@ -135,14 +137,6 @@ export interface Options {
   readonly trustedProxies: number
   /** Null: not served. `path` begins with `/` and does not end with it, but for `/` itself. */
   readonly admin: { readonly path: string; readonly name: string | null } | null
-}
-
-/** A source that was checked. `roles` null: everybody is told about it. */
-export interface Source {
-  readonly url: string
-  readonly label: string
-  readonly resources: readonly string[]
-  readonly roles: readonly string[] | null
 }
 
 /** Path of the system endpoints, beside the resources: `/api` for `/api/v1`. */
@@ -238,6 +232,8 @@ export interface ConfigDeclaration<Resources extends readonly Resource[]> {
   readonly functions?: { readonly [name: string]: DeclaredFunction }
   readonly userMenu?: readonly MenuDeclaration[]
   readonly pages?: readonly PageDeclaration[]
+  /** Settings of all public forms. */
+  readonly forms?: FormsDeclaration
   readonly options?: OptionsDeclaration<ChangeOf<Resources[number]>>
   /** From `defineJob`: work that is done after a request. */
   readonly jobs?: readonly DeclaredJob[]
@@ -256,6 +252,8 @@ export interface Config {
   readonly functions?: { readonly [name: string]: DeclaredFunction }
   readonly userMenu?: readonly MenuDeclaration[]
   readonly pages?: readonly PageDeclaration[]
+  /** Settings of all public forms; the forms themselves stand in views. */
+  readonly forms?: FormsDeclaration
   readonly options?: OptionsDeclaration
   readonly jobs?: readonly DeclaredJob[]
   readonly extends?: readonly ConfigExtension[]

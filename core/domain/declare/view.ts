@@ -6,6 +6,7 @@
 import type { Label, SavedFilter } from "../model/view.ts"
 import type { Granularity, SeriesRange } from "../value/instant.ts"
 import type { FieldMap } from "./field.ts"
+import type { FormDeclaration } from "./form.ts"
 import type { FieldName } from "./record.ts"
 import type { Resource } from "./resource.ts"
 
@@ -62,13 +63,17 @@ export interface ViewDeclaration<Fields extends FieldMap = FieldMap> {
   readonly nav?: NavDeclaration | false
   /** The view is for callers holding one of these roles. A resource may have several: the first that fits is theirs. */
   readonly roles?: readonly string[]
+  /** Public forms: pages that anybody may fill in to create a record. The same as `.form({ … })`. */
+  readonly forms?: readonly FormDeclaration<FieldName<Fields>>[]
 }
 
 /** A view bound to its resource. */
-export interface DeclaredView {
+export interface DeclaredView<Fields extends FieldMap = FieldMap> {
   readonly _tag: "View"
   readonly resource: string
   readonly declaration: unknown
+  /** The view with one more public form (spec 2, Public form declaration). */
+  form(declaration: FormDeclaration<FieldName<Fields>>): DeclaredView<Fields>
 }
 
 /**
@@ -80,7 +85,12 @@ export interface DeclaredView {
 export const defineView = <Name extends string, Fields extends FieldMap>(
   resource: Resource<Name, Fields>,
   declaration: ViewDeclaration<Fields>
-): DeclaredView => ({ _tag: "View", resource: resource.name, declaration })
+): DeclaredView<Fields> => ({
+  _tag: "View",
+  resource: resource.name,
+  declaration,
+  form: (form) => defineView(resource, { ...declaration, forms: [...declaration.forms ?? [], form] })
+})
 
 /** A page of the admin app beside the resources. */
 export interface PageDeclaration {

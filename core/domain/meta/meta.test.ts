@@ -128,6 +128,7 @@ const meta = (
     views: [ordersView],
     userMenu: [],
     pages: [],
+    sources: [],
     resolve: (resource) => resolver.resolve(who, resource),
     ...parts
   })
@@ -205,6 +206,15 @@ describe("metaDocument", () => {
       filters: [{ name: "Open" }, { name: "Good" }, { name: "Folded" }]
     })
     expect(document.sources).toEqual([])
+    const sources = [
+      { url: "https://a.example/api/v1", label: "A", resources: ["items"], roles: null },
+      { url: "https://b.example/api/v1", label: "B", resources: ["parts"], roles: ["buyer"] }
+    ]
+    expect(meta(caller("admin"), open, { sources }).sources).toEqual([
+      { url: "https://a.example/api/v1", label: "A", resources: ["items"] }
+    ])
+    expect(meta(caller("buyer"), open, { sources }).sources.map(({ label }) => label)).toEqual(["A", "B"])
+    expect(meta(caller("buyer"), open, { sources: null }).sources).toEqual([])
     expect(JSON.stringify(document)).not.toContain("hidden_")
   })
 
@@ -422,6 +432,7 @@ describe("versions", () => {
     functions: new Map(),
     userMenu: [],
     pages: [],
+    sources: [],
     defaults: roles,
     ...parts
   })

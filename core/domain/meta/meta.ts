@@ -8,6 +8,8 @@ import type { Caller } from "../access/caller.ts"
 import { type Functions, mayCall } from "../function/declaration.ts"
 import type { Field, Models } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
+import { sourcesFor } from "../source/source.ts"
+import type { Source, SourceShown } from "../source/source.ts"
 import type { Json, Kind } from "../value/kind.ts"
 import { permissionsOf, type ResourcePermissions } from "./permissions.ts"
 import type { Hash } from "./version.ts"
@@ -86,7 +88,8 @@ export interface MetaDocument {
   readonly permissions: { readonly [resource: string]: ResourcePermissions }
   readonly userMenu: readonly MetaMenuItem[]
   readonly pages: readonly MetaPage[]
-  readonly sources: readonly Json[]
+  /** Other instances whose resources the app draws, as far as the caller is told about them. */
+  readonly sources: readonly SourceShown[]
   /** API functions that the caller may call. */
   readonly functions: ReadonlyArray<{ readonly name: string; readonly description: string | null }>
 }
@@ -98,6 +101,8 @@ export interface MetaRequest {
   readonly userMenu: readonly MenuItem[]
   readonly pages: readonly Page[]
   readonly functions?: Functions
+  /** Null: turned off. */
+  readonly sources: readonly Source[] | null
   /** The caller's access to a resource, or null. */
   readonly resolve: (resource: string) => Access | null
 }
@@ -144,7 +149,7 @@ const fieldOf = (field: Field, access: Access, visible: (resource: string) => bo
 }
 
 /** The restricted model of one access. `other` answers for related resources; null: not visible. */
-const metaModel = (access: Access, other: (resource: string) => Access | null): MetaModel => {
+export const metaModel = (access: Access, other: (resource: string) => Access | null): MetaModel => {
   const { model, restricted } = access
   const visible = (resource: string): boolean => other(resource) !== null
   const shown = (field: Field | null): string | null =>
@@ -207,7 +212,7 @@ export const metaDocument = (request: MetaRequest): MetaDocument => {
     permissions,
     userMenu: menuFor(request.userMenu, pages, caller, sight),
     pages,
-    sources: [],
+    sources: sourcesFor(request.sources, caller.roles),
     functions: [...request.functions?.values() ?? []].flatMap((each) =>
       mayCall(each, caller) ? [{ name: each.name, description: each.description }] : []
     )

@@ -9,6 +9,7 @@ import { BoundedMap } from "../bounded.ts"
 import type { Functions } from "../function/declaration.ts"
 import type { Models } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
+import type { Source } from "../source/source.ts"
 
 /** From a text to a short text that stands for it: equal for equal texts only. */
 export type Hash = (text: string) => string
@@ -65,14 +66,15 @@ export interface Declared {
   readonly userMenu: readonly MenuItem[]
   readonly pages: readonly Page[]
   readonly functions: Functions
+  readonly sources: readonly Source[] | null
   readonly defaults: AccessDefaults
 }
 
 /** The hash of all declarations, rules and roles included. Made once at startup. */
 export const modelsVersion = (declared: Declared, hash: Hash): string => {
-  const { defaults, functions, models, pages, rules, userMenu, views } = declared
+  const { defaults, functions, models, pages, rules, sources, userMenu, views } = declared
   const callable = [...functions.values()].map(({ description, name, roles }) => [name, roles, description])
-  return hash(stableText([models, rules, views, userMenu, pages, callable, defaults]))
+  return hash(stableText([models, rules, views, userMenu, pages, callable, sources, defaults]))
 }
 
 /** `X-Meta-Version` (spec 1, Meta, 3): a hash of the models' hash and of the caller's roles; without a caller the models' hash alone. */

@@ -1,0 +1,69 @@
+/**
+ * The routes of public forms, `/api/forms/<name>`: the only ones that write without a credential. A credential that is sent is not looked at. What a
+ * submission may do is decided by the use case.
+ */
+
+import * as Effect from "effect/Effect"
+import type { FormApp } from "../../core/app/form.ts"
+import { clientOf } from "../../core/domain/account/client.ts"
+import { invalidParameter, notFound } from "../../core/domain/problem.ts"
+import type { Log } from "./access-log.ts"
+import type { ExtraRoute, Visit } from "./handle.ts"
+import { methodNotAllowed } from "./problem.ts"
+import { bodyRefusal, decodePercent } from "./request.ts"
+
+/** Largest submission in bytes. */
+export const maxSubmissionBytes = 256 * 1024
+
+const challengeVerb = ":challenge"
+
+/** The routes of forms below the parent of the resources API. */
+export const formRoutes = (
+  { forms, log, parent }: {
+    readonly forms: FormApp
+    readonly parent: string
+    readonly log?: Log | undefined
+  }
+): readonly ExtraRoute[] => {
+  const prefix = `${parent}/forms`
+
+  const submit = (visit: Visit, name: string) =>
+    Effect.gen(function*() {
+      // Of the form first: nobody sends a body to what is not there.
+      if (!forms.has(name)) return yield* Effect.fail(notFound())
+      const refusal = bodyRefusal(visit.request, maxSubmissionBytes)
+      if (refusal !== null) return yield* Effect.fail(refusal)
+      const body = yield* visit.request.body(maxSubmissionBytes)
+      const ended = yield* forms.submit(name, clientOf(visit.address, null, 0).group, body)
+      if (ended === "duplicate") {
+        log?.(JSON.stringify({
+          level: "warn",
+          event: "form-duplicate",
+          message: "A submission was answered as taken and not written: a record with its values is there.",
+          form: name,
+          request: visit.id
+        }))
+      }
+      return { status: 204, headers: {}, body: null }
+    })
+
+  return [{
+    prefix,
+    access: "public",
+    handle: (visit) => {
+      const { method, path, query } = visit
+      if (!path.startsWith(`${prefix}/`)) return Effect.fail(notFound())
+      const rest = path.slice(prefix.length + 1)
+      const asksChallenge = rest.endsWith(challengeVerb)
+      const name = decodePercent(asksChallenge ? rest.slice(0, -challengeVerb.length) : rest)
+      if (name === null || !forms.has(name)) return Effect.fail(notFound())
+      const allowed = asksChallenge ? "GET, HEAD" : "GET, HEAD, POST"
+      if (method !== "GET" && (method !== "POST" || asksChallenge)) return Effect.fail(methodNotAllowed(allowed))
+      if (query !== null && query !== "") {
+        return Effect.fail(invalidParameter(query.split(/[=&]/, 1)[0]!.slice(0, 100), "There are no parameters here."))
+      }
+      if (method === "POST") return submit(visit, name)
+      return asksChallenge ? forms.challenge(name) : forms.show(name)
+    }
+  }]
+}
