@@ -6,8 +6,9 @@
 import { randomBytes } from "node:crypto"
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import type { Pool, PoolClient } from "pg"
+import type { ClientConfig, Pool, PoolClient } from "pg"
 import { AddressError, readAddress, tlsOptionsOf } from "../adapters/postgres/address.ts"
+import { type SilenceWatch, watchSilence } from "../adapters/postgres/silence.ts"
 import { pgAddressOf } from "../adapters/postgres/socket.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
 import type { Settings } from "./environment.ts"
@@ -78,10 +79,24 @@ export interface LazyPool {
  */
 export const openPool = (url: string, connections: number, silenceMs?: number): LazyPool => {
   let made: Promise<Pool> | undefined
+  let watch: SilenceWatch | null = null
   const make = async (): Promise<Pool> => {
     const { default: pg } = await import("pg")
+    if (silenceMs !== undefined) watch = watchSilence(silenceMs)
+    const address = pgAddressOf(url)
+    /** A client with a socket that the watch knows. */
+    class WatchedClient extends pg.Client {
+      constructor(config: ClientConfig = {}) {
+        const socket = address.stream()
+        super({ ...config, stream: () => socket })
+        const line = { isDue: () => Reflect.get(this, "readyForQuery") === false, wires: () => [socket] }
+        watch?.add(line)
+        socket.once("close", () => watch?.remove(line))
+      }
+    }
     const pool = new pg.Pool({
-      ...pgAddressOf(url, silenceMs),
+      ...address,
+      ...(watch === null ? {} : { Client: WatchedClient }),
       max: connections,
       connectionTimeoutMillis: 5_000,
       idleTimeoutMillis: 60_000,
@@ -99,6 +114,7 @@ export const openPool = (url: string, connections: number, silenceMs?: number): 
     connect: async () => (await (made ??= make())).connect(),
     end: async () => {
       if (made !== undefined) await (await made).end()
+      watch?.close()
     }
   }
 }

@@ -14,7 +14,8 @@ import type { SqlError } from "effect/sql/SqlError"
 import { rowBytes } from "../../core/domain/value/bytes.ts"
 import { RecordsError } from "../../core/ports/records.ts"
 import { failed, isTooLarge, refuse, refuseCommit, sqlState } from "./errors.ts"
-import { addressOf } from "./socket.ts"
+import { type Line, watchSilence, type Wire } from "./silence.ts"
+import { addressOf, Meter } from "./socket.ts"
 
 /** Which database, and the limits of its connections. */
 export interface PostgresOptions {
@@ -156,13 +157,66 @@ const meanings = {
   array_nulls: "on"
 } as const
 
+/** What a place's statements and sockets say about silence, and the measure of its answers. */
+class StatementLine implements Line {
+  readonly meter: Meter
+  #wires: readonly Wire[] = []
+  /** Statements under way. */
+  #due = 0
+
+  /** `bytes`: most of one answer. */
+  constructor(bytes: number) {
+    this.meter = new Meter(bytes)
+  }
+
+  readonly isDue = (): boolean => this.#due > 0
+  readonly wires = (): readonly Wire[] => this.#wires
+
+  /** Takes a socket that was just made. */
+  readonly opened = <W extends Wire>(wire: W): W => {
+    this.#wires = [...this.#wires.filter(({ destroyed }) => !destroyed), wire]
+    return wire
+  }
+
+  /** The statement, counted while it is under way. */
+  readonly ask = <A>(statement: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
+    Effect.onExitPrimitive(
+      Effect.suspend(() => {
+        this.#due++
+        this.meter.begin()
+        return statement
+      }),
+      () => {
+        this.#due--
+        return undefined
+      }
+    )
+}
+
+/**
+ * A place for one connection: the driver's pool makes it, replaces it when it is broken, and closes it when nobody has used it for a while. A
+ * pool of one each tells which socket a statement waits for.
+ */
+interface Slot {
+  readonly line: StatementLine
+  readonly make: Effect.Effect<PgPool.PgPool>
+  /** Null until the place is used for the first time. */
+  pool: PgPool.PgPool | null
+}
+
+/** A connection in use, and its place. */
+interface Lease {
+  readonly connection: PgConnection.PgConnection
+  readonly line: StatementLine
+  readonly pool: PgPool.PgPool
+}
+
+/** Takes the connection out of its place, which gets another. */
+const discard = ({ connection, pool }: Lease): Effect.Effect<void> => pool.invalidate(connection)
+
 /** A pool that gives up on a waiting request after some time. */
 interface Gate {
-  readonly use: <A, E>(
-    f: (connection: PgConnection.PgConnection) => Effect.Effect<A, E>
-  ) => Effect.Effect<A, E | SqlError | RecordsError>
-  /** Takes a connection out of the pool, which makes another. */
-  readonly discard: (connection: PgConnection.PgConnection) => Effect.Effect<void>
+  readonly use: <A, E>(f: (lease: Lease) => Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError | RecordsError>
   readonly usage: () => Omit<PoolUse, "pool">
 }
 
@@ -171,20 +225,21 @@ interface Waiting {
   readonly until: number
   /** False once it was settled or has gone away. */
   waits: boolean
-  readonly settle: (entered: boolean) => void
+  /** With its place, or null when there was none in time. */
+  readonly settle: (slot: Slot | null) => void
 }
 
 /**
- * The queue stands before the pool, so that the pool always has a connection for who is let in, and one timer serves all who wait: they
- * leave in the order they came, and so do their deadlines.
+ * The queue stands before the places, and one timer serves all who wait: they leave in the order they came, and so do their deadlines. The place
+ * that was left last is taken first: few connections do the work of few requests.
  */
 const makeGate = (
-  pool: PgPool.PgPool,
-  size: number,
+  slots: readonly Slot[],
   waitMs: number,
   onWait: ((milliseconds: number) => void) | undefined
 ): Gate => {
-  let busy = 0
+  const size = slots.length
+  const free = [...slots]
   let timeouts = 0
   // First in, first out, from `head` on. No Set: its outgrown tables would keep past requests alive.
   let queue: Array<Waiting | undefined> = []
@@ -206,11 +261,11 @@ const makeGate = (
     head = 0
     return undefined
   }
-  const leave = (): undefined => {
+  const leave = (slot: Slot): void => {
     // The place goes from hand to hand: nobody who comes later gets in before those who wait.
     const next = first(true)
-    if (next === undefined) busy--
-    else next.settle(true)
+    if (next === undefined) free.push(slot)
+    else next.settle(slot)
   }
   const expire = (): void => {
     timer = undefined
@@ -221,7 +276,7 @@ const makeGate = (
         return
       }
       timeouts++
-      first(true)!.settle(false)
+      first(true)!.settle(null)
     }
   }
   /** Puts somebody into the queue. */
@@ -230,8 +285,8 @@ const makeGate = (
     const waiting: Waiting = {
       until,
       waits: true,
-      settle: (entered) => {
-        settled(entered)
+      settle: (slot) => {
+        settled(slot)
         onWait?.(performance.now() + waitMs - until)
       }
     }
@@ -245,33 +300,42 @@ const makeGate = (
     return waiting
   }
   return {
-    discard: pool.invalidate,
-    usage: () => ({ size, busy, waiting: queue.slice(head).filter((each) => each?.waits === true).length, timeouts }),
-    use: <A, E>(f: (connection: PgConnection.PgConnection) => Effect.Effect<A, E>) =>
+    usage: () => ({
+      size,
+      busy: size - free.length,
+      waiting: queue.slice(head).filter((each) => each?.waits === true).length,
+      timeouts
+    }),
+    use: <A, E>(f: (lease: Lease) => Effect.Effect<A, E>) =>
       Effect.suspend(() => {
-        let holds = false
+        let held: Slot | undefined
+        const lend = ({ line }: Slot, pool: PgPool.PgPool) => pool.use((connection) => f({ connection, line, pool }))
+        const work = (slot: Slot) =>
+          slot.pool !== null
+            ? lend(slot, slot.pool)
+            : Effect.flatMap(slot.make, (pool) => lend(slot, slot.pool = pool))
         const turn = Effect.callback<A, E | SqlError | RecordsError>((resume) => {
-          if (busy < size) {
-            busy++
-            holds = true
-            return resume(pool.use(f))
-          }
-          const waiting = wait((entered) => {
-            holds = entered
+          held = free.pop()
+          if (held !== undefined) return resume(work(held))
+          const waiting = wait((slot) => {
+            held = slot ?? undefined
             // Later, so that a row of requests that fail at once does not nest.
-            queueMicrotask(() => resume(entered ? pool.use(f) : Effect.fail(failed("Overloaded"))))
+            queueMicrotask(() => resume(slot === null ? Effect.fail(failed("Overloaded")) : work(slot)))
           })
           return Effect.sync(() => void (waiting.waits = false))
         })
         // Around the turn and the work: between any two steps the fiber may have to yield, and be interrupted there.
-        return Effect.onExitPrimitive(turn, () => holds ? leave() : undefined)
+        return Effect.onExitPrimitive(turn, () => {
+          if (held !== undefined) leave(held)
+          return undefined
+        })
       })
   }
 }
 
 // The driver's rows are fresh arrays of what our columns are: texts and nulls.
-const query = (connection: PgConnection.PgConnection, sql: string, params: readonly unknown[], prepare: boolean) =>
-  connection.queryValues(sql, params, prepare) as Effect.Effect<Rows, SqlError>
+const query = ({ connection, line }: Lease, sql: string, params: readonly unknown[], prepare: boolean) =>
+  line.ask(connection.queryValues(sql, params, prepare) as Effect.Effect<Rows, SqlError>)
 
 const isSqlError = (error: unknown): error is SqlError =>
   typeof error === "object" && error !== null && "_tag" in error && error._tag === "SqlError"
@@ -295,8 +359,7 @@ const rollbackMs = 5_000
  * into the next use.
  */
 const within = <A, E>(
-  gate: Gate,
-  connection: PgConnection.PgConnection,
+  lease: Lease,
   how: {
     readonly begin: readonly string[]
     readonly prepare: boolean
@@ -306,18 +369,17 @@ const within = <A, E>(
   body: Effect.Effect<A, E>
 ): Effect.Effect<A, E | SqlError | RecordsError> =>
   Effect.uninterruptibleMask((restore) => {
-    const discard = gate.discard(connection)
     const rollback = () =>
       Effect.catchCause(
-        Effect.timeout(Effect.interruptible(query(connection, "rollback", [], how.prepare)), rollbackMs),
-        () => discard
+        Effect.timeout(Effect.interruptible(query(lease, "rollback", [], how.prepare)), rollbackMs),
+        () => discard(lease)
       )
-    const [first, ...more] = how.begin.map((sql) => query(connection, sql, [], how.prepare))
+    const [first, ...more] = how.begin.map((sql) => query(lease, sql, [], how.prepare))
     const started: Effect.Effect<unknown, SqlError> = more.length === 0
       ? first!
       : Effect.andThen(first!, Effect.all(more))
     const commit = Effect.flatMap(
-      translated(connection.query("commit", [], how.prepare), how.refused),
+      translated(lease.line.ask(lease.connection.query("commit", [], how.prepare)), how.refused),
       // An aborted transaction answers COMMIT with ROLLBACK: somebody went on after a failed statement.
       (result) =>
         result.command === "ROLLBACK" ? Effect.die(new Error("commit of an aborted transaction")) : Effect.void
@@ -335,8 +397,14 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
     const settings = { ...defaults, ...options }
     const { statementTimeoutMs } = settings
     const longBytes = Math.max(usualBytes, settings.answerBytes) + frameBytes
-    const address = (bytes: number) => addressOf(settings.url, settings.silenceMs ?? statementTimeoutMs + 10_000, bytes)
+    const { connect, ...address } = addressOf(settings.url)
+    const silence = yield* Effect.acquireRelease(
+      Effect.sync(() => watchSilence(settings.silenceMs ?? statementTimeoutMs + 10_000)),
+      ({ close }) => Effect.sync(close)
+    )
     const base: PgPool.Config = {
+      ...address,
+      maxConnections: 1,
       applicationName: settings.applicationName,
       connectTimeout: settings.connectTimeoutMs,
       // A row of big texts must not close the connection.
@@ -345,37 +413,39 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
     }
     const limit = `${statementTimeoutMs}ms`
     const { onWait } = settings
+    // Places outlive the request that uses them first, so nothing of that request belongs to them.
+    const context = yield* Effect.context<Scope.Scope>()
     const open = (
       startup: { readonly [name: string]: string },
       name: PoolUse["pool"],
       size: number,
       bytes = longBytes
-    ) =>
-      Effect.map(
-        Effect.orDie(PgPool.make({
-          ...base,
-          ...address(bytes),
-          maxConnections: size,
-          startupParameters: { ...textForms, ...startup }
-        })),
-        (pool) => makeGate(pool, size, settings.waitMs, onWait === undefined ? undefined : (ms) => onWait(name, ms))
-      )
+    ): Gate => {
+      const slots = Array.from({ length: size }, (): Slot => {
+        const line = new StatementLine(bytes)
+        silence.add(line)
+        const stream = () => line.opened(connect(line.meter))
+        const made = PgPool.make({ ...base, stream, startupParameters: { ...textForms, ...startup } })
+        return { line, make: Effect.updateContext(Effect.orDie(made), () => context), pool: null }
+      })
+      return makeGate(slots, settings.waitMs, onWait === undefined ? undefined : (ms) => onWait(name, ms))
+    }
     const forReads = { ...meanings, default_transaction_read_only: "on", statement_timeout: limit }
     const direct = {
-      read: yield* open(forReads, "read", settings.readConnections, usualBytes),
-      long: yield* open(forReads, "read", longReaders),
-      write: yield* open({ ...meanings, statement_timeout: limit }, "write", settings.writeConnections)
+      read: open(forReads, "read", settings.readConnections, usualBytes),
+      long: open(forReads, "read", longReaders),
+      write: open({ ...meanings, statement_timeout: limit }, "write", settings.writeConnections)
     }
     const pooled = {
-      read: yield* open({}, "read", settings.readConnections, usualBytes),
-      long: yield* open({}, "read", longReaders),
-      write: yield* open({}, "write", settings.writeConnections)
+      read: open({}, "read", settings.readConnections, usualBytes),
+      long: open({}, "read", longReaders),
+      write: open({}, "write", settings.writeConnections)
     }
 
     let pooler: boolean | undefined = settings.pooler
-    const probe = direct.read.use((connection) =>
+    const probe = direct.read.use((lease) =>
       query(
-        connection,
+        lease,
         "select current_setting('default_transaction_read_only'), (extract(epoch from current_setting('statement_timeout')::interval) * 1000)::bigint::text",
         [],
         false
@@ -412,12 +482,12 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       const prepare = how.prepare && !pooler
       const gate = (pooler ? pooled : direct)[pool]
       if (!pooler && how.timeoutMs === undefined) {
-        return translated(gate.use((connection) => query(connection, sql, params, prepare)), meaning)
+        return translated(gate.use((lease) => query(lease, sql, params, prepare)), meaning)
       }
       const begin = ["begin read only", local(how.timeoutMs ?? statementTimeoutMs)]
       const ends = { begin, prepare: false, refused: how.refuse ?? refuse }
       return translated(
-        gate.use((connection) => within(gate, connection, ends, query(connection, sql, params, prepare))),
+        gate.use((lease) => within(lease, ends, query(lease, sql, params, prepare))),
         meaning
       )
     }
@@ -443,11 +513,11 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
         const begin = ["begin read only", ...(limited ? [local(how.timeoutMs ?? statementTimeoutMs)] : [])]
         const ends = { begin, prepare: false, refused: meaning }
         const rows: Array<Array<string | null>> = []
-        const walk = (connection: PgConnection.PgConnection) =>
+        const walk = (lease: Lease) =>
           Effect.gen(function*() {
-            yield* query(connection, `declare page no scroll cursor for ${sql}`, params, false)
+            yield* query(lease, `declare page no scroll cursor for ${sql}`, params, false)
             for (let left = bytes;;) {
-              const [row] = yield* query(connection, "fetch 1 from page", [], !pooler)
+              const [row] = yield* query(lease, "fetch 1 from page", [], !pooler)
               if (row === undefined) return { rows, cut: false }
               left -= rowBytes(row)
               if (left < 0 && rows.length > 0) return { rows, cut: true }
@@ -455,7 +525,7 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
             }
           })
         return translated(
-          gate.use((connection) => within(gate, connection, ends, walk(connection))),
+          gate.use((lease) => within(lease, ends, walk(lease))),
           // A single row may be too long, too: the page ends before it.
           (error): Effect.Effect<{ readonly rows: Rows; readonly cut: boolean }, RecordsError> =>
             isTooLarge(error) && rows.length > 0 ? Effect.succeed({ rows, cut: true }) : meaning(error)
@@ -470,24 +540,25 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
         const gate = pooler ? pooled.write : direct.write
         const begin = pooler ? ["begin", local(statementTimeoutMs)] : ["begin"]
         const ends = { begin, prepare: !pooler, refused: refuseCommit }
-        const work = gate.use((connection) => {
+        const work = gate.use((lease) => {
           // Behind a pooler the time limit is the transaction's, so that there is always one.
           const autocommit = alone && !pooler
           const session: Session = {
             autocommit,
-            run: (sql, params, prepare) => query(connection, sql, params, prepare && !pooler),
-            objects: (sql, params) => Effect.map(connection.query(sql, params, false), (result) => result.rows)
+            run: (sql, params, prepare) => query(lease, sql, params, prepare && !pooler),
+            objects: (sql, params) =>
+              Effect.map(lease.line.ask(lease.connection.query(sql, params, false)), (result) => result.rows)
           }
-          return autocommit ? body(session) : within<A, E | RecordsError>(gate, connection, ends, body(session))
+          return autocommit ? body(session) : within<A, E | RecordsError>(lease, ends, body(session))
         })
         // The body translates its own statements' failures; those left are of connecting and of begin.
         return translated<A, E | SqlError | RecordsError>(work, refuse) as Effect.Effect<A, E | RecordsError>
       })
 
     // Without the startup parameters that a pooler may refuse: it asks nothing that depends on them.
-    const alive = yield* open({}, "read", 1)
+    const alive = open({}, "read", 1)
     const asked = translated(
-      alive.use((connection) => Effect.asVoid(query(connection, "select 1", [], false))),
+      alive.use((lease) => Effect.asVoid(query(lease, "select 1", [], false))),
       refuse
     )
     // Whoever asks does not wait for the end of a statement that is given up: a server that stands still takes its time with that, too.

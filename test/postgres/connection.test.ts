@@ -762,6 +762,19 @@ describe("connections", () => {
       await once(async () => (await reasonOf(unchanged(records))) === "success")
     })
 
+    it("and holds a transaction that waits for something else", async () => {
+      mute = false
+      const { records } = await open({ url: await listen("pass"), statementTimeoutMs: 300, silenceMs: 60 })
+      // A statement that takes so long is silence: the next try counts. The pause between two is none.
+      await once(async () =>
+        (await reasonOf(
+          records.transaction((tx) =>
+            Effect.andThen(Effect.delay(rename(tx, "1", "one"), 200), Effect.delay(rename(tx, "1", "one"), 200))
+          )
+        )) === "success"
+      )
+    })
+
     it.each(["refuse", "ignore"] as const)("that meets unknown startup parameters by this: %s", async (manner) => {
       const { postgres, records } = await open({ url: await listen(manner), statementTimeoutMs: 300 })
       expect(await reasonInTime(unchanged(records))).toBe("success")
