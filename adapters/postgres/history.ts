@@ -14,7 +14,7 @@ const sharedColumns = (tracked: Model, versions: Model): readonly string[] => {
 const indexOf = (versions: Model): string => `${versions.table}_key`.slice(0, 63)
 
 /** What every version has besides the record. */
-const ownColumns = ["history_id", "history_operation", "history_at", "history_by"]
+const ownColumns = ["history_id", "history_operation", "history_at", "history_by", "history_changed"]
 
 /**
  * Asks the catalogue whether the table of versions is as the statements make it: one row, `present`. More than they make is fine: another service
@@ -66,6 +66,8 @@ export const historyStatements = (tracked: Model, versions: Model): readonly str
   history_at timestamptz not null default clock_timestamp(),
   history_by text
 )`,
+    // Tables of earlier versions of the service have none; what they keep stays visible.
+    `alter table ${table} add column if not exists history_changed text`,
     `do $history$
 declare
   needed record;

@@ -7,8 +7,10 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
 import { makerOf } from "../domain/access/caller.ts"
+import { quotedColumn } from "../domain/access/versions.ts"
 import { allOf } from "../domain/filter/tree.ts"
 import type { FilterTree } from "../domain/filter/tree.ts"
+import { changedColumn } from "../domain/model/model.ts"
 import type { Field, Model } from "../domain/model/model.ts"
 import { invalidParameter, notFound } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
@@ -39,24 +41,31 @@ const trackOf = (core: Core, tracked: Model): Track | null => {
     const model = core.models.get(tracked.history)!
     const columns = new Map(tracked.columns.map((column) => [column.column, column.index]))
     const shared = model.columns.filter(({ column }) => columns.has(column))
-    const own = ["history_operation", "history_by"].map((name) => model.byName.get(name)!)
+    const own = ["history_operation", "history_by", changedColumn].map((name) =>
+      model.columns.find(({ column }) => column === name)!
+    )
     track = { model, fields: [...own, ...shared], from: shared.map(({ column }) => columns.get(column)!) }
     tracks.set(tracked, track)
   }
   return track
 }
 
-/** Keeps the row that a write left, or, where the row was removed, the row that it removed. */
+/** Keeps the row that a write left (`after`), or, where the row was removed, the row that it removed. */
 export const keepVersion = (
   core: Core,
   tx: RecordsTransaction,
   { caller, model: tracked }: Access,
   operation: string,
-  row: Row
+  before: Row | null,
+  after: Row | null
 ): Effect.Effect<void, RecordsError> => {
   const track = trackOf(core, tracked)
   if (track === null) return Effect.void
-  const cells: readonly Cell[] = [operation, makerOf(caller), ...track.from.map((index) => row[index] ?? null)]
+  const row = (after ?? before)!
+  const changed = operation !== "update" || before === null
+    ? null
+    : tracked.columns.filter(({ index }) => before[index] !== row[index]).map(quotedColumn).join(",")
+  const cells: readonly Cell[] = [operation, makerOf(caller), changed, ...track.from.map((index) => row[index] ?? null)]
   const { fields, model } = track
   const bindings = { caller, now: 0n, params: [] }
   return Effect.asVoid(tx.insert({ model, fields, rows: [cells], columns: [], checks: [], bindings }))

@@ -511,7 +511,7 @@ export const runHooks = (
     ? Effect.void
     // The row is written already: what its version's table refuses is no fault of the caller's values.
     : Effect.catch(
-      keepVersion(core, tx, access, operation, (after ?? before)!),
+      keepVersion(core, tx, access, operation, before, after),
       (error) => isRefusedValue(error) ? Effect.die(error) : Effect.fail(error)
     )
   if (core.options.writeHooks.length === 0) return kept

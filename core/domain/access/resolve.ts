@@ -31,6 +31,7 @@ import type {
   RuleContext,
   RuleFunction
 } from "./rules.ts"
+import { confineVersions } from "./versions.ts"
 import { isWhere } from "./where.ts"
 
 type Settled = Exclude<Decision, { of: "record" }>
@@ -504,10 +505,16 @@ export const makeAccessResolver = (
     const asks = questions.operations.length + questions.fields.length > 0
     resolvers.set(name, asks ? byAnswers(model, own, defaults, questions) : byRoles(model, own, defaults))
   }
+  const trackedBy = new Map(
+    [...models.values()].flatMap(({ history, name }) => history === null ? [] : [[history, name]])
+  )
   return {
     resolve: (caller, resource) => {
       const access = resolvers.get(resource)?.(caller) ?? null
-      return access !== null && access.visible ? access : null
+      if (access === null || !access.visible) return null
+      const tracked = trackedBy.size === 0 ? undefined : trackedBy.get(resource)
+      const records = tracked === undefined ? undefined : resolvers.get(tracked)?.(caller)
+      return records === undefined ? access : confineVersions(access, records)
     }
   }
 }

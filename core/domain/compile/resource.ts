@@ -6,9 +6,11 @@
 import * as Result from "effect/Result"
 import type { CompiledRules } from "../access/rules.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
+import type { FieldSpec } from "../declare/field.ts"
 import { historyOf, keptColumns } from "../declare/history.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import type { CompiledEvent } from "../model/event.ts"
+import { changedColumn } from "../model/model.ts"
 import type { Field, Model, Relation } from "../model/model.ts"
 import { cellFromJson, wireFromCell } from "../value/cell.ts"
 import type { Json, Shape } from "../value/kind.ts"
@@ -213,11 +215,15 @@ const readKept = (
   resource: string,
   { [keptColumns]: kept }: { readonly [keptColumns]?: unknown },
   fields: ReadonlyMap<string, DraftField>
-): readonly DraftColumn[] =>
-  !isBag(kept) ? [] : (["softDelete", "version"] as const).flatMap((role) => {
+): readonly DraftColumn[] => {
+  if (!isBag(kept)) return []
+  const roles = (["softDelete", "version"] as const).flatMap((role) => {
     const column = readColumn(resource, role, kept[role], fields, () => {})
     return column?.of === "column" ? [{ ...column, spec: { ...column.spec, optional: true } }] : []
   })
+  const changed = kept["changed"] as { readonly spec: FieldSpec }
+  return [...roles, { of: "column", name: changedColumn, spec: changed.spec }]
+}
 
 /** Gives every field its kind: its own, or for a relation that of the key it points at, through any number of relations. */
 export const resolveShapes = (drafts: ReadonlyMap<string, Draft>, report: Report): ReadonlyMap<DraftField, Shape> => {

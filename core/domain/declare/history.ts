@@ -5,6 +5,7 @@
  */
 
 import { type Bag, isBag, isTextList } from "../bag.ts"
+import { changedColumn } from "../model/model.ts"
 import type { ConfigExtension } from "./config.ts"
 import { blankField, type FieldSpec } from "./field.ts"
 import { didYouMean, type Report, shown } from "./refusal.ts"
@@ -183,7 +184,7 @@ export const history = (options: { readonly resources: readonly string[] }): Con
       }
       const declaration = resource["declaration"] as Bag
       const fields = isBag(declaration["fields"]) ? trackedFields(declaration["fields"], declaration) : {}
-      const taken = versionFields.find((each) => each in fields)
+      const taken = [...versionFields, changedColumn].find((each) => each in fields)
       if (taken !== undefined) {
         report(name, taken, "The field has the name of one that every version has.", "Rename the field.")
         continue
@@ -215,7 +216,10 @@ export const history = (options: { readonly resources: readonly string[] }): Con
           ...(declaration["tenant"] === undefined ? {} : { tenant: tenantOf(declaration) }),
           ...(owned ? { owner } : {}),
           access,
-          [keptColumns]: bareColumns(declaration)
+          [keptColumns]: {
+            ...bareColumns(declaration),
+            changed: field({ kind: "text", optional: true, column: changedColumn })
+          }
         }
       })
     }

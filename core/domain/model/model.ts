@@ -113,3 +113,9 @@ export const neverWritable = (
   field.column === model.softDelete?.column ||
   field.column === model.version?.column ||
   (operation === "update" && model.key.some((key) => key.column === field.column))
+
+/**
+ * The column of a version that no field shows: of an update the columns that it changed, each quoted, with commas between them; else null. By it
+ * versions stay hidden in which nothing changed that the caller can see.
+ */
+export const changedColumn = "history_changed"

@@ -2,6 +2,8 @@
 
 import { Client } from "pg"
 import { describe, expect, it, vi } from "vitest"
+import { compileOrThrow } from "../../../composition/create-admin.ts"
+import { historyMigrations } from "../../../composition/migrations.ts"
 import { defineConfig } from "../../../core/domain/declare/config.ts"
 import { f } from "../../../core/domain/declare/field.ts"
 import { history } from "../../../core/domain/declare/history.ts"
@@ -32,24 +34,22 @@ const schema = `
 create table papers (${columns});
 create table tracked (${columns});
 create table tagged (a integer, b text, note text, primary key (a, b));
-create schema history;
-create table history.tracked (
-  history_id bigint generated always as identity primary key, history_operation text not null,
-  history_at timestamptz not null default clock_timestamp(), history_by text, ${columns.replace(" primary key", "")}
-);
 `
 
 const long = "x".repeat(10_000)
 const longOf = (id: number) => ({ id, place: id, text: long, rev: 1 })
 
 const limits = { maxBatchBytes: 65_536, maxAnswerBytes: 65_536, statementTimeoutMs: 2_000 }
-const bounded = (options: object = {}): Fixture => ({
-  config: defineConfig({
+const configured = (options: object) =>
+  defineConfig({
     resources: [papers, tracked, tagged],
     extends: [history({ resources: ["tracked"] })],
     options: { ...limits, scanGuard: { mode: "off" }, ...options }
-  }),
-  schema,
+  })
+const versionTables = historyMigrations(compileOrThrow(configured({}))).map(({ statements }) => statements).join("\n")
+const bounded = (options: object = {}): Fixture => ({
+  config: configured(options),
+  schema: `${schema}\n${versionTables}`,
   rows: {
     papers: [longOf(1), longOf(2), longOf(3), longOf(4), longOf(5), {
       id: 6,

@@ -128,7 +128,7 @@ onBoth("history", fixture, (use) => {
 
   it("shows of versions what the caller sees of records: rows, fields, tenants, nothing to write", async () => {
     const { id, path } = await makeAccount(use())
-    await patch(use(), admin, path, { zq_note: "zq-hidden" })
+    await patch(use(), admin, path, { zq_note: "zq-hidden", name: "renamed" })
     const [, second] = await ofAccount(ann, id)
     expect(Object.keys(second!)).not.toContain("zq_note")
     expect(Object.keys(second!)).not.toContain("deleted_at")
@@ -154,6 +154,45 @@ onBoth("history", fixture, (use) => {
       expect((await use().call(caller, "DELETE", one)).status).toBe(403)
       expect((await use().call(caller, "POST", `${base}/accounts_history`, { body: {} })).status).toBe(403)
     }
+  })
+
+  it("leaves out the versions in which nothing changed that the caller can read", async () => {
+    const { id, path } = await makeAccount(use())
+    const before = Number((await ofAccount(admin, id))[0]!["history_id"])
+    await patch(use(), admin, path, { zq_note: "zq-one" })
+    await patch(use(), admin, path, { zq_note: "zq-two", balance: "3.00" })
+    await patch(use(), admin, path, { zq_note: null })
+    await use().call(admin, "DELETE", path)
+    await use().call(admin, "POST", `${path}:undelete`)
+    const all = await ofAccount(admin, id)
+    expect(all.map((each) => each["zq_note"])).toEqual([null, "zq-one", "zq-two", null, null, null])
+    const seen = await ofAccount(ann, id)
+    expect(seen.map((each) => [each["history_operation"], each["balance"]])).toEqual([
+      ["create", "0.00"],
+      ["update", "3.00"],
+      ["delete", "3.00"],
+      ["undelete", "3.00"]
+    ])
+    // Neither pages, counts, facets, series nor keys tell of the others.
+    const asked = async (caller: TestCaller, query: string) =>
+      (await use().get(caller, `${base}/accounts_history${query}filter=${encodeURIComponent(`id = ${id}`)}`)).json
+    expect((await asked(ann, "?page_size=1&count=exact&"))["total_size"]).toBe(4)
+    expect((await asked(ann, ":seek?position=1&page_size=1&"))["items"]![0]!["balance"]).toBe("3.00")
+    for (const [caller, updates] of [[ann, 1], [admin, 3]] as const) {
+      const values =
+        (await asked(caller, ":facets?field=history_operation&"))["facets"] as unknown as readonly Answered[]
+      expect(values.find(({ value }) => value as unknown === "update")!["count"]).toBe(updates)
+      expect((await asked(caller, ":series?field=history_at&granularity=year&"))["points"]![0]!["count"]).toBe(
+        updates + 3
+      )
+    }
+    for (const { history_id } of all) {
+      const one = `${base}/accounts_history/${history_id as unknown as string}`
+      const readable = seen.some((each) => each["history_id"] === history_id)
+      expect((await use().get(ann, one)).status).toBe(readable ? 200 : 404)
+      if (!readable) expect((await restore(ann, path, history_id)).status).toBe(404)
+    }
+    expect(before).toBe(Number(all[0]!["history_id"]))
   })
 
   it("restores a version as an ordinary update", async () => {
@@ -392,6 +431,37 @@ on("postgres", "versions of a key that is spelled in two ways", lotsFixture, (us
     expect((await restore(keeper, "oak")).json).toMatchObject({ code: "Oak", name: "first" })
     expect((await restore(keeper, "elm")).status).toBe(404)
     expect((await restore(other, "oak")).status).toBe(404)
+  })
+})
+
+const safes = defineResource("safes", {
+  primaryKey: "id",
+  fields: {
+    id: f.integer().filterable(),
+    name: f.text(),
+    code: f.text().sensitive().optional(),
+    pin: f.text().sensitive().optional()
+  },
+  access: { fields: { pin: { read: ["admin"] } } }
+})
+const safesConfig = defineConfig({ resources: [safes], extends: [history({ resources: ["safes"] })] })
+const safesFixture = (): Fixture => ({
+  config: safesConfig,
+  schema: `create table safes (id integer primary key, name text not null, code text, pin text);
+  ${historyMigrations(compileOrThrow(safesConfig)).map(({ statements }) => statements).join("\n")}`,
+  rows: {}
+})
+
+onBoth("versions of sensitive fields", safesFixture, (use) => {
+  it("are seen by those who can read the fields, without the values", async () => {
+    const guard: TestCaller = { id: "guard", roles: ["guard"] }
+    const chief: TestCaller = { id: "chief", roles: ["admin"] }
+    const { path } = await make(use(), chief, "safes", { id: 1, name: "one" })
+    await patch(use(), chief, path, { pin: "1234" })
+    await patch(use(), chief, path, { code: "5678" })
+    const seen = async (caller: TestCaller) => (await versions(use(), caller, "safes", "id = 1")).length
+    expect([await seen(chief), await seen(guard)]).toEqual([3, 2])
+    expect(JSON.stringify(await versions(use(), chief, "safes", "id = 1"))).not.toMatch(/1234|5678/)
   })
 })
 

@@ -1,0 +1,46 @@
+/**
+ * Which versions of a tracked resource a caller sees (extension `history`): those of updates only where something changed that they can read in the
+ * record. Else their number, time and author would tell that something hidden has changed.
+ */
+
+import { anyOf, both, type FilterTree } from "../filter/tree.ts"
+import { changedColumn } from "../model/model.ts"
+import type { Field, Model } from "../model/model.ts"
+import type { Access, RestrictedModel } from "./access.ts"
+
+/** A column as it stands in the list of those that an update changed. */
+export const quotedColumn = ({ column }: Pick<Field, "column">): string => `"${column.replaceAll("\"", "\"\"")}"`
+
+const changedOf = (versions: Model): Field | undefined =>
+  versions.columns.find(({ column, system }) => system && column === changedColumn)
+
+const trees = new WeakMap<RestrictedModel, WeakMap<RestrictedModel, FilterTree>>()
+
+const changedTree = (changed: Field, versions: RestrictedModel, tracked: RestrictedModel): FilterTree => {
+  let known = trees.get(versions)
+  if (known === undefined) trees.set(versions, known = new WeakMap())
+  let tree = known.get(tracked)
+  if (tree === undefined) {
+    // Values of sensitive fields are in no version; that one of them was changed may be seen by whoever can read the field.
+    const seen = tracked.fields.filter(({ name, sensitive }) => sensitive || versions.byName.has(name))
+    const visible = seen.map((field): FilterTree => ({
+      op: "match",
+      field: changed,
+      parts: ["", quotedColumn(field), ""]
+    }))
+    known.set(tracked, tree = anyOf([{ op: "null", field: changed }, ...visible]))
+  }
+  return tree
+}
+
+/** The access to versions, given that to the records that they are of. Who can read every field of those sees all of their versions. */
+export const confineVersions = (versions: Access, tracked: Access): Access => {
+  const changed = changedOf(versions.model)
+  if (changed === undefined) return versions
+  // Who cannot read the records may still be allowed to read versions: then these alone say what can be seen.
+  const seen = tracked.decisions.read.of === "deny" ? versions.restricted : tracked.restricted
+  const all = tracked.model.fields.every(({ name, sensitive }) =>
+    seen.byName.has(name) && (sensitive || versions.restricted.byName.has(name))
+  )
+  return all ? versions : { ...versions, rows: both(versions.rows, changedTree(changed, versions.restricted, seen)) }
+}
