@@ -1,0 +1,197 @@
+/** The filter of a list: chips for people, text for experts, one tree behind both. It changes a filter text and knows nothing of rows. */
+
+import * as Result from "effect/Result"
+import { ListFilter, Plus, SquarePen, X } from "lucide-react"
+import { lazy, type ReactNode, Suspense, useRef, useState } from "react"
+import { Button, Dialog, DialogTrigger, Popover } from "react-aria-components"
+import type { FilterError } from "../../../core/domain/filter/read.ts"
+import { useReader } from "../field/value.tsx"
+import { useMessages } from "../messages/locale.tsx"
+import type { Resource } from "../shell/catalogue.ts"
+import { useShortcut } from "../shell/keys.ts"
+import { type Condition, printConditions, readConditions } from "./conditions.ts"
+import style from "./filter.module.css"
+import { wordsOf } from "./words.ts"
+
+const ConditionEditor = lazy(() => import("./condition.tsx").then(({ ConditionEditor }) => ({ default: ConditionEditor })))
+const FieldChoice = lazy(() => import("./condition.tsx").then(({ FieldChoice }) => ({ default: FieldChoice })))
+const TextEditor = lazy(() => import("./text.tsx").then(({ TextEditor }) => ({ default: TextEditor })))
+
+interface BarProps {
+  readonly resource: Resource
+  readonly filter: string
+  readonly onChange: (filter: string) => void
+  /** What the service said about the filter, where it refused it. */
+  readonly errors: readonly FilterError[]
+}
+
+/** Where in a text something is wrong, and what. */
+export const Wrong = ({ errors, text }: { readonly text: string; readonly errors: readonly FilterError[] }): ReactNode =>
+  errors.map(({ hint, message, span }) => (
+    <p key={`${span.start}-${message}`} className={style.wrong} role="alert">
+      {text.slice(Math.max(0, span.start - 24), span.start)}
+      <mark>{text.slice(span.start, span.end) || " "}</mark>
+      {text.slice(span.end, span.end + 24)} — {message} {hint}
+    </p>
+  ))
+
+const Chip = (
+  { condition, onChange, resource }: {
+    readonly condition: Condition
+    readonly resource: Resource
+    readonly onChange: (text: string | null) => void
+  }
+): ReactNode => {
+  const reader = useReader()
+  const t = useMessages()
+  const [open, setOpen] = useState(false)
+  const words = wordsOf(condition, resource, reader)
+  return (
+    <span className={style.chip}>
+      <DialogTrigger isOpen={open} onOpenChange={setOpen}>
+        <Button>
+          {words.label !== "" && <span className="cut">{words.label}</span>}
+          {words.operator !== "" && <span className={style.op}>{words.operator}</span>}
+          {words.value !== "" && <bdi className={`${style.value} cut`}>{words.value}</bdi>}
+        </Button>
+        <Popover className={`float ${style.pop}`} placement="bottom start" offset={4}>
+          <Dialog aria-label={words.label || t.filter.label}>
+            <Suspense fallback={null}>
+              <ConditionEditor
+                resource={resource}
+                start={condition.simple}
+                text={condition.text}
+                onDone={(text) => {
+                  setOpen(false)
+                  if (text !== null) onChange(text)
+                }}
+              />
+            </Suspense>
+          </Dialog>
+        </Popover>
+      </DialogTrigger>
+      <button
+        type="button"
+        className={style.remove}
+        aria-label={t.filter.remove(words.label || condition.text)}
+        onClick={() => onChange(null)}
+      >
+        <X className="icon" aria-hidden="true" />
+      </button>
+    </span>
+  )
+}
+
+const Adder = ({ onAdd, resource }: { readonly resource: Resource; readonly onAdd: (text: string) => void }): ReactNode => {
+  const t = useMessages()
+  const [open, setOpen] = useState(false)
+  const [field, setField] = useState<string | null>(null)
+  const start = (now: boolean): void => {
+    setField(null)
+    setOpen(now)
+  }
+  useShortcut("f", () => start(true))
+  useShortcut("/", () => start(true))
+  return (
+    <DialogTrigger isOpen={open} onOpenChange={start}>
+      <Button className={style.add ?? ""}>
+        <Plus className="icon" aria-hidden="true" /> {t.filter.add} <kbd aria-hidden="true">F</kbd>
+      </Button>
+      <Popover className={`float ${style.pop}`} placement="bottom start" offset={4}>
+        <Dialog aria-label={t.filter.add}>
+          <Suspense fallback={null}>
+            {field === null
+              ? (
+                <FieldChoice
+                  resource={resource}
+                  onChoose={setField}
+                  onSearch={(text) => {
+                    setOpen(false)
+                    onAdd(text)
+                  }}
+                />
+              )
+              : (
+                <ConditionEditor
+                  resource={resource}
+                  start={{ field, is: "is", values: [] }}
+                  fresh
+                  text=""
+                  onDone={(text) => {
+                    setOpen(false)
+                    if (text !== null) onAdd(text)
+                  }}
+                />
+              )}
+          </Suspense>
+        </Dialog>
+      </Popover>
+    </DialogTrigger>
+  )
+}
+
+export const FilterBar = ({ errors, filter, onChange, resource }: BarProps): ReactNode => {
+  const t = useMessages()
+  const [editing, setEditing] = useState(false)
+  const opener = useRef<HTMLButtonElement>(null)
+  const read = readConditions(filter, resource)
+  const conditions = Result.isSuccess(read) ? read.success : null
+  const wrong = Result.isFailure(read) ? read.failure : errors
+  const put = (at: number, text: string | null): void => {
+    const texts = conditions!.map((each) => each.text)
+    onChange(printConditions(text === null ? texts.toSpliced(at, 1) : texts.with(at, text)))
+  }
+  const close = (): void => {
+    setEditing(false)
+    requestAnimationFrame(() => opener.current?.focus())
+  }
+  return (
+    <section className={style.bar} aria-label={t.filter.label}>
+      <div className={style.chips}>
+        <ListFilter className={`icon ${style.lead}`} aria-hidden="true" />
+        {conditions?.map((condition, at) => (
+          <Chip
+            key={`${at} ${condition.text}`}
+            condition={condition}
+            resource={resource}
+            onChange={(text) => put(at, text)}
+          />
+        ))}
+        {conditions !== null && (
+          <Adder
+            resource={resource}
+            onAdd={(text) => onChange(printConditions([...conditions.map((each) => each.text), text]))}
+          />
+        )}
+        {filter === "" && (
+          <button type="button" ref={opener} className={style.add} onClick={() => setEditing(true)}>
+            <SquarePen className="icon" aria-hidden="true" /> {t.filter.edit}
+          </button>
+        )}
+      </div>
+      {editing
+        ? (
+          <Suspense fallback={<div className={style.text}><code>{filter}</code></div>}>
+            <TextEditor
+              resource={resource}
+              start={filter}
+              onCancel={close}
+              onDone={(text) => {
+                onChange(text)
+                close()
+              }}
+            />
+          </Suspense>
+        )
+        : filter !== "" && (
+          <div className={style.text}>
+            <code dir="ltr">{filter}</code>
+            <button type="button" ref={opener} aria-label={t.filter.edit} onClick={() => setEditing(true)}>
+              <SquarePen className="icon" aria-hidden="true" />
+            </button>
+          </div>
+        )}
+      {!editing && <Wrong text={filter} errors={wrong} />}
+    </section>
+  )
+}

@@ -1,0 +1,334 @@
+/** Editors of one condition: which field, what is said of it, and the values, offered from what the list holds (facets). Loaded on use. */
+
+import { useQuery } from "@tanstack/react-query"
+import * as Result from "effect/Result"
+import { Search } from "lucide-react"
+import { type FormEvent, type ReactNode, useId, useState } from "react"
+import type { MetaField } from "../../client/index.ts"
+import { plain } from "../field/plain.ts"
+import { useReader, Value } from "../field/value.tsx"
+import { useMessages } from "../messages/locale.tsx"
+import { useApp } from "../shell/app.ts"
+import { keyOf, keyPartsOf, labelOf, type Resource, titleFields, titleOf } from "../shell/catalogue.ts"
+import { type AnyPage, resourceClient } from "../shell/client.ts"
+import { checkSimple, type Operator, operatorsOf, type Simple, textOfSimple } from "./conditions.ts"
+import style from "./filter.module.css"
+import { operatorWord, spanText } from "./words.ts"
+
+interface FieldChoiceProps {
+  readonly resource: Resource
+  readonly onChoose: (field: string) => void
+  readonly onSearch: (text: string) => void
+}
+
+/** The fields that can be filtered, found by typing; what is typed can be searched for as well. */
+export const FieldChoice = ({ onChoose, onSearch, resource }: FieldChoiceProps): ReactNode => {
+  const t = useMessages()
+  const [text, setText] = useState("")
+  const searchable = resource.model.fields.some(({ searched }) => searched)
+  const fields = resource.model.fields.filter(({ filterable, name }) =>
+    filterable && (labelOf(name).toLowerCase().includes(text.toLowerCase()) || name.includes(text.toLowerCase()))
+  )
+  const search = searchable && text.trim() !== ""
+    ? textOfSimple({ field: "", is: "search", values: [text.trim()] }, resource)
+    : null
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (search !== null && (fields.length === 0 || !labelOf(fields[0]!.name).toLowerCase().startsWith(text.toLowerCase()))) {
+          onSearch(search)
+        } else if (fields[0] !== undefined) onChoose(fields[0].name)
+      }}
+    >
+      <div className="input">
+        <Search className="icon" aria-hidden="true" />
+        <input
+          autoFocus
+          aria-label={searchable ? t.filter.search : t.filter.findField}
+          placeholder={searchable ? t.filter.search : t.filter.findField}
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+        />
+      </div>
+      <div className={style.options}>
+        {search !== null && (
+          <button type="button" className={style.option} onClick={() => onSearch(search)}>
+            {t.filter.searchFor(text.trim())}
+          </button>
+        )}
+        {fields.map(({ name }) => (
+          <button key={name} type="button" className={style.option} onClick={() => onChoose(name)}>
+            {labelOf(name)}
+          </button>
+        ))}
+      </div>
+    </form>
+  )
+}
+
+interface EditorProps {
+  readonly resource: Resource
+  /** Null: a condition that is edited as text only. */
+  readonly start: Simple | null
+  readonly text: string
+  /** A new condition: its operator is the field's usual one. */
+  readonly fresh?: boolean
+  /** The new text; null leaves everything as it was. */
+  readonly onDone: (text: string | null) => void
+}
+
+const isChosen = (is: Operator): boolean => is === "oneOf" || is === "noneOf"
+
+/** `is` and `oneOf` are the same question with one answer or several. */
+const familyOf = (is: Operator, offered: readonly Operator[]): Operator =>
+  offered.includes(is)
+    ? is
+    : is === "is" && offered.includes("oneOf")
+    ? "oneOf"
+    : is === "isNot" && offered.includes("noneOf")
+    ? "noneOf"
+    : offered[0]!
+
+export const ConditionEditor = ({ fresh = false, onDone, resource, start, text }: EditorProps): ReactNode => {
+  const t = useMessages()
+  const id = useId()
+  const field = start === null || start.is === "search" ? undefined : resource.fields.get(start.field)
+  const offered = field === undefined ? [] : operatorsOf(field)
+  const [is, setIs] = useState<Operator>(
+    start === null ? "search" : start.is === "search" ? "search" : fresh ? offered[0]! : familyOf(start.is, offered)
+  )
+  const [values, setValues] = useState<readonly string[]>(start?.values ?? [])
+  const [whole, setWhole] = useState(text)
+  const [problem, setProblem] = useState<string | null>(null)
+
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    if (start === null) return onDone(whole)
+    const checked = checkSimple({ ...start, is, values }, resource)
+    if (checked === null) return setProblem(t.field.required)
+    if (Result.isFailure(checked)) return setProblem(checked.failure)
+    onDone(checked.success)
+  }
+  const setValue = (value: string): void => {
+    setProblem(null)
+    setValues(value === "" ? [] : [value])
+  }
+  const one = values[0] ?? ""
+
+  return (
+    <form onSubmit={submit}>
+      {field !== undefined && (
+        <>
+          <label className="hush" htmlFor={`${id}-is`}>{t.filter.operator}</label>
+          <select
+            id={`${id}-is`}
+            value={is}
+            onChange={({ target }) => {
+              const next = target.value as Operator
+              setProblem(null)
+              if ((is === "inLast") !== (next === "inLast")) setValues([])
+              setIs(next)
+            }}
+          >
+            {offered.map((each) => (
+              <option key={each} value={each}>{`${labelOf(field.name)} ${operatorWord(each, field, t)}`}</option>
+            ))}
+          </select>
+        </>
+      )}
+      {start === null
+        ? <ValueInput label={t.filter.text} value={whole} onChange={setWhole} mono />
+        : is === "search"
+        ? <ValueInput label={t.filter.search} value={one} onChange={setValue} />
+        : is === "empty" || is === "notEmpty"
+        ? null
+        : is === "inLast"
+        ? <Spans value={one} onChange={setValue} />
+        : isChosen(is) && field !== undefined
+        ? <Choices resource={resource} field={field} values={values} onChange={setValues} />
+        : (
+          <ValueInput
+            label={t.filter.value}
+            value={field?.kind === "timestamp" ? localOf(one) : one}
+            type={field?.kind === "date" ? "date" : field?.kind === "timestamp" ? "datetime-local" : "text"}
+            numeric={field?.kind === "integer" || field?.kind === "decimal" || field?.kind === "float"}
+            onChange={(value) =>
+              setValue(field?.kind === "timestamp" && value !== "" ? new Date(value).toISOString() : value)}
+          />
+        )}
+      {problem !== null && <p className="hint" data-bad="" role="alert">{problem}</p>}
+      <button className="btn primary">{t.filter.apply}</button>
+    </form>
+  )
+}
+
+/** A moment as a `datetime-local` input has it. */
+const localOf = (iso: string): string => {
+  const time = Date.parse(iso)
+  if (Number.isNaN(time)) return ""
+  const date = new Date(time - new Date(time).getTimezoneOffset() * 60_000)
+  return date.toISOString().slice(0, 16)
+}
+
+interface ValueInputProps {
+  readonly label: string
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly type?: string
+  readonly numeric?: boolean
+  readonly mono?: boolean
+}
+
+const ValueInput = ({ label, mono = false, numeric = false, onChange, type = "text", value }: ValueInputProps): ReactNode => (
+  <div className="input">
+    <input
+      autoFocus
+      aria-label={label}
+      type={type}
+      inputMode={numeric ? "decimal" : undefined}
+      className={mono ? "mono" : undefined}
+      value={value}
+      onChange={({ target }) => onChange(target.value)}
+    />
+  </div>
+)
+
+const spans = ["24h", "7d", "30d", "90d", "365d"]
+
+const Spans = ({ onChange, value }: { readonly value: string; readonly onChange: (value: string) => void }): ReactNode => {
+  const t = useMessages()
+  return (
+    <div className={style.presets} role="group" aria-label={t.filter.inLast}>
+      {[...new Set([...spans, ...(value === "" ? [] : [value])])].map((span) => (
+        <button
+          key={span}
+          type="button"
+          className={style.preset}
+          aria-pressed={value === span}
+          onClick={() => onChange(span)}
+        >
+          {spanText(span, t)}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+interface ChoicesProps {
+  readonly resource: Resource
+  readonly field: MetaField
+  readonly values: readonly string[]
+  readonly onChange: (values: readonly string[]) => void
+}
+
+/** The values of a field, most frequent first; of a relation, records found by their title. */
+const Choices = ({ field, onChange, resource, values }: ChoicesProps): ReactNode => {
+  const t = useMessages()
+  const reader = useReader()
+  const { catalogue } = useApp()
+  const [text, setText] = useState("")
+  const facets = useQuery({
+    queryKey: ["facets", resource.name, field.name, "all"],
+    queryFn: ({ signal }) =>
+      resourceClient(resource.name).facets({ field: field.name as never, limit: field.relation === undefined ? 500 : 20 }, { signal })
+  })
+  const target = field.relation === undefined ? undefined : catalogue.resources.get(field.relation)
+  const found = useRelated(target, text)
+  const titles = useTitles(target, [...values, ...(facets.data?.facets ?? []).map(({ value }) => plain(value))])
+  const counts = new Map((facets.data?.facets ?? []).map(({ count, value }) => [plain(value), count]))
+  const offered = new Set([
+    ...values,
+    ...(text !== "" && target !== undefined ? found.keys() : []),
+    ...counts.keys(),
+    ...(field.values ?? []),
+    ...(field.kind === "boolean" ? ["true", "false"] : [])
+  ])
+  const shown = [...offered].filter((value) => {
+    if (value === "") return false
+    const label = labelFor(value)
+    return text === "" || label.toLowerCase().includes(text.toLowerCase()) || found.has(value)
+  }).slice(0, 100)
+
+  function labelFor(value: string): string {
+    return target === undefined ? value : found.get(value) ?? titles.get(value) ?? `#${value}`
+  }
+
+  const toggle = (value: string): void =>
+    onChange(values.includes(value) ? values.filter((each) => each !== value) : [...values, value])
+
+  return (
+    <>
+      {(offered.size > 8 || target !== undefined) && (
+        <div className="input">
+          <Search className="icon" aria-hidden="true" />
+          <input
+            autoFocus
+            aria-label={t.filter.value}
+            placeholder={target === undefined ? t.filter.value : t.field.searchAt(target.view.label.plural)}
+            value={text}
+            onChange={({ target: input }) => setText(input.value)}
+          />
+        </div>
+      )}
+      <div className={style.options} role="group" aria-label={labelOf(field.name)}>
+        {shown.map((value) => (
+          <label key={value} className={style.option}>
+            <input type="checkbox" checked={values.includes(value)} onChange={() => toggle(value)} />
+            {target === undefined
+              ? (
+                <Value
+                  resource={resource}
+                  field={field}
+                  value={field.kind === "boolean" ? value === "true" : value}
+                  linked={false}
+                />
+              )
+              : <bdi className="cut">{labelFor(value)}</bdi>}
+            {counts.has(value) && <small>{reader.format.count(counts.get(value)!)}</small>}
+          </label>
+        ))}
+        {shown.length === 0 && <p className="hint">{facets.isPending ? t.shell.loading : t.field.nothingFound}</p>}
+      </div>
+    </>
+  )
+}
+
+/** Records of a resource that a text finds: the value of a foreign key and the title. */
+const useRelated = (target: Resource | undefined, text: string): ReadonlyMap<string, string> => {
+  const { data } = useQuery<AnyPage>({
+    queryKey: ["related", target?.name, text],
+    enabled: target !== undefined && text.trim() !== "" && target.model.fields.some(({ searched }) => searched),
+    staleTime: 30_000,
+    placeholderData: (before) => before,
+    queryFn: ({ signal }) =>
+      resourceClient(target!.name).list({
+        filter: textOfSimple({ field: "", is: "search", values: [text.trim()] }, target!),
+        page_size: 20,
+        fields: titleFields(target!)
+      }, { signal })
+  })
+  return new Map(data?.items.flatMap((record) => {
+    const key = keyOf(target!, record)
+    return key === null ? [] : [[keyPartsOf(key).join(","), titleOf(target!, record)] as const]
+  }))
+}
+
+/** Titles of records by the value of a foreign key. */
+const useTitles = (target: Resource | undefined, values: readonly string[]): ReadonlyMap<string, string> => {
+  const key = target?.model.primaryKey.length === 1 ? target.fields.get(target.model.primaryKey[0]!) : undefined
+  const wanted = [...new Set(values)].filter((value) => value !== "").slice(0, 60)
+  const { data } = useQuery<AnyPage>({
+    queryKey: ["titles", target?.name, wanted],
+    enabled: key !== undefined && key.filterable && wanted.length > 0,
+    staleTime: 60_000,
+    placeholderData: (before) => before,
+    queryFn: ({ signal }) =>
+      resourceClient(target!.name).list({
+        filter: textOfSimple({ field: key!.name, is: "oneOf", values: wanted }, target!),
+        page_size: wanted.length,
+        fields: titleFields(target!)
+      }, { signal })
+  })
+  return new Map(data?.items.map((record) => [plain(record[key!.name]), titleOf(target!, record)]))
+}

@@ -1,0 +1,170 @@
+/** The filter as text, with completion of fields, values and functions, and what is wrong underlined where it stands. Loaded on use. */
+
+import { autocompletion, type Completion, type CompletionContext, completionKeymap, type CompletionResult } from "@codemirror/autocomplete"
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands"
+import { linter } from "@codemirror/lint"
+import { EditorState } from "@codemirror/state"
+import { EditorView, keymap, placeholder } from "@codemirror/view"
+import * as Result from "effect/Result"
+import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from "react"
+import { type FilterError, readFilter } from "../../../core/domain/filter/read.ts"
+import { plain } from "../field/plain.ts"
+import { useMessages } from "../messages/locale.tsx"
+import { labelOf, type Resource } from "../shell/catalogue.ts"
+import { resourceClient } from "../shell/client.ts"
+import { Wrong } from "./bar.tsx"
+import { scopeOf } from "./conditions.ts"
+import style from "./filter.module.css"
+
+interface TextEditorProps {
+  readonly resource: Resource
+  readonly start: string
+  readonly onDone: (text: string) => void
+  readonly onCancel: () => void
+}
+
+const functions: readonly Completion[] = [
+  { label: "in", detail: "(field, value, …)", apply: "in(", type: "function" },
+  { label: "search", detail: "('text')", apply: "search('", type: "function" },
+  { label: "similar", detail: "(field, 'text')", apply: "similar(", type: "function" },
+  { label: "regex", detail: "(field, 'pattern')", apply: "regex(", type: "function" },
+  { label: "isNull", detail: "(field)", apply: "isNull(", type: "function" },
+  { label: "now", detail: "() - 7d", apply: "now() - ", type: "function" }
+]
+
+const words: readonly Completion[] = ["AND", "OR", "NOT"].map((label) => ({ label, type: "keyword" }))
+
+const quoted = (value: string): string => /^[\w.-]+$/.test(value) ? value : JSON.stringify(value)
+
+/** Values of the field before the operator, by what the list holds; else fields, functions and words. */
+const completer = (resource: Resource) => async (context: CompletionContext): Promise<CompletionResult | null> => {
+  const before = context.state.sliceDoc(0, context.pos)
+  const value = /([A-Za-z_]\w*)\s*(?:=|!=|<=|>=|<|>|:)\s*("?)([^"\s()]*)$/.exec(before) ??
+    /in\(\s*([A-Za-z_]\w*)\s*,(?:[^()]*,)?\s*("?)([^"\s(),]*)$/.exec(before)
+  const field = value === null ? undefined : scopeOf(resource).names.get(value[1]!)
+  if (value !== null && field !== undefined && field.filterable && field.kind !== "json") {
+    const known = resource.fields.get(field.name)
+    const fixed = known?.values ?? (field.kind === "boolean" ? ["true", "false"] : null)
+    const found = fixed ?? await resourceClient(resource.name).facets({ field: field.name as never, limit: 100 })
+      .then(({ facets }) => facets.flatMap(({ value: each }) => each === null ? [] : [plain(each)]), () => [])
+    return {
+      from: context.pos - value[3]!.length - value[2]!.length,
+      options: found.map((label) => ({ label, apply: quoted(label), type: "constant" })),
+      validFor: /^"?[^"\s()]*$/
+    }
+  }
+  const word = context.matchBefore(/[A-Za-z_]\w*$/)
+  if (word === null && !context.explicit) return null
+  return {
+    from: word?.from ?? context.pos,
+    options: [
+      ...resource.model.fields.filter(({ filterable }) => filterable).map(({ kind, name }) => ({
+        label: name,
+        detail: `${labelOf(name)} · ${kind}`,
+        type: "property",
+        boost: 1
+      })),
+      ...functions,
+      ...words
+    ],
+    validFor: /^\w*$/
+  }
+}
+
+/** The policy allows styles that carry the page's nonce. */
+const nonce = document.querySelector<HTMLMetaElement>("meta[property='csp-nonce']")?.nonce ?? ""
+
+const theme = EditorView.theme({
+  "&": { fontFamily: "var(--mono)", fontSize: "var(--text-sm)", color: "var(--ink)" },
+  "&.cm-focused": { outline: "none" },
+  ".cm-content": { padding: "5px 8px", caretColor: "var(--ink)" },
+  ".cm-line": { padding: "0" },
+  ".cm-scroller": { fontFamily: "inherit", lineHeight: "1.5" },
+  ".cm-cursor": { borderLeftColor: "var(--ink)" },
+  ".cm-selectionBackground, &.cm-focused .cm-selectionBackground": { background: "var(--accent-soft) !important" },
+  ".cm-tooltip": {
+    background: "var(--bg-raised)",
+    border: "1px solid var(--line)",
+    borderRadius: "var(--radius)",
+    boxShadow: "var(--shadow)",
+    color: "var(--ink)"
+  },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li": { padding: "4px 9px" },
+  ".cm-tooltip-autocomplete ul li[aria-selected]": { background: "var(--bg-selected)", color: "var(--ink)" },
+  ".cm-completionDetail": { color: "var(--ink-3)", fontStyle: "normal" },
+  ".cm-lintRange-error": {
+    backgroundImage: "none",
+    textDecoration: "underline wavy var(--bad)",
+    textUnderlineOffset: "3px"
+  }
+})
+
+export const TextEditor = ({ onCancel, onDone, resource, start }: TextEditorProps): ReactNode => {
+  const t = useMessages()
+  const host = useRef<HTMLDivElement>(null)
+  const view = useRef<EditorView | null>(null)
+  const [wrong, setWrong] = useState<readonly FilterError[]>([])
+
+  const finish = (): void => {
+    const text = view.current!.state.doc.toString().trim()
+    const read = readFilter(text, scopeOf(resource))
+    if (Result.isFailure(read)) return setWrong(read.failure)
+    onDone(text)
+  }
+  const onFinish = useEffectEvent(() => finish())
+  const onEscape = useEffectEvent(() => onCancel())
+  const label = t.filter.text
+
+  useEffect(() => {
+    const editor = new EditorView({
+      parent: host.current!,
+      state: EditorState.create({
+        doc: start,
+        selection: { anchor: start.length },
+        extensions: [
+          EditorView.cspNonce.of(nonce),
+          autocompletion({ override: [completer(resource)], icons: false }),
+          // A filter is one line: Enter applies it, unless a completion is open, which is asked first.
+          keymap.of([
+            ...completionKeymap,
+            { key: "Enter", run: () => (onFinish(), true) },
+            { key: "Escape", run: () => (onEscape(), true) },
+            ...historyKeymap,
+            ...defaultKeymap
+          ]),
+          history(),
+          EditorView.lineWrapping,
+          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", dir: "ltr" }),
+          placeholder("status = paid AND total >= 100"),
+          linter(({ state }) => {
+            const read = readFilter(state.doc.toString(), scopeOf(resource))
+            return Result.isSuccess(read) ? [] : read.failure.map(({ hint, message, span }) => ({
+              from: Math.min(span.start, state.doc.length),
+              to: Math.min(Math.max(span.end, span.start + 1), state.doc.length),
+              severity: "error" as const,
+              message: `${message} ${hint}`
+            }))
+          }, { delay: 250 }),
+          EditorView.updateListener.of(({ docChanged }) => {
+            if (docChanged) setWrong([])
+          }),
+          theme
+        ]
+      })
+    })
+    view.current = editor
+    editor.focus()
+    return () => editor.destroy()
+  }, [resource, start, label])
+
+  return (
+    <>
+      <div className={style.editing}>
+        <div className={style.editor} ref={host} />
+        <button type="button" className="btn primary" onClick={() => finish()}>{t.filter.apply}</button>
+        <button type="button" className="btn quiet" onClick={onCancel}>{t.shell.cancel}</button>
+      </div>
+      {wrong.length > 0 && <Wrong text={view.current?.state.doc.toString() ?? ""} errors={wrong} />}
+    </>
+  )
+}

@@ -1,0 +1,77 @@
+/** A condition in words: the field's label, what is said of it, and the values as people read them. Pure. */
+
+import type { MetaField } from "../../client/index.ts"
+import { type Reader, textOf } from "../field/text.ts"
+import type { Messages } from "../messages/locale.tsx"
+import { labelOf, type Resource } from "../shell/catalogue.ts"
+import type { Condition, Operator, Simple } from "./conditions.ts"
+
+/** The word for an operator on a field of a kind: times are after, numbers are over. */
+export const operatorWord = (is: Operator, field: MetaField | undefined, t: Messages): string => {
+  const time = field?.kind === "timestamp" || field?.kind === "date"
+  const words: Readonly<Record<Operator, string>> = {
+    oneOf: t.filter.oneOf,
+    noneOf: t.filter.noneOf,
+    is: t.filter.is,
+    isNot: t.filter.isNot,
+    contains: t.filter.contains,
+    atLeast: time ? t.filter.since : t.filter.atLeast,
+    atMost: time ? t.filter.until : t.filter.atMost,
+    over: time ? t.filter.after : t.filter.over,
+    under: time ? t.filter.before : t.filter.under,
+    inLast: t.filter.inLast,
+    empty: t.filter.empty,
+    notEmpty: t.filter.notEmpty,
+    search: t.filter.search
+  }
+  return words[is]
+}
+
+/** A span such as `30d` in words. */
+export const spanText = (span: string, t: Messages): string => {
+  const unit = span.slice(-1) as keyof Messages["filter"]["units"]
+  return t.filter.units[unit](Number(span.slice(0, -1)))
+}
+
+const booleans: Readonly<Record<string, boolean>> = { true: true, false: false }
+
+/** A value of a condition as people read it. */
+export const valueText = (
+  resource: Resource,
+  field: MetaField,
+  is: Operator,
+  value: string,
+  reader: Reader
+): string =>
+  is === "inLast"
+    ? spanText(value, reader.t)
+    : field.relation !== undefined
+    ? `#${value}`
+    : field.kind === "timestamp"
+    ? reader.format.dateTime(value)
+    : textOf(resource, field, field.kind === "boolean" ? booleans[value] : value, reader)
+
+export interface ConditionWords {
+  readonly label: string
+  readonly operator: string
+  readonly value: string
+}
+
+const simpleWords = (simple: Simple, resource: Resource, reader: Reader): ConditionWords => {
+  const { t } = reader
+  if (simple.is === "search") return { label: t.filter.search, operator: "", value: `“${simple.values[0] ?? ""}”` }
+  const field = resource.fields.get(simple.field)
+  return {
+    label: labelOf(simple.field),
+    operator: operatorWord(simple.is, field, t),
+    value: field === undefined
+      ? simple.values.join(", ")
+      : simple.values.map((value) => valueText(resource, field, simple.is, value, reader)).join(", ")
+  }
+}
+
+/** What a chip says. What is no simple condition is shown as its text. */
+export const wordsOf = (condition: Condition, resource: Resource, reader: Reader): ConditionWords =>
+  condition.simple === null
+    ? { label: "", operator: "", value: condition.text }
+    : simpleWords(condition.simple, resource, reader)

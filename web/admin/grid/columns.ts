@@ -1,0 +1,47 @@
+/** How wide columns are and where pinned ones stand: numbers for CSS variables, so that a change of a width draws no row anew. Pure. */
+
+export interface Column {
+  readonly id: string
+  readonly label: string
+  /** Pixels; a flexible column takes more where there is room. */
+  readonly width: number
+  readonly flexible: boolean
+  readonly end: boolean
+  readonly pinned: boolean
+}
+
+export const tickWidth = 40
+export const narrowest = 56
+export const widest = 900
+
+/** The template of a row. `lead`: width before the columns (the tick), 0 for none. */
+export const templateOf = (columns: readonly Column[], lead: number): string => {
+  const tracks = columns.map(({ flexible, pinned, width }) =>
+    flexible && !pinned ? `minmax(${width}px, ${width}fr)` : `${width}px`
+  )
+  // Where nothing takes the rest, an empty track does.
+  const rest = columns.some(({ flexible, pinned }) => flexible && !pinned) ? [] : ["minmax(0, 1fr)"]
+  return [...(lead > 0 ? [`${lead}px`] : []), ...tracks, ...rest].join(" ")
+}
+
+/** Least width of a row in pixels. */
+export const totalOf = (columns: readonly Column[], lead: number): number =>
+  columns.reduce((sum, { width }) => sum + width, lead)
+
+/** Pinned columns first, in their order. */
+export const inOrder = (columns: readonly Column[]): readonly Column[] => [
+  ...columns.filter(({ pinned }) => pinned),
+  ...columns.filter(({ pinned }) => !pinned)
+]
+
+/** Where each pinned column stands from the start of the row, by id. */
+export const offsetsOf = (columns: readonly Column[], lead: number): ReadonlyMap<string, number> => {
+  const offsets = new Map<string, number>()
+  let at = lead
+  for (const { id, pinned, width } of columns) {
+    if (!pinned) break
+    offsets.set(id, at)
+    at += width
+  }
+  return offsets
+}

@@ -1,0 +1,95 @@
+/**
+ * What a list shows, as it stands in the address: filter, order, columns, deleted records. The address wins over what is remembered; what is
+ * remembered is written into it. Pure.
+ */
+
+import type { MetaField } from "../../client/index.ts"
+import { isEndAligned, isIdentifier, widthOf } from "../field/kind.ts"
+import type { Column } from "../grid/columns.ts"
+import { inOrder, narrowest, widest } from "../grid/columns.ts"
+import { labelOf, type Resource } from "../shell/catalogue.ts"
+
+/** One key of an order. */
+export interface OrderKey {
+  readonly field: string
+  readonly descending: boolean
+}
+
+/** Reads an `order_by` text; what is no key of it is left out. */
+export const readOrderText = (text: string): readonly OrderKey[] =>
+  text.split(",").flatMap((part) => {
+    const [, field, direction] = /^\s*([A-Za-z_]\w*)(?:\s+(asc|desc))?\s*$/.exec(part) ?? []
+    return field === undefined ? [] : [{ field, descending: direction === "desc" }]
+  })
+
+export const printOrder = (keys: readonly OrderKey[]): string =>
+  keys.map(({ descending, field }) => descending ? `${field} desc` : field).join(", ")
+
+/** The order after a press on a header. `add`: it becomes one more key; else the only one. A third press takes it away. */
+export const nextOrder = (keys: readonly OrderKey[], field: string, add: boolean): readonly OrderKey[] => {
+  const known = keys.find((key) => key.field === field)
+  const others = add ? keys.filter((key) => key.field !== field) : []
+  if (known === undefined) return [...others, { field, descending: false }]
+  if (!known.descending) {
+    return add
+      ? keys.map((key) => key.field === field ? { field, descending: true } : key)
+      : [{ field, descending: true }]
+  }
+  return others
+}
+
+/** A column as chosen: its field, whether it is pinned, and a width where somebody set one. */
+export interface Choice {
+  readonly field: string
+  readonly pinned: boolean
+  readonly width: number | null
+}
+
+/** Reads `columns` of the address: `id.p,customer_id.220,total`. Fields that are not there are left out. */
+export const readChoices = (text: string, resource: Resource): readonly Choice[] => {
+  const choices: Choice[] = []
+  for (const part of text.split(",")) {
+    const [field = "", ...marks] = part.split(".")
+    if (!resource.fields.has(field) || choices.some((choice) => choice.field === field)) continue
+    const width = Number(marks.find((mark) => /^\d{2,3}$/.test(mark)) ?? Number.NaN)
+    choices.push({
+      field,
+      pinned: marks.includes("p"),
+      width: Number.isNaN(width) ? null : Math.min(widest, Math.max(narrowest, width))
+    })
+  }
+  return choices
+}
+
+export const printChoices = (choices: readonly Choice[]): string =>
+  choices.map(({ field, pinned, width }) => [field, ...(pinned ? ["p"] : []), ...(width === null ? [] : [width])].join("."))
+    .join(",")
+
+/** The columns that the view says. */
+export const usualChoices = ({ fields, view }: Resource): readonly Choice[] =>
+  view.columns.filter((name) => fields.has(name)).map((field) => ({ field, pinned: false, width: null }))
+
+/** Kinds whose columns grow where there is room. */
+const isFlexible = (resource: Resource, field: MetaField): boolean =>
+  !isIdentifier(resource, field) || field.relation !== undefined
+
+/** The columns of the grid for what was chosen. */
+export const columnsOf = (resource: Resource, choices: readonly Choice[]): readonly Column[] =>
+  inOrder(choices.map(({ field: name, pinned, width }) => {
+    const field = resource.fields.get(name)!
+    return {
+      id: name,
+      label: labelOf(name),
+      width: width ?? widthOf(resource, field),
+      flexible: width === null && isFlexible(resource, field),
+      end: isEndAligned(field) && field.relation === undefined,
+      pinned
+    }
+  }))
+
+/** The order in which rows come. Fields that cannot sort (or are not there) are left out, so that no address is a dead end. */
+export const orderFor = (text: string | null, resource: Resource): readonly OrderKey[] =>
+  readOrderText(text ?? resource.view.sort).filter(({ field }) => {
+    const known = resource.fields.get(field) ?? resource.model.fields.find(({ alias }) => alias === field)
+    return known?.sortable === true
+  })
