@@ -11,7 +11,7 @@ import { useApp } from "../shell/app.ts"
 import { addressOf, keyOf, type Resource, titleOf } from "../shell/catalogue.ts"
 import type { AnyRecord } from "../shell/client.ts"
 import { Link } from "../shell/link.tsx"
-import { currencyOf, isState, relationOf, toneOf } from "./kind.ts"
+import { currencyOf, isIdentifier, isState, relationOf, toneOf } from "./kind.ts"
 import { plain } from "./plain.ts"
 import { enumText, type Reader, textOf } from "./text.ts"
 
@@ -119,6 +119,8 @@ export const Value = (props: ValueProps): ReactNode => {
         )
         : <span className="cut">{text}</span>
     }
+    case "integer":
+      return <span className={isIdentifier(resource, field) ? "dim cut" : "cut"}>{text}</span>
     case "uuid":
     case "json":
       return <span className="mono cut">{text}</span>

@@ -12,8 +12,11 @@ import { useShortcut } from "../shell/keys.ts"
 import { type Condition, printConditions, readConditions } from "./conditions.ts"
 import style from "./filter.module.css"
 import { wordsOf } from "./words.ts"
+import { Wrong } from "./wrong.tsx"
 
-const ConditionEditor = lazy(() => import("./condition.tsx").then(({ ConditionEditor }) => ({ default: ConditionEditor })))
+const ConditionEditor = lazy(() =>
+  import("./condition.tsx").then(({ ConditionEditor }) => ({ default: ConditionEditor }))
+)
 const FieldChoice = lazy(() => import("./condition.tsx").then(({ FieldChoice }) => ({ default: FieldChoice })))
 const TextEditor = lazy(() => import("./text.tsx").then(({ TextEditor }) => ({ default: TextEditor })))
 
@@ -24,16 +27,6 @@ interface BarProps {
   /** What the service said about the filter, where it refused it. */
   readonly errors: readonly FilterError[]
 }
-
-/** Where in a text something is wrong, and what. */
-export const Wrong = ({ errors, text }: { readonly text: string; readonly errors: readonly FilterError[] }): ReactNode =>
-  errors.map(({ hint, message, span }) => (
-    <p key={`${span.start}-${message}`} className={style.wrong} role="alert">
-      {text.slice(Math.max(0, span.start - 24), span.start)}
-      <mark>{text.slice(span.start, span.end) || " "}</mark>
-      {text.slice(span.end, span.end + 24)} — {message} {hint}
-    </p>
-  ))
 
 const Chip = (
   { condition, onChange, resource }: {
@@ -82,7 +75,9 @@ const Chip = (
   )
 }
 
-const Adder = ({ onAdd, resource }: { readonly resource: Resource; readonly onAdd: (text: string) => void }): ReactNode => {
+const Adder = (
+  { onAdd, resource }: { readonly resource: Resource; readonly onAdd: (text: string) => void }
+): ReactNode => {
   const t = useMessages()
   const [open, setOpen] = useState(false)
   const [field, setField] = useState<string | null>(null)
@@ -171,7 +166,13 @@ export const FilterBar = ({ errors, filter, onChange, resource }: BarProps): Rea
       </div>
       {editing
         ? (
-          <Suspense fallback={<div className={style.text}><code>{filter}</code></div>}>
+          <Suspense
+            fallback={
+              <div className={style.text}>
+                <code>{filter}</code>
+              </div>
+            }
+          >
             <TextEditor
               resource={resource}
               start={filter}

@@ -1,6 +1,6 @@
 /** Editors of one condition: which field, what is said of it, and the values, offered from what the list holds (facets). Loaded on use. */
 
-import { useQuery } from "@tanstack/react-query"
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import * as Result from "effect/Result"
 import { Search } from "lucide-react"
 import { type FormEvent, type ReactNode, useId, useState } from "react"
@@ -36,7 +36,10 @@ export const FieldChoice = ({ onChoose, onSearch, resource }: FieldChoiceProps):
     <form
       onSubmit={(event) => {
         event.preventDefault()
-        if (search !== null && (fields.length === 0 || !labelOf(fields[0]!.name).toLowerCase().startsWith(text.toLowerCase()))) {
+        if (
+          search !== null &&
+          (fields.length === 0 || !labelOf(fields[0]!.name).toLowerCase().startsWith(text.toLowerCase()))
+        ) {
           onSearch(search)
         } else if (fields[0] !== undefined) onChoose(fields[0].name)
       }}
@@ -58,7 +61,12 @@ export const FieldChoice = ({ onChoose, onSearch, resource }: FieldChoiceProps):
           </button>
         )}
         {fields.map(({ name }) => (
-          <button key={name} type="button" className={style.option} onClick={() => onChoose(name)}>
+          <button
+            key={name}
+            type="button"
+            className={style.option}
+            onClick={() => onChoose(name)}
+          >
             {labelOf(name)}
           </button>
         ))}
@@ -180,7 +188,9 @@ interface ValueInputProps {
   readonly mono?: boolean
 }
 
-const ValueInput = ({ label, mono = false, numeric = false, onChange, type = "text", value }: ValueInputProps): ReactNode => (
+const ValueInput = (
+  { label, mono = false, numeric = false, onChange, type = "text", value }: ValueInputProps
+): ReactNode => (
   <div className="input">
     <input
       autoFocus
@@ -196,7 +206,9 @@ const ValueInput = ({ label, mono = false, numeric = false, onChange, type = "te
 
 const spans = ["24h", "7d", "30d", "90d", "365d"]
 
-const Spans = ({ onChange, value }: { readonly value: string; readonly onChange: (value: string) => void }): ReactNode => {
+const Spans = (
+  { onChange, value }: { readonly value: string; readonly onChange: (value: string) => void }
+): ReactNode => {
   const t = useMessages()
   return (
     <div className={style.presets} role="group" aria-label={t.filter.inLast}>
@@ -231,7 +243,10 @@ const Choices = ({ field, onChange, resource, values }: ChoicesProps): ReactNode
   const facets = useQuery({
     queryKey: ["facets", resource.name, field.name, "all"],
     queryFn: ({ signal }) =>
-      resourceClient(resource.name).facets({ field: field.name as never, limit: field.relation === undefined ? 500 : 20 }, { signal })
+      resourceClient(resource.name).facets({
+        field: field.name as never,
+        limit: field.relation === undefined ? 500 : 20
+      }, { signal })
   })
   const target = field.relation === undefined ? undefined : catalogue.resources.get(field.relation)
   const found = useRelated(target, text)
@@ -300,7 +315,7 @@ const useRelated = (target: Resource | undefined, text: string): ReadonlyMap<str
     queryKey: ["related", target?.name, text],
     enabled: target !== undefined && text.trim() !== "" && target.model.fields.some(({ searched }) => searched),
     staleTime: 30_000,
-    placeholderData: (before) => before,
+    placeholderData: keepPreviousData,
     queryFn: ({ signal }) =>
       resourceClient(target!.name).list({
         filter: textOfSimple({ field: "", is: "search", values: [text.trim()] }, target!),
@@ -308,10 +323,12 @@ const useRelated = (target: Resource | undefined, text: string): ReadonlyMap<str
         fields: titleFields(target!)
       }, { signal })
   })
-  return new Map(data?.items.flatMap((record) => {
-    const key = keyOf(target!, record)
-    return key === null ? [] : [[keyPartsOf(key).join(","), titleOf(target!, record)] as const]
-  }))
+  return new Map(
+    data?.items.flatMap((record) => {
+      const key = keyOf(target!, record)
+      return key === null ? [] : [[keyPartsOf(key).join(","), titleOf(target!, record)] as const]
+    })
+  )
 }
 
 /** Titles of records by the value of a foreign key. */
@@ -322,7 +339,7 @@ const useTitles = (target: Resource | undefined, values: readonly string[]): Rea
     queryKey: ["titles", target?.name, wanted],
     enabled: key !== undefined && key.filterable && wanted.length > 0,
     staleTime: 60_000,
-    placeholderData: (before) => before,
+    placeholderData: keepPreviousData,
     queryFn: ({ signal }) =>
       resourceClient(target!.name).list({
         filter: textOfSimple({ field: key!.name, is: "oneOf", values: wanted }, target!),

@@ -2,7 +2,15 @@ import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import type { MetaDocument, MetaField } from "../../client/index.ts"
 import { catalogueOf } from "../shell/catalogue.ts"
-import { checkSimple, readConditions, printConditions, type Simple, simpleOf, textOfSimple, withCondition } from "./conditions.ts"
+import {
+  checkSimple,
+  printConditions,
+  readConditions,
+  type Simple,
+  simpleOf,
+  textOfSimple,
+  withCondition
+} from "./conditions.ts"
 
 const field = (name: string, kind: string, more: object = {}) => ({
   name,
@@ -58,7 +66,11 @@ describe("conditions of a filter", () => {
     ["NOT status = paid", [{ field: "status", is: "isNot", values: ["paid"] }]],
     ["created > now() - 30d", [{ field: "created_at", is: "inLast", values: ["30d"] }]],
     ["created_at > now() - 36h", [{ field: "created_at", is: "inLast", values: ["36h"] }]],
-    ["note:* due_on = null", [{ field: "note", is: "notEmpty", values: [] }, { field: "due_on", is: "empty", values: [] }]],
+    ["note:* due_on = null", [{ field: "note", is: "notEmpty", values: [] }, {
+      field: "due_on",
+      is: "empty",
+      values: []
+    }]],
     ["tara", [{ field: "", is: "search", values: ["tara"] }]],
     ["note:\"a \\\"b\\\" *\"", [{ field: "note", is: "contains", values: ["a \"b\" *"] }]],
     ["status = paid OR total > 5", [null]],

@@ -77,7 +77,7 @@ export const scopeOf = (resource: Resource): FilterScope => {
       names.set(field.name, field)
       if (field.searched) searched.push(field)
     }
-    for (const field of [...names.values()]) if (field.alias !== null) names.set(field.alias, field)
+    for (const field of names.values()) if (field.alias !== null) names.set(field.alias, field)
     scopes.set(resource, scope = { names, searched, caller: false })
   }
   return scope
@@ -164,8 +164,10 @@ export const readConditions = (
   text: string,
   resource: Resource
 ): Result.Result<readonly Condition[], readonly FilterError[]> =>
-  Result.map(readFilter(text, scopeOf(resource)), (tree) =>
-    tree.op === "true" ? [] : tree.op === "and" ? tree.items.map(conditionOf) : [conditionOf(tree)])
+  Result.map(
+    readFilter(text, scopeOf(resource)),
+    (tree) => tree.op === "true" ? [] : tree.op === "and" ? tree.items.map(conditionOf) : [conditionOf(tree)]
+  )
 
 /** The text of conditions that all hold. */
 export const printConditions = (texts: readonly string[]): string =>
@@ -232,7 +234,9 @@ export const withCondition = (text: string, simple: Simple, resource: Resource):
   const added = textOfSimple(simple, resource)
   const before = readConditions(text, resource)
   const kept = Result.isSuccess(before) ? before.success : []
-  const others = kept.filter(({ simple: each }) => each === null || each.field !== simple.field || each.is !== simple.is)
+  const others = kept.filter(({ simple: each }) =>
+    each === null || each.field !== simple.field || each.is !== simple.is
+  )
   return printConditions([...others.map((each) => each.text), ...(added === null ? [] : [added])])
 }
 
@@ -262,4 +266,3 @@ export const operatorsOf = (field: MetaField): readonly Operator[] => {
       return ["empty", "notEmpty"]
   }
 }
-

@@ -1,6 +1,12 @@
 /** The filter as text, with completion of fields, values and functions, and what is wrong underlined where it stands. Loaded on use. */
 
-import { autocompletion, type Completion, type CompletionContext, completionKeymap, type CompletionResult } from "@codemirror/autocomplete"
+import {
+  autocompletion,
+  type Completion,
+  type CompletionContext,
+  completionKeymap,
+  type CompletionResult
+} from "@codemirror/autocomplete"
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands"
 import { linter } from "@codemirror/lint"
 import { EditorState } from "@codemirror/state"
@@ -12,9 +18,9 @@ import { plain } from "../field/plain.ts"
 import { useMessages } from "../messages/locale.tsx"
 import { labelOf, type Resource } from "../shell/catalogue.ts"
 import { resourceClient } from "../shell/client.ts"
-import { Wrong } from "./bar.tsx"
 import { scopeOf } from "./conditions.ts"
 import style from "./filter.module.css"
+import { Wrong } from "./wrong.tsx"
 
 interface TextEditorProps {
   readonly resource: Resource

@@ -49,7 +49,8 @@ export interface GridProps<Row> {
   /** Raised when rows came, went or changed. */
   readonly version: number
   readonly cell: (row: Row, column: Column) => ReactNode
-  readonly head: (column: Column, index: number) => ReactNode
+  /** A header; the element with `data-column` takes the focus, with the tab index given. */
+  readonly head: (column: Column, index: number, tabIndex: 0 | -1) => ReactNode
   /** `ascending`, `descending` or `none`, for the column's header. */
   readonly sorted: (column: Column) => "ascending" | "descending" | "none"
   readonly tick?: {
@@ -111,7 +112,7 @@ interface RowProps<Row> {
 const pinnedStyle = (offset: number | undefined): CSSProperties | undefined =>
   offset === undefined ? undefined : { insetInlineStart: offset }
 
-const RowLine = <Row,>(
+const RowLine = <Row extends object>(
   { active, columns, drop, dragged, editing, index, offsets, props, row, selected, top }: RowProps<Row>
 ): ReactNode => {
   const { card, cell, drag, editor, marks, tick } = props
@@ -185,7 +186,13 @@ const RowLine = <Row,>(
           </div>
         ))
         : (
-          <div role="gridcell" aria-colindex={1} data-column={0} tabIndex={active === 0 ? 0 : -1} className={style.cell}>
+          <div
+            role="gridcell"
+            aria-colindex={1}
+            data-column={0}
+            tabIndex={active === 0 ? 0 : -1}
+            className={style.cell}
+          >
             {card(row)}
           </div>
         )}
@@ -193,21 +200,40 @@ const RowLine = <Row,>(
   )
 }
 
-const Row = memo(RowLine, (a, b) =>
-  a.row === b.row && a.index === b.index && a.top === b.top && a.version === b.version && a.active === b.active &&
-  a.selected === b.selected && a.editing === b.editing && a.columns === b.columns && a.offsets === b.offsets &&
-  a.drop === b.drop && a.dragged === b.dragged && (a.editing === null || a.props === b.props)) as typeof RowLine
+const Row = memo(
+  RowLine,
+  (a, b) =>
+    a.row === b.row && a.index === b.index && a.top === b.top && a.version === b.version && a.active === b.active &&
+    a.selected === b.selected && a.editing === b.editing && a.columns === b.columns && a.offsets === b.offsets &&
+    a.drop === b.drop && a.dragged === b.dragged && (a.editing === null || a.props === b.props)
+) as typeof RowLine
 
 const clamp = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most)
 
-export const Grid = <Row,>(props: GridProps<Row>): ReactNode => {
-  const { columns, drag, editing = null, head, headHeight, label, placeLabel, rowAt, rowHeight, rows, tick, version, want } =
-    props
+export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
+  const {
+    columns,
+    drag,
+    editing = null,
+    head,
+    headHeight,
+    label,
+    placeLabel,
+    rowAt,
+    rowHeight,
+    rows,
+    tick,
+    version,
+    want
+  } = props
   const scroller = useRef<HTMLDivElement>(null)
   const standing = useRef<Standing>({ top: 0, virtual: (props.initial?.row ?? 0) * rowHeight })
   const height = useRef(0)
   const settled = useRef(props.initial == null || props.initial.row === 0)
-  const [view, setView] = useState<View>(() => ({ ...spanAt(scaleFor(0, 0), standing.current, rowHeight, 0), scale: scaleFor(0, 0) }))
+  const [view, setView] = useState<View>(() => ({
+    ...spanAt(scaleFor(0, 0), standing.current, rowHeight, 0),
+    scale: scaleFor(0, 0)
+  }))
   const [active, setActive] = useState<Place>({ row: props.initial?.row ?? 0, column: props.initial?.column ?? 0 })
   const [dragged, setDragged] = useState<{ readonly index: number; readonly y: number } | null>(null)
   const wantsFocus = useRef(false)
@@ -261,7 +287,10 @@ export const Grid = <Row,>(props: GridProps<Row>): ReactNode => {
         jumpTo(standing.current.virtual)
         return
       }
-      standing.current = { ...standing.current, virtual: clamp(standing.current.virtual, 0, settled.current ? scale.virtual : Infinity) }
+      standing.current = {
+        ...standing.current,
+        virtual: clamp(standing.current.virtual, 0, settled.current ? scale.virtual : Infinity)
+      }
       show(scale, false)
     }
     resize()
@@ -284,7 +313,10 @@ export const Grid = <Row,>(props: GridProps<Row>): ReactNode => {
         show(scale, next.jumped)
         if (next.jumped) {
           const share = scale.physical === 0 ? 0 : scrollTop / scale.physical
-          setDragged({ index: Math.floor(next.virtual / rowHeight), y: headHeight + 18 + share * (height.current - headHeight - 36) })
+          setDragged({
+            index: Math.floor(next.virtual / rowHeight),
+            y: headHeight + 18 + share * (height.current - headHeight - 36)
+          })
           clearTimeout(dragEnd.current)
           dragEnd.current = setTimeout(() => setDragged(null), 700)
         }
@@ -347,7 +379,9 @@ export const Grid = <Row,>(props: GridProps<Row>): ReactNode => {
   }))
 
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
-    if (event.target instanceof HTMLElement && editing !== null && event.target.closest("[data-editing]") !== null) return
+    if (event.target instanceof HTMLElement && editing !== null && event.target.closest("[data-editing]") !== null) {
+      return
+    }
     const row = active.row >= 0 ? rowAt(active.row) : undefined
     if (props.onKey?.(event, active, row) === true) {
       event.preventDefault()
@@ -509,7 +543,7 @@ export const Grid = <Row,>(props: GridProps<Row>): ReactNode => {
                   className={`${style.column} ${column.end ? style.end : ""} ${column.pinned ? style.pinned : ""}`}
                   style={pinnedStyle(offsets.get(column.id))}
                 >
-                  {head(column, at)}
+                  {head(column, at, active.row === -1 && active.column === at ? 0 : -1)}
                   {props.onWidth !== undefined && <Resizer column={column} onWidth={onWidth} />}
                 </div>
               ))}

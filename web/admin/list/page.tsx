@@ -1,47 +1,474 @@
-import { useQuery } from "@tanstack/react-query"
-import type { ReactNode } from "react"
-import { NowProvider, Value } from "../field/value.tsx"
-import { useLocale } from "../messages/locale.tsx"
-import { keyOf, type Resource } from "../shell/catalogue.ts"
-import { resourceClient } from "../shell/client.ts"
-import { Problem } from "../shell/problem.tsx"
-import style from "../shell/shell.module.css"
+/**
+ * The list of a resource: title and views, filter, chart, grid, selection and footer. What it shows stands in the address; this page only joins the
+ * parts that do the work.
+ */
 
-/** The list page, for now as a plain table. */
-export const ListPage = ({ resource }: { readonly resource: Resource }): ReactNode => {
-  const { format } = useLocale()
-  const { data, error, refetch } = useQuery({
-    queryKey: ["list", resource.name],
-    queryFn: ({ signal }) =>
-      resourceClient(resource.name).list({ page_size: 50, order_by: resource.view.sort }, { signal })
-  })
+import { ArrowDown, ArrowUp, ChevronDown, Plus, TriangleAlert } from "lucide-react"
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react"
+import { Button, Dialog, DialogTrigger, Popover } from "react-aria-components"
+import type { FilterError } from "../../../core/domain/filter/read.ts"
+import { ProblemError } from "../../client/index.ts"
+import { currencyOf, isQuantity, relationOf } from "../field/kind.ts"
+import { textOf } from "../field/text.ts"
+import { NowProvider, useReader, Value } from "../field/value.tsx"
+import { FilterBar } from "../filter/bar.tsx"
+import type { Column } from "../grid/columns.ts"
+import { Grid, type GridHandle, type Place } from "../grid/grid.tsx"
+import { useLocale } from "../messages/locale.tsx"
+import { addressOf, keyOf, type Resource } from "../shell/catalogue.ts"
+import type { AnyRecord } from "../shell/client.ts"
+import { shownKeys, useShortcut } from "../shell/keys.ts"
+import { Link } from "../shell/link.tsx"
+import { currentPlace, go, remember, setQuery, usePlace } from "../shell/location.ts"
+import { useNarrow } from "../shell/narrow.ts"
+import { Missing, Problem } from "../shell/problem.tsx"
+import shell from "../shell/shell.module.css"
+import { keepAddress } from "../shell/sidebar.tsx"
+import { useTitle } from "../shell/title.ts"
+import { Card } from "./card.tsx"
+import { CellEditor, useCellEditing } from "./edit.tsx"
+import { ListFoot } from "./foot.tsx"
+import { ListHeader } from "./header.tsx"
+import style from "./list.module.css"
+import { useReorder } from "./reorder.tsx"
+import { useRows } from "./rows.ts"
+import { isSelected, nothing, type Selection, withKeys } from "./selection.ts"
+import {
+  type Choice,
+  columnsOf,
+  nextOrder,
+  orderFor,
+  printChoices,
+  printOrder,
+  readChoices,
+  usualChoices
+} from "./state.ts"
+import { ViewTabs } from "./tabs.tsx"
+
+const ChartStrip = lazy(() => import("../chart/strip.tsx").then(({ ChartStrip }) => ({ default: ChartStrip })))
+const ColumnMenu = lazy(() => import("./column-menu.tsx").then(({ ColumnMenu }) => ({ default: ColumnMenu })))
+const SelectionBar = lazy(() => import("./selection-bar.tsx").then(({ SelectionBar }) => ({ default: SelectionBar })))
+
+/** Where the columns of a view are remembered in this browser. */
+const storeOf = (resource: Resource): string => `admin:columns:${resource.name}:${resource.view.name}`
+
+const rememberedColumns = (resource: Resource): string | null => {
+  try {
+    return localStorage.getItem(storeOf(resource))
+  } catch {
+    return null
+  }
+}
+
+const rowHeights: Readonly<Record<string, number>> = { normal: 34, comfortable: 40, compact: 28 }
+
+const useRowHeight = (narrow: boolean): number => {
+  const [height, setHeight] = useState(34)
+  useEffect(() => {
+    const read = (): void => setHeight(rowHeights[document.documentElement.dataset["density"] ?? "normal"] ?? 34)
+    read()
+    const observer = new MutationObserver(read)
+    observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-density"] })
+    return () => observer.disconnect()
+  }, [])
+  return narrow ? 64 : height
+}
+
+/** Everything that rows must bring along for the columns: their fields, keys and titles, currencies of amounts, related records. */
+const needsOf = (resource: Resource, shown: readonly string[]) => {
+  const fields = new Set<string>([
+    ...resource.model.primaryKey,
+    ...(resource.view.title === null ? [] : [resource.view.title])
+  ])
+  const expand = new Set<string>()
+  for (const name of shown) {
+    const field = resource.fields.get(name)
+    if (field === undefined) continue
+    fields.add(name)
+    const currency = currencyOf(resource, field)
+    if (currency !== null) fields.add(currency.name)
+    const relation = relationOf(resource, field)
+    if (relation !== undefined && expand.size < 10) expand.add(relation.name)
+  }
+  const gone = resource.model.softDelete ? resource.fields.get("deleted_at") : undefined
+  if (gone !== undefined) fields.add(gone.name)
+  return { fields: [...fields].toSorted(), expand: [...expand].toSorted() }
+}
+
+const filterErrors = (error: unknown): readonly FilterError[] =>
+  error instanceof ProblemError && error.slug === "invalid-filter"
+    ? error.errors.filter((each) => each.span !== undefined) as readonly FilterError[]
+    : []
+
+export const ListPage = ({ resource }: { readonly resource: Resource }): ReactNode =>
+  resource.may.read
+    ? (
+      <NowProvider>
+        <List resource={resource} />
+      </NowProvider>
+    )
+    : <NoReading resource={resource} />
+
+/** For whoever may add records without seeing any. */
+const NoReading = ({ resource }: { readonly resource: Resource }): ReactNode => {
+  const { t } = useLocale()
   return (
-    <NowProvider>
-      <header className={style.top}>
-        <h1>{resource.view.label.plural}</h1>
-        {data !== undefined && <span className="dim">{format.count(data.total_size_estimate)}</span>}
+    <>
+      <header className={shell.top}>
+        <h1 className="grow">{resource.view.label.plural}</h1>
       </header>
-      {error !== null && <Problem error={error} onRetry={() => void refetch()} />}
-      <div style={{ overflow: "auto" }}>
-        <table>
-          <tbody>
-            {data?.items.map((record) => (
-              <tr key={keyOf(resource, record)}>
-                {resource.view.columns.map((name) => (
-                  <td key={name}>
-                    <Value
-                      resource={resource}
-                      field={resource.fields.get(name)!}
-                      value={record[name]}
-                      record={record}
-                    />
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </NowProvider>
+      {resource.may.create
+        ? (
+          <div className="missing">
+            <h1>{resource.view.label.plural}</h1>
+            <Link to={`/${resource.name}/new`} className="btn primary">
+              {t.list.newOne(resource.view.label.singular.toLowerCase())}
+            </Link>
+          </div>
+        )
+        : <Missing />}
+    </>
+  )
+}
+
+const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
+  const { format, t } = useLocale()
+  const reader = useReader()
+  const { memory, query } = usePlace()
+  const narrow = useNarrow()
+  const rowHeight = useRowHeight(narrow)
+  const handle = useRef<GridHandle>(null)
+  const filter = query.get("filter") ?? ""
+  const deleted = query.get("deleted") === "true" && resource.model.softDelete
+  const order = useMemo(() => orderFor(query.get("order"), resource), [query, resource])
+  const columnsText = query.get("columns") ?? rememberedColumns(resource) ?? ""
+  const choices = useMemo(() => {
+    const chosen = readChoices(columnsText, resource)
+    return chosen.length > 0 ? chosen : usualChoices(resource)
+  }, [columnsText, resource])
+  const columns = useMemo(() => columnsOf(resource, choices), [resource, choices])
+  const needs = useMemo(() => needsOf(resource, choices.map(({ field }) => field)), [resource, choices])
+  const place = useRef<Place>({ row: Number(memory["row"] ?? 0), column: Number(memory["column"] ?? 0) })
+  const rows = useRows(resource, { filter, order: printOrder(order), ...needs, deleted }, place.current.row)
+  const [selection, setSelection] = useState<Selection>(nothing)
+  const anchor = useRef<number | null>(null)
+  const picked = useRef(new Map<string, AnyRecord>())
+  const [seen, setSeen] = useState<readonly [number, number]>([0, 0])
+  const [menu, setMenu] = useState<string | null>(null)
+  useTitle(resource.view.label.plural)
+
+  // What is remembered is written into the address, so that nothing shows by a state that nobody sees.
+  useEffect(() => {
+    const kept = rememberedColumns(resource)
+    if (kept !== null && currentPlace().query.get("columns") === null) setQuery({ columns: kept })
+  }, [resource])
+  useEffect(() => keepAddress(resource.name, query.size === 0 ? "" : `?${query.toString()}`), [resource, query])
+
+  const onSeen = useCallback(
+    (first: number, last: number) =>
+      setSeen((before) => before[0] === first && before[1] === last ? before : [first, last]),
+    []
+  )
+  const setFilter = useCallback((text: string) => {
+    setQuery({ filter: text === "" ? null : text }, { replace: false })
+    handle.current?.scrollTo(0)
+  }, [])
+  const setOrder = useCallback((field: string, add: boolean) => {
+    setQuery({ order: printOrder(nextOrder(order, field, add)) || null }, { replace: false })
+  }, [order])
+  const setChoices = useCallback((next: readonly Choice[] | null) => {
+    const text = next === null ? null : printChoices(next)
+    try {
+      if (text === null) localStorage.removeItem(storeOf(resource))
+      else localStorage.setItem(storeOf(resource), text)
+    } catch {
+      // Without storage the address has it.
+    }
+    setQuery({ columns: text })
+  }, [resource])
+
+  const key = useCallback((record: AnyRecord): string => keyOf(resource, record) ?? record.etag, [resource])
+  const total = rows.total?.count ?? 0
+  const editing = useCellEditing(resource, columns, rows, handle)
+  const reorder = useReorder(resource, order, rows, total)
+
+  const toggle = (record: AnyRecord, index: number, range: boolean): void => {
+    const from = range && anchor.current !== null ? anchor.current : index
+    const into = range ? true : !isSelected(selection, key(record))
+    const keys: string[] = []
+    for (let at = Math.min(from, index); at <= Math.max(from, index); at++) {
+      const each = rows.rowAt(at)
+      if (each === undefined) continue
+      keys.push(key(each))
+      picked.current.set(key(each), each)
+    }
+    if (!range) anchor.current = index
+    setSelection(withKeys(selection, keys, into))
+  }
+  const selectSeen = (): void => {
+    const loaded = [...rows.kept()]
+    for (const record of loaded) picked.current.set(key(record), record)
+    setSelection(
+      total <= loaded.length ? { of: "some", keys: new Set(loaded.map(key)) } : { of: "all", filter, except: new Set() }
+    )
+  }
+  const clear = (): void => setSelection(nothing)
+  const some = selection.of === "all" || selection.keys.size > 0
+
+  const open = (
+    record: AnyRecord,
+    index: number,
+    event?: { readonly metaKey?: boolean; readonly ctrlKey?: boolean }
+  ): void => {
+    const text = keyOf(resource, record)
+    if (text === null) return
+    remember({ row: index, column: handle.current?.place().column ?? 0 })
+    if (event?.metaKey === true || event?.ctrlKey === true) {
+      window.open(addressOf(resource, text), "_blank", "noreferrer")
+    } else {go(addressOf(resource, text), {
+        memory: { list: `${currentPlace().path}?${query.toString()}`, position: index }
+      })}
+  }
+
+  useShortcut("n", () => resource.may.create ? go(`/${resource.name}/new`) : false)
+  useShortcut("Escape", () => some ? clear() : false)
+  useShortcut("j", () => handle.current?.focus({}))
+  useShortcut("k", () => handle.current?.focus({}))
+  useShortcut("ArrowDown", () => handle.current?.focus({}))
+  useShortcut(
+    "mod+a",
+    (event) =>
+      event.target instanceof Element && event.target.closest("input, textarea") !== null ? false : selectSeen()
+  )
+
+  const renderCell = useCallback((record: AnyRecord, column: Column): ReactNode => {
+    const field = resource.fields.get(column.id)!
+    return <Value resource={resource} field={field} value={record[column.id]} record={record} />
+  }, [resource])
+
+  const sortedBy = (column: Column) => order.findIndex(({ field }) => field === column.id)
+  const head = (column: Column, at: number, tabIndex: 0 | -1): ReactNode => {
+    const field = resource.fields.get(column.id)!
+    const position = sortedBy(column)
+    const descending = position >= 0 && order[position]!.descending
+    return (
+      <>
+        <button
+          type="button"
+          className={style.header}
+          data-column={at}
+          data-end={column.end ? "" : undefined}
+          data-sorted={position >= 0 ? "" : undefined}
+          tabIndex={tabIndex}
+          title={column.label}
+          onClick={(event) => field.sortable ? setOrder(column.id, event.shiftKey) : setMenu(column.id)}
+          onContextMenu={(event) => {
+            event.preventDefault()
+            setMenu(column.id)
+          }}
+          onKeyDown={(event) => {
+            if (event.key !== "ContextMenu" && !(event.altKey && event.key === "ArrowDown")) return
+            event.preventDefault()
+            event.stopPropagation()
+            setMenu(column.id)
+          }}
+        >
+          <span className="cut">{column.label}</span>
+          {position >= 0 && (descending ? <ArrowDown aria-hidden="true" /> : <ArrowUp aria-hidden="true" />)}
+          {position >= 0 && order.length > 1 && <sup aria-hidden="true">{position + 1}</sup>}
+        </button>
+        <DialogTrigger isOpen={menu === column.id} onOpenChange={(now) => setMenu(now ? column.id : null)}>
+          <Button className="head-menu" aria-label={`${column.label}: ${t.list.more}`} excludeFromTabOrder>
+            <ChevronDown className="icon" aria-hidden="true" />
+          </Button>
+          <Popover className="float" placement="bottom end" offset={4}>
+            <Dialog aria-label={column.label}>
+              <Suspense fallback={null}>
+                <ColumnMenu
+                  resource={resource}
+                  field={field}
+                  filter={filter}
+                  deleted={deleted}
+                  order={order}
+                  choices={choices}
+                  onOrder={(next) => setQuery({ order: printOrder(next) || null }, { replace: false })}
+                  onChoices={setChoices}
+                  onFilter={setFilter}
+                  onClose={() => setMenu(null)}
+                />
+              </Suspense>
+            </Dialog>
+          </Popover>
+        </DialogTrigger>
+      </>
+    )
+  }
+
+  const placeLabel = (index: number): string => {
+    const record = rows.rowAt(index)
+    const sort = order[0] === undefined ? undefined : resource.fields.get(order[0].field)
+    const value = record === undefined || sort === undefined ? "" : textOf(resource, sort, record[sort.name], reader)
+    return value === "" ? t.list.row(format.count(index + 1)) : `${t.list.row(format.count(index + 1))} · ${value}`
+  }
+
+  const onKey = (event: React.KeyboardEvent, at: Place, record: AnyRecord | undefined): boolean => {
+    if (reorder.onKey(event, at)) return true
+    if (record === undefined || at.row < 0) return false
+    const wide = event.ctrlKey || event.metaKey
+    const column = columns[at.column]
+    if (wide && event.key === "a") return selectSeen(), true
+    if (
+      wide && event.key === "c" && column !== undefined && (window.getSelection()?.toString() ?? "") === "" && !some
+    ) {
+      const field = resource.fields.get(column.id)!
+      void navigator.clipboard.writeText(textOf(resource, field, record[column.id], reader))
+      return true
+    }
+    if (event.key === "F2" || (event.key === "e" && !wide && !event.altKey)) return editing.begin(record, at)
+    if (
+      column !== undefined && event.key.length === 1 && !wide && !event.altKey && !/^[ ejknf/?gx]$/i.test(event.key)
+    ) {
+      return editing.begin(record, at, event.key)
+    }
+    return false
+  }
+
+  const missing = rows.failure instanceof ProblemError && rows.failure.status === 404
+  if (missing) return <Missing />
+  const errors = filterErrors(rows.failure)
+  const empty = rows.total !== null && total === 0
+
+  return (
+    <>
+      <ListHeader
+        resource={resource}
+        rows={rows}
+        filter={filter}
+        deleted={deleted}
+        order={printOrder(order)}
+        choices={choices}
+        onChoices={setChoices}
+        reorder={reorder}
+      />
+      <ViewTabs resource={resource} filter={filter} onFilter={setFilter} />
+      <FilterBar resource={resource} filter={filter} onChange={setFilter} errors={errors} />
+      {rows.warning !== null && (
+        <p className={style.warning} role="status">
+          <TriangleAlert className="icon" aria-hidden="true" /> {t.list.warning} {rows.warning}
+        </p>
+      )}
+      {resource.view.chart !== null && !narrow && (
+        <Suspense fallback={null}>
+          <ChartStrip resource={resource} filter={filter} deleted={deleted} onFilter={setFilter} />
+        </Suspense>
+      )}
+      {reorder.bar}
+      {rows.failure !== undefined && errors.length === 0 && <Problem error={rows.failure} onRetry={rows.retry} />}
+      <Grid<AnyRecord>
+        label={resource.view.label.plural}
+        rows={total}
+        rowAt={reorder.rowAt}
+        keyOf={key}
+        columns={columns}
+        rowHeight={rowHeight}
+        headHeight={narrow ? 0 : 32}
+        version={rows.version + reorder.version}
+        cell={renderCell}
+        head={head}
+        sorted={(column) => {
+          const at = sortedBy(column)
+          return at < 0 ? "none" : order[at]!.descending ? "descending" : "ascending"
+        }}
+        {...(narrow ? {} : {
+          tick: {
+            label: t.list.select,
+            has: (record) => isSelected(selection, key(record)),
+            onToggle: toggle,
+            all: (
+              <input
+                type="checkbox"
+                aria-label={t.list.selectAll}
+                checked={some}
+                ref={(box) => {
+                  if (box !== null) box.indeterminate = selection.of === "some" && some && selection.keys.size < total
+                }}
+                onChange={() => some ? clear() : selectSeen()}
+              />
+            )
+          }
+        })}
+        editing={editing.place}
+        editor={(record, column) => (
+          <CellEditor
+            editing={editing}
+            resource={resource}
+            record={record}
+            column={column}
+          />
+        )}
+        marks={(record) => ({
+          deleted: deleted && record["deleted_at"] != null,
+          saving: editing.isSaving(key(record))
+        })}
+        {...(reorder.drag === undefined ? {} : { drag: reorder.drag })}
+        want={rows.want}
+        placeLabel={placeLabel}
+        onSeen={onSeen}
+        onWidth={(column, width) =>
+          setChoices(choices.map((choice) => choice.field === column.id ? { ...choice, width } : choice))}
+        onOpen={open}
+        onPlace={(at) => void (place.current = at)}
+        onKey={onKey}
+        onCellDoubleClick={(record, _, at) => void (editing.begin(record, at) || open(record, at.row))}
+        initial={place.current}
+        handle={handle}
+        {...(narrow
+          ? { card: (record: AnyRecord) => <Card resource={resource} record={record} columns={columns} /> }
+          : {})}
+      />
+      {empty && (
+        <div className={style.empty}>
+          <h2>
+            {filter === "" && !deleted
+              ? t.list.emptyTitle(resource.view.label.plural.toLowerCase())
+              : t.list.emptyFiltered}
+          </h2>
+          <p className="dim">{filter === "" ? t.list.emptyText : t.list.emptyFilteredText}</p>
+          {filter !== ""
+            ? <button type="button" className="btn" onClick={() => setFilter("")}>{t.list.clearFilter}</button>
+            : resource.may.create && (
+              <Link to={`/${resource.name}/new`} className="btn primary">
+                {t.list.newOne(resource.view.label.singular.toLowerCase())}
+              </Link>
+            )}
+        </div>
+      )}
+      {some && (
+        <Suspense fallback={null}>
+          <SelectionBar
+            resource={resource}
+            selection={selection}
+            picked={picked.current}
+            columns={columns}
+            rows={rows}
+            deleted={deleted}
+            sum={columns.map(({ id }) => resource.fields.get(id)!).find(isQuantity)}
+            onSelection={setSelection}
+            onChanged={rows.reload}
+          />
+        </Suspense>
+      )}
+      {narrow && resource.may.create && !some && (
+        <Link
+          to={`/${resource.name}/new`}
+          className={style.plus}
+          aria-label={t.list.newOne(resource.view.label.singular.toLowerCase())}
+        >
+          <Plus aria-hidden="true" />
+        </Link>
+      )}
+      {editing.conflict}
+      <ListFoot rows={rows} seen={seen} filter={filter} savedAt={editing.savedAt} keys={shownKeys("?").join(" ")} />
+    </>
   )
 }

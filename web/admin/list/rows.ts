@@ -6,7 +6,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react"
 import { Pages } from "../grid/pages.ts"
 import { keyOf, type Resource } from "../shell/catalogue.ts"
-import { type AnyPage, type AnyRecord, resourceClient } from "../shell/client.ts"
+import { type AnyPage, type AnyRecord, client, resourceClient } from "../shell/client.ts"
 import { noticeFailure } from "../shell/session.ts"
 
 export interface RowsQuery {
@@ -38,6 +38,8 @@ export interface Rows {
   readonly reload: () => void
   readonly replace: (key: string, record: AnyRecord) => void
   readonly countExactly: () => void
+  /** What the service warned about with the first answer (`X-Service-Warning`), or null. */
+  readonly warning: string | null
   /** The first answer is not there yet. */
   readonly loading: boolean
 }
@@ -52,13 +54,31 @@ const totalOf = (page: AnyPage): Total => {
   const count = page.total_size_estimate
   return {
     count,
-    accuracy: page.total_size_accuracy ?? (count < countingAt ? "exact" : count === countingAt ? "counting" : "estimate")
+    accuracy: page.total_size_accuracy ??
+      (count < countingAt ? "exact" : count === countingAt ? "counting" : "estimate")
   }
 }
 
 interface Held {
   readonly pages: Pages<AnyRecord>
   total: Total | null
+  warning: string | null
+}
+
+/** The first page of a list, with what the service warns about. It goes as a `:search`: filters of any length, and none in a log of addresses. */
+const firstPage = async (
+  resource: string,
+  body: object,
+  signal: AbortSignal
+): Promise<{ readonly page: AnyPage; readonly warning: string | null }> => {
+  const { data, headers } = await client.request<AnyPage>({
+    method: "POST",
+    path: `/${encodeURIComponent(resource)}:search`,
+    json: body,
+    repeatable: true,
+    signal
+  })
+  return { page: data, warning: headers.get("x-service-warning") }
 }
 
 export const useRows = (resource: Resource, query: RowsQuery, initialRow: number): Rows => {
@@ -77,14 +97,13 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
     fields: query.fields,
     ...(query.expand.length === 0 ? {} : { expand: query.expand }),
     ...(query.deleted ? { show_deleted: true } : {})
-    // eslint-disable-next-line -- the text says all of it
   }), [text])
 
   useEffect(() => {
     const rows = resourceClient(resource.name)
     const ending = new AbortController()
     const { signal } = ending
-    const current: Held = { pages: undefined as never, total: null }
+    const current: Held = { pages: undefined as never, total: null, warning: null }
     const fail = (error: unknown): void => {
       if (signal.aborted) return
       noticeFailure(error)
@@ -94,7 +113,12 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
       // The estimate is a bound while the service counts: it is asked again, more seldom each time.
       await new Promise((done) => setTimeout(done, wait))
       if (signal.aborted || current.total?.accuracy !== "counting") return
-      const page = await rows.list({ ...parameters, fields: resource.model.primaryKey.slice(0, 1), expand: undefined, page_size: 1 }, { signal })
+      const page = await rows.list({
+        ...parameters,
+        fields: resource.model.primaryKey.slice(0, 1),
+        expand: undefined,
+        page_size: 1
+      }, { signal })
       current.total = totalOf(page)
       changed()
       if (current.total.accuracy === "counting" && wait < 20_000) await countLater(wait * 2)
@@ -120,9 +144,9 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
       }
     })
     held.current = current
-    const first = rows.list({ ...parameters, page_size: pageSize }, { signal })
-    first.then((page) => {
+    firstPage(resource.name, { ...parameters, page_size: pageSize }, signal).then(({ page, warning }) => {
       current.total = totalOf(page)
+      current.warning = warning
       shown.current?.pages.close()
       shown.current = current
       setFailure(undefined)
@@ -160,7 +184,10 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
       else setEpoch((before) => before + 1)
     }, []),
     reload: useCallback(() => setEpoch((before) => before + 1), []),
-    replace: useCallback((key, record) => shown.current?.pages.replace(key, (before) => ({ ...before, ...record })), []),
+    replace: useCallback(
+      (key, record) => shown.current?.pages.replace(key, (before) => ({ ...before, ...record })),
+      []
+    ),
     countExactly: useCallback(() => {
       const current = shown.current
       if (current === null) return
@@ -178,6 +205,7 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
         setFailure(error)
       })
     }, [parameters, resource, changed]),
+    warning: shown.current?.warning ?? null,
     loading: shown.current === null && failure === undefined
   }
 }

@@ -62,7 +62,9 @@ export const readChoices = (text: string, resource: Resource): readonly Choice[]
 }
 
 export const printChoices = (choices: readonly Choice[]): string =>
-  choices.map(({ field, pinned, width }) => [field, ...(pinned ? ["p"] : []), ...(width === null ? [] : [width])].join("."))
+  choices.map(({ field, pinned, width }) =>
+    [field, ...(pinned ? ["p"] : []), ...(width === null ? [] : [width])].join(".")
+  )
     .join(",")
 
 /** The columns that the view says. */

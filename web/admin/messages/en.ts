@@ -105,7 +105,7 @@ export const en = {
     more: "More",
     all: "All",
     saveView: "Save view",
-    position: (first: string, last: string): readonly [string, string] => ["Rows ", `${first}–${last}`],
+    position: "Rows",
     matching: (total: string): string => `of ${total}`,
     matchingFilter: (total: string): string => `of ${total} matching`,
     saved: (ago: string): string => `Saved ${ago}`,
@@ -233,6 +233,11 @@ export const en = {
     operator: "Condition",
     conditions: "Conditions",
     findField: "Find a field"
+  },
+  chart: {
+    over: (label: string, days: number): string => `${label}, ${days} days`,
+    change: (percent: string, days: number): string => `${percent} to the ${days} days before`,
+    by: (label: string): string => `By ${label.toLowerCase()}`
   },
   palette: {
     placeholder: "Search records, pages and actions",

@@ -3,8 +3,6 @@
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query"
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "react"
 import { I18nProvider } from "react-aria-components"
-import { ConnectionError, ProblemError } from "../../client/index.ts"
-import { config } from "../config.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { SignIn } from "../sign-in/sign-in.tsx"
 import { type App, AppContext, personOf, useApp } from "./app.ts"
@@ -169,17 +167,3 @@ export const Shell = ({ session }: { readonly session: Extract<Session, { state:
     </QueryClientProvider>
   )
 }
-
-/** Sets the title of the browser's tab for as long as the page is shown. */
-export const useTitle = (text: string): void => {
-  useEffect(() => {
-    document.title = text === "" ? config.name : `${text} · ${config.name}`
-  }, [text])
-}
-
-/** Whether an error says that there is nothing: the page then shows that it found nothing, and not a failure. */
-export const isMissing = (error: unknown): boolean => error instanceof ProblemError && error.status === 404
-
-/** Whether nobody knows if a write arrived. */
-export const isUnknown = (error: unknown): boolean =>
-  error instanceof ConnectionError || (error instanceof ProblemError && error.document["outcome"] === "unknown")

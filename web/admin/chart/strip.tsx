@@ -1,0 +1,302 @@
+/** The chart of a view above its list: a figure with its change, bars over time or over a distribution, and the most frequent values. A press filters. */
+
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
+import type { ReactNode } from "react"
+import type { MetaView } from "../../client/index.ts"
+import { currencyOf, isState, toneOf } from "../field/kind.ts"
+import { plain } from "../field/plain.ts"
+import { enumText, textOf } from "../field/text.ts"
+import { useReader } from "../field/value.tsx"
+import { textOfSimple, withCondition } from "../filter/conditions.ts"
+import { useLocale } from "../messages/locale.tsx"
+import { labelOf, type Resource } from "../shell/catalogue.ts"
+import { resourceClient } from "../shell/client.ts"
+import style from "./chart.module.css"
+
+type Chart = NonNullable<MetaView["chart"]>
+
+interface StripProps {
+  readonly resource: Resource
+  readonly filter: string
+  readonly deleted: boolean
+  readonly onFilter: (filter: string) => void
+}
+
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+const days: Readonly<Record<string, number>> = { "7d": 7, "30d": 30, "90d": 90, "1y": 365 }
+
+/** A bar with its height as a share of the highest, what it says, and what a press does. */
+interface Bar {
+  readonly id: string
+  readonly share: number
+  readonly words: string
+  readonly last?: boolean
+  readonly onPress?: () => void
+}
+
+const Bars = ({ bars, label }: { readonly bars: readonly Bar[]; readonly label: string }): ReactNode => (
+  <div className={style.bars} role="group" aria-label={label}>
+    {bars.map(({ id, last, onPress, share, words }) => (
+      <button key={id} type="button" title={words} aria-label={words} tabIndex={-1} onClick={onPress}>
+        <i
+          data-last={last === true ? "" : undefined}
+          style={{ height: `${Math.max(share > 0 ? 4 : 0, share * 100)}%` }}
+        />
+      </button>
+    ))}
+  </div>
+)
+
+export const ChartStrip = (props: StripProps): ReactNode => {
+  const chart = props.resource.view.chart!
+  switch (chart.of) {
+    case "series":
+      return <Series {...props} chart={chart} />
+    case "histogram":
+      return <Histogram {...props} chart={chart} />
+    case "facets":
+      return <Facets {...props} chart={chart} />
+  }
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
+
+const Series = (
+  { chart, deleted, filter, onFilter, resource }: StripProps & { readonly chart: Extract<Chart, { of: "series" }> }
+): ReactNode => {
+  const { format, t } = useLocale()
+  const rows = resourceClient(resource.name)
+  const around = { field: chart.field as never, filter, ...(deleted ? { show_deleted: true } : {}) }
+  const span = days[chart.range]
+  const { data } = useQuery({
+    queryKey: ["chart", resource.name, chart, filter, deleted],
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) =>
+      rows.series({
+        ...around,
+        range: chart.range,
+        granularity: chart.granularity,
+        measure: chart.measure as "count",
+        time_zone: zone
+      }, { signal })
+  })
+  const before = useQuery({
+    queryKey: ["chart-before", resource.name, chart, filter, deleted],
+    enabled: span !== undefined && data !== undefined,
+    queryFn: ({ signal }) => {
+      const day = (ago: number): string => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10)
+      return rows.series({
+        ...around,
+        from: day(2 * span!),
+        to: day(span! + 1),
+        granularity: chart.granularity,
+        measure: chart.measure as "count",
+        time_zone: zone
+      }, { signal })
+    }
+  })
+  const state = resource.model.fields.find((field) => field.filterable && isState(field))
+  if (data === undefined) return <div className={style.strip} aria-busy="true" />
+  const valueOf = (point: { readonly count?: number; readonly value?: string | null }): number =>
+    point.count ?? Number(point.value ?? 0)
+  const values = data.points.map(valueOf)
+  const most = Math.max(...values, 0) || 1
+  const total = sum(values)
+  const former = before.data === undefined ? null : sum(before.data.points.map(valueOf))
+  const change = former === null || former === 0 ? null : (total - former) / former
+  const measured = chart.measured === null ? undefined : resource.fields.get(chart.measured)
+  const adds = chart.measure === "count" || chart.measure.startsWith("sum:")
+  const unit = measured === undefined ? null : currencyOf(resource, measured)
+  const label = measured === undefined ? resource.view.label.plural : labelOf(measured.name)
+  return (
+    <section className={style.strip} aria-label={label}>
+      <div className={style.figure}>
+        <p className="dim">{span === undefined ? label : t.chart.over(label, span)}</p>
+        <p className={style.number}>
+          {adds ? format.short(total) : format.short(values.at(-1) ?? 0)}
+          {unit !== null && <Unit resource={resource} field={unit.name} filter={filter} deleted={deleted} />}
+        </p>
+        {change !== null && adds && (
+          <p className={style.change} data-tone={change >= 0 ? "ok" : "bad"}>
+            {t.chart.change(format.percent(change), span!)}
+          </p>
+        )}
+      </div>
+      <Bars
+        label={label}
+        bars={data.points.map((point, at) => ({
+          id: point.start,
+          share: valueOf(point) / most,
+          last: at === data.points.length - 1,
+          words: `${format.dateTime(point.start).replace(/,? 00:00$/, "")}: ${
+            format.number(point.value ?? point.count ?? 0)
+          }`,
+          onPress: () => {
+            const next = data.points[at + 1]?.start
+            const field = resource.fields.get(chart.field)!
+            const bound = (iso: string): string => field.kind === "date" ? iso.slice(0, 10) : iso
+            const texts = [
+              textOfSimple({ field: chart.field, is: "atLeast", values: [bound(point.start)] }, resource),
+              next === undefined
+                ? null
+                : textOfSimple({ field: chart.field, is: "under", values: [bound(next)] }, resource)
+            ]
+            onFilter([filter, ...texts].filter((text) => text !== null && text !== "").join(" AND "))
+          }
+        }))}
+      />
+      {state !== undefined && (
+        <div className={style.side}>
+          <p className="dim">{t.chart.by(labelOf(state.name))}</p>
+          <TopValues
+            resource={resource}
+            field={state.name}
+            filter={filter}
+            deleted={deleted}
+            onFilter={onFilter}
+            limit={2}
+          />
+        </div>
+      )}
+    </section>
+  )
+}
+
+/** The currency of a sum, where all of it has one. */
+const Unit = (
+  { deleted, field, filter, resource }: Omit<StripProps, "onFilter"> & { readonly field: string }
+): ReactNode => {
+  const filterable = resource.fields.get(field)?.filterable === true
+  const { data } = useQuery({
+    queryKey: ["unit", resource.name, field, filter, deleted],
+    enabled: filterable,
+    queryFn: ({ signal }) =>
+      resourceClient(resource.name).facets({ field: field as never, filter, limit: 2 }, { signal })
+  })
+  return data?.facets.length === 1 ? <small className="dim">{` ${plain(data.facets[0]!.value)}`}</small> : null
+}
+
+interface TopProps extends StripProps {
+  readonly field: string
+  readonly limit: number
+}
+
+const TopValues = ({ deleted, field: name, filter, limit, onFilter, resource }: TopProps): ReactNode => {
+  const { format } = useLocale()
+  const { data } = useQuery({
+    queryKey: ["top", resource.name, name, filter, deleted],
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) =>
+      resourceClient(resource.name).facets({
+        field: name as never,
+        filter,
+        limit: 8,
+        ...(deleted ? { show_deleted: true } : {})
+      }, { signal })
+  })
+  return data?.facets.slice(0, limit).map(({ count, value }) => (
+    <button
+      key={plain(value)}
+      type="button"
+      className={style.top}
+      disabled={value === null}
+      onClick={() => onFilter(withCondition(filter, { field: name, is: "is", values: [plain(value)] }, resource))}
+    >
+      <span className="badge" data-tone={toneOf(plain(value))}>
+        <span className="cut">{enumText(plain(value))}</span> {format.count(count)}
+      </span>
+    </button>
+  ))
+}
+
+const Histogram = (
+  { chart, deleted, filter, onFilter, resource }: StripProps & { readonly chart: Extract<Chart, { of: "histogram" }> }
+): ReactNode => {
+  const { format } = useLocale()
+  const { data } = useQuery({
+    queryKey: ["chart", resource.name, chart, filter, deleted],
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) =>
+      resourceClient(resource.name).histogram({
+        field: chart.field as never,
+        buckets: chart.buckets,
+        filter,
+        ...(deleted ? { show_deleted: true } : {})
+      }, { signal })
+  })
+  if (data === undefined) return <div className={style.strip} aria-busy="true" />
+  const most = Math.max(...data.buckets.map(({ count }) => count), 0) || 1
+  const ends = data.buckets.length === 0
+    ? ""
+    : `${format.number(data.buckets[0]!.from)} – ${format.number(data.buckets.at(-1)!.to)}`
+  return (
+    <section className={style.strip} aria-label={labelOf(chart.field)}>
+      <div className={style.figure}>
+        <p className="dim">{labelOf(chart.field)}</p>
+        <p className={style.range}>{ends}</p>
+      </div>
+      <Bars
+        label={labelOf(chart.field)}
+        bars={data.buckets.map(({ count, from, to }) => ({
+          id: String(from),
+          share: count / most,
+          words: `${format.number(from)} – ${format.number(to)}: ${format.count(count)}`,
+          onPress: () => {
+            const texts = [
+              textOfSimple({ field: chart.field, is: "atLeast", values: [String(from)] }, resource),
+              textOfSimple({ field: chart.field, is: "atMost", values: [String(to)] }, resource)
+            ]
+            onFilter([filter, ...texts].filter((text) => text !== null && text !== "").join(" AND "))
+          }
+        }))}
+      />
+    </section>
+  )
+}
+
+const Facets = (
+  { chart, deleted, filter, onFilter, resource }: StripProps & { readonly chart: Extract<Chart, { of: "facets" }> }
+): ReactNode => {
+  const { format } = useLocale()
+  const reader = useReader()
+  const field = resource.fields.get(chart.field)!
+  const { data } = useQuery({
+    queryKey: ["chart", resource.name, chart, filter, deleted],
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) =>
+      resourceClient(resource.name).facets({
+        field: chart.field as never,
+        limit: chart.limit,
+        filter,
+        ...(deleted ? { show_deleted: true } : {})
+      }, { signal })
+  })
+  if (data === undefined) return <div className={style.strip} aria-busy="true" />
+  const most = Math.max(...data.facets.map(({ count }) => count), 0) || 1
+  return (
+    <section className={style.strip} aria-label={labelOf(chart.field)}>
+      <div className={style.figure}>
+        <p className="dim">{labelOf(chart.field)}</p>
+      </div>
+      <div className={style.columns}>
+        {data.facets.map(({ count, value }) => {
+          const text = textOf(resource, field, value, reader)
+          return (
+            <button
+              key={plain(value)}
+              type="button"
+              title={`${text}: ${format.count(count)}`}
+              disabled={value === null}
+              onClick={() =>
+                onFilter(withCondition(filter, { field: field.name, is: "is", values: [plain(value)] }, resource))}
+            >
+              <i style={{ width: `${(count / most) * 100}%` }} />
+              <span className="cut">{text}</span>
+              <small className="num dim">{format.short(count)}</small>
+            </button>
+          )
+        })}
+      </div>
+    </section>
+  )
+}

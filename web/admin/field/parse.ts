@@ -1,0 +1,119 @@
+/**
+ * From what somebody types to a value of the wire, by the kind of the field: exact texts stay texts. It refuses what the service would refuse, so that
+ * people know before they save; the service decides again. Pure.
+ */
+
+import type { MetaField } from "../../client/index.ts"
+import type { Messages } from "../messages/locale.tsx"
+
+/** A value that can be sent, or why it cannot. `value` undefined: nothing that could be sent. */
+export interface Draft {
+  readonly value: unknown
+  readonly problem: string | null
+}
+
+const fine = (value: unknown): Draft => ({ value, problem: null })
+const wrong = (problem: string): Draft => ({ value: undefined, problem })
+
+const bounds: Readonly<Record<16 | 32 | 64, readonly [least: bigint, most: bigint]>> = {
+  16: [-(2n ** 15n), 2n ** 15n - 1n],
+  32: [-(2n ** 31n), 2n ** 31n - 1n],
+  64: [-(2n ** 63n), 2n ** 63n - 1n]
+}
+
+/** A number as people write it: spaces and the group marks of their language are left out, a decimal comma becomes a point. */
+export const plainNumber = (text: string): string => {
+  const bare = text.trim().replaceAll(/[\s'’_\u00a0\u202f]/g, "")
+  const comma = bare.lastIndexOf(",")
+  const point = bare.lastIndexOf(".")
+  if (comma === -1) return bare
+  // Two different marks: the last one is the decimal mark. One comma alone is a decimal mark unless it stands before three digits.
+  if (point !== -1) return comma > point ? bare.replaceAll(".", "").replace(",", ".") : bare.replaceAll(",", "")
+  return bare.indexOf(",") === comma && !/^-?\d{1,3},\d{3}$/.test(bare)
+    ? bare.replace(",", ".")
+    : bare.replaceAll(",", "")
+}
+
+const integer = (text: string, bits: 16 | 32 | 64, t: Messages): Draft => {
+  const bare = plainNumber(text).replace(/^\+/, "")
+  if (!/^-?\d{1,40}$/.test(bare)) return wrong(t.field.notWhole)
+  const value = BigInt(bare)
+  const [least, most] = bounds[bits]
+  if (value < least || value > most) return wrong(t.field.outOfRange(String(least), String(most)))
+  return fine(bits === 64 ? value.toString() : Number(value))
+}
+
+const decimal = (text: string, { precision, scale }: MetaField, t: Messages): Draft => {
+  const bare = plainNumber(text).replace(/^\+/, "")
+  const [, sign, whole, fraction = ""] = /^(-?)(\d*)(?:\.(\d*))?$/.exec(bare) ?? []
+  if (whole === undefined || (whole === "" && fraction === "")) return wrong(t.field.notNumber)
+  const kept = fraction.replace(/0+$/, "")
+  if (scale !== undefined && kept.length > scale) return wrong(t.field.places(scale))
+  const digits = whole.replace(/^0+(?=\d)/, "") || "0"
+  if (precision !== undefined && scale !== undefined && digits !== "0" && digits.length > precision - scale) {
+    return wrong(t.field.digits(precision - scale))
+  }
+  const padded = scale === undefined ? kept : kept.padEnd(scale, "0")
+  const text2 = padded === "" ? digits : `${digits}.${padded}`
+  return fine(sign === "-" && /[1-9]/.test(text2) ? `-${text2}` : text2)
+}
+
+const isDate = (text: string): boolean => {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? []
+  if (year === undefined) return false
+  const date = new Date(`${text}T00:00:00Z`)
+  return !Number.isNaN(date.getTime()) && date.getUTCMonth() + 1 === Number(month) && date.getUTCDate() === Number(day)
+}
+
+/** Reads what was typed into a field. Empty text is null where the field takes none; a text field keeps it. */
+export const parseText = (field: MetaField, text: string, t: Messages): Draft => {
+  const empty = text.trim() === ""
+  if (empty && (field.kind !== "text" || (text === "" && field.optional))) {
+    return field.optional ? fine(null) : wrong(t.field.required)
+  }
+  switch (field.kind) {
+    case "integer":
+      return integer(text, field.bits ?? 32, t)
+    case "decimal":
+      return decimal(text, field, t)
+    case "float": {
+      const value = Number(plainNumber(text))
+      return Number.isFinite(value) ? fine(value) : wrong(t.field.notNumber)
+    }
+    case "text": {
+      const most = field.max
+      return most !== undefined && Array.from(text).length > most ? wrong(t.field.tooLong(String(most))) : fine(text)
+    }
+    case "date":
+      return isDate(text.trim()) ? fine(text.trim()) : wrong(t.field.notDate)
+    case "timestamp":
+      return /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)$/.test(text.trim()) &&
+          !Number.isNaN(Date.parse(text))
+        ? fine(text.trim())
+        : wrong(t.field.notTime)
+    case "uuid":
+      return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text.trim())
+        ? fine(text.trim().toLowerCase())
+        : wrong(t.field.notUuid)
+    case "json":
+      try {
+        return fine(JSON.parse(text))
+      } catch {
+        return wrong(t.field.notJson)
+      }
+    case "boolean":
+      return fine(text === "true")
+    case "currency":
+    case "country":
+      return fine(text.trim().toUpperCase())
+    default:
+      return fine(text)
+  }
+}
+
+/** The text that an input shows for a value: exact and without groups, so that it can be edited. */
+export const editText = (field: MetaField, value: unknown): string => {
+  if (value === null || value === undefined) return ""
+  if (field.kind === "json") return JSON.stringify(value, null, 2)
+  return typeof value === "string" ? value : JSON.stringify(value)
+}

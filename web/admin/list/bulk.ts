@@ -1,0 +1,132 @@
+/**
+ * One change to many records: tried first without writing anything, then written in batches of at most 500, each whole or not at all. Every record
+ * carries the version that was read, and passes the same rules as alone.
+ */
+
+import { ProblemError } from "../../client/index.ts"
+import { keyOf, keyPartsOf, type Resource } from "../shell/catalogue.ts"
+import { type AnyRecord, client, resourceClient } from "../shell/client.ts"
+
+export type Bulk = { readonly op: "update"; readonly data: { readonly [field: string]: unknown } } | {
+  readonly op: "delete"
+} | {
+  readonly op: "undelete"
+}
+
+export interface Refused {
+  readonly record: AnyRecord
+  readonly error: ProblemError
+}
+
+/** What a try found: which records would be refused. `more`: it stopped looking. */
+export interface Preview {
+  readonly refused: readonly Refused[]
+  readonly more: boolean
+}
+
+const batchSize = 500
+const mostRefused = 20
+
+const send = async (
+  resource: Resource,
+  change: Bulk,
+  records: readonly AnyRecord[],
+  dryRun: boolean,
+  signal?: AbortSignal
+): Promise<readonly AnyRecord[]> => {
+  const batch = client.batch()
+  const name = resource.name as never
+  const operations = records.map((record) => {
+    const key = keyPartsOf(keyOf(resource, record)!) as never
+    return change.op === "update"
+      ? batch.update(name, key, change.data as never, { etag: record.etag })
+      : batch.delete(name, key, { etag: record.etag })
+  })
+  const results = await batch.send({
+    dryRun,
+    ...(dryRun ? {} : { idempotencyKey: true }),
+    ...(signal === undefined ? {} : { signal })
+  })
+  return operations.map((operation) => results.of(operation) as AnyRecord)
+}
+
+const inParts = <T>(items: readonly T[]): readonly (readonly T[])[] =>
+  Array.from(
+    { length: Math.ceil(items.length / batchSize) },
+    (_, at) => items.slice(at * batchSize, (at + 1) * batchSize)
+  )
+
+/** Tries a change on records. A batch names the first that it refuses; without that one it is tried again, so that several are told. */
+export const preview = async (
+  resource: Resource,
+  change: Bulk,
+  records: readonly AnyRecord[],
+  signal: AbortSignal
+): Promise<Preview> => {
+  const refused: Refused[] = []
+  if (change.op === "undelete") return { refused, more: false }
+  for (const part of inParts(records)) {
+    let left = part
+    while (left.length > 0) {
+      try {
+        await send(resource, change, left, true, signal)
+        break
+      } catch (error) {
+        if (!(error instanceof ProblemError) || error.operation === null) throw error
+        refused.push({ record: left[error.operation]!, error })
+        left = left.toSpliced(error.operation, 1)
+        if (refused.length >= mostRefused) return { refused, more: true }
+      }
+    }
+  }
+  return { refused, more: false }
+}
+
+/** Writes the change. `progress` is told how many are done; ending the signal stops before the next part. Gives the records as written. */
+export const apply = async (
+  resource: Resource,
+  change: Bulk,
+  records: readonly AnyRecord[],
+  progress: (done: number) => void,
+  signal: AbortSignal
+): Promise<readonly AnyRecord[]> => {
+  const written: AnyRecord[] = []
+  for (const part of inParts(records)) {
+    signal.throwIfAborted()
+    if (change.op === "undelete") {
+      for (const record of part) {
+        written.push(await resourceClient(resource.name).undelete(keyPartsOf(keyOf(resource, record)!)))
+        progress(written.length)
+      }
+    } else written.push(...await send(resource, change, part, false))
+    progress(written.length)
+  }
+  return written
+}
+
+/** All records that a filter matches, with their keys and versions, but those that are excepted. */
+export const readMatching = async (
+  resource: Resource,
+  filter: string,
+  except: ReadonlySet<string>,
+  deleted: boolean,
+  fields: readonly string[],
+  progress: (read: number) => void,
+  signal: AbortSignal
+): Promise<readonly AnyRecord[]> => {
+  const records: AnyRecord[] = []
+  let token = ""
+  do {
+    const page = await resourceClient(resource.name).list({
+      filter,
+      fields: [...new Set([...resource.model.primaryKey, ...fields])],
+      page_size: 500,
+      ...(deleted ? { show_deleted: true } : {}),
+      ...(token === "" ? {} : { page_token: token })
+    }, { signal })
+    for (const record of page.items) if (!except.has(keyOf(resource, record) ?? "")) records.push(record)
+    progress(records.length)
+    token = page.next_page_token
+  } while (token !== "")
+  return records
+}

@@ -1,0 +1,52 @@
+/** A record as two lines on a narrow screen: title and number, state and time. */
+
+import type { ReactNode } from "react"
+import { isIdentifier, isQuantity, isState } from "../field/kind.ts"
+import { plain } from "../field/plain.ts"
+import { State, Value } from "../field/value.tsx"
+import type { Column } from "../grid/columns.ts"
+import { type Resource, titleOf } from "../shell/catalogue.ts"
+import type { AnyRecord } from "../shell/client.ts"
+
+import style from "./list.module.css"
+
+interface CardProps {
+  readonly resource: Resource
+  readonly record: AnyRecord
+  readonly columns: readonly Column[]
+}
+
+/** Which fields a card shows: the first of each sort among the columns. */
+const partsOf = (resource: Resource, columns: readonly Column[]) => {
+  const fields = columns.map(({ id }) => resource.fields.get(id)!)
+  const title = resource.view.title === null ? undefined : resource.fields.get(resource.view.title)
+  const lead = title !== undefined && !isIdentifier(resource, title)
+    ? title
+    : fields.find(({ kind, relation }) => relation !== undefined || kind === "text")
+  return {
+    lead,
+    number: fields.find((field) => isQuantity(field) && !isIdentifier(resource, field)),
+    state: fields.find(isState),
+    time: fields.find(({ kind }) => kind === "timestamp") ?? fields.find(({ kind }) => kind === "date"),
+    more: fields.find((field) => field !== lead && field.kind === "text")
+  }
+}
+
+export const Card = ({ columns, record, resource }: CardProps): ReactNode => {
+  const { lead, more, number, state, time } = partsOf(resource, columns)
+  const show = (field: typeof lead): ReactNode =>
+    field === undefined
+      ? null
+      : <Value resource={resource} field={field} value={record[field.name]} record={record} linked={false} />
+  return (
+    <div className={style.card}>
+      <b className="cut">{lead === undefined ? titleOf(resource, record) : show(lead)}</b>
+      <span className="num">{show(number)}</span>
+      <small className="cut">
+        {state !== undefined && record[state.name] != null && <State value={plain(record[state.name])} />}
+        <span className="cut">{more === undefined ? titleOf(resource, record) : show(more)}</span>
+      </small>
+      <small>{show(time)}</small>
+    </div>
+  )
+}

@@ -1,0 +1,256 @@
+/** The menu of a column: its order, its place, and what is in it (most frequent values, distribution, over time), from which a press filters. */
+
+import { useQuery } from "@tanstack/react-query"
+import { ArrowDown, ArrowUp, EyeOff, ListFilter, Pin, PinOff, Plus } from "lucide-react"
+import { type ReactNode, useState } from "react"
+import type { MetaField } from "../../client/index.ts"
+import { isQuantity } from "../field/kind.ts"
+import { plain } from "../field/plain.ts"
+import { useReader, Value } from "../field/value.tsx"
+import { textOfSimple, withCondition } from "../filter/conditions.ts"
+import { useLocale } from "../messages/locale.tsx"
+import type { Resource } from "../shell/catalogue.ts"
+import { resourceClient } from "../shell/client.ts"
+import { Problem } from "../shell/problem.tsx"
+import style from "./list.module.css"
+import type { Choice, OrderKey } from "./state.ts"
+
+interface ColumnMenuProps {
+  readonly resource: Resource
+  readonly field: MetaField
+  readonly filter: string
+  readonly deleted: boolean
+  readonly order: readonly OrderKey[]
+  readonly choices: readonly Choice[]
+  readonly onOrder: (order: readonly OrderKey[]) => void
+  readonly onChoices: (choices: readonly Choice[]) => void
+  readonly onFilter: (filter: string) => void
+  readonly onClose: () => void
+}
+
+interface ActProps {
+  readonly icon: ReactNode
+  readonly children: ReactNode
+  readonly onAct: () => void
+}
+
+const Act = ({ children, icon, onAct }: ActProps): ReactNode => (
+  <button type="button" className="menu-item" onClick={onAct}>{icon}{children}</button>
+)
+
+export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
+  const { choices, field, onChoices, onClose, onOrder, order } = props
+  const { t } = useLocale()
+  const [asked, setAsked] = useState(false)
+  const choice = choices.find((each) => each.field === field.name)
+  const known = order.find((key) => key.field === field.name)
+  const act = (work: () => void) => () => {
+    work()
+    onClose()
+  }
+  const change = (next: Partial<Choice>): void =>
+    onChoices(choices.map((each) => each.field === field.name ? { ...each, ...next } : each))
+  return (
+    <div className={`menu ${style.stats}`}>
+      {field.sortable && (
+        <>
+          <Act
+            icon={<ArrowUp className="icon" />}
+            onAct={act(() => onOrder([{ field: field.name, descending: false }]))}
+          >
+            {t.list.sortAscending}
+          </Act>
+          <Act
+            icon={<ArrowDown className="icon" />}
+            onAct={act(() => onOrder([{ field: field.name, descending: true }]))}
+          >
+            {t.list.sortDescending}
+          </Act>
+          {order.length > 0 && known === undefined && (
+            <Act
+              icon={<Plus className="icon" />}
+              onAct={act(() => onOrder([...order, { field: field.name, descending: false }]))}
+            >
+              {t.list.addSort}
+            </Act>
+          )}
+          {known !== undefined && order.length > 1 && (
+            <Act
+              icon={<span className="icon" />}
+              onAct={act(() => onOrder(order.filter((key) => key !== known)))}
+            >
+              {t.list.unsort}
+            </Act>
+          )}
+          <hr className="menu-line" />
+        </>
+      )}
+      <Act
+        icon={choice?.pinned === true ? <PinOff className="icon" /> : <Pin className="icon" />}
+        onAct={act(() => change({ pinned: choice?.pinned !== true }))}
+      >
+        {choice?.pinned === true ? t.list.unpin : t.list.pin}
+      </Act>
+      {choice?.width != null && (
+        <Act icon={<span className="icon" />} onAct={act(() => change({ width: null }))}>{t.list.widthAuto}</Act>
+      )}
+      {choices.length > 1 && (
+        <Act
+          icon={<EyeOff className="icon" />}
+          onAct={act(() => onChoices(choices.filter((each) => each.field !== field.name)))}
+        >
+          {t.list.hide}
+        </Act>
+      )}
+      {field.filterable && field.kind !== "json" && (
+        <>
+          <hr className="menu-line" />
+          {asked
+            ? <Statistics {...props} />
+            : <Act icon={<ListFilter className="icon" />} onAct={() => setAsked(true)}>{t.list.statistics}</Act>}
+        </>
+      )}
+    </div>
+  )
+}
+
+const Statistics = ({ deleted, field, filter, onClose, onFilter, resource }: ColumnMenuProps): ReactNode => {
+  const { format, t } = useLocale()
+  const reader = useReader()
+  const around = { field: field.name as never, filter, ...(deleted ? { show_deleted: true } : {}) }
+  const rows = resourceClient(resource.name)
+  const many = isQuantity(field)
+  const time = field.kind === "timestamp" || field.kind === "date"
+  const facets = useQuery({
+    queryKey: ["column-facets", resource.name, field.name, filter, deleted],
+    enabled: !many && !time,
+    queryFn: ({ signal }) => rows.facets({ ...around, limit: 8 }, { signal })
+  })
+  const histogram = useQuery({
+    queryKey: ["column-histogram", resource.name, field.name, filter, deleted],
+    enabled: many,
+    queryFn: ({ signal }) => rows.histogram({ ...around, buckets: 16 }, { signal })
+  })
+  const series = useQuery({
+    queryKey: ["column-series", resource.name, field.name, filter, deleted],
+    enabled: time,
+    queryFn: ({ signal }) =>
+      rows.series({
+        ...around,
+        range: "1y",
+        granularity: "month",
+        time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone
+      }, { signal })
+  })
+  const narrow = (text: string | null): void => {
+    if (text === null) return
+    onFilter(text)
+    onClose()
+  }
+  const add = (...texts: (string | null)[]): void =>
+    narrow([filter, ...texts].filter((text) => text !== null && text !== "").join(" AND "))
+  const error = facets.error ?? histogram.error ?? series.error
+  if (error !== null) return <Problem error={error} />
+  if (facets.data !== undefined) {
+    const most = Math.max(1, ...facets.data.facets.map(({ count }) => count))
+    return (
+      <section>
+        <h3>{t.list.values}</h3>
+        {facets.data.facets.map(({ count, value }) => (
+          <button
+            key={plain(value)}
+            type="button"
+            className={style.facet}
+            onClick={() =>
+              value === null
+                ? add(textOfSimple({ field: field.name, is: "empty", values: [] }, resource))
+                : narrow(withCondition(filter, { field: field.name, is: "is", values: [plain(value)] }, resource))}
+          >
+            <i style={{ width: `${(count / most) * 100}%` }} />
+            <span className="cut">
+              {value === null
+                ? <em className="dim">{t.list.noValue}</em>
+                : <Value resource={resource} field={field} value={value} linked={false} />}
+            </span>
+            <small>{format.count(count)}</small>
+          </button>
+        ))}
+      </section>
+    )
+  }
+  if (histogram.data !== undefined) {
+    const { buckets } = histogram.data
+    const most = Math.max(1, ...buckets.map(({ count }) => count))
+    return (
+      <section>
+        <h3>{t.list.distribution}</h3>
+        <div className={style.bars}>
+          {buckets.map(({ count, from, to }) => {
+            const words = `${format.number(from)} – ${format.number(to)}: ${format.count(count)}`
+            return (
+              <button
+                key={String(from)}
+                type="button"
+                title={words}
+                aria-label={words}
+                onClick={() =>
+                  add(
+                    textOfSimple({ field: field.name, is: "atLeast", values: [String(from)] }, resource),
+                    textOfSimple({ field: field.name, is: "atMost", values: [String(to)] }, resource)
+                  )}
+              >
+                <i style={{ height: `${(count / most) * 100}%` }} />
+              </button>
+            )
+          })}
+        </div>
+        {buckets.length > 0 && (
+          <div className={style.ends}>
+            <span>{format.number(buckets[0]!.from)}</span>
+            <span>{format.number(buckets.at(-1)!.to)}</span>
+          </div>
+        )}
+      </section>
+    )
+  }
+  if (series.data !== undefined) {
+    const { points } = series.data
+    const most = Math.max(1, ...points.map(({ count = 0 }) => count))
+    return (
+      <section>
+        <h3>{t.list.overTime}</h3>
+        <div className={style.bars}>
+          {points.map(({ count = 0, start }, at) => {
+            const next = points[at + 1]?.start
+            const bound = (iso: string): string => field.kind === "date" ? iso.slice(0, 10) : iso
+            const words = `${format.date(start.slice(0, 10))}: ${format.count(count)}`
+            return (
+              <button
+                key={start}
+                type="button"
+                title={words}
+                aria-label={words}
+                onClick={() =>
+                  add(
+                    textOfSimple({ field: field.name, is: "atLeast", values: [bound(start)] }, resource),
+                    next === undefined
+                      ? null
+                      : textOfSimple({ field: field.name, is: "under", values: [bound(next)] }, resource)
+                  )}
+              >
+                <i style={{ height: `${(count / most) * 100}%` }} />
+              </button>
+            )
+          })}
+        </div>
+        {points.length > 0 && (
+          <div className={style.ends}>
+            <span>{reader.format.date(points[0]!.start.slice(0, 10))}</span>
+            <span>{reader.format.date(points.at(-1)!.start.slice(0, 10))}</span>
+          </div>
+        )}
+      </section>
+    )
+  }
+  return <p className="menu-item dim late">{t.shell.loading}</p>
+}

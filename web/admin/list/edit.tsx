@@ -1,0 +1,272 @@
+/**
+ * Editing a cell in place: Enter, F2 or a letter begins, Enter and Tab save, Escape leaves. A save carries the version that was read; where somebody
+ * saved meanwhile, what does not overlap is merged, and what does is asked about. What was typed stays until it is saved.
+ */
+
+import { type ReactNode, type RefObject, useRef, useState } from "react"
+import { ConnectionError, ProblemError } from "../../client/index.ts"
+import { cellKeys, Input } from "../field/input.tsx"
+import type { Draft } from "../field/parse.ts"
+import { textOf } from "../field/text.ts"
+import { useReader } from "../field/value.tsx"
+import type { Column } from "../grid/columns.ts"
+import type { GridHandle, Place } from "../grid/grid.tsx"
+import { useMessages } from "../messages/locale.tsx"
+import { keyOf, keyPartsOf, labelOf, type Resource } from "../shell/catalogue.ts"
+import { type AnyRecord, resourceClient } from "../shell/client.ts"
+import { Dialog } from "../shell/parts.tsx"
+import { problemText, sayProblem } from "../shell/problem.tsx"
+import { noticeFailure } from "../shell/session.ts"
+import { say } from "../shell/toasts.tsx"
+import type { Rows } from "./rows.ts"
+
+interface Conflict {
+  readonly key: string
+  readonly field: string
+  readonly mine: unknown
+  readonly theirs: AnyRecord
+}
+
+export interface CellEditing {
+  readonly place: Place | null
+  readonly typed: string | undefined
+  /** Begins where the field can be written; false where it cannot, and says why. */
+  readonly begin: (record: AnyRecord, at: Place, typed?: string) => boolean
+  readonly commit: (
+    record: AnyRecord,
+    field: string,
+    draft: Draft | null,
+    then: "stay" | "down" | "next" | "before"
+  ) => void
+  readonly cancel: () => void
+  readonly problem: string | null
+  readonly isSaving: (key: string) => boolean
+  readonly savedAt: number | null
+  readonly conflict: ReactNode
+}
+
+const same = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a ?? null) === JSON.stringify(b ?? null)
+
+export const useCellEditing = (
+  resource: Resource,
+  columns: readonly Column[],
+  rows: Rows,
+  handle: RefObject<GridHandle | null>
+): CellEditing => {
+  const t = useMessages()
+  const [place, setPlace] = useState<Place | null>(null)
+  const [typed, setTyped] = useState<string | undefined>(undefined)
+  const [problem, setProblem] = useState<string | null>(null)
+  const [saving, setSaving] = useState<ReadonlySet<string>>(new Set())
+  const [savedAt, setSavedAt] = useState<number | null>(null)
+  const [conflict, setConflict] = useState<Conflict | null>(null)
+  const begun = useRef<AnyRecord | null>(null)
+
+  const mark = (key: string, into: boolean): void =>
+    setSaving((before) => {
+      const next = new Set(before)
+      if (into) next.add(key)
+      else next.delete(key)
+      return next
+    })
+
+  const leave = (then: "stay" | "down" | "next" | "before", at: Place): void => {
+    setPlace(null)
+    setTyped(undefined)
+    setProblem(null)
+    handle.current?.focus({
+      row: at.row + (then === "down" ? 1 : 0),
+      column: at.column + (then === "next" ? 1 : then === "before" ? -1 : 0)
+    })
+  }
+
+  /** Writes one value; gives the record as written. `expected`: the version it was read as. */
+  const write = async (key: string, field: string, value: unknown, etag: string): Promise<AnyRecord> => {
+    const written = await resourceClient(resource.name).update(keyPartsOf(key), { [field]: value }, { etag })
+    rows.replace(key, written)
+    setSavedAt(Date.now())
+    return written
+  }
+
+  const offerUndo = (key: string, field: string, before: unknown, written: AnyRecord): void => {
+    say(t.list.savedCell(labelOf(field)), {
+      undo: async () => {
+        try {
+          await write(key, field, before ?? null, written.etag)
+          say(t.shell.undone)
+        } catch (error) {
+          noticeFailure(error)
+          sayProblem(error, t)
+        }
+      }
+    })
+  }
+
+  const save = async (record: AnyRecord, key: string, field: string, value: unknown, at: Place): Promise<void> => {
+    mark(key, true)
+    try {
+      try {
+        offerUndo(key, field, record[field], await write(key, field, value, record.etag))
+      } catch (error) {
+        if (!(error instanceof ProblemError) || error.status !== 412) throw error
+        const theirs = await resourceClient(resource.name).get(keyPartsOf(key))
+        // Somebody changed other fields: both changes hold. The same field: one of the two has to be chosen.
+        if (same(theirs[field], record[field])) {
+          offerUndo(key, field, record[field], await write(key, field, value, theirs.etag))
+        } else {
+          rows.replace(key, theirs)
+          if (!same(theirs[field], value)) setConflict({ key, field, mine: value, theirs })
+        }
+      }
+    } catch (error) {
+      noticeFailure(error)
+      const own = error instanceof ProblemError ? error.fields[field] : undefined
+      if (
+        own !== undefined || error instanceof ConnectionError || (error instanceof ProblemError && error.status === 401)
+      ) {
+        // What was typed is still there: the cell opens again with it.
+        begun.current = record
+        setTyped(typeof value === "string" ? value : JSON.stringify(value))
+        setProblem(own ?? problemText(error, t))
+        setPlace(at)
+      } else sayProblem(error, t)
+    } finally {
+      mark(key, false)
+    }
+  }
+
+  return {
+    place,
+    typed,
+    problem,
+    savedAt,
+    isSaving: (key) => saving.has(key),
+    begin: (record, at, text) => {
+      const column = columns[at.column]
+      const field = column === undefined ? undefined : resource.fields.get(column.id)
+      if (field === undefined || keyOf(resource, record) === null) return false
+      const own = record.permissions?.fields?.[field.name]
+      const may = resource.may.update && field.writable.update && record.permissions?.update !== false && own !== "read"
+      if (!may) {
+        if (text === undefined) say(field.writable.update ? t.list.notWritable : t.list.readOnlyField)
+        return false
+      }
+      begun.current = record
+      setTyped(text)
+      setProblem(null)
+      setPlace(at)
+      return true
+    },
+    commit: (record, field, draft, then) => {
+      const at = place
+      const key = keyOf(resource, record)
+      if (at === null || key === null) return
+      if (draft !== null && draft.problem !== null) return setProblem(draft.problem)
+      const from = begun.current ?? record
+      leave(then, at)
+      if (draft !== null && !same(draft.value, from[field])) void save(from, key, field, draft.value, at)
+    },
+    cancel: () => {
+      if (place !== null) leave("stay", place)
+    },
+    conflict: conflict === null ? null : (
+      <ConflictDialog
+        resource={resource}
+        conflict={conflict}
+        onClose={() => setConflict(null)}
+        onMine={() => {
+          setConflict(null)
+          mark(conflict.key, true)
+          write(conflict.key, conflict.field, conflict.mine, conflict.theirs.etag)
+            .then((written) => offerUndo(conflict.key, conflict.field, conflict.theirs[conflict.field], written))
+            .catch((error: unknown) => {
+              noticeFailure(error)
+              sayProblem(error, t)
+            }).finally(() => mark(conflict.key, false))
+        }}
+      />
+    )
+  }
+}
+
+interface ConflictProps {
+  readonly resource: Resource
+  readonly conflict: Conflict
+  readonly onClose: () => void
+  readonly onMine: () => void
+}
+
+const ConflictDialog = ({ conflict, onClose, onMine, resource }: ConflictProps): ReactNode => {
+  const t = useMessages()
+  const reader = useReader()
+  const field = resource.fields.get(conflict.field)!
+  const show = (value: unknown): string => textOf(resource, field, value, reader) || t.field.empty
+  return (
+    <Dialog
+      title={labelOf(conflict.field)}
+      text={t.list.conflict}
+      onClose={onClose}
+      footer={
+        <>
+          <button type="button" className="btn" onClick={onClose}>
+            {t.list.keepTheirs}: {show(conflict.theirs[conflict.field])}
+          </button>
+          <button type="button" className="btn primary" onClick={onMine}>
+            {t.list.keepMine}: {show(conflict.mine)}
+          </button>
+        </>
+      }
+    />
+  )
+}
+
+interface CellEditorProps {
+  readonly editing: CellEditing
+  readonly resource: Resource
+  readonly record: AnyRecord
+  readonly column: Column
+}
+
+/** The input in the place of a cell's value. Leaving it by mouse saves, as everywhere in the grid. */
+export const CellEditor = ({ column, editing, record, resource }: CellEditorProps): ReactNode => {
+  const field = resource.fields.get(column.id)!
+  const draft = useRef<Draft | null>(null)
+  const done = useRef(false)
+  const commit = (then: "stay" | "down" | "next" | "before"): void => {
+    if (done.current) return
+    if (draft.current?.problem == null) done.current = true
+    editing.commit(record, column.id, draft.current, then)
+  }
+  return (
+    <div
+      className="cell-editor"
+      onKeyDown={(event) => {
+        // An open list of choices has its own Enter and Escape.
+        if (event.defaultPrevented) return
+        cellKeys(event, { onCommit: commit, onCancel: () => editing.cancel() })
+      }}
+      onBlur={(event) => {
+        if (event.currentTarget.contains(event.relatedTarget) || event.relatedTarget?.closest(".float") != null) return
+        if (draft.current === null) editing.cancel()
+        else commit("stay")
+      }}
+    >
+      <Input
+        compact
+        autoFocus
+        resource={resource}
+        field={field}
+        value={record[column.id]}
+        {...(editing.typed === undefined ? {} : { typed: editing.typed })}
+        label={column.label}
+        invalid={editing.problem !== null}
+        onChange={(next) => {
+          draft.current = next
+          // A choice is a decision: nothing is left to type.
+          if (field.relation !== undefined && next.problem === null) commit("stay")
+        }}
+      />
+      {editing.problem !== null && <p className="cell-problem" role="alert">{editing.problem}</p>}
+    </div>
+  )
+}

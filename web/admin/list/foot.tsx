@@ -1,0 +1,39 @@
+/** The line below a list: which rows are seen, how many match, what was saved last. */
+
+import type { ReactNode } from "react"
+import { useLocale } from "../messages/locale.tsx"
+import { openShortcuts } from "../shell/overlays.ts"
+import style from "./list.module.css"
+import type { Rows } from "./rows.ts"
+import { totalText } from "./total.ts"
+
+interface FootProps {
+  readonly rows: Rows
+  readonly seen: readonly [first: number, last: number]
+  readonly filter: string
+  /** When something was saved here last, or null. */
+  readonly savedAt: number | null
+  readonly keys: string
+}
+
+export const ListFoot = ({ filter, keys, rows, savedAt, seen }: FootProps): ReactNode => {
+  const { format, t } = useLocale()
+  const { total } = rows
+  const position = `${format.count(seen[0] + 1)}–${format.count(seen[1] + 1)}`
+  const text = total === null ? "" : totalText(total, t, format)
+  return (
+    <footer className={style.foot}>
+      {total !== null && total.count > 0 && (
+        <span>
+          {t.list.position} <b>{position}</b> {filter === "" ? t.list.matching(text) : t.list.matchingFilter(text)}
+        </span>
+      )}
+      <span className={style.space} role="status">
+        {savedAt !== null && t.list.saved(format.moment(new Date(savedAt).toISOString(), Date.now()))}
+      </span>
+      <button type="button" onClick={openShortcuts}>
+        <kbd>{keys}</kbd> {t.shell.shortcuts}
+      </button>
+    </footer>
+  )
+}
