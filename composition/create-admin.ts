@@ -16,6 +16,7 @@ import type { Fetch } from "../adapters/http/fetch.ts"
 import { formRoutes } from "../adapters/http/forms.ts"
 import { makeEdge } from "../adapters/http/handle.ts"
 import type { Edge, EdgeOptions, ExtraRoute } from "../adapters/http/handle.ts"
+import { jobRoutes } from "../adapters/http/jobs.ts"
 import { AddressError, readAddress } from "../adapters/postgres/address.ts"
 import { makePostgres } from "../adapters/postgres/connection.ts"
 import type { Postgres, PostgresOptions } from "../adapters/postgres/connection.ts"
@@ -27,6 +28,7 @@ import { RowEstimates } from "../core/app/estimate.ts"
 import { makeForms } from "../core/app/form.ts"
 import { makeJudgements } from "../core/app/guard.ts"
 import { makeApp } from "../core/app/make-app.ts"
+import { makeQueueApp } from "../core/app/queue.ts"
 import { RecentVersions } from "../core/app/versions.ts"
 import { makeAccessResolver } from "../core/domain/access/resolve.ts"
 import type { AccessResolver } from "../core/domain/access/resolve.ts"
@@ -37,11 +39,15 @@ import { parentPath } from "../core/domain/declare/config.ts"
 import type { Config } from "../core/domain/declare/config.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { shown, shownAddress } from "../core/domain/declare/refusal.ts"
+import type { JobCounts } from "../core/domain/job/state.ts"
+import type { Mail } from "../core/domain/mail/message.ts"
+import type { QueueService, Workers } from "../core/ports/queue.ts"
 import type { RecordsService } from "../core/ports/records.ts"
 import type { SubmissionsService } from "../core/ports/submissions.ts"
 import { makeAuthenticator } from "./assembly.ts"
 import { makeDocuments } from "./documents.ts"
 import { defaultUrl } from "./environment.ts"
+import { type AdminDatabase, type Jobs, makeJobs } from "./jobs.ts"
 import { StartupError } from "./startup-error.ts"
 import { webFolder, webRoutes } from "./web.ts"
 
@@ -74,6 +80,10 @@ export interface Parts {
   readonly log?: (line: string) => void
   readonly measure?: EdgeOptions["measure"]
   readonly maxInFlight?: number
+  /** The queue and who runs it here: for the routes below `/api/jobs`. Without it there are none. */
+  readonly jobs?: Pick<Jobs, "queue" | "workers">
+  /** The operator's token of `POST /api/jobs/drain`; without it there is no such route. */
+  readonly drainToken?: string
   /** The folder of the built admin app. Default: the one that the package brings. */
   readonly webFolder?: string
 }
@@ -155,6 +165,10 @@ export const makeService = (parts: Parts): Edge => {
     extraRoutes: [
       ...docsRoutes({ basePath: options.basePath, signIn }),
       ...formsOf(parts, core, resolver),
+      ...(parts.jobs === undefined ? [] : jobRoutes(
+        makeQueueApp({ ...parts.jobs, jobs: compiled.jobs, seal, drainToken: parts.drainToken ?? null }),
+        options.basePath
+      )),
       ...webRoutes(compiled, signIn, parts.webFolder ?? webFolder),
       ...parts.extraRoutes ?? []
     ]
@@ -172,8 +186,17 @@ export interface Admin {
   readonly postgres: Postgres
   /** The context that the service's effects run in: a tracer, if one was given. */
   readonly context: Context.Context<never>
+  /** The application's database, for what runs outside of requests: jobs that are enqueued on it start at once where this process runs them. */
+  readonly db: AdminDatabase
+  /** Enqueues jobs, and tells what there is. */
+  readonly queue: QueueService
   /**
-   * Lets running requests of `fetch` finish, for at most ten seconds, and closes the database connections; requests that come later get 503. A
+   * Runs the configuration's jobs in this process from now on, and resolves once the workers are up; a second call gives the same. Rejects with
+   * `StartupError` when the schema `jobs` is missing, behind or newer, or when a job's `ordered` has changed. `stop` gives running jobs 30 seconds.
+   */
+  readonly startJobs: () => Promise<Workers>
+  /**
+   * Stops the jobs, lets running requests of `fetch` finish, for at most ten seconds, and closes the database connections; requests that come later get 503. A
    * listener on `edge` is closed before. May be called again.
    */
   readonly close: () => Promise<void>
@@ -211,7 +234,7 @@ const makeEnding = (edge: Edge, fetch: Fetch): { readonly fetch: Fetch; readonly
 }
 
 /** What `createAdmin` is given besides the configuration: what the configuration does not say itself. */
-export interface AdminOptions extends Partial<Omit<Parts, "compiled" | "records">> {
+export interface AdminOptions extends Partial<Omit<Parts, "compiled" | "records" | "jobs">> {
   /** The database and its pools. Default: `db` of the configuration. */
   readonly database?: PostgresOptions
   /** Who verifies credentials. Default: `authenticate` of the configuration, else the keys at its `auth.jwksUrl`. */
@@ -221,6 +244,12 @@ export interface AdminOptions extends Partial<Omit<Parts, "compiled" | "records"
   /** Default: `auth.url` of the configuration, else `http://localhost:5173`. */
   readonly publicUrl?: string
   readonly context?: Context.Context<never>
+  /** Sends the mails of jobs, such as `smtpMail({ url, from })`. Without it their `mail` is undefined. */
+  readonly mail?: Mail
+  /** Database connections that jobs work on, default 10. */
+  readonly jobsConnections?: number
+  /** Gets the counts of the queues, about once a minute from one of all processes that run jobs. */
+  readonly onJobCounts?: (counts: readonly JobCounts[]) => void
 }
 
 /** What has to be known before anything is opened, from the options or else from the configuration; and what is not. */
@@ -289,6 +318,14 @@ export const createAdmin = async (config: Config, options: AdminOptions = {}): P
       Scope.Scope,
       scope
     ))
+    const jobs = makeJobs({
+      jobs: compiled.jobs,
+      url: database.url,
+      connections: options.jobsConnections ?? 10,
+      mail: options.mail,
+      log: options.log,
+      counted: options.onJobCounts
+    })
     const edge = makeService({
       ...parts,
       ...found,
@@ -296,11 +333,29 @@ export const createAdmin = async (config: Config, options: AdminOptions = {}): P
       secret,
       compiled,
       records: makeRecords(postgres),
-      submissions: parts.submissions ?? makeSubmissions(postgres)
+      submissions: parts.submissions ?? makeSubmissions(postgres),
+      jobs
     })
     const { end, fetch } = makeEnding(edge, makeFetch(edge, context))
     let closing: Promise<void> | undefined
-    return { fetch, edge, compiled, postgres, context, close: () => closing ??= end().then(release) }
+    const close = async (): Promise<void> => {
+      // The workers stop taking jobs while requests come to their end.
+      const stopped = jobs.close()
+      await end()
+      await stopped
+      await release()
+    }
+    return {
+      fetch,
+      edge,
+      compiled,
+      postgres,
+      context,
+      db: jobs.db,
+      queue: jobs.queue,
+      startJobs: jobs.start,
+      close: () => closing ??= close()
+    }
   } catch (error) {
     await release()
     throw error

@@ -9,6 +9,8 @@ import { parseEnv } from "node:util"
 import { isOriginPattern, isPlainUrl } from "../core/domain/account/origin.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { didYouMean, shown, shownAddress } from "../core/domain/declare/refusal.ts"
+import { isMailAddress } from "../core/domain/mail/message.ts"
+import { smtpProblem } from "../core/domain/mail/server.ts"
 
 /** How log lines are written: JSON for machines, short lines for people, or not at all. */
 export type LogFormat = "json" | "pretty" | "off"
@@ -57,6 +59,14 @@ export interface Settings {
   readonly requestTimeoutMs: number | null
   /** `SERVICE_LOG`; null: `pretty` on a terminal, else `json`. */
   readonly log: LogFormat | null
+  /** `SERVICE_JOBS`: whether this process runs jobs beside the API; default yes. */
+  readonly jobs: boolean
+  /** `SERVICE_JOBS_CONNECTIONS`, default 10: connections that jobs work on, beside those of the queue itself. */
+  readonly jobsConnections: number
+  /** `SERVICE_JOBS_DRAIN_TOKEN`: the token of `POST /api/jobs/drain`; null: there is no such route. */
+  readonly drainToken: string | null
+  /** `SERVICE_SMTP_URL` and `SERVICE_MAIL_FROM`; null: no mail is sent. */
+  readonly mail: { readonly url: string; readonly from: string } | null
   /** Variables that begin as the service's own do and that nothing reads, each with what may have been meant. */
   readonly unknown: ReadonlyArray<{ readonly name: string; readonly fix: string }>
 }
@@ -155,6 +165,32 @@ export const readSettings = (
   if (pooler !== null && !["auto", "yes", "no"].includes(pooler)) {
     refuse(`SERVICE_POOLER is ${shown(pooler)}.`, "Set yes, no or auto.")
   }
+  const jobs = text("SERVICE_JOBS")
+  if (jobs !== null && !["true", "false"].includes(jobs)) {
+    refuse(`SERVICE_JOBS is ${shown(jobs)}.`, "Set true or false; without it, jobs run beside the API.")
+  }
+  const drainToken = text("SERVICE_JOBS_DRAIN_TOKEN")
+  if (drainToken !== null && (drainToken.length < 16 || /\s/.test(drainToken))) {
+    refuse(
+      "SERVICE_JOBS_DRAIN_TOKEN is not a text of at least 16 characters without spaces.",
+      "Set 32 random bytes in base64: openssl rand -base64 32."
+    )
+  }
+  const smtpUrl = text("SERVICE_SMTP_URL")
+  const mailFrom = text("SERVICE_MAIL_FROM")
+  if (smtpUrl !== null) {
+    const problem = smtpProblem(smtpUrl)
+    if (problem !== null) refuse(`SERVICE_SMTP_URL ${problem.message}`, problem.fix)
+  }
+  if (mailFrom !== null && !isMailAddress(mailFrom)) {
+    refuse("SERVICE_MAIL_FROM is not one address.", "Write Shop <shop@example.com>, or the address alone.")
+  }
+  if ((smtpUrl === null) !== (mailFrom === null)) {
+    refuse(
+      `${smtpUrl === null ? "SERVICE_SMTP_URL" : "SERVICE_MAIL_FROM"} is not set, and mail needs both.`,
+      "Set SERVICE_SMTP_URL to the mail server and SERVICE_MAIL_FROM to the sender, or neither."
+    )
+  }
   const log = text("SERVICE_LOG")
   const logFormat = logFormats.find((format) => format === log) ?? null
   if (log !== null && logFormat === null) refuse(`SERVICE_LOG is ${shown(log)}.`, "Set json, pretty or off.")
@@ -189,6 +225,10 @@ export const readSettings = (
     waitMs: count("SERVICE_WAIT_MS", 1, 600_000),
     maxInFlight: count("SERVICE_MAX_IN_FLIGHT", 1, 1_000_000),
     requestTimeoutMs: count("SERVICE_REQUEST_TIMEOUT_MS", 100, 86_400_000),
+    jobs: jobs !== "false",
+    jobsConnections: count("SERVICE_JOBS_CONNECTIONS", 1, 1_000) ?? 10,
+    drainToken,
+    mail: smtpUrl === null || mailFrom === null ? null : { url: smtpUrl, from: mailFrom },
     log: logFormat
   }
   // Not refused: somebody else's tools may name theirs so.

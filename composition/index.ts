@@ -59,6 +59,8 @@ export type {
   FunctionRecords
 } from "../core/domain/function/declaration.ts"
 
+export { smtpMail } from "../adapters/mail/smtp.ts"
+export type { SmtpOptions } from "../adapters/mail/smtp.ts"
 export type {
   DeclaredJob,
   JobContext,
@@ -71,8 +73,11 @@ export { EnqueueError } from "../core/domain/job/enqueue.ts"
 export type { EnqueueOptions } from "../core/domain/job/enqueue.ts"
 export { FatalJobError, RetryAt } from "../core/domain/job/retry.ts"
 export type { Attachment, Mail, MailMessage } from "../core/domain/mail/message.ts"
+export { defineTemplate, escapeHtml, html } from "../core/domain/mail/template.ts"
+export type { Html, Template, TemplateDeclaration } from "../core/domain/mail/template.ts"
 export type { Duration } from "../core/domain/value/duration.ts"
 export type { StandardSchema } from "../core/domain/value/standard-schema.ts"
+export { MailError } from "../core/ports/mail.ts"
 
 export { defineJob } from "../adapters/queue/define.ts"
 export type { Job } from "../adapters/queue/define.ts"
@@ -119,6 +124,9 @@ export { listen } from "../adapters/http/node.ts"
 export type { Listener, ListenOptions } from "../adapters/http/node.ts"
 export type { PostgresOptions } from "../adapters/postgres/connection.ts"
 export type { TransactionHandle } from "../adapters/postgres/transaction.ts"
+
+export type { QueueService, Workers } from "../core/ports/queue.ts"
+export type { AdminDatabase } from "./jobs.ts"
 
 export { createAdmin } from "./create-admin.ts"
 export type { Admin, AdminOptions } from "./create-admin.ts"

@@ -7,12 +7,15 @@ import * as Context from "effect/Context"
 import * as Metric from "effect/Metric"
 import type { Measure } from "../adapters/http/measure.ts"
 import type { Postgres, PostgresOptions } from "../adapters/postgres/connection.ts"
+import type { JobCounts } from "../core/domain/job/state.ts"
 
 export interface ServiceMetrics {
   /** Updates `http.server.request.duration`. */
   readonly measure: Measure
   /** Updates `db.client.connection.wait_time`. */
   readonly onWait: NonNullable<PostgresOptions["onWait"]>
+  /** Takes the counts of the queues: `service.jobs.count` by name and state, `service.jobs.oldest_age` by name. */
+  readonly jobs: (counts: readonly JobCounts[]) => void
   /** Makes the pools' numbers readable at every export. */
   readonly watch: (postgres: Pick<Postgres, "pools">) => void
 }
@@ -56,7 +59,37 @@ export const makeMetrics = (context: Context.Context<never>): ServiceMetrics => 
       modify: () => {}
     })
   }
+  // The newest counts by name. A name is the declarations', never a client's.
+  const queues = new Map<string, { counts: JobCounts; at: number }>()
+  const states = ["waiting", "running", "retrying", "failed"] as const
   return {
+    jobs: (all) => {
+      for (const counts of all) {
+        const known = queues.get(counts.name)
+        const at = Date.now()
+        if (known !== undefined) {
+          Object.assign(known, { counts, at })
+          continue
+        }
+        const queue = { counts, at }
+        queues.set(counts.name, queue)
+        for (const state of states) {
+          gauge(
+            "service.jobs.count",
+            { "job.name": counts.name, "job.state": state },
+            "Jobs, counted once a minute",
+            () => queue.counts[state]
+          )
+        }
+        gauge(
+          "service.jobs.oldest_age",
+          { "job.name": counts.name, unit: "s" },
+          "Time since the job that waits longest was due",
+          () =>
+            queue.counts.oldestDue === null ? 0 : Math.max(0, (queue.at - Date.parse(queue.counts.oldestDue)) / 1_000)
+        )
+      }
+    },
     measure: ({ method, route, seconds, status }) =>
       known(durations, `${method} ${route} ${status}`, () =>
         Metric.withAttributes(duration, {

@@ -8,8 +8,11 @@ import type { Auth } from "../adapters/auth/auth.ts"
 import { isUnavailable } from "../adapters/auth/database.ts"
 import { codeBehind, errorLine, unfailing } from "../adapters/http/access-log.ts"
 import type { ExtraRoute } from "../adapters/http/handle.ts"
+import { mailRoute } from "../adapters/http/mail-page.ts"
 import { listen } from "../adapters/http/node.ts"
 import type { Listener } from "../adapters/http/node.ts"
+import { makeOutbox } from "../adapters/mail/outbox.ts"
+import { smtpMail } from "../adapters/mail/smtp.ts"
 import { AccountError } from "../core/domain/account/account.ts"
 import { parentPath } from "../core/domain/declare/config.ts"
 import type { Config } from "../core/domain/declare/config.ts"
@@ -27,7 +30,14 @@ import { portOf, settingsOf } from "./environment.ts"
 import type { Settings } from "./environment.ts"
 import { openLog } from "./log.ts"
 import type { LogSink } from "./log.ts"
-import { applyMigrations, authMigrations, findMissing, followingMigrations, serviceMigration } from "./migrations.ts"
+import {
+  applyMigrations,
+  authMigrations,
+  findMissing,
+  followingMigrations,
+  jobsMigrations,
+  serviceMigration
+} from "./migrations.ts"
 import type { Migration } from "./migrations.ts"
 import { fileProblem, StartupError } from "./startup-error.ts"
 import { checkDatabase } from "./startup.ts"
@@ -112,6 +122,7 @@ const patiently = async <A>(work: () => Promise<A>, url: string, patienceMs: num
 /** The service's own tables: made in the embedded database, asked for in any other. */
 const settleMigrations = async (
   databases: Databases,
+  own: readonly Migration[],
   accounts: readonly Migration[],
   versions: readonly Migration[],
   patienceMs: number,
@@ -119,18 +130,18 @@ const settleMigrations = async (
 ): Promise<readonly Refusal[]> => {
   const same = databases.authUrl === databases.url
   const sets = same || accounts.length === 0
-    ? [{ url: databases.url, own: databases.embedded, wanted: [serviceMigration, ...accounts, ...versions] }]
+    ? [{ url: databases.url, own: databases.embedded, wanted: [...own, ...accounts, ...versions] }]
     : [
-      { url: databases.url, own: databases.embedded, wanted: [serviceMigration, ...versions] },
+      { url: databases.url, own: databases.embedded, wanted: [...own, ...versions] },
       { url: databases.authUrl, own: false, wanted: accounts }
     ]
   const refusals: Refusal[] = []
-  for (const { own, url, wanted } of sets) {
+  for (const { own: ours, url, wanted } of sets) {
     const pool = openPool(url, 1)
     const place = url === databases.url ? "the database" : "the database of ADMIN_DATABASE_URL"
     try {
       const missing = await patiently(() => findMissing(pool, wanted), url, patienceMs, log)
-      if (missing.length > 0 && own) await applyMigrations(pool, missing)
+      if (missing.length > 0 && ours) await applyMigrations(pool, missing)
       else if (missing.length > 0) {
         refusals.push(migrationRefusal(missing, place))
       }
@@ -203,6 +214,7 @@ const build = async (
   const versions = followingMigrations(assembly.compiled)
   const settled = settleMigrations(
     databases,
+    [serviceMigration, ...jobsMigrations(assembly.compiled)],
     accounts ? authMigrations(assembly.compiled) : [],
     versions,
     patienceMs,
@@ -226,6 +238,11 @@ const build = async (
     : null
   const asked = auth === null || databases.authUrl === databases.url ? null : openPool(databases.authUrl, 1, readyMs)
   if (asked !== null) opened.add(asked.end)
+  const outbox = settings.mail === null && options.dev === true ? makeOutbox() : null
+  const mail = settings.mail === null ? outbox : smtpMail(settings.mail)
+  const mailPage = options.dev === true
+    ? [mailRoute({ mails: outbox?.mails ?? (() => []), templates: [...assembly.compiled.templates.values()] })]
+    : []
   const admin = await createAdmin(assembly.config, {
     database: {
       url: databases.url,
@@ -245,7 +262,11 @@ const build = async (
     ...(settings.maxInFlight === null ? {} : { maxInFlight: settings.maxInFlight }),
     ...(auth === null ? {} : { auth, authStatus: statusOf(auth) }),
     ...(asked === null ? {} : { accountsReady: accountsReady(asked, authMigrations(assembly.compiled)) }),
-    ...(options.extraRoutes === undefined ? {} : { extraRoutes: options.extraRoutes })
+    ...(mail === null ? {} : { mail }),
+    extraRoutes: [...mailPage, ...options.extraRoutes ?? []],
+    ...(settings.drainToken === null ? {} : { drainToken: settings.drainToken }),
+    ...(telemetry.metrics === null ? {} : { onJobCounts: telemetry.metrics.jobs }),
+    jobsConnections: settings.jobsConnections
   })
   opened.add(admin.close)
   telemetry.metrics?.watch(admin.postgres)
@@ -264,6 +285,9 @@ const build = async (
   if (facts.status === "rejected") throw facts.reason
   const refusals = [...migrations.value, ...facts.value]
   if (refusals.length > 0) throw new StartupError(refusals)
+  const workers = settings.jobs && assembly.compiled.jobs.size > 0
+    ? await patiently(admin.startJobs, databases.url, patienceMs, log)
+    : null
 
   const port = options.port ?? portOf(settings, assembly.url)
   const listener = await openListener(admin, settings, port)
@@ -279,7 +303,11 @@ const build = async (
     admin,
     auth,
     report: (event, error) => log.line(errorLine(event, "", error)),
-    close: () => closing ??= opened.close()
+    close: () => {
+      // Jobs have longer to finish than requests: they begin to when the listener does.
+      void workers?.stop()
+      return closing ??= opened.close()
+    }
   }
 }
 

@@ -504,6 +504,9 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
   return {
     jobs,
     wake: (name) => lanes.get(name)?.wake(1),
+    wakeAll: () => {
+      for (const lane of lanes.values()) lane.wake(1)
+    },
     drain: (milliseconds) => Effect.tryPromise({ try: () => drain(milliseconds), catch: queueError }),
     isReady: () => !engine.stopping,
     stop

@@ -12,6 +12,7 @@ import {
   authMigrations,
   findMissing,
   followingMigrations,
+  jobsMigrations,
   migrationScript,
   serviceMigration
 } from "../migrations.ts"
@@ -24,6 +25,7 @@ const heading = ({ digest, name, version }: Migration): string => `-- service mi
 const purposes: { readonly [name: string]: string } = {
   service: "Tables that the service keeps beside yours: applied migrations, answers kept for Idempotency-Key.",
   auth: "Accounts, sessions, signing keys and API keys, in the schema auth.",
+  jobs: "Jobs, in the schema jobs. A later version may need stopped workers: it says so instead of waiting.",
   second_factor: "Second factors of accounts, in the schema auth.",
   passkey: "Passkeys of accounts, in the schema auth.",
   events: "Where changes wait to be sent to those who subscribe, in the schema service."
@@ -73,7 +75,8 @@ export const migration = async (
   const project = await loadProject(flags, true)
   const { settings } = project
   const accounts = keepsAccounts(project) ? authMigrations(project.compiled) : []
-  const wanted = [serviceMigration, ...accounts]
+  const own = [serviceMigration, ...jobsMigrations(project.compiled)]
+  const wanted = [...own, ...accounts]
   const versions = followingMigrations(project.compiled)
   const separate = settings.adminDatabaseUrl !== null
 
@@ -94,7 +97,7 @@ export const migration = async (
     const parts = authUrl === url
       ? [{ url, migrations: wanted }]
       : [
-        { url, migrations: [serviceMigration] },
+        { url, migrations: own },
         { url: authUrl, migrations: accounts }
       ]
     const applyTo = (at: string, migrations: readonly Migration[]): Promise<void> =>

@@ -112,6 +112,8 @@ export interface Workers {
   readonly jobs: ReadonlyMap<string, JobModel>
   /** Has due jobs of a name looked for now, not only at the next poll. */
   readonly wake: (name: string) => void
+  /** The same for every name. */
+  readonly wakeAll: () => void
   /** Runs due jobs until none is due or running, or the milliseconds have passed. */
   readonly drain: (milliseconds: number) => Effect.Effect<Drained, QueueError>
   /** Whether they take jobs: false once they are stopping, or where the schema was changed under them. */

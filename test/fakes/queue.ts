@@ -439,6 +439,10 @@ class FakeWorkers implements Workers {
     }
   }
 
+  readonly wakeAll = (): void => {
+    for (const name of this.jobs.keys()) this.wake(name)
+  }
+
   readonly drain: Workers["drain"] = (milliseconds) =>
     Effect.promise(async () => {
       const names = new Set(this.jobs.keys())

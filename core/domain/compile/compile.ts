@@ -13,6 +13,7 @@ import { type Refusal, type Report, shown } from "../declare/refusal.ts"
 import type { Forms, FormSettings } from "../form/form.ts"
 import type { Functions } from "../function/declaration.ts"
 import type { JobModel } from "../job/definition.ts"
+import { readTemplates, type Template } from "../mail/template.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import type { Model, Models } from "../model/model.ts"
 import { tableName } from "../model/table.ts"
@@ -53,6 +54,8 @@ export interface Compiled {
   readonly options: Options
   /** By name. */
   readonly jobs: ReadonlyMap<string, JobModel>
+  /** By name. */
+  readonly templates: ReadonlyMap<string, Template<never>>
   /** As declared and checked; null: not given. */
   readonly auth: AuthDeclaration | null
 }
@@ -70,6 +73,7 @@ const configNames = [
   "forms",
   "options",
   "jobs",
+  "templates",
   "extends"
 ] as const
 
@@ -171,6 +175,8 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   const options = readOptions(raw["options"], scope)
   const auth = checkAuth(raw["auth"], scope)
   const jobs = compileJobs(raw["jobs"], report)
+  const templates = readTemplates(raw["templates"])
+  if (Result.isFailure(templates)) say(templates.failure, "Write templates: [defineTemplate({ name, subject, text })].")
   if (raw["authenticate"] !== undefined && typeof raw["authenticate"] !== "function") {
     say(
       `authenticate is ${shown(raw["authenticate"])}, not a function.`,
@@ -216,6 +222,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     defaults,
     options,
     jobs,
+    templates: Result.getOrElse(templates, () => new Map()),
     auth
   })
 }

@@ -8,6 +8,7 @@ import type { PasskeyDeclaration } from "../account/passkey.ts"
 import type { ProviderDeclaration } from "../account/provider.ts"
 import type { DeclaredFunction } from "../function/declaration.ts"
 import type { DeclaredJob } from "../job/definition.ts"
+import type { Template } from "../mail/template.ts"
 import type { ChangeOperation } from "../model/event.ts"
 import type { WireRecord } from "../model/model.ts"
 import type { Source } from "../source/source.ts"
@@ -237,6 +238,8 @@ export interface ConfigDeclaration<Resources extends readonly Resource[]> {
   readonly options?: OptionsDeclaration<ChangeOf<Resources[number]>>
   /** From `defineJob`: work that is done after a request. */
   readonly jobs?: readonly DeclaredJob[]
+  /** From `defineTemplate`: mails that the `dev` command shows previews of. */
+  readonly templates?: ReadonlyArray<Pick<Template<never>, "_tag" | "name">>
   /** Extensions such as `history(…)`, applied in order before the configuration is compiled. */
   readonly extends?: readonly ConfigExtension[]
 }
@@ -256,6 +259,7 @@ export interface Config {
   readonly forms?: FormsDeclaration
   readonly options?: OptionsDeclaration
   readonly jobs?: readonly DeclaredJob[]
+  readonly templates?: ReadonlyArray<Pick<Template<never>, "_tag" | "name">>
   readonly extends?: readonly ConfigExtension[]
 }
 

@@ -1,0 +1,75 @@
+/** The routes of the queue below `/api/jobs`. It decides paths and methods, and nothing about jobs. */
+
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type { Reply } from "../../core/app/call.ts"
+import type { QueueApp } from "../../core/app/queue.ts"
+import type { Caller } from "../../core/domain/access/caller.ts"
+import { parentPath } from "../../core/domain/declare/config.ts"
+import { notFound } from "../../core/domain/problem.ts"
+import type { Problem } from "../../core/domain/problem.ts"
+import type { ExtraRoute, Visit } from "./handle.ts"
+import { methodNotAllowed } from "./problem.ts"
+import { decodePercent, readQuery } from "./request.ts"
+
+type Pairs = Parameters<QueueApp["list"]>[1]
+type Answer = Effect.Effect<Reply, Problem>
+
+/** What a path has by method. */
+type Methods = { readonly [method: string]: (caller: Caller, query: Pairs) => Answer }
+
+/** What stands at the rest of a path behind `/api/jobs`; null: nothing. */
+const methodsOf = (app: QueueApp, rest: string): Methods | null => {
+  if (rest === "") return { GET: app.list }
+  if (rest === "/failed") return { GET: app.failed, DELETE: app.removeAll }
+  if (rest === "/failed:retry") return { POST: app.retryAll }
+  if (!rest.startsWith("/failed/")) return null
+  const [, segment, verb] = /^\/failed\/([^/:]+)(:retry)?$/.exec(rest) ?? []
+  const id = segment === undefined ? null : decodePercent(segment)
+  if (id === null) return null
+  return verb === undefined
+    ? { DELETE: (caller, query) => app.remove(caller, id, query) }
+    : { POST: (caller, query) => app.retry(caller, id, query) }
+}
+
+const allowOf = (methods: readonly string[]): string =>
+  methods.flatMap((method) => method === "GET" ? ["GET", "HEAD"] : [method]).join(", ")
+
+const withQuery = (visit: Visit, next: (query: Pairs) => Answer): Answer => {
+  const query = readQuery(visit.query)
+  return Result.isFailure(query) ? Effect.fail(query.failure) : next(query.success)
+}
+
+/** The routes of a service whose resources are at `basePath`. */
+export const jobRoutes = (app: QueueApp, basePath: string): readonly ExtraRoute[] => {
+  const prefix = `${parentPath(basePath)}/jobs`
+  const { drain } = app
+  return [
+    {
+      prefix,
+      access: "caller",
+      handle: (visit, caller) => {
+        const methods = methodsOf(app, visit.path.slice(prefix.length))
+        if (methods === null) return Effect.fail(notFound())
+        const run = methods[visit.method]
+        return run === undefined
+          ? Effect.fail(methodNotAllowed(allowOf(Object.keys(methods))))
+          : withQuery(visit, (query) => run(caller, query))
+      }
+    },
+    ...(drain === null ? [] : [{
+      prefix: `${prefix}/drain`,
+      access: "public" as const,
+      handle: (visit: Visit) => {
+        const bearer = /^Bearer +(\S+)$/i.exec(visit.request.headers.get("authorization") ?? "")?.[1] ?? null
+        // Who has no token is told that before anything else.
+        return Effect.flatMap(drain.permit(bearer), () =>
+          visit.path !== `${prefix}/drain`
+            ? Effect.fail(notFound())
+            : visit.method !== "POST"
+            ? Effect.fail(methodNotAllowed("POST"))
+            : withQuery(visit, drain.run))
+      }
+    }])
+  ]
+}

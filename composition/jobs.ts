@@ -1,0 +1,153 @@
+/**
+ * The jobs of a service put together: the queue's connections and those that jobs work on, what a try may use, the workers, and the checks before they
+ * start. Nothing is connected, and no library loaded, until somebody asks for it.
+ */
+
+import { checkSchema, findReordered } from "../adapters/queue/check.ts"
+import { runOn } from "../adapters/queue/connection.ts"
+import type { Connections } from "../adapters/queue/connection.ts"
+import { enqueueOn, enqueuesItself } from "../adapters/queue/enqueue.ts"
+import type { EnqueuingDatabase } from "../adapters/queue/enqueue.ts"
+import { makeQueue } from "../adapters/queue/queue.ts"
+import { makeAttempts } from "../core/app/jobs.ts"
+import type { Refusal } from "../core/domain/declare/refusal.ts"
+import type { JobModel, OwnDatabase } from "../core/domain/job/definition.ts"
+import type { JobCounts } from "../core/domain/job/state.ts"
+import type { Mail } from "../core/domain/mail/message.ts"
+import type { QueueService, Workers } from "../core/ports/queue.ts"
+import { openPool } from "./database.ts"
+import { StartupError } from "./startup-error.ts"
+
+/** A database that runs statements, and in which jobs are enqueued so that workers of this process start them at once. */
+export type AdminDatabase = OwnDatabase & EnqueuingDatabase
+
+/** The jobs of one service. */
+export interface Jobs {
+  readonly queue: QueueService
+  /** The application's database, on connections of its own. */
+  readonly db: AdminDatabase
+  /** The workers of this process; null while there are none. */
+  readonly workers: () => Workers | null
+  /** Checks the schema and starts the workers, once. Throws `StartupError`. */
+  readonly start: () => Promise<Workers>
+  /** Stops the workers, if there are any, and closes the connections. */
+  readonly close: () => Promise<void>
+}
+
+export interface JobsOptions {
+  readonly jobs: ReadonlyMap<string, JobModel>
+  /** The database's URL. */
+  readonly url: string
+  /** Connections that jobs work on. */
+  readonly connections: number
+  readonly mail: Mail | undefined
+  /** Takes finished JSON lines. */
+  readonly log?: ((line: string) => void) | undefined
+  /** Gets the counts of the queues, each minute. */
+  readonly counted?: ((counts: readonly JobCounts[]) => void) | undefined
+}
+
+/** Connections of the queue itself: fetching, completing and chores. */
+const queueConnections = 4
+
+const refusal = (message: string, fix: string): Refusal => ({ resource: null, field: null, message, fix })
+
+/** What keeps jobs from being run or enqueued in a database; empty: nothing. */
+export const refuseQueue = async (
+  pool: Connections,
+  jobs: ReadonlyMap<string, JobModel>
+): Promise<readonly Refusal[]> => {
+  switch (await checkSchema(pool)) {
+    case "missing":
+    case "behind":
+      return [
+        refusal(
+          "The schema jobs is missing or out of date in the database.",
+          "Run: service migration --apply, with a role that may create schemas; or apply the file that service migration writes."
+        )
+      ]
+    case "newer":
+      return [
+        refusal(
+          "The schema jobs was made by a newer version of the service.",
+          "Run that version or a newer one; a schema does not go back."
+        )
+      ]
+    case "current":
+      return (await findReordered(pool, jobs)).map(({ name, ordered }) =>
+        refusal(
+          `The job "${name}" is ${ordered ? "ordered" : "not ordered"} now, and its queue was made ${
+            ordered ? "without" : "with"
+          } order.`,
+          `Finish or delete its jobs, then run: select jobs.delete_queue('${name}')`
+        )
+      )
+  }
+}
+
+/** The application's database for jobs: plain statements and transactions on a pool. */
+const makeDatabase = (pool: Connections, woken: (name: string) => void): AdminDatabase => {
+  const rowsOf = async (sql: string, params: readonly unknown[] = []) => (await runOn(pool, sql, params)).rows
+  return {
+    query: rowsOf,
+    transaction: async (work) => {
+      const connection = await pool.connect()
+      let broken = true
+      try {
+        await connection.query("begin")
+        const given = await work({ query: async (sql, params = []) => (await connection.query(sql, [...params])).rows })
+        await connection.query("commit")
+        broken = false
+        return given
+      } catch (error) {
+        broken = await connection.query("rollback").then(() => false, () => true)
+        throw error
+      } finally {
+        connection.release(broken)
+      }
+    },
+    [enqueuesItself]: async (plans) => {
+      const ids = await enqueueOn({ query: rowsOf }, plans)
+      for (const { name } of plans) woken(name)
+      return ids
+    }
+  }
+}
+
+/** Makes the jobs of a service. */
+export const makeJobs = ({ connections, counted, jobs, log = () => {}, mail, url }: JobsOptions): Jobs => {
+  const queuePool = openPool(url, queueConnections) as unknown as Connections & { readonly end: () => Promise<void> }
+  const bodyPool = openPool(url, connections) as unknown as Connections & { readonly end: () => Promise<void> }
+  let workers: Workers | null = null
+  let starting: Promise<Workers> | undefined
+  const woken = (name: string): void => workers?.wake(name)
+  const queue = makeQueue(queuePool, woken)
+  const db = makeDatabase(bodyPool, woken)
+  const start = async (): Promise<Workers> => {
+    const refusals = await refuseQueue(queuePool, jobs)
+    if (refusals.length > 0) throw new StartupError(refusals)
+    const { startEngine } = await import("../adapters/queue/engine.ts")
+    workers = await startEngine({
+      pool: queuePool,
+      queue,
+      jobs,
+      attempt: makeAttempts(jobs, { db, mail }),
+      log: (level, event, fields) => log(JSON.stringify({ level, time: new Date().toISOString(), event, ...fields })),
+      ...(counted === undefined ? {} : { counted })
+    })
+    return workers
+  }
+  let closing: Promise<void> | undefined
+  const close = async (): Promise<void> => {
+    const running = await starting?.catch(() => null)
+    await running?.stop()
+    await Promise.all([queuePool.end(), bodyPool.end()])
+  }
+  return {
+    queue,
+    db,
+    workers: () => workers,
+    start: () => starting ??= start(),
+    close: () => closing ??= close()
+  }
+}

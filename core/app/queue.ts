@@ -1,0 +1,233 @@
+/**
+ * What people and hosts ask of the queue over HTTP: counts, failed jobs, one more try, removal, and the drain. All but the drain are for admins; the drain
+ * takes the operator's token. It enqueues nothing and runs nothing itself.
+ */
+
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type { Caller } from "../domain/access/caller.ts"
+import { adminRole } from "../domain/account/roles.ts"
+import type { JobModel } from "../domain/job/definition.ts"
+import type { FailedJob, FailedPosition, JobCounts } from "../domain/job/state.ts"
+import { accessDenied, invalidParameter, notFound, Problem, problem } from "../domain/problem.ts"
+import type { Chosen, QueueError, QueueService, Workers } from "../ports/queue.ts"
+import type { SealService } from "../ports/seal.ts"
+import { json, type Reply } from "./call.ts"
+
+/** Decoded query parameters in order. */
+type Query = ReadonlyArray<readonly [name: string, value: string]>
+
+export interface QueueApp {
+  readonly list: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  readonly failed: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  readonly retry: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
+  readonly remove: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
+  readonly retryAll: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  readonly removeAll: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  /** Null: there is no token for it, so there is no such route. */
+  readonly drain: {
+    /** Whether it is the operator's token; else a 401. */
+    readonly permit: (bearer: string | null) => Effect.Effect<void, Problem>
+    readonly run: (query: Query) => Effect.Effect<Reply, Problem>
+  } | null
+}
+
+export interface QueueParts {
+  readonly queue: QueueService
+  readonly jobs: ReadonlyMap<string, JobModel>
+  /** The workers of this process; null while it runs none. */
+  readonly workers: () => Workers | null
+  readonly seal: SealService
+  readonly drainToken: string | null
+}
+
+/** How long a drain may run: from 1 to 300 seconds, usually 25. */
+const usualSeconds = 25
+const mostSeconds = 300
+
+const usualPage = 50
+const largestPage = 500
+
+/** The problem that a failure of the queue is. */
+export const queueProblem = (error: QueueError): Problem => {
+  switch (error.reason._tag) {
+    case "Refused":
+      return problem("conflict", error.reason.message)
+    case "Conflict":
+      return problem("conflict", "Another change got in the way; try again.")
+    case "ReadOnly":
+      return problem("unavailable", "The database accepts no changes at the moment.", {}, { "retry-after": "5" })
+    case "Unavailable":
+      return problem("unavailable", "The database cannot be reached at the moment.", {}, { "retry-after": "2" })
+  }
+}
+
+const ask = <A>(effect: Effect.Effect<A, QueueError>): Effect.Effect<A, Problem> =>
+  Effect.mapError(effect, queueProblem)
+
+/** Reads parameters, each at most once and none but these. */
+const readParameters = <Name extends string>(
+  query: Query,
+  names: readonly Name[]
+): Result.Result<{ readonly [name in Name]?: string }, Problem> => {
+  const found: { [name in Name]?: string } = {}
+  for (const [name, value] of query) {
+    const known = names.find((each) => each === name)
+    if (known === undefined) {
+      return Result.fail(invalidParameter(
+        name.slice(0, 100),
+        names.length === 0
+          ? "There are no parameters here."
+          : `There is no such parameter; use ${names.join(", ")}.`
+      ))
+    }
+    if (found[known] !== undefined) return Result.fail(invalidParameter(name, "The parameter stands twice."))
+    found[known] = value
+  }
+  return Result.succeed(found)
+}
+
+const countsJson = (counts: readonly JobCounts[], jobs: ReadonlyMap<string, JobModel>): unknown => {
+  const known = new Map(counts.map((each) => [each.name, each]))
+  const names = [...new Set([...known.keys(), ...jobs.keys()])].toSorted()
+  return {
+    jobs: names.map((name) => {
+      const job = jobs.get(name)
+      const { completed = 0, failed = 0, nextDue = null, oldestDue = null, retrying = 0, running = 0, waiting = 0 } =
+        known
+          .get(name) ?? {}
+      return {
+        name,
+        declared: job !== undefined,
+        waiting,
+        running,
+        retrying,
+        failed,
+        completed,
+        nextDue,
+        oldestDue,
+        ordered: job?.ordered ?? null,
+        schedule: job?.schedule?.pattern ?? null,
+        timezone: job?.schedule?.timezone ?? null
+      }
+    })
+  }
+}
+
+/** A failed job as JSON text: its payload stands there as it was stored. */
+const failedJson = (job: FailedJob): string => {
+  const { payload, ...rest } = job
+  return `${JSON.stringify(rest).slice(0, -1)},"payload":${payload}}`
+}
+
+const readPageSize = (text: string | undefined): Result.Result<number, Problem> => {
+  if (text === undefined) return Result.succeed(usualPage)
+  if (!/^[0-9]{1,9}$/.test(text)) {
+    return Result.fail(invalidParameter("page_size", "Expected a whole number, 0 or more."))
+  }
+  return Result.succeed(Math.min(Number(text) || usualPage, largestPage))
+}
+
+const readSeconds = (text: string | undefined): Result.Result<number, Problem> => {
+  const seconds = text === undefined ? usualSeconds : /^[0-9]{1,3}$/.test(text) ? Number(text) : 0
+  return seconds >= 1 && seconds <= mostSeconds
+    ? Result.succeed(seconds)
+    : Result.fail(invalidParameter("seconds", `Expected a whole number from 1 to ${mostSeconds}.`))
+}
+
+export const makeQueueApp = ({ drainToken, jobs, queue, seal, workers }: QueueParts): QueueApp => {
+  const admin = <A>(caller: Caller, next: () => Effect.Effect<A, Problem>): Effect.Effect<A, Problem> =>
+    caller.roles.includes(adminRole) ? Effect.suspend(next) : Effect.fail(accessDenied())
+
+  const pageContext = (caller: Caller, name: string | undefined): string =>
+    JSON.stringify(["failed-jobs", caller.id, name ?? null])
+  const readPosition = (token: string | undefined, context: string): Result.Result<FailedPosition | null, Problem> => {
+    if (token === undefined || token === "") return Result.succeed(null)
+    const text = seal.open(context, token)
+    return text === null
+      ? Result.fail(invalidParameter("page_token", "The token is not one of this list."))
+      : Result.succeed(JSON.parse(text) as FailedPosition)
+  }
+
+  const failed = Effect.fnUntraced(function*(caller: Caller, query: Query): Effect.fn.Return<Reply, Problem> {
+    const { name, page_size, page_token } = yield* Effect.fromResult(
+      readParameters(query, ["name", "page_size", "page_token"])
+    )
+    const size = yield* Effect.fromResult(readPageSize(page_size))
+    const context = pageContext(caller, name)
+    const after = yield* Effect.fromResult(readPosition(page_token, context))
+    // One more than the page, to know whether it is the last.
+    const found = yield* ask(queue.failed({ name: name ?? null, after, limit: size + 1 }))
+    const page = found.slice(0, size)
+    const last = found.length > size ? page.at(-1) : undefined
+    const next = last === undefined
+      ? null
+      : seal.seal(context, JSON.stringify({ failedAt: last.failedAt, id: last.id } satisfies FailedPosition))
+    return json(200, `{"jobs":[${page.map(failedJson).join(",")}],"next_page_token":${JSON.stringify(next)}}`)
+  })
+
+  const one = (
+    caller: Caller,
+    id: string,
+    query: Query,
+    act: (chosen: Chosen) => Effect.Effect<number, QueueError>
+  ): Effect.Effect<Reply, Problem> =>
+    admin(
+      caller,
+      () =>
+        Effect.flatMap(Effect.fromResult(readParameters(query, [])), () =>
+          Effect.flatMap(ask(act({ id })), (count) =>
+            count === 0 ? Effect.fail(notFound()) : Effect.succeed<Reply>({ status: 204, headers: {}, body: null })))
+    )
+
+  const all = (
+    caller: Caller,
+    query: Query,
+    act: (chosen: Chosen) => Effect.Effect<number, QueueError>
+  ): Effect.Effect<Reply, Problem> =>
+    admin(
+      caller,
+      () =>
+        Effect.flatMap(Effect.fromResult(readParameters(query, ["name"])), ({ name }) =>
+          name === undefined || name === ""
+            ? Effect.fail(invalidParameter("name", "Name the job whose failed ones are meant."))
+            : Effect.map(ask(act({ name })), (count) => json(200, JSON.stringify({ count }))))
+    )
+
+  // Digests are compared, so that the time tells nothing of the token.
+  const permit = (token: string) => (bearer: string | null): Effect.Effect<void, Problem> =>
+    bearer !== null && seal.digest(bearer) === seal.digest(token) ? Effect.void : Effect.fail(
+      problem("unauthenticated", "The drain takes the operator's token.", {}, { "www-authenticate": "Bearer" })
+    )
+
+  const drain = (query: Query): Effect.Effect<Reply, Problem> => {
+    const seconds = Result.flatMap(readParameters(query, ["seconds"]), (found) => readSeconds(found.seconds))
+    if (Result.isFailure(seconds)) return Effect.fail(seconds.failure)
+    const running = workers()
+    return running === null
+      ? Effect.fail(problem("conflict", "This process runs no jobs."))
+      : Effect.map(ask(running.drain(seconds.success * 1_000)), (drained) => json(200, JSON.stringify(drained)))
+  }
+
+  return {
+    list: (caller, query) =>
+      admin(
+        caller,
+        () =>
+          Effect.flatMap(Effect.fromResult(readParameters(query, [])), () =>
+            Effect.map(ask(queue.counts), (counts) => json(200, JSON.stringify(countsJson(counts, jobs)))))
+      ),
+    failed: (caller, query) => admin(caller, () => failed(caller, query)),
+    retry: (caller, id, query) =>
+      one(
+        caller,
+        id,
+        query,
+        (chosen) => Effect.tap(queue.retry(chosen), () => Effect.sync(() => workers()?.wakeAll()))
+      ),
+    remove: (caller, id, query) => one(caller, id, query, queue.remove),
+    retryAll: (caller, query) => all(caller, query, queue.retry),
+    removeAll: (caller, query) => all(caller, query, queue.remove),
+    drain: drainToken === null ? null : { permit: permit(drainToken), run: drain }
+  }
+}

@@ -1,0 +1,17 @@
+/**
+ * The port to a mail server. Contract (test/mail): `send` resolves once the server has taken the mail for every recipient, and rejects with a
+ * `MailError` otherwise; it tries once. What stands in a message becomes no further header, whatever it is.
+ */
+
+export type { Mail } from "../domain/mail/message.ts"
+
+/** Why a mail was not sent. `message` may name recipients: for the job's error, never for a log line. */
+export class MailError extends Error {
+  override readonly name = "MailError"
+  /** `invalid`: the message itself. `refused`: the server, for good. `later`: the server, for now. `unreachable`: no server that answers. */
+  readonly reason: "invalid" | "refused" | "later" | "unreachable"
+  constructor(reason: MailError["reason"], message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.reason = reason
+  }
+}

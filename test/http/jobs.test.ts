@@ -1,0 +1,368 @@
+// The routes of the queue: who may, what they answer, what they refuse; on the fake, and once with everything on PostgreSQL.
+import * as Context from "effect/Context"
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { makeFetch } from "../../adapters/http/fetch.ts"
+import { defineJob } from "../../adapters/queue/define.ts"
+import { queueStatements } from "../../adapters/queue/schema.ts"
+import { type Admin, compileOrThrow, createAdmin, makeService } from "../../composition/create-admin.ts"
+import { StartupError } from "../../composition/startup-error.ts"
+import { makeAttempts } from "../../core/app/jobs.ts"
+import { defineConfig } from "../../core/domain/declare/config.ts"
+import { f } from "../../core/domain/declare/field.ts"
+import { defineResource } from "../../core/domain/declare/resource.ts"
+import { FatalJobError } from "../../core/domain/job/retry.ts"
+import type { Workers } from "../../core/ports/queue.ts"
+import { FakeQueue } from "../fakes/queue.ts"
+import { makeFakeRecords } from "../fakes/records.ts"
+import { testAuthenticator, type TestCaller, testSecret, tokenOf } from "../support/composed.ts"
+import { openDatabase } from "../support/postgres.ts"
+import type { TestDatabase } from "../support/postgres.ts"
+
+const admin: TestCaller = { id: "ada", roles: ["admin"] }
+const other: TestCaller = { id: "eve", roles: ["admin"] }
+const sales: TestCaller = { id: "sam", roles: ["sales"] }
+const drainToken = "a.token.of.sixteen.or.more"
+
+const notes = defineResource("notes", {
+  table: "notes",
+  primaryKey: "id",
+  fields: { id: f.integer().dbDefault().readOnly(), text: f.text() }
+})
+
+const failing = defineJob<{ n: number }>({
+  name: "mail/send",
+  run: () => {
+    throw new FatalJobError("the secret of the payload")
+  }
+})
+const nightly = defineJob({ name: "nightly", schedule: "0 7 * * *", timezone: "Europe/Berlin", run: () => {} })
+
+interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly json: unknown
+}
+
+const setUp = (options: { readonly token?: string; readonly workers?: boolean } = {}) => {
+  const compiled = compileOrThrow(defineConfig({ resources: [notes], jobs: [failing, nightly] }))
+  const queue = new FakeQueue()
+  const log: string[] = []
+  let workers: Workers | null = null
+  if (options.workers !== false) {
+    workers = queue.start(
+      compiled.jobs,
+      makeAttempts(compiled.jobs, {
+        db: { query: async () => [], transaction: (work) => work({ query: async () => [] }) },
+        mail: undefined
+      })
+    )
+  }
+  const edge = makeService({
+    compiled,
+    records: makeFakeRecords().service,
+    authenticator: testAuthenticator,
+    secret: testSecret,
+    publicUrl: "http://service.test",
+    log: (line) => void log.push(line),
+    jobs: { queue: queue.service, workers: () => workers },
+    ...(options.token === undefined ? {} : { drainToken: options.token })
+  })
+  const fetch = makeFetch(edge, Context.empty())
+  const call = async (caller: TestCaller | string | null, method: string, path: string): Promise<Answer> => {
+    const credential = caller === null ? null : typeof caller === "string" ? caller : tokenOf(caller)
+    const response = await fetch(
+      new Request(`http://service.test${path}`, {
+        method,
+        headers: credential === null ? {} : { authorization: `Bearer ${credential}` }
+      })
+    )
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, json: text === "" ? null : JSON.parse(text) }
+  }
+  const fail = async (count: number): Promise<readonly string[]> => {
+    const ids = []
+    for (let n = 1; n <= count; n++) {
+      ids.push(await failing.enqueue(queue.db, { n }))
+      await queue.advance(1_000)
+    }
+    return ids
+  }
+  return { call, fail, log, queue }
+}
+
+describe("routes of the queue", () => {
+  it("are for admins, and tell nobody else whether there is anything", async () => {
+    const { call } = setUp()
+    for (
+      const [method, path] of [
+        ["GET", ""],
+        ["GET", "/failed"],
+        ["DELETE", "/failed?name=x"],
+        ["POST", "/failed:retry?name=x"],
+        ["POST", "/failed/1:retry"],
+        ["DELETE", "/failed/1"]
+      ] as const
+    ) {
+      expect((await call(null, method, `/api/jobs${path}`)).status).toBe(401)
+      expect(await call(sales, method, `/api/jobs${path}`)).toMatchObject({
+        status: 403,
+        json: { type: "urn:service:problem:access-denied" }
+      })
+    }
+    expect((await call(null, "PUT", "/api/jobs/nothing")).status).toBe(401)
+  })
+
+  it("counts each name by state, with its schedule and next time", async () => {
+    const { call, fail, queue } = setUp()
+    await fail(2)
+    const { json, status } = await call(admin, "GET", "/api/jobs")
+    expect(status).toBe(200)
+    expect(json).toMatchObject({
+      jobs: [
+        {
+          name: "mail/send",
+          declared: true,
+          waiting: 0,
+          running: 0,
+          retrying: 0,
+          failed: 2,
+          completed: 0,
+          nextDue: null,
+          oldestDue: null,
+          ordered: false,
+          schedule: null,
+          timezone: null
+        },
+        {
+          name: "nightly",
+          waiting: 1,
+          failed: 0,
+          schedule: "0 7 * * *",
+          timezone: "Europe/Berlin",
+          nextDue: "2026-01-01T06:00:00.000000Z"
+        }
+      ]
+    })
+    await queue.advance(86_400_000)
+    expect((await call(admin, "GET", "/api/jobs")).json).toMatchObject({
+      jobs: [{}, { completed: 1, nextDue: "2026-01-02T06:00:00.000000Z" }]
+    })
+  })
+
+  it("lists failed jobs newest first in pages whose tokens are their caller's, payload and error for admins, never in the log", async () => {
+    const { call, fail, log } = setUp()
+    const ids = await fail(5)
+    const first = await call(admin, "GET", "/api/jobs/failed?page_size=2")
+    expect(first.json).toMatchObject({
+      jobs: [
+        {
+          id: ids[4],
+          name: "mail/send",
+          attempts: 1,
+          error: "the secret of the payload",
+          payload: { n: 5 },
+          group: null
+        },
+        { id: ids[3], payload: { n: 4 } }
+      ]
+    })
+    const token = (first.json as { readonly next_page_token: string }).next_page_token
+    const next = `/api/jobs/failed?page_size=2&page_token=${encodeURIComponent(token)}`
+    expect((await call(admin, "GET", next)).json).toMatchObject({ jobs: [{ id: ids[2] }, { id: ids[1] }] })
+    expect(await call(other, "GET", next)).toMatchObject({
+      status: 400,
+      json: { type: "urn:service:problem:invalid-parameter" }
+    })
+    expect((await call(admin, "GET", `${next}&name=mail/send`)).status).toBe(400)
+    const all = await call(admin, "GET", "/api/jobs/failed?name=mail/send")
+    expect(all.json).toMatchObject({ next_page_token: null })
+    expect((all.json as { readonly jobs: readonly unknown[] }).jobs).toHaveLength(5)
+    expect((await call(admin, "GET", "/api/jobs/failed?name=other")).json).toEqual({ jobs: [], next_page_token: null })
+    expect(log.join("\n")).not.toContain("secret of the payload")
+    expect(log.join("\n")).not.toContain("\"n\":5")
+  })
+
+  it("retries and removes one, and all of a name", async () => {
+    const { call, fail, queue } = setUp()
+    const ids = await fail(3)
+    const retried = await call(admin, "POST", `/api/jobs/failed/${ids[0]}:retry`)
+    expect([retried.status, retried.text]).toEqual([204, ""])
+    await queue.advance(1_000)
+    expect((await call(admin, "GET", "/api/jobs/failed")).json).toMatchObject({
+      jobs: [{ id: ids[0], attempts: 2 }, {}, {}]
+    })
+    expect((await call(admin, "DELETE", `/api/jobs/failed/${ids[1]}`)).status).toBe(204)
+    for (const id of [ids[1], "0", "99999999999999999999", "x", "%2F"]) {
+      expect([(await call(admin, "DELETE", `/api/jobs/failed/${id}`)).status, id]).toEqual([404, id])
+      expect([(await call(admin, "POST", `/api/jobs/failed/${id}:retry`)).status, id]).toEqual([404, id])
+    }
+    expect((await call(admin, "POST", "/api/jobs/failed:retry?name=mail/send")).json).toEqual({ count: 2 })
+    await queue.advance(1_000)
+    expect((await call(admin, "DELETE", "/api/jobs/failed?name=mail/send")).json).toEqual({ count: 2 })
+    expect((await call(admin, "DELETE", "/api/jobs/failed?name=mail/send")).json).toEqual({ count: 0 })
+  })
+
+  it("refuse what they do not know", async () => {
+    const { call } = setUp()
+    for (
+      const [method, path] of [
+        ["GET", "?x=1"],
+        ["GET", "/failed?page_size=-1"],
+        ["GET", "/failed?page_size=1&page_size=2"],
+        ["GET", "/failed?page_token=abc"],
+        ["DELETE", "/failed"],
+        ["POST", "/failed:retry"],
+        ["POST", "/failed:retry?name="],
+        ["POST", "/failed/1:retry?name=x"]
+      ] as const
+    ) expect([(await call(admin, method, `/api/jobs${path}`)).status, path]).toEqual([400, path])
+    for (const path of ["/x", "/failed/1/2", "/failed/1:other", "/failed/", "/drain", ":retry"]) {
+      expect([(await call(admin, "GET", `/api/jobs${path}`)).status, path]).toEqual([404, path])
+    }
+    for (
+      const [path, allow] of [["", "GET, HEAD"], ["/failed", "GET, HEAD, DELETE"], ["/failed:retry", "POST"], [
+        "/failed/1",
+        "DELETE"
+      ], ["/failed/1:retry", "POST"]]
+    ) {
+      const answer = await call(admin, "PATCH", `/api/jobs${path}`)
+      expect([answer.status, answer.headers.get("allow")]).toEqual([405, allow])
+    }
+  })
+})
+
+describe("the drain", () => {
+  it("takes only the operator's token, before it tells anything else", async () => {
+    const { call } = setUp({ token: drainToken })
+    for (const credential of [null, "wrong", `${drainToken}x`, admin]) {
+      for (const [method, path] of [["POST", ""], ["GET", ""], ["POST", "?seconds=0"], ["POST", "/x"]] as const) {
+        const answer = await call(credential, method, `/api/jobs/drain${path}`)
+        expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([401, "Bearer"])
+      }
+    }
+    expect((await call(drainToken, "GET", "/api/jobs/drain")).headers.get("allow")).toBe("POST")
+    expect((await call(drainToken, "POST", "/api/jobs/drain/x")).status).toBe(404)
+    // It opens nothing else.
+    expect((await call(drainToken, "GET", "/api/jobs")).status).toBe(401)
+  })
+
+  it("runs what is due and answers what is next", async () => {
+    const { call, queue } = setUp({ token: drainToken })
+    await failing.enqueue(queue.db, { n: 1 })
+    expect(await call(drainToken, "POST", "/api/jobs/drain?seconds=5")).toMatchObject({
+      status: 200,
+      json: { drained: true, remaining: 0, nextDue: "2026-01-01T06:00:00.000000Z" }
+    })
+  })
+
+  it("refuses seconds that are no number from 1 to 300", async () => {
+    const { call } = setUp({ token: drainToken })
+    for (const seconds of ["0", "301", "1.5", "-1", "x", "", "1e2", "1&seconds=2"]) {
+      expect([(await call(drainToken, "POST", `/api/jobs/drain?seconds=${seconds}`)).status, seconds]).toEqual([
+        400,
+        seconds
+      ])
+    }
+    for (const seconds of ["1", "300"]) {
+      expect((await call(drainToken, "POST", `/api/jobs/drain?seconds=${seconds}`)).status).toBe(200)
+    }
+  })
+
+  it("is a 409 where the process runs no jobs, and is not there without a token", async () => {
+    expect(await setUp({ token: drainToken, workers: false }).call(drainToken, "POST", "/api/jobs/drain"))
+      .toMatchObject({ status: 409 })
+    expect((await setUp().call(drainToken, "POST", "/api/jobs/drain")).status).toBe(401)
+    expect((await setUp().call(admin, "POST", "/api/jobs/drain")).status).toBe(404)
+  })
+})
+
+describe("jobs of a service on PostgreSQL", () => {
+  let database: TestDatabase
+  let service: Admin | null = null
+  const seen: unknown[] = []
+  const schema = "create table notes (id integer generated always as identity primary key, text text not null);"
+  const note = defineJob<{ readonly id: unknown }>({
+    name: "note",
+    run: async ({ id }, { db, job }) => {
+      const [row] = await db.query("select text from notes where id = $1", [id])
+      seen.push([job.attempt, row?.["text"]])
+    }
+  })
+  const config = (jobs = [note]) =>
+    defineConfig({
+      resources: [notes],
+      jobs,
+      options: {
+        writeHooks: [async (change) => {
+          await note.enqueue(change.transaction, { id: change.after?.id })
+          if (change.after?.text === "no") throw new Error("no")
+        }]
+      }
+    })
+  const open = async (of = config()): Promise<Admin> =>
+    service = await createAdmin(of, {
+      database: { url: database.url, writeConnections: 2, readConnections: 2 },
+      authenticator: testAuthenticator,
+      secret: testSecret
+    })
+  const post = (text: string) =>
+    service!.fetch(
+      new Request("http://service.test/api/v1/notes", {
+        method: "POST",
+        headers: { authorization: `Bearer ${tokenOf(admin)}`, "content-type": "application/json" },
+        body: JSON.stringify({ text })
+      })
+    )
+  const until = async (holds: () => boolean): Promise<void> => {
+    const end = performance.now() + 20_000
+    while (!holds()) {
+      if (performance.now() > end) throw new Error("It did not come to that within 20 seconds.")
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+
+  beforeAll(async () => {
+    database = await openDatabase(`${queueStatements()}\n${schema}`)
+  })
+  afterEach(async () => {
+    await service?.close()
+    service = null
+    seen.length = 0
+  })
+  afterAll(() => database.drop())
+
+  it("run for a write that commits and for none that is rolled back; stop with the service", async () => {
+    const admin = await open()
+    const workers = await admin.startJobs()
+    expect(await admin.startJobs()).toBe(workers)
+    expect((await post("no")).status).toBe(500)
+    expect((await post("yes")).status).toBe(201)
+    await until(() => seen.length > 0)
+    expect(seen).toEqual([[1, "yes"]])
+    await note.enqueue(admin.db, { id: 0 })
+    await until(() => seen.length === 2)
+    expect(seen[1]).toEqual([1, undefined])
+    await admin.close()
+    expect(workers.isReady()).toBe(false)
+  })
+
+  it("do not start on a schema that is missing or newer, nor with an order that has changed", async () => {
+    const ordered = defineJob<{ readonly id: unknown }>({ name: "note", ordered: true, run: () => {} })
+    const admin = await open(config([ordered]))
+    await expect(admin.startJobs()).rejects.toThrow(/"note" is ordered now[^]*select jobs\.delete_queue\('note'\)/)
+    await admin.close()
+    await database.execute("insert into jobs.migrations (id) values (21)")
+    await expect((await open()).startJobs()).rejects.toThrow(/newer version/)
+    await service!.close()
+    await database.execute("delete from jobs.migrations where id = 21; drop trigger service_gone on jobs._private_jobs")
+    await expect((await open()).startJobs()).rejects.toThrow(/missing or out of date[^]*service migration/)
+    await service!.close()
+    // Applying it again mends it, jobs and all.
+    await database.execute(queueStatements())
+    await (await open()).startJobs()
+    await service!.close()
+    await database.execute("drop schema jobs cascade")
+    await expect((await open()).startJobs()).rejects.toThrow(StartupError)
+  })
+})
