@@ -11,7 +11,8 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  rmSync
+  rmSync,
+  symlinkSync
 } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
@@ -197,6 +198,29 @@ try {
       await fromNothing(make(24, 11, user), "24 11", user)
     })()
   ])
+
+  // A Node that is too old for the package itself says so in one sentence, from the command and from an import.
+  const built = join(base, "built")
+  mkdirSync(built)
+  const here = { cwd: root, env: process.env }
+  const made = await run(process.execPath, ["scripts/run.mjs", "scripts/build.mjs", join(built, "dist")], here)
+  must(made.code === 0, "The package cannot be built", made.printed)
+  cpSync(join(root, "package.json"), join(built, "package.json"))
+  symlinkSync(join(root, "node_modules"), join(built, "node_modules"))
+  for (const major of [16, 18, 20, 22]) {
+    const sentence = `resource-admin needs Node 24.2 or newer, and this is Node ${nodes[major]}.`
+    const file = join(tools, "node_modules", `node${major}`, "bin", "node")
+    const asked = { cwd: built, env: { PATH: "/usr/bin:/bin" } }
+    const command = await run(file, [join(built, "dist", "composition", "cli", "main.js"), "--version"], asked)
+    must(command.code === 1 && command.printed === `${sentence}\n`, "service is not refused plainly", command.printed)
+    const imported = await run(file, ["--input-type=module", "--eval", "import 'resource-admin'"], asked)
+    must(
+      imported.code !== 0 && imported.printed.includes(sentence) && !imported.printed.includes("SyntaxError"),
+      "The package is not refused plainly",
+      imported.printed
+    )
+  }
+  say("the package on a Node that is too old")
 
   if (isRoot) {
     const other = make(20, 10, nobody)

@@ -7,6 +7,7 @@ import { existsSync } from "node:fs"
 import { isAbsolute, join, relative, resolve } from "node:path"
 import { stripVTControlCharacters } from "node:util"
 import type { Config } from "../core/domain/declare/config.ts"
+import { loadVite } from "./vite.ts"
 
 /** Names of configuration files, in the order in which they are looked for. */
 export const configNames = ["admin.config.ts", "admin.config.mts", "admin.config.js", "admin.config.mjs"] as const
@@ -82,7 +83,7 @@ const explainFailure = (error: unknown, folder: string): string => {
 
 /** Loads a configuration file afresh, past every module cache of the project's own files. */
 export const loadConfig = async (path: string): Promise<LoadedConfig> => {
-  const [{ runnerImport }, plugin] = await Promise.all([import("vite"), ownPackage()])
+  const [{ runnerImport }, plugin] = await Promise.all([loadVite(), ownPackage()])
   const folder = resolve(path, "..")
   // So that the places in a failure are those of the file, not of what it was turned into.
   const mapped = process.sourceMapsEnabled ?? false

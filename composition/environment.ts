@@ -5,7 +5,7 @@
 
 import { existsSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { parseEnv } from "node:util"
+import * as util from "node:util"
 import { isOriginPattern, isPlainUrl } from "../core/domain/account/origin.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { didYouMean, shown, shownAddress } from "../core/domain/declare/refusal.ts"
@@ -259,7 +259,7 @@ export const envFile = (folder: string): string => join(folder, ".env")
 export const loadEnvFile = (folder: string): void => {
   const path = envFile(folder)
   // Some editors begin a file with a mark that would be part of the first name.
-  const values = existsSync(path) ? parseEnv(readFileSync(path, "utf8").replace(/^\uFEFF/, "")) : {}
+  const values = existsSync(path) ? util.parseEnv(readFileSync(path, "utf8").replace(/^\uFEFF/, "")) : {}
   for (const [name, value] of fromFile) {
     if (process.env[name] === value && values[name] === undefined) delete process.env[name]
   }

@@ -3,6 +3,8 @@
  * is not exported here is nobody's business outside.
  */
 
+import "./runtime.ts"
+
 export { defineConfig } from "../core/domain/declare/config.ts"
 export type {
   AuthDeclaration,

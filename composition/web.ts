@@ -18,7 +18,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const script = join(root, "scripts", "web.mjs")
 
 /** The folder of the built app: beside this module's folder as the package has it, below `dist` in a checkout. */
-export const webFolder: string = existsSync(script) ? join(root, "dist", "web") : join(root, "web")
+export const webFolder: string = existsSync(script) ? join(root, "dist", "web", "app") : join(root, "web", "app")
 
 /** In a checkout: builds the app if its sources have changed since. In the package it is there already. */
 export const ensureWebApp = async (say: (text: string) => void): Promise<void> => {

@@ -6,6 +6,7 @@ import { builtinModules } from "node:module"
 import { join, posix } from "node:path"
 import { pathToFileURL } from "node:url"
 import { parseSync } from "vite"
+import { vendored } from "./vendor.mjs"
 
 const words = (text) => text.trim().split(/\s+/)
 
@@ -318,9 +319,10 @@ const readProject = (root) => {
     const source = typeof target === "string" ? target : target.source
     entries.set(posix.join(manifest.name, name), posix.normalize(source))
   }
-  const shipped = new Set(
-    Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.peerDependencies })
-  )
+  const shipped = new Set([
+    ...Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.peerDependencies }),
+    ...vendored
+  ])
   const declared = new Set([...shipped, ...Object.keys(manifest.devDependencies ?? {})])
   return { name: manifest.name, entries, sources: new Set(entries.values()), shipped, declared }
 }

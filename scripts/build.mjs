@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process"
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
+import { slimTypes, vendorInto } from "./vendor.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const out = resolve(root, process.argv[2] ?? "dist")
@@ -13,10 +14,14 @@ const compiler = join(root, "node_modules", "typescript", "bin", "tsc")
 const asked = [compiler, "-p", "tsconfig.build.json", "--outDir", out]
 const built = spawnSync(process.execPath, asked, { cwd: root, stdio: "inherit" })
 if (built.error) throw built.error
+if (built.status !== 0) process.exit(built.status ?? 1)
 
 // Bundlers find the worker of the forms by this very text, which the compiler leaves as it is.
 const forms = join(out, "web", "client", "form.js")
 writeFileSync(forms, readFileSync(forms, "utf8").replace("new URL(\"./worker.ts\"", "new URL(\"./worker.js\""))
+
+await vendorInto(root, out)
+slimTypes(root, out)
 
 // The interactive reference, with its license: copied, so that the package it is from need not be installed.
 const reference = join(out, "adapters", "http", "swagger-ui")
@@ -26,9 +31,8 @@ for (const part of parts) copyFileSync(join(root, "node_modules", "swagger-ui-di
 
 // The admin app, as small as it can be, with its sizes checked.
 const { buildWeb } = await import("./web.mjs")
-await buildWeb(join(out, "web"), { whole: true })
+await buildWeb(join(out, "web", "app"), { whole: true })
 
 // `npm link` and a checkout run the command straight from dist.
 const command = join(out, "composition", "cli", "main.js")
 if (existsSync(command)) chmodSync(command, 0o755)
-process.exitCode = built.status ?? 1

@@ -1,4 +1,4 @@
-// Builds the admin app into dist/web, once per change of what it is made of: a hash of the sources stands beside the result. It runs before
+// Builds the admin app into dist/web/app, once per change of what it is made of: a hash of the sources stands beside the result. It runs before
 // `npm start` and the browser tests, and in full, with the sizes checked, when the package is built. Users of the package never run it.
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
@@ -133,9 +133,9 @@ export const buildWeb = async (out, { whole }) => {
   if (sizes.some(({ exceeded }) => exceeded)) throw new Error("The admin app is larger than web/budgets.json allows.")
 }
 
-/** Builds dist/web when the sources are not those it was built from. */
+/** Builds dist/web/app when the sources are not those it was built from. */
 export const ensureWeb = async (say = (text) => process.stderr.write(`${text}\n`)) => {
-  const out = join(root, "dist", "web")
+  const out = join(root, "dist", "web", "app")
   const wanted = sourceHash()
   const stampFile = join(out, stamp)
   if (existsSync(stampFile) && readFileSync(stampFile, "utf8") === wanted) return
@@ -146,6 +146,7 @@ export const ensureWeb = async (say = (text) => process.stderr.write(`${text}\n`
   await buildWeb(draft, { whole: false })
   writeFileSync(join(draft, stamp), wanted)
   rmSync(out, { recursive: true, force: true })
+  mkdirSync(dirname(out), { recursive: true })
   renameSync(draft, out)
   say(`Admin app built in ${((performance.now() - started) / 1000).toFixed(1)} s.`)
 }

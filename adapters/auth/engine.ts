@@ -11,8 +11,9 @@ import type { Passkeys } from "../../core/domain/account/passkey.ts"
 import { admitsEmail, type Provider } from "../../core/domain/account/provider.ts"
 import { readRoles, type RoleList } from "../../core/domain/account/roles.ts"
 import { type Queries, quote, type Store } from "./database.ts"
+import type { DiscoveredProvider } from "./discovery.ts"
 import { activeAdmin, adminLock } from "./migration.ts"
-import { type DiscoveredProvider, oauthProvider } from "./oidc.ts"
+import { oauthProvider } from "./oidc.ts"
 
 export interface EngineSettings {
   readonly store: Store

@@ -3,7 +3,7 @@
  * is worked out from both as the store has them. It never opens more than its maker may, and never anything once the maker is gone.
  */
 
-import { hash, timingSafeEqual } from "node:crypto"
+import * as crypto from "node:crypto"
 import { keyPrefix, readKeyText, rolesOfKey } from "../../core/domain/account/key.ts"
 import { type Identity, KeysUnavailable, Refused, Unauthorized } from "./authenticator.ts"
 import { makeCache } from "./cache.ts"
@@ -141,7 +141,9 @@ export const makeKeyVerifier = (
   }
 
   const judge = (id: string, digest: Buffer, known: Known): Identity => {
-    if (known.hash === null || !timingSafeEqual(digest, known.hash)) throw new Unauthorized("there is no such key")
+    if (known.hash === null || !crypto.timingSafeEqual(digest, known.hash)) {
+      throw new Unauthorized("there is no such key")
+    }
     if (known.expiresAt <= Date.now()) throw new Unauthorized("the key has expired")
     if (known.identity === null) {
       throw known.narrowed ? new Refused(known.why) : new Unauthorized(known.why)
@@ -157,7 +159,7 @@ export const makeKeyVerifier = (
   return (text) => {
     const key = readKeyText(text)
     const id = key?.id ?? ""
-    const digest = hash("sha256", text, "buffer")
+    const digest = crypto.hash("sha256", text, "buffer")
     const known = cache.get(id)
     if (known === undefined || performance.now() - known.readAt > knownMs) {
       // Guessed and made-up keys end here and cost no query.

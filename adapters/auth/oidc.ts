@@ -1,7 +1,6 @@
 /**
- * Identity providers for better-auth: reads and checks a provider's own description, exchanges codes, and turns a verified ID token into a
- * profile. It never believes a token that was not verified, an address that the provider did not verify, or a description of another issuer, and
- * whatever it asks a provider has a bound in time and size.
+ * Identity providers for better-auth: exchanges codes, and turns a verified ID token into a profile. It never believes a token that was not
+ * verified, or an address that the provider did not verify. Whatever it asks a provider has a bound in time and size.
  */
 
 import type { OAuthProvider } from "@better-auth/core/oauth2"
@@ -10,71 +9,11 @@ import type { CompactJWSHeaderParameters } from "jose"
 import { jwtVerify } from "jose/jwt/verify"
 import { createHash } from "node:crypto"
 import { readEmail } from "../../core/domain/account/account.ts"
-import { isSafeUrl, type Provider } from "../../core/domain/account/provider.ts"
-import { type Bag, isBag } from "../../core/domain/bag.ts"
+import type { Bag } from "../../core/domain/bag.ts"
 import { isStorable } from "../../core/domain/value/cell.ts"
-import { asymmetric, clockToleranceSeconds } from "./jwt.ts"
-import { fetchJson, fetchKeys, makeKeys } from "./keys.ts"
-
-/** A provider with what was taken from its description of itself. */
-export interface DiscoveredProvider {
-  readonly provider: Provider
-  /** As the provider writes it. */
-  readonly issuer: string
-  readonly keysUrl: string
-  /** What it may sign ID tokens with. */
-  readonly algorithms: readonly string[]
-  readonly authorizationUrl: string
-  readonly tokenUrl: string
-  readonly userInfoUrl: string | undefined
-  /** How the client shows its secret at the token endpoint. */
-  readonly tokenAuth: "client_secret_basic" | "client_secret_post" | "none"
-}
-
-/** Most bytes of what a provider says, keys apart. */
-const answerMax = 262_144
-
-const read = async (url: string, request: Parameters<typeof fetchJson>[2] = {}): Promise<Bag> => {
-  const body = await fetchJson(url, answerMax, request)
-  if (!isBag(body)) throw new Error("the identity provider's answer is no object")
-  return body
-}
-
-const textsIn = (value: unknown): readonly string[] =>
-  Array.isArray(value) ? value.filter((item) => typeof item === "string") : []
-
-const descriptionUrl = ({ issuer }: Provider): string => `${issuer}/.well-known/openid-configuration`
-
-/** Reads a provider's description (OpenID Connect Discovery 1.0, 4). Rejects when it cannot be had or says something unsafe. */
-export const discover = async (provider: Provider): Promise<DiscoveredProvider> => {
-  const document = await read(descriptionUrl(provider))
-  const { authorization_endpoint, issuer, jwks_uri, token_endpoint, userinfo_endpoint } = document
-  if (typeof issuer !== "string" || issuer.replace(/\/+$/, "") !== provider.issuer) {
-    throw new Error(`the identity provider "${provider.id}" describes another issuer`)
-  }
-  if (
-    !isSafeUrl(authorization_endpoint) || !isSafeUrl(token_endpoint) || !isSafeUrl(jwks_uri)
-    || (userinfo_endpoint !== undefined && !isSafeUrl(userinfo_endpoint))
-  ) {
-    throw new Error(`the identity provider "${provider.id}" lacks an endpoint, or has one without https`)
-  }
-  const methods = textsIn(document["token_endpoint_auth_methods_supported"])
-  const signs = textsIn(document["id_token_signing_alg_values_supported"]).filter((each) => asymmetric.includes(each))
-  return {
-    provider,
-    issuer,
-    keysUrl: jwks_uri,
-    algorithms: signs.length === 0 ? asymmetric : signs,
-    authorizationUrl: authorization_endpoint,
-    tokenUrl: token_endpoint,
-    userInfoUrl: userinfo_endpoint,
-    tokenAuth: provider.clientSecret === undefined
-      ? "none"
-      : methods.includes("client_secret_post") && !methods.includes("client_secret_basic")
-      ? "client_secret_post"
-      : "client_secret_basic"
-  }
-}
+import { type DiscoveredProvider, readProvider } from "./discovery.ts"
+import { clockToleranceSeconds } from "./jwt.ts"
+import { fetchKeys, makeKeys } from "./keys.ts"
 
 const isTrue = (value: unknown): boolean => value === true || value === "true"
 
@@ -123,7 +62,7 @@ const profileOf = async (
   let source = claims
   if (typeof claims["email"] !== "string") {
     if (userInfoUrl === undefined || accessToken === undefined) return null
-    source = await read(userInfoUrl, { headers: { authorization: `Bearer ${accessToken}` } })
+    source = await readProvider(userInfoUrl, { headers: { authorization: `Bearer ${accessToken}` } })
     if (source["sub"] !== sub) return null
   }
   const { email, email_verified, name } = source
@@ -152,7 +91,7 @@ const exchange = async (
   redirectUri: string
 ) => {
   const { clientId, clientSecret = "" } = provider
-  const answer = await read(tokenUrl, {
+  const answer = await readProvider(tokenUrl, {
     method: "POST",
     body: new URLSearchParams({
       grant_type: "authorization_code",

@@ -4,8 +4,8 @@
  */
 
 import type { Provider } from "../../core/domain/account/provider.ts"
+import { discover, type DiscoveredProvider } from "./discovery.ts"
 import type { Engine } from "./engine.ts"
-import { discover, type DiscoveredProvider } from "./oidc.ts"
 
 /** Milliseconds before a provider that was away is asked again. */
 const pauseMs = 10_000

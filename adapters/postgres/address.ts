@@ -5,7 +5,7 @@
  */
 
 import { readFileSync } from "node:fs"
-import { type ConnectionOptions, getCACertificates } from "node:tls"
+import * as tls from "node:tls"
 
 /** How a connection is encrypted, and which files that takes. */
 export interface Encryption {
@@ -172,7 +172,7 @@ const readPem = (parameter: string, path: string, kind: string): string => {
 }
 
 /** What `tls.connect` needs besides a socket; reads the files. Null: the connection is not encrypted. */
-export const tlsOptionsOf = ({ encryption, host }: Address): ConnectionOptions | null => {
+export const tlsOptionsOf = ({ encryption, host }: Address): tls.ConnectionOptions | null => {
   if (encryption === null) return null
   const { own, root, verify } = encryption
   return {
@@ -181,7 +181,7 @@ export const tlsOptionsOf = ({ encryption, host }: Address): ConnectionOptions |
       ? {}
       : {
         ca: root === "system"
-          ? [...getCACertificates("default"), ...getCACertificates("system")]
+          ? [...tls.getCACertificates("default"), ...tls.getCACertificates("system")]
           : readPem("sslrootcert", root, "CERTIFICATE")
       }),
     ...(own === null

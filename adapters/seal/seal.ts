@@ -3,7 +3,7 @@
  * state but the keys and a bounded memory of digests.
  */
 
-import { createCipheriv, createDecipheriv, createSecretKey, hash, hkdfSync, randomFillSync } from "node:crypto"
+import * as crypto from "node:crypto"
 import type { SealService } from "../../core/ports/seal.ts"
 
 const ivBytes = 12
@@ -15,7 +15,7 @@ let used = randomness.length
 
 const freshIv = (): Buffer => {
   if (used === randomness.length) {
-    randomFillSync(randomness)
+    crypto.randomFillSync(randomness)
     used = 0
   }
   // A copy: the cipher may still hold it when the buffer is filled again.
@@ -44,12 +44,12 @@ export const makeSeal = (secret: string): SealService => {
   if (secret.length < 16) {
     throw new Error("The secret must have at least 16 characters; set AUTH_SECRET (openssl rand -base64 32).")
   }
-  const key = (purpose: string) => Buffer.from(hkdfSync("sha256", secret, "resource-admin", purpose, 32))
+  const key = (purpose: string) => Buffer.from(crypto.hkdfSync("sha256", secret, "resource-admin", purpose, 32))
   const prefix = key("digest").toString("base64")
   // As a key object: a buffer would be imported again for every token, which costs five times the encryption.
-  const sealing = createSecretKey(key("seal"))
+  const sealing = crypto.createSecretKey(key("seal"))
   // A SHA-512/256 style truncation is not length-extendable in use: only 132 of 512 bits leave.
-  const digest = (text: string): string => hash("sha512", prefix + text, "base64url").slice(0, 22)
+  const digest = (text: string): string => crypto.hash("sha512", prefix + text, "base64url").slice(0, 22)
   const known = new Map<string, string>()
   const seen = new Uint32Array(sightings)
   return {
@@ -69,7 +69,7 @@ export const makeSeal = (secret: string): SealService => {
     },
     seal: (context, text) => {
       const iv = freshIv()
-      const cipher = createCipheriv("aes-256-gcm", sealing, iv)
+      const cipher = crypto.createCipheriv("aes-256-gcm", sealing, iv)
       cipher.setAAD(Buffer.from(context))
       return Buffer.concat([iv, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]).toString("base64url")
     },
@@ -77,7 +77,7 @@ export const makeSeal = (secret: string): SealService => {
       const bytes = Buffer.from(token, "base64url")
       // base64url decoding forgives; only the canonical spelling of a token is that token.
       if (bytes.length < ivBytes + tagBytes || bytes.toString("base64url") !== token) return null
-      const decipher = createDecipheriv("aes-256-gcm", sealing, bytes.subarray(0, ivBytes))
+      const decipher = crypto.createDecipheriv("aes-256-gcm", sealing, bytes.subarray(0, ivBytes))
       decipher.setAAD(Buffer.from(context))
       decipher.setAuthTag(bytes.subarray(-tagBytes))
       try {

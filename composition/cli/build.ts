@@ -6,6 +6,7 @@
 import { existsSync, mkdirSync, statSync } from "node:fs"
 import { basename, dirname, relative, resolve } from "node:path"
 import { findConfig } from "../config-file.ts"
+import { loadVite } from "../vite.ts"
 import { CliFailure, print } from "./output.ts"
 import type { ProjectFlags } from "./project.ts"
 
@@ -29,7 +30,7 @@ export const build = async (flags: ProjectFlags & { readonly out: string | undef
   if (existsSync(out) && statSync(out).isDirectory()) {
     throw new CliFailure(`${out} is a folder. Name a file with --out, such as dist/server.mjs.`)
   }
-  const { build: bundle } = await import("vite")
+  const { build: bundle } = await loadVite()
   mkdirSync(dirname(out), { recursive: true })
   try {
     await bundle({

@@ -1,9 +1,15 @@
 #!/usr/bin/env node
 /** The program `service`. */
 
-import { runCommand } from "./run.ts"
-
 // The reader may have seen enough (`| head`): that is no failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1))
 
+try {
+  await import("../runtime.ts")
+} catch (error) {
+  // A Node that is too old cannot load the rest.
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exit(1)
+}
+const { runCommand } = await import("./run.ts")
 process.exitCode = await runCommand(process.argv.slice(2))

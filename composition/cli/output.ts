@@ -34,6 +34,7 @@ export const printTable = (headings: readonly string[], rows: ReadonlyArray<read
 const plain = new Set([
   "CliFailure",
   "ConfigFileError",
+  "ViteMissing",
   "StartupError",
   "EmbeddedDatabaseError",
   "AccountError",

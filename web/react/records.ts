@@ -23,7 +23,7 @@ import type {
 import { resourceKey, useAdmin } from "./provider.ts"
 import type { MetaState } from "./provider.ts"
 
-interface Enabled {
+export interface Enabled {
   /** False: nothing is read yet. */
   readonly enabled?: boolean
 }

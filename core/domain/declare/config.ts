@@ -209,7 +209,7 @@ export type AuthenticateFunction = (request: {
 
 export interface Authenticated {
   readonly user: { readonly id: string; readonly roles: readonly string[] }
-  readonly tenant?: string | number | null
+  readonly tenant?: string | number | null | undefined
 }
 
 /** Views by resource name; several for different roles as a list. */

