@@ -37,7 +37,7 @@ const sumOf = (text: string): number => {
 }
 
 /** SHA-256 of a text in UTF-8, in hexadecimal. */
-export const sha256 = (text: string): string => hash("sha256", text, "hex")
+export const sha256 = (text: string): string => crypto.hash("sha256", text, "hex")
 
 /** Builds the service from the deployment's secret (at least 16 characters; the same one in every instance). */
 export const makeSeal = (secret: string): SealService => {
