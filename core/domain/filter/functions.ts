@@ -85,7 +85,7 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
     least: 2,
     most: Infinity,
     check: (checking, args, call) => {
-      const field = fieldOfKind(checking, args[0]!, call, (kind) => kind !== "json" && kind !== "boolean", inUsage)
+      const field = fieldOfKind(checking, args[0]!, call, (kind) => kind !== "json", inUsage)
       if (field === null) return null
       const values: Operand[] = []
       for (let at = 1; at < args.length && !checking.findings.full; at++) {

@@ -83,6 +83,11 @@ const unitSeconds: { readonly [unit: string]: bigint } = { s: 1n, m: 60n, h: 3_6
 const foreignOperators: { readonly [word: string]: string } = { "&&": "AND", "&": "AND", "||": "OR", "|": "OR" }
 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
+/** Whether a word is the operator but for its case: as a search for the word it would silently give other rows. */
+const isOperatorInCase = ({ kind, text }: Token, operators: readonly string[]): boolean =>
+  kind === "word" && text.length <= 3 && !operators.includes(text) && operators.includes(text.toUpperCase())
+const binary = ["AND", "OR"] as const
+const negation = ["NOT"] as const
 const isKeyword = (token: Token): boolean =>
   token.kind === "word" && (token.text === "AND" || token.text === "OR" || token.text === "NOT")
 
@@ -132,6 +137,18 @@ class Parser {
     return this.token.kind === "word" && this.token.text === text
   }
 
+  /** Refuses an operator in small letters where one could stand. Before a comparison it is the name of a field. */
+  inCapitals(operators: readonly string[]): void {
+    const { token } = this
+    if (!isOperatorInCase(token, operators) || scan(this.text, token.end).kind === "comparator") return
+    this.refuse(
+      "syntax",
+      `${quote(token.text)} is no operator: operators are written in capitals.`,
+      `Write ${token.text.toUpperCase()}, or ${quote(token.text)} in quotes to search for the word.`,
+      token
+    )
+  }
+
   enter(levels: number, span: Span): number {
     return levels <= maxLevels
       ? levels
@@ -167,6 +184,7 @@ class Parser {
   expression(level: number, target: Target | null): Syntax {
     const items = [this.factor(level, target)]
     while (!this.at("end") && !this.at(")")) {
+      this.inCapitals(binary)
       if (this.isWord("AND")) this.advance()
       else if (this.token.start === this.end && !this.at("(") && this.text[this.end - 1] !== ")") {
         this.refuse("syntax", "Two conditions need a space or an operator between them.", quoteHint, this.token)
@@ -190,6 +208,7 @@ class Parser {
     for (;;) {
       const token = this.token
       if (token.kind !== "word") break
+      this.inCapitals(negation)
       if (token.text === "NOT" || token.text === "-") this.advance()
       else if (token.text.startsWith("-") && !(target !== null && isDigit(token.text.charCodeAt(1)))) {
         this.token = { ...token, text: token.text.slice(1), start: token.start + 1 }
@@ -227,7 +246,12 @@ class Parser {
     if (token.kind === "word") {
       const name = wordOf(token)
       if (this.opensCall(name, functionNames)) return { node: "call", call: this.call(name, level) }
-      return this.at("comparator") ? this.restriction(name, level) : { node: "global", value: name }
+      if (this.at("comparator")) return this.restriction(name, level)
+      // AIP-160 reads a period as the way to a member, which no record has.
+      if (token.text.includes(".")) {
+        this.refuse("syntax", "A word to search for has no periods.", `Put it in quotes: ${quote(token.text)}.`, token)
+      }
+      return { node: "global", value: name }
     }
     if (this.at("comparator")) {
       this.refuse(
@@ -352,7 +376,7 @@ class Parser {
     return { of: "call", name, args, shift: null, start: name.start, end: this.end }
   }
 
-  /** Reads the offsets after a call in value position: `now() - 7d`, `now() -7d + 1h`. */
+  /** Reads the offsets after a call in value position: `now() - 7d`, `now() -7d + 1h`. A sign there begins an offset and nothing else. */
   shifted(call: Call): Call {
     let shift = null as Shift | null
     for (;;) {
@@ -361,16 +385,15 @@ class Parser {
       let amount = sign
       if (sign.text.length === 1) {
         const next = scan(this.text, sign.end)
-        if (next.kind === "word" && isDigit(next.text.charCodeAt(0))) amount = next
-        else if (sign.text === "-") break
-      } else if (sign.text[0] === "-" && !isDigit(sign.text.charCodeAt(1))) break
+        if (next.kind === "word") amount = next
+      }
       const span = { start: sign.start, end: amount.end }
       const match = shiftPattern.exec(amount.text)
       if (match === null) {
         return this.refuse(
           "syntax",
           "This is not an offset.",
-          "Write a whole number with s, m, h, d or w, such as now() - 7d.",
+          "Write a whole number with s, m, h, d or w, such as now() - 7d. Write AND before a condition that begins with a minus.",
           span
         )
       }

@@ -86,13 +86,42 @@ describe("precedence and sequence", () => {
     ["(a)(b)", allOf([a, b])],
     ["\t a\n\r b \n", allOf([a, b])],
     ["and", search("and")],
-    ["Not a", allOf([search("Not"), a])],
-    ["ANDROID", search("ANDROID")]
+    ["ANDROID", search("ANDROID")],
+    ["android or_ nothing", allOf([search("android"), search("or_"), search("nothing")])],
+    ["a \"and\" b", allOf([a, search("and"), b])],
+    ["a AND and", allOf([a, search("and")])],
+    ["name = and", eq("name", "and")],
+    ["name = not", eq("name", "not")],
+    ["search('not') in(name, and, or, not)", allOf([search("not"), within("name", "and", "or", "not")])]
+  ])
+  refuses([
+    ["a and b", "syntax", "and", "Write AND, or \"and\" in quotes to search for the word."],
+    ["a Or b", "syntax", "Or", "Write OR, or \"Or\" in quotes to search for the word."],
+    ["a aND b", "syntax", "aND"],
+    ["count = 1 or count = 2", "syntax", "or"],
+    ["count = 1 and(count = 2)", "syntax", "and"],
+    ["(a) or (b)", "syntax", "or"],
+    ["a and", "syntax", "and"],
+    ["not a", "syntax", "not", "Write NOT, or \"not\" in quotes to search for the word."],
+    ["Not a", "syntax", "Not"],
+    ["not(count = 1)", "syntax", "not"],
+    ["a AND not b", "syntax", "not"],
+    ["-not b", "syntax", "not"],
+    ["(not b)", "syntax", "not"],
+    ["status = (draft or paid)", "syntax", "or"],
+    ["status = (not paid)", "syntax", "not"],
+    // Before a comparison they are names.
+    ["a and = 5", "unknown-field", "and"],
+    ["not = 5", "unknown-field", "not"]
   ])
 
   accepts([
     ["-count = 1", not(eq("count", "1"))],
     ["count = -1", eq("count", "-1")],
+    ["name = a.b", eq("name", "a.b")],
+    ["search(a.b)", search("a.b")],
+    ["in(active, true)", within("active", "true")],
+    ["in(active, true, false)", within("active", "true", "false")],
     ["- count = 1", not(eq("count", "1"))],
     ["NOT count=1 OR count=2", anyOf([not(eq("count", "1")), eq("count", "2")])],
     ["count = 1 -active = true", allOf([eq("count", "1"), not(eq("active", "true"))])]
@@ -100,6 +129,14 @@ describe("precedence and sequence", () => {
 })
 
 describe("text search", () => {
+  refuses([
+    ["a.b", "syntax", "a.b", "Put it in quotes: \"a.b\"."],
+    ["rid.", "syntax", "rid."],
+    [".", "syntax", "."],
+    ["foo-bar.baz@example.com", "syntax", "foo-bar.baz@example.com"],
+    ["NOT 1.5", "syntax", "1.5"],
+    ["count = 1 a.b", "syntax", "a.b"]
+  ])
   accepts([
     ["paid", search("paid")],
     ["\"two words\"", search("two words")],
@@ -109,7 +146,8 @@ describe("text search", () => {
     ["search ( 'a' )", search("a")],
     ["NOT search('a')", not(search("a"))],
     ["O'Brien", search("O'Brien")],
-    ["foo-bar.baz@example.com", search("foo-bar.baz@example.com")],
+    ["\"foo-bar.baz@example.com\"", search("foo-bar.baz@example.com")],
+    ["foo-bar_baz", search("foo-bar_baz")],
     ["100%", search("100%")],
     ["a*b", search("a*b")],
     ["\"a\\*b\"", search("a*b")],
@@ -256,7 +294,6 @@ describe("values by kind", () => {
     ["active = TRUE", "value", "TRUE"],
     ["active = 1", "value", "1"],
     ["active > false", "operator", ">", "= != :"],
-    ["in(active, true)", "operator", "active", "active = true"],
     ["status = piad", "value", "piad", "Did you mean paid?"],
     ["status = Paid", "value", "Paid", "Did you mean paid?"],
     ["status = pa*", "value", "pa*", "\"draft\""],
@@ -299,15 +336,20 @@ describe("now() and offsets", () => {
     ["created_at >= now() - 2w", compare("created_at", ">=", now(-14n * day))],
     ["due < now() - 1d", compare("due", "<", now(-day))],
     ["created_at > now() - 7d AND count = 1", allOf([compare("created_at", ">", now(-7n * day)), eq("count", "1")])],
-    ["created_at > now() -paid", allOf([compare("created_at", ">", now(0n)), not(search("paid"))])],
-    ["created_at > now() - paid", allOf([compare("created_at", ">", now(0n)), not(search("paid"))])],
-    ["created_at > now() -(count = 1)", allOf([compare("created_at", ">", now(0n)), not(eq("count", "1"))])]
+    ["created_at > now() AND -paid", allOf([compare("created_at", ">", now(0n)), not(search("paid"))])],
+    ["created_at > now() NOT paid", allOf([compare("created_at", ">", now(0n)), not(search("paid"))])]
   ])
   refuses([
     ["created_at > now() - 7", "syntax", "- 7", "now() - 7d"],
     ["created_at > now() - 7days", "syntax", "- 7days"],
     ["created_at > now() -7x", "syntax", "-7x"],
-    ["created_at > now() + d", "syntax", "+"],
+    ["created_at > now() + d", "syntax", "+ d"],
+    ["created_at > now() - week", "syntax", "- week", "such as now() - 7d"],
+    ["created_at > now() -week", "syntax", "-week"],
+    ["created_at > now() -paid", "syntax", "-paid", "Write AND before"],
+    ["created_at > now() - paid", "syntax", "- paid"],
+    ["created_at > now() -(count = 1)", "syntax", "-"],
+    ["created_at > now() -", "syntax", "-"],
     ["created_at > now() - 1.5h", "syntax", "- 1.5h"],
     ["created_at > now() - 9999999w", "limit", "- 9999999w"],
     ["created_at > now(1)", "argument", "now(1)"],
