@@ -13,10 +13,10 @@ export const admin = { id: "00000000-0000-4000-8000-000000000001", roles: ["admi
 export const readPage = (name: string, folder: "guides" | "reference" = "reference"): string =>
   readFileSync(new URL(`docs/${folder}/${name}.md`, root), "utf8")
 
-/** Starts the shop with one person of the staff, one customer, and what `rows` (SQL) adds. */
+/** Starts the shop with one person of the staff, one customer, and what `rows` (SQL) adds. Its forms ask for little work, so that tests need not do it. */
 export const startShop = async (rows: string): Promise<TestService> => {
   const schema = readFileSync(new URL("examples/shop/schema.sql", root), "utf8")
-  const service = await startService("postgres", { config, schema, rows: {} })
+  const service = await startService("postgres", { config: { ...config, forms: { difficulty: 8 } }, schema, rows: {} })
   await service.database!.execute(`
     insert into shop.staff (id, tenant_id, name) values ('ann', 1, 'Ann');
     insert into shop.customers (tenant_id, name, email, country, city) values (1, 'Bo', 'bo@example.org', 'NO', 'Oslo');

@@ -139,28 +139,37 @@ type WayOf<Field extends AnyField> = Field["~field"] extends { readonly way: inf
 
 type Stem<Name extends string> = Name extends `${infer Rest}_id` ? Rest : Name
 
-/** The ways that start at a resource: to one record by its own fields, */
-type Forward<C, Name extends ResourceName<C>> = {
-  readonly [
-    Each in FieldOf<C, Name> as [WayOf<FieldsOf<C, Name>[Each]>] extends [never] ? never
-      : WayOf<FieldsOf<C, Name>[Each]>["as"] extends infer As extends string ? As
-      : Stem<Each>
-  ]: { readonly resource: WayOf<FieldsOf<C, Name>[Each]>["target"]; readonly many: false }
+/** Every relation of a configuration, once: where it is declared, where it leads, and what its two ways are called. */
+type EdgeOf<C> = {
+  [From in ResourceName<C>]: {
+    [Field in FieldOf<C, From>]: [WayOf<FieldsOf<C, From>[Field]>] extends [never] ? never
+      : Edge<WayOf<FieldsOf<C, From>[Field]>, From, Field>
+  }[FieldOf<C, From>]
+}[ResourceName<C>]
+
+interface Edge<Way extends RelationWay, From extends string, Field extends string> {
+  readonly from: From
+  readonly target: Way["target"]
+  readonly forth: Way["as"] extends string ? Way["as"] : Stem<Field>
+  readonly back: Way["inverse"] extends string ? Way["inverse"] : Way["inverse"] extends false ? never : From
 }
 
-/** and back to all records that point at it, by fields of others. */
-type Backward<C, Name extends ResourceName<C>> = {
-  readonly [Other in ResourceName<C> as InverseOf<C, Other, Name>]: { readonly resource: Other; readonly many: true }
-}
+type AnyEdge = { readonly from: string; readonly target: string; readonly forth: string; readonly back: string }
 
-type InverseOf<C, Other extends ResourceName<C>, Name extends string> = {
-  [Each in FieldOf<C, Other>]: [WayOf<FieldsOf<C, Other>[Each]>] extends [never] ? never
-    : WayOf<FieldsOf<C, Other>[Each]> extends { readonly target: Name; readonly inverse: infer Inverse }
-      ? Inverse extends string ? Inverse : Inverse extends false ? never : Other
-    : never
-}[FieldOf<C, Other>]
-
-type WaysOf<C, Name extends ResourceName<C>> = Forward<C, Name> & Backward<C, Name>
+/** The ways that start at a resource: to one record by its own fields, and back to all records that point at it. */
+type WaysOf<C, Name extends ResourceName<C>> =
+  & {
+    readonly [Each in Extract<EdgeOf<C>, AnyEdge & { readonly from: Name }> as Each["forth"]]: {
+      readonly resource: Each["target"]
+      readonly many: false
+    }
+  }
+  & {
+    readonly [Each in Extract<EdgeOf<C>, AnyEdge & { readonly target: Name }> as Each["back"]]: {
+      readonly resource: Each["from"]
+      readonly many: true
+    }
+  }
 
 type WayName<C, Name extends ResourceName<C>> = keyof WaysOf<C, Name> & string
 

@@ -1,0 +1,150 @@
+/**
+ * Types of the client over the example shop. Nothing here runs: `npm run typecheck` fails where a line that must not compile does, or one that must compile
+ * does not.
+ */
+
+import { and, createClient, now, or } from "resource-admin/client"
+import type { Client, Json, RecordIn } from "resource-admin/client"
+import { adminHooks } from "resource-admin/react"
+import type config from "../../examples/shop/admin.config.ts"
+
+type Shop = typeof config
+
+/** Fails to compile unless both are the same type. */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+const same = <A, B>(equal: Same<A, B>): boolean => equal
+
+export const names = (client: Client<Shop>) => {
+  client.resource("orders")
+  // @ts-expect-error There is no such resource.
+  client.resource("order")
+}
+
+export const records = async (client: Client<Shop>) => {
+  const order = await client.resource("orders").get("1")
+  same<typeof order.id, string>(true)
+  same<typeof order.total, string>(true)
+  same<typeof order.note, string | null>(true)
+  same<typeof order.status, "draft" | "pending" | "paid" | "shipped" | "cancelled" | "refunded">(true)
+  same<typeof order.etag, string>(true)
+  // @ts-expect-error There is no such field.
+  void order.colour
+  const part = await client.resource("orders").get("1", { fields: ["id", "total"] })
+  void part.total
+  // @ts-expect-error It was not asked for.
+  void part.note
+  // @ts-expect-error There is no such field to ask for.
+  await client.resource("orders").get("1", { fields: ["colour"] })
+  await client.resource("product_tags").get(["1", "new"])
+  // @ts-expect-error A key is no object.
+  await client.resource("orders").get({ id: "1" })
+}
+
+export const relations = async (client: Client<Shop>) => {
+  const orders = client.resource("orders")
+  const order = await orders.get("1", { expand: ["customer", "lines", "lines.product"] })
+  same<NonNullable<NonNullable<typeof order.expand>["customer"]>["city"], string>(true)
+  same<NonNullable<NonNullable<typeof order.expand>["lines"]>[number]["quantity"], number>(true)
+  const customer = await client.resource("customers").get("1", { expand: ["orders.owner"] })
+  void customer.expand?.orders?.[0]?.total
+  // @ts-expect-error The way is called customer.
+  await orders.get("1", { expand: ["customer_id"] })
+  // @ts-expect-error Products lead to no orders.
+  await orders.get("1", { expand: ["lines.orders"] })
+}
+
+export const filters = (client: Client<Shop>) => {
+  const orders = client.resource("orders")
+  orders.where((o) => and(o.status.eq("paid"), or(o.total.ge("100"), o.created_at.gt(now("-7d")), o.due_on.isNull())))
+  orders.where((o) => o.status.in(["paid", "shipped"]))
+  client.resource("customers").where((c) => or(c.name.contains("acme"), c.name.matches("A*")))
+  // @ts-expect-error The field is not filterable.
+  orders.where((o) => o.note.eq("x"))
+  // @ts-expect-error There is no such field.
+  orders.where((o) => o.colour.eq("red"))
+  // @ts-expect-error It is none of the enum's values.
+  orders.where((o) => o.status.eq("payed"))
+  // @ts-expect-error An enum has no order.
+  orders.where((o) => o.status.gt("paid"))
+  // @ts-expect-error A number contains no text.
+  orders.where((o) => o.total.contains("1"))
+  // @ts-expect-error A time is no boolean.
+  orders.where((o) => o.created_at.eq(true))
+  const paid = orders.where((o) => o.status.eq("paid"))
+  void orders.list({ filter: paid })
+  void orders.list({ filter: "status = paid" })
+  // @ts-expect-error It is a filter of orders.
+  void client.resource("customers").list({ filter: paid })
+}
+
+export const orders = (client: Client<Shop>) => {
+  const orders = client.resource("orders")
+  void orders.list({ order_by: ["created_at desc", "id"] })
+  // @ts-expect-error The field is not sortable.
+  void orders.list({ order_by: "status" })
+  // @ts-expect-error There is no such direction.
+  void orders.list({ order_by: "id down" })
+  // @ts-expect-error There is no such parameter.
+  void orders.list({ limit: 10 })
+}
+
+export const bodies = (client: Client<Shop>) => {
+  const orders = client.resource("orders")
+  void orders.create({ customer_id: "1", ship_country: "NO" })
+  // @ts-expect-error The country is required.
+  void orders.create({ customer_id: "1" })
+  // @ts-expect-error The field is read-only.
+  void orders.create({ customer_id: "1", ship_country: "NO", id: "7" })
+  // @ts-expect-error The service sets the version itself.
+  void orders.update("1", { updated_at: "2026-01-01T00:00:00Z" }, { etag: "*" })
+  // @ts-expect-error A decimal is a text, so that it is exact.
+  void orders.update("1", { total: 1.5 }, { etag: "*" })
+  // @ts-expect-error It is none of the enum's values.
+  void orders.update("1", { status: "payed" }, { etag: "*" })
+  // @ts-expect-error A version is named with every change.
+  void orders.update("1", { note: null })
+  // @ts-expect-error There is no such field.
+  void orders.update("1", { colour: "red" }, { etag: "*" })
+}
+
+export const batches = async (client: Client<Shop>) => {
+  const batch = client.batch()
+  const order = batch.create("orders", { customer_id: "1", ship_country: "NO" })
+  const line = batch.create("order_lines", { order_id: order, product_id: "1", unit_price: order.value("total") })
+  // @ts-expect-error There is no such field to refer to.
+  order.value("colour")
+  // @ts-expect-error The price is required.
+  batch.create("order_lines", { order_id: order, product_id: "1" })
+  // @ts-expect-error A version is named with every change.
+  batch.update("orders", order, { note: "x" })
+  const results = await batch.send()
+  same<
+    ReturnType<
+      typeof results.of<typeof line extends { readonly "~result"?: infer R } ? NonNullable<R> : never>
+    >["quantity"],
+    number
+  >(true)
+}
+
+export const untyped = async () => {
+  const client = createClient()
+  const record = await client.resource("anything").get("1")
+  const colour: Json | undefined = record["colour"]
+  void colour
+  void client.resource("anything").list({ filter: (o) => o["colour"]!.eq("red"), order_by: "a, b desc" })
+  void client.resource("anything").update("1", { colour: "red" }, { etag: "*" })
+}
+
+export const Hooked = () => {
+  const { useList, useRecord, useSave } = adminHooks<Shop>()
+  const { items } = useList("orders", { filter: (o) => o.status.eq("paid"), fields: ["id", "total"] })
+  void items[0]?.total
+  // @ts-expect-error It was not asked for.
+  void items[0]?.note
+  const { data } = useRecord("customers", "1")
+  same<NonNullable<typeof data>["kind"], "person" | "company">(true)
+  // @ts-expect-error There is no such resource.
+  useSave("order")
+}
+
+export type Order = RecordIn<Shop, "orders">
