@@ -1,44 +1,301 @@
-/** The page of one record. */
+/**
+ * The page of one record: its fields to read and write, related records, history, and what can be done with it. Drafts, saving and merging are in
+ * `use-record.ts`; this page joins the parts.
+ */
 
-import { useQuery } from "@tanstack/react-query"
-import { ChevronRight } from "lucide-react"
-import type { ReactNode } from "react"
-import { NowProvider, Value } from "../field/value.tsx"
+import { useQueryClient } from "@tanstack/react-query"
+import { ChevronRight, Copy, MoreHorizontal } from "lucide-react"
+import { type ReactNode, useState } from "react"
+import { Button } from "react-aria-components"
+import type { MetaField } from "../../client/index.ts"
+import { isState } from "../field/kind.ts"
+import { plain } from "../field/plain.ts"
+import { NowProvider, State } from "../field/value.tsx"
+import { useLocale } from "../messages/locale.tsx"
 import { keyPartsOf, labelOf, type Resource, titleOf } from "../shell/catalogue.ts"
-import { resourceClient } from "../shell/client.ts"
+import { type AnyRecord, resourceClient } from "../shell/client.ts"
+import { useShortcut } from "../shell/keys.ts"
 import { Link } from "../shell/link.tsx"
-import { Problem } from "../shell/problem.tsx"
-import style from "../shell/shell.module.css"
+import { currentPlace, go, usePlace } from "../shell/location.ts"
+import { Cancel, Dialog, Item, Line, Menu } from "../shell/parts.tsx"
+import { copyText, Missing, Problem, sayProblem } from "../shell/problem.tsx"
+import shell from "../shell/shell.module.css"
 import { listAddress } from "../shell/sidebar.tsx"
+import { useTitle } from "../shell/title.ts"
+import { say } from "../shell/toasts.tsx"
+import { CreatePage, keepTemplate } from "./create.tsx"
+import { Fields, focusProblem } from "./fields.tsx"
+import { History, useVersions } from "./history.tsx"
+import { LeaveGuard } from "./leaving.tsx"
+import { MergeDialog } from "./merge-dialog.tsx"
+import { Neighbours } from "./neighbours.tsx"
+import { isMissing } from "./outcome.ts"
+import style from "./record.module.css"
+import { RelatedCount, RelatedRows, splitRelations, useManyRelations } from "./related.tsx"
+import { rowProblems } from "./rows.ts"
+import { SaveBar } from "./save-bar.tsx"
+import { useRecordEdit } from "./use-record.ts"
 
 export const RecordPage = (
   { keyText, resource }: { readonly resource: Resource; readonly keyText: string | null }
+): ReactNode => (
+  <NowProvider>
+    {keyText === null
+      ? <CreatePage resource={resource} />
+      : <Loaded key={keyText} resource={resource} keyText={keyText} />}
+  </NowProvider>
+)
+
+/** The address of the list that the page was opened from, as it was left. */
+const backTo = (resource: Resource): string => {
+  const { list } = currentPlace().memory
+  return typeof list === "string" && list.startsWith(`/${resource.name}`) ? list : listAddress(resource.name)
+}
+
+const Crumbs = ({ children, resource }: { readonly resource: Resource; readonly children: ReactNode }): ReactNode => (
+  <nav className={style.crumbs} aria-label="Breadcrumb">
+    <Link to={backTo(resource)} className="dim">{resource.view.label.plural}</Link>
+    <ChevronRight className="icon flip" aria-hidden="true" />
+    {children}
+  </nav>
+)
+
+const DeleteDialog = (
+  { onClose, record, resource, keyText }: {
+    readonly resource: Resource
+    readonly record: AnyRecord
+    readonly keyText: string
+    readonly onClose: () => void
+  }
 ): ReactNode => {
-  const { data, error, refetch } = useQuery({
-    queryKey: ["record", resource.name, keyText],
-    enabled: keyText !== null,
-    queryFn: ({ signal }) => resourceClient(resource.name).get(keyPartsOf(keyText ?? ""), {}, { signal })
-  })
+  const { t } = useLocale()
+  const queries = useQueryClient()
+  const title = titleOf(resource, record)
+  const routes = resourceClient(resource.name)
+  const key = keyPartsOf(keyText)
+  const remove = async (): Promise<void> => {
+    onClose()
+    try {
+      await routes.delete(key as never, { etag: record.etag })
+      void queries.invalidateQueries({ queryKey: ["list", resource.name] })
+      queries.removeQueries({ queryKey: ["record", resource.name, keyText] })
+      const undelete = async (): Promise<void> => {
+        try {
+          await routes.undelete(key)
+          void queries.invalidateQueries({ queryKey: ["list", resource.name] })
+          say(t.record.broughtBack(title))
+        } catch (problem) {
+          sayProblem(problem, t)
+        }
+      }
+      say(t.record.deletedNow(title), resource.model.softDelete ? { undo: undelete } : {})
+      go(backTo(resource), { force: true })
+    } catch (problem) {
+      sayProblem(problem, t)
+      void queries.invalidateQueries({ queryKey: ["record", resource.name, keyText] })
+    }
+  }
   return (
-    <NowProvider>
-      <header className={style.top}>
-        <Link to={listAddress(resource.name)} className="dim">{resource.view.label.plural}</Link>
-        <ChevronRight className="icon" aria-hidden="true" />
-        <h1>{data === undefined ? "" : titleOf(resource, data)}</h1>
-      </header>
-      {error !== null && <Problem error={error} onRetry={() => void refetch()} />}
-      {data !== undefined && (
-        <dl style={{ padding: "20px 24px", display: "grid", gap: "8px", overflow: "auto" }}>
-          {resource.model.fields.map((field) => (
-            <div key={field.name}>
-              <dt className="label">{labelOf(field.name)}</dt>
-              <dd>
-                <Value resource={resource} field={field} value={data[field.name]} record={data} />
-              </dd>
-            </div>
-          ))}
-        </dl>
-      )}
-    </NowProvider>
+    <Dialog
+      alert
+      title={t.record.deleteTitle(title)}
+      text={resource.model.softDelete ? t.record.deleteSoft : t.record.deleteHard}
+      onClose={onClose}
+      footer={
+        <>
+          <Cancel onPress={onClose} />
+          <button type="button" className="btn danger primary" autoFocus onClick={() => void remove()}>{t.record.delete}</button>
+        </>
+      }
+    />
   )
 }
+
+const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly keyText: string }): ReactNode => {
+  const { format, t } = useLocale()
+  const place = usePlace()
+  const queries = useQueryClient()
+  const edit = useRecordEdit(resource, keyText)
+  const versions = useVersions(resource)
+  const [deleting, setDeleting] = useState(false)
+  const { base: record, loaded } = edit
+  const relations = splitRelations(useManyRelations(resource, record ?? null))
+  const title = record === undefined ? "" : titleOf(resource, record)
+  useTitle(title === "" ? resource.view.label.singular : title)
+
+  const deleted = loaded?.deleted === true
+  const mayUpdate = resource.may.update && !deleted && record?.permissions?.update !== false
+  const mayDelete = resource.may.delete && !deleted && record?.permissions?.delete !== false
+  const writable = (field: MetaField): boolean =>
+    mayUpdate && field.writable.update && (record?.permissions?.fields?.[field.name] ?? "edit") === "edit"
+
+  const save = async (): Promise<void> => {
+    if (!await edit.save()) focusProblem(edit.problems)
+  }
+  useShortcut("mod+s", () => void save(), edit.count > 0)
+  useShortcut("Escape", () => {
+    if (document.activeElement instanceof HTMLElement && document.activeElement !== document.body) document.activeElement.blur()
+    else go(backTo(resource))
+  })
+  useShortcut("e", () => {
+    const first = document.querySelector<HTMLElement>(`.${style.body} :is(input, select, textarea)`)
+    if (first === null) return false
+    first.focus()
+    return undefined
+  }, mayUpdate)
+
+  if (record === undefined) {
+    return (
+      <>
+        <header className={shell.top}><Crumbs resource={resource}><h1>{""}</h1></Crumbs></header>
+        {isMissing(edit.error)
+          ? <Missing text={t.missing.record} />
+          : edit.error === null
+          ? <div className="missing late" aria-busy="true"><span className="spinner" /></div>
+          : <Problem error={edit.error} onRetry={edit.reload} />}
+      </>
+    )
+  }
+
+  const state = resource.model.fields.find((field) => field.kind === "enum" && isState(field))
+  const undelete = async (): Promise<void> => {
+    try {
+      await resourceClient(resource.name).undelete(keyPartsOf(keyText))
+      say(t.record.broughtBack(title))
+      edit.reload()
+      void queries.invalidateQueries({ queryKey: ["list", resource.name] })
+    } catch (problem) {
+      sayProblem(problem, t)
+    }
+  }
+  const duplicate = (values: { readonly [field: string]: unknown }): void => {
+    keepTemplate(resource, values)
+    go(`/${resource.name}/new?from=${encodeURIComponent(keyText)}`)
+  }
+  const curl = (): string => `curl -H "Authorization: Bearer $TOKEN" '${new URL(`${resourceClient(resource.name).baseUrl}/${resource.name}/${keyText}`, location.href).href}'`
+  const problems = Object.keys({ ...edit.problems, ...rowProblems(edit.rows) }).length
+  const aside = relations.counted.length > 0 || versions !== undefined
+  return (
+    <>
+      <header className={shell.top}>
+        <Crumbs resource={resource}>
+          <h1 className="cut"><bdi>{title}</bdi></h1>
+        </Crumbs>
+        {state !== undefined && plain(record[state.name]) !== "" && <State value={plain(record[state.name])} />}
+        {deleted && <span className="badge" data-tone="bad">{t.list.deleted}</span>}
+        <span className="grow" />
+        <Neighbours resource={resource} place={place} />
+        {resource.may.create && (
+          <button type="button" className={`btn ${style.wideOnly}`} onClick={() => duplicate({ ...record, ...edit.changes })}>
+            <Copy className="icon" aria-hidden="true" /> {t.record.duplicate}
+          </button>
+        )}
+        <Menu
+          trigger={
+            <Button className="btn quiet bare" aria-label={t.list.more}>
+              <MoreHorizontal className="icon" aria-hidden="true" />
+            </Button>
+          }
+        >
+          {resource.may.create && <Item onAction={() => duplicate({ ...record, ...edit.changes })}>{t.record.duplicate}</Item>}
+          <Item onAction={() => copyText(location.href, t)}>{t.record.copyLink}</Item>
+          <Item onAction={() => copyText(JSON.stringify({ ...record, expand: undefined, permissions: undefined }, null, 2), t)}>
+            {t.record.copyJson}
+          </Item>
+          <Item onAction={() => copyText(curl(), t)}>{t.record.copyCurl}</Item>
+          {mayDelete && (
+            <>
+              <Line />
+              <Item className="danger" onAction={() => setDeleting(true)}>{t.record.delete}</Item>
+            </>
+          )}
+        </Menu>
+      </header>
+      <div className={style.record} data-aside={aside ? "" : undefined}>
+        <div className={style.body}>
+          {deleted && (
+            <div className={`note ${style.notes}`}>
+              <span className="grow">{t.record.deletedNote}</span>
+              {resource.may.update && (
+                <button type="button" className="btn" onClick={() => void undelete()}>{t.record.undelete}</button>
+              )}
+            </div>
+          )}
+          {edit.gone && (
+            <div className={`note ${style.notes}`} data-tone="bad" role="alert">
+              <span className="grow"><b>{t.record.goneTitle}</b> {t.record.goneText}</span>
+              {resource.may.create && (
+                <button type="button" className="btn" onClick={() => duplicate({ ...record, ...edit.changes })}>{t.record.createFromIt}</button>
+              )}
+            </div>
+          )}
+          {edit.found && <div className={`note ${style.notes}`} data-tone="info" role="status">{t.record.draftFound}</div>}
+          {edit.refusal !== null && <Problem error={edit.refusal} />}
+          <Fields
+            resource={resource}
+            record={record}
+            drafts={edit.drafts}
+            problems={edit.problems}
+            writable={writable}
+            onChange={edit.change}
+          />
+          {relations.inline.map((of) => (
+            <RelatedRows
+              key={of.relation.name}
+              of={of}
+              owner={[resource.name, keyText]}
+              rows={edit.rows}
+              problems={rowProblems(edit.rows)}
+              editable={mayUpdate}
+              onRows={edit.setRows}
+            />
+          ))}
+        </div>
+        {aside && (
+          <aside className={style.aside}>
+            {relations.counted.length > 0 && (
+              <section>
+                <h2>{t.record.related}</h2>
+                {relations.counted.map((of) => <RelatedCount key={of.relation.name} of={of} owner={[resource.name, keyText]} />)}
+              </section>
+            )}
+            {versions !== undefined && (
+              <section>
+                <h2>{t.record.history}</h2>
+                <History resource={resource} versions={versions} keyText={keyText} record={loaded?.record ?? record} />
+              </section>
+            )}
+          </aside>
+        )}
+      </div>
+      {edit.count > 0 && (
+        <SaveBar
+          text={
+            <>
+              <b>{t.record.changes(edit.count, format.count(edit.count))}</b>{" "}
+              <span className="dim">{Object.keys(edit.drafts).map(labelOf).join(", ")}</span>{" "}
+            </>
+          }
+          problems={problems}
+          saving={edit.saving}
+          label={t.record.save}
+          discardLabel={t.record.discard}
+          onSave={() => void save()}
+          onDiscard={edit.discard}
+        />
+      )}
+      <LeaveGuard dirty={edit.count > 0 && !edit.gone} />
+      {deleting && <DeleteDialog resource={resource} record={record} keyText={keyText} onClose={() => setDeleting(false)} />}
+      {edit.conflict !== null && (
+        <MergeDialog
+          resource={resource}
+          conflict={edit.conflict}
+          onBack={() => edit.settle(null)}
+          onDiscard={edit.discard}
+          onSave={(changes, base) => void edit.save({ changes, base })}
+        />
+      )}
+    </>
+  )
+}
+

@@ -1,0 +1,206 @@
+/**
+ * The page of a new record: the same form with the declared defaults, also filled from another record. Rows of related records are created with it in
+ * one batch.
+ */
+
+import { useQueryClient } from "@tanstack/react-query"
+import { ChevronRight } from "lucide-react"
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react"
+import { ProblemError } from "../../client/index.ts"
+import { useLocale } from "../messages/locale.tsx"
+import { addressOf, keyOf, type Resource, titleOf } from "../shell/catalogue.ts"
+import { type AnyRecord, client, resourceClient } from "../shell/client.ts"
+import { useShortcut } from "../shell/keys.ts"
+import { Link } from "../shell/link.tsx"
+import { currentPlace, go } from "../shell/location.ts"
+import { Missing, Problem } from "../shell/problem.tsx"
+import shell from "../shell/shell.module.css"
+import { listAddress } from "../shell/sidebar.tsx"
+import { useTitle } from "../shell/title.ts"
+import { say } from "../shell/toasts.tsx"
+import { changesOf, defaultsOf, type Drafts, keepDrafts, keptDrafts, missingOf, problemsOf, type Values } from "./draft.ts"
+import { Fields, focusProblem } from "./fields.tsx"
+import { LeaveGuard } from "./leaving.tsx"
+import style from "./record.module.css"
+import { RelatedRows, splitRelations, useManyRelations } from "./related.tsx"
+import { emptyRows, rowOperations, rowProblems, type Rows, rowsCount } from "./rows.ts"
+import { SaveBar } from "./save-bar.tsx"
+
+const templates = new Map<string, Values>()
+
+/** Keeps the values that the next new record of a resource begins with. Files and keys are not taken over. */
+export const keepTemplate = (resource: Resource, values: Values): void => {
+  templates.set(
+    resource.name,
+    Object.fromEntries(
+      resource.model.fields.flatMap(({ name, writable }) =>
+        writable.create && !resource.model.primaryKey.includes(name) && values[name] !== undefined ? [[name, values[name]]] : []
+      )
+    )
+  )
+}
+
+/** Values of the address: `?customer_id=17` fills a field. */
+const addressed = (resource: Resource): Values => {
+  const values: { [field: string]: unknown } = {}
+  for (const [name, value] of currentPlace().query) {
+    if (resource.fields.get(name)?.writable.create === true) values[name] = value
+  }
+  return values
+}
+
+export const CreatePage = ({ resource }: { readonly resource: Resource }): ReactNode => {
+  const { t } = useLocale()
+  const queries = useQueryClient()
+  const place = `${resource.name}/new`
+  const start = useMemo((): Values => {
+    const template = templates.get(resource.name)
+    templates.delete(resource.name)
+    return { ...defaultsOf(resource.model.fields), ...template, ...addressed(resource) }
+  }, [resource])
+  const kept = useMemo(() => keptDrafts(place), [place])
+  const [values, setValues] = useState<Values>(start)
+  const [drafts, setDrafts] = useState<Drafts>(() => kept?.drafts ?? {})
+  const [rows, setRows] = useState<Rows>(emptyRows)
+  const [refused, setRefused] = useState<{ readonly [field: string]: string }>({})
+  const [refusal, setRefusal] = useState<unknown>(null)
+  const [saving, setSaving] = useState(false)
+  const busy = useRef(false)
+  /** The same create may be sent again: it happens once. */
+  const attempt = useRef<string | null>(null)
+  const relations = splitRelations(useManyRelations(resource, null))
+  useTitle(t.record.newTitle(resource.view.label.singular.toLowerCase()))
+  const dirty = Object.keys(drafts).length + rowsCount(rows) > 0
+  useEffect(() => keepDrafts(place, Object.keys(drafts).length === 0 ? null : { base: {}, drafts }), [place, drafts])
+
+  const merged = { ...values, ...changesOf(drafts, {}) }
+  const problems = { ...refused, ...problemsOf(drafts) }
+
+  const send = async (): Promise<AnyRecord> => {
+    const data = Object.fromEntries(
+      resource.model.fields.flatMap(({ default: given, name, writable }) => {
+        const value = merged[name]
+        if (!writable.create || value === undefined) return []
+        // Empty, where the database has a value of its own: that is left to it.
+        return value === null && given !== undefined && "db" in given ? [] : [[name, value]]
+      })
+    )
+    attempt.current ??= crypto.randomUUID()
+    const once = { idempotencyKey: attempt.current }
+    if (rowsCount(rows) === 0) return resourceClient(resource.name).create(data, once)
+    const batch = client.batch()
+    const own = batch.create(resource.name, data as never)
+    rowOperations(batch, rows, own)
+    return (await batch.send(once)).of(own) as unknown as AnyRecord
+  }
+
+  const reset = (next: Values): void => {
+    setDrafts({})
+    setRows(emptyRows)
+    setRefused({})
+    setRefusal(null)
+    setValues(next)
+    keepDrafts(place, null)
+    attempt.current = null
+  }
+
+  const save = async (another: boolean): Promise<void> => {
+    if (busy.current) return
+    const missing = Object.fromEntries(missingOf(resource.model.fields, merged).map((name) => [name, t.field.required]))
+    const wrong = { ...problemsOf(drafts), ...missing }
+    if (Object.keys(wrong).length > 0 || Object.keys(rowProblems(rows)).length > 0) {
+      setRefused(missing)
+      focusProblem(wrong)
+      return
+    }
+    busy.current = true
+    setSaving(true)
+    setRefusal(null)
+    try {
+      const record = await send()
+      void queries.invalidateQueries({ queryKey: ["list", resource.name] })
+      const key = keyOf(resource, record)
+      // Another one keeps what was chosen; texts are written anew.
+      const again = Object.fromEntries(
+        Object.entries(merged).filter(([name]) => resource.fields.get(name)?.kind !== "text" || resource.fields.get(name)?.relation !== undefined)
+      )
+      reset(another ? again : start)
+      say(key === null ? t.record.invisible : t.record.created(titleOf(resource, record)))
+      if (another) focusProblem(Object.fromEntries(resource.model.fields.map(({ name }) => [name, ""])))
+      else go(key === null ? listAddress(resource.name) : addressOf(resource, key), { replace: true, force: true })
+    } catch (problem) {
+      // A refusal used nothing up, and another body needs another key.
+      if (problem instanceof ProblemError) attempt.current = null
+      const fields = problem instanceof ProblemError && (problem.operation ?? 0) === 0 ? problem.fields : {}
+      setRefused(fields)
+      setRefusal(Object.keys(fields).length === 0 ? problem : null)
+      setTimeout(() => focusProblem(fields))
+    } finally {
+      busy.current = false
+      setSaving(false)
+    }
+  }
+  useShortcut("mod+s", () => void save(false))
+  useShortcut("mod+Enter", () => void save(true))
+
+  if (!resource.may.create) return <Missing />
+  const count = Object.keys({ ...problems, ...rowProblems(rows) }).length
+  return (
+    <>
+      <header className={shell.top}>
+        <nav className={style.crumbs} aria-label="Breadcrumb">
+          <Link to={listAddress(resource.name)} className="dim">{resource.view.label.plural}</Link>
+          <ChevronRight className="icon flip" aria-hidden="true" />
+          <h1 className="cut">{t.record.newTitle(resource.view.label.singular.toLowerCase())}</h1>
+        </nav>
+      </header>
+      <div className={style.record}>
+        <div className={style.body}>
+          {kept !== null && Object.keys(drafts).length > 0 && (
+            <div className={`note ${style.notes}`} data-tone="info" role="status">{t.record.draftFound}</div>
+          )}
+          {refusal !== null && <Problem error={refusal} />}
+          <Fields
+            fresh
+            resource={resource}
+            record={values}
+            drafts={drafts}
+            problems={problems}
+            writable={(field) => field.writable.create}
+            onChange={(field, draft) => {
+              attempt.current = null
+              setDrafts((before) => ({ ...before, [field]: draft }))
+              setRefused(({ [field]: _, ...rest }) => rest)
+            }}
+          />
+          {relations.inline.filter(({ target }) => target.may.create).map((of) => (
+            <RelatedRows
+              key={of.relation.name}
+              of={of}
+              owner={null}
+              rows={rows}
+              problems={rowProblems(rows)}
+              editable
+              onRows={setRows}
+            />
+          ))}
+        </div>
+      </div>
+      <SaveBar
+        text={null}
+        problems={count}
+        saving={saving}
+        label={t.record.create}
+        discardLabel={dirty ? t.record.discard : t.shell.cancel}
+        onSave={() => void save(false)}
+        onDiscard={() => {
+          if (dirty) reset(start)
+          else go(listAddress(resource.name))
+        }}
+      >
+        <button type="button" className="btn" disabled={saving} onClick={() => void save(true)}>{t.record.createAnother}</button>
+      </SaveBar>
+      <LeaveGuard dirty={dirty} />
+    </>
+  )
+}

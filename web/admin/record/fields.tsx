@@ -1,0 +1,148 @@
+/** The fields of a form in their groups: label, input or value, what it was, and what is wrong with it. It keeps nothing itself. */
+
+import { ExternalLink } from "lucide-react"
+import { type ReactNode, useId } from "react"
+import type { MetaField } from "../../client/index.ts"
+import { Input } from "../field/input.tsx"
+import { currencyOf, relationOf } from "../field/kind.ts"
+import type { Draft } from "../field/parse.ts"
+import { plain } from "../field/plain.ts"
+import { textOf } from "../field/text.ts"
+import { useReader, Value } from "../field/value.tsx"
+import { useMessages } from "../messages/locale.tsx"
+import { useApp } from "../shell/app.ts"
+import { addressOf, keyOf, labelOf, type Resource } from "../shell/catalogue.ts"
+import { Link } from "../shell/link.tsx"
+import type { Drafts, Values } from "./draft.ts"
+import style from "./record.module.css"
+
+export interface FieldsProps {
+  readonly resource: Resource
+  /** The record as it is, or the values that a new one begins with. */
+  readonly record: Values
+  readonly drafts: Drafts
+  readonly problems: { readonly [field: string]: string }
+  /** Whether a field takes input here; else it is shown, or left out of a new record. */
+  readonly writable: (field: MetaField) => boolean
+  /** A new record: fields that nobody writes are left out, and nothing "was". */
+  readonly fresh?: boolean
+  readonly onChange: (field: string, draft: Draft) => void
+}
+
+/** Fields that take the whole width. */
+const isWide = (field: MetaField): boolean =>
+  field.kind === "json" || (field.kind === "text" && field.relation === undefined && (field.max ?? 9_999) > 200)
+
+/** The groups of the view; fields that stand in none come last, so that nothing is out of reach. */
+const groupsOf = ({ model, view }: Resource): readonly { readonly label: string | null; readonly fields: readonly string[] }[] => {
+  const placed = new Set(view.layout.flatMap(({ fields }) => fields))
+  const rest = model.fields.map(({ name }) => name).filter((name) => !placed.has(name))
+  return rest.length === 0 ? view.layout : [...view.layout, { label: null, fields: rest }]
+}
+
+const RelatedLink = ({ field, record, resource }: { readonly resource: Resource; readonly field: MetaField; readonly record: Values }) => {
+  const { catalogue } = useApp()
+  const target = field.relation === undefined ? undefined : catalogue.resources.get(field.relation)
+  const relation = relationOf(resource, field)
+  const all = record["expand"]
+  const found = relation !== undefined && typeof all === "object" && all !== null ? (all as Values)[relation.name] : null
+  if (target === undefined || typeof found !== "object" || found === null) return null
+  const key = keyOf(target, found as Values)
+  return key === null ? null : (
+    <Link className={style.jump!} to={addressOf(target, key)} aria-label={target.view.label.singular}>
+      <ExternalLink className="icon" aria-hidden="true" />
+    </Link>
+  )
+}
+
+const Field = (
+  { drafts, field, fresh = false, onChange, problems, record, resource, writable }: FieldsProps & { readonly field: MetaField }
+): ReactNode => {
+  const t = useMessages()
+  const reader = useReader()
+  const id = useId()
+  const { name } = field
+  const changed = name in drafts
+  const problem = problems[name]
+  const edits = writable(field)
+  const currency = currencyOf(resource, field)
+  const code = currency === null ? null : plain(name in record ? record[currency.name] : null)
+  const was = !fresh && changed ? textOf(resource, field, record[name], reader) : ""
+  const hint = problem ??
+    (!fresh && changed
+      ? t.record.was(was === "" ? t.field.empty : was.length > 120 ? `${was.slice(0, 120)}…` : was)
+      : fresh && field.default !== undefined && "db" in field.default
+      ? t.record.dbDefault
+      : !edits && !fresh && field.writable.update
+      ? t.record.mayNot
+      : null)
+  const label = (
+    <>
+      {labelOf(name)}
+      {edits && field.optional && <em>{` ${t.field.optional}`}</em>}
+    </>
+  )
+  return (
+    <div className={isWide(field) ? style.wide : undefined} data-field={name}>
+      {edits ? <label className="label" htmlFor={id}>{label}</label> : <span className="label" id={id}>{label}</span>}
+      <div className={style.box} data-changed={changed && !fresh ? "" : undefined}>
+        {edits
+          ? (
+            <>
+              <Input
+                id={id}
+                resource={resource}
+                field={field}
+                value={changed ? drafts[name]!.value : record[name]}
+                invalid={problem !== undefined}
+                describedBy={hint === null ? undefined : `${id}-hint`}
+                onChange={(draft) => onChange(name, draft)}
+              />
+              {!changed && field.relation !== undefined && <RelatedLink resource={resource} field={field} record={record} />}
+            </>
+          )
+          : (
+            <div className="input" data-read-only="" role="group" aria-labelledby={id}>
+              <span className={isWide(field) ? style.whole : "cut grow"}>
+                {record[name] === null || record[name] === undefined
+                  ? <span className="dim">{t.field.empty}</span>
+                  : isWide(field)
+                  ? <bdi>{field.kind === "json" ? JSON.stringify(record[name], null, 2) : plain(record[name])}</bdi>
+                  : <Value resource={resource} field={field} value={record[name]} record={record} />}
+              </span>
+              {code !== null && code !== "" && edits && <span className="dim">{code}</span>}
+            </div>
+          )}
+      </div>
+      {hint !== null && <p className="hint" id={`${id}-hint`} data-bad={problem === undefined ? undefined : ""}>{hint}</p>}
+    </div>
+  )
+}
+
+export const Fields = (props: FieldsProps): ReactNode => {
+  const { fresh = false, resource, writable } = props
+  return groupsOf(resource).map(({ fields, label }) => {
+    const shown = fields.flatMap((name) => {
+      const field = resource.fields.get(name)
+      return field === undefined || (fresh && !writable(field)) ? [] : [field]
+    })
+    return shown.length === 0 ? null : (
+      <section key={label ?? ""} className={style.group} aria-label={label ?? undefined}>
+        {label !== null && <h2>{label}</h2>}
+        <div className={style.fields}>
+          {shown.map((field) => <Field key={field.name} {...props} field={field} />)}
+        </div>
+      </section>
+    )
+  })
+}
+
+/** Moves to the first field with a problem. */
+export const focusProblem = (problems: { readonly [field: string]: string }): void => {
+  for (const box of document.querySelectorAll<HTMLElement>("[data-field]")) {
+    if (!(box.dataset["field"]! in problems)) continue
+    box.querySelector<HTMLElement>("input, select, textarea, button")?.focus()
+    box.scrollIntoView({ block: "center" })
+    return
+  }
+}

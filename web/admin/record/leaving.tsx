@@ -1,0 +1,37 @@
+/** Asks before a page with unsaved changes is left. The changes stay in the tab as a draft whatever the answer. */
+
+import { type ReactNode, useEffect, useState } from "react"
+import { useMessages } from "../messages/locale.tsx"
+import { guardLeaving } from "../shell/location.ts"
+import { Dialog } from "../shell/parts.tsx"
+
+interface Question {
+  readonly answer: (leave: boolean) => void
+}
+
+export const LeaveGuard = ({ dirty }: { readonly dirty: boolean }): ReactNode => {
+  const t = useMessages()
+  const [question, setQuestion] = useState<Question | null>(null)
+  useEffect(() => {
+    if (!dirty) return
+    return guardLeaving(() => new Promise<boolean>((resolve) => setQuestion({ answer: resolve })))
+  }, [dirty])
+  if (question === null) return null
+  const answer = (leave: boolean): void => {
+    setQuestion(null)
+    question.answer(leave)
+  }
+  return (
+    <Dialog
+      title={t.record.leaveTitle}
+      text={t.record.leaveText}
+      onClose={() => answer(false)}
+      footer={
+        <>
+          <button type="button" className="btn quiet" onClick={() => answer(false)}>{t.record.stay}</button>
+          <button type="button" className="btn primary" onClick={() => answer(true)}>{t.record.leave}</button>
+        </>
+      }
+    />
+  )
+}

@@ -1,0 +1,94 @@
+/** Asks what to keep where two people changed the same field. What only one of them changed is marked as kept already. */
+
+import { type ReactNode, useState } from "react"
+import { textOf } from "../field/text.ts"
+import { useReader } from "../field/value.tsx"
+import { useMessages } from "../messages/locale.tsx"
+import { labelOf, type Resource } from "../shell/catalogue.ts"
+import type { AnyRecord } from "../shell/client.ts"
+import { Dialog } from "../shell/parts.tsx"
+import type { Values } from "./draft.ts"
+import { mergedChanges, type MergeRow, type Side } from "./merge.ts"
+import style from "./record.module.css"
+import type { Conflict } from "./use-record.ts"
+
+interface MergeDialogProps {
+  readonly resource: Resource
+  readonly conflict: Conflict
+  readonly onBack: () => void
+  readonly onDiscard: () => void
+  readonly onSave: (changes: Values, over: AnyRecord) => void
+}
+
+export const MergeDialog = ({ conflict, onBack, onDiscard, onSave, resource }: MergeDialogProps): ReactNode => {
+  const t = useMessages()
+  const reader = useReader()
+  const [choices, setChoices] = useState<{ readonly [field: string]: Side }>({})
+  const shown = (row: MergeRow, value: unknown): string => {
+    const field = resource.fields.get(row.field)
+    const text = field === undefined ? "" : textOf(resource, field, value, reader)
+    return text === "" ? t.field.empty : text.length > 200 ? `${text.slice(0, 200)}…` : text
+  }
+  const chosen = (row: MergeRow): Side => row.overlap ? choices[row.field] ?? "mine" : row.mineChanged ? "mine" : "theirs"
+  const side = (row: MergeRow, which: Side): ReactNode => {
+    const there = which === "mine" ? row.mineChanged : row.theirsChanged
+    if (!there) return <span className="dim">{t.record.unchanged}</span>
+    const text = shown(row, which === "mine" ? row.mine : row.theirs)
+    const on = chosen(row) === which
+    return row.overlap
+      ? (
+        <button
+          type="button"
+          className={style.pick}
+          aria-pressed={on}
+          onClick={() => setChoices({ ...choices, [row.field]: which })}
+        >
+          <bdi>{text}</bdi>
+        </button>
+      )
+      : <span className={style.pick} data-kept=""><bdi>{text}</bdi></span>
+  }
+  return (
+    <Dialog
+      title={t.record.mergeTitle(resource.view.label.singular.toLowerCase())}
+      text={t.record.mergeText}
+      onClose={onBack}
+      footer={
+        <>
+          <button type="button" className="btn quiet" onClick={onBack}>{t.record.backToEditing}</button>
+          <button type="button" className="btn" onClick={onDiscard}>{t.record.discardMine}</button>
+          <button
+            type="button"
+            className="btn primary"
+            onClick={() => onSave(mergedChanges(conflict.rows, choices), conflict.current)}
+          >
+            {t.record.saveMerged}
+          </button>
+        </>
+      }
+    >
+      <div className={style.merge}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{t.record.mergeField}</th>
+              <th scope="col">{t.record.mergeBefore}</th>
+              <th scope="col">{t.record.mergeTheirs}</th>
+              <th scope="col">{t.record.mergeMine}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {conflict.rows.map((row) => (
+              <tr key={row.field}>
+                <th scope="row">{labelOf(row.field)}</th>
+                <td className="dim"><bdi>{shown(row, row.before)}</bdi></td>
+                <td>{side(row, "theirs")}</td>
+                <td>{side(row, "mine")}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest"
+import { changesOf, isSame, missingOf, problemsOf, withDraft } from "./draft.ts"
+import { mergedChanges, mergeRows } from "./merge.ts"
+
+const fine = (value: unknown) => ({ value, problem: null })
+
+describe("drafts", () => {
+  it("take numbers and their exact texts for the same value", () => {
+    expect(isSame("5", 5)).toBe(true)
+    expect(isSame("9007199254740993", "9007199254740992")).toBe(false)
+    expect(isSame({ a: [1] }, { a: [1] })).toBe(true)
+    expect(isSame(null, undefined)).toBe(true)
+    expect(isSame(null, "")).toBe(false)
+    expect(isSame(0, null)).toBe(false)
+    expect(isSame(false, null)).toBe(false)
+  })
+
+  it("vanish when the value is as it was", () => {
+    const record = { note: "a", total: "1.00" }
+    const drafts = withDraft({}, record, "note", fine("b"))
+    expect(changesOf(drafts, record)).toEqual({ note: "b" })
+    expect(withDraft(drafts, record, "note", fine("a"))).toEqual({})
+  })
+
+  it("send nothing that cannot be sent", () => {
+    const record = { due: "2026-01-01" }
+    const drafts = withDraft({}, record, "due", { value: undefined, problem: "Write a date." })
+    expect(changesOf(drafts, record)).toEqual({})
+    expect(problemsOf(drafts)).toEqual({ due: "Write a date." })
+  })
+
+  it("name what a new record lacks", () => {
+    const field = (name: string, more: object) => ({ name, optional: false, writable: { create: true, update: true }, ...more })
+    const fields = [
+      field("a", {}),
+      field("b", { optional: true }),
+      field("c", { default: { db: true } }),
+      field("d", { writable: { create: false, update: false } })
+    ] as never
+    expect(missingOf(fields, {})).toEqual(["a"])
+    expect(missingOf(fields, { a: false })).toEqual([])
+  })
+})
+
+describe("merging three versions", () => {
+  const before = { due: "2026-11-14", note: null, status: "pending", channel: "web" }
+  const current = { due: "2026-11-28", note: null, status: "paid", channel: "web" }
+  const changes = { due: "2026-11-21", note: "Ring twice." }
+  const rows = mergeRows(["due", "note", "status", "channel"], before, current, changes)
+
+  it("asks only about what both changed", () => {
+    expect(rows.map(({ field, overlap }) => [field, overlap])).toEqual([["due", true], ["note", false], ["status", false]])
+  })
+
+  it("keeps what does not overlap, and what was chosen", () => {
+    expect(mergedChanges(rows, { due: "theirs" })).toEqual({ note: "Ring twice." })
+    expect(mergedChanges(rows, { due: "mine" })).toEqual({ due: "2026-11-21", note: "Ring twice." })
+    expect(mergedChanges(rows, {})).toEqual({ due: "2026-11-21", note: "Ring twice." })
+  })
+
+  it("never sends what they changed and I did not", () => {
+    expect(mergedChanges(rows, { status: "mine" })).not.toHaveProperty("status")
+  })
+
+  it("sends nothing where both made the same change", () => {
+    const same = mergeRows(["due"], before, current, { due: "2026-11-28" })
+    expect(same[0]!.overlap).toBe(false)
+    expect(mergedChanges(same, {})).toEqual({})
+  })
+})

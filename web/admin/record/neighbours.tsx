@@ -1,0 +1,75 @@
+/** The way to the record before and after this one, in the list that it was opened from. */
+
+import { useQuery } from "@tanstack/react-query"
+import { ChevronDown, ChevronUp } from "lucide-react"
+import type { ReactNode } from "react"
+import { useLocale } from "../messages/locale.tsx"
+import { addressOf, keyOf, type Resource } from "../shell/catalogue.ts"
+import { resourceClient } from "../shell/client.ts"
+import { shownKeys, useShortcut } from "../shell/keys.ts"
+import { go, type Place } from "../shell/location.ts"
+
+/** The list of an address: what its query asks for. Null where the page was not opened from a list of this resource. */
+const listOf = (resource: Resource, { memory }: Place): { readonly query: URLSearchParams; readonly position: number } | null => {
+  const { list, position } = memory
+  if (typeof list !== "string" || typeof position !== "number") return null
+  const [path = "", query = ""] = list.split("?")
+  return path === `/${resource.name}` ? { query: new URLSearchParams(query), position } : null
+}
+
+export const Neighbours = ({ place, resource }: { readonly resource: Resource; readonly place: Place }): ReactNode => {
+  const { format, t } = useLocale()
+  const list = listOf(resource, place)
+  const position = list?.position ?? 0
+  const first = Math.max(0, position - 1)
+  const { data } = useQuery({
+    queryKey: ["neighbours", resource.name, list?.query.toString(), position],
+    enabled: list !== null,
+    staleTime: 30_000,
+    queryFn: ({ signal }) =>
+      resourceClient(resource.name).seek(first, {
+        filter: list?.query.get("filter") ?? "",
+        order_by: list?.query.get("order") ?? resource.view.sort,
+        ...(list?.query.get("deleted") === "true" ? { show_deleted: true } : {}),
+        page_size: 3,
+        fields: resource.model.primaryKey
+      }, { signal })
+  })
+  const total = data?.total_size_estimate
+  const before = position > 0 ? data?.items[0] : undefined
+  const after = data?.items[position - first + 1]
+  const move = (to: typeof before, step: number): void => {
+    const key = to === undefined ? null : keyOf(resource, to)
+    if (key !== null) go(addressOf(resource, key), { replace: true, memory: { ...place.memory, position: position + step } })
+  }
+  useShortcut("k", () => before === undefined ? false : move(before, -1), list !== null)
+  useShortcut("j", () => after === undefined ? false : move(after, 1), list !== null)
+  if (list === null || data === undefined) return null
+  return (
+    <>
+      <button
+        type="button"
+        className="btn quiet bare"
+        disabled={before === undefined}
+        aria-label={t.record.previous}
+        title={`${t.record.previous} ${shownKeys("k").join("")}`}
+        onClick={() => move(before, -1)}
+      >
+        <ChevronUp className="icon" aria-hidden="true" />
+      </button>
+      <button
+        type="button"
+        className="btn quiet bare"
+        disabled={after === undefined}
+        aria-label={t.record.next}
+        title={`${t.record.next} ${shownKeys("j").join("")}`}
+        onClick={() => move(after, 1)}
+      >
+        <ChevronDown className="icon" aria-hidden="true" />
+      </button>
+      {total !== undefined && (
+        <span className="dim num">{t.record.position(format.count(position + 1), format.count(Math.max(total, position + 1)))}</span>
+      )}
+    </>
+  )
+}

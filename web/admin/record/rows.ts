@@ -1,0 +1,130 @@
+/**
+ * Rows of related records that are edited within a record's page: changed, added and removed, kept until the page is saved and then written in one
+ * batch with it. Pure but for the batch that it fills.
+ */
+
+import type { BatchBuilder, Reference } from "../../client/index.ts"
+import type { Draft } from "../field/parse.ts"
+import { keyPartsOf } from "../shell/catalogue.ts"
+import type { AnyRecord } from "../shell/client.ts"
+import { changesOf, type Drafts, problemsOf, type Values, withDraft } from "./draft.ts"
+
+export interface ChangedRow {
+  readonly record: AnyRecord
+  readonly drafts: Drafts
+  readonly removed: boolean
+}
+
+export interface AddedRow {
+  readonly id: number
+  readonly drafts: Drafts
+}
+
+/** The rows of one relation. `field`: the foreign key of the related resource; `value`: the key that added rows point at. */
+export interface RelationRows {
+  readonly resource: string
+  readonly field: string
+  readonly value: unknown
+  /** By the key as it stands in addresses. */
+  readonly changed: { readonly [key: string]: ChangedRow }
+  readonly added: readonly AddedRow[]
+}
+
+/** By the name of the relation. */
+export type Rows = { readonly [relation: string]: RelationRows }
+
+export const emptyRows: Rows = {}
+
+const countOf = ({ added, changed }: RelationRows): number => added.length + Object.keys(changed).length
+
+export const rowsCount = (rows: Rows): number => Object.values(rows).reduce((sum, each) => sum + countOf(each), 0)
+
+export type RelationFacts = Pick<RelationRows, "resource" | "field" | "value">
+
+const relationOf = (rows: Rows, relation: string, facts: RelationFacts): RelationRows =>
+  rows[relation] ?? { ...facts, changed: {}, added: [] }
+
+const put = (rows: Rows, relation: string, next: RelationRows): Rows => {
+  if (countOf(next) > 0) return { ...rows, [relation]: next }
+  const { [relation]: _, ...rest } = rows
+  return rest
+}
+
+/** The rows after a change of one field of a stored row. */
+export const changeRow = (
+  rows: Rows,
+  relation: string,
+  facts: RelationFacts,
+  key: string,
+  record: AnyRecord,
+  field: string,
+  draft: Draft
+): Rows => {
+  const all = relationOf(rows, relation, facts)
+  const before = all.changed[key] ?? { record, drafts: {}, removed: false }
+  const drafts = withDraft(before.drafts, before.record, field, draft)
+  const { [key]: _, ...others } = all.changed
+  const keep = Object.keys(drafts).length > 0 || before.removed
+  return put(rows, relation, { ...all, changed: keep ? { ...others, [key]: { ...before, drafts } } : others })
+}
+
+/** Marks a stored row as removed, or takes the mark away. */
+export const removeRow = (rows: Rows, relation: string, facts: RelationFacts, key: string, record: AnyRecord): Rows => {
+  const all = relationOf(rows, relation, facts)
+  const before = all.changed[key]
+  const { [key]: _, ...others } = all.changed
+  if (before?.removed === true) {
+    const back = Object.keys(before.drafts).length > 0 ? { ...others, [key]: { ...before, removed: false } } : others
+    return put(rows, relation, { ...all, changed: back })
+  }
+  return put(rows, relation, {
+    ...all,
+    changed: { ...others, [key]: { record, drafts: before?.drafts ?? {}, removed: true } }
+  })
+}
+
+export const addRow = (rows: Rows, relation: string, facts: RelationFacts, values: Values): Rows => {
+  const all = relationOf(rows, relation, facts)
+  const drafts = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value, problem: null }]))
+  const id = all.added.reduce((most, row) => Math.max(most, row.id), 0) + 1
+  return put(rows, relation, { ...all, added: [...all.added, { id, drafts }] })
+}
+
+export const changeAdded = (rows: Rows, relation: string, id: number, field: string, draft: Draft): Rows => {
+  const all = rows[relation]
+  return all === undefined ? rows : put(rows, relation, {
+    ...all,
+    added: all.added.map((row) => row.id === id ? { ...row, drafts: { ...row.drafts, [field]: draft } } : row)
+  })
+}
+
+export const dropAdded = (rows: Rows, relation: string, id: number): Rows => {
+  const all = rows[relation]
+  return all === undefined ? rows : put(rows, relation, { ...all, added: all.added.filter((row) => row.id !== id) })
+}
+
+/** Problems of rows that cannot be sent, by relation and row. */
+export const rowProblems = (rows: Rows): { readonly [row: string]: string } => {
+  const problems: { [row: string]: string } = {}
+  for (const [relation, { added, changed }] of Object.entries(rows)) {
+    for (const [key, row] of Object.entries(changed)) {
+      if (row.removed) continue
+      for (const [field, problem] of Object.entries(problemsOf(row.drafts))) problems[`${relation}/${key}/${field}`] = problem
+    }
+    for (const row of added) {
+      for (const [field, problem] of Object.entries(problemsOf(row.drafts))) problems[`${relation}/+${row.id}/${field}`] = problem
+    }
+  }
+  return problems
+}
+
+/** Fills a batch with the rows. `parent` stands for the key of a record that the same batch creates; null: the rows know theirs. */
+export const rowOperations = (batch: BatchBuilder, rows: Rows, parent: Reference | null): void => {
+  for (const { added, changed, field, resource, value } of Object.values(rows)) {
+    for (const [key, { drafts, record, removed }] of Object.entries(changed)) {
+      if (removed) batch.delete(resource, keyPartsOf(key) as never, { etag: record.etag })
+      else batch.update(resource, keyPartsOf(key) as never, changesOf(drafts, record) as never, { etag: record.etag })
+    }
+    for (const { drafts } of added) batch.create(resource, { ...changesOf(drafts, {}), [field]: parent ?? value } as never)
+  }
+}

@@ -1,0 +1,36 @@
+/** The bar below a form: how much would be saved, what keeps it from being saved, and the two ways on. */
+
+import type { ReactNode } from "react"
+import { useLocale } from "../messages/locale.tsx"
+import { shownKeys } from "../shell/keys.ts"
+import style from "./record.module.css"
+
+interface SaveBarProps {
+  readonly text: ReactNode
+  readonly problems: number
+  readonly saving: boolean
+  readonly label: string
+  readonly discardLabel: string
+  readonly onSave: () => void
+  readonly onDiscard: () => void
+  readonly children?: ReactNode
+}
+
+export const SaveBar = (
+  { children, discardLabel, label, onDiscard, onSave, problems, saving, text }: SaveBarProps
+): ReactNode => {
+  const { format, t } = useLocale()
+  return (
+    <div className={style.save}>
+      <span className="grow cut">
+        {text}
+        {problems > 0 && <span className={style.bad}>{t.record.fixFields(problems, format.count(problems))}</span>}
+      </span>
+      <button type="button" className="btn quiet" onClick={onDiscard} disabled={saving}>{discardLabel}</button>
+      {children}
+      <button type="button" className="btn primary" onClick={onSave} disabled={saving} aria-keyshortcuts="Control+S">
+        {saving ? t.record.saving : label} <kbd>{shownKeys("mod+s").join(" ")}</kbd>
+      </button>
+    </div>
+  )
+}
