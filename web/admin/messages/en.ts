@@ -322,7 +322,8 @@ export const en = {
     stay: "Stay",
     draftFound: "Changes that were not saved are shown.",
     mergeTitle: (name: string): string => `Somebody saved this ${name} while you were editing`,
-    mergeText: "Nothing is lost. Choose what to keep for the fields that both of you changed. All other changes are kept.",
+    mergeText:
+      "Nothing is lost. Choose what to keep for the fields that both of you changed. All other changes are kept.",
     mergeField: "Field",
     mergeBefore: "Before",
     mergeTheirs: "Theirs",
@@ -338,7 +339,8 @@ export const en = {
     createAnother: "Create another",
     created: (title: string): string => `${title} created`,
     invisible: "The record is created. You may not see it.",
-    fixFields: (count: number, shown: string): string => count === 1 ? "One field needs a look." : `${shown} fields need a look.`,
+    fixFields: (count: number, shown: string): string =>
+      count === 1 ? "One field needs a look." : `${shown} fields need a look.`,
     copyJson: "Copy as JSON",
     copyCurl: "Copy as curl",
     copyLink: "Copy link",

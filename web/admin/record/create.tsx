@@ -18,7 +18,17 @@ import shell from "../shell/shell.module.css"
 import { listAddress } from "../shell/sidebar.tsx"
 import { useTitle } from "../shell/title.ts"
 import { say } from "../shell/toasts.tsx"
-import { changesOf, defaultsOf, type Drafts, keepDrafts, keptDrafts, missingOf, problemsOf, type Values } from "./draft.ts"
+import {
+  changesOf,
+  defaultsOf,
+  type Drafts,
+  keepDrafts,
+  keptDrafts,
+  missingOf,
+  problemsOf,
+  type Values,
+  without
+} from "./draft.ts"
 import { Fields, focusProblem } from "./fields.tsx"
 import { LeaveGuard } from "./leaving.tsx"
 import style from "./record.module.css"
@@ -34,7 +44,9 @@ export const keepTemplate = (resource: Resource, values: Values): void => {
     resource.name,
     Object.fromEntries(
       resource.model.fields.flatMap(({ name, writable }) =>
-        writable.create && !resource.model.primaryKey.includes(name) && values[name] !== undefined ? [[name, values[name]]] : []
+        writable.create && !resource.model.primaryKey.includes(name) && values[name] !== undefined
+          ? [[name, values[name]]]
+          : []
       )
     )
   )
@@ -122,7 +134,9 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
       const key = keyOf(resource, record)
       // Another one keeps what was chosen; texts are written anew.
       const again = Object.fromEntries(
-        Object.entries(merged).filter(([name]) => resource.fields.get(name)?.kind !== "text" || resource.fields.get(name)?.relation !== undefined)
+        Object.entries(merged).filter(([name]) =>
+          resource.fields.get(name)?.kind !== "text" || resource.fields.get(name)?.relation !== undefined
+        )
       )
       reset(another ? again : start)
       say(key === null ? t.record.invisible : t.record.created(titleOf(resource, record)))
@@ -170,7 +184,7 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
             onChange={(field, draft) => {
               attempt.current = null
               setDrafts((before) => ({ ...before, [field]: draft }))
-              setRefused(({ [field]: _, ...rest }) => rest)
+              setRefused((before) => without(before, field))
             }}
           />
           {relations.inline.filter(({ target }) => target.may.create).map((of) => (
@@ -198,7 +212,9 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
           else go(listAddress(resource.name))
         }}
       >
-        <button type="button" className="btn" disabled={saving} onClick={() => void save(true)}>{t.record.createAnother}</button>
+        <button type="button" className="btn" disabled={saving} onClick={() => void save(true)}>
+          {t.record.createAnother}
+        </button>
       </SaveBar>
       <LeaveGuard dirty={dirty} />
     </>

@@ -5,6 +5,7 @@
 
 import type { MetaField } from "../../client/index.ts"
 import type { Draft } from "../field/parse.ts"
+import { plain } from "../field/plain.ts"
 
 /** Drafts by the name of their field. A field without one is as it was. */
 export type Drafts = { readonly [field: string]: Draft }
@@ -16,14 +17,17 @@ export const isSame = (a: unknown, b: unknown): boolean => {
   if (Object.is(a, b)) return true
   if (a === null || a === undefined || b === null || b === undefined) return (a ?? null) === (b ?? null)
   if (typeof a === "object" || typeof b === "object") return JSON.stringify(a) === JSON.stringify(b)
-  return String(a) === String(b)
+  return plain(a) === plain(b)
 }
+
+/** The same members but one. */
+export const without = <T>(all: { readonly [name: string]: T }, name: string): { readonly [name: string]: T } =>
+  Object.fromEntries(Object.entries(all).filter(([each]) => each !== name))
 
 /** The drafts after one more change. A draft that is as the record was is none. */
 export const withDraft = (drafts: Drafts, record: Values, field: string, draft: Draft): Drafts => {
   if (draft.problem === null && isSame(draft.value, record[field])) {
-    const { [field]: _, ...rest } = drafts
-    return rest
+    return without(drafts, field)
   }
   return { ...drafts, [field]: draft }
 }
@@ -38,7 +42,9 @@ export const changesOf = (drafts: Drafts, record: Values): Values =>
 
 /** The first problem of each field that cannot be sent as it is. */
 export const problemsOf = (drafts: Drafts): { readonly [field: string]: string } =>
-  Object.fromEntries(Object.entries(drafts).flatMap(([field, { problem }]) => problem === null ? [] : [[field, problem]]))
+  Object.fromEntries(
+    Object.entries(drafts).flatMap(([field, { problem }]) => problem === null ? [] : [[field, problem]])
+  )
 
 /** The value that a form shows: what was typed, else the record's. */
 export const shownValue = (drafts: Drafts, record: Values, field: string): unknown =>

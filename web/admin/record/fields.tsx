@@ -34,29 +34,39 @@ const isWide = (field: MetaField): boolean =>
   field.kind === "json" || (field.kind === "text" && field.relation === undefined && (field.max ?? 9_999) > 200)
 
 /** The groups of the view; fields that stand in none come last, so that nothing is out of reach. */
-const groupsOf = ({ model, view }: Resource): readonly { readonly label: string | null; readonly fields: readonly string[] }[] => {
+const groupsOf = (
+  { model, view }: Resource
+): readonly { readonly label: string | null; readonly fields: readonly string[] }[] => {
   const placed = new Set(view.layout.flatMap(({ fields }) => fields))
   const rest = model.fields.map(({ name }) => name).filter((name) => !placed.has(name))
   return rest.length === 0 ? view.layout : [...view.layout, { label: null, fields: rest }]
 }
 
-const RelatedLink = ({ field, record, resource }: { readonly resource: Resource; readonly field: MetaField; readonly record: Values }) => {
+const RelatedLink = (
+  { field, record, resource }: { readonly resource: Resource; readonly field: MetaField; readonly record: Values }
+) => {
   const { catalogue } = useApp()
   const target = field.relation === undefined ? undefined : catalogue.resources.get(field.relation)
   const relation = relationOf(resource, field)
   const all = record["expand"]
-  const found = relation !== undefined && typeof all === "object" && all !== null ? (all as Values)[relation.name] : null
+  const found = relation !== undefined && typeof all === "object" && all !== null
+    ? (all as Values)[relation.name]
+    : null
   if (target === undefined || typeof found !== "object" || found === null) return null
   const key = keyOf(target, found as Values)
-  return key === null ? null : (
-    <Link className={style.jump!} to={addressOf(target, key)} aria-label={target.view.label.singular}>
-      <ExternalLink className="icon" aria-hidden="true" />
-    </Link>
-  )
+  return key === null ?
+    null :
+    (
+      <Link className={style.jump!} to={addressOf(target, key)} aria-label={target.view.label.singular}>
+        <ExternalLink className="icon" aria-hidden="true" />
+      </Link>
+    )
 }
 
 const Field = (
-  { drafts, field, fresh = false, onChange, problems, record, resource, writable }: FieldsProps & { readonly field: MetaField }
+  { drafts, field, fresh = false, onChange, problems, record, resource, writable }: FieldsProps & {
+    readonly field: MetaField
+  }
 ): ReactNode => {
   const t = useMessages()
   const reader = useReader()
@@ -98,7 +108,9 @@ const Field = (
                 describedBy={hint === null ? undefined : `${id}-hint`}
                 onChange={(draft) => onChange(name, draft)}
               />
-              {!changed && field.relation !== undefined && <RelatedLink resource={resource} field={field} record={record} />}
+              {!changed && field.relation !== undefined && (
+                <RelatedLink resource={resource} field={field} record={record} />
+              )}
             </>
           )
           : (
@@ -114,7 +126,9 @@ const Field = (
             </div>
           )}
       </div>
-      {hint !== null && <p className="hint" id={`${id}-hint`} data-bad={problem === undefined ? undefined : ""}>{hint}</p>}
+      {hint !== null && (
+        <p className="hint" id={`${id}-hint`} data-bad={problem === undefined ? undefined : ""}>{hint}</p>
+      )}
     </div>
   )
 }
@@ -126,14 +140,16 @@ export const Fields = (props: FieldsProps): ReactNode => {
       const field = resource.fields.get(name)
       return field === undefined || (fresh && !writable(field)) ? [] : [field]
     })
-    return shown.length === 0 ? null : (
-      <section key={label ?? ""} className={style.group} aria-label={label ?? undefined}>
-        {label !== null && <h2>{label}</h2>}
-        <div className={style.fields}>
-          {shown.map((field) => <Field key={field.name} {...props} field={field} />)}
-        </div>
-      </section>
-    )
+    return shown.length === 0 ?
+      null :
+      (
+        <section key={label ?? ""} className={style.group} aria-label={label ?? undefined}>
+          {label !== null && <h2>{label}</h2>}
+          <div className={style.fields}>
+            {shown.map((field) => <Field key={field.name} {...props} field={field} />)}
+          </div>
+        </section>
+      )
   })
 }
 

@@ -2,6 +2,7 @@
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, useState } from "react"
+import { plain } from "../field/plain.ts"
 import { textOf } from "../field/text.ts"
 import { useReader, Value } from "../field/value.tsx"
 import { textOfSimple } from "../filter/conditions.ts"
@@ -24,9 +25,11 @@ export const useVersions = (resource: Resource): Resource | undefined => {
 
 /** Fields in which two versions differ, without what every write moves. */
 const differences = (resource: Resource, version: AnyRecord, before: AnyRecord | undefined): readonly string[] =>
-  before === undefined ? [] : resource.model.fields.map(({ name }) => name).filter((name) =>
-    name !== resource.model.version && name in version && !isSame(version[name], before[name])
-  )
+  before === undefined ?
+    [] :
+    resource.model.fields.map(({ name }) => name).filter((name) =>
+      name !== resource.model.version && name in version && !isSame(version[name], before[name])
+    )
 
 interface HistoryProps {
   readonly resource: Resource
@@ -61,7 +64,7 @@ export const History = ({ keyText, record, resource, versions }: HistoryProps): 
   const restore = async (version: AnyRecord): Promise<void> => {
     setRestoring(null)
     try {
-      await resourceClient(resource.name).restore(parts as never, String(version["history_id"]), { etag: record.etag })
+      await resourceClient(resource.name).restore(parts as never, plain(version["history_id"]), { etag: record.etag })
       say(t.record.restored)
       void queries.invalidateQueries({ queryKey: ["record", resource.name, keyText] })
       void queries.invalidateQueries({ queryKey: ["history", resource.name, keyText] })
@@ -76,17 +79,27 @@ export const History = ({ keyText, record, resource, versions }: HistoryProps): 
       <ol className={style.timeline}>
         {all.map((version, index) => {
           const before = all[index + 1]
-          const operation = String(version["history_operation"]) as keyof typeof t.record.versions
+          const operation = plain(version["history_operation"]) as keyof typeof t.record.versions
           const changed = operation === "update" ? differences(resource, version, before) : []
           const who = version["history_by"] === "visitor" ? t.record.visitor : null
           return (
-            <li key={String(version["history_id"])}>
+            <li key={plain(version["history_id"])}>
               <p>
                 <b>
-                  {who ?? (by === undefined ? "" : <Value resource={versions} field={by} value={version["history_by"]} record={version} linked={false} />)}
+                  {who ?? (by === undefined
+                    ? ""
+                    : (
+                      <Value
+                        resource={versions}
+                        field={by}
+                        value={version["history_by"]}
+                        record={version}
+                        linked={false}
+                      />
+                    ))}
                 </b>{" "}
-                <time className="dim" title={reader.format.exactTime(String(version["history_at"]))}>
-                  {reader.format.moment(String(version["history_at"]), reader.now)}
+                <time className="dim" title={reader.format.exactTime(plain(version["history_at"]))}>
+                  {reader.format.moment(plain(version["history_at"]), reader.now)}
                 </time>
               </p>
               {changed.length === 0 && <p>{t.record.versions[operation] ?? operation}</p>}
@@ -96,13 +109,24 @@ export const History = ({ keyText, record, resource, versions }: HistoryProps): 
                 const now = textOf(resource, field, version[name], reader)
                 return (
                   <p key={name} className={style.diff}>
-                    {labelOf(name)} {old !== "" && <del><bdi>{old.slice(0, 200)}</bdi></del>}{" "}
-                    {now === "" ? <span className="dim">{t.field.empty}</span> : <ins><bdi>{now.slice(0, 200)}</bdi></ins>}
+                    {labelOf(name)} {old !== "" && (
+                      <del>
+                        <bdi>{old.slice(0, 200)}</bdi>
+                      </del>
+                    )} {now === "" ? <span className="dim">{t.field.empty}</span> : (
+                      <ins>
+                        <bdi>{now.slice(0, 200)}</bdi>
+                      </ins>
+                    )}
                   </p>
                 )
               })}
               {index > 0 && resource.may.update && (
-                <button type="button" className={`btn quiet ${style.small}`} onClick={() => setRestoring(version)}>
+                <button
+                  type="button"
+                  className={`btn quiet ${style.small}`}
+                  onClick={() => setRestoring(version)}
+                >
                   {t.record.restore}
                 </button>
               )}
@@ -111,7 +135,9 @@ export const History = ({ keyText, record, resource, versions }: HistoryProps): 
         })}
       </ol>
       {hasNextPage && (
-        <button type="button" className="btn quiet" onClick={() => void fetchNextPage()}>{t.record.olderVersions}</button>
+        <button type="button" className="btn quiet" onClick={() => void fetchNextPage()}>
+          {t.record.olderVersions}
+        </button>
       )}
       {restoring !== null && (
         <Dialog
@@ -122,7 +148,13 @@ export const History = ({ keyText, record, resource, versions }: HistoryProps): 
             <>
               <Cancel onPress={() => setRestoring(null)} />
               {toRestore.length > 0 && (
-                <button type="button" className="btn primary" onClick={() => void restore(restoring)}>{t.record.restore}</button>
+                <button
+                  type="button"
+                  className="btn primary"
+                  onClick={() => void restore(restoring)}
+                >
+                  {t.record.restore}
+                </button>
               )}
             </>
           }
@@ -133,7 +165,13 @@ export const History = ({ keyText, record, resource, versions }: HistoryProps): 
             const then = textOf(resource, field, restoring[name], reader)
             return (
               <p key={name} className={style.diff}>
-                {labelOf(name)} <del><bdi>{old.slice(0, 200)}</bdi></del> <ins><bdi>{then === "" ? t.field.empty : then.slice(0, 200)}</bdi></ins>
+                {labelOf(name)}{" "}
+                <del>
+                  <bdi>{old.slice(0, 200)}</bdi>
+                </del>{" "}
+                <ins>
+                  <bdi>{then === "" ? t.field.empty : then.slice(0, 200)}</bdi>
+                </ins>
               </p>
             )
           })}

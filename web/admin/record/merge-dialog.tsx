@@ -29,7 +29,8 @@ export const MergeDialog = ({ conflict, onBack, onDiscard, onSave, resource }: M
     const text = field === undefined ? "" : textOf(resource, field, value, reader)
     return text === "" ? t.field.empty : text.length > 200 ? `${text.slice(0, 200)}…` : text
   }
-  const chosen = (row: MergeRow): Side => row.overlap ? choices[row.field] ?? "mine" : row.mineChanged ? "mine" : "theirs"
+  const chosen = (row: MergeRow): Side =>
+    row.overlap ? choices[row.field] ?? "mine" : row.mineChanged ? "mine" : "theirs"
   const side = (row: MergeRow, which: Side): ReactNode => {
     const there = which === "mine" ? row.mineChanged : row.theirsChanged
     if (!there) return <span className="dim">{t.record.unchanged}</span>
@@ -46,7 +47,11 @@ export const MergeDialog = ({ conflict, onBack, onDiscard, onSave, resource }: M
           <bdi>{text}</bdi>
         </button>
       )
-      : <span className={style.pick} data-kept=""><bdi>{text}</bdi></span>
+      : (
+        <span className={style.pick} data-kept="">
+          <bdi>{text}</bdi>
+        </span>
+      )
   }
   return (
     <Dialog
@@ -81,7 +86,9 @@ export const MergeDialog = ({ conflict, onBack, onDiscard, onSave, resource }: M
             {conflict.rows.map((row) => (
               <tr key={row.field}>
                 <th scope="row">{labelOf(row.field)}</th>
-                <td className="dim"><bdi>{shown(row, row.before)}</bdi></td>
+                <td className="dim">
+                  <bdi>{shown(row, row.before)}</bdi>
+                </td>
                 <td>{side(row, "theirs")}</td>
                 <td>{side(row, "mine")}</td>
               </tr>

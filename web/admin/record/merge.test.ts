@@ -30,7 +30,12 @@ describe("drafts", () => {
   })
 
   it("name what a new record lacks", () => {
-    const field = (name: string, more: object) => ({ name, optional: false, writable: { create: true, update: true }, ...more })
+    const field = (name: string, more: object) => ({
+      name,
+      optional: false,
+      writable: { create: true, update: true },
+      ...more
+    })
     const fields = [
       field("a", {}),
       field("b", { optional: true }),
@@ -49,7 +54,10 @@ describe("merging three versions", () => {
   const rows = mergeRows(["due", "note", "status", "channel"], before, current, changes)
 
   it("asks only about what both changed", () => {
-    expect(rows.map(({ field, overlap }) => [field, overlap])).toEqual([["due", true], ["note", false], ["status", false]])
+    expect(rows.map(({ field, overlap }) => [field, overlap])).toEqual([["due", true], ["note", false], [
+      "status",
+      false
+    ]])
   })
 
   it("keeps what does not overlap, and what was chosen", () => {

@@ -10,7 +10,10 @@ import { shownKeys, useShortcut } from "../shell/keys.ts"
 import { go, type Place } from "../shell/location.ts"
 
 /** The list of an address: what its query asks for. Null where the page was not opened from a list of this resource. */
-const listOf = (resource: Resource, { memory }: Place): { readonly query: URLSearchParams; readonly position: number } | null => {
+const listOf = (
+  resource: Resource,
+  { memory }: Place
+): { readonly query: URLSearchParams; readonly position: number } | null => {
   const { list, position } = memory
   if (typeof list !== "string" || typeof position !== "number") return null
   const [path = "", query = ""] = list.split("?")
@@ -40,7 +43,9 @@ export const Neighbours = ({ place, resource }: { readonly resource: Resource; r
   const after = data?.items[position - first + 1]
   const move = (to: typeof before, step: number): void => {
     const key = to === undefined ? null : keyOf(resource, to)
-    if (key !== null) go(addressOf(resource, key), { replace: true, memory: { ...place.memory, position: position + step } })
+    if (key !== null) {
+      go(addressOf(resource, key), { replace: true, memory: { ...place.memory, position: position + step } })
+    }
   }
   useShortcut("k", () => before === undefined ? false : move(before, -1), list !== null)
   useShortcut("j", () => after === undefined ? false : move(after, 1), list !== null)
@@ -68,7 +73,9 @@ export const Neighbours = ({ place, resource }: { readonly resource: Resource; r
         <ChevronDown className="icon" aria-hidden="true" />
       </button>
       {total !== undefined && (
-        <span className="dim num">{t.record.position(format.count(position + 1), format.count(Math.max(total, position + 1)))}</span>
+        <span className="dim num">
+          {t.record.position(format.count(position + 1), format.count(Math.max(total, position + 1)))}
+        </span>
       )}
     </>
   )

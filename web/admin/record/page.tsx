@@ -104,7 +104,9 @@ const DeleteDialog = (
       footer={
         <>
           <Cancel onPress={onClose} />
-          <button type="button" className="btn danger primary" autoFocus onClick={() => void remove()}>{t.record.delete}</button>
+          <button type="button" className="btn danger primary" autoFocus onClick={() => void remove()}>
+            {t.record.delete}
+          </button>
         </>
       }
     />
@@ -134,8 +136,9 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
   }
   useShortcut("mod+s", () => void save(), edit.count > 0)
   useShortcut("Escape", () => {
-    if (document.activeElement instanceof HTMLElement && document.activeElement !== document.body) document.activeElement.blur()
-    else go(backTo(resource))
+    if (document.activeElement instanceof HTMLElement && document.activeElement !== document.body) {
+      document.activeElement.blur()
+    } else go(backTo(resource))
   })
   useShortcut("e", () => {
     const first = document.querySelector<HTMLElement>(`.${style.body} :is(input, select, textarea)`)
@@ -147,11 +150,19 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
   if (record === undefined) {
     return (
       <>
-        <header className={shell.top}><Crumbs resource={resource}><h1>{""}</h1></Crumbs></header>
+        <header className={shell.top}>
+          <Crumbs resource={resource}>
+            <h1>{""}</h1>
+          </Crumbs>
+        </header>
         {isMissing(edit.error)
           ? <Missing text={t.missing.record} />
           : edit.error === null
-          ? <div className="missing late" aria-busy="true"><span className="spinner" /></div>
+          ? (
+            <div className="missing late" aria-busy="true">
+              <span className="spinner" />
+            </div>
+          )
           : <Problem error={edit.error} onRetry={edit.reload} />}
       </>
     )
@@ -172,21 +183,30 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
     keepTemplate(resource, values)
     go(`/${resource.name}/new?from=${encodeURIComponent(keyText)}`)
   }
-  const curl = (): string => `curl -H "Authorization: Bearer $TOKEN" '${new URL(`${resourceClient(resource.name).baseUrl}/${resource.name}/${keyText}`, location.href).href}'`
+  const curl = (): string =>
+    `curl -H "Authorization: Bearer $TOKEN" '${
+      new URL(`${resourceClient(resource.name).baseUrl}/${resource.name}/${keyText}`, location.href).href
+    }'`
   const problems = Object.keys({ ...edit.problems, ...rowProblems(edit.rows) }).length
   const aside = relations.counted.length > 0 || versions !== undefined
   return (
     <>
       <header className={shell.top}>
         <Crumbs resource={resource}>
-          <h1 className="cut"><bdi>{title}</bdi></h1>
+          <h1 className="cut">
+            <bdi>{title}</bdi>
+          </h1>
         </Crumbs>
         {state !== undefined && plain(record[state.name]) !== "" && <State value={plain(record[state.name])} />}
         {deleted && <span className="badge" data-tone="bad">{t.list.deleted}</span>}
         <span className="grow" />
         <Neighbours resource={resource} place={place} />
         {resource.may.create && (
-          <button type="button" className={`btn ${style.wideOnly}`} onClick={() => duplicate({ ...record, ...edit.changes })}>
+          <button
+            type="button"
+            className={`btn ${style.wideOnly}`}
+            onClick={() => duplicate({ ...record, ...edit.changes })}
+          >
             <Copy className="icon" aria-hidden="true" /> {t.record.duplicate}
           </button>
         )}
@@ -197,9 +217,14 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
             </Button>
           }
         >
-          {resource.may.create && <Item onAction={() => duplicate({ ...record, ...edit.changes })}>{t.record.duplicate}</Item>}
+          {resource.may.create && (
+            <Item onAction={() => duplicate({ ...record, ...edit.changes })}>{t.record.duplicate}</Item>
+          )}
           <Item onAction={() => copyText(location.href, t)}>{t.record.copyLink}</Item>
-          <Item onAction={() => copyText(JSON.stringify({ ...record, expand: undefined, permissions: undefined }, null, 2), t)}>
+          <Item
+            onAction={() =>
+              copyText(JSON.stringify({ ...record, expand: undefined, permissions: undefined }, null, 2), t)}
+          >
             {t.record.copyJson}
           </Item>
           <Item onAction={() => copyText(curl(), t)}>{t.record.copyCurl}</Item>
@@ -223,13 +248,23 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
           )}
           {edit.gone && (
             <div className={`note ${style.notes}`} data-tone="bad" role="alert">
-              <span className="grow"><b>{t.record.goneTitle}</b> {t.record.goneText}</span>
+              <span className="grow">
+                <b>{t.record.goneTitle}</b> {t.record.goneText}
+              </span>
               {resource.may.create && (
-                <button type="button" className="btn" onClick={() => duplicate({ ...record, ...edit.changes })}>{t.record.createFromIt}</button>
+                <button
+                  type="button"
+                  className="btn"
+                  onClick={() => duplicate({ ...record, ...edit.changes })}
+                >
+                  {t.record.createFromIt}
+                </button>
               )}
             </div>
           )}
-          {edit.found && <div className={`note ${style.notes}`} data-tone="info" role="status">{t.record.draftFound}</div>}
+          {edit.found && (
+            <div className={`note ${style.notes}`} data-tone="info" role="status">{t.record.draftFound}</div>
+          )}
           {edit.refusal !== null && <Problem error={edit.refusal} />}
           <Fields
             resource={resource}
@@ -256,7 +291,9 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
             {relations.counted.length > 0 && (
               <section>
                 <h2>{t.record.related}</h2>
-                {relations.counted.map((of) => <RelatedCount key={of.relation.name} of={of} owner={[resource.name, keyText]} />)}
+                {relations.counted.map((of) => (
+                  <RelatedCount key={of.relation.name} of={of} owner={[resource.name, keyText]} />
+                ))}
               </section>
             )}
             {versions !== undefined && (
@@ -273,7 +310,8 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
           text={
             <>
               <b>{t.record.changes(edit.count, format.count(edit.count))}</b>{" "}
-              <span className="dim">{Object.keys(edit.drafts).map(labelOf).join(", ")}</span>{" "}
+              <span className="dim">{Object.keys(edit.drafts).map(labelOf).join(", ")}</span>
+              {" "}
             </>
           }
           problems={problems}
@@ -285,7 +323,14 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
         />
       )}
       <LeaveGuard dirty={edit.count > 0 && !edit.gone} />
-      {deleting && <DeleteDialog resource={resource} record={record} keyText={keyText} onClose={() => setDeleting(false)} />}
+      {deleting && (
+        <DeleteDialog
+          resource={resource}
+          record={record}
+          keyText={keyText}
+          onClose={() => setDeleting(false)}
+        />
+      )}
       {edit.conflict !== null && (
         <MergeDialog
           resource={resource}
@@ -298,4 +343,3 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
     </>
   )
 }
-

@@ -9,6 +9,7 @@ import type { MetaField, MetaModel } from "../../client/index.ts"
 import { Input } from "../field/input.tsx"
 import { isQuantity } from "../field/kind.ts"
 import type { Draft } from "../field/parse.ts"
+import { plain } from "../field/plain.ts"
 import { Value } from "../field/value.tsx"
 import { textOfSimple } from "../filter/conditions.ts"
 import { useLocale } from "../messages/locale.tsx"
@@ -45,7 +46,7 @@ export const useManyRelations = (resource: Resource, record: Values | null): rea
       target,
       filter: record === null || !field.filterable
         ? ""
-        : textOfSimple({ field: relation.targetField, is: "is", values: [String(value)] }, target) ?? "",
+        : textOfSimple({ field: relation.targetField, is: "is", values: [plain(value)] }, target) ?? "",
       facts: { resource: target.name, field: relation.targetField, value }
     }]
   })
@@ -146,7 +147,12 @@ export const RelatedRows = ({ editable, of, onRows, owner, problems, rows }: Rel
           )
           : canEdit
           ? (
-            <button type="button" className={style.cell} onClick={() => setEditing(place)} aria-label={labelOf(field.name)}>
+            <button
+              type="button"
+              className={style.cell}
+              onClick={() => setEditing(place)}
+              aria-label={labelOf(field.name)}
+            >
               <Value resource={target} field={field} value={value} record={record} linked={false} />
             </button>
           )
@@ -160,7 +166,8 @@ export const RelatedRows = ({ editable, of, onRows, owner, problems, rows }: Rel
   return (
     <section className={style.group} aria-label={labelOf(relation.name)}>
       <h2>
-        {labelOf(relation.name)} <span className="dim">{data === undefined ? "" : format.count(total + added.length)}</span>
+        {labelOf(relation.name)}{" "}
+        <span className="dim">{data === undefined ? "" : format.count(total + added.length)}</span>
         <span className="grow" />
         {data !== undefined && total > items.length && (
           <Link className="btn quiet" to={`/${target.name}?filter=${encodeURIComponent(of.filter)}`}>
@@ -171,23 +178,32 @@ export const RelatedRows = ({ editable, of, onRows, owner, problems, rows }: Rel
           <button
             type="button"
             className="btn quiet"
-            onClick={() => onRows(addRow(rows, relation.name, of.facts, defaultsOf(columns.filter((field) => writes(field, "create")))))}
+            onClick={() =>
+              onRows(
+                addRow(rows, relation.name, of.facts, defaultsOf(columns.filter((field) => writes(field, "create"))))
+              )}
           >
             <Plus className="icon" aria-hidden="true" /> {t.record.addRow(target.view.label.singular.toLowerCase())}
           </button>
         )}
       </h2>
       {error !== null && <Problem error={error} onRetry={() => void refetch()} />}
-      {items.length + added.length === 0 && error === null && <p className="dim">{data === undefined && owner !== null ? "" : t.record.noRows}</p>}
+      {items.length + added.length === 0 && error === null && (
+        <p className="dim">{data === undefined && owner !== null ? "" : t.record.noRows}</p>
+      )}
       {items.length + added.length > 0 && (
         <div className={style.rows}>
           <table>
             <thead>
               <tr>
                 {columns.map((field) => (
-                  <th key={field.name} scope="col" className={isQuantity(field) ? "num" : undefined}>{labelOf(field.name)}</th>
+                  <th key={field.name} scope="col" className={isQuantity(field) ? "num" : undefined}>
+                    {labelOf(field.name)}
+                  </th>
                 ))}
-                <th className={style.tools}><span className="hush">{t.list.more}</span></th>
+                <th className={style.tools}>
+                  <span className="hush">{t.list.more}</span>
+                </th>
               </tr>
             </thead>
             <tbody>
@@ -210,13 +226,19 @@ export const RelatedRows = ({ editable, of, onRows, owner, problems, rows }: Rel
                           <button
                             type="button"
                             className="btn quiet bare"
-                            aria-label={removed ? t.record.keepRow : `${t.record.removeRow}: ${titleOf(target, record)}`}
+                            aria-label={removed
+                              ? t.record.keepRow
+                              : `${t.record.removeRow}: ${titleOf(target, record)}`}
                             onClick={() => onRows(removeRow(rows, relation.name, of.facts, key, record))}
                           >
-                            {removed ? <RotateCcw className="icon" aria-hidden="true" /> : <Trash2 className="icon" aria-hidden="true" />}
+                            {removed
+                              ? <RotateCcw className="icon" aria-hidden="true" />
+                              : <Trash2 className="icon" aria-hidden="true" />}
                           </button>
                         )
-                        : <Link to={addressOf(target, key)} className="btn quiet bare" aria-label={t.list.open}>›</Link>}
+                        : (
+                          <Link to={addressOf(target, key)} className="btn quiet bare" aria-label={t.list.open}>›</Link>
+                        )}
                     </td>
                   </tr>
                 )
@@ -224,15 +246,22 @@ export const RelatedRows = ({ editable, of, onRows, owner, problems, rows }: Rel
               {added.map(({ drafts, id }) => (
                 <tr key={`+${id}`} data-added="">
                   {columns.map((field) =>
-                    cell(`+${id}`, field, {}, drafts, writes(field, "create"), (draft) =>
-                      onRows(changeAdded(rows, relation.name, id, field.name, draft)))
+                    cell(
+                      `+${id}`,
+                      field,
+                      {},
+                      drafts,
+                      writes(field, "create"),
+                      (draft) => onRows(changeAdded(rows, relation.name, id, field.name, draft))
+                    )
                   )}
                   <td className={style.tools}>
                     <button
                       type="button"
                       className="btn quiet bare"
                       aria-label={t.record.removeRow}
-                      onClick={() => onRows(dropAdded(rows, relation.name, id))}
+                      onClick={() =>
+                        onRows(dropAdded(rows, relation.name, id))}
                     >
                       <Trash2 className="icon" aria-hidden="true" />
                     </button>

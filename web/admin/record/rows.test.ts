@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest"
-import { addRow, changeAdded, changeRow, dropAdded, emptyRows, removeRow, rowOperations, rowProblems, rowsCount } from "./rows.ts"
+import {
+  addRow,
+  changeAdded,
+  changeRow,
+  dropAdded,
+  emptyRows,
+  removeRow,
+  rowOperations,
+  rowProblems,
+  rowsCount
+} from "./rows.ts"
 
 const facts = { resource: "order_lines", field: "order_id", value: "17" }
 const line = { id: "5", quantity: 1, etag: "\"e5\"" }

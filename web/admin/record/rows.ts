@@ -7,7 +7,7 @@ import type { BatchBuilder, Reference } from "../../client/index.ts"
 import type { Draft } from "../field/parse.ts"
 import { keyPartsOf } from "../shell/catalogue.ts"
 import type { AnyRecord } from "../shell/client.ts"
-import { changesOf, type Drafts, problemsOf, type Values, withDraft } from "./draft.ts"
+import { changesOf, type Drafts, problemsOf, type Values, withDraft, without } from "./draft.ts"
 
 export interface ChangedRow {
   readonly record: AnyRecord
@@ -46,8 +46,7 @@ const relationOf = (rows: Rows, relation: string, facts: RelationFacts): Relatio
 
 const put = (rows: Rows, relation: string, next: RelationRows): Rows => {
   if (countOf(next) > 0) return { ...rows, [relation]: next }
-  const { [relation]: _, ...rest } = rows
-  return rest
+  return without(rows, relation)
 }
 
 /** The rows after a change of one field of a stored row. */
@@ -63,7 +62,7 @@ export const changeRow = (
   const all = relationOf(rows, relation, facts)
   const before = all.changed[key] ?? { record, drafts: {}, removed: false }
   const drafts = withDraft(before.drafts, before.record, field, draft)
-  const { [key]: _, ...others } = all.changed
+  const others = without(all.changed, key)
   const keep = Object.keys(drafts).length > 0 || before.removed
   return put(rows, relation, { ...all, changed: keep ? { ...others, [key]: { ...before, drafts } } : others })
 }
@@ -72,7 +71,7 @@ export const changeRow = (
 export const removeRow = (rows: Rows, relation: string, facts: RelationFacts, key: string, record: AnyRecord): Rows => {
   const all = relationOf(rows, relation, facts)
   const before = all.changed[key]
-  const { [key]: _, ...others } = all.changed
+  const others = without(all.changed, key)
   if (before?.removed === true) {
     const back = Object.keys(before.drafts).length > 0 ? { ...others, [key]: { ...before, removed: false } } : others
     return put(rows, relation, { ...all, changed: back })
@@ -109,10 +108,14 @@ export const rowProblems = (rows: Rows): { readonly [row: string]: string } => {
   for (const [relation, { added, changed }] of Object.entries(rows)) {
     for (const [key, row] of Object.entries(changed)) {
       if (row.removed) continue
-      for (const [field, problem] of Object.entries(problemsOf(row.drafts))) problems[`${relation}/${key}/${field}`] = problem
+      for (const [field, problem] of Object.entries(problemsOf(row.drafts))) {
+        problems[`${relation}/${key}/${field}`] = problem
+      }
     }
     for (const row of added) {
-      for (const [field, problem] of Object.entries(problemsOf(row.drafts))) problems[`${relation}/+${row.id}/${field}`] = problem
+      for (const [field, problem] of Object.entries(problemsOf(row.drafts))) {
+        problems[`${relation}/+${row.id}/${field}`] = problem
+      }
     }
   }
   return problems
@@ -125,6 +128,8 @@ export const rowOperations = (batch: BatchBuilder, rows: Rows, parent: Reference
       if (removed) batch.delete(resource, keyPartsOf(key) as never, { etag: record.etag })
       else batch.update(resource, keyPartsOf(key) as never, changesOf(drafts, record) as never, { etag: record.etag })
     }
-    for (const { drafts } of added) batch.create(resource, { ...changesOf(drafts, {}), [field]: parent ?? value } as never)
+    for (const { drafts } of added) {
+      batch.create(resource, { ...changesOf(drafts, {}), [field]: parent ?? value } as never)
+    }
   }
 }

@@ -12,10 +12,10 @@ import { keyPartsOf, type Resource } from "../shell/catalogue.ts"
 import { type AnyRecord, client, resourceClient } from "../shell/client.ts"
 import { sayProblem } from "../shell/problem.tsx"
 import { say } from "../shell/toasts.tsx"
-import { isMissing, isUnknown } from "./outcome.ts"
-import { changesOf, type Drafts, keepDrafts, keptDrafts, problemsOf, type Values, withDraft } from "./draft.ts"
+import { changesOf, type Drafts, keepDrafts, keptDrafts, problemsOf, type Values, withDraft, without } from "./draft.ts"
 import { type MergeRow, mergeRows } from "./merge.ts"
-import { emptyRows, type Rows, rowOperations, rowProblems, rowsCount } from "./rows.ts"
+import { isMissing, isUnknown } from "./outcome.ts"
+import { emptyRows, rowOperations, rowProblems, type Rows, rowsCount } from "./rows.ts"
 
 export interface Loaded {
   readonly record: AnyRecord
@@ -118,7 +118,7 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
     if (base === undefined) return
     setEditBase(base)
     setDrafts((before) => withDraft(before, base, field, draft))
-    setRefused(({ [field]: _, ...rest }) => rest)
+    setRefused((before) => without(before, field))
     setRefusal(null)
   }
 
