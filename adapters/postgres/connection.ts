@@ -175,6 +175,8 @@ class StatementLine implements Line {
   /** Takes a socket that was just made. */
   readonly opened = <W extends Wire>(wire: W): W => {
     this.#wires = [...this.#wires.filter(({ destroyed }) => !destroyed), wire]
+    // The one before may have been closed for too long an answer.
+    this.meter.begin()
     return wire
   }
 

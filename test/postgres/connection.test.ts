@@ -121,6 +121,19 @@ describe("connections", () => {
       expect(await reasonInTime(unchanged(records))).toBe("success")
     })
 
+    it("reads long and short answers after one that was too long", async () => {
+      const { postgres } = await open({ pooler, readConnections: 1, answerBytes: 1 })
+      const read = (characters: number) =>
+        reasonInTime(Effect.map(
+          postgres.read(`select repeat('x', ${characters})`, [], { prepare: true }),
+          (rows) => expect(rows[0]?.[0]).toHaveLength(characters)
+        ))
+      for (let i = 0; i < 2; i++) {
+        expect(await read(14_000_000)).toBe("TooLarge")
+        for (const characters of [9_000_000, 1, 9_000_000]) expect(await read(characters)).toBe("success")
+      }
+    })
+
     it("reads read-only", async () => {
       const { postgres } = await open({ pooler })
       expect(await reasonOf(postgres.read("delete from jobs returning id::text", [], { prepare: false }))).toBe(
