@@ -9,10 +9,10 @@ import type { Caller } from "./caller.ts"
 import type { Operation } from "./rules.ts"
 
 /**
- * One operation's decision.
+ * What one operation of a caller may do. `deny`: nothing · `allow`: every row · `filter`: only rows that pass `tree`, decided in the
+ * database · `record`: `decide` answers for one record.
  *
- * `deny` · `allow` every row · `filter`: only rows that pass `tree` (decided in the database) · `record`: decided per record by
- * `decide`, which answers deny, allow or a further filter to be checked in the database against the row as written; a throw denies.
+ * `decide` answers deny, allow or a filter. The database checks such a filter against the row as written. A throw denies.
  */
 export type Decision =
   | { readonly of: "deny" }
@@ -29,7 +29,7 @@ export interface RestrictedModel {
   readonly fields: readonly Field[]
   /** Readable fields by name. */
   readonly byName: ReadonlyMap<string, Field>
-  /** Names and aliases that `filter` and `order_by` know; whether they take the field is said by the field. Empty where read is denied. */
+  /** Names and aliases that `filter` and `order_by` know. The field itself says whether they take it. Empty where read is denied. */
   readonly names: ReadonlyMap<string, Field>
   /** Readable searched fields. */
   readonly searched: readonly Field[]
@@ -44,23 +44,23 @@ export interface Access {
   readonly model: Model
   readonly restricted: RestrictedModel
   readonly decisions: { readonly [operation in Operation]: Decision }
-  /** True when a create is limited to the caller's own rows: the owner field is set to the caller unless given. */
+  /** True when a create is limited to the caller's own rows. The owner field is then set to the caller, unless the body gives it. */
   readonly createOwn: boolean
   /**
-   * Rows this caller can see at all: tenant and row filter of `read` (soft delete is the plan's business). `never` when read is denied
-   * or the resource is tenant-scoped and the caller has no tenant.
+   * Rows this caller can see at all: the tenant and the row filter of `read`. Soft delete is added by the plan. `never` when read is
+   * denied, or when a tenant-scoped resource meets a caller without a tenant.
    */
   readonly rows: FilterTree
-  /** Tenant-scoped resource and a caller without tenant: every operation is 403 `tenant-required`. */
+  /** True when the resource is tenant-scoped and the caller has no tenant. Every operation is then a 403 `tenant-required`. */
   readonly tenantMissing: boolean
   /**
-   * False: the caller can do nothing with the resource, which then does not exist for them (404 everywhere). Who can neither read nor create
-   * can do nothing, since there is no record they could update or delete.
+   * False when the caller can do nothing with the resource: it then does not exist for them (404 everywhere). A caller who can neither read
+   * nor create can do nothing, as they know no record to update or delete.
    */
   readonly visible: boolean
   /**
-   * Per-record write rules of fields: for each creatable or updatable field with a record-level rule, whether this record's field may be
-   * written. For an update the stored record, for a create the record as it is to be written.
+   * Write rules of fields that ask for the record: for each such field, whether this record's field may be written. An update passes the
+   * stored record, a create the record that is to be written.
    */
   readonly fieldWritable: ReadonlyMap<string, (record: WireRecord) => boolean>
 }

@@ -1,6 +1,6 @@
 /**
- * The verified caller of a request. Made by an authenticator only; no code path makes one without a verified credential. It never changes: what
- * follows from it is remembered by it.
+ * The verified caller of a request. Only an authenticator makes one, from a verified credential. A caller never changes, so results that
+ * depend on it are cached under the object itself.
  */
 
 export interface Caller {
@@ -14,14 +14,17 @@ export interface Caller {
 /** The role of whoever sends a public form. Nobody who is signed in can hold it, and no token can carry it. */
 export const anonymousRole = "anonymous"
 
-/** The caller of public forms (spec 2, Public form declaration): the one caller without a credential, who gets to the routes of forms only. */
+/**
+ * The caller of public forms (spec 2, Public form declaration). It is the one caller without a credential, and it reaches the routes of
+ * forms only.
+ */
 export const visitor = (tenant: string | null): Caller =>
   Object.freeze({ id: "visitor", roles: Object.freeze([anonymousRole]), tenant })
 
 /** Who made a change, as histories name them: the user's id, or `Visitor`. */
 export const makerOf = (caller: Caller): string => caller.roles.includes(anonymousRole) ? "Visitor" : caller.id
 
-/** Stable text of a role set: equal exactly for callers whose roles are equal as sets (JSON, so that no role name can pose as two). */
+/** A text that stands for a set of roles: equal exactly for callers with equal sets. It is JSON, so that no role name can look like two. */
 export const rolesKey = (caller: Caller): string => {
   let key = keys.get(caller)
   if (key === undefined) keys.set(caller, key = keyOf(caller.roles))

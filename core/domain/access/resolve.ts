@@ -1,17 +1,21 @@
 /**
- * Access resolution: from a model, a verified caller and the declared roles to one `Access`, once per request and resource. Every
- * answer that is missing, empty, of another form, or thrown denies. It never reads a record itself and never asks a database.
+ * Access resolution: makes one `Access` from a model, its rules, a verified caller and the declared roles, once per request and resource.
+ * An answer that is missing, empty, malformed or thrown denies. It never reads a record itself and never asks a database.
  *
  * How an operation is decided (spec 1, Authorization and Options):
- * 1. An explicit rule decides alone; capabilities of that operation then mean nothing.
- * 2. `defaultAccess: "allow"` allows the rest.
- * 3. A matching capability of one of the caller's roles grants. Capabilities unite by this rule: when one grants every row, those
- *    limited to own rows add nothing, neither rows nor fields; the fields are the union over the capabilities that grant those
- *    rows. So no row ever shows a field that no single capability gives for it.
- * 4. `defaultAccess: "deny"`, or roles declared: denied. Nothing declared: allowed.
  *
- * A caller who may create but not read sees, of the model, exactly the fields a create accepts: bodies are checked against them and
- * the answer to a create shows them. Nothing of it can be listed, filtered or updated.
+ * 1. An explicit rule decides alone. Capabilities of that operation then mean nothing.
+ *
+ * 2. `defaultAccess: "allow"` allows the rest.
+ *
+ * 3. A matching capability of one of the caller's roles grants. When one capability grants every row, those for own rows add nothing,
+ * neither rows nor fields. The fields are the union over the capabilities that grant those rows. So no row shows a field that no single
+ * capability gives for it.
+ *
+ * 4. With `defaultAccess: "deny"`, or when roles are declared, the rest is denied. When nothing is declared, it is allowed.
+ *
+ * A caller who may create but not read sees exactly the fields that a create accepts. Bodies are checked against them, and the answer to a
+ * create shows them. They cannot list, filter or update anything.
  */
 
 import { BoundedMap } from "../bounded.ts"
@@ -42,8 +46,8 @@ const allow: Settled = { of: "allow" }
 const filterDecisions = new WeakMap<FilterTree, Settled>()
 
 /**
- * The decision that a tree stands for. The same tree gives the same object: whoever caches what follows from an access compares its
- * parts by identity. The other decisions below keep to that as well.
+ * The decision that a tree stands for. The same tree gives the same object, because caches compare the parts of an access by identity. The
+ * other decisions below keep to that as well.
  */
 const filterDecision = (tree: FilterTree): Settled => {
   if (tree.op === "true") return allow
@@ -64,7 +68,10 @@ const everything: Grant = { rows: "all", fields: null }
 
 const noCapabilities: readonly Capability[] = []
 
-/** Whether a list of fields has one of this model that the operation can use. Else it gives nothing: no row, no empty record, no name of a resource. */
+/**
+ * Whether a capability's list of fields names a field of this model that the operation can use. If not, the capability grants nothing here:
+ * no row, no empty record, not even the name of the resource.
+ */
 const reaches = (model: Model, operation: Operation, names: readonly string[] | null): boolean =>
   names === null || (operation !== "delete" && names.some((name) => {
     const field = model.byName.get(name)
@@ -82,7 +89,7 @@ const grantOf = (model: Model, caller: Caller, operation: Operation, defaults: A
       if (capability.operation !== "*" && capability.operation !== operation) continue
       if (capability.own && (model.owner === null || rows === "all")) continue
       if (!reaches(model, operation, capability.fields)) continue
-      // The first capability for every row makes those for own rows meaningless, their fields included.
+      // Once a capability grants every row, those for own rows no longer count, nor do their fields.
       if (!capability.own && rows === "own") fields = new Set()
       rows = capability.own ? "own" : "all"
       if (capability.fields === null) fields = null
@@ -92,7 +99,10 @@ const grantOf = (model: Model, caller: Caller, operation: Operation, defaults: A
   return rows === "none" ? nothing : { rows, fields }
 }
 
-/** Thrown at a rule function that reads the record before there is one; the flag beside it counts, not the throw. */
+/**
+ * Thrown at a rule function that reads the record when there is none. `Recordless` remembers that it happened, so a rule that catches the
+ * error gains nothing.
+ */
 const noRecord = new Error("This rule has no record.")
 
 const ignore = (): void => undefined
@@ -106,13 +116,13 @@ const settle = (answer: unknown, check: CompiledRules["check"]): Settled => {
     answer.catch(ignore)
     return deny
   }
-  // A member of a record may be an object that only looks like a filter: its author would be whoever wrote the record.
+  // A member of a record may only look like a filter. Then whoever wrote the record would write the rule.
   if (!isWhere(answer)) return deny
   const tree = checkedText(answer.text, check)
   return tree === null ? deny : filterDecision(tree)
 }
 
-/** Equal texts give the same tree, so that adapters recognise the shape of the plans they become part of. */
+/** Filter texts that were checked before. Equal texts give the same tree, so that adapters recognise plans of the same shape. */
 const texts = new WeakMap<CompiledRules["check"], BoundedMap<string, { readonly tree: FilterTree | null }>>()
 
 const checkedText = (text: string, check: CompiledRules["check"]): FilterTree | null => {
@@ -123,7 +133,7 @@ const checkedText = (text: string, check: CompiledRules["check"]): FilterTree | 
   return hit.tree
 }
 
-/** What a rule function is given when there is no record yet. A class, so that asking makes no hidden class and no closure each time. */
+/** What a rule function gets when there is no record yet. A class, because an object with closures would cost more for each question. */
 class Recordless implements RuleContext {
   readonly caller: Caller
   #touched = false
@@ -145,8 +155,8 @@ class Recordless implements RuleContext {
 const askedRecord = { ...Object.getOwnPropertyDescriptor(Recordless.prototype, "record"), enumerable: true }
 
 /**
- * Runs a rule function without a record. `touched`: it asked for one, so only the record can decide. A rule of writes that hands its context on by its
- * members (`{ ...context }`) asks as well; to rules of reads a record is no member.
+ * Runs a rule function without a record. `touched`: the function asked for a record, so only a record can decide. For rules of writes
+ * `record` is enumerable: copying the context (`{ ...context }`) asks for it, too. For rules of reads it is not.
  */
 const ask = (
   run: RuleFunction,
@@ -230,7 +240,7 @@ interface Question<Answer> {
   readonly ask: (caller: Caller) => Answer
 }
 
-/** The functions among a model's rules: all that may answer one caller in two ways. */
+/** The functions among a model's rules. Only these can answer the same caller differently from one time to the next. */
 interface Questions {
   readonly operations: ReadonlyArray<Question<Decision>>
   readonly fields: ReadonlyArray<Question<FieldAnswer>>
@@ -338,7 +348,7 @@ type FieldWritable = Access["fieldWritable"]
 const noFieldRules: FieldWritable = new Map()
 const lastFieldRules = new WeakMap<Model, WeakMap<Caller, FieldWritable>>()
 
-/** The same map as last time for this model and caller when it says the same. */
+/** Field rules for this model and caller. When they equal the last ones, the last map is given again, so that caches recognise it. */
 const sameFieldRules = (model: Model, caller: Caller, rules: FieldWritable): FieldWritable => {
   let callers = lastFieldRules.get(model)
   if (callers === undefined) lastFieldRules.set(model, callers = new WeakMap())
@@ -348,7 +358,10 @@ const sameFieldRules = (model: Model, caller: Caller, rules: FieldWritable): Fie
   return rules
 }
 
-/** Names, of those given, that a record-level field rule keeps from being written to this record (create: as it is to be written). */
+/**
+ * Those of the given names that a record-level field rule keeps from being written. `record` is the stored record, or for a create the
+ * record that is to be written.
+ */
 export const refusedFields = (access: Access, names: Iterable<string>, record: WireRecord): readonly string[] =>
   access.fieldWritable.size === 0
     ? []
@@ -365,7 +378,7 @@ export const resolveAccess = (
   return resolveAnswered(model, rules, caller, defaults, questions, askAll(questions, caller))
 }
 
-/** The same, once the rule functions have been asked: equal answers give an equal access. */
+/** The same, from answers of rule functions that were collected before. Equal answers give an equal access. */
 const resolveAnswered = (
   model: Model,
   rules: CompiledRules,
@@ -440,7 +453,7 @@ const resolveAnswered = (
     createOwn: model.owner !== null && create.of === "filter" && isOwnRows(create.tree, model.owner),
     rows,
     tenantMissing,
-    // Who can neither read nor create finds no record to update or delete: they can do nothing at all.
+    // A caller who can neither read nor create knows no record to update or delete.
     visible: readable || create.of !== "deny",
     fieldWritable: fieldWritable === null ? noFieldRules : sameFieldRules(model, caller, fieldWritable)
   }
@@ -448,15 +461,15 @@ const resolveAnswered = (
 
 /** The resources as callers see them. */
 export interface AccessResolver {
-  /** Null: there is no such resource, or the caller can do nothing with it, which must look the same (404). */
+  /** Null when there is no such resource, and when the caller can do nothing with it. Both must look the same (404). */
   readonly resolve: (caller: Caller, resource: string) => Access | null
 }
 
 const resolverLimit = 1_000
 
 /**
- * Access to a model without rule functions: it depends on roles alone (and on whether there is a tenant), so it is resolved once per role set and
- * shared.
+ * Access to a model without rule functions. It depends only on the roles and on whether there is a tenant. So it is resolved once per role
+ * set and shared.
  */
 const byRoles = (model: Model, rules: CompiledRules, defaults: AccessDefaults): (caller: Caller) => Access => {
   const known = new BoundedMap<string, Access>(resolverLimit)
@@ -471,8 +484,8 @@ const byRoles = (model: Model, rules: CompiledRules, defaults: AccessDefaults): 
 }
 
 /**
- * Access to a model with rule functions. They are asked every time, because they may answer differently for each caller and each time; what follows
- * from their answers is remembered for as long as the caller is.
+ * Access to a model with rule functions. They are asked every time, because they may answer differently each time. The access that follows
+ * from equal answers is kept for as long as the caller object lives.
  */
 const byAnswers = (
   model: Model,

@@ -1,6 +1,6 @@
 /**
- * Restricted models: the part of a model that a set of field decisions leaves visible. Equal decisions give the same object, so
- * whatever is derived from it can be cached by identity or by `id`. It never decides who may see what.
+ * Restricted models: the part of a model that is left when hidden fields are taken away. Equal decisions give the same object, so whatever
+ * is made from it can be cached by identity or by `id`. It never decides who may see what.
  */
 
 import { BoundedMap } from "../bounded.ts"
@@ -46,8 +46,9 @@ const build = (model: Model, id: string, marks: readonly number[], searchable: b
 }
 
 /**
- * The restricted model for `marks`: for each declared field, by index, a sum of `readableBit`, `creatableBit` and `updatableBit`. A
- * field without `readableBit` does not exist in it. `searchable` false: nothing can be filtered, ordered or searched (read is denied).
+ * The restricted model for `marks`. A mark is the sum of `readableBit`, `creatableBit` and `updatableBit` of one declared field, by its
+ * index. A field without `readableBit` does not exist in the result. `searchable` false means that read is denied: nothing can be filtered,
+ * ordered or searched.
  */
 export const restrictModel = (model: Model, marks: readonly number[], searchable: boolean): RestrictedModel => {
   const id = `${model.name}${searchable ? "?" : "!"}${marks.join("")}`

@@ -1,6 +1,6 @@
 /**
- * Access rules as declared and as compiled. A rule that is absent falls back to roles and defaults; one that is empty, null, of an
- * unknown form, or that throws denies.
+ * Access rules as declared and as compiled. Without a rule, roles and defaults decide. A rule that is empty, null, malformed or throws
+ * denies.
  */
 
 import type { FilterTree } from "../filter/tree.ts"
@@ -20,9 +20,9 @@ export interface Where {
 export type RuleAnswer = boolean | Where
 
 /**
- * What a rule function gets. `record` is the stored record in wire form with every declared field (for create: the record as it is
- * to be written). Reading `record` makes the rule record-level: it is then decided per record, for writes inside the transaction.
- * A rule of `read` never has a record: reading it throws, which denies.
+ * What a rule function gets. `record` is the stored record in wire form with every declared field; for a create, the record that is to be
+ * written. A rule that reads `record` is decided per record, for writes inside the transaction. A rule of `read` never has a record:
+ * reading it throws, which denies.
  */
 export interface RuleContext {
   readonly caller: Caller
@@ -37,7 +37,7 @@ export type CompiledRule =
   | { readonly of: "filter"; readonly tree: FilterTree }
   | { readonly of: "function"; readonly run: RuleFunction }
 
-/** Field rules: who may read or write one field. Functions of `read` see the caller only; a filter is not an answer here (denies). */
+/** Field rules: who may read or write one field. Functions of `read` see the caller only. A filter is no answer here and denies. */
 export interface CompiledFieldRules {
   readonly read: CompiledRule | null
   readonly write: CompiledRule | null
@@ -50,7 +50,7 @@ export interface CompiledRules {
   readonly update: CompiledRule | null
   readonly delete: CompiledRule | null
   readonly fields: ReadonlyMap<string, CompiledFieldRules>
-  /** Turns a filter text that a rule function answered into a tree over the full model; a text that does not check is null (denies). */
+  /** Checks a filter text that a rule function answered, against the full model. Null when it does not check, which denies. */
   readonly check: (text: string) => FilterTree | null
 }
 

@@ -1,6 +1,6 @@
 /**
- * Which versions of a tracked resource a caller sees (extension `history`): those of updates only where something changed that they can read in the
- * record. Else their number, time and author would tell that something hidden has changed.
+ * Which versions of a tracked resource a caller sees (extension `history`). A caller sees a version of an update only if a field changed
+ * that they can read in the record. Otherwise its number, time and author would tell that something hidden has changed.
  */
 
 import { anyOf, both, type FilterTree } from "../filter/tree.ts"
@@ -21,7 +21,7 @@ const changedTree = (changed: Field, versions: RestrictedModel, tracked: Restric
   if (known === undefined) trees.set(versions, known = new WeakMap())
   let tree = known.get(tracked)
   if (tree === undefined) {
-    // Values of sensitive fields are in no version; that one of them was changed may be seen by whoever can read the field.
+    // No version holds the values of sensitive fields. Whoever can read such a field may still see that it changed.
     const seen = tracked.fields.filter(({ name, sensitive }) => sensitive || versions.byName.has(name))
     const visible = seen.map((field): FilterTree => ({
       op: "match",
@@ -33,11 +33,14 @@ const changedTree = (changed: Field, versions: RestrictedModel, tracked: Restric
   return tree
 }
 
-/** The access to versions, given that to the records that they are of. Who can read every field of those sees all of their versions. */
+/**
+ * The access to versions, given the access to the records they belong to. A caller who can read every field of the records sees all of
+ * their versions.
+ */
 export const confineVersions = (versions: Access, tracked: Access): Access => {
   const changed = changedOf(versions.model)
   if (changed === undefined) return versions
-  // Who cannot read the records may still be allowed to read versions: then these alone say what can be seen.
+  // A caller may be allowed to read versions but not the records. Then the access to versions alone decides what is visible.
   const seen = tracked.decisions.read.of === "deny" ? versions.restricted : tracked.restricted
   const all = tracked.model.fields.every(({ name, sensitive }) =>
     seen.byName.has(name) && (sensitive || versions.restricted.byName.has(name))

@@ -1,6 +1,6 @@
 /**
- * Filters in access rules: `where` turns a template or typed parts into the text of a filter, with every value quoted so that it can
- * only ever be a value. It knows no model; the text is checked at startup, or, when a rule function answers it, before it is used.
+ * Filters in access rules: `where` turns a template or typed parts into the text of a filter. Every value is quoted, so it can only ever be
+ * a value. It knows no model. The text is checked at startup, or before use when a rule function answers it.
  */
 
 import { scan } from "../filter/lex.ts"
@@ -20,8 +20,8 @@ export type WhereValue = string | number | bigint | boolean | Date | CallerValue
 export type WherePart = WhereValue | readonly WhereValue[] | Where
 
 /**
- * Marks the parts made here. What stands in a record can be any JSON, also an object with the members of a filter; no JSON has a symbol. All copies
- * of the package share it.
+ * Marks the parts made here. A record can hold any JSON, also an object with the members of a filter, but no JSON has a symbol. All copies
+ * of the package share this one.
  */
 const made = Symbol.for("resource-admin/where")
 
@@ -55,7 +55,7 @@ const literal = (value: WhereValue): string => {
     if (Number.isNaN(value.getTime())) throw new TypeError("an invalid Date cannot stand in a filter")
     return quoted(value.toISOString())
   }
-  // Rules written in JavaScript can put anything here: what is not a value must not become text by accident.
+  // Rules written in JavaScript can pass anything here. Only values may become text.
   if (typeof value === "object" && value !== null && made in value && value._tag === "CallerValue") {
     if (value.value === "id" || value.value === "tenant") return `caller.${value.value}`
   }
@@ -64,11 +64,11 @@ const literal = (value: WhereValue): string => {
   )
 }
 
-/** Whether this is a filter made here: not text that says so in a record. */
+/** Whether this is a filter made by `where`. An object in a record that only looks like one is not. */
 export const isWhere = (part: unknown): part is Where =>
   typeof part === "object" && part !== null && made in part && "_tag" in part && part._tag === "Where"
 
-/** The filter's text; anything else throws, as records of JavaScript rules can have anything. */
+/** The text of a filter. Throws for anything else, because rules in JavaScript may pass what a record holds. */
 const textOf = (filter: Where): string => {
   if (!isWhere(filter)) throw new TypeError("only filters made by where can be put together")
   return filter.text
@@ -94,8 +94,8 @@ const group = (filters: readonly Where[], word: "AND" | "OR"): Where => {
 }
 
 /**
- * Refuses a value that would not stand by itself: inside quotes its own quotes would end them (`"${id}"`), and next to a word it would
- * become a second term. Both are mistakes that would let a value turn into filter text.
+ * Refuses a value that does not stand by itself. Inside quotes (`"${id}"`) its own quotes would end them. Next to a word it would become a
+ * second term. Either way a value could turn into filter text.
  */
 const checkPlace = (before: string, after: string): void => {
   let token = scan(before, 0)
@@ -123,9 +123,10 @@ const template = (strings: TemplateStringsArray, ...parts: readonly WherePart[])
 
 /**
  * A filter for an access rule: the filter language plus `caller.id` and `caller.tenant`. Interpolated values become quoted literals, lists
- * comma-separated ones, other filters are put in parentheses. A value that cannot be a literal (null, NaN, an empty list) throws, which
- * denies where it happens inside a rule function. The pattern of `regex()` is best written into the template: in a value, backslashes and
- * stars stand for themselves.
+ * become comma-separated literals, and other filters are put in parentheses.
+ *
+ * A value that cannot be a literal (null, NaN, an empty list) throws. Inside a rule function that denies. Write the pattern of `regex()`
+ * into the template: in a value, backslashes and stars stand for themselves.
  *
  * @example
  * where`status = "draft" AND owner_id = caller.id`

@@ -70,7 +70,7 @@ export class AccountError extends Data.TaggedError("AccountError")<{
 
 export const refuse = (code: AccountRefusal, message: string): AccountError => new AccountError({ code, message })
 
-/** What was accepted; throws the refusal otherwise, for functions that say so by throwing. */
+/** The accepted value. Throws the refusal otherwise, for functions that report failures by throwing. */
 export const taken = <A>(result: Result.Result<A, AccountError>): A =>
   Result.getOrThrowWith(result, (refusal) => refusal)
 

@@ -3,7 +3,10 @@
  * the configured number of proxies did not write.
  */
 
-/** A client as limits know it: `address` is its address, `group` what one limit counts together (an IPv6 network of 64 bits). */
+/**
+ * A client as limits know it. `address` is its address. `group` is what one limit counts together: the address, or an IPv6 network of 64
+ * bits.
+ */
 export interface Client {
   readonly address: string | null
   readonly group: string
@@ -52,8 +55,8 @@ const readClient = (text: string): Client | null => {
 }
 
 /**
- * The client of a request. With n trusted proxies it is the n-th address from the right of `X-Forwarded-For`; with none, or when
- * that header has fewer addresses or an unreadable one, it is the socket's. Requests without any known address count as one client.
+ * The client of a request. With n trusted proxies it is the n-th address from the right of `X-Forwarded-For`. With none, or when that
+ * header is too short or unreadable, it is the socket's address. Requests without a known address count as one client.
  */
 export const clientOf = (
   socket: string | null,

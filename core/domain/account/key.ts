@@ -22,7 +22,7 @@ export interface NewApiKey {
   readonly email: string
   /** What it is for: 1 to 100 characters. */
   readonly name: string
-  /** Roles of that user (an admin: any); it loses what the user loses. */
+  /** Roles of that user; an admin may give any. When the user loses a role, so does the key. */
   readonly role: string | readonly string[]
   /** When it ends: an instant, `90d` and the like, or ISO 8601; default 90 days, at most 366. */
   readonly expires?: Date | string | undefined
@@ -86,8 +86,8 @@ const instantOf = (text: string, now: Date): number => {
 }
 
 /**
- * When a key ends: an instant, or a text, either a length (`45m`, `12h`, `90d`, `8w`) or an ISO 8601 instant (a date is its first
- * moment in UTC). Without any, 90 days from now; at most 366, as a key that never ends is never looked at again.
+ * When a key ends: an instant, a length (`45m`, `12h`, `90d`, `8w`) or an ISO 8601 text, where a date means its first moment in UTC.
+ * Without any, 90 days from now. At most 366 days, because nobody reviews a key that never ends.
  */
 export const readKeyExpiry = (
   given: Date | string | undefined,

@@ -1,6 +1,6 @@
 /**
- * What makes an identity provider (OpenID Connect) acceptable, and which of its users may come in. Nobody gets an account here by
- * having one there, unless that was asked for. It fetches nothing and judges no token.
+ * What makes an identity provider (OpenID Connect) acceptable, and which of its users may sign in. An account at the provider gives no
+ * account here, unless that was asked for. It fetches nothing and judges no token.
  */
 
 import * as Result from "effect/Result"

@@ -17,8 +17,8 @@ export interface RoleList {
 const roleName = /^[a-z0-9_-]{1,64}$/
 
 /**
- * Reads the project's setting (spec 1, Accounts and roles, 5): `admin` is always there and first; without a list the roles are `admin`
- * and `user`; without a default the only role besides `admin` is it.
+ * Reads the project's setting (spec 1, Accounts and roles, 5). `admin` is always there and comes first. Without a list the roles are
+ * `admin` and `user`. Without a default role, the only role besides `admin` is the default.
  */
 export const declareRoles = (
   roles: readonly string[] | undefined,

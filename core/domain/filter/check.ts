@@ -1,6 +1,6 @@
 /**
- * From syntax to the checked tree: names to fields, operators against kinds, values into canonical cells. It reports every error of the
- * text (up to a cap), not just the first; rows and SQL are none of its business.
+ * From syntax to the checked tree: names become fields, operators are checked against kinds, values become canonical cells. It reports
+ * every error of the text up to a cap, not just the first. It knows no rows and no SQL.
  */
 
 import type { Field } from "../model/model.ts"

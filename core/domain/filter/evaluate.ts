@@ -1,6 +1,6 @@
 /**
- * Decides in memory whether a record passes a checked filter, with the same answer as the database gives: for rules on records in hand,
- * and for the fake of the records port. Two-valued; it reads cells and bindings and nothing else.
+ * Decides in memory whether a record passes a checked filter, with the same answer as the database. Rules use it on records in hand, and so
+ * does the fake of the records port. Two-valued. It reads cells and bindings and nothing else.
  */
 
 import * as Result from "effect/Result"
@@ -13,8 +13,8 @@ import { containsIgnoringCase, isSimilar, matchesParts } from "./text.ts"
 import type { Bindings, Comparison, FilterTree, Operand } from "./tree.ts"
 
 /**
- * The canonical cell that an operand stands for when it meets a field; null equals nothing. `now` is the day in UTC for a date field. A
- * caller value that is missing, or no value of the field's kind, is null.
+ * The canonical cell that an operand stands for when it is compared with a field. Null equals nothing. For a date field `now` is the day in
+ * UTC. A caller value that is missing, or no value of the field's kind, is null.
  */
 export const operandCell = (operand: Operand, field: Field, bindings: Bindings): Cell => {
   switch (operand.of) {
@@ -55,7 +55,7 @@ type RegexTree = Extract<FilterTree, { readonly op: "regex" }>
 /** Compiled patterns live as long as their tree. */
 const patterns = new WeakMap<RegexTree, (text: string) => boolean>()
 
-/** A pattern that cannot be compiled matches nothing; whoever stores filters for later refuses such patterns first. */
+/** A pattern that cannot be compiled matches nothing. Code that stores filters for later refuses such patterns before. */
 const testOf = (tree: RegexTree): (text: string) => boolean => {
   let test = patterns.get(tree)
   if (test === undefined) {
@@ -92,7 +92,7 @@ export const evaluate = (tree: FilterTree, cellOf: (field: Field) => Cell, bindi
   }
 }
 
-/** The same where some cells are not known (undefined): null when the answer depends on one of them. */
+/** The same, where some cells may be unknown (undefined). Null when the answer depends on an unknown one. */
 export const evaluateKnown = (
   tree: FilterTree,
   cellOf: (field: Field) => Cell | undefined,

@@ -1,6 +1,6 @@
 /**
- * Cuts a filter or order text into tokens and decodes escapes. One token at a time and on demand, so that a text that is refused early
- * is never read to its end; it never recurses and knows neither grammar nor fields.
+ * Cuts a filter or order text into tokens and decodes escapes. It gives one token at a time, so a text that is refused early is never read
+ * to its end. It never recurses, and knows neither grammar nor fields.
  */
 
 import type { Span } from "../problem.ts"
@@ -25,7 +25,7 @@ for (const char of "\"(),:<=>") ends[char.charCodeAt(0)] = 1
 ends[39] = 2
 ends[33] = 3
 
-/** Plain letters and digits: what must stand on both sides of an apostrophe inside a word. */
+/** Plain letters and digits. An apostrophe belongs to a word only between two of them. */
 const isLetter = (code: number): boolean =>
   (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57) || code >= 128
 
@@ -184,7 +184,7 @@ export const decode = (raw: string, offset: number): Decoded => {
 }
 
 /**
- * Decodes a quoted regular expression: `\\ \" \'` stand for the character as everywhere; every other backslash belongs to the pattern,
- * so that `'\d+\.'` is written as it is.
+ * Decodes a quoted regular expression. `\\ \" \'` stand for the character, as everywhere. Every other backslash belongs to the pattern, so
+ * `'\d+\.'` is written as it is.
  */
 export const decodePattern = (raw: string): string => raw.includes("\\") ? raw.replace(/\\([\\"'])/g, "$1") : raw

@@ -1,6 +1,6 @@
 /**
- * The two sides of a condition against the scope: a name to its field, a written value to a checked operand or text. Every value is
- * checked by its field's kind here; operators and functions are decided elsewhere.
+ * The two sides of a condition: a name becomes a field of the scope, a written value a checked operand or text. Every value is checked by
+ * its field's kind here. Operators and functions are decided elsewhere.
  */
 
 import * as Result from "effect/Result"
@@ -25,12 +25,16 @@ const mayFilter = (scope: FilterScope) => (field: Field): boolean => scope.calle
 
 const filterableFields = "Fields that can be filtered"
 
-/** The field that a name stands for, or null after reporting; `usage` is how the function is written whose argument the name is. */
+/**
+ * The field that a name stands for, or null after reporting. `usage` is how to write the function whose argument the name is; it goes into
+ * the hint.
+ */
 export const fieldOf = ({ findings, scope }: Checking, name: Word, usage?: string): Field | null => {
   const field = scope.names.get(name.text)
   if (field !== undefined && mayFilter(scope)(field)) return field
   const named = nameHint(name.text, namesOf(scope, mayFilter(scope)), filterableFields)
-  // A name like no other is none at all where somebody writes `status in (draft, paid)`.
+  // `status in (draft, paid)` is read as a call of `in` with the field `draft`. When no field has a name like it, the hint shows how to
+  // write the function.
   const hint = field === undefined && usage !== undefined && named.startsWith(filterableFields)
     ? `Write ${usage}. ${named}`
     : named
@@ -64,8 +68,8 @@ export const partsOf = ({ findings }: Checking, value: Value): readonly string[]
 const textOf = (checking: Checking, value: Value): string | null => partsOf(checking, value)?.join("*") ?? null
 
 /**
- * Most characters of a text that is looked for inside others, compared by its wildcards or by likeness: the database goes through all of it for
- * every row, and many times more when it plans.
+ * Most characters of a text that is searched for inside others, or compared by wildcards or similarity. The database goes through all of it
+ * for every row, and many times more when it plans.
  */
 const maxSought = 10_000
 

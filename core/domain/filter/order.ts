@@ -64,7 +64,7 @@ const writtenKeys = (text: string): Result.Result<readonly WrittenKey[], FilterE
   }
 }
 
-/** A hint about a name; who writes `-total`, as some other APIs take it, means the other direction. */
+/** A hint about a name. `-total` is how some other APIs write a descending order. */
 const orderHint = (text: string, scope: FilterScope): string => {
   const hint = nameHint(text, namesOf(scope, maySort), "Fields that can be sorted")
   const field = text.startsWith("-") ? scope.names.get(text.slice(1)) : undefined

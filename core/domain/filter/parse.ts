@@ -1,6 +1,7 @@
 /**
- * From a filter text to its syntax, by the grammar of AIP-160: NOT and - bind tightest, OR binds tighter than AND, and white space between
- * terms is AND. It stops at the first error and at every limit, so that any text is answered in linear time on a small stack. It knows no fields.
+ * From a filter text to its syntax, by the grammar of AIP-160. NOT and - bind tightest, OR binds tighter than AND, and white space between
+ * terms is AND. It stops at the first error and at every limit, so any text is answered in linear time on a small stack. It knows no
+ * fields.
  */
 
 import * as Result from "effect/Result"
@@ -63,7 +64,7 @@ export type Syntax =
   /** A bare word or phrase: text search. */
   | { readonly node: "global"; readonly value: Word | Quoted }
 
-/** The field and comparator that a group in value position belongs to: `status = (a OR b)`. */
+/** The field and comparator of a group in value position: `status = (a OR b)`. */
 interface Target {
   readonly field: Word
   readonly is: Comparator
@@ -128,7 +129,7 @@ class Parser {
     this.token = this.read(this.token.end)
   }
 
-  /** A call, not a property test: the compiler would keep a narrowing across `advance`. */
+  /** A method call: after a property test the compiler would keep the narrowed type across `advance`. */
   at(kind: Token["kind"]): boolean {
     return this.token.kind === kind
   }
@@ -174,7 +175,7 @@ class Parser {
   whole(): Syntax | null {
     if (this.at("end")) return null
     const syntax = this.expression(0, null)
-    // `expression` ends at the end or before a closing parenthesis that nothing opened.
+    // `expression` stops at the end of the text, or at a closing parenthesis without an opening one.
     if (!this.at("end")) {
       this.refuse("syntax", "This parenthesis was never opened.", "Remove it, or open it before.", this.token)
     }
@@ -247,7 +248,7 @@ class Parser {
       const name = wordOf(token)
       if (this.opensCall(name, functionNames)) return { node: "call", call: this.call(name, level) }
       if (this.at("comparator")) return this.restriction(name, level)
-      // AIP-160 reads a period as the way to a member, which no record has.
+      // In AIP-160 a period leads to a member. Records have none.
       if (token.text.includes(".")) {
         this.refuse("syntax", "A word to search for has no periods.", `Put it in quotes: ${quote(token.text)}.`, token)
       }

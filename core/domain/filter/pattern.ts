@@ -1,6 +1,6 @@
 /**
- * Regular expressions in memory, by a linear-time engine: a pattern of a caller never runs in JavaScript's own. PostgreSQL stays the
- * authority on what a pattern means; this covers what the two engines share.
+ * Regular expressions in memory, by a linear-time engine. A caller's pattern never runs in JavaScript's own engine. PostgreSQL has the last
+ * word on what a pattern means; this covers what the two engines share.
  */
 
 import { RE2JS } from "re2js"

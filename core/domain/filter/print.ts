@@ -1,6 +1,6 @@
 /**
- * Writes a checked tree as filter text, in one canonical form: reading the text again gives the same tree. It escapes everything that
- * the grammar would read otherwise and adds only the parentheses that the grammar needs.
+ * Writes a checked tree as filter text, in one canonical form: reading the text again gives the same tree. It escapes what the grammar
+ * would read otherwise, and adds only the parentheses that the grammar needs.
  */
 
 import type { Field } from "../model/model.ts"
@@ -12,10 +12,10 @@ const escaped = (text: string): string => text.replace(/[\\"*\n\r\t]/g, (char) =
 
 const quoted = (text: string): string => `"${escaped(text)}"`
 
-/** A backslash of a pattern stands as it is, but before what it would escape. */
+/** A backslash of a pattern is written as it is, except before a character that it would escape. */
 const quotedPattern = (pattern: string): string => `"${pattern.replace(/\\(?=[\\"']|$)|"/g, (found) => `\\${found}`)}"`
 
-// No weeks: `now() - 7d` stays as it is most often written.
+// Weeks are written as days, the usual form: `now() - 7d`.
 const units: ReadonlyArray<readonly [string, bigint]> = [["d", 86_400n], ["h", 3_600n], ["m", 60n], ["s", 1n]]
 
 const shift = (micros: bigint): string => {
@@ -50,8 +50,8 @@ const negated = (item: FilterTree): string => {
 const matchText = (parts: readonly string[]): string => `"${parts.map(escaped).join("*")}"`
 
 /**
- * The canonical text of a tree. A tree that came from text reads back as itself. Params and the constant `false` have no text: what
- * stands for them is refused when read, never taken for something else.
+ * The canonical text of a tree. A tree that came from text reads back as itself. Params and the constant `false` have no text: what is
+ * written for them is refused when it is read.
  */
 export const printFilter = (tree: FilterTree): string => {
   switch (tree.op) {

@@ -1,6 +1,6 @@
 /**
  * What a filter or order text may refer to, and how it is refused: the names in reach, the errors with their codes, and "did you mean"
- * hints. A name that is hidden from the caller is simply not here, so nothing in an error can tell it from one that never existed.
+ * hints. A name that is hidden from the caller is not in a scope. So no error can tell it from a name that never existed.
  */
 
 import type { Field } from "../model/model.ts"
@@ -49,7 +49,7 @@ export const refusal = (code: FilterErrorCode, message: string, hint: string, sp
   span: { start: span.start, end: span.end }
 })
 
-/** Collects errors up to a cap; what is past it says nothing new. */
+/** Collects errors up to a cap. Errors beyond it are dropped. */
 export class Findings {
   static readonly cap = 20
   readonly errors: FilterError[] = []

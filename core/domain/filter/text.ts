@@ -4,7 +4,7 @@
  */
 
 /**
- * Lower case by simple mapping, one code point to one, as PostgreSQL's built-in C.UTF-8 `lower` has it: unlike `toLowerCase`, İ becomes
+ * Lower case by simple mapping, one code point to one, as PostgreSQL's built-in C.UTF-8 `lower` does it. Unlike in `toLowerCase`, İ becomes
  * i without a combining dot, and Σ becomes σ at the end of a word too.
  */
 export const lower = (text: string): string =>
@@ -13,7 +13,7 @@ export const lower = (text: string): string =>
 /** Whether `text` contains `part`, ignoring case. */
 export const containsIgnoringCase = (text: string, part: string): boolean => lower(text).includes(lower(part))
 
-/** Whether the whole text is the parts in order with anything between them. Case-sensitive. */
+/** Whether the whole text consists of the parts in this order, with anything between them. Case-sensitive. */
 export const matchesParts = (text: string, parts: readonly string[]): boolean => {
   const first = parts[0] ?? ""
   if (parts.length < 2) return text === first

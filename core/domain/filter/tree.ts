@@ -1,6 +1,6 @@
 /**
- * The checked filter tree: what a filter, an access rule and a row filter become once they passed the checker. The SQL compiler
- * and the in-memory evaluator read this one shape; it is two-valued everywhere (a null never makes a condition unknown).
+ * The checked filter tree: what a filter, an access rule and a row filter become once they are checked. The SQL compiler and the in-memory
+ * evaluator both read this shape. It is two-valued everywhere: a null never makes a condition unknown.
  */
 
 import type { Field } from "../model/model.ts"
@@ -9,10 +9,10 @@ import type { Span } from "../problem.ts"
 /**
  * A value on the right side of a condition.
  *
- * `literal` is canonical text of the field's kind (see `Cell`), with its place in the text it was read from where only the database knows whether the
- * column can hold it: columns of floats have two widths · `param` is taken from the plan's `params` by index · `now` is the
- * request's instant plus `offset` microseconds · `caller` is a value of the verified caller (access rules only); a caller value
- * that is missing (no tenant) equals nothing.
+ * `literal` is canonical text of the field's kind (see `Cell`). It carries its place in the text where only the database knows whether the
+ * column can hold it: columns of floats have two widths. `param` is taken from the plan's `params` by index. `now` is the request's instant
+ * plus `offset` microseconds. `caller` is a value of the verified caller, in access rules only. A missing caller value (no tenant) equals
+ * nothing.
  */
 export type Operand =
   | { readonly of: "literal"; readonly text: string; readonly span?: Span }
@@ -23,7 +23,7 @@ export type Operand =
 export type Comparison = "=" | "<" | "<=" | ">" | ">="
 
 /**
- * Two-valued: `compare`, `in`, `match`, `contains`, `search`, `similar`, `regex` on a null are false; `not` is plain negation, so
+ * Two-valued: `compare`, `in`, `match`, `contains`, `search`, `similar` and `regex` are false on a null. `not` is plain negation, so
  * `not(status = "paid")` holds for a null status. `!=` is `not(=)`.
  */
 export type FilterTree =
@@ -43,8 +43,8 @@ export type FilterTree =
   /** pg_trgm similarity at or above 0.3. `span`: the call's place in the text it was read from; it says nothing about rows. */
   | { readonly op: "similar"; readonly field: Field; readonly text: string; readonly span?: Span }
   /**
-   * PostgreSQL regular expression (case-sensitive, partial match). `span` as above. `only`: the rows that the pattern may look at, where it stands
-   * beside that condition; a database would choose the order of the two itself, and how long a pattern takes tells of the text.
+   * PostgreSQL regular expression (case-sensitive, partial match). `span` as above. `only`: the rows that the pattern may look at. Without
+   * it the database would choose what runs first, and the time that a pattern takes tells something about the text.
    */
   | {
     readonly op: "regex"
@@ -71,7 +71,7 @@ export const allOf = (trees: readonly FilterTree[]): FilterTree => {
 
 const pairs = new WeakMap<FilterTree, WeakMap<FilterTree, FilterTree>>()
 
-/** The conjunction of two trees; the same two give the same object, so that what is compiled from it can be kept. */
+/** The conjunction of two trees. The same two trees give the same object, so that what is compiled from it can be cached. */
 export const both = (left: FilterTree, right: FilterTree): FilterTree => {
   if (left.op === "true") return right
   if (right.op === "true") return left
@@ -109,7 +109,7 @@ export const conditionsOf = <O extends FilterTree["op"]>(
 
 const confinements = new WeakMap<FilterTree, WeakMap<FilterTree, FilterTree>>()
 
-/** The tree with its patterns looking at those rows only; the same two give the same object. For conditions that stand beside `rows`. */
+/** The tree, with its patterns confined to those rows. The same two trees give the same object. For conditions that stand beside `rows`. */
 export const confined = (tree: FilterTree, rows: FilterTree): FilterTree => {
   if (rows.op === "true" || conditionsOf(tree, "regex").length === 0) return tree
   let known = confinements.get(rows)
