@@ -121,13 +121,22 @@ const formsOf = (parts: Parts, core: Core, resolver: AccessResolver): readonly E
   return formRoutes({ forms: app, parent: parentPath(options.basePath), log })
 }
 
-/** The edge of a service over given parts: fakes in tests, PostgreSQL in `createAdmin`. */
-export const makeService = (parts: Parts): Edge => {
-  const { compiled, records } = parts
+/** What the use cases of a service stand on. */
+export interface Foundation {
+  readonly core: Core
+  readonly resolver: AccessResolver
+}
+
+/** The foundation over given parts. `changed` is told after a commit that left changes to dispatch. */
+export const makeFoundation = (
+  { compiled, records, secret }: Pick<Parts, "compiled" | "records" | "secret">,
+  changed: () => void = () => {}
+): Foundation => {
   const { options } = compiled
-  const seal = makeSeal(parts.secret)
+  const seal = makeSeal(secret)
   const resolver = makeAccessResolver(compiled.models, compiled.rules, compiled.defaults)
   const core: Core = {
+    changed,
     models: compiled.models,
     records,
     seal,
@@ -144,6 +153,15 @@ export const makeService = (parts: Parts): Edge => {
     judgements: makeJudgements(),
     versions: new RecentVersions()
   }
+  return { core, resolver }
+}
+
+/** The edge of a service over given parts: fakes in tests, PostgreSQL in `createAdmin`. */
+export const makeService = (parts: Parts, foundation: Foundation = makeFoundation(parts)): Edge => {
+  const { compiled, records } = parts
+  const { options } = compiled
+  const { core, resolver } = foundation
+  const { seal } = core
   const authPath = parts.auth === undefined ? null : `${parentPath(options.basePath)}/auth`
   const app = makeApp(core, resolver, makeDocuments(compiled, seal, parts.publicUrl, authPath), compiled.functions)
   const tokens = tokensOf(parts.authenticator)

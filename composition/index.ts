@@ -51,6 +51,9 @@ export type { RuleAnswer, Where } from "../core/domain/access/rules.ts"
 export { where } from "../core/domain/access/where.ts"
 export { defineRoles } from "../core/domain/declare/roles.ts"
 export type { CapabilityText, DeclaredRoles } from "../core/domain/declare/roles.ts"
+export type { EventEnvelope } from "../core/domain/event/envelope.ts"
+export { subscription } from "../core/domain/event/subscription.ts"
+export type { DeclaredSubscription, RunContext, SubscriptionDeclaration } from "../core/domain/event/subscription.ts"
 export { defineFunction, FunctionRefusal, refuse } from "../core/domain/function/declaration.ts"
 export type {
   DeclaredFunction,

@@ -78,6 +78,13 @@ export const makeQueue = (pool: Connections, woken: (name: string) => void = () 
           if (count > 0 && "name" in chosen) woken(chosen.name)
         })),
     remove: (chosen) => choose("_remove", chosen),
+    cancel: (ids) =>
+      Effect.asVoid(
+        run(
+          "delete from jobs._private_jobs where id = any($1::text[]::bigint[]) and attempts = 0 and locked_at is null",
+          [ids]
+        )
+      ),
     nextDue: Effect.map(
       run(`select ${instant("jobs.next_due()")} as due`),
       ({ rows }) => rows[0]?.["due"] as string | null

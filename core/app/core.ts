@@ -45,6 +45,8 @@ export interface Core {
   readonly estimates: RowEstimates
   readonly judgements: Judgements
   readonly versions: RecentVersions
+  /** Told after a commit that left captured changes. */
+  readonly changed?: () => void
 }
 
 /** Access that allows the operation for at least some records, or 404, 403 `tenant-required`, 403 `access-denied`. */

@@ -10,6 +10,7 @@ import type { Accesses } from "./call.ts"
 import { create, remove, restore, undelete, update } from "./change.ts"
 import type { Core } from "./core.ts"
 import { callFunction } from "./function.ts"
+import type { FunctionsCore } from "./function.ts"
 import { get, list, search, seek } from "./read.ts"
 
 /** The documents about the models, made elsewhere: `/api/meta`, `/api/openapi.json` and the version header. */
@@ -36,15 +37,22 @@ export const makeApp = (
   documents: SystemDocuments,
   functions: Functions = new Map()
 ): App => {
-  const accesses: App["accesses"] = (caller) => resolvedOnce((resource) => resolver.resolve(caller, resource))
-  const uses = makeUses(core)
+  const use = functionsCore(core, resolver, functions)
   return {
     ...documents,
-    ...uses,
-    call: (call, name, body) => callFunction({ core, functions, app: uses, accesses }, call, name, body),
-    accesses
+    ...makeUses(core),
+    call: (call, name, body) => callFunction(use, call, name, body),
+    accesses: use.accesses
   }
 }
+
+/** What API functions stand on, whoever calls them. */
+export const functionsCore = (core: Core, resolver: AccessResolver, functions: Functions): FunctionsCore => ({
+  core,
+  functions,
+  app: makeUses(core),
+  accesses: (caller) => resolvedOnce((resource) => resolver.resolve(caller, resource))
+})
 
 const makeUses = (core: Core): Omit<App, keyof SystemDocuments | "accesses" | "call"> => ({
   list: (call, resource) => list(core, call, resource),

@@ -28,6 +28,7 @@ export const traceOf = ({ access, before, changed, key }: Written): Trace => ({
 /** To be called once the transaction has committed. */
 export const committed = (core: Core, written: Trace): void => {
   if (!written.changed) return
+  if (written.access.model.captured) core.changed?.()
   const { history, name } = written.access.model
   core.estimates.touch(name)
   if (history !== null) core.estimates.touch(history)

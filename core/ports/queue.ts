@@ -58,6 +58,8 @@ export interface QueueService {
   readonly retry: (chosen: Chosen) => Effect.Effect<number, QueueError>
   /** Removes failed jobs; what they held back in their groups goes on. Tells how many. */
   readonly remove: (chosen: Chosen) => Effect.Effect<number, QueueError>
+  /** Removes jobs that wait and were never started; others are left. */
+  readonly cancel: (ids: readonly string[]) => Effect.Effect<void, QueueError>
   /** When the next job is due, or the lock of a running one ends; null when there is none. RFC 3339. */
   readonly nextDue: Effect.Effect<string | null, QueueError>
 }

@@ -307,6 +307,27 @@ export const queueContract = (name: string, make: () => Promise<QueueHarness>): 
       expect(await run(harness.queue.remove({ name: "again" }))).toBe(0)
     })
 
+    it("is taken back while nobody has started it", async () => {
+      const job = defineJob({ name: "back", run: () => {} })
+      const plans = [1, 2].map((delayMs) => ({
+        name: "back",
+        payload: "1",
+        runAt: null,
+        delayMs: delayMs * 3_600_000,
+        priority: 0,
+        key: null,
+        mode: "dedupe" as const,
+        group: null,
+        ordered: false,
+        maxAttempts: 1
+      }))
+      const ids = await run(harness.queue.enqueue(plans))
+      await run(harness.queue.cancel([ids[0]!]))
+      await run(harness.queue.cancel([ids[0]!]))
+      const waiting = (await run(harness.queue.counts)).find(({ name }) => name === job.name)
+      expect(waiting).toMatchObject({ waiting: 1, failed: 0, completed: 0 })
+    })
+
     it("waits again, without tries used, as one more state would say, when it is retried by hand", async () => {
       const job = defineJob({
         name: "byhand",

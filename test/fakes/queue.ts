@@ -365,6 +365,10 @@ export class FakeQueue {
         this.#jobs = this.#jobs.filter((job) => !jobs.has(job))
         return jobs.size
       }),
+    cancel: (ids) =>
+      Effect.sync(() => {
+        this.#jobs = this.#jobs.filter((job) => !ids.includes(job.id) || job.attempts > 0 || job.owner !== null)
+      }),
     nextDue: Effect.sync(() => this.nextDue)
   }
 

@@ -10,6 +10,7 @@ import type { AccessDefaults, Roles, RulesByResource } from "../access/rules.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { AuthDeclaration, Config, ConfigExtension, Options } from "../declare/config.ts"
 import { type Refusal, type Report, shown } from "../declare/refusal.ts"
+import type { Subscription } from "../event/subscription.ts"
 import type { Forms, FormSettings } from "../form/form.ts"
 import type { Functions } from "../function/declaration.ts"
 import type { JobModel } from "../job/definition.ts"
@@ -28,6 +29,7 @@ import { checkAuth, readOptions, refuseIdleAuth } from "./options.ts"
 import { buildModel, type Draft, linkModels, readResource, resolveShapes } from "./resource.ts"
 import { compileRoles } from "./roles.ts"
 import type { KnownRoles } from "./roles.ts"
+import { compileSubscriptions } from "./subscription.ts"
 import { compileViews, type ViewScope } from "./view.ts"
 
 export type { CompiledEvent } from "../model/event.ts"
@@ -43,6 +45,8 @@ export interface Compiled {
   readonly views: readonly View[]
   /** API functions by name, in declared order. */
   readonly functions: Functions
+  /** Subscriptions of the configuration, in declared order. */
+  readonly subscriptions: readonly Subscription[]
   readonly userMenu: readonly MenuItem[]
   readonly pages: readonly Page[]
   /** Public forms by name. */
@@ -68,6 +72,7 @@ const configNames = [
   "authenticate",
   "db",
   "functions",
+  "subscriptions",
   "userMenu",
   "pages",
   "forms",
@@ -172,6 +177,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   const userMenu = compileMenu(raw["userMenu"], pages, { resources: names, roles, report })
   const scope = { resources: names, pages: new Set(pages.map((page) => page.name)), roles, report }
   const functions = compileFunctions(raw["functions"], roles, report)
+  const subscriptions = compileSubscriptions(raw["subscriptions"], { models, functions, roles, report })
   const options = readOptions(raw["options"], scope)
   const auth = checkAuth(raw["auth"], scope)
   const jobs = compileJobs(raw["jobs"], report)
@@ -214,6 +220,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     events: new Map([...built].map(([name, { events }]) => [name, events])),
     views,
     functions,
+    subscriptions,
     userMenu,
     pages,
     forms,

@@ -6,6 +6,7 @@
 import type { Caller } from "../access/caller.ts"
 import type { PasskeyDeclaration } from "../account/passkey.ts"
 import type { ProviderDeclaration } from "../account/provider.ts"
+import type { DeclaredSubscription } from "../event/subscription.ts"
 import type { DeclaredFunction } from "../function/declaration.ts"
 import type { DeclaredJob } from "../job/definition.ts"
 import type { Template } from "../mail/template.ts"
@@ -231,6 +232,8 @@ export interface ConfigDeclaration<Resources extends readonly Resource[]> {
   readonly db?: string
   /** API functions by name, each from `defineFunction`. */
   readonly functions?: { readonly [name: string]: DeclaredFunction }
+  /** Who is told of events, each from `subscription`. */
+  readonly subscriptions?: readonly DeclaredSubscription[]
   readonly userMenu?: readonly MenuDeclaration[]
   readonly pages?: readonly PageDeclaration[]
   /** Settings of all public forms. */
@@ -253,6 +256,8 @@ export interface Config {
   readonly authenticate?: AuthenticateFunction
   readonly db?: string
   readonly functions?: { readonly [name: string]: DeclaredFunction }
+  /** Who is told of events, each from `subscription`. */
+  readonly subscriptions?: readonly DeclaredSubscription[]
   readonly userMenu?: readonly MenuDeclaration[]
   readonly pages?: readonly PageDeclaration[]
   /** Settings of all public forms; the forms themselves stand in views. */

@@ -51,6 +51,8 @@ export interface EnvelopeParts {
   readonly operation: ChangeOperation
   readonly before: Row | null
   readonly after: Row | null
+  /** Whose key and tenant it has. */
+  readonly row: Row
   /** Fields that records show, in order. */
   readonly fields: readonly Field[]
   readonly changed: readonly string[]
@@ -71,8 +73,7 @@ const recordJson = (fields: readonly Field[], row: Row | null): string =>
 
 /** The JSON of an envelope. Parsed, it is an `EventEnvelope`. */
 export const envelopeJson = (parts: EnvelopeParts): string => {
-  const { actor, after, before, fields, model } = parts
-  const row = (after ?? before)!
+  const { actor, after, before, fields, model, row } = parts
   const { tenant } = model
   const tenantCell = tenant === null ? null : row[tenant.index] ?? null
   const texts = [

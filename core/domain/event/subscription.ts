@@ -5,22 +5,12 @@
 
 import type { Where } from "../access/rules.ts"
 import type { FilterTree } from "../filter/tree.ts"
+import type { OwnDatabase } from "../job/definition.ts"
 import type { EventEnvelope } from "./envelope.ts"
-
-/** The application's own database, as `run` gets it. */
-export interface EventDatabase {
-  /** Runs one statement by itself, with `$1` placeholders, and gives its rows. */
-  readonly query: (
-    sql: string,
-    params?: readonly unknown[]
-  ) => Promise<ReadonlyArray<{ readonly [column: string]: unknown }>>
-  /** Runs work in one transaction: committed when it resolves, rolled back when it rejects. */
-  readonly transaction: <A>(work: (tx: Pick<EventDatabase, "query">) => Promise<A>) => Promise<A>
-}
 
 /** What `run` gets besides the event. */
 export interface RunContext {
-  readonly db: EventDatabase
+  readonly db: OwnDatabase
   /** From 1. */
   readonly attempt: number
   /** Aborts when the try takes too long, and when the process stops. */

@@ -1,0 +1,316 @@
+/**
+ * Dispatch: takes captured changes, finds who is to be told, makes the first tries side by side, and leaves what is not delivered to jobs. One process
+ * of the cluster does it at a time. A change is removed in the transaction that enqueues its jobs, so that each is delivered at least once.
+ */
+
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
+import * as Semaphore from "effect/Semaphore"
+import type { StoredChange } from "../domain/event/change.ts"
+import { judgedRow } from "../domain/event/change.ts"
+import { type EventModels, failureText, type Happened, happened, sightOf } from "../domain/event/delivery.ts"
+import { mostTries, retryWait } from "../domain/event/retry.ts"
+import type { Subscription } from "../domain/event/subscription.ts"
+import type { TryResult } from "../domain/event/try.ts"
+import type { EnqueuePlan } from "../domain/job/enqueue.ts"
+import { writeKey } from "../domain/read/key.ts"
+import type { ChangesService, Taken } from "../ports/changes.ts"
+import type { QueueError, QueueService } from "../ports/queue.ts"
+import { RecordsError } from "../ports/records.ts"
+import { type Delivering, type Delivery, receiverMs, rolesFor, tryDelivery } from "./deliver.ts"
+
+/** Names of the jobs that deliveries become. */
+export const deliverName = "webhooks.deliver"
+export const orderedName = "webhooks.deliver-ordered"
+export const changeName = "webhooks.dispatch-change"
+
+/** Payload of a `webhooks.deliver` job. `tried`: tries that were made before the job. */
+export interface DeliverPayload {
+  readonly subscription: string
+  readonly resource: string
+  readonly event: string
+  readonly change: StoredChange
+  readonly tried: number
+  readonly test?: boolean
+  /** It failed for good already, and why: the job is there to be looked at and retried. */
+  readonly failed?: string
+}
+
+/** Payload of a `webhooks.deliver-ordered` job: events of one record in their order. */
+export interface OrderedPayload {
+  readonly subscription: string
+  readonly resource: string
+  readonly events: ReadonlyArray<{ readonly event: string; readonly change: StoredChange }>
+}
+
+/** Payload of a `webhooks.dispatch-change` job. */
+export interface ChangePayload {
+  readonly change: StoredChange
+}
+
+/** Changes that are taken at once. */
+export const mostChanges = 200
+/** First tries of one subscription that run at once, and of all. */
+const mostOfOne = 32
+const mostTriesAtOnce = 128
+/** How long a batch waits for its first tries. Those that take longer go on by themselves. */
+const patienceMs = 1_000
+/** When the job of a try that goes on by itself begins, unless the try was a success. */
+const takeOverMs = receiverMs + 5_000
+
+/** What dispatch stands on. */
+export interface Dispatching extends Delivering {
+  readonly changes: ChangesService
+  readonly queue: QueueService
+  readonly models: EventModels
+  /** Has the workers of this process look for jobs of a name. */
+  readonly wake: (name: string) => void
+  /** From 0 to 1, for jitter. */
+  readonly random: () => number
+}
+
+/** A delivery to make. */
+interface Planned extends Delivery {
+  readonly key: string
+}
+
+interface Plan {
+  readonly deliveries: readonly Planned[]
+  /** Changes whose code failed, and why. */
+  readonly failing: ReadonlyArray<{ readonly change: StoredChange; readonly error: string }>
+}
+
+const keyOf = ({ change }: Happened): string => {
+  const row = judgedRow(change)
+  return writeKey(change.model.key.map(({ index }) => row[index] ?? null))
+}
+
+const plan = (
+  name: string,
+  payload: unknown,
+  more: Partial<Pick<EnqueuePlan, "group" | "ordered" | "delayMs" | "maxAttempts">> = {}
+): EnqueuePlan => ({
+  name,
+  payload: JSON.stringify(payload),
+  runAt: null,
+  delayMs: null,
+  priority: 0,
+  key: null,
+  mode: "dedupe",
+  group: null,
+  ordered: false,
+  maxAttempts: null,
+  ...more
+})
+
+/** A job that delivers an event. */
+export const deliverPlan = (
+  { happened: { change, event }, subscription, test }: Delivery,
+  tried: number,
+  delayMs: number,
+  failed?: string
+): EnqueuePlan => {
+  const payload: DeliverPayload = {
+    subscription: subscription.id,
+    resource: change.model.name,
+    event,
+    change: change.stored,
+    tried,
+    ...(test ? { test } : {}),
+    ...(failed === undefined ? {} : { failed })
+  }
+  return plan(deliverName, payload, { delayMs, maxAttempts: Math.max(1, mostTries - tried) })
+}
+
+/** Jobs for the deliveries of ordered subscriptions: one for each record and subscription. */
+const orderedPlans = (deliveries: readonly Planned[]): readonly EnqueuePlan[] => {
+  const groups = new Map<string, Planned[]>()
+  for (const each of deliveries) {
+    const group = JSON.stringify([each.subscription.id, each.happened.change.model.name, each.key])
+    const known = groups.get(group)
+    if (known === undefined) groups.set(group, [each])
+    else known.push(each)
+  }
+  return [...groups].map(([group, each]) => {
+    const payload: OrderedPayload = {
+      subscription: each[0]!.subscription.id,
+      resource: each[0]!.happened.change.model.name,
+      events: each.map(({ happened: { change, event } }) => ({ event, change: change.stored }))
+    }
+    return plan(orderedName, payload, { group, ordered: true, maxAttempts: mostTries })
+  })
+}
+
+/** A group is a text of at most 1,000 characters: longer ones are told apart by a digest. */
+const shortGroup = (use: Dispatching, each: EnqueuePlan): EnqueuePlan =>
+  each.group !== null && each.group.length > 500 ? { ...each, group: use.seal.digest(each.group) } : each
+
+/** Finds the deliveries of changes. One whose code throws is none, and is kept for people to look at. */
+const planChanges = Effect.fnUntraced(function*(
+  use: Dispatching,
+  changes: readonly StoredChange[]
+): Effect.fn.Return<Plan, RecordsError> {
+  const subscriptions = (yield* use.subscriptions.all).filter(({ enabled }) => enabled)
+  const now = BigInt(yield* Clock.currentTimeMillis) * 1000n
+  const roles = new Map<Subscription, readonly string[] | null>()
+  const deliveries: Planned[] = []
+  const failing: Array<Plan["failing"][number]> = []
+  for (const stored of changes) {
+    if (stored.operation === "truncate") {
+      use.log("warn", "truncated", { table: stored.relation, transaction: stored.transaction })
+      continue
+    }
+    const events = happened(use.models, stored)
+    if (Result.isFailure(events)) {
+      failing.push({ change: stored, error: failureText(events.failure) })
+      continue
+    }
+    const own: Planned[] = []
+    let error: string | null = null
+    for (const each of events.success) {
+      for (const subscription of subscriptions) {
+        let held = roles.get(subscription)
+        if (held === undefined) {
+          held = yield* rolesFor(use, subscription)
+          roles.set(subscription, held)
+          if (held === null) yield* use.subscriptions.orphaned(subscription)
+        }
+        if (held === null) continue
+        const sight = sightOf(subscription, each, held, use.readers, now)
+        if (Result.isFailure(sight)) error ??= failureText(sight.failure)
+        else if (sight.success !== null) own.push({ subscription, happened: each, test: false, key: keyOf(each) })
+      }
+    }
+    if (error === null) deliveries.push(...own)
+    else failing.push({ change: stored, error })
+  }
+  return { deliveries, failing }
+})
+
+/** Slots of subscriptions, kept as long as their tries run. */
+export class Lanes {
+  readonly #all = Semaphore.makeUnsafe(mostTriesAtOnce)
+  readonly #running = new Map<string, number>()
+
+  /** Whether another try of the subscription may begin; those beyond wait for a job. */
+  enter(id: string): boolean {
+    const running = this.#running.get(id) ?? 0
+    if (running >= mostOfOne) return false
+    this.#running.set(id, running + 1)
+    return true
+  }
+
+  leave(id: string): void {
+    const left = (this.#running.get(id) ?? 1) - 1
+    if (left === 0) this.#running.delete(id)
+    else this.#running.set(id, left)
+  }
+
+  run<A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    return this.#all.withPermit(effect)
+  }
+}
+
+const asRecordsError = (error: QueueError): RecordsError =>
+  new RecordsError({
+    reason: error.reason._tag === "Conflict" || error.reason._tag === "ReadOnly"
+      ? { _tag: error.reason._tag }
+      : { _tag: "Unavailable" },
+    cause: error
+  })
+
+/**
+ * Dispatches some changes. First tries run side by side for a moment; what has failed by then, what is still under way and what had no place become
+ * jobs, committed together with the removal of the changes. A try under way that succeeds later takes its job back.
+ */
+export const dispatchChanges = Effect.fnUntraced(function*(
+  use: Dispatching,
+  lanes: Lanes,
+  changes: readonly StoredChange[]
+): Effect.fn.Return<void, RecordsError | Taken> {
+  const { deliveries, failing } = yield* planChanges(use, changes)
+  const first = deliveries.filter(({ subscription }) => !subscription.ordered)
+  const ended = new Map<Planned, Exit.Exit<TryResult, unknown>>()
+  const begun = new Set<Planned>()
+  /** Jobs of tries that were still under way when the changes were settled. */
+  const jobs = new Map<Planned, string>()
+  let settled = false
+  const bySubscription = Map.groupBy(first, ({ subscription }) => subscription.id)
+  const tries = Effect.forEach(
+    bySubscription.values(),
+    (own) =>
+      Effect.forEach(
+        own,
+        (delivery) =>
+          Effect.suspend(() => {
+            // Once the changes are settled, what has not begun belongs to its job.
+            if (settled || !lanes.enter(delivery.subscription.id)) return Effect.void
+            begun.add(delivery)
+            return Effect.ignore(Effect.onExit(lanes.run(tryDelivery(use, delivery, 1)), (exit) =>
+              Effect.suspend(() => {
+                lanes.leave(delivery.subscription.id)
+                ended.set(delivery, exit)
+                const job = jobs.get(delivery)
+                return job !== undefined && Exit.isSuccess(exit) && exit.value.outcome !== "failed"
+                  ? Effect.ignore(use.queue.cancel([job]))
+                  : Effect.void
+              })))
+          }),
+        { concurrency: mostOfOne, discard: true }
+      ),
+    { concurrency: "unbounded", discard: true }
+  )
+  const fiber = yield* Effect.forkDetach(tries)
+  yield* Effect.timeoutOrElse(Effect.asVoid(Fiber.await(fiber)), { duration: patienceMs, orElse: () => Effect.void })
+  settled = true
+  const kept: Array<readonly [Planned | null, EnqueuePlan]> = []
+  for (const delivery of first) {
+    const exit = ended.get(delivery)
+    if (exit === undefined) {
+      kept.push([delivery, begun.has(delivery) ? deliverPlan(delivery, 1, takeOverMs) : deliverPlan(delivery, 0, 0)])
+    } else if (Exit.isFailure(exit)) kept.push([null, deliverPlan(delivery, 1, 5_000)])
+    else if (exit.value.outcome === "failed" && !exit.value.gone) {
+      const wait = retryWait({ tries: 1, ordered: false, asked: exit.value.asked, random: use.random() })
+      kept.push([null, deliverPlan(delivery, 1, wait ?? 0)])
+    } else if (exit.value.gone) kept.push([null, deliverPlan(delivery, 1, 0, exit.value.error ?? "")])
+  }
+  const ordered = orderedPlans(deliveries.filter(({ subscription }) => subscription.ordered))
+  for (const each of ordered) kept.push([null, shortGroup(use, each)])
+  for (const { change, error } of failing) {
+    use.log("error", "dispatch-change", { sequence: change.sequence, table: change.relation, error })
+    kept.push([null, plan(changeName, { change } satisfies ChangePayload, { maxAttempts: 1 })])
+  }
+  yield* use.changes.settle(changes, (transaction) =>
+    kept.length === 0 ? Effect.void : Effect.mapError(
+      Effect.map(use.queue.enqueue(kept.map(([, each]) => each), transaction), (ids) => {
+        for (const [index, [delivery]] of kept.entries()) if (delivery !== null) jobs.set(delivery, ids[index]!)
+      }),
+      asRecordsError
+    ))
+  // A try may have ended between the look at it and its job.
+  const late = [...jobs].flatMap(([delivery, job]) => {
+    const exit = ended.get(delivery)
+    return exit !== undefined && Exit.isSuccess(exit) && exit.value.outcome !== "failed" ? [job] : []
+  })
+  if (late.length > 0) yield* Effect.ignore(use.queue.cancel(late))
+  if (ordered.length > 0) use.wake(orderedName)
+  if (failing.length > 0) use.wake(changeName)
+  if (kept.some(([, { delayMs, name }]) => name === deliverName && delayMs === 0)) use.wake(deliverName)
+})
+
+/** The deliveries of one change, as jobs: what a `webhooks.dispatch-change` job does. Fails with what its code threw. */
+export const redispatch = Effect.fnUntraced(function*(
+  use: Dispatching,
+  change: StoredChange
+): Effect.fn.Return<void, RecordsError | QueueError | string> {
+  const { deliveries, failing } = yield* planChanges(use, [change])
+  if (failing[0] !== undefined) return yield* Effect.fail(failing[0].error)
+  const plans = [
+    ...deliveries.flatMap((each) => each.subscription.ordered ? [] : [deliverPlan(each, 0, 0)]),
+    ...orderedPlans(deliveries.filter(({ subscription }) => subscription.ordered)).map((each) => shortGroup(use, each))
+  ]
+  if (plans.length > 0) yield* use.queue.enqueue(plans)
+})

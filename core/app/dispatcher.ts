@@ -1,0 +1,116 @@
+/**
+ * The loop that keeps changes moving: it looks for them when it is woken and now and then, holds the lease while it works, and gives it back. It decides
+ * when to look; what becomes of changes is decided in dispatch.ts.
+ */
+
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import { dispatchChanges, type Dispatching, Lanes, mostChanges } from "./dispatch.ts"
+
+/** How often changes are looked for that nobody told of: "within two seconds" with some time to spare. */
+const pollMs = 1_500
+/** How soon is looked again while another process has the lease. */
+const heldMs = 200
+/** Wait after a failure of the database, doubling up to the longest. */
+const firstWaitMs = 200
+const longestWaitMs = 10_000
+/** How often what nobody may ask for any more is removed. */
+const forgetMs = 60_000
+
+export interface Dispatcher {
+  /** Changes were committed: they are looked for at once. */
+  readonly wake: () => void
+  /** Whether nothing waits: dispatches what there is. Fails as the database does. */
+  readonly settle: Effect.Effect<void, unknown>
+  /** Stops after the batch under way; first tries that take longer go on until their time is over. */
+  readonly stop: () => Promise<void>
+}
+
+/** Starts the loop. `holder` names this process, and no other has that name. */
+export const startDispatcher = (use: Dispatching, holder: string): Dispatcher => {
+  const lanes = new Lanes()
+  let woken = false
+  let stopping = false
+  let ring = (): void => {}
+  const wake = (): void => {
+    woken = true
+    ring()
+  }
+  const pause = (milliseconds: number): Effect.Effect<void> =>
+    Effect.callback((resume) => {
+      if (woken || stopping) return resume(Effect.void)
+      const timer = Effect.runFork(Effect.andThen(Effect.sleep(milliseconds), Effect.sync(() => ring())))
+      ring = () => {
+        ring = () => {}
+        timer.interruptUnsafe()
+        resume(Effect.void)
+      }
+      return Effect.sync(() => timer.interruptUnsafe())
+    })
+
+  /** Dispatches until nothing is left. False: another process has the lease. */
+  const work = Effect.fnUntraced(function*() {
+    for (;;) {
+      const changes = yield* use.changes.take(holder, mostChanges)
+      if (changes === null) return false
+      if (changes.length === 0) break
+      // Another holder took over meanwhile: what it left is taken anew.
+      yield* Effect.catchTag(dispatchChanges(use, lanes, changes), "Taken", () => Effect.void)
+      if (stopping) break
+    }
+    yield* use.changes.release(holder)
+    return true
+  })
+
+  const loop = Effect.gen(function*() {
+    let wait = firstWaitMs
+    let forgotten = yield* Clock.currentTimeMillis
+    while (!stopping) {
+      woken = false
+      const looked = yield* Effect.exit(Effect.gen(function*() {
+        const now = yield* Clock.currentTimeMillis
+        if (now - forgotten > forgetMs) {
+          forgotten = now
+          yield* use.changes.forget
+        }
+        return (yield* use.changes.waiting) ? yield* work() : true
+      }))
+      if (Exit.isSuccess(looked)) {
+        wait = firstWaitMs
+        yield* pause(looked.value ? pollMs : heldMs)
+      } else {
+        use.log("error", "dispatch", { error: nameOf(looked.cause) })
+        yield* Effect.sleep(wait)
+        wait = Math.min(wait * 2, longestWaitMs)
+      }
+    }
+  })
+  const fiber = Effect.runFork(loop)
+  return {
+    wake,
+    settle: Effect.gen(function*() {
+      while (yield* use.changes.waiting) {
+        wake()
+        yield* Effect.sleep(heldMs)
+      }
+    }),
+    stop: () => {
+      stopping = true
+      ring()
+      return Effect.runPromise(Effect.asVoid(Fiber.await(fiber)))
+    }
+  }
+}
+
+/** What kind of failure it was: never its text, which may hold values. */
+const nameOf = (cause: Cause.Cause<unknown>): string => {
+  const error = Cause.squash(cause)
+  if (typeof error === "object" && error !== null && "reason" in error) {
+    const reason = error.reason as { readonly _tag?: unknown } | null
+    if (typeof reason?._tag === "string") return reason._tag
+  }
+  return error instanceof Error ? error.name : typeof error
+}

@@ -1,0 +1,222 @@
+/**
+ * Which subscriptions a change is delivered to, and what each of them gets to see of it. It asks the same access as the API does; whoever may not read a
+ * record is not told of it. It sends nothing and knows no clock.
+ */
+
+import * as Result from "effect/Result"
+import type { Access } from "../access/access.ts"
+import type { Caller } from "../access/caller.ts"
+import type { CompiledRules, RulesByResource } from "../access/rules.ts"
+import { evaluate } from "../filter/evaluate.ts"
+import type { Bindings } from "../filter/tree.ts"
+import type { CompiledEvent } from "../model/event.ts"
+import type { Model, Models } from "../model/model.ts"
+import { tableName } from "../model/table.ts"
+import type { Row } from "../value/kind.ts"
+import {
+  cellsOf,
+  changedFields,
+  judgedRow,
+  matches,
+  type RecordChange,
+  recordChange,
+  type StoredChange
+} from "./change.ts"
+import { envelopeJson } from "./envelope.ts"
+import { type Subscription, takes } from "./subscription.ts"
+
+/** An event of a change that happened to a resource's record. */
+export interface Happened {
+  readonly change: RecordChange
+  readonly event: string
+}
+
+/** Code of the application that failed, and where it stands. */
+export interface EventFailure {
+  readonly place: string
+  readonly error: unknown
+}
+
+const textOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
+
+/** A failure as it is kept with a change: `orders.large_order: match threw: …`. */
+export const failureText = ({ error, place }: EventFailure): string => `${place} threw: ${textOf(error)}`
+
+/** What is declared, by the table that changes name. */
+export interface EventModels {
+  readonly of: (relation: string) => readonly Model[]
+  readonly events: ReadonlyMap<string, ReadonlyMap<string, CompiledEvent>>
+}
+
+/** Models by table, for changes. */
+export const eventModels = (models: Models, events: EventModels["events"]): EventModels => {
+  const byTable = new Map<string, Model[]>()
+  for (const model of models.values()) {
+    if (model.events.length === 0) continue
+    const name = tableName(model)
+    const known = byTable.get(name)
+    if (known === undefined) byTable.set(name, [model])
+    else known.push(model)
+  }
+  return { of: (relation) => byTable.get(relation) ?? [], events }
+}
+
+/** All events that a captured change is, or the event whose code failed. */
+export const happened = (of: EventModels, stored: StoredChange): Result.Result<readonly Happened[], EventFailure> => {
+  const found: Happened[] = []
+  for (const model of of.of(stored.relation)) {
+    const change = recordChange(model, stored)
+    if (change === null) continue
+    for (const event of of.events.get(model.name)?.values() ?? []) {
+      try {
+        if (matches(event, change)) found.push({ change, event: event.name })
+      } catch (error) {
+        return Result.fail({ place: `${model.name}.${event.name}: match`, error })
+      }
+    }
+  }
+  return Result.succeed(found)
+}
+
+const tenantOf = ({ model, ...change }: RecordChange): string | null =>
+  model.tenant === null ? null : judgedRow({ model, ...change })[model.tenant.index] ?? null
+
+/**
+ * Who a subscription reads a change as; null: as the service itself, which reads everything. `roles` are those that the owner has now, where it has one.
+ */
+export const readerOf = (subscription: Subscription, change: RecordChange, roles: readonly string[]): Caller | null => {
+  const { reader } = subscription
+  if (reader.of === "service") return null
+  return {
+    // No user has such an id.
+    id: reader.of === "owner" ? reader.id : `subscription ${subscription.id}`,
+    roles: reader.of === "owner" ? roles : reader.roles,
+    tenant: tenantOf(change)
+  }
+}
+
+const noRecord = new Error("There is no record.")
+
+/** What a function among the rules of reading throws for this caller; a rule that asks for a record, which reads never have, only denies. */
+const thrownBy = (run: (context: never) => unknown, caller: Caller): unknown => {
+  let asked = false
+  const context = {
+    caller,
+    get record(): never {
+      asked = true
+      throw noRecord
+    }
+  }
+  try {
+    run(context as never)
+    return null
+  } catch (error) {
+    return asked ? null : error ?? new Error("nothing")
+  }
+}
+
+const failingRule = (
+  rules: CompiledRules,
+  caller: Caller
+): { readonly rule: string; readonly error: unknown } | null => {
+  if (rules.read?.of === "function") {
+    const error = thrownBy(rules.read.run, caller)
+    if (error !== null) return { rule: "access.read", error }
+  }
+  for (const [field, { read }] of rules.fields) {
+    if (read?.of !== "function") continue
+    const error = thrownBy(read.run, caller)
+    if (error !== null) return { rule: `access.fields.${field}.read`, error }
+  }
+  return null
+}
+
+/** How readers come to their access. */
+export interface ReaderAccess {
+  readonly resolve: (caller: Caller, resource: string) => Access | null
+  readonly rules: RulesByResource
+}
+
+/** Who sees the records of an event, and which fields of them. */
+export interface Sight {
+  readonly caller: Caller | null
+  readonly access: Access | null
+}
+
+const service: Caller = { id: "", roles: [], tenant: null }
+
+const seesRow = ({ access }: Sight, row: Row, bindings: Bindings): boolean =>
+  access === null || evaluate(access.rows, cellsOf(row), bindings)
+
+/**
+ * Whether a subscription is to be told of what happened, and with which eyes; null: it is not. Fails with an access rule or a condition that throws.
+ */
+export const sightOf = (
+  subscription: Subscription,
+  { change, event }: Happened,
+  roles: readonly string[],
+  readers: ReaderAccess,
+  now: bigint
+): Result.Result<Sight | null, EventFailure> => {
+  const { model } = change
+  if (!takes(subscription, model.name, event)) return Result.succeed(null)
+  if (subscription.tenant !== null && tenantOf(change) !== subscription.tenant) return Result.succeed(null)
+  const caller = readerOf(subscription, change, roles)
+  let access: Access | null = null
+  if (caller !== null) {
+    const rules = readers.rules.get(model.name)
+    const failing = rules === undefined ? null : failingRule(rules, caller)
+    if (failing !== null) {
+      return Result.fail({
+        place: `Subscription ${subscription.name}: ${model.name}.${failing.rule}`,
+        error: failing.error
+      })
+    }
+    access = readers.resolve(caller, model.name)
+    if (access === null || access.decisions.read.of === "deny") return Result.succeed(null)
+  }
+  const sight = { caller, access }
+  const bindings: Bindings = { caller: caller ?? service, now, params: [] }
+  const row = judgedRow(change)
+  try {
+    const when = subscription.when.get(model.name)
+    const told = seesRow(sight, row, bindings) && (when === undefined || evaluate(when, cellsOf(row), bindings))
+    return Result.succeed(told ? sight : null)
+  } catch (error) {
+    return Result.fail({ place: `Subscription ${subscription.name}: when`, error })
+  }
+}
+
+/** The event as a subscription gets it, as JSON. */
+export const eventJson = (
+  subscription: Subscription,
+  { change, event }: Happened,
+  sight: Sight,
+  id: string,
+  test: boolean,
+  now: bigint
+): string => {
+  const { after, before, model, operation, stored } = change
+  const { access, caller } = sight
+  const bindings: Bindings = { caller: caller ?? service, now, params: [] }
+  const readable = access?.restricted.fields ?? model.fields
+  const seen = (row: Row | null): Row | null => row !== null && seesRow(sight, row, bindings) ? row : null
+  return envelopeJson({
+    id,
+    event,
+    at: stored.at,
+    model,
+    operation,
+    before: seen(before),
+    // What is deleted softly is judged by what it was before.
+    after: operation === "delete" && seen(before) !== null ? after : seen(after),
+    row: judgedRow(change),
+    fields: readable.filter(({ sensitive }) => !sensitive),
+    changed: changedFields(model, before, after).filter((field) => readable.includes(field)).map(({ name }) => name),
+    actor: stored.actor,
+    sequence: stored.sequence,
+    transaction: stored.transaction,
+    thin: subscription.thin,
+    test
+  })
+}

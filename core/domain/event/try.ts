@@ -1,0 +1,44 @@
+/** What one try of a delivery came to, and what a receiver's answer means (document 3, Delivery and retries). */
+
+import { readRetryAfter } from "./retry.ts"
+
+/** `skipped`: the subscription may not see the record any more, so nothing was sent. */
+export interface TryResult {
+  readonly outcome: "delivered" | "failed" | "skipped"
+  readonly eventId: string
+  /** `<resource>.<event>` */
+  readonly event: string
+  readonly resource: string
+  readonly key: string
+  /** From 1. */
+  readonly attempt: number
+  /** The HTTP status, where there was one. */
+  readonly status: number | null
+  /** Why it failed, for people: no value of a record stands in it. */
+  readonly error: string | null
+  /** The beginning of what the receiver answered, or null. */
+  readonly answer: string | null
+  /** The receiver said that it is gone for good. */
+  readonly gone: boolean
+  /** Seconds that the receiver asked to wait, or null. */
+  readonly asked: number | null
+  readonly milliseconds: number
+  readonly test: boolean
+}
+
+/** What an answer means: 2xx is success, everything else (a redirect, too) is failure. `now` in milliseconds. */
+export const judgeAnswer = (
+  answer: { readonly status: number; readonly retryAfter: string | null; readonly text: string },
+  now: number
+): Pick<TryResult, "outcome" | "status" | "error" | "answer" | "gone" | "asked"> => {
+  const { status } = answer
+  const success = status >= 200 && status < 300
+  return {
+    outcome: success ? "delivered" : "failed",
+    status,
+    error: success ? null : status === 410 ? "The receiver answered 410 Gone." : `The receiver answered ${status}.`,
+    answer: answer.text,
+    gone: status === 410,
+    asked: success ? null : readRetryAfter(answer.retryAfter, now)
+  }
+}

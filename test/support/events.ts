@@ -1,0 +1,301 @@
+/**
+ * A service with events on a database of its own: the API, dispatch and the workers of the queue in this process, and receivers that verify what they get
+ * with the standardwebhooks package. Waiting jobs are brought forward by `advance`.
+ */
+
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { Pool } from "pg"
+import { Webhook } from "standardwebhooks"
+import { makeFetch } from "../../adapters/http/fetch.ts"
+import { makePostgres } from "../../adapters/postgres/connection.ts"
+import { makeRecords } from "../../adapters/postgres/records.ts"
+import { pgAddressOf } from "../../adapters/postgres/socket.ts"
+import { startEngine } from "../../adapters/queue/engine.ts"
+import { makeQueue } from "../../adapters/queue/queue.ts"
+import { queueStatements } from "../../adapters/queue/schema.ts"
+import { newWebhookSecret } from "../../adapters/seal/webhook.ts"
+import { compileOrThrow, makeFoundation, makeService } from "../../composition/create-admin.ts"
+import { makeEvents } from "../../composition/events.ts"
+import type { EventsOptions } from "../../composition/events.ts"
+import { eventMigrations } from "../../composition/migrations.ts"
+import { makeAttempts } from "../../core/app/jobs.ts"
+import type { Config } from "../../core/domain/declare/config.ts"
+import type { EventEnvelope } from "../../core/domain/event/envelope.ts"
+import type { OwnDatabase } from "../../core/domain/job/definition.ts"
+import type { Json } from "../../core/domain/value/kind.ts"
+import { testAuthenticator, testSecret, tokenOf } from "./composed.ts"
+import type { TestCaller } from "./composed.ts"
+import { openPooler } from "./pooler.ts"
+import { openDatabase } from "./postgres.ts"
+import type { TestDatabase } from "./postgres.ts"
+
+/** What a receiver got. */
+export interface Received {
+  readonly event: EventEnvelope
+  readonly headers: { readonly [name: string]: string | undefined }
+  readonly body: string
+  readonly at: number
+}
+
+/** How a receiver answers. */
+export type Answering =
+  | {
+    readonly status: number
+    readonly headers?: { readonly [name: string]: string }
+    readonly body?: string
+    readonly afterMs?: number
+  }
+  | "reset"
+
+export interface TestReceiver {
+  readonly url: string
+  readonly secret: string
+  readonly received: Received[]
+  /** Answers the requests to come; the default is a 204. */
+  answer: (received: Received, index: number) => Answering
+  readonly close: () => Promise<void>
+}
+
+/** A receiver that refuses what is not signed with its secret. */
+export const openReceiver = async (secret: string = newWebhookSecret()): Promise<TestReceiver> => {
+  const webhook = new Webhook(secret)
+  const received: Received[] = []
+  const timers = new Set<NodeJS.Timeout>()
+  const receiver: { answer: TestReceiver["answer"] } = { answer: () => ({ status: 204 }) }
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on("data", (chunk: Buffer) => chunks.push(chunk))
+    request.on("end", () => {
+      const body = Buffer.concat(chunks).toString()
+      const headers = request.headers as Received["headers"]
+      try {
+        webhook.verify(body, headers as { [name: string]: string })
+      } catch {
+        response.writeHead(401).end("not signed")
+        return
+      }
+      const one: Received = { event: JSON.parse(body) as EventEnvelope, headers, body, at: performance.now() }
+      received.push(one)
+      const answer = receiver.answer(one, received.length - 1)
+      if (answer === "reset") return void request.socket.destroy()
+      const reply = (): void =>
+        void response.writeHead(answer.status, { connection: "close", ...answer.headers }).end(answer.body)
+      if (answer.afterMs === undefined) reply()
+      else timers.add(setTimeout(reply, answer.afterMs))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  return Object.assign(receiver, {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    secret,
+    received,
+    close: async () => {
+      for (const timer of timers) clearTimeout(timer)
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    }
+  })
+}
+
+export interface EventService {
+  readonly database: TestDatabase
+  readonly log: ReadonlyArray<{ readonly [name: string]: unknown }>
+  readonly call: (
+    caller: TestCaller,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: { readonly [name: string]: string }
+  ) => Promise<
+    {
+      readonly status: number
+      readonly json: { readonly [member: string]: Json }
+      readonly headers: Headers
+      readonly text: string
+    }
+  >
+  /** The response as it is, for answers that stream. */
+  readonly fetch: (caller: TestCaller, path: string, init?: RequestInit) => Promise<Response>
+  /** Waits until it holds. */
+  readonly until: (holds: () => boolean | Promise<boolean>, what?: string) => Promise<void>
+  /** Brings waiting jobs forward. */
+  readonly advance: (seconds: number) => Promise<void>
+  /** Jobs by name with their state: payload, seconds until the next try, attempts, error. */
+  readonly jobs: (
+    name: string
+  ) => Promise<
+    ReadonlyArray<
+      {
+        readonly id: string
+        readonly seconds: number
+        readonly attempts: number
+        readonly most: number
+        readonly error: string | null
+        readonly payload: { readonly [name: string]: Json }
+      }
+    >
+  >
+  /** Everything captured has been dispatched. */
+  readonly settled: () => Promise<void>
+  readonly events: ReturnType<typeof makeEvents>
+  readonly close: () => Promise<void>
+}
+
+export interface EventServiceOptions {
+  readonly config: Config
+  readonly schema: string
+  /** Whether dispatch and workers run. Default yes. */
+  readonly runs?: boolean
+  readonly pooler?: string
+  readonly more?: Partial<EventsOptions>
+  /** Another service's database, for a second instance. */
+  readonly database?: TestDatabase
+}
+
+/** Starts a service with events. */
+export const openEvents = async (options: EventServiceOptions): Promise<EventService> => {
+  const compiled = compileOrThrow(options.config)
+  const captured = eventMigrations(compiled).map(({ statements }) => statements).join("\n")
+  const database = options.database ?? await openDatabase(
+    `create schema service;\n${options.schema};\n${captured}\n${queueStatements()}`
+  )
+  const between = options.pooler === undefined ? null : await openPooler(options.pooler, database)
+  const url = between?.url ?? database.url
+  const scope = Scope.makeUnsafe()
+  const postgres = await Effect.runPromise(Effect.provideService(
+    makePostgres({ url, readConnections: 4, writeConnections: 8 }),
+    Scope.Scope,
+    scope
+  ))
+  const pool = new Pool({ ...pgAddressOf(url), max: 8 })
+  pool.on("error", () => {})
+  const log: Array<{ readonly [name: string]: unknown }> = []
+  const wakes: { wake: (name: string) => void } = { wake: () => {} }
+  const queue = makeQueue(pool as never, (name) => wakes.wake(name))
+  const parts = {
+    compiled,
+    records: makeRecords(postgres),
+    authenticator: testAuthenticator,
+    secret: testSecret,
+    publicUrl: "http://service.test",
+    log: (line: string) => void log.push(JSON.parse(line) as { readonly [name: string]: unknown })
+  }
+  const changed: { tell: () => void } = { tell: () => {} }
+  const foundation = makeFoundation(parts, () => changed.tell())
+  const db: OwnDatabase = {
+    query: async (sql, params = []) => (await pool.query(sql, [...params])).rows as never,
+    transaction: async (work) => {
+      const client = await pool.connect()
+      try {
+        await client.query("begin")
+        const done = await work({
+          query: async (sql, params = []) => (await client.query(sql, [...params])).rows as never
+        })
+        await client.query("commit")
+        return done
+      } catch (error) {
+        await client.query("rollback")
+        throw error
+      } finally {
+        client.release()
+      }
+    }
+  }
+  const events = makeEvents({
+    compiled,
+    postgres,
+    foundation,
+    queue,
+    db,
+    wake: (name) => wakes.wake(name),
+    log: parts.log,
+    ...options.more
+  })
+  changed.tell = events.changed
+  const edge = makeService(parts, foundation)
+  const fetch = makeFetch(edge, Context.empty())
+  const runs = options.runs ?? true
+  const jobs = new Map([...compiled.jobs, ...events.jobs])
+  const workers = runs
+    ? await startEngine({
+      pool: pool as never,
+      queue,
+      jobs,
+      attempt: makeAttempts(jobs, { db, mail: undefined }),
+      log: () => {},
+      pollMs: 100
+    })
+    : null
+  if (workers !== null) {
+    wakes.wake = workers.wake
+    events.start()
+  }
+  const request = (caller: TestCaller, path: string, init: RequestInit = {}) =>
+    fetch(
+      new Request(`http://service.test${path}`, {
+        ...init,
+        headers: { authorization: `Bearer ${tokenOf(caller)}`, ...init.headers as object }
+      })
+    )
+  const until: EventService["until"] = async (holds, what = "that") => {
+    const end = performance.now() + 15_000
+    while (!await holds()) {
+      if (performance.now() > end) throw new Error(`It did not come to ${what} within 15 seconds.`)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+  }
+  return {
+    database,
+    log,
+    events,
+    until,
+    call: async (caller, method, path, body, headers = {}) => {
+      const response = await request(caller, path, {
+        method,
+        headers: { ...headers, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) })
+      })
+      const text = await response.text()
+      return {
+        status: response.status,
+        headers: response.headers,
+        text,
+        json: (text === "" ? {} : JSON.parse(text)) as { readonly [member: string]: Json }
+      }
+    },
+    fetch: request,
+    advance: (seconds) =>
+      database.execute(`begin; set session_replication_role = replica;
+        update jobs._private_jobs set run_at = run_at - interval '${seconds} seconds' where locked_at is null; commit`),
+    jobs: async (name) => {
+      const rows = await database.rows(
+        `select j.id::text, extract(epoch from j.run_at - now())::text, j.attempts::text, j.max_attempts::text, j.last_error, j.payload::text
+          from jobs._private_jobs j join jobs._private_tasks t on t.id = j.task_id where t.identifier = '${name}' order by j.id`
+      )
+      return rows.map(([id, seconds, attempts, most, error, payload]) => ({
+        id: id!,
+        seconds: Number(seconds),
+        attempts: Number(attempts),
+        most: Number(most),
+        // Rows are read with every value as a text.
+        error: error ?? null,
+        payload: JSON.parse(payload!) as { readonly [name: string]: Json }
+      }))
+    },
+    settled: () =>
+      until(async () => (await database.rows("select 1 from service.change limit 1")).length === 0, "no change left"),
+    close: async () => {
+      await workers?.stop()
+      await events.close()
+      await Effect.runPromise(Scope.close(scope, Exit.void))
+      await pool.end()
+      await between?.close()
+      if (options.database === undefined) await database.drop()
+    }
+  }
+}
