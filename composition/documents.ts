@@ -7,7 +7,10 @@ import * as Effect from "effect/Effect"
 import { json } from "../core/app/call.ts"
 import type { Call } from "../core/app/call.ts"
 import type { SystemDocuments } from "../core/app/make-app.ts"
+import { visitor } from "../core/domain/access/caller.ts"
+import { makeAccessResolver } from "../core/domain/access/resolve.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
+import { formAccess } from "../core/domain/form/form.ts"
 import { metaDocument, metaEtag } from "../core/domain/meta/meta.ts"
 import { openapiDocument, openapiName } from "../core/domain/meta/openapi.ts"
 import { metaVersions, modelsVersion } from "../core/domain/meta/version.ts"
@@ -72,6 +75,13 @@ export const makeDocuments = (
     twoFactor: auth?.twoFactor === true,
     passkeys: auth?.passkeys !== undefined && auth.passkeys !== false
   }
+  const resolver = makeAccessResolver(models, compiled.rules, compiled.defaults)
+  const visitors = visitor(compiled.formSettings.tenant)
+  const forms = [...compiled.forms.values()].map((form) => ({
+    form,
+    // At start it was there; what a rule answers later is decided by each submission.
+    access: formAccess(form, resolver.resolve(visitors, form.model.name)!)
+  }))
   const openapiDocuments = keepDocuments(keptCharacters)
   return {
     metaVersion: metaVersions(version, seal.digest),
@@ -103,6 +113,7 @@ export const makeDocuments = (
           resolve: call.access,
           caller: call.caller,
           functions,
+          forms,
           basePath: compiled.options.basePath,
           authPath,
           signIn,

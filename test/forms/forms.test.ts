@@ -1,5 +1,6 @@
 /** Public forms over HTTP, on the example shop's form `contact`: what a form asks for, sending it, and everything that is refused. */
 
+import { Validator } from "@seriousme/openapi-schema-validator"
 import { createHash } from "node:crypto"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { solver } from "../../web/client/solve.ts"
@@ -98,6 +99,23 @@ describe("a form", () => {
     expect((await submit("x=1", { "content-type": "application/x-www-form-urlencoded" })).status).toBe(415)
     expect((await submit({ values, proof, more: 1 })).status).toBe(400)
   })
+})
+
+it("stands in the OpenAPI document of every caller, open, and with what a visitor may send alone", async () => {
+  for (const caller of [admin, { id: "x", roles: ["viewer"], tenant: "1" }]) {
+    const { json } = await service.get(caller, "/api/openapi.json")
+    expect(await new Validator().validate(structuredClone(json) as never)).toEqual({ valid: true })
+    const post = json["paths"]!["/api/forms/contact"]!["post"]!
+    expect(post["security"]).toEqual([])
+    const body =
+      post["requestBody"]!["content"]!["application/json"]!["schema"]!["properties"]!["values"] as unknown as {
+        readonly properties: object
+        readonly required: readonly string[]
+      }
+    expect(Object.keys(body.properties)).toEqual(["name", "email", "topic", "message"])
+    expect(body.required).toEqual(["name", "email", "message"])
+    expect(json["paths"]!["/api/forms/contact:challenge"]!["get"]!["security"]).toEqual([])
+  }
 })
 
 it("opens nothing else to visitors", async () => {

@@ -276,7 +276,7 @@ const updatableFields = ({ restricted }: Access): readonly Field[] =>
 export const createExample = (access: Access): Doc => exampleBody(creatableFields(access))
 export const updateExample = (access: Access): Doc => exampleBody(updatableFields(access).slice(0, 3))
 
-const createSchema = (access: Access): Doc => {
+export const createSchema = (access: Access): Doc => {
   const fields = creatableFields(access)
   const { key } = access.model
   const schemaOf = (field: Field): Doc => ({

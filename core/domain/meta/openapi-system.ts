@@ -8,6 +8,8 @@ import type { ApiFunction } from "../function/declaration.ts"
 import { notFound, problemDocument, problemKinds } from "../problem.ts"
 import type { Json } from "../value/kind.ts"
 import { maxOperations } from "../write/batch.ts"
+import { formPaths } from "./openapi-form.ts"
+import type { OpenForm } from "./openapi-form.ts"
 import { metaSchemas } from "./openapi-meta.ts"
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
 import {
@@ -387,6 +389,7 @@ const functionPaths = (parent: string, functions: readonly ApiFunction[], tag: s
 export interface SystemParts {
   /** API functions that the caller may call. */
   readonly functions: readonly ApiFunction[]
+  readonly forms: readonly OpenForm[]
   readonly basePath: string
   /** Path of the sign-in routes, or null when they are not served. */
   readonly authPath: string | null
@@ -405,11 +408,13 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
   const batchTag = freeTag(subjects, "batch")
   const systemTag = freeTag(subjects, "system")
   const functionsTag = freeTag(subjects, "functions")
+  const formsTag = freeTag(subjects, "forms")
   return {
     paths: {
       ...(hasBatch ? batchPath(basePath, batchTag) : {}),
       ...systemPaths(parentPath(basePath), systemTag),
       ...functionPaths(parentPath(basePath), parts.functions, functionsTag),
+      ...formPaths(parentPath(basePath), parts.forms, formsTag),
       ...(authPath === null ? {} : signInPaths(authPath, parts.signIn, parts.admin))
     },
     parameters: headerParameters,
@@ -448,6 +453,7 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
       ...(hasBatch ? [{ name: batchTag }] : []),
       { name: systemTag },
       ...(parts.functions.length === 0 ? [] : [{ name: functionsTag }]),
+      ...(parts.forms.length === 0 ? [] : [{ name: formsTag }]),
       ...(authPath === null ? [] : [{ name: "sign-in" }])
     ]
   }

@@ -8,6 +8,7 @@ import type { Caller } from "../access/caller.ts"
 import { type ApiFunction, type Functions, mayCall } from "../function/declaration.ts"
 import type { Model, Models, Relation } from "../model/model.ts"
 import type { Json } from "../value/kind.ts"
+import type { OpenForm } from "./openapi-form.ts"
 import {
   aggregateResponses,
   relationSchema,
@@ -28,6 +29,8 @@ export interface OpenapiRequest {
   readonly resolve: (resource: string) => Access | null
   readonly caller: Caller
   readonly functions?: Functions
+  /** Public forms, the same for every caller. */
+  readonly forms?: readonly OpenForm[]
   /** Path of the resources, for example `/api/v1`. */
   readonly basePath: string
   readonly title: string
@@ -150,7 +153,8 @@ export const openapiDocument = (request: OpenapiRequest): Doc => {
     signIn,
     sessionCookie: `${serverUrl.startsWith("https:") ? "__Secure-" : ""}service.session_token`,
     admin: isAdmin(request),
-    functions: functionsOf(request)
+    functions: functionsOf(request),
+    forms: request.forms ?? []
   })
   const paths: { [path: string]: Json } = {}
   const parameters: { [name: string]: Json } = { ...system.parameters, ...sharedQuery }
