@@ -159,7 +159,12 @@ export const FilterBar = ({ errors, filter, onChange, resource }: BarProps): Rea
           />
         )}
         {filter === "" && (
-          <button type="button" ref={opener} className={style.add} onClick={() => setEditing(true)}>
+          <button
+            type="button"
+            ref={opener}
+            className={`${style.add} ${style.wide}`}
+            onClick={() => setEditing(true)}
+          >
             <SquarePen className="icon" aria-hidden="true" /> {t.filter.edit}
           </button>
         )}

@@ -46,6 +46,8 @@ export interface GridProps<Row> {
   readonly columns: readonly Column[]
   readonly rowHeight: number
   readonly headHeight: number
+  /** Pixels after the last row, for what stands over the grid's end. */
+  readonly tail: number
   /** Raised when rows came, went or changed. */
   readonly version: number
   readonly cell: (row: Row, column: Column) => ReactNode
@@ -81,7 +83,8 @@ export interface GridProps<Row> {
   readonly onKey?: (event: KeyboardEvent, place: Place, row: Row | undefined) => boolean
   readonly onCellDoubleClick?: (row: Row, column: Column, place: Place) => void
   readonly onCellContext?: (row: Row, column: Column, place: Place, event: MouseEvent) => void
-  readonly initial?: { readonly row: number; readonly column: number } | null
+  /** Where it begins: the active cell, the first row that is seen, and whether the cell takes the focus. */
+  readonly initial?: Place & { readonly top: number; readonly focus: boolean } | null
   readonly handle?: Ref<GridHandle>
   /** Rows as two-line cards, for narrow screens. */
   readonly card?: (row: Row) => ReactNode
@@ -222,32 +225,37 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
     rowAt,
     rowHeight,
     rows,
+    tail,
     tick,
     version,
     want
   } = props
   const scroller = useRef<HTMLDivElement>(null)
-  const standing = useRef<Standing>({ top: 0, virtual: (props.initial?.row ?? 0) * rowHeight })
+  const standing = useRef<Standing>({ top: 0, virtual: (props.initial?.top ?? 0) * rowHeight })
   const height = useRef(0)
-  const settled = useRef(props.initial == null || props.initial.row === 0)
+  const settled = useRef(props.initial == null || props.initial.top === 0)
   const [view, setView] = useState<View>(() => ({
     ...spanAt(scaleFor(0, 0), standing.current, rowHeight, 0),
     scale: scaleFor(0, 0)
   }))
   const [active, setActive] = useState<Place>({ row: props.initial?.row ?? 0, column: props.initial?.column ?? 0 })
   const [dragged, setDragged] = useState<{ readonly index: number; readonly y: number } | null>(null)
-  const wantsFocus = useRef(false)
+  const wantsFocus = useRef(props.initial?.focus === true)
   const dragEnd = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   const lead = tick === undefined ? 0 : tickWidth
   const offsets = useOffsets(columns, lead)
   const least = tick === undefined ? 0 : -1
   const lastColumn = props.card === undefined ? columns.length - 1 : 0
 
-  const measure = useCallback((): Scale => scaleFor(rows * rowHeight, Math.max(0, height.current - headHeight)), [
-    rows,
-    rowHeight,
-    headHeight
-  ])
+  const measure = useCallback(
+    (): Scale => scaleFor(rows * rowHeight + tail, Math.max(0, height.current - headHeight)),
+    [
+      rows,
+      rowHeight,
+      headHeight,
+      tail
+    ]
+  )
 
   const show = useCallback((scale: Scale, moving: boolean): void => {
     const next = spanAt(scale, standing.current, rowHeight, rows)
@@ -363,10 +371,10 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
     props.onPlace?.({ row, column })
     if (row >= 0) {
       const scale = measure()
-      const at = positionFor(scale, standing.current.virtual, row, rowHeight, 0)
+      const at = positionFor(scale, standing.current.virtual, row, rowHeight, tail)
       if (at !== standing.current.virtual) jumpTo(at)
     }
-  }, [active, rows, least, lastColumn, measure, rowHeight, jumpTo, props.onPlace])
+  }, [active, rows, least, lastColumn, measure, rowHeight, tail, jumpTo, props.onPlace])
 
   useImperativeHandle(props.handle, (): GridHandle => ({
     focus: (place) => moveTo(place),
@@ -554,7 +562,8 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
               const row = rowAt(index)
               return (
                 <Row
-                  key={index >= first && index < last ? index % slots : "kept"}
+                  // The row with the focus keeps its element when it leaves and when it comes back: whoever would have its slot takes another.
+                  key={index !== active.row && index % slots === active.row % slots ? "other" : index % slots}
                   row={row as never}
                   index={index}
                   top={index * rowHeight - shift}

@@ -8,7 +8,7 @@ import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useRef
 import { Button, Dialog, DialogTrigger, Popover } from "react-aria-components"
 import type { FilterError } from "../../../core/domain/filter/read.ts"
 import { ProblemError } from "../../client/index.ts"
-import { currencyOf, isQuantity, relationOf } from "../field/kind.ts"
+import { currencyOf, isIdentifier, isQuantity, relationOf } from "../field/kind.ts"
 import { textOf } from "../field/text.ts"
 import { NowProvider, useReader, Value } from "../field/value.tsx"
 import { FilterBar } from "../filter/bar.tsx"
@@ -148,8 +148,14 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
   }, [columnsText, resource])
   const columns = useMemo(() => columnsOf(resource, choices), [resource, choices])
   const needs = useMemo(() => needsOf(resource, choices.map(({ field }) => field)), [resource, choices])
-  const place = useRef<Place>({ row: Number(memory["row"] ?? 0), column: Number(memory["column"] ?? 0) })
-  const rows = useRows(resource, { filter, order: printOrder(order), ...needs, deleted }, place.current.row)
+  // Back returns to the same rows and the same cell.
+  const [begin] = useState(() => ({
+    row: Number(memory["row"] ?? 0),
+    column: Number(memory["column"] ?? 0),
+    top: Number(memory["top"] ?? 0),
+    focus: memory["row"] !== undefined
+  }))
+  const rows = useRows(resource, { filter, order: printOrder(order), ...needs, deleted }, begin.top)
   const [selection, setSelection] = useState<Selection>(nothing)
   const anchor = useRef<number | null>(null)
   const picked = useRef(new Map<string, AnyRecord>())
@@ -222,7 +228,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
   ): void => {
     const text = keyOf(resource, record)
     if (text === null) return
-    remember({ row: index, column: handle.current?.place().column ?? 0 })
+    remember({ row: index, column: handle.current?.place().column ?? 0, top: handle.current?.seen()[0] ?? 0 })
     if (event?.metaKey === true || event?.ctrlKey === true) {
       window.open(addressOf(resource, text), "_blank", "noreferrer")
     } else {go(addressOf(resource, text), {
@@ -372,6 +378,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
         columns={columns}
         rowHeight={rowHeight}
         headHeight={narrow ? 0 : 32}
+        tail={some ? 60 : narrow ? 88 : 0}
         version={rows.version + reorder.version}
         cell={renderCell}
         head={head}
@@ -417,10 +424,9 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
         onWidth={(column, width) =>
           setChoices(choices.map((choice) => choice.field === column.id ? { ...choice, width } : choice))}
         onOpen={open}
-        onPlace={(at) => void (place.current = at)}
         onKey={onKey}
         onCellDoubleClick={(record, _, at) => void (editing.begin(record, at) || open(record, at.row))}
-        initial={place.current}
+        initial={begin}
         handle={handle}
         {...(narrow
           ? { card: (record: AnyRecord) => <Card resource={resource} record={record} columns={columns} /> }
@@ -452,7 +458,9 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
             columns={columns}
             rows={rows}
             deleted={deleted}
-            sum={columns.map(({ id }) => resource.fields.get(id)!).find(isQuantity)}
+            sum={columns.map(({ id }) => resource.fields.get(id)!).find((field) =>
+              isQuantity(field) && !isIdentifier(resource, field)
+            )}
             onSelection={setSelection}
             onChanged={rows.reload}
           />

@@ -8,6 +8,8 @@ import { config } from "../config.ts"
 import { Input } from "../field/input.tsx"
 import { currencyOf } from "../field/kind.ts"
 import type { Draft } from "../field/parse.ts"
+import { textOf } from "../field/text.ts"
+import { useReader } from "../field/value.tsx"
 import type { Column } from "../grid/columns.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { keyOf, labelOf, type Resource, titleOf } from "../shell/catalogue.ts"
@@ -174,6 +176,7 @@ type Step =
 
 const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): ReactNode => {
   const { format, t } = useLocale()
+  const reader = useReader()
   const fields = resource.model.fields.filter(({ writable }) => writable.update)
   const [name, setName] = useState(fields[0]?.name ?? "")
   const [draft, setDraft] = useState<Draft | null>(null)
@@ -344,6 +347,11 @@ const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): 
       {step.at === "failed" && <p className="hint" data-bad="" role="alert">{problemText(step.error, t)}</p>}
       {step.at === "checked" && refused.length === 0 && (
         <p>
+          {op === "update" && field !== undefined && (
+            <b className="bulk-what">
+              {labelOf(name)}: {textOf(resource, field, draft?.value, reader) || t.field.empty}
+            </b>
+          )}
           {t.list.previewFine(step.records.length, format.count(step.records.length))}
           {step.records.length > 500 && ` ${t.list.chunks}`}
         </p>

@@ -6,6 +6,7 @@ import { I18nProvider } from "react-aria-components"
 import { useLocale } from "../messages/locale.tsx"
 import { SignIn } from "../sign-in/sign-in.tsx"
 import { type App, AppContext, personOf, useApp } from "./app.ts"
+import { Boundary } from "./boundary.tsx"
 import { catalogueOf } from "./catalogue.ts"
 import { useShortcut } from "./keys.ts"
 import { go, usePlace } from "./location.ts"
@@ -130,7 +131,7 @@ const SignInAgain = ({ email }: { readonly email: string }): ReactNode => {
 
 export const Shell = ({ session }: { readonly session: Extract<Session, { state: "in" }> }): ReactNode => {
   const { format, t } = useLocale()
-  const { turn } = usePlace()
+  const { path, turn } = usePlace()
   const [menuOpen, setMenuOpen] = useState(false)
   const app = useMemo((): App => ({
     catalogue: catalogueOf(session.meta),
@@ -154,7 +155,9 @@ export const Shell = ({ session }: { readonly session: Extract<Session, { state:
                   </div>
                 }
               >
-                <Page />
+                <Boundary at={path}>
+                  <Page />
+                </Boundary>
               </Suspense>
             </main>
             <BottomBar open={menuOpen} onMore={() => setMenuOpen(!menuOpen)} />
