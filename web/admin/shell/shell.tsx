@@ -10,6 +10,7 @@ import { Boundary } from "./boundary.tsx"
 import { catalogueOf } from "./catalogue.ts"
 import { useShortcut } from "./keys.ts"
 import { go, usePlace } from "./location.ts"
+import { openOverlay, openPalette, openShortcuts, useOverlay } from "./overlays.ts"
 import { Dialog } from "./parts.tsx"
 import { usePreferences } from "./preferences.ts"
 import { Missing } from "./problem.tsx"
@@ -20,6 +21,9 @@ import { Toasts } from "./toasts.tsx"
 
 const ListPage = lazy(() => import("../list/page.tsx").then(({ ListPage }) => ({ default: ListPage })))
 const RecordPage = lazy(() => import("../record/page.tsx").then(({ RecordPage }) => ({ default: RecordPage })))
+
+const Palette = lazy(() => import("../palette/palette.tsx").then(({ Palette }) => ({ default: Palette })))
+const Shortcuts = lazy(() => import("../palette/shortcuts.tsx").then(({ Shortcuts }) => ({ default: Shortcuts })))
 
 const queries = new QueryClient({
   queryCache: new QueryCache({ onError: noticeFailure }),
@@ -104,6 +108,19 @@ const Page = (): ReactNode => {
   return <RecordPage key={parts.join("/")} resource={resource} keyText={key === "new" ? null : key} />
 }
 
+const Overlays = (): ReactNode => {
+  const overlay = useOverlay()
+  useShortcut("mod+k", () => openOverlay(overlay === "palette" ? null : "palette"))
+  useShortcut("?", openShortcuts)
+  const close = (): void => openOverlay(null)
+  return (
+    <Suspense fallback={null}>
+      {overlay === "palette" && <Palette onClose={close} />}
+      {overlay === "shortcuts" && <Shortcuts onClose={close} />}
+    </Suspense>
+  )
+}
+
 const GoKeys = (): ReactNode => {
   const { catalogue } = useApp()
   return [...catalogue.letters].map(([letter, resource]) => <GoKey key={letter} letter={letter} to={resource.name} />)
@@ -145,7 +162,7 @@ export const Shell = ({ session }: { readonly session: Extract<Session, { state:
         <AppContext value={app}>
           <div className={style.app}>
             <a className={`btn ${style.skip}`} href="#main">{t.shell.skip}</a>
-            <Sidebar open={menuOpen} onSearch={() => {}} />
+            <Sidebar open={menuOpen} onSearch={openPalette} />
             <main className={style.main} id="main" tabIndex={-1}>
               <Banners />
               <Suspense
@@ -163,6 +180,7 @@ export const Shell = ({ session }: { readonly session: Extract<Session, { state:
             <BottomBar open={menuOpen} onMore={() => setMenuOpen(!menuOpen)} />
           </div>
           <GoKeys />
+          <Overlays />
           <Toasts />
           {session.ended && <SignInAgain email={app.user.email} />}
         </AppContext>

@@ -1,0 +1,64 @@
+/** All shortcuts on one page. */
+
+import type { ReactNode } from "react"
+import { useMessages } from "../messages/locale.tsx"
+import { useApp } from "../shell/app.ts"
+import { shownKeys } from "../shell/keys.ts"
+import { Dialog } from "../shell/parts.tsx"
+import style from "./palette.module.css"
+
+export const Shortcuts = ({ onClose }: { readonly onClose: () => void }): ReactNode => {
+  const t = useMessages()
+  const { catalogue } = useApp()
+  const groups: ReadonlyArray<readonly [string, ReadonlyArray<readonly [string, ...string[]]>]> = [
+    [t.keys.everywhere, [
+      [t.keys.palette, "mod+k"],
+      [t.keys.undo, "mod+z"],
+      [t.keys.back, "Escape"],
+      [t.keys.shortcuts, "?"],
+      ...[...catalogue.letters].map(([letter, { view }]) => [view.label.plural, `g ${letter}`] as const)
+    ]],
+    [t.keys.inLists, [
+      [t.keys.filter, "/", "f"],
+      [t.keys.newOne, "n"],
+      [t.keys.move, "j", "k"],
+      [t.keys.open, "Enter"],
+      [t.keys.edit, "e", "F2"],
+      [t.keys.select, "Space"],
+      [t.keys.selectRange, "shift+↓"],
+      [t.keys.selectAll, "mod+a"],
+      [t.keys.copy, "mod+c"],
+      [t.keys.first, "mod+Home", "mod+End"],
+      [t.keys.page, "PageUp", "PageDown"]
+    ]],
+    [t.keys.inRecords, [
+      [t.keys.save, "mod+s"],
+      [t.keys.neighbour, "j", "k"],
+      [t.keys.back, "Escape"]
+    ]]
+  ]
+  return (
+    <Dialog title={t.keys.title} onClose={onClose}>
+      <div className={style.table}>
+        {groups.map(([title, rows]) => (
+          <section key={title}>
+            <h3>{title}</h3>
+            <dl>
+            {rows.map(([label, ...combinations]) => (
+              <div key={`${label} ${combinations.join(" ")}`}>
+                <dt>{label}</dt>
+                <dd>
+                  {combinations.flatMap((combination, index) => [
+                    ...(index === 0 ? [] : [<span key={combination} className="dim">/</span>]),
+                    ...shownKeys(combination).map((key) => <kbd key={`${combination} ${key}`}>{key}</kbd>)
+                  ])}
+                </dd>
+              </div>
+            ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </Dialog>
+  )
+}
