@@ -8,9 +8,9 @@ import { ListFilter, Plus, Settings2 } from "lucide-react"
 import { type KeyboardEvent, type ReactNode, useDeferredValue, useEffect, useId, useRef, useState } from "react"
 import { Dialog, Modal, ModalOverlay } from "react-aria-components"
 import { config } from "../config.ts"
+import { isState } from "../field/kind.ts"
 import { textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
-import { isState } from "../field/kind.ts"
 import { textOfSimple } from "../filter/conditions.ts"
 import { type Language, languages, setLanguage, useLocale } from "../messages/locale.tsx"
 import { useApp } from "../shell/app.ts"
@@ -122,7 +122,9 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
       run: () => go(`/${resource.name}?filter=${encodeURIComponent(search)}`)
     }]
   })
-  const creates: readonly Entry[] = [...catalogue.resources.values()].filter(({ may }) => may.create).map((resource) => ({
+  const creates: readonly Entry[] = [...catalogue.resources.values()].filter(({ may }) => may.create).map((
+    resource
+  ) => ({
     id: `new ${resource.name}`,
     group: t.palette.actions,
     icon: <Plus className="icon" aria-hidden="true" />,
@@ -256,7 +258,8 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
                   <bdi className="cut">{entry.label}</bdi>
                   {entry.more !== undefined && <bdi className="dim cut">{entry.more}</bdi>}
                   <span className={style.keys} aria-hidden="true">
-                    {(entry === chosen ? shownKeys("Enter") : entry.keys ?? []).map((key) => <kbd key={key}>{key}</kbd>)}
+                    {(entry === chosen ? shownKeys("Enter") : entry.keys ?? []).map((key) => <kbd key={key}>{key}
+                    </kbd>)}
                   </span>
                 </div>
               </div>
@@ -270,4 +273,3 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
     </ModalOverlay>
   )
 }
-

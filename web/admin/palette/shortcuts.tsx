@@ -44,17 +44,17 @@ export const Shortcuts = ({ onClose }: { readonly onClose: () => void }): ReactN
           <section key={title}>
             <h3>{title}</h3>
             <dl>
-            {rows.map(([label, ...combinations]) => (
-              <div key={`${label} ${combinations.join(" ")}`}>
-                <dt>{label}</dt>
-                <dd>
-                  {combinations.flatMap((combination, index) => [
-                    ...(index === 0 ? [] : [<span key={combination} className="dim">/</span>]),
-                    ...shownKeys(combination).map((key) => <kbd key={`${combination} ${key}`}>{key}</kbd>)
-                  ])}
-                </dd>
-              </div>
-            ))}
+              {rows.map(([label, ...combinations]) => (
+                <div key={`${label} ${combinations.join(" ")}`}>
+                  <dt>{label}</dt>
+                  <dd>
+                    {combinations.flatMap((combination, index) => [
+                      ...(index === 0 ? [] : [<span key={combination} className="dim">/</span>]),
+                      ...shownKeys(combination).map((key) => <kbd key={`${combination} ${key}`}>{key}</kbd>)
+                    ])}
+                  </dd>
+                </div>
+              ))}
             </dl>
           </section>
         ))}
