@@ -1,4 +1,4 @@
-/** What came from outside as an object: members of any name and kind. It says nothing about what they ought to be. */
+/** An object from outside, with members of any name and kind. It says nothing about what they ought to be. */
 
 export type Bag = { readonly [name: string]: unknown }
 

@@ -1,6 +1,6 @@
 /**
- * What a database holds, as data: tables, columns, keys, indexes and the server itself, as its catalogue has them. Read by an adapter, judged by
- * start-up checks, introspection and the doctor; nothing here does either.
+ * What a database holds, as data: tables, columns, keys, indexes and the server itself, as its catalogue describes them. An adapter reads
+ * it. Start-up checks, introspection and the doctor judge it.
  */
 
 /** What a column is. The names of types are PostgreSQL's own. */
@@ -8,11 +8,11 @@ export interface ColumnFacts {
   readonly name: string
   /** As `format_type` writes it: `numeric(12,2)`, `character varying(80)`, `shop.status`. */
   readonly type: string
-  /** The type's own name without modifiers, of the base type for a domain: `int8`, `text`, `timestamptz`, `bpchar`, `status`. */
+  /** The type's own name without modifiers; for a domain that of its base type: `int8`, `text`, `timestamptz`, `bpchar`, `status`. */
   readonly base: string
   /** Name of the domain when the column is of one. */
   readonly domain: string | null
-  /** Whether rows may hold null, also where a `not null` is not validated yet. */
+  /** Whether rows may hold null. True also while a `not null` is not validated yet. */
   readonly nullable: boolean
   /** SQL of the default, the column's own or its domain's, or null. */
   readonly default: string | null
@@ -77,7 +77,7 @@ export interface TableFacts {
   readonly checks: ReadonlyArray<{ readonly name: string; readonly definition: string }>
   readonly indexes: readonly IndexFacts[]
   readonly rowSecurity: boolean
-  /** Tables that inherit from it, partitions excepted: their rows are its rows, and its key is not theirs. */
+  /** Tables that inherit from it, except partitions. Their rows are also rows of this table, but its key does not cover them. */
   readonly heirs: readonly string[]
   readonly privileges: {
     readonly select: boolean

@@ -49,7 +49,7 @@ const objectNames: ReadonlySet<string> = new Set(["prototype", ...Object.getOwnP
 export const objectName = (name: string): string | null =>
   objectNames.has(name) ? "every JavaScript object has a property of that name" : null
 
-/** Why a resource or page of the admin app cannot have a name: the service itself is at that address. Null: it can. */
+/** Why a resource or a page of the admin app cannot have this name: the service itself uses that address. Null: it can. */
 export const addressName = (name: string): string | null =>
   ["api", "livez", "readyz"].includes(name) ? `the service itself is at /${name}` : null
 

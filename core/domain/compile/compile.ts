@@ -1,6 +1,6 @@
 /**
- * From a configuration to everything the service runs on, or to all of its refusals together. This is the only door: behind it, names
- * exist, filters check and values fit. What only a database can tell (tables, columns, types) is asked elsewhere.
+ * From a configuration to everything the service runs on, or to all of its refusals together. Code that works on the result can rely on it:
+ * names exist, filters check and values fit. What only a database can tell (tables, columns, types) is checked elsewhere.
  */
 
 import * as Result from "effect/Result"
@@ -82,7 +82,10 @@ const configNames = [
   "extends"
 ] as const
 
-/** Roles that exist without being declared: the administrator, and visitors of public forms; `user` too, unless `auth.roles` is given. */
+/**
+ * Roles that exist without being declared: the administrator and visitors of public forms. `user` exists, too, unless `auth.roles` is
+ * given.
+ */
 const builtInRoles = ["admin", "anonymous"]
 
 const readRoleSet = (config: Bag, say: (message: string, fix: string) => void): Bag | null => {
@@ -91,7 +94,7 @@ const readRoleSet = (config: Bag, say: (message: string, fix: string) => void): 
   if (own !== undefined && inOptions !== undefined) {
     say("Roles are declared twice: as roles and as options.roles.", "Keep one of them.")
   }
-  // Null is no set of roles: without one, everything would be allowed.
+  // Null is refused: read as "no roles", it would allow everything.
   const declared = own === undefined ? inOptions : own
   if (declared === undefined) return null
   if (isBag(declared)) return declared
@@ -130,8 +133,8 @@ const shareCapture = (models: readonly Model[]): void => {
 }
 
 /**
- * Compiles a configuration. Everything that can be wrong without a database is refused here, all of it together, each refusal naming
- * resource, field and what to write instead. Plain-JavaScript configurations are checked as strictly as typed ones.
+ * Compiles a configuration. Everything that can be wrong without a database is refused here, all together. Each refusal names the resource,
+ * the field and what to write instead. Plain-JavaScript configurations are checked as strictly as typed ones.
  */
 export const compileModels = (config: Config): Result.Result<Compiled, readonly Refusal[]> => {
   const refusals: Refusal[] = []

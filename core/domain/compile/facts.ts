@@ -1,7 +1,7 @@
 /**
- * Compares compiled models with what a database really holds, and refuses what does not fit: missing tables and columns, types, enum values,
- * nullability, keys, generated columns, relation targets. The facts arrive as data; nothing here asks a database. What only makes the
- * service slower or some writes fail is advice and not decided here.
+ * Compares compiled models with a live database and refuses what does not fit: missing tables and columns, types, enum values, nullability,
+ * keys, generated columns, relation targets. The facts arrive as data; nothing here asks a database. What only makes the service slower, or
+ * some writes fail, is advice and belongs to the doctor.
  */
 
 import { didYouMean, type Refusal } from "../declare/refusal.ts"
@@ -101,11 +101,11 @@ const checkTokens =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|::[a-z_][a-z0-9_. ]*(?:\([0-9, ]+\))?(?:\[\])?|[A-Za-z_][A-Za-z0-9_$]*|\S/g
 
 /**
- * The values that a check constraint allows a column, where it says so plainly: `status IN ('draft', 'paid')`, as the database prints it.
- * Null when the constraint says anything else.
+ * The values that a check constraint allows a column, where it simply lists them: `status IN ('draft', 'paid')`, as the database prints it.
+ * Null for any other constraint.
  */
 export const valuesInCheck = (definition: string, column: string): readonly string[] | null => {
-  // Parentheses and casts only wrap what is compared: any other shape has words or signs of its own and is not taken.
+  // Parentheses and casts are ignored. Any other form has further words or signs and is not read as a list.
   const tokens = (definition.match(checkTokens) ?? []).filter((token) =>
     token !== "(" && token !== ")" && !token.startsWith("::")
   )
@@ -135,7 +135,7 @@ const article = (kind: Kind): string => kind === "integer" || kind === "enum" ? 
 
 const checkType = (field: Field, column: ColumnFacts, table: string, say: Say): void => {
   const named = column.domain === null ? column.type : `${column.type} (a domain over ${column.base})`
-  // Its values have no operators of their own, and those of enums are not found for them.
+  // A domain over an enum has no operators of its own, and PostgreSQL does not find those of the enum for it.
   if (column.values !== null && column.domain !== null) {
     say(
       `The column is of type ${named}, and PostgreSQL compares no values of a domain over an enum type.`,
@@ -256,7 +256,7 @@ const checkColumn = (model: Model, field: Field, column: ColumnFacts, table: Tab
       )
     }
   }
-  // What is compared with a name is cut like what is stored as one.
+  // PostgreSQL cuts a value that is compared with a `name`, too. So two long ids of tenants or owners could look the same.
   if (column.base === "name" && (field === model.tenant || field === model.owner)) {
     say(
       "The column is of type name, which cuts longer texts off, and it says whose a row is.",
@@ -282,7 +282,7 @@ const checkColumn = (model: Model, field: Field, column: ColumnFacts, table: Tab
   }
 }
 
-/** Whether rows are told apart by these columns: some unique key lies within them. */
+/** Whether these columns identify a row: some unique key consists of them or of some of them. */
 const isUnique = (table: TableFacts, columns: ReadonlySet<string>): boolean =>
   [table.primaryKey, ...table.uniques].some((key) =>
     key !== null && key.length > 0 && key.every((name) => columns.has(name))
@@ -364,7 +364,10 @@ export const createTableSql = (model: Model): string => {
   return `create table ${tableName(model)} (${[...lines, key].join(", ")});`
 }
 
-/** What is said of a table that is there, where the role does not get to it: to make it again would only make a second one. */
+/**
+ * The refusal for a table that exists but that the role cannot reach. Its fix is a grant, as making the table again would only make a
+ * second one.
+ */
 const unreached = (model: Pick<Model, "name" | "schema" | "table">): Refusal => {
   const schema = model.schema ?? "public"
   const grant = `grant usage on schema ${quotedName(schema)} to <role>;`
@@ -382,8 +385,8 @@ const unreached = (model: Pick<Model, "name" | "schema" | "table">): Refusal => 
 }
 
 /**
- * Everything about the models that the database does not bear out, in declared order. `tables` has the facts of each resource's table by
- * the resource's name, null where there is no such table; `known` are names of tables that exist, for suggestions.
+ * Everything in the models that does not fit the database, in declared order. `tables` holds the facts of each resource's table by the
+ * resource's name, or null where there is no such table. `known` are names of tables that exist, for suggestions.
  */
 export const checkFacts = (
   models: Models,
@@ -415,7 +418,7 @@ export const checkFacts = (
   for (const model of models.values()) {
     const table = tables.get(model.name) ?? null
     const tracked = trackedBy.get(model.name)
-    // Tables of versions follow those that they keep versions of: what they lack is made by a migration.
+    // Tables of versions are made and kept current by a migration. So a column that they lack is no refusal here.
     if (tracked !== undefined) {
       if ((tables.get(tracked) ?? null) !== null && table?.privileges.select !== true) {
         refusals.push({

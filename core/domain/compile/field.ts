@@ -9,7 +9,7 @@ import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import type { Kind, Shape } from "../value/kind.ts"
 import { isCount, isIdentifier, isName, nameRule, objectName, type Say } from "./check.ts"
 
-/** A field declaration that was read. `broken`: something about it was refused, so what follows from it is not reported again. */
+/** A field declaration that was read. `broken`: something about it was refused, so problems that follow from it are not reported again. */
 export interface DraftField {
   readonly name: string
   readonly spec: FieldSpec
@@ -189,7 +189,7 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
     sensitive: flag("sensitive"),
     alias,
     column,
-    // The value itself is judged once the kind is known for certain (relations take theirs from elsewhere).
+    // The value itself is checked once the kind is known: a relation takes its kind from elsewhere.
     default: given as FieldSpec["default"],
     dbDefault: flag("dbDefault")
   }

@@ -1,6 +1,6 @@
 /**
- * Compiles public forms (spec 2, Public form declaration): every field is one that a visitor may fill in, the role `anonymous` may create just these, and
- * a record can be made of them. It grants nothing.
+ * Compiles public forms (spec 2, Public form declaration). It checks that a visitor may fill in every field, that the role `anonymous` may
+ * create these fields, and that a record can be made of them. It grants nothing.
  */
 
 import type { Access } from "../access/access.ts"

@@ -218,7 +218,7 @@ export const readOptions = (raw: unknown, of: OptionsScope): Options => {
     sources: readSources(sources, of),
     serverTiming: serverTiming === true,
     maxBodyBytes: bytes("maxBodyBytes", 1024, 1024 ** 3),
-    // Twice or three times as many must fit into one of the engine's texts, which holds half a gigabyte.
+    // The engine's longest text is half a gigabyte, and an answer may take two or three times its bytes on the way.
     maxAnswerBytes: bytes("maxAnswerBytes", 65_536, 128 * 1024 ** 2),
     maxBatchBytes: bytes("maxBatchBytes", 65_536, 1024 ** 3),
     trustedProxies: count(raw["trustedProxies"], "options.trustedProxies", 0, 100, defaultOptions.trustedProxies, say),
@@ -262,7 +262,7 @@ const readApps = (raw: unknown, auth: Bag, of: OptionsScope, say: Say): void => 
     say(`auth.apps is ${shown(raw)}, not a list.`, fix)
     return
   }
-  // Who issues this app's own tokens: the auth server elsewhere that it asks for keys, else itself.
+  // Who issues this app's own tokens: the other auth server when keys come from one, else this app itself.
   const own = (auth["jwksUrl"] === undefined ? undefined : auth["issuer"]) ?? auth["url"]
   const hosts = new Set<string>()
   for (const [index, app] of raw.entries()) {
@@ -383,7 +383,7 @@ export const checkAuth = (raw: unknown, of: OptionsScope): AuthDeclaration | nul
   if (appName !== undefined && (typeof appName !== "string" || appName.trim() === "")) {
     say(`auth.appName is ${shown(appName)}.`, "Write the name that people know, such as \"Shop administration\".")
   }
-  // Which role is the default may follow from the declared roles; the auth server checks it once they are known.
+  // The default role may follow from the declared roles. The auth server checks it once they are known.
   const providers = readProviders(raw["oidc"], typeof defaultRole === "string" ? defaultRole : "user")
   if (Result.isFailure(providers)) {
     say(
@@ -422,7 +422,7 @@ const tokenNames = [
 ] as const satisfies readonly (keyof AuthDeclaration)[]
 
 /**
- * Refuses settings that nothing would read, because somebody else says who is calling: who writes `twoFactor: true` takes signing in to be
+ * Refuses settings that nothing reads because somebody else says who is calling. Whoever writes `twoFactor: true` believes that sign-in is
  * protected by it.
  */
 export const refuseIdleAuth = (auth: unknown, authenticate: unknown, say: Say): void => {

@@ -1,6 +1,7 @@
 /**
- * Turns declared resources into models: reads each declaration, gives relations the kind of the key they point at, refuses what does
- * not fit together, and names the ways that `expand` can follow. It knows no database; whether tables and columns exist is asked elsewhere.
+ * Turns declared resources into models. It reads each declaration, gives relations the kind of the key they point at, refuses what does not
+ * fit together, and names the relations that `expand` can follow. It knows no database; whether tables and columns exist is checked
+ * elsewhere.
  */
 
 import * as Result from "effect/Result"
@@ -210,7 +211,10 @@ export const readResource = (
   }
 }
 
-/** Older versions may be older than a column. What cannot be read is reported of the tracked resource, which declares it. */
+/**
+ * The columns that a table of versions keeps. Versions may be older than such a column, so it may be null. Problems are reported for the
+ * tracked resource only, which declares the column.
+ */
 const readKept = (
   resource: string,
   { [keptColumns]: kept }: { readonly [keptColumns]?: unknown },
@@ -225,7 +229,7 @@ const readKept = (
   return [...roles, { of: "column", name: changedColumn, spec: changed.spec }]
 }
 
-/** Gives every field its kind: its own, or for a relation that of the key it points at, through any number of relations. */
+/** Gives every field its kind. A relation takes that of the key it points at, through any number of relations. */
 export const resolveShapes = (drafts: ReadonlyMap<string, Draft>, report: Report): ReadonlyMap<DraftField, Shape> => {
   const shapes = new Map<DraftField, Shape>()
   const unknown: Shape = { kind: "text", max: null }
@@ -280,7 +284,7 @@ const ownerKinds: readonly string[] = ["text", "uuid", "integer"]
 type Shapes = ReadonlyMap<DraftField, Shape>
 type Say = (field: DraftField, message: string, fix: string) => void
 
-/** The declared field that plays a role; null where a column of no field does, or nothing. */
+/** The declared field of a role (tenant, owner, …). Null where the role has a column without a field, or nothing. */
 const fieldOf = (column: DraftColumn | null): DraftField | null => column?.of === "field" ? column.field : null
 
 /** Refuses what cannot be a primary key. */
@@ -326,7 +330,7 @@ const checkOwner = (draft: Draft, shapes: Shapes, say: Say): void => {
   }
 }
 
-/** Refuses tenant, soft delete and version that the service could not set, or that are one and the same. */
+/** Refuses tenant, soft-delete and version columns that the service could not set, and two of them that are the same column. */
 const checkManaged = (draft: Draft, shapes: Shapes, say: Say, report: Report): void => {
   for (const role of ["tenant", "softDelete", "version"] as const) {
     const column = draft[role]
@@ -393,7 +397,7 @@ const checkFilled = (draft: Draft, say: Say): void => {
   }
 }
 
-/** Refuses what fields are declared to be together: key, owner, tenant, soft delete, version. */
+/** Checks the fields of a resource together: key, owner, tenant, soft delete, version. */
 const checkPlaces = (draft: Draft, shapes: Shapes, report: Report): void => {
   const say: Say = (field, message, fix) => {
     if (!field.broken) report(draft.name, field.name, message, fix)
@@ -410,7 +414,7 @@ const isJson = (value: unknown, depth = 0): value is Json =>
   (depth < 64 && typeof value === "object" && Object.values(value).every((item) => isJson(item, depth + 1)) &&
     (Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null)))
 
-/** The field with its default as records show it; a default that is no value of the field is reported. */
+/** The field with its default in the form that records show. A default that is no value of the field is reported. */
 const withDefault = (resource: string, field: Field, report: Report): Field => {
   if (field.default === null || !("value" in field.default)) return field
   const { value } = field.default

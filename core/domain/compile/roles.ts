@@ -1,6 +1,6 @@
 /**
- * Roles as bundles of capabilities: reads the declared texts and checks each against the compiled models, so that a typing error is
- * a startup refusal and never a silent grant or denial. It decides nothing about a request; `resolve.ts` does.
+ * Roles as bundles of capabilities: reads the declared texts and checks each against the compiled models. So a typing error is a startup
+ * refusal, never a silent grant or denial. What a caller may do is decided by `access/resolve.ts`.
  */
 
 import * as Result from "effect/Result"
@@ -20,7 +20,7 @@ const roleName = /^[a-z0-9_-]+$/
 
 const isOperation = (text: string): text is Operation => operations.some((operation) => operation === text)
 
-/** What is wrong with a capability; the message goes on from its text. */
+/** What is wrong with a capability. The message continues a sentence that begins with the capability's text. */
 const wrong = (resource: string | null, field: string | null, message: string, fix: string): Refusal => ({
   resource,
   field,
@@ -30,7 +30,7 @@ const wrong = (resource: string | null, field: string | null, message: string, f
 
 type Targets = ReadonlyArray<readonly [name: string, target: RoleTarget]>
 
-/** The first thing that is wrong with a capability's list of fields. `named`: the one resource it is for; null: all of `targets`. */
+/** The first thing that is wrong with a capability's list of fields. `named` is the one resource it is for; null means all of `targets`. */
 const fieldsRefusal = (
   fields: readonly string[],
   operation: Operation | "*",
@@ -64,7 +64,7 @@ const fieldsRefusal = (
       return wrong(place, name, message, "Leave the field out of the list.")
     }
   }
-  // A limit that does not limit is worse than none: the rule would win and the list would be silently ignored.
+  // The explicit rule would win, and the list of fields would silently have no effect.
   const covered = operation === "*" ? (["read", "create", "update"] as const) : [operation]
   for (const [name, target] of targets) {
     const ruled = covered.find((each) => target.rules[each] !== null)

@@ -1,6 +1,6 @@
 /**
- * Compiles access rules and validations of one resource, once its fields are known. A rule that is absent stays absent; one that
- * is malformed is refused, so that no rule can fail open. What a rule means for a caller is decided elsewhere.
+ * Compiles access rules and validations of one resource, once its fields are known. A rule that is absent stays absent. A malformed rule is
+ * refused, so no rule can fail open. What a rule means for a caller is decided elsewhere.
  */
 
 import * as Result from "effect/Result"
@@ -29,7 +29,7 @@ export interface RuleScope {
   readonly report: Report
 }
 
-/** Whether a text mentions a field that was refused already: then what is wrong with the text may only follow from that. */
+/** Whether a text mentions a field that was refused already. Then a problem with the text may only follow from that one. */
 export const mentions = (text: string, names: ReadonlySet<string>): boolean =>
   names.size > 0 && (text.match(/[A-Za-z_][A-Za-z0-9_]*/g) ?? []).some((word) => names.has(word))
 

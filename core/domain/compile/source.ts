@@ -74,7 +74,7 @@ const readList = (raw: unknown, roles: KnownRoles, report: Report): readonly Sou
   return sources
 }
 
-/** Refusals of sources that draw a resource under a name the app has already, for a resource or a page of its own. */
+/** Refuses sources that show a resource under a name that the app already uses for a resource or page of its own. */
 export const checkSourceNames = (
   sources: readonly Source[],
   own: { readonly resources: ReadonlySet<string>; readonly pages: ReadonlySet<string> }

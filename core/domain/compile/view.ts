@@ -377,8 +377,8 @@ class ViewReader {
 const plainView = (of: ViewScope): View => new ViewReader({ ...of, report: () => undefined }, "view").read({})
 
 /**
- * Compiles `views`: a list of `defineView(…)`, or an object of declarations by resource name. Every resource ends with a view for
- * everybody, so that nobody who can see it is without one.
+ * Compiles `views`: a list of `defineView(…)`, or an object of declarations by resource name. Every resource gets a view for everybody as
+ * its last one, so nobody who can see the resource is without a view.
  */
 export const compileViews = (
   raw: unknown,

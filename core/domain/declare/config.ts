@@ -20,8 +20,8 @@ import type { DeclaredRoles } from "./roles.ts"
 import type { DeclaredView, MenuDeclaration, PageDeclaration, ViewDeclaration } from "./view.ts"
 
 /**
- * The write transaction a hook runs in, made by the database adapter: `query` runs further statements in it, with `$1` placeholders, and answers
- * their rows. It is of no use once the hook has returned.
+ * The write transaction that a hook runs in, made by the database adapter. `query` runs further statements in it, with `$1` placeholders,
+ * and gives their rows. It cannot be used once the hook has returned.
  */
 export interface Transaction {
   readonly query: (
@@ -275,7 +275,7 @@ export interface TypedConfig<Resources extends readonly Resource[]> extends Conf
 }
 
 /**
- * Declares a service: the default export of `admin.config.ts`, and what `createAdmin` takes. Gives back what it got; mistakes that types
+ * Declares a service: the default export of `admin.config.ts`, and what `createAdmin` takes. It returns its argument. Mistakes that types
  * do not catch are refused at startup, all together.
  */
 export const defineConfig = <const Resources extends readonly Resource[]>(
@@ -286,6 +286,6 @@ export const defineConfig = <const Resources extends readonly Resource[]>(
 export interface ConfigExtension {
   readonly _tag: "ConfigExtension"
   readonly name: string
-  /** Gives the configuration to compile; reports what cannot be. The configuration may be anything that a plain-JavaScript file exports. */
+  /** Gives the configuration to compile, and reports what cannot be. The argument may be anything that a plain-JavaScript file exports. */
   readonly apply: (config: { readonly [key: string]: unknown }, report: Report) => { readonly [key: string]: unknown }
 }

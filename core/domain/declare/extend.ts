@@ -1,6 +1,6 @@
 /**
- * Additions to resources that were declared elsewhere, such as in a generated file: access rules, validation, owner and tenant, other modifiers
- * on fields. Like every declaration it keeps what was written and judges nothing.
+ * Additions to resources that were declared elsewhere, such as in a generated file: access rules, validation, owner and tenant, other
+ * modifiers of fields. Like every declaration it keeps what was written and judges nothing.
  */
 
 import { isBag } from "../bag.ts"
@@ -9,7 +9,9 @@ import type { AnyField, FieldMap } from "./field.ts"
 import type { FieldName } from "./record.ts"
 import type { Resource, ResourceDeclaration } from "./resource.ts"
 
-/** What may be added to a resource, or said differently. A function makes the new declaration of a field from the old one; null leaves it out. */
+/**
+ * What may be added to a resource or replaced. A function makes the new declaration of a field from the old one; null removes the field.
+ */
 export interface Extension<Fields extends FieldMap>
   extends Partial<Omit<ResourceDeclaration<Fields, FieldName<Fields>>, "fields" | "primaryKey">>
 {
@@ -37,7 +39,7 @@ export const extendResource = <
   const { fields: changes, ...more } = extension
   const fields: Record<string, unknown> = isBag(declaration["fields"]) ? { ...declaration["fields"] } : {}
   for (const [name, change] of Object.entries<unknown>(changes ?? {})) {
-    // A field that is not there is no field after this either, which startup refuses by its name: a misspelt null would leave one shown.
+    // A change of an unknown field becomes a field that startup refuses by name. Else a misspelt null would leave a field shown.
     if (change === null && name in fields) delete fields[name]
     else {fields[name] = typeof change === "function" && name in fields
         ? (change as (field: unknown) => unknown)(fields[name])

@@ -1,7 +1,7 @@
 /**
- * The extension `history`: rewrites a configuration so that every change of chosen resources is kept as a version, readable as a resource of its
- * own. That resource has the fields, tenant, owner and read rules of the tracked one, so that the same access code hides the same fields and
- * rows. It keeps nothing itself; the write pipeline does.
+ * The extension `history`. It rewrites a configuration so that every change of chosen resources is kept as a version, readable as a
+ * resource of its own. That resource has the fields, tenant, owner and read rules of the tracked one, so the same access code hides the
+ * same fields and rows. It keeps nothing itself; the write pipeline does.
  */
 
 import { type Bag, isBag, isTextList } from "../bag.ts"
@@ -11,10 +11,16 @@ import { blankField, type FieldSpec } from "./field.ts"
 import { didYouMean, type Report, shown } from "./refusal.ts"
 import { parseCapability } from "./roles.ts"
 
-/** Where a declaration says which resource keeps its versions: a symbol, so that nobody writes it by hand; all copies of the package share it. */
+/**
+ * Where a declaration says which resource keeps its versions. A symbol, so that nobody writes it by hand; all copies of the package share
+ * it.
+ */
 export const historyOf = Symbol.for("resource-admin/history")
 
-/** Where a declaration has columns that no field shows, for rules to ask: by `softDelete` and `version`, what the tracked resource declares them as. */
+/**
+ * Where a declaration of versions keeps columns without a field, so that rules can ask for them: `softDelete` and `version`, as the tracked
+ * resource declares them.
+ */
 export const keptColumns = Symbol.for("resource-admin/kept-columns")
 
 /** What a version says besides the record: its number, what happened, when, and who did it. */
@@ -38,8 +44,8 @@ const specOf = (declared: unknown): FieldSpec | null =>
     : null
 
 /**
- * The fields of the tracked resource, none of them writable. Sensitive ones are left out: their values never enter a history. The key can
- * be filtered, as that is how the versions of one record are found.
+ * The fields of the tracked resource, none of them writable. Sensitive ones are left out: their values never enter a history. The key is
+ * filterable, because the versions of one record are found by it.
  */
 const trackedFields = (fields: Bag, { primaryKey: key, tenant }: Bag): Bag => {
   const kept: { [name: string]: unknown } = {}
@@ -47,7 +53,7 @@ const trackedFields = (fields: Bag, { primaryKey: key, tenant }: Bag): Bag => {
     const spec = specOf(declared)
     if (spec === null) kept[name] = declared
     else if (!spec.sensitive) {
-      // Older versions may be older than the field.
+      // A version may be older than the field.
       kept[name] = {
         _tag: "Field",
         spec: {
@@ -71,7 +77,7 @@ const bareColumns = ({ fields, softDelete, version }: Bag): Bag => {
   return Object.fromEntries(Object.entries({ softDelete, version }).filter(([, raw]) => !isField(raw)))
 }
 
-/** Records belong to a tenant also where its field is sensitive: then its column is kept and no field shows it. */
+/** The tenant of versions. When its field is sensitive, the column is kept without a field, as records belong to a tenant all the same. */
 const tenantOf = ({ fields, tenant }: Bag): unknown => {
   const spec = typeof tenant === "string" && isBag(fields) ? specOf(fields[tenant]) : null
   return spec?.sensitive === true ? { _tag: "Field", spec: { ...spec, column: spec.column ?? tenant } } : tenant
@@ -99,8 +105,8 @@ const longestName = 63
 const tablePattern = /^(?:(?:"((?:[^"]|"")+)"|([^".]+))\.)?(?:"((?:[^"]|"")+)"|([^".]+))$/
 
 /**
- * The table of versions: named like the tracked one, with its schema before it unless that is the usual one, so that tables of one name in two
- * schemas, perhaps of two services, never share their versions.
+ * The table of versions. It has the name of the tracked one, with the schema in front unless that is `public`. So tables of the same name
+ * in two schemas, perhaps of two services, never share their versions.
  */
 const tableOf = (name: string, table: unknown): string => {
   const text = typeof table === "string" ? table : name
@@ -108,7 +114,7 @@ const tableOf = (name: string, table: unknown): string => {
   const schema = quotedSchema?.replaceAll("\"\"", "\"") ?? plainSchema
   const last = quotedTable?.replaceAll("\"\"", "\"") ?? plainTable ?? text
   const full = schema === undefined || schema === "public" ? last : `${schema}_${last}`
-  // What is too long would be cut, perhaps to the name of another table.
+  // PostgreSQL would cut a longer name, perhaps to that of another table.
   const kept = new TextEncoder().encode(full).length > longestName ? last : full
   return `history."${kept.replaceAll("\"", "\"\"")}"`
 }
@@ -121,8 +127,8 @@ interface Tracked {
 }
 
 /**
- * Gives a role that may read the tracked resource the same for its versions. Capabilities of all resources hold for them anyway, but a list of fields
- * in one names none of those that only versions have.
+ * Gives a role that may read the tracked resource the same right for its versions. Capabilities for all resources cover versions anyway,
+ * but their lists of fields do not name the fields that only versions have.
  */
 const withCapabilities = (roles: unknown, tracked: ReadonlyMap<string, Tracked>): unknown =>
   !isBag(roles) ? roles : Object.fromEntries(

@@ -1,6 +1,4 @@
-/**
- * Types of records, inferred from fields. Types only: nothing in this file exists at run time, so nothing here decides anything.
- */
+/** Types of records, inferred from fields. The file holds types only: at run time it is empty. */
 
 import type { AnyField, FieldMap } from "./field.ts"
 

@@ -1,6 +1,6 @@
 /**
- * Startup refusals: what is wrong with a configuration, where, and what to write instead. The service starts with none of them, and
- * they are reported all together. This file words and collects them; it decides nothing about a configuration.
+ * Startup refusals: what is wrong with a configuration, where, and what to write instead. The service starts only without any, and all are
+ * reported together. This file words and collects them; it decides nothing about a configuration.
  */
 
 import { nearest } from "../filter/scope.ts"

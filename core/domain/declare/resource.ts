@@ -17,7 +17,7 @@ export type RuleOf<Arguments> = boolean | readonly string[] | Where | ((context:
 /** A rule of one field: like a resource's rule, but without filters. */
 export type FieldRuleOf<Arguments> = boolean | readonly string[] | ((context: Arguments) => boolean)
 
-/** What rules of `read` get: the caller. Which rows may be read is a filter, not a question to a record. */
+/** What rules of `read` get: the caller. They see no record, because a filter decides which rows may be read. */
 export interface ReadContext {
   readonly caller: Caller
 }
@@ -62,8 +62,8 @@ export type EventsDeclaration<Fields extends FieldMap> =
   & { readonly [name: string]: true | EventDeclaration<Fields> }
 
 /**
- * A column that the service uses and nobody sees: the name of a declared field, the name of a column that no field declares, or a field
- * declaration for such a column (`f.integer().column("tenant_id")`) where its kind is not the usual one.
+ * A column that the service uses itself: the name of a declared field, the name of a column without a field, or a field declaration for
+ * such a column (`f.integer().column("tenant_id")`) when its kind is not the usual one.
  */
 export type SystemColumn<Fields extends FieldMap> =
   | FieldName<Fields>
@@ -104,7 +104,7 @@ type KeyOf<Fields extends FieldMap, Key> = Key extends FieldName<Fields> ? Field
   : Key extends readonly [infer Only extends FieldName<Fields>] ? Fields[Only]["~field"]["value"]
   : string
 
-/** A declared resource. What it declares stays unread until startup, so a mistake in it is a refusal and not a crash. */
+/** A declared resource. Its declaration is read at startup only, so a mistake in it is a refusal and not a crash. */
 export interface Resource<
   Name extends string = string,
   Fields extends FieldMap = FieldMap,

@@ -11,9 +11,11 @@ type FieldsText = "" | `(${string})`
 /**
  * One capability as text.
  *
- * `*` everything · `orders.*` every operation of a resource · `*.read` one operation everywhere · `orders.read` one operation of
- * one resource. A suffix `.own` limits it to records whose owner field is the caller's id; a list `(id,status)` after that limits
- * the fields: those read, or those written by create and update. A capability with a list never gives `delete`.
+ * `*` everything · `orders.*` every operation of a resource · `*.read` one operation everywhere · `orders.read` one operation of one
+ * resource.
+ *
+ * A suffix `.own` limits it to records whose owner field is the caller's id. A list `(id,status)` after that limits the fields: those that
+ * are read, or those that a create or update writes. A capability with a list never grants `delete`.
  */
 export type CapabilityText = `*${OwnText}${FieldsText}` | `${string}.${Operation | "*"}${OwnText}${FieldsText}`
 

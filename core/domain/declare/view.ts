@@ -1,6 +1,6 @@
 /**
- * Views, pages and menu entries as people write them (`defineView`): how the admin app shows a resource. It judges nothing; what they may say is
- * decided by `compile/view.ts` and `compile/menu.ts`, and what they are after that stands in `model/view.ts`.
+ * Views, pages and menu entries as people write them (`defineView`): how the admin app shows a resource. It judges nothing. What they may
+ * say is decided by `compile/view.ts` and `compile/menu.ts`; their compiled form stands in `model/view.ts`.
  */
 
 import type { Label, SavedFilter } from "../model/view.ts"

@@ -4,7 +4,7 @@
 
 import type { WireRecord } from "./model.ts"
 
-/** What can happen to a record. A soft delete is a delete; a reorder is a new place in an order that the API wrote, and no update. */
+/** What can happen to a record. A soft delete is a delete. A reorder is a new place in an order that the API wrote; it is no update. */
 export type ChangeOperation = "create" | "update" | "delete" | "undelete" | "reorder"
 
 export const changeOperations: readonly ChangeOperation[] = ["create", "update", "delete", "undelete", "reorder"]

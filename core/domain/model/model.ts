@@ -76,7 +76,7 @@ export interface Model {
   readonly relations: ReadonlyMap<string, Relation>
 }
 
-/** The columns that tell a row from all others of its table: a key may be unique within each tenant only. */
+/** The columns that identify a row of the table. They include the tenant, because a key may be unique within each tenant only. */
 export const identityOf = ({ key, tenant }: Model): readonly Field[] =>
   tenant === null || key.includes(tenant) ? key : [...key, tenant]
 
@@ -100,8 +100,8 @@ export interface SortKey {
 }
 
 /**
- * True when no caller can ever write the field with this operation, whatever the rules: read-only fields, the tenant, soft-delete
- * and version columns (under whatever field name), system columns, and the primary key once the record exists.
+ * True when no caller can ever write the field with this operation, whatever the rules. That holds for read-only fields, for the tenant,
+ * soft-delete and version columns under whatever field name, for system columns, and for the primary key of an existing record.
  */
 export const neverWritable = (
   model: Pick<Model, "key" | "tenant" | "softDelete" | "version">,
@@ -115,7 +115,7 @@ export const neverWritable = (
   (operation === "update" && model.key.some((key) => key.column === field.column))
 
 /**
- * The column of a version that no field shows: of an update the columns that it changed, each quoted, with commas between them; else null. By it
- * versions stay hidden in which nothing changed that the caller can see.
+ * The column of versions that lists what an update changed: the columns, each quoted, with commas between them. Null for other operations.
+ * No field shows it. It serves to hide versions in which nothing changed that the caller can see.
  */
 export const changedColumn = "history_changed"

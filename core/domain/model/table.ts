@@ -1,6 +1,6 @@
-/** Names of tables and columns as SQL writes them. A name that SQL would read as a word of its own is quoted. */
+/** Names of tables and columns as SQL writes them: quoted where SQL would read them otherwise. */
 
-/** Words that PostgreSQL takes for its own where it expects a name (`pg_get_keywords()` of 18, categories R and T). */
+/** Words that PostgreSQL does not take as names (`pg_get_keywords()` of 18, categories R and T). */
 const reserved: ReadonlySet<string> = new Set(
   ("all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate collation column "
     + "concurrently constraint create cross current_catalog current_date current_role current_schema current_time "

@@ -1,6 +1,6 @@
 /**
- * Compiled views, pages and menu entries: every name in them is a declared field, every text in them checks. A view never grants anything:
- * `/api/meta` removes from it what the caller may not read.
+ * Compiled views, pages and menu entries. Every name in them is a declared field, and every text in them checks. A view never grants
+ * anything: `/api/meta` removes from it what the caller may not read.
  */
 
 import type { Granularity, SeriesRange } from "../value/instant.ts"

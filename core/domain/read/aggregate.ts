@@ -20,7 +20,10 @@ import type { Measure } from "./plan.ts"
 /** Most points of a series. */
 export const maxPoints = 10_000
 
-/** A readable field by name for an aggregate parameter; hidden, unknown and (where it must be) unfilterable are refused alike by name. */
+/**
+ * A readable field by name, for a parameter of an aggregate. Hidden and unknown fields are refused alike, and so are unfilterable ones
+ * where the field must be filterable.
+ */
 export const aggregateField = (
   restricted: RestrictedModel,
   parameter: string,
@@ -63,8 +66,8 @@ export const readMeasure = (restricted: RestrictedModel, text: string): Result.R
 }
 
 /**
- * IANA's names of three letters, by what both sides take for the zone: PostgreSQL looks for an abbreviation first, and `CET` is one, an offset
- * without clock changes. All other abbreviations are nobody's names, though this runtime knows some (`PST`, `IST`), and for other zones.
+ * IANA zones with three letters, by a name that PostgreSQL reads as the same zone. PostgreSQL looks for an abbreviation first: `CET` is one
+ * there, an offset without clock changes. Other abbreviations are refused. This runtime knows some (`PST`, `IST`), but for other zones.
  */
 const shortNames: ReadonlyMap<string, string> = new Map([
   ["CET", "Europe/Brussels"],
@@ -77,7 +80,7 @@ const shortNames: ReadonlyMap<string, string> = new Map([
   ...["GMT", "PRC", "ROC", "ROK", "UCT", "UTC"].map((name) => [name, name] as const)
 ])
 
-/** An IANA time zone that this runtime knows, by a name that says the same to the database; offsets such as `+02:00` are not names. */
+/** An IANA time zone that this runtime knows, under a name that the database reads the same way. Offsets such as `+02:00` are no names. */
 export const checkTimeZone = (written: string): Result.Result<string, Problem> => {
   const refused = Result.fail(
     invalidParameter("time_zone", "The parameter must be an IANA time zone such as Europe/Berlin.")
@@ -96,7 +99,7 @@ const dayMs = 86_400_000
 const hourMs = 3_600_000
 const rangeDays: { readonly [range: string]: number } = { "7d": 7, "30d": 30, "90d": 90, "1y": 365 }
 
-/** Before this instant zones only differ by their local mean time, and years before Christ would read like those after. */
+/** Before this instant zones differ only by their local mean time, and the formatter writes years before Christ like those after. */
 const earliest = Date.UTC(1000, 0, 1)
 
 /** Local wall-clock time as if it were UTC, in milliseconds. */
@@ -104,7 +107,7 @@ const localTime = (instant: number, timeZone: string): number => {
   if (timeZone === "UTC") return instant
   if (instant < earliest) return instant + localTime(earliest, timeZone) - earliest
   const { format, order } = formatOf(timeZone)
-  // Four times as fast as taking the parts one by one, and a series may ask twenty thousand times.
+  // `format` and a pattern are four times as fast as `formatToParts`, and a series may ask twenty thousand times.
   const digits = format.format(instant).match(/\d+/g)!
   const part = (name: Part): number => Number(digits[order.indexOf(name)])
   const at = new Date(0)
@@ -145,8 +148,8 @@ const formatOf = (timeZone: string): Format => {
 }
 
 /**
- * The instant of a local wall-clock time. Twice-occurring times give the first; times a clock change skips give the instant that the offset before
- * the change points at, as PostgreSQL does.
+ * The instant of a local wall-clock time. A time that occurs twice gives the first instant. A time that a clock change skips is read with
+ * the offset before the change, as PostgreSQL does.
  */
 const findInstant = (local: number, timeZone: string): number => {
   const before = local - dayMs
@@ -158,7 +161,10 @@ const findInstant = (local: number, timeZone: string): number => {
   return localTime(later, timeZone) === local ? later : candidate
 }
 
-/** Instants found before: charts ask for the same midnights again and again, and each costs several looks into the time zone's table. */
+/**
+ * Instants that were found before. Charts ask for the same midnights again and again, and each search costs several looks into the zone's
+ * table.
+ */
 const instants = new BoundedMap<string, BoundedMap<number, number>>(50)
 const instantsPerZone = 2_000
 
@@ -207,7 +213,8 @@ export const bucketStarts = (
   const starts: number[] = []
   let local = floorLocal(localTime(from, timeZone), granularity)
   if (granularity === "hour") {
-    // Hours step in real time: the repeated hour of an autumn night is two buckets. Where the clock changes by a part of an hour, they begin on it again.
+    // Hours advance in real time: the repeated hour of an autumn night is two buckets. Where the clock changes by a part of an hour,
+    // buckets begin on the hour again after it.
     const sinceHour = (at: number): number => (((localTime(at, timeZone) % hourMs) + hourMs) % hourMs)
     let at = local - (localTime(from, timeZone) - from)
     let even = at
@@ -216,16 +223,16 @@ export const bucketStarts = (
       at += hourMs
       if (at <= even) continue
       at -= sinceHour(at)
-      // One look for a whole day: most of them have no such change.
+      // One look covers a whole day, as most days have no clock change.
       if (sinceHour(at + dayMs) === 0) even = at + dayMs
     }
     return starts
   }
-  // Within a week of another the offset is mostly the same, and the earlier one is that of the first of two equal times.
+  // The offset is usually that of a week before. Of two equal local times the earlier offset gives the first instant.
   const close = granularity === "day" || granularity === "week"
   let at = instantOf(local, timeZone)
   while (at < to && starts.length <= limit) {
-    // A day that a zone left out, as at the date line, begins where the next one does.
+    // Where a zone skipped a day, as at the date line, the day begins where the next one does.
     if (at !== starts.at(-1)) starts.push(at)
     const next = nextLocal(local, granularity)
     const guess = next - (local - at)
@@ -248,12 +255,12 @@ export interface SeriesBounds {
   /** Inclusive and exclusive bounds as cells of the field's kind; null: open. */
   readonly from: string | null
   readonly to: string | null
-  /** The same bounds as instants in whole milliseconds around them, for the empty buckets. */
+  /** The same bounds as instants in whole milliseconds, rounded outwards, for the empty buckets. */
   readonly start: number | null
   readonly end: number | null
 }
 
-/** A bound as it was written: its milliseconds, rounded away from the range, its local time, and its exact text. */
+/** A bound as it was written: its milliseconds (rounded outwards), its local time, and its exact text. */
 interface Bound {
   readonly instant: number
   readonly local: number
@@ -265,7 +272,7 @@ const midnight = (local: number, timeZone: string): Bound => {
   return { instant, local, text: toIso(instant) }
 }
 
-/** Length of a canonical timestamp with milliseconds. Longer ones have digits that a number of milliseconds loses. */
+/** Length of a canonical timestamp with milliseconds. Longer texts have digits that a number of milliseconds would lose. */
 const millisecondText = 24
 
 /** ISO dates or timestamps for `from` and `to`; dates are local midnights of the time zone, `to` as a date is that whole day. */
@@ -300,8 +307,8 @@ export const seriesRange = (
   timeZone: string,
   now: number
 ): Result.Result<SeriesBounds, Problem> => {
-  // A date column is compared with local calendar days, and holds the whole of the day that a bound falls into. What no cell can say bounds
-  // nothing: series end with the years 0001 and 9999 anyway.
+  // A date column is compared with local calendar days, and a bound covers the whole day it falls into. A bound that no cell can express is
+  // left out: series end with the years 0001 and 9999 anyway.
   const cell = ({ instant, local, text }: Bound): string | null => {
     const at = field.kind === "timestamp" ? instant : local
     return at < firstInstant || at > lastInstant ? null : field.kind === "timestamp" ? text : toIso(at).slice(0, 10)
@@ -346,14 +353,14 @@ export const seriesPoints = (
   const end = range.end ?? (last === undefined ? undefined : Date.parse(last[0]!) + 1)
   if (from === undefined || end === undefined) return []
   const empty: Cell = measure.of === "count" || measure.of === "sum" ? "0" : null
-  // Rows without a value have no sum in the database.
+  // The database gives no sum for rows without a value.
   const pointOf = (row: Row): readonly [start: string, value: Cell] => [row[0]!, row[1] ?? empty]
-  // Both lists are in order, and texts of whole seconds in years of four digits have the order of their instants.
+  // Both lists are sorted. Texts of whole seconds in years of four digits sort like their instants.
   const points: Array<readonly [string, Cell]> = []
   let next = 0
   for (const at of bucketStarts(from, end, granularity, timeZone, maxPoints)) {
     const start = toIso(at)
-    // What the database counted is never dropped, even where the two time zone tables disagree.
+    // Nothing that the database counted is dropped, even where its time zone table differs from the one here.
     while (next < rows.length && rows[next]![0]! < start) points.push(pointOf(rows[next++]!))
     points.push(rows[next]?.[0] === start ? pointOf(rows[next++]!) : [start, empty])
   }
@@ -428,10 +435,10 @@ export const histogramJson = (field: Field, row: Row | undefined, buckets: numbe
   return `${head}${items.join(",")}]}`
 }
 
-/** Digits of the bounds of floats: any more make no other double. */
+/** Digits of the bounds of floats. More digits would not name another double. */
 const floatDigits = 20
 
-/** Doubles are divided as the decimals that everybody sees: so does the database, which counts. */
+/** Doubles are divided by their shortest decimal text, as the database does when it counts. */
 const floatBound = (min: number, max: number, buckets: number): (i: number) => string => {
   const bound = exactBound(plainText(min), plainText(max), buckets, floatDigits)
   return (i) => String(Number(bound(i)))

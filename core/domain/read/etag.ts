@@ -1,6 +1,6 @@
 /**
- * ETags (spec 1, Write rules, 1): a keyed hash of the version column's exact text, or of the fields the caller may read. Computed from the
- * row itself, the same in lists, gets, writes and batches.
+ * ETags (spec 1, Write rules, 1): a keyed hash of the version column's exact text, or of the fields that the caller may read. They are
+ * computed from the row itself and are the same in lists, gets, writes and batches.
  */
 
 import type { RestrictedModel } from "../access/access.ts"
@@ -12,8 +12,9 @@ export const etagFields = (restricted: RestrictedModel): readonly Field[] =>
   restricted.model.version === null ? restricted.fields : [restricted.model.version]
 
 /**
- * Writes the text whose digest is the tag, for rows with each field's cell at `position`. Lengths keep neighbouring values apart, `~` is null. Made
- * once for a kind of row, so that a page looks no position up for its rows.
+ * Makes the function that writes the text whose digest is the tag. `position` says where each field's cell stands in a row. Each cell comes
+ * after its length, so that neighbouring values stay apart; `~` is null. It is made once for a kind of row, so no position is looked up for
+ * each row of a page.
  */
 export const etagSource = (
   restricted: RestrictedModel,

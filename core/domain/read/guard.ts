@@ -1,6 +1,6 @@
 /**
- * The scan guard's judgement (spec 1, Limits): whether a plan would read too much of a big table, and which index would help. It judges what
- * the database's planner estimated; it never asks the database itself.
+ * The scan guard's judgement (spec 1, Limits): whether a plan would read too much of a big table, and which index would help. It judges the
+ * planner's estimate; it never asks the database itself.
  */
 
 import type { FilterTree } from "../filter/tree.ts"
@@ -17,8 +17,8 @@ export interface ScanGuard {
 const costPerRow = 0.02
 
 /**
- * Expensive: a sequential scan of a table above the limit whose cost is that of reading more rows than the limit. A scan under a LIMIT that ends
- * after a page is cheap by cost, whatever its node is called.
+ * Whether a plan is expensive: it scans a table above the limit sequentially, and its cost is that of reading more rows than the limit. A
+ * scan that stops after a page is cheap by its cost.
  */
 export const isExpensive = (
   estimate: { readonly scannedRows: number; readonly cost: number },
@@ -40,7 +40,7 @@ const conditionFields = (tree: FilterTree): { readonly equal: Field[]; readonly 
 }
 
 /**
- * A `create index` statement that would serve the query, naming only columns that `mayName` allows; null when nothing nameable would help.
+ * A `create index` statement that would serve the query. It names only columns that `mayName` allows; null when none of them would help.
  */
 export const suggestIndex = (
   model: Model,
@@ -74,14 +74,17 @@ export const suggestIndex = (
     : `create index on ${table} (${columns.join(", ")})${live(model, where, mayName)}`
 }
 
-/** An index without the deleted rows answers by itself, where one of all rows would have to ask the table for each. */
+/** An index without the deleted rows answers by itself. An index of all rows would have to read the table for each. */
 const live = ({ softDelete }: Model, where: FilterTree, mayName: (field: Field) => boolean): string =>
   softDelete !== null && mayName(softDelete) &&
     conjuncts(where).some((item) => item.op === "null" && item.field === softDelete)
     ? ` where ${quotedName(softDelete.column)} is null`
     : ""
 
-/** Fields under contains, search, similar and regex conditions: a trigram index serves those, but not a pattern that may look at some rows only. */
+/**
+ * Fields under contains, search, similar and regex conditions, which a trigram index serves. It does not serve a pattern that may look at
+ * some rows only.
+ */
 const textFields = (tree: FilterTree): Field[] => {
   switch (tree.op) {
     case "and":

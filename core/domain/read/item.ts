@@ -1,6 +1,6 @@
 /**
- * Records on their way out: which columns a shape reads, and the writer that splices their exact texts into JSON. No record object is
- * built on this path unless a record-level rule asks for one.
+ * Records on their way out: which columns a shape reads, and the writer that splices their exact texts into JSON. No record object is built
+ * here unless a record-level rule asks for one.
  */
 
 import type { Access, Decision, RestrictedModel } from "../access/access.ts"
@@ -28,7 +28,10 @@ export interface Layout {
 
 const noColumns: readonly Field[] = []
 
-/** The smallest set of columns for an answer: shown fields, ETag, `more` (sort keys), and all of them when a rule needs the record. */
+/**
+ * The smallest set of columns for an answer: shown fields, the ETag's fields and `more` (sort keys). All columns when a rule needs the
+ * record.
+ */
 export const layoutOf = (access: Access, shown: Shown, more: readonly Field[]): Layout => {
   const { decisions, model, restricted } = access
   const checks: FilterTree[] = []
@@ -60,7 +63,9 @@ export interface WrittenItem {
 
 export type ItemWriter = (row: Row, bindings: Bindings) => WrittenItem
 
-/** Decides one operation for one row. A `record` decision that answers a filter is evaluated in memory, as the database would. */
+/**
+ * Decides one operation for one row. When a `record` decision answers a filter, the filter is evaluated in memory, as the database would.
+ */
 const rowDecision = (
   decision: Decision,
   check: () => Cell,
@@ -144,7 +149,7 @@ export const itemWriter = (
   }
 }
 
-/** For each readable field whether it may be edited: those an update takes at all, where `editable` agrees. */
+/** For each readable field, whether it may be edited: an update takes it, and `editable` agrees. */
 const fieldsText = (restricted: RestrictedModel, editable: (field: Field) => boolean): string =>
   `{${
     restricted.fields.map((field) =>

@@ -1,7 +1,7 @@
 /**
- * From a list request to its plan, against the restricted model only: texts are checked, the caller's rows and soft delete are added, the
- * order is made total. What does not depend on values is one `ListShape`, cached per restricted model; what does not depend on the filter either
- * is one `Face`, so that a filter that comes only once costs little.
+ * From a list request to its plan, against the restricted model only. Texts are checked, the caller's rows and soft delete are added, and
+ * the order is made total. What does not depend on values is one `ListShape`, cached per restricted model. What does not depend on the
+ * filter either is one `Face`, so a filter that comes only once costs little.
  */
 
 import * as Result from "effect/Result"
@@ -74,7 +74,7 @@ export const checkFilter = (restricted: RestrictedModel, text: string): Result.R
   return Result.mapError(checked, (errors) => refusal("invalid-filter", "filter", errors))
 }
 
-/** Checks an order text and makes it total: the key's fields follow, so that no two rows are equal. */
+/** Checks an order text and makes it total: the key's fields are added, so no two rows are equal. */
 export const checkOrder = (restricted: RestrictedModel, text: string): Result.Result<readonly SortKey[], Problem> => {
   const cache = cachesOf(restricted).orders
   let checked = cache.get(text)
@@ -88,7 +88,7 @@ export const checkOrder = (restricted: RestrictedModel, text: string): Result.Re
   return Result.mapError(checked, (errors) => refusal("invalid-order-by", "order_by", errors))
 }
 
-/** The key goes last, in the direction of the last named key: one index then serves both. */
+/** The key comes last, in the direction of the last named key, so that one index serves both. */
 const totalOrder = (model: Model, keys: readonly SortKey[]): readonly SortKey[] => {
   const named = new Set(keys.map((key) => key.field))
   const descending = keys.at(-1)?.descending ?? false
@@ -196,7 +196,10 @@ const faceOf = (
   return face
 }
 
-/** Whether what was cached may serve: its rows and decisions are the same values (they hold no caller: operands bind later). */
+/**
+ * Whether a cached shape may be used: rows and decisions are the same objects as when it was made. They hold no caller; operands bind
+ * later.
+ */
 const sameDecisions = (a: Access, b: Access): boolean =>
   a === b || (
     a.rows === b.rows && a.decisions.update === b.decisions.update && a.decisions.delete === b.decisions.delete &&

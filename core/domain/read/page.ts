@@ -1,6 +1,6 @@
 /**
- * Page tokens: a position in an order, sealed so that it says nothing and fits only where it was given. The token is bound to resource,
- * filter, order, `show_deleted`, tenant and user; anything else does not open it.
+ * Page tokens: a position in an order, sealed, so that nobody can read it or use it elsewhere. A token is bound to resource, filter, order,
+ * `show_deleted`, tenant and user.
  */
 
 import type { Caller } from "../access/caller.ts"
@@ -16,13 +16,16 @@ export interface PagePosition {
   /** Empty where no row is left to stand at: after the beginning, before the end. */
   readonly cells: readonly Cell[]
   /**
-   * The estimate the first page gave: later pages repeat it instead of counting again, for callers of the same roles. One user may come with others
-   * another time.
+   * The estimate of the first page. Later pages repeat it instead of counting again, but only for callers with the same roles: one user may
+   * come with other roles another time.
    */
   readonly estimate: { readonly size: number; readonly roles: string } | null
 }
 
-/** The context a token is sealed to. `order` is what the order's text means: a token of before another declaration opens no more. */
+/**
+ * The context that a token is sealed to. `order` is what the order's text means now, so a token from before a change of the declaration no
+ * longer opens.
+ */
 export const pageContext = (
   caller: Caller,
   resource: string,

@@ -1,6 +1,6 @@
 /**
- * Read plans: what to read, decided completely by the domain. A plan has no SQL; adapters turn it into statements. The shape of a
- * plan is kept apart from its values, so that adapters can compile a shape once (by object identity) and run it many times.
+ * Read plans: what to read, decided completely by the domain. A plan has no SQL; adapters turn it into statements. The shape of a plan is
+ * separate from its values, so that adapters compile a shape once (by object identity) and run it many times.
  */
 
 import type { Bindings, FilterTree } from "../filter/tree.ts"
@@ -24,10 +24,13 @@ export interface PageShape {
 }
 
 /**
- * One page of rows. With `after` the rows that follow that position in the order (the position's cells pair with `shape.order`);
- * with `before` the rows that precede it, nearest last (already put back into the shape's order). An empty `after` is the beginning: the first rows;
- * an empty `before` the end: the last rows. `offset` rows are skipped. `counted`, for a page without a position: up to so many rows that pass are counted on the way,
- * and their number follows the checks of each row; where it is reached, the rows are any that pass.
+ * One page of rows.
+ *
+ * `after`: the rows that follow this position in the order; its cells pair with `shape.order`. An empty position means the first rows.
+ * `before`: the rows that precede it, in the shape's order. An empty position means the last rows. `offset` rows are skipped.
+ *
+ * `counted`, for a page without a position: rows that pass are counted up to this number on the way, and the count follows the checks of
+ * each row. When that number is reached, the rows may be any that pass.
  */
 export interface PagePlan {
   readonly shape: PageShape
@@ -38,7 +41,7 @@ export interface PagePlan {
   readonly counted?: number
 }
 
-/** Counts rows that pass; stops at `cap` when given (the answer is then `cap`). */
+/** Counts rows that pass. Stops at `cap` when given; the answer is then `cap`. */
 export interface CountPlan {
   readonly model: Model
   readonly where: FilterTree
@@ -60,8 +63,8 @@ export type Measure =
   | { readonly of: "sum" | "avg" | "min" | "max"; readonly field: Field }
 
 /**
- * `GET :series`: rows `[start, value]`, `start` a timestamp cell (the bucket's first instant, in UTC), only buckets that have rows; the
- * domain adds the empty ones. Weeks start on Monday. `from` inclusive, `to` exclusive, null: open.
+ * `GET :series`: rows `[start, value]`. `start` is a timestamp cell, the bucket's first instant in UTC. Only buckets with rows come; the
+ * domain adds the empty ones. Weeks start on Monday. `from` is inclusive, `to` exclusive, null is open.
  */
 export interface SeriesPlan {
   readonly of: "series"
@@ -80,9 +83,9 @@ export interface SeriesPlan {
 }
 
 /**
- * `GET :histogram`: one row `[min, max, count…]` with `buckets` equal-width counts between the smallest and largest value, the maximum in
- * the last bucket; min and max null when no row has a value. Exact: numeric arithmetic. Min and max of decimals are written with as many fraction digits
- * as any of the values has, so that bounds between them can be told from every value.
+ * `GET :histogram`: one row `[min, max, count…]`, with `buckets` counts of equal width between the smallest and the largest value. The
+ * maximum is in the last bucket. Min and max are null when no row has a value. The arithmetic is exact (numeric). Min and max of decimals
+ * have as many fraction digits as any of the values, so that bounds between them differ from every value.
  */
 export interface HistogramPlan {
   readonly of: "histogram"

@@ -14,7 +14,7 @@ import type { Json } from "../value/kind.ts"
 
 export const defaultPageSize = 50
 export const maxPageSize = 500
-/** Most characters of a filter in a query string, and in a `:search` body: there all that the language takes (spec 1, Limits). */
+/** Most characters of a filter in a query string and in a `:search` body. A body takes all that the language allows (spec 1, Limits). */
 export const maxQueryFilter = 10_000
 export const maxBodyFilter = maxCharacters
 /** Most relations that `expand` names. */
@@ -101,7 +101,10 @@ class Parameters {
     return value
   }
 
-  /** A whole number within bounds; above `max` it is cut, below `min` refused; absent is the default, and so is 0 where `min` is 0. */
+  /**
+   * A whole number within bounds. Above `max` it is cut, below `min` it is refused. When it is absent, the default holds; 0 counts as
+   * absent where `min` is 0.
+   */
   integer(name: string, fallback: number, min: number, max: number): number {
     const text = this.values.get(name)
     if (text === undefined || text === "") return fallback
@@ -239,7 +242,7 @@ export const seekRequest = (query: Pairs): Result.Result<ListRequest, Problem> =
   if (written !== "" && !/^[0-9]+$/.test(written)) {
     parameters.refuse("position", "The parameter must be a row number of at least 0.")
   }
-  // Further than any table goes; past it a number would not be exact, nor one that the database takes.
+  // No table has more rows. Beyond this a number would not be exact, and the database would not take it.
   const position = String(Math.min(Number(written), Number.MAX_SAFE_INTEGER))
   return Result.map(readList(parameters, maxQueryFilter), (request) => ({ ...request, position }))
 }

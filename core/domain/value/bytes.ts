@@ -1,4 +1,6 @@
-/** How many bytes texts take on the wire, for limits that are counted in bytes. Counting reads every character, so only what has such a limit is counted. */
+/**
+ * How many bytes texts take on the wire, for limits in bytes. Counting reads every character, so it is done only where such a limit exists.
+ */
 
 /** Length of a text in UTF-8, in bytes. A lone surrogate counts as the three bytes of the character that replaces it. */
 export const byteLength = (text: string): number => {
@@ -7,7 +9,7 @@ export const byteLength = (text: string): number => {
     const unit = text.charCodeAt(i)
     if (unit < 0x80) continue
     bytes += unit < 0x800 ? 1 : 2
-    // Two units that are one character take four bytes together: the second adds nothing.
+    // Two units of one character take four bytes together, so the second adds nothing.
     if (unit >= 0xd800 && unit < 0xdc00 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00) i++
   }
   return bytes

@@ -1,7 +1,7 @@
 /**
- * How each kind reads and writes its values: text and JSON become canonical cells, cells become wire values or JSON text, and
- * two cells compare as PostgreSQL compares them. Every value is checked here before a database sees it; integers and decimals never
- * pass through a JavaScript number. Names, rules and rows are none of its business.
+ * How each kind reads and writes its values: text and JSON become canonical cells, cells become wire values or JSON text, and two cells
+ * compare as in PostgreSQL. Every value is checked here before a database sees it. Integers and decimals never pass through a JavaScript
+ * number. It knows no names, rules or rows.
  */
 
 import * as Result from "effect/Result"
@@ -66,8 +66,8 @@ const decimalExpected = (shape: DecimalShape): string => {
 }
 
 /**
- * Plain notation with the column's scale. Further fraction digits are kept when they are not zero: a comparison with them is exact,
- * and only a stored value must not have them.
+ * Plain notation with the column's scale. Further fraction digits are kept unless they are zero: comparing with them is exact. Only a
+ * stored value must not have them.
  */
 const decimalCell = (shape: DecimalShape, text: string): Read<string> => {
   if (!decimalPattern.test(text)) return refuse("type", decimalExpected(shape))
@@ -156,7 +156,7 @@ const floatExpected = "Expected a finite number, such as 0.25."
 const floatCell = (text: string): Read<string> => {
   if (text.length > 400 || !floatPattern.test(text)) return refuse("type", floatExpected)
   const value = Number(text)
-  // As the database does: what is too small for a float is not zero.
+  // As in the database, a number too small for a float is refused and does not become zero.
   const lost = value === 0 && /^[^eE]*[1-9]/.test(text)
   return Number.isFinite(value) && !lost ? Result.succeed(String(value)) : refuse("invalid", floatExpected)
 }
@@ -176,7 +176,7 @@ const unstorable = "Text must not hold NUL characters or unpaired surrogates."
 /** True when PostgreSQL can store the text: no NUL, no unpaired surrogate. */
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes("\0")
 
-/** Characters of a text as fields, filters and orders count them, and `maxLength` in JSON Schema: code points. */
+/** Characters of a text, counted in code points as fields, filters, orders and `maxLength` of JSON Schema do. */
 export const codePointCount = (text: string): number => {
   let count = text.length
   for (let at = 0; at < text.length; at++) {
@@ -196,7 +196,7 @@ export const pastCharacters = (text: string, most: number): number | null => {
 const plainTextCell = (text: string): Read<string> =>
   isStorable(text) ? Result.succeed(text) : refuse("invalid", unstorable)
 
-/** Orders well-formed texts by code point: the order of the C collation over UTF-8, which UTF-16 order is not. */
+/** Orders well-formed texts by code point, as the C collation does over UTF-8. The order of UTF-16 units differs. */
 const compareCodePoints = (a: string, b: string): number => {
   const length = Math.min(a.length, b.length)
   let at = 0
@@ -260,8 +260,8 @@ const timestampExpected = (text: string): string =>
     : "Expected an RFC 3339 time from year 0001 to 9999 with a zone and at most 6 fraction digits, such as 2026-01-31T09:30:00Z."
 
 /**
- * The canonical cell of a value given as text: a filter's literal, a part of a key, a query value. A decimal may have more fraction
- * digits than the column and a text more characters: comparing with them is exact (and never equal).
+ * The canonical cell of a value given as text: a filter's literal, a part of a key, a query value. A decimal may have more fraction digits
+ * than the column, and a text more characters. Comparing with them is exact (and never equal).
  */
 export const cellFromText = (shape: Shape, text: string): Read<string> => {
   switch (shape.kind) {
@@ -319,8 +319,8 @@ const expectedText: { readonly [kind in Kind]?: string } = {
 }
 
 /**
- * The canonical cell of a value of a request body. Integers of every width come as JSON number or text, decimals too (a number stands
- * for its shortest decimal text); nothing is rounded, trimmed or guessed. Null needs an optional field.
+ * The canonical cell of a value of a request body. Integers of every width and decimals come as JSON number or text; a number stands for
+ * its shortest decimal text. Nothing is rounded, trimmed or guessed. Null needs an optional field.
  */
 export const cellFromJson = (shape: Shape & { readonly optional: boolean }, json: Json): Read<Cell> => {
   if (json === null) return shape.optional ? Result.succeed(null) : refuse("required", "A value is required.")
@@ -398,7 +398,7 @@ const floatJson = (cell: string): string => {
 /** Whether the JSON text of a field's non-null cells is the cell between quotes, with nothing to escape. */
 export const isQuoted = (shape: Shape): boolean => jsonWriter(shape) === quoted
 
-/** The JSON text of a field's non-null cells as a function: choose it once per column, call it per row. Equals `wireFromCell` in JSON. */
+/** A function that writes the JSON text of non-null cells: choose it once per column, call it per row. It equals `wireFromCell` in JSON. */
 export const jsonWriter = (shape: Shape): (cell: string) => string => {
   switch (shape.kind) {
     case "integer":

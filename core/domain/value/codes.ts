@@ -11,7 +11,7 @@ const active =
   "SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD USN UYI UYU UYW UZS VED VES VND VUV WST XAD XAF XAG XAU XBA " +
   "XBB XBC XBD XCD XCG XDR XOF XPD XPF XPT XSU XTS XUA XXX YER ZAR ZMW ZWG"
 
-/** Withdrawn since 1999: amounts that were booked in them are still stored, edited and looked for. */
+/** Withdrawn since 1999. Amounts in these currencies are still stored, edited and searched for. */
 const withdrawn =
   "AFA ANG ATS AZM BEF BGL BGN BYB BYR CSD CUC CYP DEM EEK ESP FIM FRF GHC GRD GWP HRK IEP ITL LTL LUF LVL MGF MRO MTL MZM NLG PTE " +
   "ROL RUR SDD SIT SKK SLL SRG STD TMM TPE TRL VEB VEF YUM ZMK ZWD ZWL ZWN ZWR"

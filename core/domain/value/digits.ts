@@ -1,6 +1,9 @@
-/** Texts of decimal digits. They may be very long, and callers write them: nothing here looks at a digit twice. */
+/** Texts of decimal digits. Callers write them, and they may be very long, so every function looks at each digit once only. */
 
-/** Where the digits end without their trailing zeros, but not before `least`. No pattern: `0+$` looks at a run of zeros once from each of them. */
+/**
+ * Where the digits end without their trailing zeros, but not before `least`. It uses no pattern, as `0+$` would look at a run of zeros
+ * again from each of them.
+ */
 export const endOfDigits = (digits: string, least = 0): number => {
   let end = digits.length
   while (end > least && digits.charCodeAt(end - 1) === 48) end--

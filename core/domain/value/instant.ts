@@ -1,6 +1,6 @@
 /**
- * Dates and instants as exact text: checks what callers write, converts between text and microseconds, and compares. It never asks
- * what time it is and never goes through a JavaScript Date, whose milliseconds would lose digits.
+ * Dates and instants as exact text: checks what callers write, converts between text and microseconds, and compares. It never reads a
+ * clock, and never uses a JavaScript Date, whose milliseconds would lose digits.
  */
 
 import { endOfDigits } from "./digits.ts"
@@ -65,8 +65,8 @@ export const isDate = (text: string): boolean => {
 }
 
 /**
- * The canonical cell of an RFC 3339 time with a zone (`Z` or `±hh:mm`), at most six fraction digits, years 0001 to 9999 in UTC;
- * null for anything else (no zone, a day or time that does not exist, a leap second).
+ * The canonical cell of an RFC 3339 time with a zone (`Z` or `±hh:mm`), at most six fraction digits, and a year from 0001 to 9999 in UTC.
+ * Null for anything else: no zone, a day or time that does not exist, a leap second.
  */
 export const timestampCell = (text: string): string | null => {
   const match = text.length <= longestTimestamp ? timestampPattern.exec(text) : null

@@ -1,5 +1,5 @@
 /**
- * Strict JSON for request bodies (RFC 8259): one pass, bounded depth, and a refusal of what parsers disagree on: duplicate keys,
+ * Strict JSON for request bodies (RFC 8259), in one pass and with bounded depth. It refuses what parsers read differently: duplicate keys,
  * prototype keys, lone surrogates, trailing text. Numbers that a JavaScript number cannot hold exactly are refused, never rounded.
  */
 
@@ -74,7 +74,7 @@ class Reader {
 
   number(): number {
     number.lastIndex = this.at
-    // Not `exec`, here and below: what it returns is most of what parsing leaves behind.
+    // No `exec`, here and below: its results would be most of the garbage that parsing makes.
     if (!number.test(this.text)) {
       throw new Refused(this.at >= this.text.length ? "unexpected end of text" : "unexpected text", this.at)
     }
@@ -171,7 +171,9 @@ class Reader {
   }
 }
 
-/** Whether the double prints back to the same decimal value as its source. Fifteen digits always do, unless an exponent makes them too small. */
+/**
+ * Whether the double prints as the same decimal value as its source. Fifteen digits always do, unless the exponent makes them too small.
+ */
 const isExact = (source: string, value: number): boolean =>
   (source.length <= 15 && !source.includes("e") && !source.includes("E")) ||
   decimalDigits(source) === decimalDigits(String(value))

@@ -1,6 +1,6 @@
 /**
- * The kinds of values with what bounds each of them, and the forms a value takes: JSON outside, one exact text (a cell) inside. Types only: how a kind reads and writes its
- * values stands in `cell.ts`.
+ * The kinds of values, what bounds each of them, and the forms that a value takes: JSON outside, one exact text (a cell) inside. Types
+ * only; `cell.ts` reads and writes values.
  */
 
 /** A JSON value as it stands in a request body, a default or a view. */

@@ -1,6 +1,6 @@
 /**
- * Schemas of other people's libraries, as Standard Schema 1 describes them: an object that validates a value and says what it becomes. Only the shape
- * stands here, so that no library has to be installed for it.
+ * Schemas of other libraries, in the form of Standard Schema 1: an object that validates a value and says what it becomes. Only the types
+ * stand here, so no library has to be installed.
  */
 
 /** What a validation found: the value as it is to be used, or what is wrong with it. */

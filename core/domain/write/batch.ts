@@ -1,6 +1,6 @@
 /**
- * Batch bodies (spec 1, Batch writes) into operations, and references between them. It checks forms only; what an operation may do is decided by
- * the same pipeline as a single write.
+ * From batch bodies (spec 1, Batch writes) to operations and the references between them. It checks forms only. What an operation may do is
+ * decided by the pipeline of single writes.
  */
 
 import * as Result from "effect/Result"
@@ -180,7 +180,7 @@ export const referencedNames = (value: Json): readonly string[] => {
   return isObject(value) ? Object.values(value).flatMap((member) => asReference(member)?.name ?? []) : []
 }
 
-/** Which fields of which named records the operations refer to: nothing else of those records has to be kept. */
+/** Which fields of which named records the operations refer to. Nothing else of those records has to be kept. */
 export const referredFields = (operations: readonly BatchOperation[]): ReadonlyMap<string, ReadonlySet<string>> => {
   const found = new Map<string, Set<string>>()
   const look = (value: Json): void => {

@@ -1,6 +1,6 @@
 /**
- * Request bodies into values: unknown, hidden and read-only fields are refused, every value is checked by its field, defaults and the fields the
- * service sets itself are added. All bad fields are reported together. It never reads a stored record.
+ * From request bodies to values. Unknown, hidden and read-only fields are refused, and every value is checked by its field. Defaults and
+ * the fields that the service sets itself are added. All bad fields are reported together. It never reads a stored record.
  */
 
 import * as Result from "effect/Result"
@@ -72,7 +72,7 @@ export const readPatch = (access: Access, body: Json): Result.Result<Values, Pro
     return errors.length > 0 ? Result.fail(invalidRecord(errors)) : Result.succeed(values)
   })
 
-/** Refuses values that no body could give: those of an older version may be of a time when their fields took more. */
+/** Refuses values that no body could give. A version may come from a time when its fields accepted more. */
 export const checkValues = (values: Values): Result.Result<void, Problem> => {
   const errors: ProblemError[] = []
   for (const [field, cell] of values) {
@@ -86,14 +86,14 @@ export const checkValues = (values: Values): Result.Result<void, Problem> => {
 const defaultCell = (field: Field, value: Json): Cell => Result.getOrThrow(cellFromJson(field, value))
 
 /**
- * The values of a create: the body's, the caller as owner under an own-rows rule, the caller's tenant, declared defaults. Fields that have
- * to be given and are not are reported with the rest; when such a field is hidden from or read-only for the caller, no create of theirs can
- * succeed, which is a 403.
+ * The values of a create: those of the body, the caller as owner under an own-rows rule, the caller's tenant, and declared defaults.
+ * Required fields that are missing are reported with the other problems. When such a field is hidden or read-only for the caller, no create
+ * of theirs can succeed: that is a 403.
  */
 export const readCreate = (access: Access, body: Json): Result.Result<Values, Problem> =>
   Result.flatMap(asObject(body), (object) => completed(access, object))
 
-/** Texts that no URL can have for a last segment: clients take them for the path above. */
+/** Texts that cannot be the last segment of a URL: clients read them as the path above. */
 const unaddressable = /^\.{0,2}$/
 
 const completed = (access: Access, body: JsonObject): Result.Result<Values, Problem> => {
@@ -156,12 +156,12 @@ const runRule = (rule: ValidateRule, record: WireRecord): readonly FieldProblem[
 export const merged = (stored: (field: Field) => Cell, values: Values) => (field: Field): Cell =>
   values.has(field) ? values.get(field)! : stored(field)
 
-/** Whether two cells of a field hold the same value; the texts may differ where a database writes JSON or decimals in its own way. */
+/** Whether two cells of a field hold the same value. Their texts may differ, because a database may write JSON or decimals differently. */
 const sameValue = (field: Field, a: Cell, b: Cell): boolean => {
   if (a === b || a === null || b === null) return a === b
   if (field.kind !== "json") return compareCells(field, a, b) === 0
   const [left, right] = [parseJson(a), parseJson(b)]
-  // What cannot be read exactly (numbers beyond JavaScript's) counts as different: then it is written.
+  // A value that cannot be read exactly (a number beyond JavaScript's) counts as different, so it is written.
   return Result.isSuccess(left) && Result.isSuccess(right) && sameJson(left.success, right.success)
 }
 

@@ -14,7 +14,7 @@ export const preconditionRequired = (): Problem =>
     "Send the record's ETag, or * for any version: in If-Match, or in a batch as the operation's etag (the etags of a reorder)."
   )
 
-/** A list of entity tags (RFC 9110, 5.6.1 and 8.8.3): what is no list holds no tag, so that `w/"…"` is not taken for a strong one. */
+/** A list of entity tags (RFC 9110, 5.6.1 and 8.8.3). A malformed list holds no tag, so `w/"…"` is not taken for a strong tag. */
 const tagList = /^[\t ,]*(?:(?:W\/)?"[^"]*"[\t ]*(?:,[\t ,]*|$))+$/
 
 /** Whether the current tag satisfies the precondition; null is satisfied by every version. */
@@ -22,13 +22,13 @@ export const preconditionHolds = (precondition: Precondition, etag: string): boo
   precondition === null || precondition === etag || precondition.trim() === "*" ||
   (tagList.test(precondition) && tagListed(precondition, etag, false))
 
-/** Whether any tag in it could match a version: a strong one, in a list that is one. */
+/** Whether any tag could match a version: the list is well-formed and has a strong tag. */
 const namesVersion = (precondition: string): boolean =>
   tagList.test(precondition) && tagsIn(precondition).some((tag) => tag.startsWith("\""))
 
 /**
- * The refusal of a stale version, with what a client needs to merge: the current tag and the fields that changed, each where known. A client that
- * lost the quotes, or whose proxy made the tag a weak one, is told so: merging would never end for it.
+ * The refusal of a stale version, with what a client needs to merge: the current tag and the fields that changed, where known. When the
+ * client lost the quotes, or a proxy made the tag weak, the message says so; merging would never succeed then.
  */
 export const preconditionFailed = (
   precondition: string,
@@ -46,7 +46,7 @@ export const preconditionFailed = (
 
 export type ReturnPreference = "minimal" | "representation"
 
-/** The members of a list; a comma in a quoted string is none of the list's. Whatever is not closed goes on to the end. */
+/** The members of a list. A comma inside a quoted string does not separate members. An unclosed string reaches to the end. */
 const members = /(?:"(?:[^"\\]|\\[^])*(?:"|\\?$)|[^,"])+/g
 
 /** The `return` preference of a Prefer header; the first one given counts, unknown values are no preference. */
