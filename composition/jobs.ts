@@ -87,7 +87,8 @@ export const refuseQueue = async (
 
 /** The application's database for jobs: plain statements and transactions on a pool. */
 const makeDatabase = (pool: Connections, woken: (name: string) => void): AdminDatabase => {
-  const rowsOf = async (sql: string, params: readonly unknown[] = []) => (await runOn(pool, sql, params)).rows
+  const rowsOf = async <Row>(sql: string, params: readonly unknown[] = []): Promise<readonly Row[]> =>
+    (await runOn(pool, sql, params)).rows as readonly Row[]
   return {
     query: rowsOf,
     transaction: async (work) => {
@@ -95,7 +96,9 @@ const makeDatabase = (pool: Connections, woken: (name: string) => void): AdminDa
       let broken = true
       try {
         await connection.query("begin")
-        const given = await work({ query: async (sql, params = []) => (await connection.query(sql, [...params])).rows })
+        const query = async <Row>(sql: string, params: readonly unknown[] = []): Promise<readonly Row[]> =>
+          (await connection.query(sql, [...params])).rows as readonly Row[]
+        const given = await work({ query })
         await connection.query("commit")
         broken = false
         return given
@@ -107,7 +110,7 @@ const makeDatabase = (pool: Connections, woken: (name: string) => void): AdminDa
       }
     },
     [enqueuesItself]: async (plans) => {
-      const ids = await enqueueOn({ query: rowsOf }, plans)
+      const ids = await enqueueOn({ query: (sql, params) => rowsOf(sql, params) }, plans)
       for (const { name } of plans) woken(name)
       return ids
     }

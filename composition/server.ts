@@ -19,6 +19,7 @@ import type { Config } from "../core/domain/declare/config.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { problem } from "../core/domain/problem.ts"
 import type { Problem } from "../core/domain/problem.ts"
+import type { Workers } from "../core/ports/queue.ts"
 import { RecordsError } from "../core/ports/records.ts"
 import { assemble, keepsAccounts, makeAuth, makeAuthenticator, tunnelOrigins } from "./assembly.ts"
 import type { Assembly } from "./assembly.ts"
@@ -52,8 +53,10 @@ export interface ServerOptions {
   readonly env?: { readonly [name: string]: string | undefined }
   /** Overrides the port of the settings; 0 picks a free one. */
   readonly port?: number
-  /** Development: public tunnels may sign in. */
+  /** Development: public tunnels may sign in, and mails are kept for `/-/mail` where no mail server is configured. */
   readonly dev?: boolean
+  /** Runs jobs and serves no API; with a port (`port`, or `PORT`), `/livez` and `/readyz` answer there. */
+  readonly worker?: boolean
   readonly extraRoutes?: readonly ExtraRoute[]
   /** Takes log lines instead of standard output. */
   readonly log?: (line: string) => void
@@ -285,12 +288,15 @@ const build = async (
   if (facts.status === "rejected") throw facts.reason
   const refusals = [...migrations.value, ...facts.value]
   if (refusals.length > 0) throw new StartupError(refusals)
-  const workers = settings.jobs && assembly.compiled.jobs.size > 0
+  const hasJobs = assembly.compiled.jobs.size > 0
+  if (options.worker === true && !hasJobs) throw new StartupError([noJobs])
+  const workers = hasJobs && (settings.jobs || options.worker === true)
     ? await patiently(admin.startJobs, databases.url, patienceMs, log)
     : null
 
-  const port = options.port ?? portOf(settings, assembly.url)
-  const listener = await openListener(admin, settings, port)
+  const listener = options.worker === true
+    ? await openWatch(workers!, admin, settings, options.port ?? settings.port)
+    : await openListener(admin, settings, options.port ?? portOf(settings, assembly.url))
   opened.add(listener.close)
   const host = listener.address.includes(":") ? `[${listener.address}]` : listener.address
   // The first sign-in would otherwise wait for what this loads. A failure shows at that sign-in.
@@ -309,6 +315,28 @@ const build = async (
       return closing ??= opened.close()
     }
   }
+}
+
+const noJobs: Refusal = {
+  resource: null,
+  field: null,
+  message: "The configuration has no jobs, so there is nothing for a worker to do.",
+  fix: "Write jobs: [defineJob({ name, run })], or start the API with: service serve."
+}
+
+/** Where a worker tells that it is up; without a port it does not. */
+const openWatch = async (
+  workers: Workers,
+  admin: Admin,
+  { host }: Settings,
+  port: number | null
+): Promise<Pick<Listener, "address" | "port" | "close">> => {
+  if (port === null) return { address: host, port: 0, close: () => Promise.resolve() }
+  const { openHealth } = await import("./worker.ts")
+  const ready = async (): Promise<boolean> =>
+    workers.isReady() &&
+    await Effect.runPromise(Effect.matchCause(admin.postgres.ping, { onFailure: () => false, onSuccess: () => true }))
+  return { address: host, ...await openHealth(host, port, ready) }
 }
 
 const openListener = async (admin: Admin, settings: Settings, port: number): Promise<Listener> => {
@@ -351,7 +379,10 @@ export const startServer = async (config: Config, options: ServerOptions = {}): 
   opened.add(() => Promise.resolve(log.flush()))
   try {
     const server = await build(assembly, read.settings, options, log, opened)
-    log.event("info", "listening", { address: server.address, url: server.url })
+    if (options.worker === true) {
+      const place = server.port === 0 ? {} : { address: server.address }
+      log.event("info", "working", { jobs: assembly.compiled.jobs.size, ...place })
+    } else log.event("info", "listening", { address: server.address, url: server.url })
     opened.add(() => Promise.resolve(log.event("info", "closing")))
     return server
   } catch (error) {
@@ -407,7 +438,7 @@ export const runServer = async (config: Config, options: ServerOptions = {}): Pr
     const server = await startServer(config, options)
     closeOnSignal(server)
     outlive(server)
-    if (process.stdout.isTTY) await greet(server)
+    if (process.stdout.isTTY && options.worker !== true) await greet(server)
     return server
   } catch (error) {
     process.stderr.write(`${explain(error).trimEnd()}\n`)

@@ -94,6 +94,18 @@ const serve = Command.make("serve", {
   Command.withDescription("Serve until SIGTERM")
 )
 
+const worker = Command.make("worker", {
+  ...project,
+  port: numberFlag("port", "Port on which /livez and /readyz answer (default: PORT; without it none does)"),
+  bundle: Argument.String("bundle").pipe(
+    Argument.withDescription("What `build` made; without it the configuration file is loaded"),
+    Argument.optional,
+    Argument.map(Option.getOrUndefined)
+  )
+}, (flags) => run(async () => (await import("./serve.ts")).serve(flags, true))).pipe(
+  Command.withDescription("Run jobs until SIGTERM, in a process of their own; running ones get 30 seconds then")
+)
+
 const build = Command.make("build", {
   ...project,
   out: textFlag("out", "The bundle (default: dist/server.mjs)", "file")
@@ -255,6 +267,57 @@ const keys = Command.make("keys").pipe(
   Command.withSubcommands([keysCreate, keysList, keysRevoke])
 )
 
+const jobId = {
+  id: Argument.String("id").pipe(
+    Argument.withDescription("The failed job's id"),
+    Argument.optional,
+    Argument.map(Option.getOrUndefined)
+  ),
+  name: textFlag("name", "All failed jobs of this name", "job")
+}
+
+const jobsList = Command.make(
+  "list",
+  { ...project, ...json },
+  (flags) => run(async () => (await import("./jobs.ts")).list(flags))
+).pipe(Command.withDescription("Count jobs by name and state"))
+
+const jobsFailed = Command.make("failed", {
+  ...project,
+  ...json,
+  name: textFlag("name", "Only jobs of this name", "job"),
+  limit: numberFlag("limit", "How many, newest first (default 50)")
+}, (flags) => run(async () => (await import("./jobs.ts")).failed(flags))).pipe(
+  Command.withDescription("List failed jobs with their errors; payloads with --json")
+)
+
+const jobsRetry = Command.make(
+  "retry",
+  { ...project, ...json, ...jobId },
+  (flags) => run(async () => (await import("./jobs.ts")).retry(flags))
+).pipe(Command.withDescription("Give a failed job one more try"))
+
+const jobsDelete = Command.make(
+  "delete",
+  { ...project, ...json, ...jobId },
+  (flags) => run(async () => (await import("./jobs.ts")).remove(flags))
+).pipe(Command.withDescription("Delete a failed job for good; the rest of its group goes on"))
+
+const jobsRun = Command.make("run", {
+  ...project,
+  ...json,
+  name: Argument.String("name").pipe(Argument.withDescription("The job's name")),
+  payload: textFlag("payload", "Its payload (default: none)", "json"),
+  group: textFlag("group", "The group of an ordered job", "text")
+}, (flags) => run(async () => (await import("./jobs.ts")).run(flags))).pipe(
+  Command.withDescription("Enqueue a job, for the workers to run")
+)
+
+const jobs = Command.make("jobs").pipe(
+  Command.withDescription("Background jobs"),
+  Command.withSubcommands([jobsList, jobsFailed, jobsRetry, jobsDelete, jobsRun])
+)
+
 const token = Command.make("token", {
   ...project,
   ...email,
@@ -267,5 +330,19 @@ const token = Command.make("token", {
 /** The whole command. */
 export const service = Command.make("service").pipe(
   Command.withDescription("A complete, safe admin API for the tables of a PostgreSQL database"),
-  Command.withSubcommands([init, introspect, dev, build, serve, migration, doctor, openapi, users, keys, token])
+  Command.withSubcommands([
+    init,
+    introspect,
+    dev,
+    build,
+    serve,
+    worker,
+    migration,
+    doctor,
+    openapi,
+    users,
+    keys,
+    jobs,
+    token
+  ])
 )

@@ -27,13 +27,15 @@ const configOf = async (path: string): Promise<Config> => {
   return module.default as Config
 }
 
+/** A server, or with `worker` a process that only runs the jobs. */
 export const serve = async (
-  flags: ProjectFlags & { readonly bundle: string | undefined; readonly port: number | undefined }
+  flags: ProjectFlags & { readonly bundle: string | undefined; readonly port: number | undefined },
+  worker = false
 ): Promise<void> => {
   // A configuration may read variables while it is loaded.
   loadEnvFile(flags.project)
   const config = flags.bundle === undefined
     ? (await loadConfig(findConfig(flags.project, flags.config))).config
     : await configOf(resolve(flags.project, flags.bundle))
-  await runServer(config, { folder: flags.project, ...(flags.port === undefined ? {} : { port: flags.port }) })
+  await runServer(config, { folder: flags.project, worker, ...(flags.port === undefined ? {} : { port: flags.port }) })
 }

@@ -1,6 +1,8 @@
 /** The example shop: what the service is told about it. Tables and indexes are in schema.sql, the data in data.sql. */
 
 import { defineConfig } from "resource-admin"
+import { confirmOrder, reportOrders, tellCustomers, tellStatus } from "./jobs.ts"
+import { nightlyReport, orderConfirmation, orderStatus } from "./mails.ts"
 import { customers } from "./resources/customers.ts"
 import { messages } from "./resources/messages.ts"
 import { orderLines } from "./resources/order-lines.ts"
@@ -24,7 +26,11 @@ export default defineConfig({
     { label: "API reference", href: "/api/docs" }
   ],
   pages: [{ name: "price-list", label: "Price list", resource: "products" }],
+  // Mails are sent by jobs, after the request. Without a mail server they are kept for http://localhost:5173/-/mail.
+  jobs: [confirmOrder, tellStatus, reportOrders],
+  templates: [orderConfirmation, orderStatus, nightlyReport],
   options: {
+    writeHooks: [tellCustomers],
     admin: { name: "Furniture shop" },
     // Tables of up to so many rows may be read from end to end; the default is 10,000, which this shop has just outgrown.
     scanGuard: { mode: "reject", seqScanRows: 100_000 },

@@ -16,7 +16,8 @@ import {
   applyMigrations,
   authMigrations,
   findMissing,
-  formMigrations,
+  followingMigrations,
+  jobsMigrations,
   type Migration,
   serviceMigration
 } from "../../composition/migrations.ts"
@@ -123,6 +124,7 @@ const greeting = (settings: Settings, url: string, accounts: readonly Credential
     `  Admin app  ${url}`,
     `  API        ${url}/api/v1/orders`,
     `  Reference  ${url}/api/docs`,
+    ...(settings.databaseUrl === null && settings.mail === null ? [`  Mails      ${url}/-/mail`] : []),
     "",
     "Paste these into another terminal: a token, a filtered page, and how many orders there are of each status.",
     "",
@@ -163,14 +165,16 @@ const main = async (): Promise<void> => {
     await databases.release()
   }
   try {
-    await migrate(databases.url, [serviceMigration, ...formMigrations(compileOrThrow(config))])
+    const compiled = compileOrThrow(config)
+    await migrate(databases.url, [serviceMigration, ...jobsMigrations(compiled)])
     await migrate(databases.authUrl, authMigrations(config))
     const shop = await prepareShop(databases.url, scale)
+    await migrate(databases.url, followingMigrations(compiled))
     say(`${shop.generated ? "Generated" : "Found"} a furniture shop with ${shop.orders.toLocaleString("en")} orders.`)
     if (!shop.generated && values.scale !== undefined) say("--scale counts only where there are no data yet.")
 
     // The port first: a password that is made is then sure to be shown.
-    server = await startServer(config, { folder: project, env })
+    server = await startServer(config, { folder: project, env, dev: settings.databaseUrl === null })
     closeOnSignal({ close })
     const { auth, url } = server
     if (auth === null) throw new Error("The example keeps its own accounts.")

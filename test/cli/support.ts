@@ -141,7 +141,7 @@ export const makeProject = (env: Record<string, string> = {}): Project => {
         void closed.then((code) => reject(new Error(`It ended (${code}) before it said ${wanted}:\n${output}`)))
       })
     const shows = (wanted: string): Promise<void> => says(wanted, () => output.includes(wanted))
-    await says("where it listens", () => /"event":"listening".*\n/.test(output))
+    await says("where it listens", () => /"event":"(?:listening|working)".*\n/.test(output))
     return {
       child,
       port: Number(/"address":"http:\/\/127\.0\.0\.1:([0-9]+)"/.exec(output)?.[1]),

@@ -16,6 +16,7 @@ import { makePostgres } from "../../adapters/postgres/connection.ts"
 import { idempotencySchema } from "../../adapters/postgres/idempotency.ts"
 import { makeRecords } from "../../adapters/postgres/records.ts"
 import { makeSubmissions } from "../../adapters/postgres/submissions.ts"
+import { queueStatements } from "../../adapters/queue/schema.ts"
 import { compileOrThrow, makeService } from "../../composition/create-admin.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
 import type { Config } from "../../core/domain/declare/config.ts"
@@ -156,7 +157,9 @@ export const startService = async (
     for (const { model, rows } of seeds) fake.seed(model, rows)
     records = fake.service
   } else {
-    const opened = await openDatabase(`${idempotencySchema.join(";\n")};\n${fixture.schema}`)
+    const opened = await openDatabase(
+      `${idempotencySchema.join(";\n")};\n${compiled.jobs.size === 0 ? "" : queueStatements()}${fixture.schema}`
+    )
     database = opened
     await opened.execute(seeds.map(({ model, rows }) => insertSql(model, rows)).join("\n"))
     await opened.execute("analyze")

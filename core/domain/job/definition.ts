@@ -63,11 +63,11 @@ export interface JobDatabase {
 
 /** The application's own database, as `run` gets it. */
 export interface OwnDatabase {
-  /** Runs one statement by itself and gives its rows. */
-  readonly query: (
+  /** Runs one statement by itself and gives its rows, of the type that the caller says they have. */
+  readonly query: <Row = { readonly [column: string]: unknown }>(
     sql: string,
     params?: readonly unknown[]
-  ) => Promise<ReadonlyArray<{ readonly [column: string]: unknown }>>
+  ) => Promise<readonly Row[]>
   /** Runs work in one transaction: committed when it resolves, rolled back when it rejects. */
   readonly transaction: <A>(work: (tx: Pick<OwnDatabase, "query">) => Promise<A>) => Promise<A>
 }

@@ -1,0 +1,142 @@
+/** The `jobs` commands: what there is, failed jobs, one more try, removal, and running one by hand. They work on the database, whoever runs the jobs. */
+
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type { Connections } from "../../adapters/queue/connection.ts"
+import { makeQueue } from "../../adapters/queue/queue.ts"
+import { checkPayload, encodePayload, planEnqueue } from "../../core/domain/job/enqueue.ts"
+import type { JobCounts } from "../../core/domain/job/state.ts"
+import { QueueError } from "../../core/ports/queue.ts"
+import type { QueueService } from "../../core/ports/queue.ts"
+import { refuseQueue } from "../jobs.ts"
+import { StartupError } from "../startup-error.ts"
+import { CliFailure, print, printJson, printTable } from "./output.ts"
+import { loadProject, type Project, type ProjectFlags, withDatabases, withPool } from "./project.ts"
+
+type Flags = ProjectFlags & { readonly json: boolean }
+
+const ask = async <A>(effect: Effect.Effect<A, QueueError>): Promise<A> => {
+  const result = await Effect.runPromise(Effect.result(effect))
+  if (Result.isSuccess(result)) return result.success
+  const { cause, message, reason } = result.failure
+  if (reason._tag === "Refused") throw new CliFailure(message)
+  // What is wrong with the way to the database is explained further out.
+  throw cause ?? result.failure
+}
+
+const withQueue = async (
+  flags: ProjectFlags,
+  work: (queue: QueueService, project: Project) => Promise<void>
+): Promise<void> => {
+  const project = await loadProject(flags, true)
+  await withDatabases(project.settings, project.config, ({ url }) =>
+    withPool(url, async (pool) => {
+      const connections = pool as unknown as Connections
+      const refusals = await refuseQueue(connections, project.compiled.jobs)
+      if (refusals.length > 0) throw new StartupError(refusals)
+      await work(makeQueue(connections), project)
+    }))
+}
+
+const when = (time: string | null): string => time === null ? "" : `${time.slice(0, 19).replace("T", " ")} UTC`
+
+const row = (counts: JobCounts): readonly string[] => [
+  counts.name,
+  ...[counts.waiting, counts.running, counts.retrying, counts.failed, counts.completed].map(String),
+  when(counts.nextDue)
+]
+
+/** Counts of each name by state. */
+export const list = (flags: Flags): Promise<void> =>
+  withQueue(flags, async (queue, { compiled }) => {
+    const counts = await ask(queue.counts)
+    if (flags.json) return printJson(counts)
+    printTable(
+      ["job", "waiting", "running", "retrying", "failed", "completed", "next"],
+      counts.map(row),
+      compiled.jobs.size === 0 ? "The configuration has no jobs." : "There are no jobs yet."
+    )
+  })
+
+/** Failed jobs, newest first. Errors stand there, payloads only in JSON. */
+export const failed = (
+  flags: Flags & { readonly name: string | undefined; readonly limit: number | undefined }
+): Promise<void> =>
+  withQueue(flags, async (queue) => {
+    const jobs = await ask(
+      queue.failed({ name: flags.name ?? null, after: null, limit: Math.max(1, flags.limit ?? 50) })
+    )
+    if (flags.json) {
+      return printJson(jobs.map(({ payload, ...job }) => ({ ...job, payload: JSON.parse(payload) as unknown })))
+    }
+    printTable(
+      ["id", "job", "tries", "failed", "error"],
+      jobs.map((
+        job
+      ) => [
+        job.id,
+        job.name,
+        String(job.attempts),
+        when(job.failedAt),
+        job.error.replace(/[\s\p{Cc}]+/gu, " ").slice(0, 100)
+      ]),
+      "No job has failed."
+    )
+  })
+
+type Choice = Flags & { readonly id: string | undefined; readonly name: string | undefined }
+
+const choose = (
+  { id, json, name }: Choice,
+  act: (queue: QueueService) => QueueService["retry"],
+  done: string,
+  flags: ProjectFlags
+): Promise<void> => {
+  if ((id === undefined) === (name === undefined)) {
+    throw new CliFailure("Give the id of one failed job, or --name for all of a name.")
+  }
+  return withQueue(flags, async (queue) => {
+    const count = await ask(act(queue)(id === undefined ? { name: name! } : { id }))
+    if (count === 0) {
+      throw new CliFailure(id === undefined ? `No job "${name!}" has failed.` : `No failed job has the id ${id}.`)
+    }
+    if (json) printJson({ count })
+    else print(`${done} ${count} ${count === 1 ? "job" : "jobs"}.`)
+  })
+}
+
+/** One more try, from now. */
+export const retry = (flags: Choice): Promise<void> => choose(flags, (queue) => queue.retry, "Retrying", flags)
+
+/** Removes failed jobs for good. */
+export const remove = (flags: Choice): Promise<void> => choose(flags, (queue) => queue.remove, "Deleted", flags)
+
+/** Enqueues a job, for the workers to run. */
+export const run = (
+  flags: Flags & { readonly name: string; readonly payload: string | undefined; readonly group: string | undefined }
+): Promise<void> =>
+  withQueue(flags, async (queue, { compiled }) => {
+    const job = compiled.jobs.get(flags.name)
+    if (job === undefined) {
+      throw new CliFailure(
+        `The configuration has no job "${flags.name}". There are: ${[...compiled.jobs.keys()].join(", ")}.`
+      )
+    }
+    let payload: unknown
+    try {
+      payload = flags.payload === undefined ? undefined : JSON.parse(flags.payload)
+    } catch {
+      throw new CliFailure("The payload is not JSON. Quote it for the shell: --payload '{\"order\":\"17\"}'")
+    }
+    const checked = await checkPayload(job.payload, payload)
+    if (Result.isFailure(checked)) throw new CliFailure(`The payload is refused: ${checked.failure}.`)
+    const plan = Result.flatMap(encodePayload(payload), (text) =>
+      planEnqueue(job, text, flags.group === undefined ? {} : { group: flags.group }))
+    if (Result.isFailure(plan)) {
+      throw new CliFailure(plan.failure)
+    }
+    const [id] = await ask(queue.enqueue([plan.success]))
+    if (flags.json) {
+      printJson({ id })
+    } else print(`Enqueued job ${id!}. It runs as soon as a worker does: in dev, serve or worker.`)
+  })

@@ -1,0 +1,137 @@
+// Jobs from the command line: migration, counts, failed jobs, a worker from a bundle with its health and its end, what does not start.
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { openDatabase, type TestDatabase } from "../support/postgres.ts"
+import { config, notesProject, table } from "./notes.ts"
+import type { Project } from "./support.ts"
+
+// Every command is a process of its own; a busy machine takes its time.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+const jobs = `import { defineJob, FatalJobError } from "resource-admin"
+export const keep = defineJob({ name: "notes/keep", run: async (payload, { db }) => {
+  if (payload?.fail) throw new FatalJobError("no, " + payload.fail)
+  await db.query("insert into notes (body) values ($1)", ["kept " + payload?.text])
+} })
+export const slow = defineJob({ name: "slow", ordered: true, run: async (_, { db }) => {
+  await db.query("insert into notes (body) values ('began')")
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  await db.query("insert into notes (body) values ('ended')")
+} })
+`
+
+let database: TestDatabase
+let project: Project
+
+/** A fresh look at the database until it answers what is wanted. */
+const shows = async (sql: string, wanted: string): Promise<void> => {
+  const end = performance.now() + 60_000
+  for (;;) {
+    const found = JSON.stringify(await database.rows(sql))
+    if (found.includes(wanted)) return
+    if (performance.now() > end) throw new Error(`It never showed ${wanted}: ${found}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+beforeAll(async () => {
+  database = await openDatabase(table)
+  project = notesProject({ DATABASE_URL: database.url }, "jobs: [keep, slow]")
+  project.write("jobs.ts", jobs)
+  project.write("admin.config.ts", `import { keep, slow } from "./jobs.ts"\n${config("jobs: [keep, slow]")}`)
+})
+afterAll(async () => {
+  await project?.dispose()
+  await database?.drop()
+})
+
+describe("jobs on the command line", () => {
+  it("need their schema, which the migration command writes and applies, again and again", async () => {
+    const early = await project.quick("jobs", "list")
+    expect([early.code, early.stderr]).toEqual([
+      1,
+      expect.stringContaining("The schema jobs is missing or out of date")
+    ])
+    expect(early.stderr).toContain("service migration --apply")
+    const worker = await project.service("worker")
+    expect([worker.code, worker.stderr]).toEqual([1, expect.stringMatching(/jobs[^]*missing or out of date/)])
+    expect((await project.quick("migration")).stdout).toMatch(/Wrote db\/migrations\/\d{3}_jobs\.sql/)
+    expect((await project.quick("migration")).stdout).toContain("Nothing to write")
+    expect((await project.quick("migration", "--apply")).stdout).toContain("Applied jobs 1")
+    expect((await project.quick("migration", "--apply")).stdout).toContain("Nothing to apply")
+    const none = await project.quick("jobs", "list")
+    expect([none.code, none.stdout]).toEqual([0, "There are no jobs yet.\n"])
+  })
+
+  it("are enqueued, run by a worker from a bundle, listed, retried and deleted", async () => {
+    expect((await project.quick("build")).code).toBe(0)
+    const enqueued = await project.quick("jobs", "run", "notes/keep", "--payload", "{\"text\":\"one\"}", "--json")
+    expect(JSON.parse(enqueued.stdout)).toEqual({ id: expect.stringMatching(/^\d+$/) })
+    expect((await project.quick("jobs", "run", "notes/keep", "--payload", "{\"fail\":\"never\"}")).stdout).toContain(
+      "Enqueued job"
+    )
+    for (
+      const [args, message] of [
+        [["notes/other"], "has no job \"notes/other\""],
+        [["notes/keep", "--payload", "{"], "not JSON"],
+        [["notes/keep", "--group", "a"], "takes no group"],
+        [["slow"], "needs a group"]
+      ] as const
+    ) expect((await project.quick("jobs", "run", ...args)).stderr).toContain(message)
+
+    const running = await project.start("worker", "dist/server.mjs", "--port", "0")
+    await shows("select body from notes", "kept one")
+    const health = async (path: string) => (await fetch(`http://127.0.0.1:${running.port}${path}`)).status
+    expect([await health("/livez"), await health("/readyz"), await health("/api/v1/notes")]).toEqual([200, 200, 404])
+    await shows("select name from jobs.failed", "notes/keep")
+
+    const failed = await project.quick("jobs", "failed")
+    expect(failed.stdout).toMatch(/\d+ +notes\/keep +1 .* UTC +no, never/)
+    const [job] = JSON.parse((await project.quick("jobs", "failed", "--name", "notes/keep", "--json")).stdout) as [
+      { readonly id: string }
+    ]
+    expect(job).toMatchObject({ payload: { fail: "never" }, attempts: 1 })
+    expect((await project.quick("jobs", "retry", job.id)).stdout).toBe("Retrying 1 job.\n")
+    await shows("select attempts from jobs.failed", "2")
+    expect((await project.quick("jobs", "retry")).stderr).toContain("Give the id of one failed job, or --name")
+    expect((await project.quick("jobs", "delete", "--name", "notes/keep")).stdout).toBe("Deleted 1 job.\n")
+    expect((await project.quick("jobs", "delete", job.id)).stderr).toContain(`No failed job has the id ${job.id}.`)
+    expect((await project.quick("jobs", "list")).stdout).toMatch(/notes\/keep +0 +0 +0 +0 +1/)
+
+    // A running job is waited for; the line of it names no payload.
+    await project.quick("jobs", "run", "slow", "--group", "a")
+    await shows("select body from notes", "began")
+    expect(await running.end("SIGTERM")).toBe(0)
+    expect(JSON.stringify(await database.rows("select body from notes"))).toContain("ended")
+    expect(running.output()).toContain("\"event\":\"job-completed\",\"name\":\"notes/keep\"")
+    expect(running.output()).not.toContain("never")
+  })
+
+  it("do not start once `ordered` has changed, until their queue is deleted", async () => {
+    project.write("jobs.ts", jobs.replace("ordered: true, ", ""))
+    const refused = await project.service("worker")
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("select jobs.delete_queue('slow')")])
+    await database.execute("select jobs.delete_queue('slow')")
+    const running = await project.start("worker", "--port", "0")
+    expect(await running.end("SIGTERM")).toBe(0)
+    project.write("jobs.ts", jobs)
+  })
+
+  it("do not run beside the API where SERVICE_JOBS is false, and settings that cannot be are refused", async () => {
+    const other = notesProject({
+      DATABASE_URL: database.url,
+      SERVICE_JOBS: "no",
+      SERVICE_JOBS_DRAIN_TOKEN: "short",
+      SERVICE_SMTP_URL: "http://user:geheim@host",
+      SERVICE_MAIL_FROM: "nobody"
+    })
+    const refused = await other.service("serve")
+    expect(refused.stderr).toContain("SERVICE_JOBS is \"no\".")
+    expect(refused.stderr).toContain("SERVICE_JOBS_DRAIN_TOKEN is not a text of at least 16 characters")
+    expect(refused.stderr).toContain("SERVICE_SMTP_URL is not the URL of a mail server.")
+    expect(refused.stderr).toContain("SERVICE_MAIL_FROM is not one address.")
+    expect(refused.stderr).not.toContain("geheim")
+    const idle = await other.service("worker")
+    expect(idle.code).toBe(1)
+    await other.dispose()
+  })
+})
