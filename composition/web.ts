@@ -31,7 +31,7 @@ export const ensureWebApp = async (say: (text: string) => void): Promise<void> =
 
 /** The routes of the app, or the way to the reference. */
 export const webRoutes = (
-  { auth, options }: Compiled,
+  { auth, forms, options }: Compiled,
   signIn: "password" | "token",
   folder: string
 ): readonly ExtraRoute[] => {
@@ -43,6 +43,7 @@ export const webRoutes = (
     path: options.admin.path,
     config: { name: options.admin.name ?? auth?.appName ?? "Admin", api, basePath: options.basePath, signIn },
     connect: [...new Set(sources)],
-    images: [...new Set(sources)]
+    images: [...new Set(sources)],
+    embeds: new Map(Array.from(forms.values(), ({ embed, name }) => [name, embed]))
   })
 }

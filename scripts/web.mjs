@@ -36,7 +36,9 @@ const settings = (out) => ({
     reportCompressedSize: false,
     license: { fileName: "-/licenses.md" },
     manifest: "-/manifest.json",
-    rolldownOptions: { input: { app: join(root, "web", "admin", "index.html") } }
+    rolldownOptions: {
+      input: { app: join(root, "web", "admin", "index.html"), form: join(root, "web", "admin", "form.html") }
+    }
   }
 })
 

@@ -27,6 +27,8 @@ export interface WebAppOptions {
   /** Origins besides its own that the page may call (sources, buckets), and that it may show images from. */
   readonly connect: readonly string[]
   readonly images: readonly string[]
+  /** By the name of a public form: origins whose pages may frame its page. */
+  readonly embeds: ReadonlyMap<string, readonly string[]>
 }
 
 /** What the build puts where the nonce of an answer goes. */
@@ -71,10 +73,15 @@ const readPage = (options: WebAppOptions, file: string): Page => {
   return { parts: text.split(nonceMark), hash: createHash("sha256").update(text).digest("base64url").slice(0, 22) }
 }
 
+/** What is different about the page of a public form. */
+interface FormPolicy {
+  readonly embed: readonly string[]
+}
+
 /**
  * Nothing but the app's own files; styles that scripts make carry the nonce; no text ever becomes markup or code (Trusted Types).
  */
-const policyOf = ({ connect, images }: WebAppOptions, nonce: string): string =>
+const policyOf = ({ connect, images }: WebAppOptions, nonce: string, form: FormPolicy | null): string =>
   [
     "default-src 'none'",
     "script-src 'self'",
@@ -85,9 +92,10 @@ const policyOf = ({ connect, images }: WebAppOptions, nonce: string): string =>
     ["connect-src 'self'", ...connect].join(" "),
     "form-action 'self'",
     "base-uri 'none'",
-    "frame-ancestors 'none'",
+    form === null || form.embed.length === 0 ? "frame-ancestors 'none'" : ["frame-ancestors", ...form.embed].join(" "),
     "require-trusted-types-for 'script'",
-    "trusted-types 'none'"
+    // The page of a form starts one worker. Its only policy takes files of the app and nothing else.
+    form === null ? "trusted-types 'none'" : "trusted-types default"
   ].join("; ")
 
 const namePattern = /^[A-Za-z0-9_-]+$/
@@ -167,11 +175,14 @@ export const webAppRoutes = (options: WebAppOptions): readonly ExtraRoute[] => {
    */
   const page = (visit: Visit, file: string, status: number): EdgeAnswer => {
     const { hash, parts } = pageOf(file)
+    const form = file === "form.html"
+      ? { embed: options.embeds.get(visit.path.slice(visit.path.lastIndexOf("/") + 1)) ?? [] }
+      : null
     const held = visit.request.headers.get("if-none-match")
     const kept = held === null ? null : new RegExp(`"${hash}\\.([A-Za-z0-9_-]{22})"`).exec(held)?.[1] ?? null
     const nonce = kept ?? randomBytes(16).toString("base64url")
     const headers = {
-      "content-security-policy": policyOf(options, nonce),
+      "content-security-policy": policyOf(options, nonce, form),
       "cross-origin-opener-policy": "same-origin",
       "cross-origin-resource-policy": "same-origin",
       "etag": `"${hash}.${nonce}"`

@@ -30,7 +30,8 @@ const open = (path = "/") => {
     path,
     config: { name: "A & \"B\" <c>", api: "/api" },
     connect: ["https://stock.example.org"],
-    images: ["https://files.example.org"]
+    images: ["https://files.example.org"],
+    embeds: new Map([["contact", []], ["visit", ["https://www.example.org"]]])
   })
   const fetch = makeFetch(makeEdge(app, tokens, { extraRoutes: routes }))
   return (at: string, headers: Record<string, string> = html, method = "GET") =>
@@ -106,6 +107,15 @@ describe("the pages of the admin app", () => {
       return nonce
     }
     expect(await read()).not.toBe(await read())
+  })
+
+  it("lets a form's page start a worker, and be framed by the origins of that form alone", async () => {
+    const policy = async (name: string) => (await ask(`/-/forms/${name}`)).headers.get("content-security-policy")!
+    expect(await policy("contact")).toContain(
+      "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types default"
+    )
+    expect(await policy("visit")).toContain("frame-ancestors https://www.example.org; ")
+    expect(await policy("unknown")).toContain("frame-ancestors 'none'; ")
   })
 
   it("tells a browser that its copy is good with the policy of that copy", async () => {
