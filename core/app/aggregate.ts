@@ -48,8 +48,8 @@ const coveredRows = (
     ))
 
 /**
- * A failed aggregate. The database may not know a time zone that this process knows, but it only says that it refuses a value: when it takes
- * the same series in UTC, the zone is what it refused. What is left are results beyond what it calculates with.
+ * A failed aggregate. The database may not know a time zone that this process knows, but it only says that it refuses a value. So the same
+ * series is tried in UTC: when that works, the zone was refused. Otherwise a result is beyond what the database calculates with.
  */
 const aggregateProblem =
   (core: Core, plan: AggregatePlan, filter: FilterTree) => (error: RecordsError): Effect.Effect<never, Problem> => {
@@ -78,13 +78,13 @@ interface Planned {
   readonly plan: AggregatePlan
   /** The caller's own filter. */
   readonly filter: FilterTree
-  /** Names the query, for what is remembered of it. */
+  /** A name for the query, under which judgements and counts are kept. */
   readonly key: string
   /** The answer's text. */
   readonly write: (rows: readonly Row[]) => Result.Result<string, Problem>
 }
 
-/** An aggregate as a use case: access, then what `plan` makes of the request, then the rows as that writes them. */
+/** An aggregate as a use case: access, then the plan that `plan` makes of the request, then its rows as JSON. */
 const aggregate = (
   core: Core,
   call: Call,

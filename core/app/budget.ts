@@ -12,7 +12,7 @@ const sizeOf = (bytes: number): string =>
 
 const within: Result.Result<void, Problem> = Result.succeed(undefined)
 
-/** What one run of a batch may still read, write, copy and answer. */
+/** What one run of a batch may still read, write, copy and answer, in bytes. */
 export class Budget {
   readonly #most: number
   #records: number

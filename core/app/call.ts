@@ -7,8 +7,8 @@ import type { Access } from "../domain/access/access.ts"
 import type { Caller } from "../domain/access/caller.ts"
 
 /**
- * What one caller may do with a resource, by its name; null: there is no such resource, or none for them. Each resource is resolved once, however
- * often it is asked for, so that a rule function cannot answer in two ways within one request (spec 1, What the service does, 7).
+ * What one caller may do with a resource, by its name. Null: there is no such resource, or none for them. Each resource is resolved once
+ * per request, so a rule function cannot answer in two ways within one (spec 1, What the service does, 7).
  */
 export type Accesses = (resource: string) => Access | null
 

@@ -68,8 +68,8 @@ export const bindingsAt = (clock: Clock, caller: Caller, params: readonly string
 })
 
 /**
- * A use case in its two halves: what can be decided at once, and what is done then. However many checks the first half has, it is one step of
- * the runtime.
+ * A use case in two halves: what is decided at once, and what is done then. All checks of the first half are one step of the runtime
+ * together.
  */
 export const pipeline = <Plan, A>(
   decide: (fiber: RequestFiber) => Result.Result<Plan, Problem>,
@@ -80,5 +80,5 @@ export const pipeline = <Plan, A>(
     return Result.isFailure(plan) ? Effect.fail(plan.failure) : act(plan.success, fiber)
   })
 
-/** The checks of the first half, each of which may refuse; run by `Result.gen`. */
+/** The checks of the first half, each of which may refuse. `Result.gen` runs them. */
 export type Checks<A> = Generator<Result.Result<unknown, Problem>, A, never>

@@ -1,6 +1,6 @@
 /**
- * `total_size_estimate`: exact up to a cap, rounded past it, always counted under the caller's own filter, row filter and tenant. Counts are kept
- * for some seconds per query, and forgotten when this instance writes to the resource.
+ * `total_size_estimate`: exact up to a cap, rounded beyond it, always counted under the caller's own filter, row filter and tenant. Counts
+ * are kept for some seconds per query. A write of this instance to the resource makes them stale.
  */
 
 import type { Clock } from "effect/Clock"
@@ -16,7 +16,7 @@ export const estimateCap = 10_000
 
 interface Known {
   readonly size: number
-  /** Milliseconds of the monotonic clock after which the count is taken again: the other may be set back. */
+  /** Milliseconds of the monotonic clock after which the rows are counted again. The wall clock may be set back. */
   readonly until: number
   /** The resource's write counter when it was taken. */
   readonly written: number
@@ -24,7 +24,7 @@ interface Known {
 
 export class RowEstimates {
   readonly known = new BoundedMap<string, Known>(2_000)
-  /** Full counts under way; more than two at once would take the database from the pages. */
+  /** Full counts under way. More than two at once would slow down the pages. */
   running = 0
   readonly #written = new Map<string, number>()
 
@@ -47,7 +47,7 @@ export interface Counting {
 const exactMs = 5_000
 const roundedMs = 60_000
 
-/** Two significant digits: enough for a person, nothing for a prober. */
+/** Two significant digits. That is enough for a person, and tells a prober nothing. */
 const rounded = (count: number): number => {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(count)) - 1)
   return Math.round(count / unit) * unit
@@ -55,7 +55,7 @@ const rounded = (count: number): number => {
 
 const milliseconds = (clock: Clock): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
-/** The number of rows as it is remembered for a query, or null when it has to be counted. */
+/** The remembered number of rows of a query, or null when it has to be counted. */
 export const recallRows = (
   { estimates }: Pick<Counting, "estimates">,
   clock: Clock,
@@ -64,7 +64,7 @@ export const recallRows = (
 ): number | null => {
   const known = estimates.known.get(key)
   if (known === undefined || milliseconds(clock) >= known.until) return null
-  // Past the cap a few writes do not matter; below it the count is exact.
+  // Beyond the cap a few writes do not matter. Below it the count is exact.
   return known.written === estimates.written(access.model.name) || known.size > estimateCap ? known.size : null
 }
 
@@ -78,8 +78,8 @@ export const rememberRows = (
   fromClock((clock) => estimates.known.set(key, { size, until: milliseconds(clock) + exactMs, written }))
 
 /**
- * Counts the rows of a query for its estimate. Past the cap the number is the rounded full count, taken in the background for at most a
- * statement timeout; until it is there the cap itself is answered, a true lower bound.
+ * Counts the rows of a query for its estimate. Beyond the cap the number is a rounded full count, which runs in the background for at most
+ * a statement timeout. Until it is there the answer is the cap itself, a true lower bound.
  */
 export const countRows = (
   { estimates, records }: Counting,
@@ -98,7 +98,7 @@ export const countRows = (
       const known = estimates.known.get(key)
       const before = known !== undefined && known.size > estimateCap ? known.size : estimateCap
       estimates.known.set(key, { size: before, until: now + roundedMs, written })
-      // The page does not wait for the full count, and does not fail with it: the lower bound stands until the next try.
+      // The page neither waits for the full count nor fails with it. If it fails, the lower bound stays until the next try.
       const full = Effect.suspend(() => {
         if (estimates.running >= 2) return Effect.void
         estimates.running++

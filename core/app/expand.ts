@@ -1,6 +1,6 @@
 /**
- * `expand`: related records beside the records of a page, one statement per relation and page, under the target resource's own access. A relation
- * that the caller cannot follow does not exist for them.
+ * `expand`: related records beside the records of a page. Each relation of a page is one statement, under the target resource's own access.
+ * A relation that the caller cannot follow does not exist for them.
  */
 
 import * as Effect from "effect/Effect"
@@ -43,7 +43,7 @@ interface Step {
   readonly below: Expansion
 }
 
-/** The hint names what this caller can follow from here and nothing else, whatever was asked for. */
+/** The hint names only what this caller can follow from here, whatever was asked for. */
 const unknownRelation = (call: Call, from: Access, path: string): Problem => {
   const names = [...from.model.relations.keys()].filter((name) => stepTo(call, from, name) !== null)
   const listed = `${names.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}`
@@ -54,7 +54,7 @@ const unknownRelation = (call: Call, from: Access, path: string): Problem => {
   )
 }
 
-/** The relation as this caller can follow it, or null: it is absent, or an end of it is hidden. */
+/** The relation as this caller can follow it. Null when there is none, or when one of its ends is hidden. */
 const stepTo = (call: Call, access: Access, name: string): Omit<Step, "below"> | null => {
   const relation = access.model.relations.get(name)
   if (relation === undefined || !access.restricted.byName.has(relation.from.name)) return null
@@ -104,13 +104,15 @@ export const expandFields = (expansion: Expansion): readonly Field[] => expansio
 
 /** What an expansion adds to an answer. */
 export interface Expanded {
-  /** The JSON object of the relations of a row, by its place on the page. Rows share relations: as texts of their own they would be very long. */
+  /**
+   * The JSON of the relations of a row, by the row's place on the page. Rows may share related records; the shared texts are not copied.
+   */
   readonly membersOf: (row: number) => string
   /** What the scan guard says of the related tables. */
   readonly warnings: readonly Warning[]
 }
 
-/** Characters that related records may still take together, each counted once for what it belongs to. */
+/** Characters that related records may still take together. Each record counts once for each record that it belongs to. */
 interface Room {
   left: number
 }
@@ -148,7 +150,7 @@ const readSteps = Effect.fnUntraced(function*(
   return { membersOf: (row) => `{${members[row]!.join(",")}}`, warnings }
 })
 
-/** The text that the two ends of a relation have in common: 1.50 of one decimal column points at 1.5 of another. */
+/** A text that both ends of a relation have in common: 1.50 of one decimal column refers to 1.5 of another. */
 const pairing = ({ from }: Relation, cell: string): string => {
   if (from.kind !== "decimal" || !cell.includes(".")) return cell
   const end = endOfDigits(cell)
@@ -156,8 +158,9 @@ const pairing = ({ from }: Relation, cell: string): string => {
 }
 
 /**
- * Whether the database takes `oak` for `Oak`, as `citext` does, is seen by what it found. Null: it does, as it found keys that values spell in another
- * case only. Else the values without a record of their own that differ from a found key in case only: if they find a record by themselves, it does.
+ * Whether the column ignores case, as `citext` does, so that `oak` finds `Oak`. The rows that were found tell. Null: it does, because keys
+ * were found that the values spell in another case only. Otherwise the values that found nothing but differ from a found key in case only:
+ * when they find a record by themselves, the column ignores case.
  */
 const unpaired = (
   values: readonly string[],

@@ -1,7 +1,7 @@
 /**
- * The scan guard at work: asks the planner once per query shape and values, remembers the judgement for a minute, and refuses or warns. A shape judged
- * with one set of values is judged again for others, because selectivity is a matter of values, for a longer page, because a short one may stop soon,
- * and after the minute, because tables grow.
+ * The scan guard at work: asks the planner once per query shape and values, remembers the judgement for a minute, and refuses or warns. A
+ * shape is judged again for other values, because selectivity depends on values. It is judged again for a longer page, because a short one
+ * may stop early, and after the minute, because tables grow.
  */
 
 import * as Effect from "effect/Effect"
@@ -42,7 +42,7 @@ export const makeJudgements = (): Judgements => new BoundedMap(5_000)
 const rowsIds = new WeakMap<FilterTree, number>()
 let lastRowsId = 0
 
-/** Which rows an access covers, and for whom: one user may come with fewer roles another time, as with an API key. */
+/** Names the rows that an access covers, and the caller. One user may come with fewer roles another time, for example with an API key. */
 const rowsName = ({ caller, rows }: Access): string => {
   if (rows.op === "true") return ""
   let id = rowsIds.get(rows)
@@ -50,7 +50,7 @@ const rowsName = ({ caller, rows }: Access): string => {
   return JSON.stringify([id, caller.tenant, caller.id])
 }
 
-/** Longest name kept as it is. Filters may be 200,000 characters long, and thousands of names are remembered. */
+/** Longest name that is kept as it is. Filters may have 200,000 characters, and thousands of names are remembered. */
 const longestName = 500
 
 /** Names one query: kind, restriction, texts with their values, and the caller where rows depend on it. */
@@ -68,18 +68,22 @@ export type Warning = { readonly "x-service-warning"?: string }
 
 const noWarning: Warning = {}
 
-/** One header for the warnings of an answer's queries, each said once, in order, after a comma (RFC 9110, 5.3). */
+/** One header for the warnings of an answer's queries: each once, in order, separated by commas (RFC 9110, 5.3). */
 export const allWarnings = (warnings: readonly Warning[]): Warning => {
   const texts = new Set(warnings.flatMap((warning) => warning["x-service-warning"] ?? []))
   return texts.size === 0 ? noWarning : { "x-service-warning": [...texts].join(", ") }
 }
 
-/** Names of tables and columns may have any character, headers take few: UTF-8 in percent-encoding for all but printable ASCII, and for `%`. */
+/**
+ * Text for a header. Names of tables and columns may have any character, so all but printable ASCII and `%` itself is percent-encoded
+ * UTF-8.
+ */
 const headerText = (text: string): string => text.toWellFormed().replaceAll(/[^ -$&-~]+/g, encodeURIComponent)
 
 /**
- * Judges a plan before it runs. Mode `reject` fails with 400 `expensive-query`, mode `warn` answers a warning header. The index suggestion names
- * columns the caller may read; every column to callers who hold the role `admin`. `filter` is the caller's own, for errors in it.
+ * Judges a plan before it runs. Mode `reject` fails with 400 `expensive-query`; mode `warn` answers a warning header. The suggested index
+ * names only columns that the caller may read, or all columns for callers with the role `admin`. `filter` is the caller's own, for errors
+ * in it.
  */
 export const guardPlan = (
   core: Guarding,
@@ -93,7 +97,7 @@ export const guardPlan = (
   const known = core.judgements.get(key)
   const { now } = plan.bindings
   const limit = "shape" in plan ? plan.shape.limit : 0
-  // One of the future was made before the clock was set back.
+  // A judgement from the future was made before the clock was set back.
   const counts = known !== undefined && limit <= known.limit && now >= known.at && now - known.at < judged
   if (counts && !isExpensive(known, guard)) return Effect.succeed(noWarning)
   return Effect.flatMap(
@@ -102,7 +106,7 @@ export const guardPlan = (
       core.judgements.set(key, { ...estimate, at: now, limit })
       if (!isExpensive(estimate, guard)) return Effect.succeed(noWarning)
       const where = "shape" in plan ? plan.shape.where : plan.where
-      // What an aggregate groups or measures comes last in an index that serves it without the table.
+      // The column that an aggregate groups or measures comes last: such an index serves it without the table.
       const order = "shape" in plan
         ? plan.shape.order
         : "field" in plan

@@ -1,6 +1,7 @@
 /**
- * Versions of tracked resources (`extends: [history(…)]`): each write leaves the record as it then stands, in the same transaction; `:restore` writes a
- * version back through the pipeline of an ordinary update. What a caller may read of versions is decided by the access to their resource.
+ * Versions of tracked resources (`extends: [history(…)]`). Each write keeps the record as it then stands, in the same transaction.
+ * `:restore` writes a version back through the pipeline of an ordinary update. The access to the resource of versions decides what a caller
+ * may read of them.
  */
 
 import * as Effect from "effect/Effect"
@@ -25,7 +26,7 @@ import type { Core } from "./core.ts"
 import { recordsProblem } from "./refusal.ts"
 import { fromClock } from "./timing.ts"
 
-/** How a tracked row becomes a version: for each column that both have, where it stands in the tracked row. */
+/** How a tracked row becomes a version: for each column that both tables have, its place in the tracked row. */
 interface Track {
   readonly model: Model
   readonly fields: readonly Field[]
@@ -50,7 +51,7 @@ const trackOf = (core: Core, tracked: Model): Track | null => {
   return track
 }
 
-/** Keeps the row that a write left (`after`), or, where the row was removed, the row that it removed. */
+/** Keeps the row that a write left (`after`), or for a removal the row that was removed. */
 export const keepVersion = (
   core: Core,
   tx: RecordsTransaction,
@@ -87,7 +88,10 @@ export const readVersion = (core: Core, tracked: Model, body: Json): Result.Resu
   })
 }
 
-/** The versions of one record, its key's parts as params after the version's number. The columns' own equality counts, which may ignore case. */
+/**
+ * The condition for one version of one record. The version's number and the parts of the key are params. The columns' own equality counts,
+ * which may ignore case.
+ */
 const ofRecord = (tracked: Model, versions: Model): FilterTree =>
   allOf(tracked.key.map(({ column }, index) => ({
     op: "compare",
@@ -97,8 +101,8 @@ const ofRecord = (tracked: Model, versions: Model): FilterTree =>
   })))
 
 /**
- * The values of a version that the caller may read and, in the record, write. A version of another record, or one that the caller cannot see, is a
- * 404. A value that an older version does not have and the field needs is left as it is.
+ * The values of a version that the caller may read, and may write in the record. A version of another record, or one that the caller cannot
+ * see, is a 404. A required field that the version does not have keeps its value.
  */
 export const versionValues = Effect.fnUntraced(function*(
   core: Core,

@@ -1,6 +1,6 @@
 /**
- * Relations that a write sets: what they point at must be of the caller's tenant. To the database a foreign key is satisfied by any row; to a caller
- * rows of other tenants do not exist, so that naming one is refused exactly like naming none. It judges tenants only, no rules.
+ * Relations that a write sets: their targets must belong to the caller's tenant. A foreign key accepts any row. For a caller, rows of other
+ * tenants do not exist, so naming one is refused exactly like naming none. This file judges tenants only, no rules.
  */
 
 import * as Effect from "effect/Effect"
@@ -37,7 +37,7 @@ const linkedKeys = (core: Core, access: Access, rows: Iterable<Assigned>): Reado
   const written = new Set<Cell>()
   for (const row of rows) {
     for (const [field, cell] of row) {
-      // A row may point at itself, or at one that is written with it.
+      // A row may refer to itself, or to one that is written with it.
       if (field === model.key[0]) written.add(cell)
       if (field.relation === null || cell === null || (field === model.owner && cell === caller.id)) continue
       const target = core.models.get(field.relation)
@@ -54,7 +54,7 @@ const linkedKeys = (core: Core, access: Access, rows: Iterable<Assigned>): Reado
 
 const missing = (): RecordsError => new RecordsError({ reason: { _tag: "ForeignKey" } })
 
-/** Fails like a foreign key without its row when a row points at one that is not of the caller's tenant; null when there is nothing to ask. */
+/** Fails like a broken foreign key when a row refers to one outside the caller's tenant. Null when there is nothing to check. */
 export const checkLinks = (
   core: Core,
   tx: RecordsTransaction,
@@ -84,7 +84,7 @@ const checkKeys = Effect.fnUntraced(function*(
     const shape = { model: target, columns: [field], where, order: [], limit: left.size, checks: [] }
     for (const [cell] of yield* tx.page({ shape, bindings })) left.delete(cell ?? "")
   }
-  // One by one in the end: the column's own equality counts, which may ignore case.
+  // At last one by one: the column's own equality counts, which may ignore case.
   for (const key of left) {
     if (!(yield* tx.passes({ model: target, key: [key], tree, bindings }))) return yield* Effect.fail(missing())
   }

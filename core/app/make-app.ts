@@ -16,7 +16,7 @@ import { get, list, search, seek } from "./read.ts"
 /** The documents about the models, made elsewhere: `/api/meta`, `/api/openapi.json` and the version header. */
 export type SystemDocuments = Pick<App, "meta" | "openapi" | "metaVersion">
 
-/** Lists, not a `Map`: one is made for each request, most of which name one resource. */
+/** Two lists instead of a `Map`: they are made for each request, and most requests name one resource. */
 const resolvedOnce = (resolve: Accesses): Accesses => {
   const names: string[] = []
   const found: Array<Access | null> = []

@@ -1,6 +1,6 @@
 /**
- * Reading records: list, `:search`, `:seek` and get. Each function is one pipeline over values of the domain; what a caller may not see is gone
- * after the second line of it.
+ * Reading records: list, `:search`, `:seek` and get. Each function is one pipeline over values of the domain. Its first steps resolve the
+ * access; what the caller may not see does not exist after that.
  */
 
 import * as Effect from "effect/Effect"
@@ -114,7 +114,7 @@ const checkList = function*(
 /** A checked list request, and where its page begins. */
 interface ListPlan extends Checked {
   readonly request: ListRequest
-  /** What a page token of this request is good for. */
+  /** The context that the page tokens of this request are sealed to. */
   readonly context: string
   readonly position: PagePosition | null
 }
@@ -192,7 +192,7 @@ const answerList = Effect.fnUntraced(function*(
     : request.exactCount
     ? null
     : recallRows(core, clock, access, key)
-  // Where the planner expects few rows, they are counted while they are read for the page.
+  // When the planner expects few rows, they are counted while the page is read.
   const few = position === null && known === null && (core.judgements.get(key)?.rows ?? Infinity) <= fewRows
   const asked: Asked = { access, key, plan, count, exact: request.exactCount }
   const read = few ? readCounted(core, asked) : readPage(core, asked, known)
@@ -215,7 +215,8 @@ const answerList = Effect.fnUntraced(function*(
     ? page.length
     : Math.max(estimated, page.length)
 
-  // A page whose rows are gone meanwhile has none to go on from: what lies the other way begins with the first row, or ends with the last.
+  // When the rows of a page are gone meanwhile, there is no position to continue from. The page in the other direction then begins with the
+  // first row, or ends with the last.
   const token = (direction: "after" | "before", row: Row | undefined): string =>
     core.seal.seal(
       context,
@@ -223,13 +224,13 @@ const answerList = Effect.fnUntraced(function*(
         direction,
         bothWays: position?.bothWays ?? false,
         cells: row === undefined ? [] : positionCells(shape, row),
-        // The cap stands for what is still being counted: nothing to repeat.
+        // The cap is answered while the full count is still under way, so it is not repeated.
         estimate: size === estimateCap ? null : { size, roles }
       })
     )
   const tail = (shown: readonly Row[], shortened: boolean): string => {
     const more = beyond || cut || shortened
-    // Walking back, there is always a page to return to: the one the walk came from.
+    // A page that was read backwards always has a next page: the one that the walk came from.
     const next = backward || more ? token("after", shown.at(-1)) : ""
     const previous = position?.bothWays === true ? (!backward || more ? token("before", shown[0]) : "") : null
     return `"next_page_token":"${next}"` +
@@ -243,7 +244,7 @@ const answerList = Effect.fnUntraced(function*(
 /** A page, and the count that goes with it. */
 interface Asked {
   readonly access: Access
-  /** Names the query, for what is remembered of it. */
+  /** A name for the query, under which judgements and counts are kept. */
   readonly key: string
   readonly plan: PagePlan
   readonly count: Omit<CountPlan, "cap">
@@ -293,10 +294,12 @@ const readWithin = (core: Core, asked: Asked, known: number | null): Read =>
     return Effect.map(readPage(core, asked, known, page), (found) => ({ ...found, cut: ended }))
   })
 
-/** Most rows, by the planner's word, that are all read for a page and their count at once. */
+/** Most rows, by the planner's estimate, that are all read to give a page and their count at once. */
 const fewRows = 2_000
 
-/** The first page and the count as one statement; when there are more rows than the planner thought, as two after all. */
+/**
+ * The first page and the count in one statement. When there are more rows than the planner thought, the count is a statement of its own.
+ */
 const readCounted = (core: Core, asked: Asked): Read =>
   Effect.suspend(() => {
     const { access, exact, key, plan } = asked
@@ -310,9 +313,7 @@ const readCounted = (core: Core, asked: Asked): Read =>
     })
   })
 
-/**
- * `:seek`: the page at a row number. The page's own tokens walk on from there both ways; no other position leaves.
- */
+/** `:seek`: the page at a row number. Its tokens continue from there in both directions. No other position is remembered. */
 export const seek = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
   pipeline(
     (fiber) =>
@@ -452,7 +453,7 @@ const presentOne = (
   const row = rows[0]
   if (row === undefined) return Effect.fail(notFound())
   const { etag, open } = shape.write(row, bindings)
-  // The tag is the record's alone: with related records beside it, it does not tell whether the answer is still the same.
+  // The tag covers the record alone. With related records it does not tell whether the answer is still the same.
   if (expansion.length > 0) {
     return Effect.flatMap(expandRows(core, expansion, rows, shape.layout), ({ membersOf, warnings }) => {
       const text = `${open},"expand":${membersOf(0)}}`

@@ -1,4 +1,4 @@
-/** Turns what the Records port reports into problems, in one place; what should not happen becomes a defect. */
+/** Turns failures of the Records port into problems, in one place. A failure that should not happen becomes a defect. */
 
 import * as Effect from "effect/Effect"
 import { compilePattern } from "../domain/filter/pattern.ts"
@@ -40,7 +40,10 @@ const conditionErrors = (
 /** Most patterns of one filter that are compiled to find a wrong one. */
 const mostTried = 10
 
-/** What the database lacks for a condition of the caller: the extension, or a look into texts that its collation takes for equal to others. */
+/**
+ * What the database lacks for a condition of the caller: an extension, or the ability to search in texts that its collation treats as equal
+ * to others.
+ */
 const unsupported = (filter: FilterTree, error: RecordsError): Effect.Effect<never, Problem> => {
   const code = "unsupported-function"
   const calls = conditionsOf(filter, "similar")
@@ -56,7 +59,10 @@ const unsupported = (filter: FilterTree, error: RecordsError): Effect.Effect<nev
   return Effect.fail(conditionErrors(code, message, hint, inside ? [{}] : patterns))
 }
 
-/** The numbers of a filter that a column of single precision cannot hold: too large for it, or taken for 0. Null where there is none. */
+/**
+ * The numbers of a filter that a column of single precision cannot hold: too large, or so small that it would read them as 0. Null where
+ * there are none.
+ */
 export const imprecise = (filter: FilterTree): Effect.Effect<never, Problem> | null => {
   const errors: ProblemError[] = []
   for (const condition of [...conditionsOf(filter, "compare"), ...conditionsOf(filter, "in")]) {
@@ -75,8 +81,8 @@ export const imprecise = (filter: FilterTree): Effect.Effect<never, Problem> | n
 }
 
 /**
- * A failure of a read under the caller's own filter. A pattern that fails is theirs only when it stands in that filter: one of an access
- * rule is a defect, or slow like any other condition.
+ * A failure of a read under the caller's own filter. A failing pattern is the caller's only if it stands in that filter. A pattern of an
+ * access rule is a defect, or slow like any other condition.
  */
 export const filteredProblem = (filter: FilterTree) => (error: RecordsError): Effect.Effect<never, Problem> => {
   const { _tag } = error.reason
@@ -95,7 +101,8 @@ export const filteredProblem = (filter: FilterTree) => (error: RecordsError): Ef
       )
     )
   }
-  // The database does not say which of several it refused. Repetitions are not tried: a count multiplies what a pattern costs to compile.
+  // The database does not say which of several patterns it refused. Patterns with counted repetitions are not tried, as those multiply the
+  // cost of compiling.
   const refused = calls.slice(0, mostTried).filter(({ pattern }) =>
     !/\{\d/.test(pattern) && compilePattern(pattern) === null
   )
@@ -107,7 +114,7 @@ export const filteredProblem = (filter: FilterTree) => (error: RecordsError): Ef
   ))
 }
 
-/** The problem that a failed read or write is for the caller. No name or value from the database stands in it. */
+/** The problem that the caller gets for a failed read or write. No name or value from the database stands in it. */
 export const recordsProblem = (error: RecordsError): Effect.Effect<never, Problem> => {
   switch (error.reason._tag) {
     case "Timeout":
@@ -150,7 +157,7 @@ export const recordsProblem = (error: RecordsError): Effect.Effect<never, Proble
     case "Contended":
     case "BadPattern":
     case "Unsupported":
-      // Writes that stand alone run again; filters of callers are answered by `filteredProblem`, this one comes from a declared rule.
+      // `Contended` is tried again before this. `filteredProblem` answers for callers' filters, so this pattern comes from a declared rule.
       return Effect.die(error)
   }
 }

@@ -1,6 +1,7 @@
 /**
- * `reorder` of a batch (spec 1, Batch writes, 3): sets a field to 1, 2, 3, … in the order of the keys and writes only what changes. To pass a
- * non-deferrable unique index, changing records first move out of the range in use, without touching their ETags.
+ * `reorder` of a batch (spec 1, Batch writes, 3): sets a field to 1, 2, 3, … in the order of the keys, and writes only what changes. A
+ * unique index that is checked at once would refuse this. So changing records first move out of the range in use, without a change of their
+ * ETags.
  */
 
 import * as Effect from "effect/Effect"
@@ -70,7 +71,7 @@ export const reorder = Effect.fnUntraced(function*(
   const field = yield* fieldOf(access, request.field)
   const texts = request.keys.map(writeKey)
   if (new Set(texts).size < texts.length) return yield* Effect.fail(keyTwice())
-  // Locks are taken in one order whatever the keys' order is, so that two reorders wait for each other instead of deadlocking.
+  // Locks are taken in the order of the keys, so that two reorders wait for each other instead of deadlocking.
   const byText = [...request.keys.keys()].sort((a, b) => texts[a]! < texts[b]! ? -1 : 1)
   const rows: Row[] = Array.from({ length: request.keys.length })
   const own = new Set<string>()
@@ -86,7 +87,7 @@ export const reorder = Effect.fnUntraced(function*(
     const text = writeKey(ownKey(access.model, row))
     own.add(text)
     if (row[field.index] === value) continue
-    // A column may take several texts for one key; the record's own is the one that answers show.
+    // A column may accept several texts for one key. Answers show the record's own.
     const etag = request.etags.get(texts[i]!) ?? request.etags.get(text)
     const write = { ...target, precondition: typeof etag === "string" ? etag : null }
     const judged = judge(core, tx, write, row, () => checkPatch(access, row, values, values), bindings)
@@ -99,7 +100,7 @@ export const reorder = Effect.fnUntraced(function*(
   const stuck = changing.length > 1 ? yield* moveAway(tx, access, field, changing, bindings) : null
   const after = new Map<Row, Row>()
   for (const item of changing) {
-    // Where nothing can be out of the way, that is what is wrong with an order that a unique index does not let pass.
+    // When records cannot be moved out of the way, that refusal explains why the unique index does not accept the order.
     const row = yield* Effect.mapError(
       item.run,
       (error) => stuck !== null && failedFor(error, "Unique") ? stuck : error
@@ -115,7 +116,7 @@ export const reorder = Effect.fnUntraced(function*(
   })
 })
 
-/** The highest or lowest value of the column in the whole table: a unique index knows no tenants. */
+/** The highest or lowest value of the column in the whole table, because a unique index does not know tenants. */
 const extreme = (
   tx: RecordsTransaction,
   access: Access,
@@ -129,13 +130,13 @@ const extreme = (
   return Effect.map(tx.page({ shape, bindings }), (rows) => BigInt(rows[0]?.[0] ?? 0))
 }
 
-/** Free places were looked up: one that is taken by now was taken by somebody else meanwhile, and the transaction runs again. */
+/** The places were free when they were looked up. If one is taken now, somebody else took it meanwhile, and the transaction runs again. */
 const takenMeanwhile = (error: RecordsError): RecordsError =>
   failedFor(error, "Unique") ? new RecordsError({ reason: { _tag: "Conflict" }, cause: error.cause }) : error
 
 /**
- * Moves the changing records above the highest value, or below the lowest when the database or the column's range refuses that. Where the database
- * refuses both they stay, as no unique index may be in their way: its refusal is given then.
+ * Moves the changing records above the highest value. When the database or the column's range refuses that, it moves them below the lowest.
+ * When that is refused, too, they stay where they are, and the refusal is the answer: no unique index may be in the way.
  */
 const moveAway = Effect.fnUntraced(function*(
   tx: RecordsTransaction,
@@ -165,7 +166,7 @@ const moveAway = Effect.fnUntraced(function*(
       onFailure: (error) => failedFor(error, "Check") ? Effect.succeed(error) : Effect.fail(takenMeanwhile(error))
     })
   }
-  // Final values count as in use, too: a record must not be moved onto another's final place.
+  // Final values count as in use: a record must not move onto the final place of another.
   const above = (highest > count ? highest : count) + 1n
   const below = (lowest < 1n ? lowest : 1n) - count
   if (above + count <= limit && (yield* moveTo(above)) === null) return null

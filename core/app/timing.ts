@@ -1,6 +1,6 @@
 /**
- * The named phases of a use case (`list.parse`, `list.execute`, ...). One call marks a phase for both readers: the per-request recorder
- * behind `Server-Timing` and the tracer. It has no clock of its own and costs one field read when neither is there.
+ * The named phases of a use case (`list.parse`, `list.execute`, ...). One call marks a phase for the recorder behind `Server-Timing` and
+ * for the tracer. It has no clock of its own, and costs one field read when neither is there.
  */
 
 import * as Cause from "effect/Cause"
@@ -16,7 +16,7 @@ import * as Tracer from "effect/Tracer"
 export interface TimingRecorder {
   /** A monotonic clock, in milliseconds. */
   readonly now: () => number
-  /** Called when a phase ends, however it ended; a phase that runs twice is recorded twice. */
+  /** Called when a phase ends, whatever its outcome. A phase that runs twice is recorded twice. */
   readonly record: (phase: string, milliseconds: number) => void
 }
 
@@ -29,8 +29,8 @@ export const Timing = Context.Reference<TimingRecorder | null>("resource-admin/a
 export type RequestFiber = Fiber.Fiber<unknown, unknown>
 
 /**
- * The effect as the named phase of the fiber's request: recorded when the request is timed, a span of that name when a tracer is installed.
- * Names are HTTP tokens, for they go into `Server-Timing` as they are.
+ * The effect as a named phase of the fiber's request. It is recorded when the request is timed, and is a span when a tracer is installed.
+ * Names are HTTP tokens, because they go into `Server-Timing` as they are.
  */
 export const phase = <A, E, R>(
   fiber: RequestFiber,
@@ -45,7 +45,7 @@ export const phase = <A, E, R>(
   })
 }
 
-/** The same for a phase that waits for nothing, and so need not be an effect. What the check throws comes out. */
+/** The same for a phase that waits for nothing and so needs no effect. Whatever the check throws is thrown on. */
 export const during = <A, E>(
   fiber: RequestFiber,
   name: string,

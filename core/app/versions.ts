@@ -1,6 +1,6 @@
 /**
- * What recently written records looked like before: lets a 412 name the fields that differ from the version the client held. A memory aid of
- * this instance, bounded in records and in characters; without an entry the answer just does not name them.
+ * Recently written records as they were before, so that a 412 can name the fields that changed since the client's version. It is a memory
+ * of this instance, bounded in records and characters. Without an entry the answer names no fields.
  */
 
 import type { Caller } from "../domain/access/caller.ts"
@@ -10,13 +10,13 @@ import type { Row } from "../domain/value/kind.ts"
 
 const keptRecords = 1_000
 const keptVersions = 4
-/** Characters of a row that is worth remembering: with the limits above, 16 million in all. */
+/** Most characters of a row that is remembered; with the limits above, 16 million in all. */
 const longestRow = 4_000
 
 /** Whether a row is short enough to be remembered. */
 export const isKept = (row: Row): boolean => row.reduce((sum, cell) => sum + (cell?.length ?? 0), 0) <= longestRow
 
-/** Whose records of which model: with the same key each tenant has its own. */
+/** Names the records of a model and a tenant, as each tenant may use the same keys. */
 interface Subject {
   readonly caller: Pick<Caller, "tenant">
   readonly model: Pick<Model, "name" | "tenant">

@@ -1,5 +1,5 @@
 /**
- * What stands around a write: the transaction that is tried again after a conflict, what is remembered once it has committed, and the record as the
+ * What surrounds a write: the transaction that is tried again after a conflict, what is remembered after the commit, and the record as the
  * answer shows it. It decides nothing about the write itself.
  */
 
@@ -17,7 +17,7 @@ import type { Written } from "./write.ts"
 /** What is remembered of a write until its transaction has committed. */
 export type Trace = Pick<Written, "access" | "before" | "changed" | "key">
 
-/** The trace of one of many writes: without the record as it was, where nobody would remember that. */
+/** The trace of one of many writes. The record as it was is left out, because it would not be remembered. */
 export const traceOf = ({ access, before, changed, key }: Written): Trace => ({
   access,
   before: before !== null && changed && isKept(before) ? before : null,
@@ -41,8 +41,8 @@ const writers: Writers = new WeakMap()
 const rehearsedWriters: Writers = new WeakMap()
 
 /**
- * The record of a write as the answer shows it: readable fields and ETag. That of a dry run (`rehearses`) is longer than the tag of a version can be:
- * the version was never there, but where versions are counted somebody else may still write one of its number.
+ * The record of a write as the answer shows it: readable fields and ETag. The ETag of a dry run (`rehearses`) is longer than any real tag.
+ * Its version never existed, and where versions are numbers somebody else may still write the same one.
  */
 export const writtenRecord = (
   core: Core,
@@ -71,8 +71,8 @@ export const writtenRecord = (
 const maxTries = 4
 
 /**
- * Runs a body in a transaction; serialization failures and deadlocks run it again, up to three times. What the body remembers
- * outside the transaction must be reset by itself. `alone`: it is tried without locks first (see `RecordsService.transaction`).
+ * Runs a body in a transaction. Serialization failures and deadlocks run it again, up to three times. The body resets what it remembers
+ * outside of the transaction. `alone`: it is first tried without locks (see `RecordsService.transaction`).
  */
 export const inTransaction = <A, E>(
   core: Core,

@@ -21,11 +21,11 @@ import type { Cell, Row } from "../domain/value/kind.ts"
 export type RecordsReason =
   /** The statement timeout ended it (504). */
   | { readonly _tag: "Timeout" }
-  /** No connection, too many connections, server starting or stopping (503). */
+  /** There is no connection, there are too many, or the server starts or stops (503). */
   | { readonly _tag: "Unavailable" }
   /** Waited too long for a free connection (503). */
   | { readonly _tag: "Overloaded" }
-  /** The connection broke while a commit was under way: the outcome is not known. */
+  /** The connection broke during a commit: whether it happened is not known. */
   | { readonly _tag: "OutcomeUnknown" }
   | { readonly _tag: "Unique" }
   | { readonly _tag: "ForeignKey" }
@@ -33,18 +33,26 @@ export type RecordsReason =
   | { readonly _tag: "Check" }
   /** Serialization failure or deadlock: the whole transaction may be retried. */
   | { readonly _tag: "Conflict" }
-  /** Only in a transaction that is `alone`, which has written nothing: what it did needs a lock or a rollback. Run it again, not alone. */
+  /**
+   * Only in a transaction that is `alone`. It has written nothing, because what it did needs a lock or a rollback. Run it again, not alone.
+   */
   | { readonly _tag: "Contended" }
-  /** The rows are more than one answer may have. Nothing was written, but by a statement that commits by itself (then it is `OutcomeUnknown`). */
+  /**
+   * The rows are more than one answer may have. Nothing was written, except by a statement that commits by itself (then it is
+   * `OutcomeUnknown`).
+   */
   | { readonly _tag: "TooLarge" }
   /** The database is read-only (standby, or default_transaction_read_only). */
   | { readonly _tag: "ReadOnly" }
-  /** A value the database refuses though it passed our checks (out of range, bad encoding). */
+  /** A value that the database refuses although it passed our checks (out of range, bad encoding). */
   | { readonly _tag: "BadValue" }
-  /** `regex()` got a pattern the database refuses, or it ran past its own time limit. */
+  /** The database refuses a pattern of `regex()`, or the pattern ran longer than its own time limit. */
   | { readonly _tag: "BadPattern" }
   | { readonly _tag: "SlowPattern" }
-  /** The database lacks what a condition needs: `similar()` without the extension pg_trgm; with a `cause`, what it says it cannot do. */
+  /**
+   * The database lacks what a condition needs: `similar()` without the extension pg_trgm. With a `cause`: what the database says that it
+   * cannot do.
+   */
   | { readonly _tag: "Unsupported" }
 
 export class RecordsError extends Data.TaggedError("RecordsError")<{
@@ -54,7 +62,7 @@ export class RecordsError extends Data.TaggedError("RecordsError")<{
 
 /** What the database's planner thinks of a page or count: for the scan guard. */
 export interface PlanEstimate {
-  /** Rows of the biggest table that the plan reads from end to end, 0 when there is none. */
+  /** Rows of the biggest table that the plan reads from end to end; 0 when there is none. */
   readonly scannedRows: number
   /** The planner's total cost. */
   readonly cost: number
@@ -72,8 +80,8 @@ export interface RecordsReader {
 }
 
 /**
- * What the values of a row do not say about its change. `nothing`: it is a step of another change and none itself · `reorder`: it ends a reorder that
- * began with these values.
+ * What cannot be seen from the values of a changed row. `nothing`: the write is a step of another change and is none itself · `reorder`: it
+ * ends a reorder that began with these values.
  */
 export type Told = { readonly of: "nothing" } | { readonly of: "reorder"; readonly began: Assignments }
 
@@ -81,11 +89,11 @@ export type Told = { readonly of: "nothing" } | { readonly of: "reorder"; readon
 export type Assignments = ReadonlyArray<readonly [field: Field, value: Cell]>
 
 /**
- * Writes inside one read-write transaction with a local statement timeout. Rows are cells of `columns` in order. A key names a row of the caller's
- * tenant (`bindings`), where the model has one: it may be unique within each tenant only.
+ * Writes inside one read-write transaction with a statement timeout of its own. Rows are cells of `columns` in order. Where the model has a
+ * tenant, a key names a row of the caller's tenant (`bindings`): a key may be unique within each tenant only.
  */
 export interface RecordsTransaction extends RecordsReader {
-  /** Reads one row by key within `where` and locks it for update; null when there is none. Cells of `checks` follow the columns. */
+  /** Reads one row by key within `where` and locks it for update; null when there is none. The cells of `checks` follow the columns. */
   readonly lock: (target: {
     readonly model: Model
     readonly key: readonly string[]
@@ -95,8 +103,8 @@ export interface RecordsTransaction extends RecordsReader {
     readonly bindings: Bindings
   }) => Effect.Effect<Row | null, RecordsError>
   /**
-   * Locks all rows that pass for update, in the order of their keys, so that two that lock the same rows wait for each other and do not deadlock.
-   * Rows that are not there, or do not pass, are left out.
+   * Locks all rows that pass for update, in the order of their keys. So two callers that lock the same rows wait for each other and do not
+   * deadlock. Rows that do not exist, or do not pass, are left out.
    */
   readonly lockAll: (target: {
     readonly model: Model
@@ -104,8 +112,8 @@ export interface RecordsTransaction extends RecordsReader {
     readonly bindings: Bindings
   }) => Effect.Effect<void, RecordsError>
   /**
-   * Inserts rows in order with one statement; each row gives the same fields. Fields not given take the database's default. Answers the rows
-   * as written, with the cells of `checks` judged on the row as written (SQL: in RETURNING).
+   * Inserts rows in order with one statement. Each row gives the same fields; other fields take the database's default. Answers the rows as
+   * written, with the cells of `checks` judged on the row as written (SQL: in RETURNING).
    */
   readonly insert: (rows: {
     readonly model: Model
@@ -113,13 +121,14 @@ export interface RecordsTransaction extends RecordsReader {
     readonly rows: ReadonlyArray<readonly Cell[]>
     readonly columns: readonly Field[]
     readonly checks: readonly FilterTree[]
-    /** What every row as written must pass where nothing can be undone afterwards (see `alone`). */
+    /** What every row as written must pass where nothing could be undone afterwards (see `alone`). */
     readonly must?: FilterTree
     readonly bindings: Bindings
   }) => Effect.Effect<readonly Row[], RecordsError>
   /**
-   * Updates one locked row and answers it as written, cells of `checks` after the columns. A version column is set by the adapter: timestamps to a value above the stored one
-   * (`clock_timestamp()`, at least the stored one and the smallest step that the column holds), integers to stored + 1.
+   * Updates one locked row and answers it as written; the cells of `checks` follow the columns. The adapter sets a version column: an
+   * integer to the stored value + 1, a timestamp to a value above the stored one (`clock_timestamp()`, at least one smallest step of the
+   * column above it).
    */
   readonly update: (change: {
     readonly model: Model
@@ -132,7 +141,7 @@ export interface RecordsTransaction extends RecordsReader {
     readonly checks: readonly FilterTree[]
     /** As of `insert`. */
     readonly must?: FilterTree
-    /** What is to be known of the change where changes are captured; without it, it is an update. */
+    /** What is known of the change, where changes are captured. Without it the change is an update. */
     readonly told?: Told
     readonly bindings: Bindings
   }) => Effect.Effect<Row, RecordsError>
@@ -148,15 +157,15 @@ export interface RecordsTransaction extends RecordsReader {
     readonly tree: FilterTree
     readonly bindings: Bindings
   }) => Effect.Effect<boolean, RecordsError>
-  /** Runs the body inside a savepoint: its failure undoes its writes only. */
+  /** Runs the body inside a savepoint: a failure undoes only the body's writes. */
   readonly savepoint: <A, E>(body: Effect.Effect<A, E>) => Effect.Effect<A, E | RecordsError>
-  /** Judges now what the database would judge at the commit (deferred constraints): a dry run never gets there. */
+  /** Checks now what the database would check at the commit (deferred constraints), because a dry run never commits. */
   readonly checkDeferred: Effect.Effect<void, RecordsError>
   /** What write hooks get: the adapter's own handle for further statements in this transaction. */
   readonly handle: unknown
   /**
-   * Claims an idempotency key for the rest of the transaction (an advisory lock that ends with it, and the stored answers of 24 hours).
-   * `busy`: a twin holds it now. `stored`: it was used before; `request` is the digest of the request it was used for.
+   * Claims an idempotency key for the rest of the transaction, by an advisory lock that ends with it and by the stored answers of 24 hours.
+   * `busy`: another request holds it now. `stored`: it was used before; `request` is the digest of that request.
    */
   readonly claimKey: (key: { readonly scope: string; readonly key: string; readonly now: bigint }) => Effect.Effect<
     { readonly of: "new" } | { readonly of: "busy" } | {
@@ -166,7 +175,7 @@ export interface RecordsTransaction extends RecordsReader {
     },
     RecordsError
   >
-  /** Stores the answer for a claimed key; it is committed or rolled back with the writes. `answer` is opaque text. */
+  /** Stores the answer for a claimed key. It commits or rolls back with the writes. `answer` is opaque text. */
   readonly storeKey: (stored: {
     readonly scope: string
     readonly key: string
@@ -178,20 +187,20 @@ export interface RecordsTransaction extends RecordsReader {
 
 export interface RecordsService extends RecordsReader {
   /**
-   * A page that ends early: the first rows of it (the last ones of a page `before` a position) that have at most so many bytes together, and one row in
-   * any case. `cut`: the page has more. For pages that fail with `TooLarge`; it does not count rows on the way.
+   * A page that ends early, for pages that fail with `TooLarge`: the first rows of it (for a page `before` a position the last ones) that
+   * have at most so many bytes together, and at least one row. `cut`: the page has more. It does not count rows.
    */
   readonly pageWithin: (
     plan: Omit<PagePlan, "counted">,
     bytes: number
   ) => Effect.Effect<{ readonly rows: readonly Row[]; readonly cut: boolean }, RecordsError>
   /**
-   * Runs the body in one transaction: commits on success, rolls back on failure, defect or interruption. Only `Conflict` before any
-   * commit is retried by the caller; `OutcomeUnknown` never is.
+   * Runs the body in one transaction: commits on success, rolls back on failure, defect or interruption. The caller retries only a
+   * `Conflict` before any commit, never an `OutcomeUnknown`.
    *
-   * `alone` is the caller's word that the body writes with one statement, at its end, and that nothing fails after it but by `must`. Each
-   * statement may then commit by itself: `lock` only reads, and the write of a row that has changed since, or that would not pass `must`,
-   * fails with `Contended`.
+   * With `alone` the caller promises that the body writes with one statement, at its end, and that nothing fails after it except by `must`.
+   * Each statement may then commit by itself. `lock` only reads. A write fails with `Contended` when the row has changed since, or would
+   * not pass `must`.
    */
   readonly transaction: <A, E>(
     body: (tx: RecordsTransaction) => Effect.Effect<A, E>,

@@ -1,6 +1,6 @@
 /**
- * The meta document (`GET /api/meta`; spec 1, Meta): what one caller sees of the declarations, built from restricted models only, so that
- * a hidden field or resource has no way into it. It carries no rule, no column and no table name.
+ * The meta document (`GET /api/meta`; spec 1, Meta): what one caller sees of the declarations. It is built from restricted models only, so
+ * a hidden field or resource cannot get into it. It carries no rule, no column and no table name.
  */
 
 import type { Access } from "../access/access.ts"
@@ -66,7 +66,7 @@ export interface MetaRelation {
 /** A restricted model. */
 export interface MetaModel {
   readonly name: string
-  /** Fields of the primary key in key order; empty when one of them is hidden: records then have no address. */
+  /** Fields of the primary key in key order. Empty when one of them is hidden, as records then have no address. */
   readonly primaryKey: readonly string[]
   readonly fields: readonly MetaField[]
   readonly relations: readonly MetaRelation[]

@@ -1,6 +1,7 @@
 /**
- * The paths of one resource in the OpenAPI document: exactly the operations its caller may use, with the parameters that `read/request.ts`
- * and the write use cases read. What many resources share is a component of `openapi-system.ts`; names of fields come from the restricted model.
+ * The paths of one resource in the OpenAPI document: exactly the operations that its caller may use, with the parameters that
+ * `read/request.ts` and the write use cases read. What resources share is a component of `openapi-system.ts`. Names of fields come from the
+ * restricted model.
  */
 
 import type { Operation } from "../access/rules.ts"
@@ -98,7 +99,7 @@ export const relationSchema = (subject: Subject, subjects: Subjects): Doc | null
   return paths.length === 0 ? null : { type: "string", enum: paths }
 }
 
-/** What the reading routes take, each as description and schema; absent where it has no use for this caller. */
+/** What the reading routes take, each as description and schema. A parameter that this caller has no use for is absent. */
 const readInputs = (subject: Subject, filterLimit: number) => {
   const filter = filterText(subject)
   const order = orderText(subject)

@@ -1,6 +1,6 @@
 /**
- * JSON Schemas (2020-12, as OpenAPI 3.1 uses them) of fields and records: what a value looks like in answers, what a body accepts, and an
- * example that both take. It sees restricted models only, so a hidden field has no way into a schema.
+ * JSON Schemas (2020-12, as OpenAPI 3.1 uses them) of fields and records: values in answers, values in bodies, and an example for both. It
+ * sees restricted models only, so a hidden field cannot get into a schema.
  */
 
 import type { Access } from "../access/access.ts"
@@ -23,7 +23,7 @@ export interface Subject {
 
 export type Subjects = ReadonlyMap<string, Subject>
 
-/** Any object. Generators take one that says nothing of its members for one without members. */
+/** Any object. Said explicitly, because generators read a schema without members as an object without members. */
 export const anyObject: Doc = { type: "object", additionalProperties: true }
 
 export const ref = (kind: "schemas" | "parameters" | "headers" | "responses", name: string): Doc => ({
@@ -33,7 +33,7 @@ export const ref = (kind: "schemas" | "parameters" | "headers" | "responses", na
 /** Names in a Markdown text. */
 export const codes = (names: Iterable<string>): string => [...names].map((name) => `\`${name}\``).join(", ")
 
-/** Texts by their digits, numbers by their value: of 64 bits those that JSON holds exactly. */
+/** Limits of integers: a pattern for texts, bounds for numbers. Numbers of 64 bits are limited to those that JSON holds exactly. */
 const integerLimits = {
   16: { format: "int16", minimum: -(2 ** 15), maximum: 2 ** 15 - 1, pattern: "^-?0*[0-9]{1,5}$" },
   32: { format: "int32", minimum: -(2 ** 31), maximum: 2 ** 31 - 1, pattern: "^-?0*[0-9]{1,10}$" },
@@ -73,7 +73,7 @@ const decimalBodyPattern = (field: DecimalShape): string => {
 /** How many digits a double holds exactly, and with it every power of ten below. */
 const exactDigits = 15
 
-/** Between which numbers a decimal lies. How many digits stand after the point only texts can tell: binary fractions divide badly. */
+/** The bounds of a decimal as a number. Only texts can limit the digits after the point, because binary fractions do not divide evenly. */
 const decimalBounds = (field: DecimalShape): Doc => {
   const digits = decimalDigits(field)
   if (digits === null || digits.whole > exactDigits) return {}
@@ -112,7 +112,7 @@ const commonSchema = (field: Field): Doc => {
   }
 }
 
-/** What stands in a table although no body can write it. */
+/** What may stand in a table although no body could write it. */
 const notFinite = "NaN|-?Infinity"
 
 /** A value as answers carry it: 64-bit integers and decimals as text, floats that JSON has no number for as text. */
@@ -219,7 +219,7 @@ const related = ({ many, target }: Relation): Doc =>
     ? { type: "array", items: ref("schemas", target) }
     : { anyOf: [ref("schemas", target), { type: "null" }] }
 
-/** A field of a version: its value kept to the bounds of its day, which may have been others. */
+/** A field of a version. The value fitted the bounds of its time, which may have been others. */
 const asKept = (field: Field): Field => {
   switch (field.kind) {
     case "enum":
@@ -233,8 +233,8 @@ const asKept = (field: Field): Field => {
 }
 
 /**
- * A record in answers. Only `etag` always stands: a request's `fields` leaves others out; `permissions` belongs to gets and lists, `expand` to
- * requests that ask for it.
+ * A record in answers. Only `etag` is always there: `fields` of a request leaves others out. `permissions` comes with gets and lists,
+ * `expand` when it was asked for.
  */
 const recordSchema = ({ access, relations, tracked }: Subject, subjects: Subjects): Doc => {
   const { fields } = access.restricted
@@ -281,7 +281,7 @@ export const createSchema = (access: Access): Doc => {
   const { key } = access.model
   const schemaOf = (field: Field): Doc => ({
     ...bodySchema(field),
-    // An empty key would stand in no path.
+    // An empty key cannot stand in a path.
     ...(key.length === 1 && field === key[0] && field.kind === "text" ? { minLength: 1 } : {}),
     ...(field.default !== null && "value" in field.default ? { default: field.default.value } : {})
   })

@@ -1,6 +1,6 @@
 /**
- * The routes of signing in as the OpenAPI document has them: those of passwords, and those of second factors and passkeys where they are on. The
- * answers are better-auth's; only what clients need of them is promised. It decides nothing about who may call them.
+ * The routes of sign-in in the OpenAPI document: those of passwords, and those of second factors and passkeys where they are on.
+ * better-auth makes the answers, so only what clients need of them is promised. It decides nothing about who may call them.
  */
 
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
@@ -28,7 +28,7 @@ const answer = (description: string, schema: Doc, ...headers: readonly string[])
 /** An answer that may begin, prolong or end a session, or belong to a step on the way to one. */
 const withCookies = (description: string, schema: Doc): Doc => answer(description, schema, "Set-Cookie")
 
-/** The id begins with no verb of a resource's operations: generators write `create_user` and `createUser` alike. */
+/** The id begins with no verb of a resource's operations, because generators write `create_user` and `createUser` the same. */
 const route = (id: string, summary: string, parts: Doc): Doc => ({
   operationId: id,
   tags: ["sign-in"],
@@ -45,7 +45,7 @@ const done = withCookies("Done.", openObject({ status: flag }, ["status"]))
 
 // -------------------------------------------------------------------------------------------------------------- second factors
 
-/** What signing in by password answers where the user has a second factor: the cookie that came with it waits for it. */
+/** What sign-in by password answers when the user has a second factor. The cookie that comes with it waits for that factor. */
 const waiting = openObject(
   { twoFactorRedirect: { const: true }, twoFactorMethods: list(text) },
   ["twoFactorRedirect"],
@@ -69,7 +69,7 @@ const backupCodes: Doc = { ...list(text), description: "Recovery codes, each goo
 
 const secondFactorPaths = (auth: string): Doc => {
   const verified = withCookies("A session, by its cookie.", signedIn)
-  // The cookie of a sign-in that waits is none of the session.
+  // The cookie of a waiting sign-in is not that of a session.
   const either: Doc = {
     description: "Goes on with a sign-in that waits for its second factor, by its cookie; or proves one in a session.",
     security: [{}, { session: [] }]

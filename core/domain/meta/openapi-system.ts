@@ -1,6 +1,6 @@
 /**
- * What the OpenAPI document has beside the resources and sign-in: batch writes, meta, the document itself, and the components all routes share
- * (headers, problems, preconditions). It names a resource only where the caller may write it.
+ * What the OpenAPI document has besides resources and sign-in: batch writes, meta, the document itself, and the components that all routes
+ * share (headers, problems, preconditions). It names a resource only where the caller may write it.
  */
 
 import { parentPath } from "../declare/config.ts"
@@ -32,7 +32,7 @@ const text: Doc = { type: "string" }
 const flag: Doc = { type: "boolean" }
 const list = (items: Doc): Doc => ({ type: "array", items })
 
-/** A tag beside those of the resources, which are their names. Tags are unique, and no resource has a dash in its name. */
+/** A tag besides those of the resources, which have their names. It has a dash, as no resource does, so tags stay unique. */
 const freeTag = (subjects: Subjects, name: string): string => subjects.has(name) ? `${name}-routes` : name
 
 // ---------------------------------------------------------------------------------------------------------------- problems
@@ -258,7 +258,7 @@ const batchSchemas = (operations: Doc): Doc => {
   const examples = names.flatMap((name) => (operations[name] as { examples: readonly Json[] }).examples)
   return {
     ...operations,
-    // The member is written as a pattern, so that no tool takes it for a reference of this document.
+    // The member `$ref` is written as a pattern, so that no tool reads it as a reference of this document.
     "BatchWrite.Reference": closedObject(
       { field: { type: "string", description: "A field; left out: the key." } },
       ["$ref"],
@@ -363,7 +363,7 @@ const inputSchema = ({ input }: ApiFunction): Doc => {
   try {
     const schema: unknown = (make as (options: object) => unknown)({ target: "draft-2020-12" })
     const { $schema: _, ...rest } = schema as { readonly [member: string]: Json }
-    // What refers to definitions of its own would point nowhere here.
+    // A schema with references to definitions of its own would lead nowhere here.
     return JSON.stringify(rest).includes("\"$ref\"") ? {} : rest
   } catch {
     return {}

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document of one caller (`GET /api/openapi.json`; spec 1, Meta, 4): their resources, the operations they may use, their fields. It
- * is built from `Access` values alone, so what the caller may not know is not even at hand; serving and caching it is not its business.
+ * The OpenAPI 3.1 document of one caller (`GET /api/openapi.json`; spec 1, Meta, 4): their resources, operations and fields. It is built
+ * from `Access` values alone, so nothing that the caller may not know can get into it. It is served and cached elsewhere.
  */
 
 import type { Access } from "../access/access.ts"
@@ -80,7 +80,7 @@ const functionsOf = ({ caller, functions }: OpenapiRequest): readonly ApiFunctio
   [...functions?.values() ?? []].filter((each) => mayCall(each, caller))
 
 /**
- * A text that tells documents apart: among requests of one service, equal texts mean equal documents. It costs a thousandth of the document, and is as
+ * A text that identifies a document: within one service, equal texts mean equal documents. It costs a thousandth of the document, and is as
  * long as the names and fields of the resources together.
  */
 export const openapiName = (request: OpenapiRequest): string =>
@@ -114,7 +114,7 @@ const subjectsOf = (request: OpenapiRequest): ReadonlyMap<string, Subject> => {
   )
 }
 
-/** Adds what components a part of the document refers to, and what those refer to. */
+/** Adds the components that a part of the document refers to, and those that these refer to. */
 const references = (part: Json, found: Set<string>, components: { readonly [kind: string]: Doc }): void => {
   if (part === null || typeof part !== "object") return
   if (Array.isArray(part)) {

@@ -1,11 +1,11 @@
-/** What a caller may do with a resource, as clients are told. It informs; every request is decided again by `Access` itself. */
+/** What a caller may do with a resource, as clients are told. It only informs: every request is decided by `Access` again. */
 
 import type { Access, Decision } from "../access/access.ts"
 import { type Operation, operations } from "../access/rules.ts"
 
 /**
- * `permissions[resource]` of the meta document (spec 1, Meta, 1): true when the operation is allowed for some record; `conditional` lists
- * those of them that are allowed for some records only, in the order read, create, update, delete.
+ * `permissions[resource]` of the meta document (spec 1, Meta, 1): true when the operation is allowed for some record. `conditional` lists
+ * the operations that are allowed for some records only, in the order read, create, update, delete.
  */
 export interface ResourcePermissions {
   readonly read: boolean
@@ -18,8 +18,8 @@ export interface ResourcePermissions {
 const isConditional = (decision: Decision): boolean => decision.of === "filter" || decision.of === "record"
 
 /**
- * Permissions of one resource. Without a tenant nothing of a tenant-scoped resource is possible; and where nothing can be read, no
- * record can be found to update or delete.
+ * Permissions of one resource. Without a tenant nothing of a tenant-scoped resource is possible. Where nothing can be read, no record can
+ * be found to update or delete.
  */
 export const permissionsOf = ({ decisions, tenantMissing }: Access): ResourcePermissions => {
   const possible = (operation: Operation): boolean =>

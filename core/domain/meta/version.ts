@@ -1,6 +1,6 @@
 /**
- * Versions of what callers see: stable texts and their hashes. Equal declarations give equal texts in every process, whatever the order
- * of object members. It owns no hash function; the caller passes one (a port's), so a version reveals nothing of the rules behind it.
+ * Versions of what callers see: stable texts and their hashes. Equal declarations give equal texts in every process, in whatever order the
+ * members of objects stand. The caller passes the hash function, a keyed one, so that a version reveals nothing of the rules behind it.
  */
 
 import { type Caller, rolesKey } from "../access/caller.ts"
@@ -11,7 +11,7 @@ import type { Models } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
 import type { Source } from "../source/source.ts"
 
-/** From a text to a short text that stands for it: equal for equal texts only. */
+/** From a text to a short text, equal for equal texts only. */
 export type Hash = (text: string) => string
 
 const write = (value: unknown, open: Set<object>): string => {
@@ -53,8 +53,8 @@ const writeObject = (value: object, open: Set<object>): string => {
 }
 
 /**
- * One text for a value: members of objects in code unit order, entries of maps, sets and lists in theirs, functions by their source.
- * Total: it writes every value, cycles included.
+ * One text for a value. Members of objects are written in code unit order, entries of maps, sets and lists in their own, functions as their
+ * source. It writes every value, also cycles.
  */
 export const stableText = (value: unknown): string => write(value, new Set())
 
@@ -77,7 +77,7 @@ export const modelsVersion = (declared: Declared, hash: Hash): string => {
   return hash(stableText([models, rules, views, userMenu, pages, callable, sources, defaults]))
 }
 
-/** `X-Meta-Version` (spec 1, Meta, 3): a hash of the models' hash and of the caller's roles; without a caller the models' hash alone. */
+/** `X-Meta-Version` (spec 1, Meta, 3): a hash of the models' hash and the caller's roles. Without a caller it is the models' hash. */
 export const metaVersion = (modelsHash: string, caller: Caller | null, hash: Hash): string =>
   caller === null ? modelsHash : hash(`${modelsHash} ${rolesKey(caller)}`)
 

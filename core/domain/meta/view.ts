@@ -1,6 +1,6 @@
 /**
- * Views as one caller sees them: every reference to a field they cannot read is taken out (spec 1, Meta, 1), and menus and pages lose what
- * leads to something they cannot see. Nothing here grants or adds anything.
+ * Views as one caller sees them. Every reference to a field that they cannot read is taken out (spec 1, Meta, 1). Menus and pages lose
+ * entries that lead to something they cannot see. Nothing here grants or adds anything.
  */
 
 import type { RestrictedModel } from "../access/access.ts"
@@ -61,7 +61,10 @@ export const hiddenNames = ({ byName, model }: RestrictedModel): ReadonlySet<str
   return names
 }
 
-/** Whether an unquoted word of a filter is one of the names. A checked filter may have lost a condition that could never hold. */
+/**
+ * Whether a filter uses one of the names as an unquoted word. The text is searched, because the checked filter may have lost a condition
+ * that could never hold.
+ */
 const mentions = (filter: string, names: ReadonlySet<string>): boolean => {
   for (let token = scan(filter, 0); token.kind !== "end"; token = scan(filter, token.end)) {
     if (token.kind === "word" && names.has(token.text.replace(/^-/, ""))) return true
@@ -70,9 +73,9 @@ const mentions = (filter: string, names: ReadonlySet<string>): boolean => {
 }
 
 /**
- * A view without every reference to a hidden field. A saved filter, a chart or a list of recent records that uses one goes as a whole,
- * because a part of it would mean something else; lists of fields and orders lose only the hidden name. `listable` false (the
- * caller cannot read): whatever needs a list goes too.
+ * A view without references to hidden fields. A saved filter, a chart or a list of recent records that uses one is removed as a whole,
+ * because a part of it would mean something else. Lists of fields and orders lose only the hidden name. `listable` false (the caller cannot
+ * read) also removes whatever needs a list.
  */
 export const restrictView = (view: View, restricted: RestrictedModel, listable: boolean): MetaView => {
   const visible = (name: string): boolean => restricted.byName.has(name)
@@ -125,8 +128,8 @@ const decoded = (text: string): string => {
 }
 
 /**
- * False when an address of the admin app (`/orders`, `/orders?filter=…`) belongs to a resource that the caller does not see, or when its
- * query names a field of it that they cannot read.
+ * False when an address of the admin app (`/orders`, `/orders?filter=…`) belongs to a resource that the caller does not see. Also false
+ * when its query names a field of it that they cannot read.
  */
 const leadsSomewhere = (href: string, sight: Sight): boolean => {
   const [, segment, rest] = /^\/([^/?#]+)(.*)$/s.exec(href) ?? []
@@ -148,7 +151,7 @@ export const pagesFor = (pages: readonly Page[], caller: Caller, sight: Sight): 
   pages.filter((page) => isOpen(page, caller, sight))
     .map(({ href, label, name, resource }) => ({ name, label, href, resource }))
 
-/** The user menu without what the caller cannot see; `pages` are those they see, entries to other pages go. */
+/** The user menu without what the caller cannot see. `pages` are the pages they see; entries that lead to other pages are left out. */
 export const menuFor = (
   menu: readonly MenuItem[],
   pages: readonly MetaPage[],
