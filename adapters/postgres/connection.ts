@@ -85,6 +85,8 @@ interface ReadHow {
   readonly prepare: boolean
   readonly timeoutMs?: number
   readonly refuse?: (error: SqlError) => Effect.Effect<never, RecordsError>
+  /** Settings of this statement alone, which then runs in a transaction of its own. */
+  readonly settings?: { readonly [name: string]: string }
 }
 
 /** A database behind its pools. Rows are positional, all columns texts. */
@@ -483,10 +485,11 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
     ): Effect.Effect<Rows, RecordsError> => {
       const prepare = how.prepare && !pooler
       const gate = (pooler ? pooled : direct)[pool]
-      if (!pooler && how.timeoutMs === undefined) {
+      if (!pooler && how.timeoutMs === undefined && how.settings === undefined) {
         return translated(gate.use((lease) => query(lease, sql, params, prepare)), meaning)
       }
-      const begin = ["begin read only", local(how.timeoutMs ?? statementTimeoutMs)]
+      const settings = Object.entries(how.settings ?? {}).map(([name, value]) => `set local ${name} = ${value}`)
+      const begin = ["begin read only", local(how.timeoutMs ?? statementTimeoutMs), ...settings]
       const ends = { begin, prepare: false, refused: how.refuse ?? refuse }
       return translated(
         gate.use((lease) => within(lease, ends, query(lease, sql, params, prepare))),

@@ -31,6 +31,8 @@ export interface RunHow {
   readonly prepare: boolean
   /** It holds a caller's regular expression: it runs under the short time limit of those. */
   readonly regex: boolean
+  /** It is planned as if no table could be read from end to end. */
+  readonly byIndex?: boolean
 }
 
 /** Longest time of a statement that holds a caller's regular expression. */
@@ -69,11 +71,21 @@ const planOf = (rows: Rows): PlanNode => {
   return root
 }
 
-const judgement = (root: PlanNode, scannedRows: number): PlanEstimate => ({
+const judgement = (root: PlanNode, scannedRows: number, scannedBytes = 0): PlanEstimate => ({
   cost: root["Total Cost"],
   rows: passingRows(root),
-  scannedRows
+  scannedRows,
+  scannedBytes
 })
+
+/** Rows and bytes that are read of a table, or of the partitions of one. */
+interface Read {
+  rows: number
+  bytes: number
+  parts: number
+  /** Those of its biggest part. */
+  largest: number
+}
 
 /** A plan as a statement, written by the given writer. */
 const writePlan = (plan: Plan, writer: Writer): Statement =>
@@ -212,37 +224,56 @@ export abstract class Reader implements RecordsReader {
   estimate(plan: Plan): Effect.Effect<PlanEstimate, RecordsError> {
     const values = valuesFor(plan)
     return this.#compiled((trigram) => statementOf(plan, trigram), (statement) => {
-      const explain = (options: string) =>
-        Effect.map(this.run(`explain (${options}) ${statement.sql}`, bind(statement, values), once), planOf)
+      const explain = (options: string, how = once) =>
+        Effect.map(this.run(`explain (${options}) ${statement.sql}`, bind(statement, values), how), planOf)
       // Only `verbose` says which schema a table is in, and writes down every expression with it: most plans scan no table.
       return Effect.flatMap(
         explain("format json"),
         (root) =>
           wholeScans(root).length === 0
             ? Effect.succeed(judgement(root, 0))
-            : Effect.flatMap(explain("format json, verbose"), (named) => this.#judged(named))
+            : Effect.flatMap(
+              explain("format json, verbose"),
+              (named) => this.#judged(named, explain("format json", { ...once, byIndex: true }))
+            )
       )
     })
   }
 
-  /** Sizes come from the catalogue: the planner's own row numbers are those after filtering. */
-  #judged(root: PlanNode): Effect.Effect<PlanEstimate, RecordsError> {
+  /** Sizes come from the catalogue: the planner's own row numbers are those after filtering. `byIndex` is the plan that reads no table whole if it can. */
+  #judged(root: PlanNode, byIndex: Effect.Effect<PlanNode, RecordsError>): Effect.Effect<PlanEstimate, RecordsError> {
     const scans = wholeScans(root)
     if (scans.length === 0) return Effect.succeed(judgement(root, 0))
     const names = scans.map((scan) => `to_regclass(${quoted(`${identifier(scan.schema)}.${identifier(scan.table)}`)})`)
     // The planner's own way: rows per page when last analyzed, times the pages there are now.
     const sizes =
       `select i::text, ceil(case when c.reltuples > 0 and c.relpages > 0 then c.reltuples / c.relpages else 60 end` +
-      ` * (pg_relation_size(c.oid) / current_setting('block_size')::numeric))::text` +
+      ` * (pg_relation_size(c.oid) / current_setting('block_size')::numeric))::text, pg_relation_size(c.oid)::text` +
       ` from unnest(array[${names.join(", ")}]::oid[]) with ordinality as n(oid, i) join pg_class c on c.oid = n.oid`
-    return Effect.map(this.run(sizes, [], once), (found) => {
-      const groups = new Map<number, number>()
-      for (const [i, size] of found) {
+    return Effect.flatMap(this.run(sizes, [], once), (found) => {
+      const groups = new Map<number, Read>()
+      for (const [i, size, bytes] of found) {
         const scan = scans[Number(i) - 1]
         if (scan === undefined) continue
-        groups.set(scan.group, (groups.get(scan.group) ?? 0) + Number(size) * scan.share)
+        const rows = Number(size) * scan.share
+        const group = groups.get(scan.group) ?? { rows: 0, bytes: 0, parts: 0, largest: 0 }
+        groups.set(scan.group, {
+          rows: group.rows + rows,
+          bytes: group.bytes + Number(bytes) * scan.share,
+          parts: group.parts + 1,
+          largest: Math.max(group.largest, rows)
+        })
       }
-      return judgement(root, Math.ceil(Math.max(0, ...groups.values())))
+      const reads = [...groups.values()]
+      const biggest = (rowsOf: (read: Read) => number): PlanEstimate => {
+        const most = reads.reduce((a, b) => rowsOf(b) > rowsOf(a) ? b : a, { rows: 0, bytes: 0, parts: 0, largest: 0 })
+        return judgement(root, Math.ceil(rowsOf(most)), most.bytes)
+      }
+      const summed = biggest(({ rows }) => rows)
+      // Of small partitions the planner reads one whole rather than through an index that serves all of them.
+      return reads.some(({ parts }) => parts > 1)
+        ? Effect.map(byIndex, (plan) => wholeScans(plan).length > 0 ? summed : biggest(({ largest }) => largest))
+        : Effect.succeed(summed)
     })
   }
 }

@@ -8,8 +8,8 @@ import type { PagePlan } from "../../core/domain/read/plan.ts"
 import type { RecordsError, RecordsService, RecordsTransaction } from "../../core/ports/records.ts"
 import type { Postgres } from "./connection.ts"
 import { failed, refuse, refusePattern } from "./errors.ts"
-import { type Extensions, Reader, regexTimeoutMs, type Rows, type RunHow } from "./reader.ts"
-import { canonicalRows } from "./sql.ts"
+import { type Extensions, once, Reader, regexTimeoutMs, type Rows, type RunHow } from "./reader.ts"
+import { canonicalRows, quoted, tableOf } from "./sql.ts"
 import { type Fate, Transaction } from "./transaction.ts"
 
 /** Reads on the pool, each statement by itself. */
@@ -36,7 +36,26 @@ class PoolReader extends Reader {
   }
 
   override run(sql: string, params: readonly unknown[], how: RunHow): Effect.Effect<Rows, RecordsError> {
-    return this.#postgres.read(sql, params, how.regex ? this.#forRegex : how)
+    return this.#postgres.read(
+      sql,
+      params,
+      how.regex ? this.#forRegex : how.byIndex === true ? { prepare: false, settings: { enable_seqscan: "off" } } : how
+    )
+  }
+
+  /** Whether the table has an index that begins with the columns. */
+  indexed(
+    { columns, method, model, partial }: Parameters<RecordsService["indexed"]>[0]
+  ): Effect.Effect<boolean, RecordsError> {
+    const names = columns.map(({ column }) => quoted(column)).join(", ")
+    const found =
+      `select exists (select from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am m on m.oid = c.relam` +
+      ` where i.indrelid = to_regclass(${quoted(tableOf(model))}) and i.indisvalid and m.amname = ${quoted(method)}` +
+      (partial ? "" : " and i.indpred is null") +
+      ` and (select array_agg(a.attname::text order by k.place) from unnest(i.indkey::int2[]) with ordinality k(number, place)` +
+      ` join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.number where k.place <= ${columns.length})` +
+      ` = array[${names}]::text[])::text`
+    return Effect.map(this.run(found, [], once), (rows) => rows[0]?.[0] === "true")
   }
 }
 
@@ -46,6 +65,7 @@ export const makeRecords = (postgres: Postgres): RecordsService => {
   const reader = new PoolReader(postgres, extensions)
   return {
     page: (plan) => reader.page(plan),
+    indexed: (index) => reader.indexed(index),
     pageWithin: (plan, bytes) => reader.pageWithin(plan, bytes),
     count: (plan) => reader.count(plan),
     aggregate: (plan) => reader.aggregate(plan),

@@ -12,11 +12,12 @@ import { always } from "../domain/filter/tree.ts"
 import type { Field } from "../domain/model/model.ts"
 import { problem } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
-import { isExpensive, type ScanGuard, suggestIndex } from "../domain/read/guard.ts"
+import { isExpensive, isIndexable, suggestIndex } from "../domain/read/guard.ts"
+import type { GuardBound, IndexSuggestion, ScanGuard } from "../domain/read/guard.ts"
 import type { AggregatePlan, CountPlan, PagePlan } from "../domain/read/plan.ts"
 import type { PlanEstimate, RecordsService } from "../ports/records.ts"
 import type { SealService } from "../ports/seal.ts"
-import { filteredProblem } from "./refusal.ts"
+import { filteredProblem, recordsProblem } from "./refusal.ts"
 
 /** What the planner said, and when it was asked, in microseconds. */
 interface Judgement extends PlanEstimate {
@@ -31,7 +32,7 @@ export type Judgements = BoundedMap<string, Judgement>
 export interface Guarding {
   readonly judgements: Judgements
   readonly options: { readonly scanGuard: ScanGuard }
-  readonly records: Pick<RecordsService, "estimate">
+  readonly records: Pick<RecordsService, "estimate" | "indexed">
 }
 
 /** How long a judgement counts, in microseconds. */
@@ -81,9 +82,9 @@ export const allWarnings = (warnings: readonly Warning[]): Warning => {
 const headerText = (text: string): string => text.toWellFormed().replaceAll(/[^ -$&-~]+/g, encodeURIComponent)
 
 /**
- * Judges a plan before it runs. Mode `reject` fails with 400 `expensive-query`; mode `warn` answers a warning header. The suggested index
- * names only columns that the caller may read, or all columns for callers with the role `admin`. `filter` is the caller's own, for errors
- * in it.
+ * Judges a plan before it runs: pages by `seqScanRows`, aggregates and counts by `aggregateRows`. Mode `reject` fails with 400 `expensive-query`, mode `warn`
+ * answers a warning header. The index suggestion names columns the caller may read; every column to callers who hold the role `admin`. `filter` is the
+ * caller's own, for errors in it.
  */
 export const guardPlan = (
   core: Guarding,
@@ -97,34 +98,73 @@ export const guardPlan = (
   const known = core.judgements.get(key)
   const { now } = plan.bindings
   const limit = "shape" in plan ? plan.shape.limit : 0
-  // A judgement from the future was made before the clock was set back.
+  const bound: GuardBound = "shape" in plan ? "seqScanRows" : "aggregateRows"
+  const most = guard[bound]
+  // One of the future was made before the clock was set back.
   const counts = known !== undefined && limit <= known.limit && now >= known.at && now - known.at < judged
-  if (counts && !isExpensive(known, guard)) return Effect.succeed(noWarning)
+  if (counts && !isExpensive(known, most)) return Effect.succeed(noWarning)
   return Effect.flatMap(
     Effect.catch(core.records.estimate(plan), filteredProblem(filter)),
     (estimate) => {
       core.judgements.set(key, { ...estimate, at: now, limit })
-      if (!isExpensive(estimate, guard)) return Effect.succeed(noWarning)
-      const where = "shape" in plan ? plan.shape.where : plan.where
-      // The column that an aggregate groups or measures comes last: such an index serves it without the table.
-      const order = "shape" in plan
-        ? plan.shape.order
-        : "field" in plan
-        ? [{ field: plan.field, descending: false }]
-        : []
-      const readable = new Set<Field>(access.restricted.fields)
-      const all = access.caller.roles.includes("admin")
-      const suggestion = suggestIndex(access.model, where, order, (field) => all || readable.has(field))
-      const detail = "The query would scan a big table from end to end."
-      if (guard.mode === "warn") {
-        const advice = suggestion === null ? "" : `; ${headerText(suggestion)}`
-        return Effect.succeed({ "x-service-warning": `expensive-query${advice}` })
-      }
-      const hint = suggestion ?? "Filter or order by indexed fields."
-      return Effect.fail(problem("expensive-query", detail, {
-        errors: [{ code: "sequential-scan", message: detail, hint }],
-        ...(suggestion === null ? {} : { suggestion })
-      }))
+      if (!isExpensive(estimate, most)) return Effect.succeed(noWarning)
+      return Effect.flatMap(adviceFor(core, access, plan, estimate, bound), ({ hint, suggestion }) => {
+        if (guard.mode === "warn") {
+          const advice = suggestion === null ? "" : `; ${headerText(suggestion)}`
+          return Effect.succeed({ "x-service-warning": `expensive-query${advice}` })
+        }
+        const detail = "The query would scan a big table from end to end."
+        return Effect.fail(problem("expensive-query", detail, {
+          errors: [{ code: "sequential-scan", message: detail, hint }],
+          ...(suggestion === null ? {} : { suggestion })
+        }))
+      })
     }
   )
+}
+
+/** What would help: an index that the planner would take, else the bound and its present value. */
+interface Advice {
+  readonly hint: string
+  readonly suggestion: string | null
+}
+
+const adviceFor = (
+  core: Guarding,
+  access: Access,
+  plan: PagePlan | CountPlan | AggregatePlan,
+  estimate: PlanEstimate,
+  bound: GuardBound
+): Effect.Effect<Advice, Problem> => {
+  const option = `raise options.scanGuard.${bound}, which is ${core.options.scanGuard[bound]}`
+  const index = indexFor(access, plan, estimate)
+  if (index === null) {
+    const narrower = bound === "seqScanRows" ? "Filter or order by indexed fields" : "Narrow the filter"
+    return Effect.succeed({ hint: `${narrower}, or ${option}.`, suggestion: null })
+  }
+  return Effect.map(
+    Effect.catch(core.records.indexed({ model: access.model, ...index }), recordsProblem),
+    (there) =>
+      there
+        ? {
+          hint:
+            `There is an index for this that the planner does not take: analyze the table, narrow the filter, or ${option}.`,
+          suggestion: null
+        }
+        : { hint: index.sql, suggestion: index.sql }
+  )
+}
+
+const indexFor = (
+  access: Access,
+  plan: PagePlan | CountPlan | AggregatePlan,
+  estimate: PlanEstimate
+): IndexSuggestion | null => {
+  const page = "shape" in plan
+  if (!page && !isIndexable(estimate)) return null
+  // What an aggregate groups or measures comes last in an index that serves it without the table.
+  const order = page ? plan.shape.order : "field" in plan ? [{ field: plan.field, descending: false }] : []
+  const readable = new Set<Field>(access.restricted.fields)
+  const all = access.caller.roles.includes("admin")
+  return suggestIndex(access.model, page ? plan.shape.where : plan.where, order, (field) => all || readable.has(field))
 }

@@ -62,8 +62,13 @@ export class RecordsError extends Data.TaggedError("RecordsError")<{
 
 /** What the database's planner thinks of a page or count: for the scan guard. */
 export interface PlanEstimate {
-  /** Rows of the biggest table that the plan reads from end to end; 0 when there is none. */
+  /**
+   * Rows of the biggest table that the plan reads from end to end, 0 when there is none. Partitions are one table; where an index serves the query and the
+   * planner still reads small ones whole, the biggest of them counts.
+   */
   readonly scannedRows: number
+  /** Bytes of that table. */
+  readonly scannedBytes: number
   /** The planner's total cost. */
   readonly cost: number
   /** The planner's estimate of rows passing the filter. */
@@ -206,6 +211,13 @@ export interface RecordsService extends RecordsReader {
     body: (tx: RecordsTransaction) => Effect.Effect<A, E>,
     alone?: boolean
   ) => Effect.Effect<A, E | RecordsError>
+  /** Whether the model's table has a valid index of the kind that begins with these columns; one of some rows only counts where `partial`. */
+  readonly indexed: (index: {
+    readonly model: Model
+    readonly columns: readonly Field[]
+    readonly method: "btree" | "gin"
+    readonly partial: boolean
+  }) => Effect.Effect<boolean, RecordsError>
   /** Fails unless the database answers. */
   readonly ping: Effect.Effect<void, RecordsError>
 }

@@ -31,6 +31,7 @@ export const recordsContract = (name: string, make: () => Promise<RecordsHarness
       aggregate: (plan) => harness.records.aggregate(plan),
       estimate: (plan) => harness.records.estimate(plan),
       transaction: (body) => harness.records.transaction(body),
+      indexed: (index) => harness.records.indexed(index),
       ping: Effect.suspend(() => harness.records.ping)
     }
     const words = makeWords(records)

@@ -223,6 +223,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
     ((plan) =>
       Effect.succeed({
         scannedRows: 0,
+        scannedBytes: 0,
         cost: 1,
         rows: expected ?? committed("shape" in plan ? plan.shape.model : plan.model).length
       }))
@@ -508,6 +509,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
             })
         )
       }),
+    indexed: () => Effect.succeed(false),
     ping: begin("ping")
   }
 

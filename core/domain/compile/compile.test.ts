@@ -265,7 +265,7 @@ describe("compileModels", () => {
     expect(compiled.options).toEqual({
       ...defaultOptions,
       statementTimeoutMs: 5000,
-      scanGuard: { mode: "warn", seqScanRows: 10_000 },
+      scanGuard: { mode: "warn", seqScanRows: 10_000, aggregateRows: 1_000_000 },
       rowPermissions: { except: new Set(["order_lines"]) }
     })
     expect([...compiled.roles!.keys()]).toEqual(["sales", "finance"])
@@ -279,7 +279,7 @@ describe("compileModels", () => {
     // As documented; no other test runs for as long or reads as much as would tell them from others.
     expect(defaultOptions).toMatchObject({
       statementTimeoutMs: 15_000,
-      scanGuard: { mode: "reject", seqScanRows: 10_000 },
+      scanGuard: { mode: "reject", seqScanRows: 10_000, aggregateRows: 1_000_000 },
       basePath: "/api/v1",
       serverTiming: false,
       maxBodyBytes: 2_097_152,

@@ -64,17 +64,15 @@ const readScanGuard = (raw: unknown, say: Say): Options["scanGuard"] => {
     say(`options.scanGuard is ${shown(raw)}.`, "Write scanGuard: { mode: \"reject\", seqScanRows: 10000 }.")
     return usual
   }
-  refuseUnknownKeys(raw, ["mode", "seqScanRows"], "options.scanGuard", say)
+  refuseUnknownKeys(raw, ["mode", "seqScanRows", "aggregateRows"], "options.scanGuard", say)
+  const rows = (name: "seqScanRows" | "aggregateRows", otherwise: number): number =>
+    count(raw[name], `options.scanGuard.${name}`, 0, Number.MAX_SAFE_INTEGER, otherwise, say)
+  const seqScanRows = rows("seqScanRows", usual.seqScanRows)
   return {
     mode: choice(raw["mode"], "options.scanGuard.mode", ["reject", "warn", "off"], say) ?? usual.mode,
-    seqScanRows: count(
-      raw["seqScanRows"],
-      "options.scanGuard.seqScanRows",
-      0,
-      Number.MAX_SAFE_INTEGER,
-      usual.seqScanRows,
-      say
-    )
+    seqScanRows,
+    // What a list may scan, an aggregate may, unless it is said otherwise.
+    aggregateRows: rows("aggregateRows", Math.max(usual.aggregateRows, seqScanRows))
   }
 }
 

@@ -180,7 +180,7 @@ const cases: readonly RefusalCase[] = [
     "config: options.onUnhandledError is 1. → Write a function: (error, context) => …",
     "config: options.serverTiming is \"yes\". → Write true or false.",
     "config: options.statementTimeoutMs is 0. → Write a whole number from 1 to 600000.",
-    "config: There is no property options.scanGuard.rows. → Use one of mode, seqScanRows.",
+    "config: There is no property options.scanGuard.rows. → Use one of mode, seqScanRows, aggregateRows.",
     "config: options.scanGuard.mode is \"block\". → Write \"reject\" or \"warn\" or \"off\".",
     "config: options.defaultAccess is \"maybe\". → Write \"allow\" or \"deny\".",
     "config: options.rowPermissions.except names \"aa\", which is not a resource. → Did you mean \"a\"?",

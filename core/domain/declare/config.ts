@@ -84,8 +84,11 @@ export interface SourceDeclaration {
 export interface OptionsDeclaration<C = Change> {
   /** Longest time one statement may take, in milliseconds. 1 to 600,000; default 15,000. */
   readonly statementTimeoutMs?: number
-  /** Refuses (`reject`, default), marks (`warn`) or lets pass (`off`) reads that scan a table of more than `seqScanRows` (10,000) rows. */
-  readonly scanGuard?: { readonly mode?: ScanGuardMode; readonly seqScanRows?: number }
+  /**
+   * Refuses (`reject`, default), marks (`warn`) or lets pass (`off`) reads that scan a table of more than `seqScanRows` (10,000) rows. Aggregates and exact
+   * counts read many rows by nature: theirs is `aggregateRows` (1,000,000, or `seqScanRows` where that is more).
+   */
+  readonly scanGuard?: { readonly mode?: ScanGuardMode; readonly seqScanRows?: number; readonly aggregateRows?: number }
   /** The same as `roles` of the configuration; give one of them. */
   readonly roles?: DeclaredRoles
   /** What holds for an operation without a rule. Without it: denied when roles are declared and none gives it, else allowed. */
@@ -121,7 +124,7 @@ export interface OptionsDeclaration<C = Change> {
 /** Options with every default filled in. */
 export interface Options {
   readonly statementTimeoutMs: number
-  readonly scanGuard: { readonly mode: ScanGuardMode; readonly seqScanRows: number }
+  readonly scanGuard: { readonly mode: ScanGuardMode; readonly seqScanRows: number; readonly aggregateRows: number }
   readonly defaultAccess: "allow" | "deny" | null
   /** Null: no list items carry permissions; otherwise all but those of the named resources do. */
   readonly rowPermissions: { readonly except: ReadonlySet<string> } | null
@@ -146,7 +149,7 @@ export const parentPath = (basePath: string): string => basePath.slice(0, basePa
 
 export const defaultOptions: Options = {
   statementTimeoutMs: 15_000,
-  scanGuard: { mode: "reject", seqScanRows: 10_000 },
+  scanGuard: { mode: "reject", seqScanRows: 10_000, aggregateRows: 1_000_000 },
   defaultAccess: null,
   rowPermissions: { except: new Set() },
   basePath: "/api/v1",

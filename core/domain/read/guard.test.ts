@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { makeModel } from "../../../test/support/model.ts"
 import { always, type FilterTree } from "../filter/tree.ts"
 import type { Field } from "../model/model.ts"
-import { isExpensive, suggestIndex } from "./guard.ts"
+import { isExpensive, isIndexable, suggestIndex } from "./guard.ts"
 
 describe("isExpensive", () => {
   // A row costs 0.02: reading 10,000 of them 200.
@@ -12,8 +12,16 @@ describe("isExpensive", () => {
     [1_000_000, 200, false],
     [0, 1_000_000, false]
   ])("a scan of a table of %i rows at a cost of %d, above 10,000 rows: %s", (scannedRows, cost, expected) => {
-    expect(isExpensive({ scannedRows, cost }, { mode: "reject", seqScanRows: 10_000 })).toBe(expected)
+    expect(isExpensive({ scannedRows, cost }, 10_000)).toBe(expected)
   })
+})
+
+describe("isIndexable", () => {
+  it.each([
+    ["few rows of narrow ones pass", { scannedRows: 1_000, scannedBytes: 40_000, rows: 100 }, true],
+    ["most do", { scannedRows: 1_000, scannedBytes: 40_000, rows: 500 }, false],
+    ["all of wide ones do", { scannedRows: 1_000, scannedBytes: 400_000, rows: 1_000 }, true]
+  ])("%s", (_, estimate, expected) => expect(isIndexable(estimate)).toBe(expected))
 })
 
 describe("suggestIndex", () => {
@@ -24,7 +32,7 @@ describe("suggestIndex", () => {
   ])("writes names that SQL reads as names: %s, %s", (table, column, suggestion) => {
     const model = makeModel({ name: table, fields: [{ name: "id" }, { name: "x", column }] })
     const order = [{ field: model.fields[1]!, descending: false }]
-    expect(suggestIndex(model, always, order, () => true)).toBe(suggestion)
+    expect(suggestIndex(model, always, order, () => true)?.sql).toBe(suggestion)
   })
 
   it("puts equality before the order, ranges only without one, and names nothing hidden", () => {
@@ -38,21 +46,21 @@ describe("suggestIndex", () => {
     })
     const where: FilterTree = { op: "and", items: [compare(x, ">"), compare(y, "=")] }
     const order = [{ field: z, descending: true }, { field: id, descending: false }]
-    expect(suggestIndex(model, where, order, () => true)).toBe("create index on orders (y, z desc, id)")
-    expect(suggestIndex(model, where, [], () => true)).toBe("create index on orders (y, x)")
-    expect(suggestIndex(model, where, order, (field) => field !== y)).toBe("create index on orders (z desc, id)")
+    expect(suggestIndex(model, where, order, () => true)?.sql).toBe("create index on orders (y, z desc, id)")
+    expect(suggestIndex(model, where, [], () => true)?.sql).toBe("create index on orders (y, x)")
+    expect(suggestIndex(model, where, order, (field) => field !== y)?.sql).toBe("create index on orders (z desc, id)")
     expect(suggestIndex(model, compare(y, "="), [], (field) => field !== y)).toBe(null)
     // The key has its index already.
     expect(suggestIndex(model, always, order.slice(1), () => true)).toBe(null)
-    expect(suggestIndex(model, compare(x, ">"), order.slice(1), () => true)).toBe("create index on orders (x)")
+    expect(suggestIndex(model, compare(x, ">"), order.slice(1), () => true)?.sql).toBe("create index on orders (x)")
   })
 
   it("proposes a trigram index for a pattern, unless that may look at some rows only", () => {
     const model = makeModel({ fields: [{ name: "id" }, { name: "x" }] })
     const [id, x] = model.fields as [Field, Field]
     const pattern = { op: "regex", field: x, pattern: "a" } as const
-    const suggestion = (where: FilterTree) => suggestIndex(model, where, [], () => true)
+    const suggestion = (where: FilterTree) => suggestIndex(model, where, [], () => true)?.sql
     expect(suggestion(pattern)).toBe("create index on orders using gin (x gin_trgm_ops)")
-    expect(suggestion({ ...pattern, only: { op: "null", field: id } })).toBe(null)
+    expect(suggestion({ ...pattern, only: { op: "null", field: id } })).toBeUndefined()
   })
 })

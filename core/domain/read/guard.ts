@@ -9,9 +9,14 @@ import { quotedName, tableName } from "../model/table.ts"
 
 export interface ScanGuard {
   readonly mode: "reject" | "warn" | "off"
-  /** Tables up to this many rows may be scanned. */
+  /** Tables up to this many rows may be scanned for a page. */
   readonly seqScanRows: number
+  /** The same for aggregates and exact counts, which read many rows by nature. */
+  readonly aggregateRows: number
 }
+
+/** Which of the two bounds holds for a read. */
+export type GuardBound = "seqScanRows" | "aggregateRows"
 
 /** Cost of scanning one row as the planner counts it (cpu_tuple_cost plus a share of its page), used to forgive scans that stop early. */
 const costPerRow = 0.02
@@ -22,8 +27,21 @@ const costPerRow = 0.02
  */
 export const isExpensive = (
   estimate: { readonly scannedRows: number; readonly cost: number },
-  guard: ScanGuard
-): boolean => estimate.scannedRows > guard.seqScanRows && estimate.cost > guard.seqScanRows * costPerRow
+  rows: number
+): boolean => estimate.scannedRows > rows && estimate.cost > rows * costPerRow
+
+/** Part of a table that is read through an index rather than from end to end, and bytes of a row from which on an index alone is much smaller. */
+const selective = 0.1
+const wideRow = 128
+
+/**
+ * Whether the planner would take an index for an aggregate: where few of the rows pass, or where the index has all that is asked for and its table is
+ * much wider.
+ */
+export const isIndexable = (
+  estimate: { readonly scannedRows: number; readonly scannedBytes: number; readonly rows: number }
+): boolean =>
+  estimate.rows <= estimate.scannedRows * selective || estimate.scannedBytes >= estimate.scannedRows * wideRow
 
 /** The conditions that must all hold. */
 const conjuncts = (tree: FilterTree): readonly FilterTree[] => tree.op === "and" ? tree.items : [tree]
@@ -39,15 +57,23 @@ const conditionFields = (tree: FilterTree): { readonly equal: Field[]; readonly 
   return { equal, range }
 }
 
-/**
- * A `create index` statement that would serve the query. It names only columns that `mayName` allows; null when none of them would help.
- */
+/** An index that would serve a query. */
+export interface IndexSuggestion {
+  /** The statement that makes it. */
+  readonly sql: string
+  readonly columns: readonly Field[]
+  readonly method: "btree" | "gin"
+  /** Whether it leaves out rows that are deleted. */
+  readonly partial: boolean
+}
+
+/** An index that would serve the query, naming only columns that `mayName` allows; null when nothing nameable would help. */
 export const suggestIndex = (
   model: Model,
   where: FilterTree,
   order: readonly SortKey[],
   mayName: (field: Field) => boolean
-): string | null => {
+): IndexSuggestion | null => {
   const { equal, range } = conditionFields(where)
   const columns: string[] = []
   const taken = new Set<Field>()
@@ -63,15 +89,25 @@ export const suggestIndex = (
   const table = tableName(model)
   if (patterns.length > 0) {
     const operators = patterns.map((field) => `${quotedName(field.column)} gin_trgm_ops`).join(", ")
-    return `create index on ${table} using gin (${operators})`
+    return {
+      sql: `create index on ${table} using gin (${operators})`,
+      columns: patterns,
+      method: "gin",
+      partial: false
+    }
   }
   const keyOnly = [...taken].every((field) => model.key.includes(field))
   if (keyOnly && range.length > 0 && order.length > 0) {
     return suggestIndex(model, where, [], mayName)
   }
-  return columns.length === 0 || keyOnly
-    ? null
-    : `create index on ${table} (${columns.join(", ")})${live(model, where, mayName)}`
+  if (columns.length === 0 || keyOnly) return null
+  const rows = live(model, where, mayName)
+  return {
+    sql: `create index on ${table} (${columns.join(", ")})${rows}`,
+    columns: [...taken],
+    method: "btree",
+    partial: rows !== ""
+  }
 }
 
 /** An index without the deleted rows answers by itself. An index of all rows would have to read the table for each. */
