@@ -127,7 +127,7 @@ const machine = ({ node, npm, cache, user }) => {
     command,
     /** Types and one small file of tests. */
     test: async (cwd) => {
-      const { code, printed } = await command(["test", "--", "core/domain/json.test.ts"], { cwd })
+      const { code, printed } = await command(["test", "--", "core/domain/account"], { cwd })
       must(code === 0 && /\n[1-9]\d* passed, 0 failed\n$/.test(printed), `npm test ended with ${code}`, printed)
     },
     /** The example, up to its greeting, then Ctrl-C. */

@@ -169,7 +169,7 @@ const textOf = (cause: unknown, key: "code" | "message"): string => {
 export const codeOf = (cause: unknown): string => textOf(cause, "code")
 
 const away =
-  /^(?:08...|53300|57P0[1-5]|ECONN[A-Z]+|EPIPE|ETIMEDOUT|ENOENT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
+  /^(?:08...|53[14]00|53300|57P0[1-5]|ECONN[A-Z]+|EPIPE|ETIMEDOUT|ENOENT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
 const awayText =
   /connection terminated|timeout exceeded when trying to connect|connection ended|server closed the connection/i
 
@@ -177,3 +177,6 @@ const awayText =
 export const isUnavailable = (cause: unknown): boolean =>
   away.test(codeOf(cause)) || awayText.test(textOf(cause, "message")) ||
   (cause instanceof AggregateError && cause.errors.some(isUnavailable))
+
+/** Whether a failure means that the database has no room left on its disk (SQLSTATE 53100). */
+export const isDiskFull = (cause: unknown): boolean => codeOf(cause) === "53100"

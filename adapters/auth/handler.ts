@@ -14,11 +14,12 @@ import {
   type ProblemSlug
 } from "../../core/domain/problem.ts"
 import { checkQuery, readBody } from "./body.ts"
-import { type OwnCookies, ownCookies, printCookies } from "./cookies.ts"
-import { codeOf, isUnavailable, makeSweep } from "./database.ts"
+import { errorIn, readAddresses, takeState, withError } from "./callback.ts"
+import { type OwnCookies, ownCookies, printCookies, signedIn } from "./cookies.ts"
+import { codeOf, isDiskFull, isUnavailable, makeSweep } from "./database.ts"
 import type { AuthInternals } from "./internals.ts"
 import type { Limits } from "./limits.ts"
-import { bannedState, lastAdminState } from "./migration.ts"
+import { bannedState, lastAdminState, passkeysMax } from "./migration.ts"
 import { adapt, type AuthRoute, type Body, makeRoutes, passkeySignIn, readListing } from "./routes.ts"
 import { makeWitness } from "./witness.ts"
 
@@ -73,6 +74,9 @@ const slugs: { readonly [status: number]: ProblemSlug } = {
 const unavailable = (): Problem =>
   problem("unavailable", "The service cannot answer right now. Try again soon.", {}, { "retry-after": "2" })
 
+const diskFull = (): Problem =>
+  problem("unavailable", "The disk of the database is full. Its operator must make room.", {}, { "retry-after": "30" })
+
 const unexpected = (): Problem => problem("internal-error", "Something went wrong on our side.")
 
 const send = (refusal: Problem, instance: string, cookies: readonly string[] = []): Response => {
@@ -121,6 +125,9 @@ const unverified = "FAILED_TO_VERIFY_REGISTRATION"
 
 const noPasskey = (): Problem => problem("not-found", "There is no such passkey.", { code: "PASSKEY_NOT_FOUND" })
 
+const tooManyPasskeys = (): Problem =>
+  problem("conflict", `An account has at most ${passkeysMax} passkeys.`, { code: "TOO_MANY_PASSKEYS" })
+
 const badPasskey = (): Problem => problem("invalid-record", "The passkey could not be added.", { code: unverified })
 
 const wrongPasskey = (): Problem =>
@@ -150,7 +157,7 @@ const failureOf = (cause: unknown, path: string): Problem => {
     }
     return problem("conflict", "There is already such an account.", { code: "USER_ALREADY_EXISTS" })
   }
-  return isUnavailable(cause) ? unavailable() : unexpected()
+  return isDiskFull(cause) ? diskFull() : isUnavailable(cause) ? unavailable() : unexpected()
 }
 
 /** The auth routes as a web handler. */
@@ -221,6 +228,97 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     return engine
   }
 
+  /**
+   * A callback, with a state that counts once and a code that goes to its own provider only. Where two first sign-ins of one person met, the later
+   * one runs again and finds the account.
+   */
+  const callBack = async (
+    ask: () => Promise<Response>,
+    provider: string,
+    search: string,
+    brought: OwnCookies,
+    trusts: (origin: string) => boolean
+  ): Promise<Response> => {
+    const pending = await takeState(new URLSearchParams(search).get("state"), brought, { store, table, limits, origin })
+    const leadTo = (location: string, headers = new Headers()): Response => {
+      headers.set("location", location)
+      return new Response(null, { status: 302, headers })
+    }
+    if (pending === "used") return leadTo(withError("/", origin, "state_mismatch"))
+    if (pending !== null && pending.provider !== provider) {
+      return leadTo(withError(pending.errorUrl, origin, "state_mismatch"))
+    }
+    let response = await ask()
+    const met = () => ["unable_to_create_user", "unable_to_link_account"].includes(errorOf(response) ?? "")
+    if (pending !== null && met()) {
+      await pending.restore()
+      response = await ask()
+    }
+    const location = response.headers.get("location")
+    if (location === null) return response
+    const code = errorOf(response)
+    const brings = new URLSearchParams(search).has("error")
+    if (code === "internal_server_error" && !brings) {
+      onError(new Error(`better-auth could not end the sign-in with ${provider}`))
+    }
+    const { origin: target } = new URL(location, origin)
+    // What is not trusted was refused when the sign-in began. Nothing leads there, whatever happened since.
+    const safe = target === origin || trusts(target) ? location : "/"
+    return leadTo(code === null ? safe : withError(safe, origin, code), new Headers(response.headers))
+  }
+
+  const errorOf = (response: Response): string | null => errorIn(response.headers.get("location") ?? "", origin)
+
+  /** How often a code that met another one is tried, and how many milliseconds lie between. */
+  const codeTries = 5
+  const codePauseMs = 60
+
+  /**
+   * A second factor's code. better-auth takes one code of a sign-in at a time: one that comes at once with another is told that there is no sign-in,
+   * or that it conflicts, and its sign-in takes no further code. Such a code waits for its turn here.
+   */
+  const settled = async (ask: () => Promise<Response>, brought: OwnCookies): Promise<Response> => {
+    const challenge = signedIn(brought, "service.two_factor")
+    if (challenge === null) return ask()
+    const attempts = `2fa-attempts-${challenge}`
+    const rowOf = async (identifier: string) => {
+      const [row] = await store.query<{ readonly value: string; readonly expiresAt: Date }>(
+        `select "value", "expiresAt" from ${table("verification")} where "identifier" = $1 and "expiresAt" > now()`,
+        [identifier]
+      )
+      return row
+    }
+    for (let round = 1;; round++) {
+      const counted = await rowOf(attempts)
+      const response = await ask()
+      if (round === codeTries || (response.status !== 409 && response.status !== 401)) return response
+      if (response.status === 409) {
+        if (counted === undefined) return response
+        // The other sign-in changed the list of codes. This one used up its turn without being judged.
+        await store.query(
+          `insert into ${table("verification")} ("id", "identifier", "value", "expiresAt")`
+            + ` select $1, $2, $3, $4 where not exists (select 1 from ${
+              table("verification")
+            } where "identifier" = $2)`,
+          [crypto.randomUUID(), attempts, counted.value, counted.expiresAt]
+        )
+      } else {
+        const { code } = parsed(await response.clone().text())
+        if (code !== "INVALID_TWO_FACTOR_COOKIE" || await rowOf(challenge) === undefined) return response
+        await new Promise((resolve) => setTimeout(resolve, codePauseMs * round))
+      }
+    }
+  }
+
+  /** Whether the account of a session has as many passkeys as it may. */
+  const hasAllPasskeys = async (brought: OwnCookies): Promise<boolean> => {
+    const [known] = await store.query<{ readonly count: number }>(
+      `select count(*)::int as count from ${table("passkey")} where "userId" = $1`,
+      [await witness.owner(brought)]
+    )
+    return (known?.count ?? 0) >= passkeysMax
+  }
+
   const pass = async (request: Request, path: string, route: AuthRoute, search: string): Promise<Response> => {
     const { method } = route
     // Whoever calls the handler vouches for the last address: our edge puts the client it worked out there, and nothing else.
@@ -252,19 +350,29 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     await limit(path, route, client.group, body, brought)
     if (path.startsWith("/passkey/generate-") || path === "/sign-in/social") await forgetChallenges()
     if (route.signsIn === true) await forgetSessions()
-    const { handle } = await engineFor(route, body)
+    const { handle, trusts } = await engineFor(route, body)
     const seen = await witness.before(path, body, brought)
     // A banned account takes the very way of an unknown one, so that not even the time tells that the password was right.
     const sent = seen?.barred === true ? { ...body, email: nobody } : body
     const listing = path === "/admin/list-users" ? readListing(search) : null
     if (listing === null) checkQuery(search)
-    const response = await handle(
-      new Request(`${origin}${basePath}${path}${listing?.search ?? search}`, {
-        method,
-        headers,
-        ...(method === "POST" ? { body: JSON.stringify(adapt(path, sent, roles.defaultRole)) } : {})
-      })
-    )
+    const adapted = method === "POST" ? adapt(path, sent, roles.defaultRole) : {}
+    const payload = method === "POST"
+      ? JSON.stringify(path === "/sign-in/social" ? { ...adapted, ...readAddresses(adapted, origin, trusts) } : adapted)
+      : null
+    const ask = (): Promise<Response> =>
+      handle(
+        new Request(`${origin}${basePath}${path}${listing?.search ?? search}`, {
+          method,
+          headers,
+          ...(payload === null ? {} : { body: payload })
+        })
+      )
+    const response = typeof route.provider === "object"
+      ? await callBack(ask, route.provider.id, search, brought, trusts)
+      : route.limited === "challenge"
+      ? await settled(ask, brought)
+      : await ask()
     const given = await response.text()
     const refusedPasskey = path === passkeyAdding && parsed(given)["code"] === unverified
     if (response.status >= 500 && !refusedPasskey) {
@@ -278,6 +386,8 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     const cookies = response.headers.getSetCookie()
     if (response.status >= 400) {
       witness.refused(seen, path, route, client.group, body)
+      // The trigger that holds the limit speaks only to better-auth.
+      if (refusedPasskey && await hasAllPasskeys(brought)) throw tooManyPasskeys()
       return send(refusalOf(path, refusedPasskey ? 400 : response.status, text), `${basePath}${path}`, cookies)
     }
     const answer = { body: parsed(text), cookies, location: response.headers.get("location") ?? "" }

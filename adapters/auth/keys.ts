@@ -58,11 +58,12 @@ const fits = ({ jwk }: Key, alg: string, kid: string | undefined): boolean =>
 const isKey = (value: unknown): value is JWK =>
   typeof value === "object" && value !== null && typeof (value as { kty?: unknown }).kty === "string"
 
-/** The keys of a set as it stands in a document; anything that is no key is left out. */
+/** The keys of a set as it stands in a document; anything that is no key is left out. A set without any key is none. */
 const readKeys = (set: unknown): readonly JWK[] => {
   const keys = typeof set === "object" && set !== null ? (set as { keys?: unknown }).keys : undefined
-  if (!Array.isArray(keys)) throw new Error("the key set has no keys")
-  return keys.filter(isKey)
+  const read = Array.isArray(keys) ? keys.filter(isKey) : []
+  if (read.length === 0) throw new Error("the key set has no keys")
+  return read
 }
 
 /** A key source over `load`, which answers a JWK set. `dropped` is called when a key is gone, for what was verified with it. */
@@ -128,7 +129,7 @@ export const makeKeys = (
       if (key === undefined && kid !== undefined && !(keys?.some(({ jwk }) => jwk.kid === kid) ?? false)) {
         if (reading !== undefined) {
           await reloaded()
-        } else if (!first && performance.now() - unknownAt >= (keys?.length === 0 ? 1_000 : minReloadMs)) {
+        } else if (!first && performance.now() - unknownAt >= minReloadMs) {
           unknownAt = performance.now()
           await reloaded()
         }

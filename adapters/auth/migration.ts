@@ -14,6 +14,12 @@ export const bannedState = "RA002"
 /** SQLSTATE raised when a passkey's counter would go back. */
 const counterState = "RA003"
 
+/** SQLSTATE raised when an account would have too many passkeys. */
+const passkeysState = "RA004"
+
+/** Most passkeys of an account. */
+export const passkeysMax = 20
+
 /** The epoch of a deleted user or key: above every epoch a token can carry. */
 export const deletedEpoch = Number.MAX_SAFE_INTEGER
 
@@ -93,6 +99,12 @@ create table if not exists ${t("account")} (
   "updatedAt" timestamptz not null
 );
 create index if not exists "account_userId_idx" on ${t("account")} ("userId");
+-- Nobody at a provider is two accounts here. Of several links that came at once the oldest stays.
+delete from ${t("account")} a using ${t("account")} b
+  where a."providerId" <> 'credential' and a."providerId" = b."providerId" and a."accountId" = b."accountId"
+    and (a."createdAt", a."id") > (b."createdAt", b."id");
+create unique index if not exists "account_provider_key" on ${t("account")} ("providerId", "accountId")
+  where "providerId" <> 'credential';
 
 create table if not exists ${t("verification")} (
   "id" text primary key,
@@ -191,6 +203,15 @@ begin
   return new;
 end $$;
 
+create or replace function ${t("guard_link")}() returns trigger language plpgsql as $$
+begin
+  -- First sign-ins of the same person that come at once: the later ones find the link made, and take its place.
+  perform pg_advisory_xact_lock(hashtextextended(new."providerId" || ' ' || new."accountId", 0));
+  delete from ${t("account")}
+    where "providerId" = new."providerId" and "accountId" = new."accountId" and "userId" = new."userId";
+  return new;
+end $$;
+
 create or replace function ${t("guard_password")}() returns trigger language plpgsql as $$
 begin
   update ${t("user")} set "tokenEpoch" = "tokenEpoch" + 1 where "id" = new."userId";
@@ -233,6 +254,9 @@ create or replace trigger "guard_key" before update or delete on ${t("apiKey")}
 
 create or replace trigger "guard_user" before update or delete on ${t("user")}
   for each row execute function ${t("guard_user")}();
+
+create or replace trigger "guard_link" before insert on ${t("account")}
+  for each row when (new."providerId" <> 'credential') execute function ${t("guard_link")}();
 
 create or replace trigger "guard_password" after update of "password" on ${t("account")}
   for each row when (old."password" is distinct from new."password") execute function ${t("guard_password")}();
@@ -289,6 +313,19 @@ begin
   end if;
   return new;
 end $$;
+
+create or replace function ${t("guard_passkeys")}() returns trigger language plpgsql as $$
+begin
+  -- Those that are added at once count one after the other.
+  perform 1 from ${t("user")} where "id" = new."userId" for no key update;
+  if (select count(*) from ${t("passkey")} where "userId" = new."userId") >= ${passkeysMax} then
+    raise exception 'an account has at most ${passkeysMax} passkeys' using errcode = '${passkeysState}';
+  end if;
+  return new;
+end $$;
+
+create or replace trigger "guard_passkeys" before insert on ${t("passkey")}
+  for each row execute function ${t("guard_passkeys")}();
 
 create or replace trigger "guard_passkey" before update of "counter" on ${t("passkey")}
   for each row execute function ${t("guard_passkey")}();

@@ -30,14 +30,16 @@ const verifierOf = ({ algorithms, issuer, keysUrl, provider }: DiscoveredProvide
     algorithms: [...algorithms],
     issuer,
     audience: provider.clientId,
-    requiredClaims: ["exp", "sub"],
+    requiredClaims: ["exp", "iat", "sub"],
     clockTolerance: clockToleranceSeconds
   }
   const keyOf = ({ alg, kid }: CompactJWSHeaderParameters) => keys.find(alg, kid)
   return async (token: string, nonce: string): Promise<Bag | null> => {
     try {
       const { payload } = await jwtVerify(token, keyOf, checks)
-      return payload["nonce"] === nonce ? payload : null
+      const { iat } = payload
+      const made = typeof iat === "number" && iat <= Date.now() / 1_000 + clockToleranceSeconds
+      return made && payload["nonce"] === nonce ? payload : null
     } catch {
       return null
     }
@@ -114,6 +116,28 @@ const exchange = async (
   }
 }
 
+/** Milliseconds for which the answer to a code is kept. */
+const keptMs = 10_000
+/** Most answers that are kept. */
+const keptMax = 1_000
+
+/** Remembers what a code gave for a moment: a code is good once, and a callback that has to run again brings the same one. */
+const remembering = (ask: typeof exchange): typeof exchange => {
+  const kept = new Map<string, ReturnType<typeof exchange>>()
+  return (discovered, code, codeVerifier, redirectUri) => {
+    const known = kept.get(code)
+    if (known !== undefined) return known
+    const answer = ask(discovered, code, codeVerifier, redirectUri)
+    for (const oldest of kept.keys()) {
+      if (kept.size < keptMax) break
+      kept.delete(oldest)
+    }
+    kept.set(code, answer)
+    setTimeout(() => kept.delete(code), keptMs).unref()
+    return answer
+  }
+}
+
 /**
  * The provider as better-auth takes one. Its own plugin for OpenID Connect asks providers without any limit of time or size: one that does not
  * answer would hold up the users of all others.
@@ -121,6 +145,7 @@ const exchange = async (
 export const oauthProvider = (discovered: DiscoveredProvider): OAuthProvider => {
   const { authorizationUrl, issuer, provider } = discovered
   const verify = verifierOf(discovered)
+  const exchangeOnce = remembering(exchange)
   return {
     id: provider.id,
     name: provider.name,
@@ -146,7 +171,7 @@ export const oauthProvider = (discovered: DiscoveredProvider): OAuthProvider => 
       return url
     },
     validateAuthorizationCode: ({ code, codeVerifier = "", redirectURI }) =>
-      exchange(discovered, code, codeVerifier, redirectURI),
+      exchangeOnce(discovered, code, codeVerifier, redirectURI),
     getUserInfo: async ({ accessToken, expectedIdTokenNonce, idToken }) => {
       if (idToken === undefined || expectedIdTokenNonce === undefined) return null
       const claims = await verify(idToken, expectedIdTokenNonce)

@@ -9,12 +9,10 @@ import type { BetterAuthPlugin } from "better-auth"
 import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api"
 import type { Passkeys } from "../../core/domain/account/passkey.ts"
 import type { Store } from "./database.ts"
+import { passkeysMax } from "./migration.ts"
 
 /** Seconds after signing in during which a passkey may be added. */
 const recentSeconds = 15 * 60
-
-/** Most passkeys of an account. */
-const passkeysMax = 20
 
 export interface PasskeySettings {
   readonly passkeys: Passkeys
@@ -65,6 +63,7 @@ export const passkeyPlugins = ({ appName, passkeys, store, table }: PasskeySetti
       registration: {
         afterVerification: async ({ user, verification }) => {
           if (verification.registrationInfo?.userVerified !== true) throw unverified()
+          // A kind word before anything is judged; the trigger on the table holds the limit.
           const [known] = await store.query<{ readonly count: number }>(
             `select count(*)::int as count from ${table("passkey")} where "userId" = $1`,
             [user.id]

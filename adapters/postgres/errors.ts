@@ -45,6 +45,7 @@ const byState: { readonly [state: string]: RecordsReason["_tag"] } = {
   "40003": "OutcomeUnknown",
   "40P01": "Conflict",
   "44000": "Check", // with check option
+  "53100": "DiskFull",
   "54000": "BadValue", // a value too long for an index
   "55P03": "Timeout", // lock_timeout
   "57014": "Timeout",

@@ -123,6 +123,12 @@ export const recordsProblem = (error: RecordsError): Effect.Effect<never, Proble
       return Effect.fail(
         problem("unavailable", "The database cannot be reached at the moment.", {}, { "retry-after": "2" })
       )
+    case "DiskFull":
+      return Effect.fail(
+        problem("unavailable", "The disk of the database is full. Its operator must make room.", {}, {
+          "retry-after": "30"
+        })
+      )
     case "Overloaded":
       return Effect.fail(
         problem("unavailable", "Too many requests are waiting for the database.", {}, { "retry-after": "1" })

@@ -23,6 +23,8 @@ export type RecordsReason =
   | { readonly _tag: "Timeout" }
   /** There is no connection, there are too many, or the server starts or stops (503). */
   | { readonly _tag: "Unavailable" }
+  /** The database has no room left on its disk (503). */
+  | { readonly _tag: "DiskFull" }
   /** Waited too long for a free connection (503). */
   | { readonly _tag: "Overloaded" }
   /** The connection broke during a commit: whether it happened is not known. */

@@ -2,6 +2,7 @@
 
 import { Pool } from "pg"
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
+import { authMigrationSql } from "../../adapters/auth/migration.ts"
 import { issueToken, listUsers, setUserBanned } from "../../adapters/auth/users.ts"
 import type { ProviderDeclaration } from "../../core/domain/account/provider.ts"
 import { type FakeProvider, openProvider, type Person } from "./provider.ts"
@@ -171,6 +172,8 @@ describe("a provider that lies", () => {
     ["a token for several clients that names none", { claims: { aud: ["admin-panel", "another"] } }],
     ["a token made out to another client", { claims: { aud: ["admin-panel", "another"], azp: "another" } }],
     ["an expired token", { claims: { exp: 1 } }],
+    ["a token made in an hour", { claims: { iat: Math.floor(Date.now() / 1_000) + 3_600 } }],
+    ["a token that does not say when it was made", { claims: { iat: null } }],
     ["a token that never ends", { claims: { exp: null } }],
     ["another nonce", { claims: { nonce: "of an earlier sign-in" } }],
     ["no nonce", { claims: { nonce: null } }],
@@ -252,7 +255,11 @@ describe("a callback", () => {
     const handedOn = new URL(String(started.body["url"]))
     handedOn.searchParams.set("redirect_uri", `${authUrl}/api/auth/callback/corp`)
     const back = provider.authorize(handedOn.href, ann)
+    const asked = provider.asked.get("/token")
     expect(refused(await comeBack(at, back, started.cookie))).toBe("state_mismatch")
+    // The code was shown to nobody.
+    expect(provider.asked.get("/token")).toBe(asked)
+    expect(lying.asked.get("/token")).toBeUndefined()
     const alone = await start(at, { provider: "lying" })
     const own = lying.authorize(String(alone.body["url"]), ann)
     expect((await comeBack(at, own, alone.cookie)).headers.get("location")).toBe("/admin")
@@ -287,11 +294,56 @@ describe("a callback", () => {
   })
 
   it("never leads away from this site", async () => {
-    for (const callbackURL of ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)"]) {
-      for (const name of ["callbackURL", "errorCallbackURL"]) {
-        expect((await start(service, { [name]: callbackURL })).status, `${name} ${callbackURL}`).toBe(403)
+    const elsewhere = [
+      "https://evil.example",
+      "//evil.example",
+      "/\\evil.example",
+      "javascript:alert(1)",
+      "/..//evil.example",
+      "/.//evil.example",
+      "/%2e%2e//evil.example",
+      "/%2E//evil.example",
+      "/a/..//evil.example",
+      "/a/../..//evil.example",
+      "/\t/evil.example",
+      "/%2f/evil.example",
+      "/%2f%2fevil.example",
+      "/%5cevil.example",
+      "/%252f/evil.example",
+      "///evil.example",
+      "http://localhost:5173@evil.example",
+      "http://evil.example@localhost:5173/",
+      "sign-in"
+    ]
+    for (const address of elsewhere) {
+      for (const [name, code] of [["callbackURL", "CALLBACK"], ["errorCallbackURL", "ERROR_CALLBACK"]] as const) {
+        const answer = await start(service, { [name]: address })
+        expect([answer.status, answer.body["code"]], `${name} ${address}`).toEqual([403, `INVALID_${code}_URL`])
       }
     }
+    // Odd addresses of this service stay on it.
+    for (const address of ["/a/../admin?x=//evil.example#//evil.example", "/a//b", `${authUrl}/admin`]) {
+      const started = await start(service, { callbackURL: address })
+      const answer = await comeBack(service, provider.authorize(String(started.body["url"]), ann), started.cookie)
+      expect(new URL(answer.headers.get("location") ?? "", authUrl).origin, address).toBe(authUrl)
+    }
+  })
+
+  it("that brings an error says a documented one, and no text of anybody else", async () => {
+    const said = async (error: string): Promise<string> => {
+      const started = await start(service)
+      const back = provider.authorize(String(started.body["url"]), ann)
+      back.searchParams.delete("code")
+      back.searchParams.set("error", error)
+      back.searchParams.set("error_description", "Call 555-1234")
+      const answer = await comeBack(service, back, started.cookie)
+      expect(answer.status, answer.text).toBe(302)
+      expect(answer.headers.get("location")).not.toContain("555")
+      return refused(answer)
+    }
+    expect(await said("access_denied")).toBe("access_denied")
+    expect(await said("Your account was hacked, call us")).toBe("provider_error")
+    expect(await said("internal_server_error")).toBe("provider_error")
   })
 
   it("takes no ID token from the client, no scopes, and no provider that is not configured", async () => {
@@ -310,6 +362,68 @@ describe("a callback", () => {
     expect((await start(none)).status).toBe(401)
     const { token } = await issueToken(none.auth, { email: await stage.account(none.auth, "asker") })
     expect((await start(none, {}, token)).status).toBe(404)
+  })
+})
+
+describe("at once in two instances", () => {
+  const linked = (sub: string) =>
+    stage.store.database.rows(
+      `select "userId" from auth."account" where "providerId" = 'corp' and "accountId" = '${sub}'`
+    )
+
+  it("first sign-ins of one person make one link, and all of them get in", async () => {
+    await stage.account(service.auth, "twin", "reader")
+    const instances = [service, stage.instance({ oidc: [declared()] })]
+    const twin = { sub: "p-twin", email: "twin@example.org", email_verified: true }
+    const answers = await Promise.all([0, 1, 0, 1].map((n) => signIn(twin, instances[n])))
+    expect(answers.map(({ headers }) => headers.get("location"))).toEqual(answers.map(() => "/admin"))
+    expect(await linked("p-twin")).toHaveLength(1)
+    expect((await signIn(twin)).headers.get("location")).toBe("/admin")
+  })
+
+  it("first sign-ins that make the account make one, and all of them get in", async () => {
+    const open = { oidc: [declared({ domains: ["example.org"], createUsers: true })] }
+    const instances = [stage.instance(open), stage.instance(open)]
+    const both = { sub: "p-both", email: "both@example.org", email_verified: true }
+    const answers = await Promise.all([0, 1, 0, 1].map((n) => signIn(both, instances[n])))
+    expect(answers.map(({ headers }) => headers.get("location"))).toEqual(answers.map(() => "/admin"))
+    expect(await linked("p-both")).toHaveLength(1)
+  })
+
+  it("a state is good for one callback", async () => {
+    const instances = [service, stage.instance({ oidc: [declared()] })]
+    for (const round of [1, 2, 3]) {
+      const started = await start(service)
+      const back = provider.authorize(String(started.body["url"]), ann)
+      const asked = provider.asked.get("/token") ?? 0
+      const answers = await Promise.all([0, 1, 0, 1].map((n) => comeBack(instances[n]!, back, started.cookie)))
+      const begun = answers.filter(({ cookie }) => cookie.includes("session_token"))
+      expect(begun, `round ${round}`).toHaveLength(1)
+      for (const answer of answers) if (!begun.includes(answer)) expect(refused(answer)).toBe("state_mismatch")
+      expect(provider.asked.get("/token")).toBe(asked + 1)
+    }
+  })
+
+  it("links that were made twice before are one after the migration", async () => {
+    const migration = authMigrationSql({ schema: "auth", twoFactor: true })
+    const [[id] = []] = await stage.store.database.rows(
+      `select "id" from auth."user" where "email" = 'ann@example.org'`
+    )
+    await stage.store.database.execute(`
+      drop index auth."account_provider_key";
+      alter table auth."account" disable trigger "guard_link";
+      delete from auth."account" where "accountId" = 'p-ann';
+      insert into auth."account" ("id", "accountId", "providerId", "userId", "createdAt", "updatedAt") values
+        ('first', 'p-ann', 'corp', '${id}', now() - interval '1 minute', now()),
+        ('second', 'p-ann', 'corp', '${id}', now(), now());
+      alter table auth."account" enable trigger "guard_link";
+    `)
+    const tolerant = stage.instance({ oidc: [declared()], onError: () => {} })
+    expect((await signIn(ann, tolerant)).cookie).not.toContain("session_token")
+    await stage.store.database.execute(migration)
+    expect(await stage.store.database.rows(`select "id" from auth."account" where "accountId" = 'p-ann'`))
+      .toEqual([["first"]])
+    expect((await signIn(ann)).headers.get("location")).toBe("/admin")
   })
 })
 

@@ -294,6 +294,31 @@ describe("adding a passkey", () => {
     expectNotAdded(await send(cookie, "x"), "none")
   })
 
+  it("has an end that holds for many that are added at once in two instances", async () => {
+    const { cookie, user } = await holder()
+    await stage.store.database.execute(
+      `insert into auth."passkey" ("id", "publicKey", "userId", "credentialID", "counter", "deviceType", "backedUp")`
+        + ` select '${user}' || n, '', '${user}', '${user}' || n, 0, 'singleDevice', false from generate_series(1, 18) n`
+    )
+    const instances = [service, stage.instance({ passkeys: true })]
+    const begun = []
+    for (let n = 0; n < 12; n += 1) begun.push(await newOptions(cookie))
+    const answers = await Promise.all(
+      begun.map((each, n) =>
+        instances[n % 2]!.ask("POST", route("verify-registration"), {
+          cookie: each.cookie,
+          body: { response: makePasskey().made(each.challenge) },
+          from: `203.0.113.${n}`
+        })
+      )
+    )
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    for (const answer of answers.filter(({ status }) => status !== 200)) {
+      expect([answer.status, answer.body["code"]], answer.text).toEqual([409, "TOO_MANY_PASSKEYS"])
+    }
+    expect(await rows(`select count(*) from auth."passkey" where "userId" = '${user}'`)).toEqual([["20"]])
+  })
+
   it("begins no session, judges no manufacturer and has an end", async () => {
     const { cookie, user } = await holder()
     const before = await sessionsOf(user)

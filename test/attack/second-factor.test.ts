@@ -113,6 +113,27 @@ describe("a second factor", () => {
     for (const each of recovery) expect(stored).not.toContain(each)
   })
 
+  it("takes two recovery codes that come at once in two instances, and the same one once", async () => {
+    const { email, recovery } = await guarded()
+    const other = stage.instance()
+    const [one = "", two = "", same = "", last = ""] = recovery
+    const waiting = [await challenge(email), await challenge(email), await challenge(email), await challenge(email)]
+    const both = await Promise.all([
+      post("verify-backup-code", waiting[0]!, { code: one }),
+      post("verify-backup-code", waiting[1]!, { code: two }, other)
+    ])
+    expect(both.map(({ status, text }) => `${status} ${status === 200 ? "" : text}`)).toEqual(["200 ", "200 "])
+    const twice = await Promise.all([
+      post("verify-backup-code", waiting[2]!, { code: same }),
+      post("verify-backup-code", waiting[3]!, { code: same }, other)
+    ])
+    expect(twice.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 401])
+    const loser = twice.findIndex(({ status }) => status === 401)
+    expect(twice[loser]?.body["code"]).toBe("INVALID_BACKUP_CODE")
+    // Its sign-in still waits.
+    expect((await post("verify-backup-code", waiting[2 + loser]!, { code: last })).status).toBe(200)
+  })
+
   it("needs the password to be set up, changed or taken away", async () => {
     const { cookie, email } = await guarded()
     const fresh = await service.signIn(await stage.account(service.auth, "fresh", "reader"))

@@ -297,7 +297,10 @@ describe("a disk that is full", () => {
       const written = await ask(server.port, send("POST", "/papers", { text: `${i} ${"x".repeat(1_000_000)}` }))
       statuses.push(written?.status ?? 0)
       if (written?.status === 201) kept.push(String((JSON.parse(written.body) as { readonly id: unknown }).id))
-      else expect(written?.headers["retry-after"]).toBeDefined()
+      else {
+        expect(written?.headers["retry-after"]).toBeDefined()
+        expect(written?.body).toContain("The disk of the database is full.")
+      }
     }
     expect(statuses.at(-1)).toBe(503)
     expect(kept.length).toBeGreaterThan(0)

@@ -17,7 +17,7 @@ describe("a write that commits by itself", () => {
     ["57P01", "OutcomeUnknown"], // admin_shutdown
     ["57P02", "OutcomeUnknown"], // crash_shutdown
     ["58030", "OutcomeUnknown"], // io_error
-    ["53100", "Unavailable"], // disk_full
+    ["53100", "DiskFull"], // disk_full
     ["53200", "Unavailable"], // out_of_memory
     ["53300", "Unavailable"], // too_many_connections
     ["23000", "Check"], // integrity_constraint_violation, as triggers raise it
