@@ -36,18 +36,15 @@ export const en = {
     retry: "I have done it",
     failed: "The service cannot be reached. Check the connection and try again.",
     again: "Sign in again",
-    ended: "Your session has ended. Sign in to go on; nothing you typed is lost.",
-    otherUser: "Somebody else signed in here. The page is loaded anew for them."
+    ended: "Your session has ended. Sign in to go on; nothing you typed is lost."
   },
   shell: {
     search: "Search or jump to",
     skip: "Skip to content",
     navigation: "Navigation",
-    openMenu: "Menu",
     more: "More",
     user: "Your menu",
     signOut: "Sign out",
-    account: "Account",
     theme: "Theme",
     themes: { system: "As the system", light: "Light", dark: "Dark" },
     density: "Density",
@@ -57,10 +54,7 @@ export const en = {
     startHere: "Start with this page",
     shortcuts: "Shortcuts",
     reference: "API reference",
-    operations: "Operations",
-    unreachable: (source: string): string => `${source} cannot be reached`,
     loading: "Loading",
-    close: "Close",
     cancel: "Cancel",
     retry: "Try again",
     copy: "Copy",
@@ -75,11 +69,8 @@ export const en = {
   },
   problem: {
     offline: "The service cannot be reached.",
-    forbidden: "You may not do this.",
     requestId: "Request",
-    details: "Details",
     slow: "The database took too long. Narrow the list: a shorter time, or one more condition.",
-    expensive: "This would read too many rows.",
     index: "An index that would help:",
     unexpected: "Something went wrong that nobody expected. It was reported.",
     wait: (seconds: string): string => `Try again in ${seconds} s.`
@@ -87,14 +78,10 @@ export const en = {
   missing: {
     title: "Not found",
     text: "Nothing is at this address, or nothing that is open to you.",
-    record: "This record is not there, or not open to you. Somebody may have deleted it.",
-    home: "Go to the start"
+    record: "This record is not there, or not open to you. Somebody may have deleted it."
   },
   list: {
-    rows: (count: number, shown: string): string => `${shown} row${s(count)}`,
     about: (shown: string): string => `about ${shown}`,
-    aboutOf: (shown: string, all: string): string => `about ${shown} of ${all}`,
-    of: (shown: string, all: string): string => `${shown} of ${all}`,
     counting: "counting",
     columns: "Columns",
     findColumn: "Find a column",
@@ -104,7 +91,6 @@ export const en = {
     newOne: (name: string): string => `New ${name}`,
     more: "More",
     all: "All",
-    saveView: "Save view",
     position: "Rows",
     matching: (total: string): string => `of ${total}`,
     matchingFilter: (total: string): string => `of ${total} matching`,
@@ -133,7 +119,6 @@ export const en = {
     emptyFiltered: "Nothing matches the filter",
     emptyText: "What is added shows up here.",
     emptyFilteredText: "Take a condition away, or clear the filter.",
-    emptyDeleted: "Nothing is deleted.",
     showDeleted: "Deleted records",
     hideDeleted: "Hide deleted records",
     countExactly: "Count exactly",
@@ -146,18 +131,11 @@ export const en = {
     unpin: "Unpin",
     hide: "Hide column",
     widthAuto: "Fit the width",
-    moveLeft: "Move to the start",
-    moveRight: "Move to the end",
-    filterBy: "Filter by this",
-    onlyThis: "Only this value",
-    without: "Without this value",
     statistics: "Statistics",
     values: "Most frequent",
     distribution: "Distribution",
     overTime: "Over time",
     noValue: "empty",
-    unsaved: "not saved",
-    saving: "Saving",
     savedCell: (field: string): string => `${field} saved`,
     notWritable: "You may not change this.",
     readOnlyField: "This field is read-only.",
@@ -181,15 +159,13 @@ export const en = {
     previewFine: (count: number, shown: string): string =>
       count === 1 ? "The record can be written." : `All ${shown} records can be written.`,
     previewRefused: (shown: string): string => `${shown} would be refused, so nothing is written:`,
-    dropRefused: "Leave these out",
     chunks: "More than 500 records are written in several parts, each whole or not at all.",
     progress: (done: string, all: string): string => `${done} of ${all}`,
     reorder: "Change the order",
     reorderHint: "Drag rows, or press Alt with an arrow key. Then save.",
     reorderSave: "Save the order",
     warning: "The service warns:",
-    sum: (total: string): string => `Σ ${total}`,
-    loadingRow: "Loading"
+    sum: (total: string): string => `Σ ${total}`
   },
   filter: {
     add: "Filter",
@@ -216,22 +192,14 @@ export const en = {
     inLast: "in the last",
     empty: "is empty",
     notEmpty: "is not empty",
-    like: "like",
-    resembles: "resembles",
-    matches: "matches",
-    otherwise: "condition",
-    or: "or",
     units: {
       d: (n: number): string => n === 1 ? "day" : `${n} days`,
       h: (n: number): string => n === 1 ? "hour" : `${n} hours`,
       m: (n: number): string => n === 1 ? "minute" : `${n} minutes`,
       s: (n: number): string => n === 1 ? "second" : `${n} seconds`
     },
-    hint: "Did you mean this?",
-    field: "Field",
     value: "Value",
     operator: "Condition",
-    conditions: "Conditions",
     findField: "Find a field"
   },
   chart: {
@@ -247,8 +215,7 @@ export const en = {
     views: "Views",
     nothing: "Nothing found",
     searching: "Searching",
-    filterBy: (plural: string, text: string): string => `Search ${plural} for “${text}”`,
-    hint: "↑ ↓ to choose, Enter to go"
+    filterBy: (plural: string, text: string): string => `Search ${plural} for “${text}”`
   },
   keys: {
     title: "Keyboard shortcuts",
@@ -258,7 +225,6 @@ export const en = {
     palette: "Search or jump to",
     filter: "Filter",
     newOne: "New record",
-    goTo: "Go to, then a letter",
     move: "Move",
     open: "Open the record",
     select: "Select the row",
