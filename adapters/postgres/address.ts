@@ -1,7 +1,7 @@
 /**
- * What the URL of a database says, one reading for everything that connects: where the server is, who asks, and how the connection is encrypted.
- * What is not understood about encryption is refused, never passed over: nobody may believe in a protection that is not there. It connects
- * to nothing; certificates are read where they are asked for.
+ * What the URL of a database says, in one reading for everything that connects: where the server is, who asks, and how the connection is
+ * encrypted. An unknown setting of encryption is refused, so that nobody believes in a protection that is not there. It connects to
+ * nothing; certificates are read when they are needed.
  */
 
 import { readFileSync } from "node:fs"
@@ -31,7 +31,10 @@ export interface Address {
   readonly encryption: Encryption | null
 }
 
-/** A URL that cannot be used: `problem` goes on from its name ("DATABASE_URL has …"), `fix` says what to write. It repeats no password. */
+/**
+ * A URL that cannot be used. `problem` continues a sentence that begins with the URL's name ("DATABASE_URL has …"); `fix` says what to
+ * write. Neither repeats a password.
+ */
 export class AddressError extends Error {
   override readonly name = "AddressError"
   readonly problem: string
@@ -47,7 +50,7 @@ export class AddressError extends Error {
 const parse = (url: string): URL => {
   const written = url.replace(/^(postgres(?:ql)?:\/\/(?:[^/@?]*@)?)(?=\/)/, "$1localhost")
   const parsed = /^postgres(?:ql)?:\/\//.test(written) ? URL.parse(written) : null
-  // The rest of a password that was cut at its first special character is no host or database to look for, and none to name.
+  // A password with a special character is cut there. What follows it must not be read, or shown, as a host or database.
   const cut = parsed === null || parsed.hash !== "" || /[@/]/.test(parsed.pathname.slice(1)) ||
     [...parsed.searchParams.keys()].some((name) => /\W/.test(name))
   if (!cut) return parsed
@@ -70,7 +73,7 @@ const modes: { readonly [mode: string]: Encryption["verify"] | null } = {
   "no-verify": "none",
   "verify-ca": "ca",
   "verify-full": "full",
-  // Encrypted for whoever happens to answer would be half of it.
+  // Encryption without a check of the certificate would be only half a protection.
   "require": "full"
 }
 
@@ -126,8 +129,8 @@ const encryptionOf = (params: URLSearchParams): Encryption | null => {
 }
 
 /**
- * Reads a URL. Parameters win over what stands before them, as with libpq; those that are not about encryption may be unknown, but for one that
- * other libraries look for tables by.
+ * Reads a URL. Parameters win over what stands before them, as with libpq. Unknown parameters are ignored unless they are about encryption,
+ * or choose the schema that other libraries look for tables in.
  */
 export const readAddress = (url: string): Address => {
   const { hostname, password, pathname, port: written, searchParams: params, username } = parse(url)
@@ -152,7 +155,7 @@ export const readAddress = (url: string): Address => {
     password: text("password", password, "password"),
     database: text("dbname", pathname.slice(1), "database"),
     options: params.get("options"),
-    // Nothing comes between the two ends of a socket on one machine, and PostgreSQL has no TLS there.
+    // On a socket of one machine nobody can listen in, and PostgreSQL has no TLS there.
     encryption: host.startsWith("/") ? null : encryption
   }
 }
@@ -187,7 +190,7 @@ export const tlsOptionsOf = ({ encryption, host }: Address): tls.ConnectionOptio
     ...(own === null
       ? {}
       : { cert: readPem("sslcert", own.certificate, "CERTIFICATE"), key: readPem("sslkey", own.key, "PRIVATE KEY") }),
-    // Said, so that no variable of the environment turns the check off.
+    // Set explicitly, so that no environment variable turns the check off.
     rejectUnauthorized: verify !== "none",
     ...(verify === "full" ? {} : { checkServerIdentity: () => undefined })
   }

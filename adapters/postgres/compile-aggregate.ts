@@ -13,7 +13,7 @@ import { quoted, type Statement, tableOf, Writer } from "./sql.ts"
 
 /** An aggregate as a statement, written by the given writer. */
 export const writeAggregate = (plan: AggregatePlan, writer: Writer): Statement => {
-  // These read many rows: planning them with their values always pays.
+  // Aggregates read many rows, so planning them with their values always pays.
   writer.stable = false
   switch (plan.of) {
     case "facets":
@@ -27,7 +27,7 @@ export const writeAggregate = (plan: AggregatePlan, writer: Writer): Statement =
 
 const statements = new WeakMap<Model, WeakMap<FilterTree, BoundedMap<string, Statement>>>()
 
-/** Aggregates of the same rows that are remembered: those of a page of charts. */
+/** How many aggregates of the same rows are remembered: those of a page of charts. */
 const mostAggregates = 50
 
 /** The statement of an aggregate, compiled once for each condition and question. */
@@ -82,10 +82,13 @@ const facets = (plan: FacetsPlan, writer: Writer): string => {
     ` group by ${column} order by count(*) desc, ${column} limit ${plan.limit}`
 }
 
-/** A double's exact decimal value would be long; its shortest text is what everybody sees, so that is what is counted. */
+/** The exact decimal value of a double would be long. People see its shortest text, so that is what is counted. */
 const exactOf = (field: Field): string => `${columnOf("t", field)}${field.kind === "float" ? "::text" : ""}::numeric`
 
-/** A sum of floats would depend on their order, and one in single precision forgets whatever is small beside it. */
+/**
+ * A sum of floats would depend on their order, and one in single precision would lose small values beside big ones. So floats are added as
+ * exact decimals.
+ */
 const measureSql = (measure: Measure): string =>
   measure.of === "count"
     ? "count(*)"
@@ -96,19 +99,20 @@ const measureSql = (measure: Measure): string =>
 const series = (plan: SeriesPlan, writer: Writer): string => {
   const { field, from, granularity, timeZone, to } = plan
   const column = columnOf("t", field)
-  // What is beyond the years of the wire has no bucket, and the database cannot always say its local time. Nulls are in no range.
+  // Instants outside of the years 0001 to 9999 have no bucket, and the database cannot always give their local time. Nulls are in no range.
   const bound = (cell: string | null, otherwise: string) => cell === null ? quoted(otherwise) : writer.constant(cell)
   const tests = [`${column} >= ${bound(from, "0001-01-01")}`, `${column} < ${bound(to, "10000-01-01")}`]
   if (plan.where.op !== "true") tests.push(conditionSql(plan.where, "t", writer))
   const zone = quoted(timeZone)
   const instants = granularity === "hour" && field.kind !== "date"
-  // Without a zone a timestamp is taken as UTC, the session's zone. A date is a day of the calendar: its bucket starts at local midnight.
+  // A timestamp without a zone is read as UTC, the session's zone. A date is a calendar day: its bucket starts at local midnight.
   const group = instants
     ? `date_trunc('hour', ${column}::timestamptz, ${zone})`
     : field.kind === "date"
     ? `date_trunc('${granularity}', ${column}::timestamp)`
     : `date_trunc('${granularity}', ${column}::timestamptz at time zone ${zone})`
-  // A local time that comes twice, as midnight in Havana when summer ends, is the first of both; the database takes the second.
+  // A local time that occurs twice, such as midnight in Havana when summer ends, means the first of both instants. The database gives the
+  // second.
   const first = `((s.start - interval '1 day') at time zone ${zone} + interval '24 hours')`
   const start = instants
     ? "s.start"
@@ -116,7 +120,7 @@ const series = (plan: SeriesPlan, writer: Writer): string => {
   const groups = `select ${group} as start, ${measureSql(plan.measure)} as value from ${tableOf(plan.model)} t` +
     ` where ${tests.join(" and ")} group by 1 offset 0`
   return `select b.start::text, b.value::text from (select ${start} as start, s.value from (${groups}) s offset 0) b` +
-    // A bucket may start before the years of the wire, its rows within them. The offsets keep this from being done for every row.
+    // A bucket may begin before year 0001 although its rows do not. The comparison of offsets spares most rows this.
     ` where b.start >= '0001-01-01 00:00:00+00' and b.start < '10000-01-01 00:00:00+00'` +
     ` order by b.start limit ${plan.limit + 1}`
 }
@@ -130,13 +134,13 @@ const histogram = (plan: HistogramPlan, writer: Writer): string => {
   if (plan.where.op !== "true") tests.push(conditionSql(plan.where, "t", writer))
   const table = `${tableOf(plan.model)} t`
   const where = tests.join(" and ")
-  // A sum of zeros has the digits of the one that has most. In a column of a declared size all have the same.
+  // A sum of zeros has as many fraction digits as the longest of them. Columns of a declared size need no such sum.
   const digits = field.kind === "decimal" && field.precision === null ? ` + sum(${column} * 0)` : ""
-  // The quotient of integer division is exact in every version, width_bucket's is not; the maximum goes into the last bucket.
+  // The quotient of `div` is exact in every version, unlike that of width_bucket. The maximum goes into the last bucket.
   const bucket = `case when e.h = e.l then ${buckets - 1}` +
     ` else least(div((${exact} - e.l) * ${buckets}, e.h - e.l), ${buckets - 1}) end`
   const counts = Array.from({ length: buckets }, (_, i) => `coalesce(sum(c.n) filter (where c.bucket = ${i}), 0)::text`)
-  // These names hide tables of the same name from what follows them: none is called so.
+  // Names of a `with` hide tables of the same name. No table is called like these.
   const [range, edge] = ["\"range of values\"", "\"edges of buckets\""]
   return `with ${range} as materialized (select min(${column})${digits} as low, max(${column})${digits} as high from ${table} where ${where}),` +
     ` ${edge} as materialized (select low::text::numeric as l, high::text::numeric as h from ${range}),` +

@@ -1,7 +1,7 @@
 /**
- * Filter trees as SQL conditions. Two-valued: a condition may be NULL in SQL where the tree is false, which a WHERE clause, AND
- * and OR cannot tell apart; only negation can, so it is written `is not true`. Positive comparisons stay plain so that indexes
- * serve them. It never decides what may be filtered.
+ * Filter trees as SQL conditions. A condition may be NULL in SQL where the tree is false. A WHERE clause, AND and OR treat both alike; only
+ * negation does not, so it is written `is not true`. Positive comparisons stay plain, so that indexes serve them. It never decides what may
+ * be filtered.
  */
 
 import type { Comparison, FilterTree, Operand } from "../../core/domain/filter/tree.ts"
@@ -40,7 +40,7 @@ export const conditionSql = (tree: FilterTree, alias: string, writer: Writer): s
     case "search": {
       if (tree.fields.length === 0) return "false"
       writer.stable = false
-      // One parameter for all fields: a statement has room for 32,767, and a filter for 1,000 words.
+      // One parameter serves all fields: a statement has room for 32,767, and a filter for 1,000 words.
       const pattern = writer.constant(`%${escaped(tree.text)}%`)
       const tests = tree.fields.map((field) => `${textOf(alias, field)} ilike ${pattern}`)
       return tests.length === 1 ? tests[0]! : `(${tests.join(" or ")})`
@@ -51,15 +51,15 @@ export const conditionSql = (tree: FilterTree, alias: string, writer: Writer): s
       const column = textOf(alias, tree.field)
       const schema = identifier(writer.trigramSchema)
       const text = writer.constant(tree.text)
-      // The operator is for the index; the function makes the threshold ours should the setting be lower.
+      // The operator lets an index serve the condition. The function keeps the threshold at 0.3 even where the setting is lower.
       return `(${column} operator(${schema}.%) ${text} and ${schema}.similarity(${column}, ${text}) >= 0.3::real)`
     }
     case "regex": {
       writer.stable = false
       writer.regex = true
       const text = textOf(alias, tree.field)
-      // Only here does the order hold: conditions beside each other are tested in whatever order the planner likes. It is the text that is withheld,
-      // not the test: that one has an estimate, a `case` has none.
+      // Inside a `case` the order of tests is fixed; conditions side by side run in whatever order the planner chooses. The `case`
+      // withholds the text, not the test: the planner can estimate the test, but not a `case`.
       const seen = tree.only === undefined
         ? text
         : `(case when ${writtenOnce(tree.only, alias, writer)} then ${text} end)`
@@ -68,7 +68,9 @@ export const conditionSql = (tree: FilterTree, alias: string, writer: Writer): s
   }
 }
 
-/** A condition that the same statement has many times, with the same parameters each time: there is room for 32,767. */
+/**
+ * A condition that occurs several times in one statement, written with the same parameters each time. There is room for 32,767 parameters.
+ */
 const writtenOnce = (tree: FilterTree, alias: string, writer: Writer): string => {
   const known = writer.written.get(tree)
   if (known?.alias === alias) return known.sql
@@ -98,7 +100,10 @@ const negated = (item: FilterTree, alias: string, writer: Writer): string => {
   }
 }
 
-/** Text operators on the value as text: no padding of char(n), no case folding of citext. Costs nothing for text and varchar. */
+/**
+ * Text operators work on the value as text, without the padding of char(n) and the case folding of citext. For text and varchar that costs
+ * nothing.
+ */
 const textOf = (alias: string, field: Field): string => `${columnOf(alias, field)}::text`
 
 const comparison = (field: Field, is: Comparison, value: Operand, alias: string, writer: Writer): string => {
@@ -108,7 +113,7 @@ const comparison = (field: Field, is: Comparison, value: Operand, alias: string,
   if (is !== "=" || !structural(field, value)) writer.stable = false
   const plain = `${column} ${is} ${writer.add({ of: "operand", operand: value, field })}`
   if (!isPadded(field, value)) return plain
-  // Equality stays plain, for indexes: no text of a char(n) column ends in a blank.
+  // Equality stays plain, so that indexes serve it. No text of a char(n) column ends in a blank.
   return is === "="
     ? `(${plain} and ${keepsBlanks(column)})`
     : `(case when ${keepsBlanks(column)} then ${plain} else ${column}::text ${is} ${
@@ -120,8 +125,8 @@ const isPadded = (field: Field, value: Operand): boolean =>
   field.kind === "text" && value.of === "literal" && value.text.endsWith(" ")
 
 /**
- * Whether values of the column's type keep blanks at their end: char(n) drops those of both sides of a comparison. A constant to the planner, which
- * leaves out what it rules out. Only a type without blanks may be compared as text: for `citext` that would be another comparison.
+ * Whether the column's type keeps blanks at the end of values: comparisons with char(n) ignore those of both sides. The planner reads this
+ * as a constant and leaves out what it rules out. Only char(n) may be compared as text; for `citext` that would be another comparison.
  */
 const keepsBlanks = (column: string): string => `octet_length((case when false then ${column} else ' ' end)::text) = 1`
 
@@ -141,8 +146,8 @@ const membership = (field: Field, values: readonly Operand[], alias: string, wri
 }
 
 /**
- * Values of few: written into the text, so that partial indexes serve and each has a plan of its own. Only declared enum values and
- * booleans, whose number bounds the number of statements.
+ * Values of small sets are written into the text, so that partial indexes serve and each value has a plan of its own. Only declared enum
+ * values and booleans: their number bounds the number of statements.
  */
 const constantOf = (field: Field, value: Operand): string | null =>
   value.of !== "literal"
@@ -153,7 +158,7 @@ const constantOf = (field: Field, value: Operand): string | null =>
     ? quoted(value.text)
     : null
 
-/** Equality that indexes are made for and that every request has: the key's parts and the caller's own values. */
+/** Equality that has an index and that every request contains: the key's parts and the caller's own values. */
 const structural = (field: Field, value: Operand): boolean =>
   value.of === "caller" || (value.of === "param" && !field.optional)
 

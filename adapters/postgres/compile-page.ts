@@ -11,7 +11,7 @@ import type { CountPlan, PagePlan, PageShape } from "../../core/domain/read/plan
 import { columnOf, conditionSql, truthSql } from "./compile-filter.ts"
 import { type Statement, tableOf, Writer } from "./sql.ts"
 
-/** A column as text. Names of the output must never be the columns' own: `order by` would then sort the texts. */
+/** A column as text. Its name in the output must not be that of the column, as `order by` would then sort the texts. */
 export const textColumn = (alias: string, field: Field): string => `${columnOf(alias, field)}::text`
 
 const outputs = (shape: PageShape, writer: Writer): readonly string[] => [
@@ -25,12 +25,12 @@ const orderSql = (order: readonly SortKey[], alias: string, reversed: boolean): 
 const reverse = (order: readonly SortKey[]): readonly SortKey[] =>
   order.map(({ descending, field }) => ({ field, descending: !descending }))
 
-/** One way of standing behind a position: several together are all of them, and no row is in two. */
+/** One way in which a row can follow a position. The branches together cover all such rows, and no row is in two. */
 type Branch = readonly string[]
 
 /**
- * The rows that follow a position in `order`, as branches that one range of an index on the order serves each. Nulls come last
- * ascending and first descending, which a reversed order keeps.
+ * The rows that follow a position in `order`, as branches. One range of an index on the order serves each branch. Nulls come last ascending
+ * and first descending, also in a reversed order.
  */
 const branchesAfter = (order: readonly SortKey[], nulls: readonly boolean[], writer: Writer): readonly Branch[] => {
   const columns = order.map(({ field }) => columnOf("t", field))
@@ -40,7 +40,7 @@ const branchesAfter = (order: readonly SortKey[], nulls: readonly boolean[], wri
   )
   const last = order.length - 1
 
-  // The longest tail that runs in one direction with known values is one comparison of rows.
+  // The last keys that have one direction and known values are compared as one row. The longest such tail is taken.
   let tail = last
   while (tail > 0 && nulls[tail - 1] !== true && order[tail - 1]!.descending === order[last]!.descending) tail--
   const branches: Branch[] = []
@@ -49,7 +49,8 @@ const branchesAfter = (order: readonly SortKey[], nulls: readonly boolean[], wri
     const sign = order[last]!.descending ? "<" : ">"
     const row = (items: readonly string[]) => tail === last ? items[last]! : `(${items.slice(tail).join(", ")})`
     branches.push([...equal.slice(0, tail), `${row(columns)} ${sign} ${row(places)}`])
-    // A null in the tail makes the comparison of rows unknown: right before the position (descending), wrong behind it.
+    // A null in the tail makes the comparison of rows unknown. That is right for rows before the position (descending), and wrong for rows
+    // after it.
     for (let i = last; i >= tail && !order[last]!.descending; i--) {
       if (order[i]!.field.optional) branches.push([...equal.slice(0, i), `${columns[i]} is null`])
     }
@@ -84,7 +85,7 @@ const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement 
   const where = conditionSql(shape.where, "t", writer)
   const columns = outputs(shape, writer)
   const list = columns.length === 0 ? "1" : columns.join(", ")
-  // Without a position every row is behind it: the first page, or the last one when reversed.
+  // Without a position every row follows it: the first page, or the last one when reversed.
   const branches: readonly Branch[] = variant.nulls.length === 0 ? [[]] : branchesAfter(order, variant.nulls, writer)
   const condition = (branch: Branch): string => {
     const all = shape.where.op === "true" ? branch : [...branch, where]
@@ -92,8 +93,8 @@ const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement 
   }
 
   if (variant.counted !== null) {
-    // All that pass are read once, for the page and for their number. No further than to the cap: the planner may have been wrong.
-    // Only columns of the model: the database's role need not be allowed to read others.
+    // All rows that pass are read once, for the page and for their number, but no further than the cap: the planner may have been wrong.
+    // Only columns of the model are named, because the role may not be allowed to read others.
     const read = [...new Set(model.columns.map((field) => columnOf("t", field)))].join(", ")
     const found = `select ${read} from ${table} t${condition([])} limit ${variant.counted}`
     return writer.finish(
@@ -104,7 +105,7 @@ const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement 
   if (variant.skips) {
     writer.stable = false
     const offset = writer.add({ of: "offset" })
-    // Skipped rows are walked in the index alone; only the page itself is read from the table.
+    // Skipped rows are read in the index only. The rows of the page alone are read from the table.
     const all = branches.length === 1
       ? branches[0]!
       : [`(${branches.map((branch) => `(${branch.join(" and ")})`).join(" or ")})`]
@@ -136,7 +137,10 @@ const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement 
 
 const pages = new WeakMap<PageShape, BoundedMap<string, Statement>>()
 
-/** Statements of one shape that are remembered. Which cells of a position are null is up to the rows: many columns have very many ways. */
+/**
+ * How many statements of one shape are remembered. Which cells of a position are null depends on the rows, and many columns allow very many
+ * combinations.
+ */
 const mostVariants = 12
 const noNulls: readonly boolean[] = []
 

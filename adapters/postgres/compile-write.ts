@@ -1,6 +1,6 @@
 /**
- * Writes as statements: lock, insert, update, remove, and the check of a row as it stands. It sets version columns; what is written and
- * whether it may be is decided by the plan. Each is compiled once for what it is made of, and given keys and values when it runs.
+ * Writes as statements: lock, insert, update, remove, and the check of a row as it stands. It sets version columns. What is written, and
+ * whether it may be, is decided before. Each statement is compiled once and is given keys and values when it runs.
  */
 
 import { BoundedMap } from "../../core/domain/bounded.ts"
@@ -16,7 +16,7 @@ import { identifier, quoted, type Statement, tableOf, Writer } from "./sql.ts"
 const ids = new WeakMap<object, number>()
 let lastId = 0
 
-/** A number for each object that statements are made of: filters and lists of columns are the same objects time and again. */
+/** A number for each object that goes into a statement. Filters and lists of columns are the same objects again and again. */
 const idOf = (part: object): number => {
   let id = ids.get(part)
   if (id === undefined) ids.set(part, id = ++lastId)
@@ -25,10 +25,10 @@ const idOf = (part: object): number => {
 
 const known = new WeakMap<Model, BoundedMap<string, Statement>>()
 
-/** Rules may answer with ever new filters: only so many statements of a model are kept. */
+/** Rules may answer with new filters each time, so only so many statements of a model are kept. */
 const mostKept = 500
 
-/** The statement of that name, compiled when it is not known. The text stays the same object, so that nobody has to read it again to find it. */
+/** The statement of that name, compiled when it is not known. Its text stays the same object, so it is found again without being read. */
 const kept = (
   model: Model,
   name: string,
@@ -46,7 +46,7 @@ const kept = (
   return statement
 }
 
-/** The row by key, of the caller's tenant; the key's cells are the first that a run is given. */
+/** The row by key, within the caller's tenant. The key's cells are the first cells that a run is given. */
 const keySql = (model: Model, writer: Writer): string =>
   identityOf(model).map((field, i) => {
     const value = i < model.key.length
@@ -101,8 +101,8 @@ const writeAnswerSql = (model: Model, answer: WriteAnswer, told: string | null, 
 const checkedAnswerSql = (model: Model, answer: WriteAnswer, writer: Writer): string => {
   const cells = answerSql(answer, writer)
   if (answer.must === null || answer.must.op === "true") return cells
-  // The failing cast takes something from the row: a constant would be cast, and fail, while the statement is planned.
-  // Views may answer without a key: a null would be cast without failing.
+  // The failing cast contains a part of the row. A constant would be cast, and fail, while the statement is planned. Views may answer
+  // without a key, and the cast of a null would not fail.
   const nothing = `coalesce(left(${columnOf("t", model.key[0]!)}::text, 0), '')`
   const refused = `(${quoted(refusedByRule)} || ${nothing})::integer`
   return `${cells}, case when ${truthSql(answer.must, "t", writer)} then null else ${refused} end::text`
@@ -134,8 +134,8 @@ export const lockAllStatement = (model: Model, where: FilterTree, trigramSchema:
 }
 
 /**
- * Reads a row without a lock, with its stamp as the last cell: the transaction that wrote this version of it. Every version has another, as long as
- * the table is one of the server's own. Given: the key.
+ * Reads a row without a lock, with its stamp as the last cell: the transaction that wrote this version of the row. Each version has its own
+ * stamp where the table is one of the server's own. Given: the key.
  */
 export const stampedStatement = (model: Model, where: FilterTree, answer: Answer, trigramSchema: string): Statement =>
   kept(
@@ -152,7 +152,7 @@ export const passesStatement = (model: Model, tree: FilterTree, trigramSchema: s
     return `select (${passes})::text ${foundSql(model, always, writer)}`
   })
 
-/** Parameters of one statement: the driver takes 32,767, and checks may need some. */
+/** Most parameters of one statement. The driver takes 32,767, and checks may need some. */
 export const mostParameters = 30_000
 
 const insertSql = (
@@ -162,7 +162,7 @@ const insertSql = (
   answer: WriteAnswer,
   writer: Writer
 ): string => {
-  // A row without values still needs a column to take its default.
+  // A row without values still needs a column, which takes its default.
   const names = fields.length === 0 ? [model.key[0]!] : fields
   const tuples: string[] = []
   for (let row = 0; row < rows; row++) {
@@ -194,19 +194,19 @@ export const insertStatement = (
     return kept(model, name, trigramSchema, (writer) => insertSql(model, fields, 1, answer, writer))
   }
   const writer = new Writer(trigramSchema)
-  // Statements of many rows come in many lengths: not worth keeping prepared.
+  // Statements of many rows come in many lengths, so keeping them prepared does not pay.
   writer.stable = false
   return writer.finish(insertSql(model, fields, rows, answer, writer))
 }
 
-/** How a version column moves on: integers by one, timestamps to now, at least by the smallest step the column can hold. */
+/** How a version column advances: integers by one, timestamps to now, or at least by the smallest step that the column can hold. */
 export type VersionStep = { readonly of: "integer" } | { readonly of: "timestamp"; readonly microseconds: number }
 
 const nextVersion = (field: Field, step: VersionStep): string => {
   const column = columnOf("t", field)
   return step.of === "integer"
     ? `coalesce(${column}, 0) + 1`
-    // Nothing is later than infinity: it is left for the present.
+    // Nothing is later than infinity, so that is replaced by the present.
     : `greatest(clock_timestamp(), nullif(${column}, 'infinity') + interval '${step.microseconds} microseconds')`
 }
 

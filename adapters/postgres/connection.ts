@@ -1,7 +1,7 @@
 /**
- * Connections: one pool for reads, one for transactions. It decides how the session's guarantees are kept (startup parameters where the
- * server takes them, `set local` behind a transaction pooler), how long a request may wait for a connection, and which statements stay prepared.
- * It never looks into a statement. No session state is left behind on any connection.
+ * Connections: pools for reads, for long answers and for transactions. It decides how the session's guarantees are kept: by startup
+ * parameters where the server takes them, by `set local` behind a transaction pooler. It also decides how long a request may wait for a
+ * connection, and which statements stay prepared. It never looks into a statement. It leaves no session state on any connection.
  */
 
 import * as PgConnection from "@effect/sql-pg/PgConnection"
@@ -32,20 +32,20 @@ export interface PostgresOptions {
   /** Longest time to connect in milliseconds. Default 5000. */
   readonly connectTimeoutMs?: number
   /**
-   * Most bytes of rows of one read, default 32 MiB. What is longer than 8 MiB is read again on one of two connections for long answers, so that not all
-   * connections read them at once.
+   * Most bytes of rows of one read, default 32 MiB. An answer of more than 8 MiB is read again on one of two connections for long answers,
+   * so that few connections at once hold one.
    */
   readonly answerBytes?: number
   /** Longest silence of the server while an answer is due, in milliseconds. Default: ten seconds more than the statement timeout. */
   readonly silenceMs?: number
   /**
-   * A transaction-mode pooler stands in between: statements are unnamed, reads run in a transaction of their own. Left out, it is found
-   * out: a server that refuses or ignores the startup parameters is treated as one.
+   * Whether a transaction-mode pooler stands in between. Then statements are unnamed, and reads run in a transaction of their own. Left
+   * out, it is found out: a server that refuses or ignores the startup parameters counts as one.
    */
   readonly pooler?: boolean
   /** Name of the connections in `pg_stat_activity`. Default `service`. */
   readonly applicationName?: string
-  /** Told how long each request that had to wait for a connection did, in milliseconds, whether it got one or not. */
+  /** Called for each request that had to wait for a connection, with the milliseconds, whether it got one or not. */
   readonly onWait?: (pool: PoolUse["pool"], milliseconds: number) => void
 }
 
@@ -94,11 +94,14 @@ export interface Postgres {
   readonly statementTimeoutMs: number
   /** The pools as they are now. */
   readonly pools: () => readonly PoolUse[]
-  /** Fails with `Unavailable` unless the server answers within two seconds, on a connection of its own: load on the pools does not delay it. */
+  /**
+   * Fails with `Unavailable` unless the server answers within two seconds. It has a connection of its own, so load on the pools does not
+   * delay it.
+   */
   readonly ping: Effect.Effect<void, RecordsError>
   /**
-   * One read-only statement under the statement timeout, or under `timeoutMs` when that is given (then in a transaction of its own).
-   * `refuse` says what its failures mean.
+   * One read-only statement under the statement timeout. With `timeoutMs` it runs under that limit, in a transaction of its own. `refuse`
+   * says what its failures mean.
    */
   readonly read: (
     sql: string,
@@ -106,7 +109,7 @@ export interface Postgres {
     how: ReadHow
   ) => Effect.Effect<Rows, RecordsError>
   /**
-   * The rows of a read up to so many bytes, or the first one alone; `cut`: there are more. Each row comes by itself, so that no more of them are in
+   * The rows of a read up to so many bytes, and at least one; `cut`: there are more. Rows are fetched one by one, so no more of them are in
    * memory.
    */
   readonly readWithin: (
@@ -116,7 +119,7 @@ export interface Postgres {
     how: Pick<ReadHow, "refuse" | "timeoutMs">
   ) => Effect.Effect<{ readonly rows: Rows; readonly cut: boolean }, RecordsError>
   /**
-   * Commits when the body succeeds, rolls back when it fails, dies or is interrupted. `alone`: the body needs no transaction around it, and gets none
+   * Commits when the body succeeds; rolls back when it fails, dies or is interrupted. `alone`: the body needs no transaction. It gets none
    * where statements have their time limit without one.
    */
   readonly transaction: <A, E>(
@@ -139,18 +142,18 @@ const defaults = {
 const usualBytes = 8 * 1024 * 1024
 /** Connections for answers that are longer. */
 const longReaders = 2
-/** What an answer's rows take beside their cells. */
+/** Bytes that an answer's rows take besides their cells. */
 const frameBytes = 4 * 1024 * 1024
 
 /** Longest time of a `ping`. */
 const pingMs = 2_000
 
-/** What every session has, through a pooler as well: poolers pass these two on. */
+/** Settings that every session has. Poolers pass these two on. */
 const textForms = { timezone: "UTC", datestyle: "ISO, MDY" } as const
 
 /**
- * What answers depend on, whatever the server's defaults: `similar` is defined by 0.3, floats are written in full, and nothing equals a null, as
- * rules count on for callers without a value.
+ * Settings that answers depend on, whatever the server's defaults are: `similar` is defined by 0.3, floats are written in full, and nothing
+ * equals a null. Rules for callers without a value count on the last.
  */
 const meanings = {
   "pg_trgm.similarity_threshold": "0.3",
@@ -159,7 +162,7 @@ const meanings = {
   array_nulls: "on"
 } as const
 
-/** What a place's statements and sockets say about silence, and the measure of its answers. */
+/** The statements and sockets of one place: whether an answer is due, what passes, and how long one answer is. */
 class StatementLine implements Line {
   readonly meter: Meter
   #wires: readonly Wire[] = []
@@ -177,7 +180,7 @@ class StatementLine implements Line {
   /** Takes a socket that was just made. */
   readonly opened = <W extends Wire>(wire: W): W => {
     this.#wires = [...this.#wires.filter(({ destroyed }) => !destroyed), wire]
-    // The one before may have been closed for too long an answer.
+    // The socket before may have been closed because its answer was too long.
     this.meter.begin()
     return wire
   }
@@ -198,8 +201,8 @@ class StatementLine implements Line {
 }
 
 /**
- * A place for one connection: the driver's pool makes it, replaces it when it is broken, and closes it when nobody has used it for a while. A
- * pool of one each tells which socket a statement waits for.
+ * A place for one connection. The driver's pool of one makes the connection, replaces it when it is broken, and closes it when it is idle
+ * for long. Because each pool has one connection, it is known on which socket a statement waits.
  */
 interface Slot {
   readonly line: StatementLine
@@ -234,8 +237,8 @@ interface Waiting {
 }
 
 /**
- * The queue stands before the places, and one timer serves all who wait: they leave in the order they came, and so do their deadlines. The place
- * that was left last is taken first: few connections do the work of few requests.
+ * The queue before the places. One timer serves all who wait: they leave in the order they came, and so do their deadlines. The place that
+ * was left last is taken first, so that few requests need few connections.
  */
 const makeGate = (
   slots: readonly Slot[],
@@ -245,7 +248,7 @@ const makeGate = (
   const size = slots.length
   const free = [...slots]
   let timeouts = 0
-  // First in, first out, from `head` on. No Set: its outgrown tables would keep past requests alive.
+  // First in, first out, from `head` on. A `Set` would keep past requests alive in its old tables.
   let queue: Array<Waiting | undefined> = []
   let head = 0
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -266,7 +269,7 @@ const makeGate = (
     return undefined
   }
   const leave = (slot: Slot): void => {
-    // The place goes from hand to hand: nobody who comes later gets in before those who wait.
+    // The place is handed over directly, so nobody who comes later gets in before those who wait.
     const next = first(true)
     if (next === undefined) free.push(slot)
     else next.settle(slot)
@@ -294,7 +297,7 @@ const makeGate = (
         onWait?.(performance.now() + waitMs - until)
       }
     }
-    // Under a load that never lets up the queue never runs empty: what it has behind it goes now and then.
+    // Under constant load the queue never becomes empty, so its past part is cut off now and then.
     if (head > 1_000 && head * 2 > queue.length) {
       queue = queue.slice(head)
       head = 0
@@ -323,12 +326,12 @@ const makeGate = (
           if (held !== undefined) return resume(work(held))
           const waiting = wait((slot) => {
             held = slot ?? undefined
-            // Later, so that a row of requests that fail at once does not nest.
+            // In a microtask, so that a series of requests that fail at once does not nest calls.
             queueMicrotask(() => resume(slot === null ? Effect.fail(failed("Overloaded")) : work(slot)))
           })
           return Effect.sync(() => void (waiting.waits = false))
         })
-        // Around the turn and the work: between any two steps the fiber may have to yield, and be interrupted there.
+        // Around both the turn and the work, because the fiber may yield and be interrupted between any two steps.
         return Effect.onExitPrimitive(turn, () => {
           if (held !== undefined) leave(held)
           return undefined
@@ -367,7 +370,7 @@ const within = <A, E>(
   how: {
     readonly begin: readonly string[]
     readonly prepare: boolean
-    /** What a failed commit means. A commit that is never answered fails with its connection, which does not stay silent for ever. */
+    /** What a failed commit means. A commit without an answer fails with its connection, which is closed when it stays silent. */
     readonly refused: (error: SqlError) => Effect.Effect<never, RecordsError>
   },
   body: Effect.Effect<A, E>
@@ -384,7 +387,7 @@ const within = <A, E>(
       : Effect.andThen(first!, Effect.all(more))
     const commit = Effect.flatMap(
       translated(lease.line.ask(lease.connection.query("commit", [], how.prepare)), how.refused),
-      // An aborted transaction answers COMMIT with ROLLBACK: somebody went on after a failed statement.
+      // An aborted transaction answers COMMIT with ROLLBACK: code went on after a failed statement.
       (result) =>
         result.command === "ROLLBACK" ? Effect.die(new Error("commit of an aborted transaction")) : Effect.void
     )
@@ -417,7 +420,7 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
     }
     const limit = `${statementTimeoutMs}ms`
     const { onWait } = settings
-    // Places outlive the request that uses them first, so nothing of that request belongs to them.
+    // Places outlive the request that uses them first, so they must not keep anything of it.
     const context = yield* Effect.context<Scope.Scope>()
     const open = (
       startup: { readonly [name: string]: string },
@@ -531,7 +534,7 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
           })
         return translated(
           gate.use((lease) => within(lease, ends, walk(lease))),
-          // A single row may be too long, too: the page ends before it.
+          // A single row may be too long, too. Then the page ends before it.
           (error): Effect.Effect<{ readonly rows: Rows; readonly cut: boolean }, RecordsError> =>
             isTooLarge(error) && rows.length > 0 ? Effect.succeed({ rows, cut: true }) : meaning(error)
         )
@@ -546,7 +549,7 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
         const begin = pooler ? ["begin", local(statementTimeoutMs)] : ["begin"]
         const ends = { begin, prepare: !pooler, refused: refuseCommit }
         const work = gate.use((lease) => {
-          // Behind a pooler the time limit is the transaction's, so that there is always one.
+          // Behind a pooler the time limit belongs to a transaction, so there is always one.
           const autocommit = alone && !pooler
           const session: Session = {
             autocommit,
@@ -556,17 +559,17 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
           }
           return autocommit ? body(session) : within<A, E | RecordsError>(lease, ends, body(session))
         })
-        // The body translates its own statements' failures; those left are of connecting and of begin.
+        // The body translates failures of its own statements. Those left are of connecting and of `begin`.
         return translated<A, E | SqlError | RecordsError>(work, refuse) as Effect.Effect<A, E | RecordsError>
       })
 
-    // Without the startup parameters that a pooler may refuse: it asks nothing that depends on them.
+    // Without the startup parameters that a pooler may refuse. The statement depends on none of them.
     const alive = open({}, "read", 1)
     const asked = translated(
       alive.use((lease) => Effect.asVoid(query(lease, "select 1", [], false))),
       refuse
     )
-    // Whoever asks does not wait for the end of a statement that is given up: a server that stands still takes its time with that, too.
+    // The caller does not wait until an interrupted statement ends, because a server that hangs takes long for that, too.
     const ping = Effect.flatMap(Effect.forkDetach(asked), (fiber) =>
       Effect.timeoutOrElse(
         Effect.onInterrupt(Fiber.join(fiber), () => Effect.sync(() => fiber.interruptUnsafe())),

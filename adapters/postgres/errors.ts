@@ -17,12 +17,11 @@ export const sqlState = (error: SqlError): string | null => {
 }
 
 /**
- * Codes that triggers give their own refusals: SQL's class for them, and the classes that it leaves to implementations and PostgreSQL
- * does not use.
+ * Codes for refusals by triggers: SQL's own class for them, and the classes that SQL leaves to implementations and PostgreSQL does not use.
  */
 const ofUsers = /^(?:45|(?!5[34578]|72|P0|XX)[5-9I-Z])/
 
-/** Whether a policy of row security refuses a row: the same code as for rights that the role lacks, from another place. */
+/** Whether a policy of row security refuses a row. Missing rights have the same code, but another origin in the server. */
 const isPolicy = (error: SqlError): boolean => {
   const cause = error.reason.cause
   return sqlState(error) === "42501" && typeof cause === "object" && cause !== null && "routine" in cause &&
@@ -65,7 +64,7 @@ const byClass: { readonly [state: string]: RecordsReason["_tag"] } = {
 export const isTooLarge = ({ reason: { cause } }: SqlError): boolean =>
   typeof cause === "object" && cause !== null && "code" in cause && cause.code === tooLargeCode
 
-/** The reason of a failure, or null when it is none a caller could act on. */
+/** The reason of a failure. Null when it is none that a caller could act on. */
 export const reasonOf = (error: SqlError): RecordsReason["_tag"] | null => {
   const state = sqlState(error)
   const known = state === null ? undefined : byState[state] ?? byClass[state.slice(0, 2)]
@@ -73,7 +72,7 @@ export const reasonOf = (error: SqlError): RecordsReason["_tag"] | null => {
   if (state !== null && ofUsers.test(state)) return "Check"
   if (isPolicy(error)) return "Check"
   if (isTooLarge(error)) return "TooLarge"
-  // Whatever keeps a connection from being made, such as a database that accepts none, is the same for the caller.
+  // Any failure to connect looks the same to the caller, also that a database accepts no connections.
   if (error.reason.operation === "connect") return "Unavailable"
   const tag = error.reason._tag
   return state === null && (tag === "ConnectionError" || tag === "AuthenticationError") ? "Unavailable" : null
@@ -94,26 +93,26 @@ export const refusePattern = (error: SqlError): Effect.Effect<never, RecordsErro
   sqlState(error) === "57014" ? Effect.fail(failed("SlowPattern", error)) : refuse(error)
 
 /**
- * A failed commit: the database's own refusal (a deferred constraint, a serialization failure) is as good as any; a connection that broke
+ * A failed commit. A refusal by the database (a deferred constraint, a serialization failure) is as clear as any. A broken connection
  * leaves the outcome open.
  */
 export const refuseCommit = (error: SqlError): Effect.Effect<never, RecordsError> =>
   reasonOf(error) === "Unavailable" ? Effect.fail(failed("OutcomeUnknown", error)) : refuse(error)
 
-/** What a write that commits by itself says of a row that it must not leave behind. The database's log has it, too. */
+/** The message of the cast that fails a write which commits by itself, when the row must not stand. It is also in the database's log. */
 export const refusedByRule = "an access rule refuses the row"
 
 const messageOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "message" in error ? String(error.message) : ""
 
 /**
- * A failed write that commits by itself: where the connection broke, or was closed, it may have been done; what an access rule refuses is to be looked at
- * again in a transaction.
+ * A failed write that commits by itself. When the connection broke or was closed, the write may have happened. When an access rule refused
+ * it, it is judged again in a transaction.
  */
 export const refuseAlone = (error: RecordsError): Effect.Effect<never, RecordsError> => {
   const cause = error.cause as SqlError | undefined
   const { _tag } = error.reason
-  // A server that lacks disk, memory or connections has said no; whatever else keeps it from answering leaves the outcome open.
+  // A server without disk, memory or connections has refused clearly. Any other missing answer leaves the outcome open.
   const saidNo = cause !== undefined && sqlState(cause)?.startsWith("53") === true
   return Effect.fail(
     (_tag === "Unavailable" && !saidNo) || _tag === "TooLarge"

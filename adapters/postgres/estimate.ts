@@ -1,6 +1,6 @@
 /**
- * Reads the planner's judgement out of `explain (format json)`, with `verbose` where tables are to be named with their schemas. It decides which
- * scans count as going through a whole table; what is too expensive is the guard's decision.
+ * Reads the planner's judgement from `explain (format json)`, with `verbose` where tables must be named with their schemas. It decides
+ * which scans read a whole table. What is too expensive is decided by the guard.
  */
 
 /** A node of a plan, as far as it matters here. */
@@ -27,7 +27,7 @@ export interface Scan {
   readonly group: number
 }
 
-/** Nodes that give their first row only after reading all of their input, so that a LIMIT above them saves nothing below. */
+/** Nodes that give their first row only after they read all their input. A LIMIT above them saves nothing below. */
 const blocking = new Set([
   "Sort",
   "Aggregate",
@@ -44,7 +44,7 @@ const isWholeScan = (node: PlanNode): boolean => {
   switch (node["Node Type"]) {
     case "Seq Scan":
       return true
-    // Through an index without a condition that narrows it: every row is visited to be filtered.
+    // A scan of an index without a condition visits every row to filter it.
     case "Index Scan":
     case "Index Only Scan":
       return node["Index Cond"] === undefined && node.Filter !== undefined
@@ -90,7 +90,7 @@ const passing = new Set([
   "ProjectSet"
 ])
 
-/** The planner's estimate of rows that pass the condition: those of the first node that neither cuts, sorts nor groups. */
+/** The planner's estimate of rows that pass the condition: that of the first node that neither limits, sorts nor groups. */
 export const passingRows = (root: PlanNode): number => {
   let node = root
   let workers = 1

@@ -1,6 +1,6 @@
 /**
- * What the database really holds: tables, columns, keys, indexes and extensions, read from the catalogue. Pure data for start-up checks, introspection
- * and the doctor; it judges nothing and changes nothing.
+ * What the database holds: tables, columns, keys, indexes and extensions, read from the catalogue. Pure data for start-up checks,
+ * introspection and the doctor. It judges nothing and changes nothing.
  */
 
 import * as Effect from "effect/Effect"
@@ -26,8 +26,8 @@ const serverSql = `select json_build_object(
   'readOnly', current_setting('transaction_read_only') = 'on'
 )::text from pg_database d where d.datname = current_database()`
 
-// A domain's base type, bounds and `not null` may lie several domains further down. A column is `not null` in the catalogue even while rows that
-// were there before hold nulls: such a constraint is not valid yet (PostgreSQL 18).
+// A domain may build on others, so its base type, bounds and `not null` may come from several steps down. A column may be `not null` in the
+// catalogue while older rows still hold nulls: such a constraint is not valid yet (PostgreSQL 18).
 const columnsSql = `coalesce((select json_agg(json_build_object(
     'name', a.attname,
     'type', format_type(a.atttypid, a.atttypmod),
@@ -125,7 +125,8 @@ const tablesSql = `select c.oid::text, json_build_object(
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.oid = any($1::oid[]) order by n.nspname, c.relname`
 
-// Each name is resolved on its own: of a name without a schema the search path decides. A schema that the role may not use is as good as none.
+// Each name is resolved on its own. The search path decides about a name without a schema. A schema that the role may not use is treated as
+// absent.
 const resolveSql = `select i::text, coalesce(case when s = '' then to_regclass(quote_ident(t))::oid else (
     select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = s::name and c.relname = t::name and c.relkind in ('r', 'p', 'v', 'm', 'f')
@@ -152,7 +153,7 @@ export const makeFacts = (postgres: Postgres): Facts => {
   const read = (sql: string, params: readonly unknown[]) => postgres.read(sql, params, { prepare: false })
   const described = (oids: readonly string[]) =>
     Effect.map(
-      // Of some hundred tables it costs so much, by the planner's reckoning, that a server with JIT would compile it for seconds first.
+      // For some hundred tables the planner estimates so high a cost that a server with JIT would compile the statement for seconds.
       postgres.transaction((session) =>
         Effect.catch(
           Effect.andThen(
@@ -165,7 +166,7 @@ export const makeFacts = (postgres: Postgres): Facts => {
       (rows) => new Map(rows.map(([oid, text]) => [oid, JSON.parse(text!) as TableFacts]))
     )
   return {
-    // In a transaction as writes have it: reads are read-only always.
+    // Asked in a write transaction, because reads are always read-only.
     server: Effect.map(
       postgres.transaction((session) => Effect.catch(session.run(serverSql, [], false), refuse)),
       (rows) => JSON.parse(rows[0]![0]!) as ServerFacts

@@ -1,6 +1,7 @@
 /**
- * Tables of versions as statements, safe to run again: each has what every version has, and the columns of the tracked table with the types that
- * those have now; and the question whether a database has them so. It never drops a column and never touches a tracked table.
+ * Tables of versions as statements that are safe to run again. Each table has what every version has, and the columns of the tracked table
+ * with their present types. A second statement asks whether a database has them so. It never drops a column and never touches a tracked
+ * table.
  */
 
 import type { Model } from "../../core/domain/model/model.ts"
@@ -17,13 +18,13 @@ const indexOf = (versions: Model): string => `${versions.table}_key`.slice(0, 63
 const ownColumns = ["history_id", "history_operation", "history_at", "history_by", "history_changed"]
 
 /**
- * Asks the catalogue whether the table of versions is as the statements make it: one row, `present`. More than they make is fine: another service
- * may track the same table with more fields. True as well where the tracked table is not there: then nothing can be made. It needs no right to
- * the table of versions.
+ * Asks the catalogue whether the table of versions is as the statements make it: one row, `present`. More columns are fine, because another
+ * service may track the same table with more fields. True also where the tracked table does not exist, as nothing can be made then. It
+ * needs no right to the table of versions.
  */
 export const historyQuestion = (tracked: Model, versions: Model): string => {
   const { tenant } = versions
-  // Of a name without a schema the search path decides; the others are looked up here, as that takes no right to the schema.
+  // The search path decides about a name without a schema. Other names are looked up here, because that needs no right to the schema.
   const found = ({ schema, table }: Model): string =>
     schema === null
       ? `to_regclass(${quoted(identifier(table))})`
@@ -66,7 +67,7 @@ export const historyStatements = (tracked: Model, versions: Model): readonly str
   history_at timestamptz not null default clock_timestamp(),
   history_by text
 )`,
-    // Tables of earlier versions of the service have none; what they keep stays visible.
+    // Tables made by earlier versions of the service lack this column. What they hold stays visible.
     `alter table ${table} add column if not exists history_changed text`,
     `do $history$
 declare

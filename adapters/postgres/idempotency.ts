@@ -9,7 +9,7 @@ import type { RecordsError, RecordsTransaction } from "../../core/ports/records.
 type Rows = ReadonlyArray<Array<string | null>>
 type Statement = (sql: string, params: readonly unknown[], prepare: boolean) => Effect.Effect<Rows, RecordsError>
 
-/** What the store needs; safe to run again. A role that may not create schemas has somebody else run them once. */
+/** The statements that make the store; safe to run again. Where the role may not create schemas, somebody else runs them once. */
 export const idempotencySchema: readonly string[] = [
   "create schema if not exists service",
   `create table if not exists service.idempotency_key (
@@ -30,7 +30,7 @@ const claimSql = "select pg_try_advisory_xact_lock(hashtextextended($1 || chr(1)
 const readSql = `select request, answer from service.idempotency_key where id = ${digest} and stored_at > ${
   instant("$3")
 }`
-// Answers past their day go a few at a time with those that come.
+// Answers older than a day are removed, a few with each that is stored.
 const storeSql =
   `with old as (delete from service.idempotency_key where id in (select id from service.idempotency_key` +
   ` where stored_at <= ${instant("$6")} order by stored_at limit 20 for update skip locked) and id <> ${digest})` +
@@ -49,7 +49,7 @@ const ensureTable = (database: object, statement: Statement): Effect.Effect<void
       if (found[0]?.[0] === null) {
         yield* statement("select pg_advisory_xact_lock(8173, 1)::text", [], false)
         for (const sql of idempotencySchema) yield* statement(sql, [], false)
-        // The transaction may still roll back and take the table with it: the next one looks again.
+        // The transaction may still roll back and undo the table, so the next one looks again.
         return
       }
       prepared.add(database)
@@ -64,8 +64,8 @@ export const makeIdempotency = (
     Effect.gen(function*() {
       yield* ensureTable(database, statement)
       const claimed = yield* statement(claimSql, [scope, key], true)
-      // A statement of its own: its snapshot is taken under the lock, so it sees what a twin committed. Without the lock, whoever has
-      // it may only be reading an answer that stands.
+      // A statement of its own. Its snapshot is taken under the lock, so it sees what another request committed. Without the lock the other
+      // may only be reading a stored answer.
       const [found] = yield* statement(readSql, [scope, key, String(now - dayMicros)], true)
       return found === undefined
         ? { of: claimed[0]?.[0] === "true" ? "new" : "busy" } as const

@@ -43,7 +43,9 @@ export const once: RunHow = { prepare: false, regex: false }
 const prepared: RunHow = { prepare: true, regex: false }
 const noParams: readonly Cell[] = []
 
-/** Where pg_trgm's functions are, or null where the extension is not installed. Asked when it is needed, kept once found. */
+/**
+ * The schema of pg_trgm's functions, or null where the extension is not installed. It is asked for when it is needed, and kept once found.
+ */
 export interface Extensions {
   trigram: string | null
 }
@@ -62,7 +64,7 @@ const statementOf = (plan: Plan, trigram: string): Statement =>
     ? aggregateStatement(plan, trigram)
     : countStatement(plan, trigram)
 
-/** The plan out of an `explain`. The driver decodes json; a server that sends text is read the same. */
+/** The plan from an `explain`. The driver decodes JSON; a server that sends text is understood, too. */
 const planOf = (rows: Rows): PlanNode => {
   const cell: unknown = rows[0]?.[0]
   const [{ Plan: root }] = (typeof cell === "string" ? JSON.parse(cell) : cell) as readonly [
@@ -100,7 +102,7 @@ const valuesFor = (plan: Plan): Values =>
     ? { bindings: plan.bindings, given: plan.after ?? plan.before ?? noPosition, offset: plan.offset ?? 0 }
     : valuesOf(plan.bindings)
 
-/** A run that may come again: how often it came, and once that was often enough its statement with the values in it. */
+/** A run that may come again: how often it came, and after enough times its statement with the values in it. */
 interface Repeat {
   runs: number
   statement: Statement | null
@@ -108,16 +110,16 @@ interface Repeat {
 
 const repeats = new WeakMap<Statement, BoundedMap<string, Repeat>>()
 
-/** Runs of one statement that are remembered, and the longest values that are worth it. */
+/** How many runs of one statement are remembered, and the longest values that are kept. */
 const mostRepeats = 50
 const longestValues = 500
 
-/** Runs with the same values after which their plan is kept. */
+/** After how many runs with the same values their plan is kept. */
 const fewRuns = 5
 
 /**
- * The statement with its values in it, where the same page or count is asked for again and again, as the first pages of views are. Its plan is made
- * for these values and kept until the statistics change; a plan for any value would be made without knowing how rare one is.
+ * The statement with its values written into it, for pages and counts that are asked for again and again, such as the first pages of views.
+ * Its plan is made for these values and kept until the statistics change. A plan for any value would not know how rare a value is.
  */
 const repeated = (
   statement: Statement,
@@ -140,11 +142,11 @@ const repeated = (
     return null
   }
   repeat.statement ??= write()
-  // Too long to be kept prepared, there is nothing to gain.
+  // A text this long is not kept prepared, so there is nothing to gain.
   return repeat.statement.stable ? repeat.statement : null
 }
 
-/** The reading half of the port, on whatever `run` runs statements on. One is made for each transaction: making it must cost nothing. */
+/** The reading half of the port, on whatever `run` runs statements on. Each transaction makes one, so making it must cost nothing. */
 export abstract class Reader implements RecordsReader {
   readonly extensions: Extensions
 
@@ -166,7 +168,7 @@ export abstract class Reader implements RecordsReader {
       : this.run(literal.sql, noParams, prepared)
   }
 
-  /** Compiles a statement and goes on with it; should it need pg_trgm, where that lives is found first. */
+  /** Compiles a statement and continues with it. If it needs pg_trgm, the extension's schema is found first. */
   #compiled<A>(
     compile: (trigramSchema: string) => Statement,
     next: (statement: Statement) => Effect.Effect<A, RecordsError>
@@ -226,7 +228,8 @@ export abstract class Reader implements RecordsReader {
     return this.#compiled((trigram) => statementOf(plan, trigram), (statement) => {
       const explain = (options: string, how = once) =>
         Effect.map(this.run(`explain (${options}) ${statement.sql}`, bind(statement, values), how), planOf)
-      // Only `verbose` says which schema a table is in, and writes down every expression with it: most plans scan no table.
+      // Only `verbose` names the schema of a table, but it prints every expression, too. Most plans scan no table, so it is asked for only
+      // when one does.
       return Effect.flatMap(
         explain("format json"),
         (root) =>
@@ -240,12 +243,12 @@ export abstract class Reader implements RecordsReader {
     })
   }
 
-  /** Sizes come from the catalogue: the planner's own row numbers are those after filtering. `byIndex` is the plan that reads no table whole if it can. */
+  /** Sizes come from the catalogue, because the planner's row numbers are those after filtering. */
   #judged(root: PlanNode, byIndex: Effect.Effect<PlanNode, RecordsError>): Effect.Effect<PlanEstimate, RecordsError> {
     const scans = wholeScans(root)
     if (scans.length === 0) return Effect.succeed(judgement(root, 0))
     const names = scans.map((scan) => `to_regclass(${quoted(`${identifier(scan.schema)}.${identifier(scan.table)}`)})`)
-    // The planner's own way: rows per page when last analyzed, times the pages there are now.
+    // As the planner does it: rows per page when last analyzed, times the pages there are now.
     const sizes =
       `select i::text, ceil(case when c.reltuples > 0 and c.relpages > 0 then c.reltuples / c.relpages else 60 end` +
       ` * (pg_relation_size(c.oid) / current_setting('block_size')::numeric))::text, pg_relation_size(c.oid)::text` +

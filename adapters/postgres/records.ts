@@ -76,8 +76,8 @@ export const makeRecords = (postgres: Postgres): RecordsService => {
         const work = body(new Transaction(session, extensions, postgres.statementTimeoutMs, fate))
         // Without a transaction there are no hooks to hold its handle.
         if (session.autocommit) return work
-        // A hook fails as a defect, but a conflict stays one that the whole transaction may be tried again for.
-        // Where a hook swallowed it, only a further statement tells whether the transaction still stands, as it does when a savepoint undid it.
+        // A failing hook is a defect. But a conflict in it stays a conflict, for which the whole transaction may be tried again. When a
+        // hook swallowed it, only a further statement shows whether the transaction still stands. It does when a savepoint undid it.
         const whole = Effect.tap(
           work,
           () => fate.conflict === null ? Effect.void : Effect.catch(session.run("select 1", [], false), refuse)

@@ -1,6 +1,6 @@
 /**
- * How long a server may be silent. The server ends its statements by itself. This is for the case that it, or the network in between, is gone
- * without a word: a line on which an answer is due and nothing passes is closed, and whoever waits is told. It never looks at what passes.
+ * How long a server may be silent. The server ends its statements by itself. This is for a server, or a network, that disappears without a
+ * word. When an answer is due and nothing passes, the connection is closed, and whoever waits is told. It never looks at what passes.
  */
 
 /** What a line runs over. Sockets of Node are such. */
@@ -22,11 +22,11 @@ export interface Line {
 /** What was found at the last look. */
 interface Look {
   bytes: number
-  /** Looks in a row at which an answer was due and nothing had passed. */
+  /** Consecutive looks at which an answer was due and nothing had passed. */
   quiet: number
 }
 
-/** How often silence is looked for while it lasts: a line is closed after so long, or a quarter of that later. */
+/** Looks per silence. A line is closed after that silence, or a quarter of it later. */
 const looks = 4
 
 /** Watches lines until it is closed. */
@@ -40,8 +40,8 @@ const silent = (silenceMs: number): Error =>
   Object.assign(new Error(`The database server did not answer for ${silenceMs} ms.`), { code: "ETIMEDOUT" })
 
 /**
- * Starts to watch. One timer serves all lines, so that a statement costs nothing here. It counts looks, not time: a machine that stands still
- * makes no server silent.
+ * Starts to watch. One timer serves all lines, so a statement costs nothing here. It counts looks and not time, so a machine that pauses
+ * does not make a server look silent.
  */
 export const watchSilence = (silenceMs: number): SilenceWatch => {
   const lines = new Map<Line, Look>()

@@ -1,6 +1,6 @@
 /**
- * How the server is reached, encrypted or not, and how much one answer may be. A socket on which more comes than fits into memory is closed. It
- * never looks at what passes once the connection is made; silence is noticed elsewhere (`silence.ts`).
+ * How the server is reached, encrypted or not, and how much one answer may be. A socket that receives more than that is closed. It never
+ * looks at what passes once the connection is made; `silence.ts` notices silence.
  */
 
 import type * as PgConnection from "@effect/sql-pg/PgConnection"
@@ -49,8 +49,8 @@ export class Meter {
 const readBytes = 64 * 1024
 
 /**
- * A socket that reads into one buffer again and again, where Node would make one for each read. `data` hands out views of it, which hold until
- * the listener returns: for a driver that copies what it keeps.
+ * A socket that reads into one buffer again and again, where Node would allocate one for each read. `data` gives views of it, which hold
+ * until the listener returns. The driver copies what it keeps.
  */
 const reusingSocket = (meter: Meter): Socket => {
   const buffer = Buffer.allocUnsafeSlow(readBytes)
@@ -74,8 +74,8 @@ const lost = (): Error =>
 const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f])
 
 /**
- * A connection that is encrypted before anything else is said: what is written waits for that. To a driver it looks like a plain one, so that
- * both drivers do the same. It never goes on in plain text.
+ * A connection that is encrypted before anything else is sent. Writes wait for that. A driver sees a plain connection, so both drivers do
+ * the same. It never continues in plain text.
  */
 export class SecureSocket extends Duplex {
   readonly #socket = plainSocket()
@@ -106,7 +106,7 @@ export class SecureSocket extends Duplex {
     socket.once("data", (answer) => {
       socket.off("close", closed)
       const [first] = answer
-      // Bytes after it came from somebody who speaks before the server is known (CVE-2021-23222).
+      // More bytes would come from somebody who sends before the server is known (CVE-2021-23222).
       if (first === 0x53 && answer.length === 1) this.#encrypt()
       else if (first === 0x4e && answer.length === 1) {
         failed(Object.assign(new Error("The database server offers no TLS."), { code: "ERR_TLS_REFUSED" }))
@@ -121,7 +121,7 @@ export class SecureSocket extends Duplex {
     const inner = secure({ ...this.#options, ...(isIP(host) === 0 ? { servername: host } : {}), socket: this.#socket })
     const early = () => this.destroy(lost())
     inner.on("error", (error) => this.destroy(error)).once("close", early)
-    // From the first, so that an end during the handshake shows.
+    // Listening from the start, so that an end during the handshake is seen.
     inner.on("data", (bytes: Buffer) => {
       const tooMuch = this.#meter?.take(bytes.length) ?? null
       if (tooMuch !== null) this.destroy(tooMuch)
@@ -163,7 +163,7 @@ export class SecureSocket extends Duplex {
     done(error)
   }
 
-  // What drivers ask of a socket besides: it is so already.
+  // Drivers call these, too. The socket is set up so already.
   setNoDelay(): this {
     return this
   }
@@ -219,7 +219,7 @@ export const pgAddressOf = (url: string) => {
     ...(password === null ? {} : { password }),
     ...(database === null ? {} : { database }),
     ...(options === null ? {} : { options }),
-    // Said, so that no variable of the environment adds to it: the socket encrypts.
+    // Set explicitly, so that no environment variable adds to it. The socket encrypts.
     ssl: false,
     stream: (): Socket | SecureSocket => tls === null ? plainSocket() : new SecureSocket(tls)
   }

@@ -1,6 +1,6 @@
 /**
- * Statements as text and the origins of their parameters. It decides quoting and how values are bound; it knows no
- * connection and runs nothing. Names are always quoted, values are always parameters or quoted constants.
+ * Statements as text, with the origins of their parameters. It decides about quoting and about how values are bound. It knows no connection
+ * and runs nothing. Names are always quoted, values are always parameters or quoted constants.
  */
 
 import { operandCell } from "../../core/domain/filter/evaluate.ts"
@@ -45,8 +45,8 @@ export interface Statement {
   readonly sql: string
   readonly sources: readonly Source[]
   /**
-   * Whether every value leads to the same good plan, so that the statement may be kept prepared by name. Statements whose plan
-   * depends on the values are planned anew each time: a generic plan would be chosen without knowing how rare a value is.
+   * Whether one plan is good for every value, so that the statement may be kept prepared by name. Other statements are planned anew for
+   * each run, because a generic plan does not know how rare a value is.
    */
   readonly stable: boolean
   /** It holds a caller's regular expression: it runs under its own short time limit. */
@@ -56,8 +56,8 @@ export interface Statement {
 }
 
 /**
- * Longest text worth preparing, in characters. A connection keeps hundreds of prepared statements with their plans, and texts of this length come from
- * filters of callers: nobody sends the same one twice.
+ * Longest text worth preparing, in characters. A connection keeps hundreds of prepared statements with their plans. Longer texts come from
+ * filters of callers, and nobody sends the same one twice.
  */
 export const longestPrepared = 5_000
 
@@ -96,7 +96,7 @@ export class Writer {
   }
 }
 
-/** Writes the values themselves into the text, as constants: the statement of one run, for plans that are kept. */
+/** Writes the values into the text as constants: the statement of one run, for plans that are kept. */
 export class LiteralWriter extends Writer {
   readonly #values: Values
 

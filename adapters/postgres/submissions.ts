@@ -1,6 +1,6 @@
 /**
- * The port to submissions on PostgreSQL: exact sliding windows of a minute and used challenges, in two small tables that forget by themselves. Ids are
- * keyed digests: no address stands in them.
+ * The port to submissions on PostgreSQL: exact sliding windows of a minute, and used challenges. Both are small tables whose old rows are
+ * removed on the way. Ids are keyed digests, so no address stands in them.
  */
 
 import * as Effect from "effect/Effect"

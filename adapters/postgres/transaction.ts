@@ -1,6 +1,6 @@
 /**
- * Writes on PostgreSQL: one connection's transaction, or, where a body stands alone, statements that commit by themselves. It sets versions and keeps locks;
- * what is written, and whether it may be, was decided before.
+ * Writes on PostgreSQL: a transaction on one connection, or statements that commit by themselves where a body stands alone. It sets
+ * versions and keeps locks. What is written, and whether it may be, was decided before.
  */
 
 import * as Effect from "effect/Effect"
@@ -33,21 +33,26 @@ import { canonicalRows, quoted, tableOf, valuesOf } from "./sql.ts"
 /** What writing depends on besides the model. */
 interface Traits {
   /**
-   * Whether every version of a row has a stamp of its own, and may be written by whom it may be read: views and foreign tables have none, and
-   * policies of row security may tell reading from locking.
+   * Whether every version of a row has its own stamp, and whoever may read a row may write it. Views and foreign tables have no stamps.
+   * Policies of row security may treat reading and locking differently.
    */
   readonly stamps: boolean
-  /** Bits of `tgtype`: writes that may do something though they give back no row. What they did has to be undone then. */
+  /** Bits of `tgtype`: operations that may do something although they return no row. Their effects must be undone then. */
   readonly leaves: number
-  /** Whether rows that are inserted as one statement are as those inserted one by one: nothing follows a row that tells them apart. */
+  /**
+   * Whether inserting rows with one statement gives the same as inserting them one by one: no trigger, rule or default tells the two apart.
+   */
   readonly together: boolean
-  /** How the version column moves on; a timestamp's step is the smallest its precision can hold. Null where there is none. */
+  /**
+   * How the version column advances. The step of a timestamp is the smallest that its precision can hold. Null where there is no version
+   * column.
+   */
   readonly step: VersionStep | null
 }
 
 const knownTraits = new WeakMap<Model, { readonly traits: Traits; readonly until: number }>()
 
-/** How long they are believed: a trigger may be made while the service runs. */
+/** How long traits are trusted. A trigger may be made while the service runs. */
 const traitsMs = 60_000
 
 /** The bits of `tgtype` for what a trigger is fired by. */
@@ -57,8 +62,9 @@ const updates = 16
 const anyWrite = inserts | deletes | updates
 
 /**
- * Triggers that fire before a row is written, or instead of it, may do their own and keep the row; those of a statement fire for one that
- * finds no row, too. What partitions and children do counts for their parent; what a rule or a table elsewhere does is not known.
+ * Asks for a table's traits. A trigger that fires before a row is written, or instead of it, may write something itself and suppress the
+ * row. A trigger of a statement fires also when no row is found. Partitions and children count for their parent. Effects of rules, and of
+ * triggers on other tables, are not known.
  */
 const traitsSql = (model: Model): string =>
   `with recursive family as (select to_regclass(${quoted(tableOf(model))})::oid as oid` +
@@ -67,14 +73,14 @@ const traitsSql = (model: Model): string =>
   ` from pg_class k join family f on f.oid = k.oid),` +
   ` fired as (select coalesce(bit_or(g.tgtype::integer), 0) as bits from pg_trigger g join family f on f.oid = g.tgrelid` +
   ` where g.tgtype & 66 <> 0 or g.tgtype & 1 = 0),` +
-  // A domain has the precision of what it is made of.
+  // A domain has the precision of its base type.
   ` digits as (select a.atttypmod as typmod, a.atttypid as type from pg_attribute a` +
   ` where a.attrelid = to_regclass(${quoted(tableOf(model))}) and a.attname = ${quoted(model.version?.column ?? "")}` +
   ` union all select y.typtypmod, y.typbasetype from pg_type y join digits d on d.type = y.oid)` +
   ` select (bool_and(own) and not bool_or(secured))::text,` +
   ` (case when bool_and(own) and not bool_or(rules) then (select bits from fired) & ${anyWrite} else ${anyWrite} end)::text,` +
-  // What follows the rows of one statement follows them all: the first is not done with when the next is written. Nor does a default made by a
-  // stable function see it.
+  // Triggers after the rows of one statement run after all of its rows, so the first row is not finished when the next is written. And a
+  // default from a stable function does not see the rows before.
   ` (bool_and(own) and not bool_or(rules) and not exists (select from pg_trigger g join family f on f.oid = g.tgrelid` +
   ` where not g.tgisinternal and g.tgname <> ${
     quoted(captureTrigger)
@@ -92,22 +98,22 @@ type Insertion = Parameters<RecordsTransaction["insert"]>[0]
 type Removal = Parameters<RecordsTransaction["remove"]>[0]
 
 /**
- * What write hooks get: further statements in the same transaction, with `$1` placeholders. It ends with the transaction, which no statement of its own
- * may end; settings are `set local`. Slips are refused, not intent: `select set_config(…)` passes.
+ * What write hooks get: further statements in the same transaction, with `$1` placeholders. The handle ends with the transaction. Its
+ * statements must not end the transaction, and must use `set local`. This catches mistakes, not intent: `select set_config(…)` passes.
  */
 export type TransactionHandle = HookTransaction
 
 /** What becomes of a transaction while its body runs. */
 export interface Fate {
   open: boolean
-  /** A hook's own statement met a serialization failure or deadlock, whatever the hook then makes of it. */
+  /** A hook's own statement met a serialization failure or deadlock, even if the hook ignored that. */
   conflict: SqlError | null
 }
 
 const leadingComments = /^(?:[\s;]+|--.*|\/\*[^]*?\*\/)+/
 /**
- * What ends the transaction, what stays with the connection for requests of others (`set` without `local`), and the settings that the transaction's own
- * cells are read by.
+ * Statements that a hook may not send: those that end the transaction, those whose setting stays on the connection for other requests
+ * (`set` without `local`), and those that change how the transaction's own cells are read.
  */
 const leavesTransaction =
   /^(?:begin|start|commit|end|abort|prepare\s+transaction|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b)|set(?!\s+(?:local(?!\s+(?:time\s*zone|datestyle)\b)|constraints|transaction)\b))\b/i
@@ -135,7 +141,7 @@ export class Transaction extends Reader implements RecordsTransaction {
   readonly #session: Session
   readonly #timeoutMs: number
   readonly #fate: Fate
-  /** The row that was read without a lock: a write to it succeeds only as long as it is still that one. */
+  /** The row that was read without a lock. A write to it succeeds only while the row is still that version. */
   #stamp: string | null = null
   #savepoints = 0
 
@@ -160,7 +166,7 @@ export class Transaction extends Reader implements RecordsTransaction {
 
   override run(sql: string, params: readonly unknown[], how: RunHow): Effect.Effect<Rows, RecordsError> {
     if (!how.regex) return this.#statement(sql, params, how.prepare)
-    // A shorter limit ends with its transaction; there has to be one.
+    // A shorter limit lasts until its transaction ends, so a transaction is needed.
     if (this.#session.autocommit) return Effect.fail(failed("Contended"))
     const limit = (milliseconds: number) =>
       this.#statement(`select set_config('statement_timeout', '${milliseconds}ms', true)`)
@@ -172,8 +178,8 @@ export class Transaction extends Reader implements RecordsTransaction {
   }
 
   /**
-   * The failures of a write that commits by itself mean something else. One that may leave something behind though it gives back no row (`bits`)
-   * is none.
+   * Failures of a write that commits by itself mean something else. A write that may leave effects although it returns no row (`bits`)
+   * never runs so.
    */
   #write<A>(model: Model, bits: number, written: Effect.Effect<A, RecordsError>): Effect.Effect<A, RecordsError> {
     if (!this.#session.autocommit) return written
@@ -187,7 +193,7 @@ export class Transaction extends Reader implements RecordsTransaction {
     return { columns, checks, must: this.#session.autocommit ? must ?? null : null }
   }
 
-  /** Goes on with a model's traits, which are looked up once a minute. */
+  /** Continues with a model's traits, which are looked up once a minute. */
   #knowing<A>(
     model: Model,
     next: (traits: Traits) => Effect.Effect<A, RecordsError>
@@ -332,7 +338,7 @@ export class Transaction extends Reader implements RecordsTransaction {
     )
   }
 
-  /** A trigger or a policy may keep a row without an error; nobody must be told that it is written. */
+  /** A trigger or a policy may drop a row without an error. Then nobody must be told that it was written. */
   #gone(operation: string): Effect.Effect<never, RecordsError> {
     return this.#stamp === null
       ? Effect.die(new Error(`the row to ${operation} is not there, or was kept as it is, although it was locked`))

@@ -18,15 +18,15 @@ const freshIv = (): Buffer => {
     crypto.randomFillSync(randomness)
     used = 0
   }
-  // A copy: the cipher may still hold it when the buffer is filled again.
+  // A copy, because the cipher may still use it when the buffer is filled again.
   return Buffer.from(randomness.subarray(used, used += ivBytes))
 }
 
-/** Digests of short texts, most of all of versions: pages that are read again show the same rows. */
+/** Digests of short texts, mostly of versions: pages that are read again show the same rows. */
 const rememberedLength = 64
 const rememberedCount = 4_096
 
-/** Texts of which is known that they came before, as their sums. */
+/** Texts that came once before, as short sums. */
 const sightings = 16_384
 
 /** FNV-1a, for telling texts apart roughly. */
@@ -46,9 +46,9 @@ export const makeSeal = (secret: string): SealService => {
   }
   const key = (purpose: string) => Buffer.from(crypto.hkdfSync("sha256", secret, "resource-admin", purpose, 32))
   const prefix = key("digest").toString("base64")
-  // As a key object: a buffer would be imported again for every token, which costs five times the encryption.
+  // A key object, because a buffer would be imported again for every token. That costs five times the encryption.
   const sealing = crypto.createSecretKey(key("seal"))
-  // A SHA-512/256 style truncation is not length-extendable in use: only 132 of 512 bits leave.
+  // Truncated like SHA-512/256, so a digest cannot be extended: only 132 of 512 bits are given out.
   const digest = (text: string): string => crypto.hash("sha512", prefix + text, "base64url").slice(0, 22)
   const known = new Map<string, string>()
   const seen = new Uint32Array(sightings)
@@ -58,7 +58,7 @@ export const makeSeal = (secret: string): SealService => {
       const found = known.get(text)
       if (found !== undefined) return found
       const made = digest(text)
-      // Most texts come once, as those of new versions do: only their sums are kept, so that the collector has nothing to carry about for them.
+      // Most texts come only once, such as new versions. Only their sums are kept, so that little memory has to be collected.
       const sum = sumOf(text)
       const place = sum % sightings
       if (seen[place] === sum) {
@@ -75,7 +75,7 @@ export const makeSeal = (secret: string): SealService => {
     },
     open: (context, token) => {
       const bytes = Buffer.from(token, "base64url")
-      // base64url decoding forgives; only the canonical spelling of a token is that token.
+      // base64url decoding accepts several spellings. Only the canonical spelling of a token is valid.
       if (bytes.length < ivBytes + tagBytes || bytes.toString("base64url") !== token) return null
       const decipher = crypto.createDecipheriv("aes-256-gcm", sealing, bytes.subarray(0, ivBytes))
       decipher.setAAD(Buffer.from(context))

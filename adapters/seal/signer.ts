@@ -3,7 +3,7 @@
 import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from "node:crypto"
 import type { SignerService } from "../../core/ports/signer.ts"
 
-/** Builds the service. Signatures of one purpose are worth nothing for another. */
+/** Builds the service. A signature for one purpose is not valid for another. */
 export const makeSigner = (secret: string, purpose: string): SignerService => {
   const key = createSecretKey(Buffer.from(hkdfSync("sha256", secret, "resource-admin", `sign:${purpose}`, 32)))
   const sign = (text: string): string => createHmac("sha256", key).update(text).digest("base64url")
