@@ -51,8 +51,8 @@ const handover = Symbol.for("resource-admin/own-package")
 const virtual = "\0resource-admin"
 
 /**
- * Makes `import … from "resource-admin"` in a configuration mean this very program, loaded already: whatever is installed beside the
- * project, declarations and program are of one version, and nothing of it is transformed again.
+ * Makes `import … from "resource-admin"` in a configuration mean this very program, which is loaded already. So declarations and program
+ * are of one version, whatever is installed beside the project, and nothing of it is transformed again.
  */
 const ownPackage = async () => {
   const entry: { readonly [name: string]: unknown } = await import("./index.ts")
@@ -85,7 +85,7 @@ const explainFailure = (error: unknown, folder: string): string => {
 export const loadConfig = async (path: string): Promise<LoadedConfig> => {
   const [{ runnerImport }, plugin] = await Promise.all([loadVite(), ownPackage()])
   const folder = resolve(path, "..")
-  // So that the places in a failure are those of the file, not of what it was turned into.
+  // So that the places in an error are those of the source file, not of the transformed text.
   const mapped = process.sourceMapsEnabled ?? false
   process.setSourceMapsEnabled(true)
   let loaded: Awaited<ReturnType<typeof runnerImport<unknown>>>
@@ -115,7 +115,7 @@ export const loadConfig = async (path: string): Promise<LoadedConfig> => {
       files
     )
   }
-  // Anything else that is wrong with it is the compiler's to say.
+  // The compiler reports anything else that is wrong with it.
   return { config: config as Config, path, files }
 }
 

@@ -316,9 +316,11 @@ const settle = (config: Config, compiled: Compiled, options: AdminOptions) => {
 }
 
 /**
- * Makes a service from a configuration: `createAdmin(config)` where that names its `db`, who may `authenticate` and `auth.secret`. What it says
- * nothing about, and what options give, comes from them; it reads no environment and opens no port (see `startServer`). Throws `StartupError`
- * with everything that is wrong. It does not wait for the database: until one answers, `/readyz` says 503 and requests get 503 `unavailable`.
+ * Makes a service from a configuration: `createAdmin(config)`, where that names its `db`, who may `authenticate`, and `auth.secret`.
+ * Options give what the configuration does not say, and win over it. It reads no environment and opens no port (see `startServer`).
+ *
+ * Throws `StartupError` with everything that is wrong. It does not wait for the database: until one answers, `/readyz` says 503 and
+ * requests get 503 `unavailable`.
  */
 export const createAdmin = async (config: Config, options: AdminOptions = {}): Promise<Admin> => {
   const compiled = compileOrThrow(config)
@@ -357,7 +359,7 @@ export const createAdmin = async (config: Config, options: AdminOptions = {}): P
     const { end, fetch } = makeEnding(edge, makeFetch(edge, context))
     let closing: Promise<void> | undefined
     const close = async (): Promise<void> => {
-      // The workers stop taking jobs while requests come to their end.
+      // The workers stop taking jobs while the last requests finish.
       const stopped = jobs.close()
       await end()
       await stopped

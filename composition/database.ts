@@ -26,7 +26,7 @@ export interface Databases {
   readonly release: () => Promise<void>
 }
 
-/** What is wrong with the URLs; with the files that they name, too, where these are asked for. `configured` as in `openDatabases`. */
+/** What is wrong with the URLs, and with the files that they name when `files` is true. `configured` as in `openDatabases`. */
 export const refuseUrls = (
   settings: Pick<Settings, "adminDatabaseUrl" | "databaseUrl">,
   configured: string | undefined,
@@ -74,8 +74,8 @@ export interface LazyPool {
 }
 
 /**
- * A `pg` pool that is made, driver included, when the first connection is asked for. `silenceMs`: a connection on which an answer is due for
- * so long is given up; left out, statements may take as long as they like.
+ * A `pg` pool that is made, and its driver loaded, when the first connection is needed. `silenceMs`: a connection on which an answer is due
+ * for so long is closed. Left out, statements may take as long as they like.
  */
 export const openPool = (url: string, connections: number, silenceMs?: number): LazyPool => {
   let made: Promise<Pool> | undefined
@@ -101,11 +101,12 @@ export const openPool = (url: string, connections: number, silenceMs?: number): 
       connectionTimeoutMillis: 5_000,
       idleTimeoutMillis: 60_000,
       application_name: "service",
-      // The driver reads no other times than these; how dates are read stays as the database has it, for migrations of the project's own.
+      // The driver reads times in this form only. Only the ISO style is set: the order of day and month stays that of the database, for
+      // migrations of the project's own.
       verify: (client, done) => void client.query("set datestyle = 'ISO'").then(() => done(), done)
     })
-    // A connection that breaks is replaced at its next use, and whoever works on it is told by the statement; without listeners, one for those
-    // that are idle and one for those that are held, it would end the process.
+    // A broken connection is replaced at its next use, and the statement on it fails. Without listeners, one for idle connections and one
+    // for those in use, the error event would end the process.
     pool.on("error", () => {})
     pool.on("connect", (client) => void client.on("error", () => {}))
     return pool
@@ -120,8 +121,8 @@ export const openPool = (url: string, connections: number, silenceMs?: number): 
 }
 
 /**
- * The deployment's secret where none is set and the database is the embedded one: made once and kept beside it, readable for its owner
- * only. Processes that make it at the same time agree on one.
+ * The deployment's secret where none is set and the database is the embedded one. It is made once and kept beside the database, readable
+ * for its owner only. Processes that make it at the same time agree on one.
  */
 export const keptSecret = (data: string): string => {
   const path = join(data, "secret")

@@ -1,6 +1,7 @@
 /**
- * The documents about the models: `/api/meta`, `/api/openapi.json` and the version header. The OpenAPI document takes half a millisecond for each
- * resource, while everybody else waits, and is the same for all who may do the same: it is kept. A meta document names its caller and takes a tenth.
+ * The documents about the models: `/api/meta`, `/api/openapi.json` and the version header. The OpenAPI document takes half a millisecond
+ * per resource, during which nothing else runs. It is the same for all callers with the same rights, so it is kept. A meta document names
+ * its caller and takes a tenth of the time.
  */
 
 import * as Effect from "effect/Effect"
@@ -35,10 +36,10 @@ const answer = (call: Call, { etag, text }: Document) =>
     ? { status: 304, headers: { etag }, body: null }
     : json(200, text, { etag })
 
-/** Most characters of documents that are kept; the last one asked for is, however long. */
+/** Most characters of documents that are kept. The last one is always kept, however long it is. */
 const keptCharacters = 32 * 2 ** 20
 
-/** Remembers documents by their names, those asked for last, as long as they have no more than `most` characters together. */
+/** Remembers documents by their names, those that were asked for last, up to `most` characters together. */
 export const keepDocuments = (most: number): (name: string, make: () => Document) => Document => {
   const kept = new Map<string, Document>()
   let characters = 0
@@ -79,7 +80,7 @@ export const makeDocuments = (
   const visitors = visitor(compiled.formSettings.tenant)
   const forms = [...compiled.forms.values()].map((form) => ({
     form,
-    // At start it was there; what a rule answers later is decided by each submission.
+    // It existed at the start. If a rule answers differently later, each submission decides.
     access: formAccess(form, resolver.resolve(visitors, form.model.name)!)
   }))
   const openapiDocuments = keepDocuments(keptCharacters)

@@ -1,6 +1,6 @@
 /**
- * Settings that come from outside of the code: environment variables and the project's `.env` file. It decides names, defaults and what
- * a value may be, and reports everything that is wrong together. It opens nothing and connects to nothing.
+ * Settings from outside of the code: environment variables and the project's `.env` file. It decides about names, defaults and valid
+ * values, and reports everything that is wrong together. It opens nothing and connects to nothing.
  */
 
 import { existsSync, readFileSync } from "node:fs"
@@ -67,7 +67,7 @@ export interface Settings {
   readonly drainToken: string | null
   /** `SERVICE_SMTP_URL` and `SERVICE_MAIL_FROM`; null: no mail is sent. */
   readonly mail: { readonly url: string; readonly from: string } | null
-  /** Variables that begin as the service's own do and that nothing reads, each with what may have been meant. */
+  /** Variables with the prefix of the service's own that nothing reads, each with the name that may have been meant. */
   readonly unknown: ReadonlyArray<{ readonly name: string; readonly fix: string }>
 }
 
@@ -87,7 +87,7 @@ const readSources = (text: string | null, refuse: (message: string, fix: string)
     const list: unknown = JSON.parse(text)
     if (Array.isArray(list)) return list
   } catch {
-    // Refused below: what is no JSON is no list either.
+    // Text that is no JSON is refused below, as it is no list.
   }
   refuse(
     "SERVICE_SOURCES is not a JSON list.",
@@ -231,7 +231,7 @@ export const readSettings = (
     mail: smtpUrl === null || mailFrom === null ? null : { url: smtpUrl, from: mailFrom },
     log: logFormat
   }
-  // Not refused: somebody else's tools may name theirs so.
+  // Not refused, because other tools may use such names.
   const unknown = Object.keys(env).filter((name) => name.startsWith("SERVICE_") && !known.has(name)).map((name) => ({
     name,
     fix: didYouMean(name, [...known].filter((each) => each.startsWith("SERVICE_")))
@@ -253,12 +253,12 @@ const fromFile = new Map<string, string>()
 export const envFile = (folder: string): string => join(folder, ".env")
 
 /**
- * Puts the variables of `<folder>/.env` into the environment. What is really set there wins over the file; what an earlier reading of
- * the file set gives way.
+ * Puts the variables of `<folder>/.env` into the environment. A variable that is really set wins over the file. One from an earlier reading
+ * of the file is replaced.
  */
 export const loadEnvFile = (folder: string): void => {
   const path = envFile(folder)
-  // Some editors begin a file with a mark that would be part of the first name.
+  // Some editors begin a file with a byte order mark, which would become part of the first name.
   const values = existsSync(path) ? util.parseEnv(readFileSync(path, "utf8").replace(/^\uFEFF/, "")) : {}
   for (const [name, value] of fromFile) {
     if (process.env[name] === value && values[name] === undefined) delete process.env[name]

@@ -19,7 +19,7 @@ export interface LogSink {
   readonly flush: () => void
 }
 
-/** A text in which no character moves a terminal's cursor or begins a line: ids of callers come from other issuers, too. */
+/** A text without characters that move a terminal's cursor or begin a line. Ids of callers come from other issuers, too. */
 const plain = (text: string): string =>
   text.replace(
     /[\u0000-\u001f\u007f-\u009f]/g,

@@ -35,7 +35,7 @@ export const makeMetrics = (context: Context.Context<never>): ServiceMetrics => 
     boundaries,
     attributes: { unit: "s" }
   })
-  // As many as there are routes, methods and statuses: none of them is a client's to choose.
+  // There are as many series as routes, methods and statuses. A client cannot choose any of them.
   const durations = new Map<string, Metric.Histogram<number>>()
   const waits = new Map<string, Metric.Histogram<number>>()
   const known = (

@@ -13,8 +13,8 @@ import type { ProjectFlags } from "./project.ts"
 const entryName = "virtual:server"
 
 /**
- * What the bundle does by itself: its configuration is the default export, and run as a program it serves. A Node that does not know what the
- * program is would end at once, and look as if all were well.
+ * What the bundle adds to the configuration: the configuration is its default export, and run as a program it serves. Without this, running
+ * it would end at once and look as if all were well.
  */
 const entryText = (config: string): string =>
   `import config from ${JSON.stringify(config)}

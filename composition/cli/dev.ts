@@ -14,15 +14,17 @@ import { ensureWebApp } from "../web.ts"
 import { describe, note } from "./output.ts"
 import type { ProjectFlags } from "./project.ts"
 
-/** The folder to watch for a file, and the name to watch for: where its folder is gone, the nearest one above that is not. */
+/**
+ * The folder to watch for a file, and the name to watch for. Where the folder does not exist, the nearest existing one above it is watched.
+ */
 const placeOf = (file: string): readonly [folder: string, name: string] => {
   const folder = dirname(file)
   return existsSync(folder) ? [folder, basename(file)] : placeOf(folder)
 }
 
 /**
- * Calls back once after the files changed and have been quiet for a moment. Folders are watched: editors replace files. A change seen before
- * the end of watching is still told.
+ * Calls back once, after the files changed and then stayed unchanged for a moment. Folders are watched, because editors replace files. A
+ * change that was seen before watching ends is still reported.
  */
 const watchFiles = (files: readonly string[], changed: (file: string) => void): () => void => {
   const folders = new Map<string, Set<string>>()
@@ -49,11 +51,11 @@ const watchFiles = (files: readonly string[], changed: (file: string) => void): 
 interface Session {
   server: Server | null
   files: readonly string[]
-  /** Held from the first good version on, so that the embedded database need not start again with every change. */
+  /** Held from the first good version on, so that the embedded database does not restart with every change. */
   databases: Databases | null
 }
 
-/** Where to look first. Pages sign in at the public URL and nowhere else, so another port is told with what that means. */
+/** The address to open first. Pages can sign in at the public URL only, so another port is printed with that remark. */
 const readyAt = ({ address, url }: Pick<Server, "address" | "url">): string =>
   portOf({ port: null }, url) === Number(new URL(address).port)
     ? `ready at ${url}`
@@ -69,9 +71,9 @@ const reload = async (
     loadEnvFile(flags.project)
     const loaded = await loadConfig(findConfig(flags.project, flags.config))
     session.files = loaded.files
-    // From here on, not only once the server is up: a change made meanwhile must not be missed.
+    // Watching begins here and not when the server is up, so that a change in between is not missed.
     watchAgain()
-    // Everything that can be known without the database is known before the running server is given up.
+    // Everything that needs no database is checked before the running server is given up.
     const read = settingsOf({ folder: flags.project })
     assemble(loaded.config, read)
     session.databases ??= await openDatabases(read.settings, loaded.config.db, () => {})

@@ -59,7 +59,7 @@ const completeProject = (folder: string, module: string): readonly string[] => {
     written.push(path)
   }
   const config = configNames.find((name) => existsSync(join(folder, name)))
-  // The example of a new project, untouched, gives way to the real thing.
+  // The unchanged example of a new project is replaced by the real thing.
   if (config === undefined || readFileSync(join(folder, config), "utf8") === exampleConfig) {
     replace(join(folder, config ?? configNames[0]), introspectedConfig(module))
     written.push(config ?? configNames[0])
@@ -149,7 +149,7 @@ export const introspectCommand = async (
     )
   }
   if (!made.includes("package.json")) return
-  // What only this terminal knows is gone with it, and the service then begins an empty database of its own.
+  // A variable set in this terminal only is lost with it. The service would then begin an empty database of its own.
   const kept = existsSync(envFile(settings.folder)) &&
     parseEnv(readFileSync(envFile(settings.folder), "utf8"))["DATABASE_URL"] !== undefined
   print(`

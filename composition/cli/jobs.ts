@@ -20,7 +20,7 @@ const ask = async <A>(effect: Effect.Effect<A, QueueError>): Promise<A> => {
   if (Result.isSuccess(result)) return result.success
   const { cause, message, reason } = result.failure
   if (reason._tag === "Refused") throw new CliFailure(message)
-  // What is wrong with the way to the database is explained further out.
+  // Problems with the way to the database are explained by the caller.
   throw cause ?? result.failure
 }
 

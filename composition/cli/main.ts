@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The program `service`. */
 
-// The reader may have seen enough (`| head`): that is no failure.
+// The reader may have closed the pipe early (`| head`). That is no failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1))
 
 try {

@@ -56,7 +56,7 @@ const denial = (error: unknown): CliFailure | null => {
   return null
 }
 
-/** A failure to use the database of `url` as what is wrong with the way to it or with its rights; any other failure as it is. */
+/** Explains a failure to use the database of `url`, when its address or rights are the cause. Any other failure is given unchanged. */
 const explained = (error: unknown, url: string): unknown => {
   const denied = denial(error)
   if (denied !== null) return denied

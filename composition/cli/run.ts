@@ -22,7 +22,7 @@ export const runCommand = async (args: readonly string[]): Promise<number | stri
         process.stderr.write(`${error.message}\n`)
         return Effect.succeed(1)
       }
-      // Help that was asked for is no error; help that is shown because something is wrong is.
+      // Help that was asked for is no error. Help that is shown because something is wrong is one.
       const asked = CliError.isCliError(error) && error._tag === "ShowHelp" && error.errors.length === 0
       return Effect.succeed(asked ? 0 : 2)
     })

@@ -1,6 +1,6 @@
 /**
- * What the service's own accounts can never have although the declaration asks for it: a role, a tenant. Pure, and only for services that keep
- * accounts: whoever else verifies credentials may answer anything.
+ * Roles and tenants that the declaration asks for but that the service's own accounts can never have. Pure. Only for services that keep
+ * accounts: another authenticator may answer anything.
  */
 
 import type { Compiled } from "../../core/domain/compile/compile.ts"

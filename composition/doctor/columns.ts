@@ -1,6 +1,6 @@
 /**
- * What about columns makes some writes fail although the service starts: bounds, values and required columns that the declaration does not
- * know, and rights the database role lacks. Pure: models and facts in, findings out.
+ * Columns that make some writes fail although the service starts: bounds, values and required columns that the declaration does not know,
+ * and rights that the database role lacks. Pure: models and facts in, findings out.
  */
 
 import type { Operation } from "../../core/domain/access/rules.ts"
@@ -25,7 +25,7 @@ const isOpen = (model: Model, operation: Operation, { defaults, roles, rules }: 
   return defaults.defaultAccess === null ? roles === null : defaults.defaultAccess === "allow"
 }
 
-/** What callers may do that writes, with the right that the database must give for it. */
+/** The writes that some caller may do, each with the right that the database must give for it. */
 export const openWrites = (
   model: Model,
   compiled: Compiled
@@ -55,7 +55,7 @@ const checkValues = (model: Model, table: TableFacts, say: Say): void => {
   for (const field of model.fields) {
     const column = table.columns.find((each) => each.name === field.column)
     if (column === undefined || field.readOnly) continue
-    // A relation has the bounds of the key it points at, and takes no others.
+    // A relation has the bounds of the key it points at, and no others can be declared.
     const bounded = field.kind === "text" && field.relation === null
     if (bounded && column.maxLength !== null && (field.max === null || field.max > column.maxLength)) {
       say({

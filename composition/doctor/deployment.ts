@@ -1,6 +1,6 @@
 /**
- * What is around the tables: the server's settings, extensions, clocks, poolers, connections, migrations and accounts. It asks the database
- * and changes nothing.
+ * Everything around the tables: the server's settings, extensions, clocks, poolers, connections, migrations and accounts. It asks the
+ * database and changes nothing.
  */
 
 import type { Client } from "pg"
@@ -37,7 +37,7 @@ export const checkExtensions = (compiled: Compiled, server: ServerFacts): readon
     : []
 }
 
-/** How far the clocks are apart, in milliseconds, and how sure that is. */
+/** How far the clocks are apart, in milliseconds, and how uncertain that is. */
 const clockSkew = async (client: Client): Promise<{ readonly skew: number; readonly unsure: number }> => {
   let best = { skew: 0, unsure: Number.POSITIVE_INFINITY }
   for (let i = 0; i < 3; i++) {
@@ -52,7 +52,7 @@ const clockSkew = async (client: Client): Promise<{ readonly skew: number; reado
   return best
 }
 
-/** Tokens are accepted 30 seconds past their time; beyond that, clocks that disagree lock people out. */
+/** Tokens are accepted until 30 seconds after their end. Clocks that differ by more lock people out. */
 export const checkClock = async (client: Client): Promise<readonly Finding[]> => {
   const { skew, unsure } = await clockSkew(client)
   const apart = Math.abs(skew) - unsure
@@ -72,7 +72,7 @@ export const checkConnections = async (client: Client, settings: Settings): Prom
   const { rows } = await client.query<{ free: string }>(
     "select (current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int)::text as free"
   )
-  // And what readiness has for itself, in each database.
+  // And the connections that readiness keeps for itself, in each database.
   const own = settings.adminDatabaseUrl === null ? 1 : 2
   const most = settings.readConnections + settings.writeConnections + settings.authConnections + own
   const free = Number(rows[0]?.free)
@@ -86,7 +86,7 @@ export const checkConnections = async (client: Client, settings: Settings): Prom
     : []
 }
 
-/** Whether a pooler drops what a session asks for when it connects. `probe` connects with such a wish and says what became of it. */
+/** Whether a pooler drops what a session asks for when it connects. `probe` connects with such a setting and reports what became of it. */
 export const checkPooler = async (
   settings: Settings,
   probe: () => Promise<"kept" | "dropped">

@@ -42,7 +42,7 @@ import type { Finding } from "./finding.ts"
 import { checkIndexes } from "./indexes.ts"
 import { checkViewRows, checkViewWrites } from "./views.ts"
 
-/** Connects with a setting of the session's own, and sees whether it came through. */
+/** Connects with a setting of its own, and checks whether the session has it. */
 const probePooler = (url: string) => async (): Promise<"kept" | "dropped"> => {
   const { default: pg } = await import("pg")
   const client = new pg.Client({ ...pgAddressOf(url), connectionTimeoutMillis: 5_000, statement_timeout: 54_321 })
@@ -110,13 +110,13 @@ export const examine = async (
   const own: Finding[] = []
   let following: readonly Migration[] = []
   await withClient(databases.url, async (client) => {
-    // Where the role may not use the schema of versions, their tables are findings already.
+    // Where the role may not use the schema of versions, other findings say so already.
     const mayUse = await mayUseVersions(client)
     following = [
       ...(mayUse ? [...historyMigrations(assembly.compiled), ...formMigrations(assembly.compiled)] : []),
       ...eventMigrations(assembly.compiled)
     ]
-    // PostgreSQL refuses to look a name up in a schema that the role may not use; of such tables the facts know nothing.
+    // PostgreSQL refuses to look up a name in a schema that the role may not use, so the facts do not know such tables.
     const reached: Models = new Map(
       [...assembly.compiled.models].filter(([name]) => (facts.tables.get(name) ?? null) !== null)
     )
@@ -144,7 +144,7 @@ export const examine = async (
     })
   }
   findings.push(...own)
-  // What the role may not read cannot be looked at further.
+  // Tables that the role may not read cannot be examined further.
   if (own.length === 0) findings.push(...await ofOwnTables(assembly, settings, databases, accounts, following))
   return findings
 }

@@ -98,7 +98,7 @@ export const checkIndexes = (
   /** An index that leads with the tenant and ends with the key, so that it gives whole orders. */
   const index = (columns: readonly string[]): string => {
     const all = [...new Set([...(tenant === null ? [] : [tenant.column]), ...columns, ...keys])]
-    // Who asks when rows were deleted asks for deleted rows.
+    // A filter on the column of soft deletes asks for deleted rows.
     const rows = columns.includes(model.softDelete?.column ?? "") ? "" : live
     return `create index ${concurrently}on ${name} (${all.map(quotedName).join(", ")})${rows};`
   }

@@ -1,6 +1,7 @@
 /**
- * What PostgreSQL knows of a table and not of a view: whether it takes writes, whether its key is unique, and which of its columns may be null.
- * Materialized views and foreign tables are looked at likewise, and tables that others inherit from, whose rows no key of theirs tells apart.
+ * What PostgreSQL knows of a table but not of a view: whether it takes writes, whether its key is unique, and which of its columns may be
+ * null. Materialized views and foreign tables are examined in the same way. So are tables that others inherit from, because their key does
+ * not cover the inherited rows.
  */
 
 import { type Client, DatabaseError } from "pg"
@@ -67,19 +68,22 @@ export const checkViewWrites = async (client: Client, compiled: Compiled): Promi
   return findings
 }
 
-/** Why PostgreSQL locks no rows of it, in its own words: every change locks its row first. Planned only, so that nothing is locked. */
+/**
+ * Why PostgreSQL cannot lock rows of it, in its own words. Every change locks its row first. The statement is only planned, so nothing is
+ * locked.
+ */
 const lockRefusal = async (client: Client, model: Model): Promise<string | null> => {
   try {
     await client.query(`explain select 1 from ${tableName(model)} for update`)
     return null
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error
-    // Others, rights that are missing among them, are found elsewhere.
+    // Other problems, such as missing rights, are found elsewhere.
     return error.code === "0A000" ? error.message : null
   }
 }
 
-/** Rows that break what the declaration says of them: pages would leave them out, without a word. */
+/** Rows that contradict the declaration. Pages would leave them out silently. */
 export const checkViewRows = async (
   client: Client,
   compiled: Compiled,

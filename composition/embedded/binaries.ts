@@ -89,9 +89,9 @@ const resolveFrom = (start: string, name: string): string | undefined => {
 }
 
 /**
- * npm packs no symbolic links, and the package's install script that makes them may not have run: `libicuuc.so.60` and others
- * are then missing and the programs do not start. Makes them beside the libraries; where that folder is read-only, in
- * `spare`, and returns the environment that makes the programs look there.
+ * npm packs no symbolic links, and the install script that makes them may not have run. Then `libicuuc.so.60` and others are missing, and
+ * the programs do not start. Makes the links beside the libraries, or in `spare` where that folder is read-only. Gives the environment that
+ * makes the programs look there.
  */
 export const completeLibraries = (native: string, spare: string): Readonly<Record<string, string>> => {
   const list = join(native, "pg-symlinks.json")

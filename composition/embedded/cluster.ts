@@ -142,8 +142,8 @@ const moveIntoPlace = (from: string, to: string): void => {
 }
 
 /**
- * Several processes that start at once would each make a cluster and keep one: the lowest process id goes first, the others
- * wait for it while it lives. True when the cluster is there. Only saves work; the move decides.
+ * Several processes that start at once would each make a cluster, and one would be kept. So the lowest process id begins, and the others
+ * wait while it lives. True when the cluster is there. This only saves work; the move into place decides.
  */
 const leaveItToAnother = async (base: string, data: string): Promise<boolean> => {
   for (let waited = 0; waited < 10_000; waited += 25) {
@@ -292,8 +292,8 @@ const BUSY_MS = 8000
 export type Superseded = "superseded"
 
 /**
- * The running server of this cluster: the one that is there, else a new one. `superseded` tells whether another
- * supervisor is in charge or nobody waits any more, which ends this; `stopping` whether a server is known to be on its way out.
+ * The running server of this cluster: the existing one, else a new one. It ends when `superseded` says that another supervisor is in charge
+ * or nobody waits any more. `stopping` tells whether a server is known to be stopping.
  */
 export const obtainServer = async (
   cluster: Cluster,
@@ -331,7 +331,7 @@ export const obtainServer = async (
   }
 }
 
-/** The number in a lock file left by a crash may belong to another program by now: PostgreSQL would take it for a running server. */
+/** A lock file that a crash left may hold a number that another program has by now. PostgreSQL would read it as a running server. */
 const removeStaleLock = (base: string, path: string): void => {
   const pid = Number.parseInt(ifPresent(() => readFileSync(path, "utf8")) ?? "", 10)
   if (pid > 0 && isAlive(pid) && !isServer(base, pid)) rmSync(path, { force: true })

@@ -11,7 +11,7 @@ import { chownSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } 
 import { connect, type Socket } from "node:net"
 import { dirname, join } from "node:path"
 
-/** Exit code of a supervisor that gave up for good: its message says why, and another try would end the same way. */
+/** Exit code of a supervisor that gave up for good. Its message says why, and another try would end the same way. */
 export const EXIT_FINAL = 78
 /** Exit code of a supervisor that is not needed or not possible right now: another one serves, or a moment later it works. */
 export const EXIT_RETRY = 75
@@ -127,7 +127,7 @@ export const removeRun = (base: string): void => rmSync(runPath(base), { force: 
 /** A control connection that is counted, and what the supervisor said on it. */
 export type Attachment = { readonly socket: Socket; readonly connection: Connection }
 
-/** How long a supervisor may take to answer before it counts as dead. It answers from memory: this is only for a stopped one. */
+/** How long a supervisor may take to answer before it counts as dead. It answers from memory, so only a stopped one takes so long. */
 const ANSWER_MS = 3000
 
 /**

@@ -1,7 +1,6 @@
 /**
- * The client side of the embedded database: gives a running PostgreSQL for a data folder, whoever has to start it, and holds
- * it for the life of this process. It decides when to start a supervisor and when to give up; the server itself is the
- * supervisor's business.
+ * The client side of the embedded database: gives a running PostgreSQL for a data folder, whoever started it, and holds it for the life of
+ * this process. It decides when to start a supervisor and when to give up. The supervisor takes care of the server itself.
  */
 import { spawn } from "node:child_process"
 import { chownSync, closeSync, existsSync, mkdirSync, openSync, realpathSync, renameSync, statSync } from "node:fs"
@@ -55,8 +54,8 @@ export type EmbeddedDatabase = {
   /** How often the supervisor was lost and found again. After that, `host` and `port` are the same. */
   readonly reattached: number
   /**
-   * Gives the server up. The last process to do so waits for its clean shutdown, so close pools first: their connections end
-   * with it. Never fails, may be called again.
+   * Gives the server up. The last process to do so waits for the server's clean shutdown, so close pools first: their connections end with
+   * it. Never fails, may be called again.
    */
   readonly release: () => Promise<void>
 }
@@ -89,7 +88,7 @@ export const openEmbedded = async (folder: string, options: EmbeddedOptions = {}
       if (!released) search = again()
     })
   }
-  /** Also after the release while a server is up that nobody stops: whoever has it in charge is to hear that we left. */
+  /** Also after the release, while a server runs that nobody stops: its supervisor must hear that we left. */
   const needed = (): boolean => !released || (hasServer(base) && readRun(base)?.stopping !== true)
   const again = async (): Promise<void> => {
     log(`The supervisor of the embedded database in ${base} is gone; starting another.`)
@@ -151,10 +150,10 @@ const urlOf = ({ host, port, user, database, password }: Connection): string => 
     : `postgresql://${at}@${host}:${port}/${database}?sslmode=disable`
 }
 
-/** Longer than a supervisor takes to stop a server that does not want to. */
+/** Longer than a supervisor needs to stop a server that does not react. */
 const BYE_MS = 30_000
 
-/** False when nobody has heard it: the supervisor was lost. */
+/** False when nobody heard it, because the supervisor was lost. */
 const sayBye = (socket: Socket): Promise<boolean> =>
   new Promise((resolve) => {
     let heard = false
@@ -183,7 +182,7 @@ const prepareFolder = (folder: string): string => {
   }
 }
 
-/** As root in somebody's project, folders we make belong to that person, who may come back without root. */
+/** As root in another person's project, folders that we make belong to that person, who may come back without root. */
 const giveAway = (made: string, folder: string): void => {
   const owner = statSync(dirname(made))
   if (process.getuid?.() !== 0 || owner.uid === 0) return
@@ -298,7 +297,7 @@ const startSupervisor = ({ base, linger, durable, tcp }: Wish, binaries: Binarie
   return start
 }
 
-/** Not the caller's: NODE_OPTIONS and coverage settings are not meant for a process that outlives it. */
+/** The environment of the caller is not passed on: NODE_OPTIONS and coverage settings are not meant for a process that outlives it. */
 const supervisorEnvironment = (): NodeJS.ProcessEnv => {
   const kept = ["PATH", "TMPDIR", "TEMP", "TMP", "SystemRoot", "HOME", "USERPROFILE"]
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => kept.includes(name)))

@@ -1,7 +1,7 @@
 /**
- * Decides as whom the database server runs. PostgreSQL refuses to run as root, which is what containers, CI and servers often
- * give us, so root needs another user, or a user namespace in which it only looks like one. Every candidate is proved by
- * running the server program as it; nothing in the system is created or changed for it.
+ * Decides as which user the database server runs. PostgreSQL refuses to run as root, which is what containers, CI and servers often give
+ * us. So root needs another user, or a user namespace in which it only looks like one. Every candidate is tried by running the server
+ * program as it. Nothing in the system is created or changed for that.
  */
 import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync, statSync } from "node:fs"
@@ -132,9 +132,9 @@ const readUsers = (): ReadonlyArray<User> => {
 }
 
 /**
- * A prefix that makes the server hold a lock on its data folder which the kernel drops when the last server process ends. It
- * is what keeps two containers that share the folder apart: they do not see each other's processes, which is all that
- * PostgreSQL itself looks at. Empty where there is no suitable `flock` (not Linux, or a minimal system).
+ * A prefix that makes the server hold a lock on its data folder. The kernel drops the lock when the last server process ends. It keeps two
+ * containers that share the folder apart: they do not see each other's processes, and PostgreSQL itself looks at nothing else. Empty where
+ * there is no suitable `flock` (not Linux, or a minimal system).
  */
 export const lockPrefix = (identity: Identity, data: string, env: NodeJS.ProcessEnv): ReadonlyArray<string> => {
   if (process.platform !== "linux") return []

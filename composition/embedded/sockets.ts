@@ -14,8 +14,8 @@ const PATH_BYTES = 100
 const hashOf = (base: string): string => createHash("sha256").update(base).digest("hex").slice(0, 12)
 
 /**
- * The folder, made if needed: short, private, the same every time. It is not in the data folder, whose path may be longer than
- * a socket's may be. Where a supervisor before us used another one (another TMPDIR) we keep that: living clients know it.
+ * The folder, made if needed: short, private, the same every time. It is not in the data folder, whose path may be longer than that of a
+ * socket may be. If an earlier supervisor used another folder (another TMPDIR), that one is kept, because living clients know it.
  */
 export const prepareSocketRoot = (base: string): string => {
   if (process.platform === "win32") return base // unused: named pipes and TCP

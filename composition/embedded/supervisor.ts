@@ -1,9 +1,9 @@
 /**
- * The process that owns the server of one embedded database: started detached by a client, it brings the server up (or takes
- * over a running one), and stops it when the last client is gone. It is a process of its own so that neither a Ctrl-C nor a
- * `kill -9` of a client decides about the server under the others. It never talks to the database.
+ * The process that owns the server of one embedded database. A client starts it detached. It starts the server, or takes over a running
+ * one, and stops it when the last client is gone. It is a process of its own, so a Ctrl-C or `kill -9` of one client does not stop the
+ * server for the others. It never talks to the database.
  *
- * Run by a client as `node supervisor.ts <StartRequest as JSON>`; file descriptor 3 takes the sentence why it gave up.
+ * Run by a client as `node supervisor.ts <StartRequest as JSON>`. It writes the reason for giving up to file descriptor 3.
  */
 import { lstatSync, rmSync, writeSync } from "node:fs"
 import { createServer, Socket } from "node:net"
@@ -101,7 +101,7 @@ const serve = async ({ cluster, server }: Running): Promise<void> => {
   const clients = new Set<Socket>()
   /** Clients that left last, to be told when the server has stopped. */
   const waiting: Socket[] = []
-  /** Until then others may be on their way from a supervisor before us: the last of those here is not the last of all. */
+  /** Until then clients of an earlier supervisor may still come, so the last client here may not be the last of all. */
   let gathered = 0
   let timer: NodeJS.Timeout | undefined
   let draining = false
@@ -122,7 +122,7 @@ const serve = async ({ cluster, server }: Running): Promise<void> => {
       try {
         writeRun(base, { ...run, stopping: true })
       } catch {
-        // A full disk must not keep the server up; the mark only spares the next supervisor a look at a server that ends.
+        // A full disk must not keep the server running. The mark only saves the next supervisor a look at a server that is stopping.
       }
       await stopServer(cluster, server.pid)
       if (inCharge()) {
@@ -134,7 +134,7 @@ const serve = async ({ cluster, server }: Running): Promise<void> => {
     await Promise.race([Promise.all(told), sleep(500)])
     leave()
   }
-  /** A client starts another supervisor, whose server recovers, in the same socket folder: `run.json` stays for that. */
+  /** A client will start another supervisor. Its server recovers in the same socket folder, for which `run.json` stays. */
   const crashed = (): void => {
     if (!stopping) leave()
   }
@@ -145,7 +145,7 @@ const serve = async ({ cluster, server }: Running): Promise<void> => {
 
   const hear = (socket: Socket, line: string): void => {
     if (line === "hello") {
-      // Greeted before the last client left: it would be given a server that is shutting down.
+      // This client was greeted before the last one left. It would be given a server that is shutting down.
       if (stopping) return void socket.destroy()
       if (!isRunning(base, server.pid)) return crashed()
       clients.add(socket)

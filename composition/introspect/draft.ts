@@ -50,7 +50,7 @@ const hasDefault = (column: ColumnFacts): boolean =>
 const secretName =
   /(?:^|_)(?:passwords?|passwd|pwd|secrets?|(?:private|api|access|signing|encryption)_key|(?:access|refresh|session|reset|auth)_token|token$|totp|otp|salt|(?:password|token)_?hash|(?:recovery|backup)_codes?)(?:_|$)/i
 
-/** However its words are told apart: `access_token`, `accessToken`. */
+/** However its words are separated: `access_token`, `accessToken`. */
 const looksSecret = (name: string): boolean => secretName.test(name) || secretName.test(snakeCase(name))
 
 /** The columns that name a row: the primary key, else a unique key whose columns are never null. */
@@ -97,7 +97,7 @@ const softDeleteOf = (columns: readonly ColumnFacts[]): ColumnFacts | null =>
     column.name === "deleted_at" && column.nullable && isTimestamp(column) && !hasDefault(column)
   ) ?? null
 
-/** When a row was made: the database says it, and nobody after that. */
+/** The time a row was made. The database sets it, and nothing changes it later. */
 const isCreation = (column: ColumnFacts): boolean =>
   /^(?:created|inserted)_(?:at|on)$/.test(column.name) &&
   /^(?:now\(\)|CURRENT_TIMESTAMP|transaction_timestamp\(\))/.test(column.default ?? "")
@@ -136,7 +136,10 @@ const pointedAt = (place: Place, column: string, places: readonly Place[]): Plac
 
 const columnOf = ({ table }: Place, name: string): ColumnFacts => table.columns.find((column) => column.name === name)!
 
-/** The resource a column is a relation to. A relation has the kind of the key it points at, so their types are one, but for a text's length. */
+/**
+ * The resource that a column is a relation to. A relation has the kind of the key it points at, so their types must be equal, except for
+ * the length of a text.
+ */
 const targetOf = (place: Place, column: string, places: readonly Place[]): Place | null => {
   const target = pointedAt(place, column, places)
   if (target === null) return null
@@ -146,7 +149,7 @@ const targetOf = (place: Place, column: string, places: readonly Place[]): Place
   return own === key ? target : null
 }
 
-/** Whether a key's kind could be found by following its relations: they lead in no circle. */
+/** Whether a key's kind can be found by following its relations: they must not lead in a circle. */
 const grounded = (place: Place, places: readonly Place[]): boolean => {
   const seen = new Set<Place>()
   for (let at: Place | null = place; at !== null; at = targetOf(at, at.key[0]!, places)) {
@@ -157,7 +160,7 @@ const grounded = (place: Place, places: readonly Place[]): boolean => {
   return true
 }
 
-/** Names of the ways between records, unique on both ends; what differs from the default is written. */
+/** Names of relations, unique on both ends. Names that differ from the default are written down. */
 class Ways {
   readonly #taken = new Map<string, Set<string>>()
   #of(resource: string): Set<string> {

@@ -1,5 +1,5 @@
 /**
- * Names for what a database calls by names of its own: resources, fields, relations and constants that the rules of declarations allow, each
+ * Names for what a database names by rules of its own. Resources, fields, relations and constants get names that declarations allow, each
  * unique where it must be. The same database always gives the same names.
  */
 
@@ -35,7 +35,7 @@ export const unique = (name: string, taken: Set<string>): string => {
   return found
 }
 
-/** Names that may stay as they are stay so; the others are made, unlike these and each other. */
+/** Keeps names that are allowed as they are. Other names are made, different from these and from each other. */
 const named = <A>(of: readonly A[], kept: (each: A) => string | null, made: (each: A) => string): readonly string[] => {
   const taken = new Set(of.flatMap((each) => kept(each) ?? []))
   return of.map((each) => kept(each) ?? unique(made(each), taken))

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto"
 import type { DraftedField, DraftedResource, Drafts } from "./draft.ts"
 import { constantName } from "./names.ts"
 
-/** Targets first, so that a relation can name its target's constant; in a circle the later one is named by text. */
+/** Targets come first, so that a relation can name its target's constant. In a circle the later one is named by text. */
 const ordered = (resources: readonly DraftedResource[]): readonly DraftedResource[] => {
   const byName = new Map(resources.map((resource) => [resource.name, resource]))
   const out: DraftedResource[] = []
@@ -105,7 +105,7 @@ export const printModule = ({ left, resources }: Drafts, selection: Selection, t
   const body = `${read}${imports}\n\n${skipped}${
     texts.join("\n")
   }\n/** Every resource of this file, by name. */\nexport const resources${
-    // A tuple: from a list of a thousand different types, the compiler gives up on the union of them all.
+    // A tuple, because the compiler gives up on the union of a thousand different types.
     resources.length === 0 ? ": readonly Resource[] = []" : ` = [\n${list}\n]${typed ? " as const" : ""}`}\n`
   return `${first}\n// with extendResource, and run the command again when the database has changed. Checksum: ${
     checksum(body)
