@@ -127,7 +127,8 @@ export const openPool = (url: string, connections: number, silenceMs?: number): 
 export const keptSecret = (data: string): string => {
   const path = join(data, "secret")
   if (!existsSync(path)) {
-    mkdirSync(data, { recursive: true })
+    // As root the embedded server runs as another user, who must get through.
+    mkdirSync(data, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
     const draft = `${path}.${process.pid}`
     writeFileSync(draft, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600 })
     chmodSync(draft, 0o600)

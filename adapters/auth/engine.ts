@@ -177,7 +177,7 @@ export const makeEngine = async (
     { admin, jwt, twoFactor },
     { createAccessControl },
     { adminAc, defaultStatements },
-    { APIError, getOAuthState }
+    { APIError, createAuthMiddleware, getOAuthState, getSessionFromCtx }
   ] = await Promise
     .all([
       import("better-auth"),
@@ -244,7 +244,27 @@ export const makeEngine = async (
       : { error: "signup_disabled" }
   }
 
+  /** What roles may do is for admins to ask: to others it would tell of accounts and of rights. */
+  const permissionsForAdmins = {
+    id: "permissions-for-admins",
+    hooks: {
+      before: [{
+        matcher: ({ path }: { readonly path?: string }) => path === "/admin/has-permission",
+        handler: createAuthMiddleware(async (context) => {
+          const session = await getSessionFromCtx(context)
+          if (session === null) throw ended()
+          if (await stands(store, table, session.session.token, true)) return
+          throw new APIError("FORBIDDEN", {
+            code: "YOU_ARE_NOT_ALLOWED_TO_ASK_FOR_PERMISSIONS",
+            message: "Only admins may ask for permissions."
+          })
+        })
+      }]
+    }
+  }
+
   const plugins = [
+    permissionsForAdmins,
     ...(settings.twoFactor
       ? [twoFactor({
         issuer: settings.appName,

@@ -8,6 +8,7 @@ import type { CompactJWSHeaderParameters, JWK, JWTPayload } from "jose"
 import { JOSEError } from "jose/errors"
 import { jwtVerify } from "jose/jwt/verify"
 import { rolesOf } from "../../core/domain/account/roles.ts"
+import { saysOnce } from "../../core/domain/value/json.ts"
 import { type Authenticator, bearerOf, type Identity, KeysUnavailable, Refused, Unauthorized } from "./authenticator.ts"
 import { makeCache } from "./cache.ts"
 import { fetchKeys, type KeyCache, type KeySet, makeKeys } from "./keys.ts"
@@ -94,10 +95,39 @@ const readSubject = (value: unknown): string => {
   return value
 }
 
-/** A text is split at its commas. A list's texts are roles as they stand: a group that somebody named "x,admin" is not two. */
+/** A name of a role has no blanks and no control characters: "admin " is another one to whoever compares, and the same to who reads. */
+const oddRole = /[\s\u0000-\u001f\u007f]/
+
+/**
+ * A text is split at its commas, with room around them. A list's texts are roles as they stand: a group that somebody named "x,admin" is not two. A list
+ * with anything else in it says nothing that can be relied on.
+ */
 const readRolesClaim = (value: unknown): readonly string[] => {
-  if (typeof value === "string") return rolesOf(value)
-  return Array.isArray(value) ? [...new Set(value.filter((role) => typeof role === "string" && role !== ""))] : []
+  const names: readonly unknown[] = typeof value === "string"
+    ? rolesOf(value)
+    : value === undefined || value === null
+    ? []
+    : Array.isArray(value)
+    ? value
+    : [value]
+  const roles = names.filter((name): name is string => typeof name === "string" && name !== "" && !oddRole.test(name))
+  if (roles.length !== names.length) throw new Unauthorized("the token's roles are not names of roles")
+  return [...new Set(roles)]
+}
+
+const times = ["exp", "nbf", "iat"] as const
+
+const isCanonical = (part: string): boolean => Buffer.from(part, "base64url").toString("base64url") === part
+
+/** Refuses a token that two readers could read differently: other spellings of the same bytes, or a name that stands twice. */
+const checkText = (token: string): void => {
+  const parts = token.split(".")
+  if (!parts.every(isCanonical)) throw new Unauthorized("the token is not in canonical base64url")
+  for (const part of parts.slice(0, 2)) {
+    if (!saysOnce(Buffer.from(part, "base64url").toString("utf8"))) {
+      throw new Unauthorized("the token is no JSON, or says something twice")
+    }
+  }
 }
 
 const list = (value: string | readonly string[]): string | string[] => typeof value === "string" ? value : [...value]
@@ -125,6 +155,7 @@ export const makeVerifier = (options: VerifierOptions): Authenticator => {
     // Should a key go meanwhile, it may be this token's: then the memory that this ends up in is forgotten, too.
     const memory = cache
     try {
+      checkText(token)
       const { payload } = await jwtVerify(
         token,
         (header: CompactJWSHeaderParameters) => {
@@ -134,6 +165,9 @@ export const makeVerifier = (options: VerifierOptions): Authenticator => {
         },
         checks
       )
+      if (times.some((name) => payload[name] !== undefined && !Number.isSafeInteger(payload[name]))) {
+        throw new Unauthorized("a time of the token is no whole number")
+      }
       const claims: Claims = {
         subject: readSubject(payload.sub),
         roles: readRolesClaim(Object.hasOwn(payload, rolesClaim) ? payload[rolesClaim] : undefined),

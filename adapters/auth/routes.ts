@@ -107,6 +107,13 @@ const isText = (value: unknown): boolean => typeof value === "string"
 const isTruth = (value: unknown): boolean => typeof value === "boolean"
 const orNull = (fits: (value: unknown) => boolean) => (value: unknown): boolean => value === null || fits(value)
 
+/** Longest address of an image, in characters. */
+const imageMax = 2_048
+
+/** An address that a page may load an image from: a script or a file of somebody's machine is none. */
+const isImage = (value: unknown): boolean =>
+  typeof value === "string" && value.length <= imageMax && URL.canParse(value) && new URL(value).protocol === "https:"
+
 const isInstant = (value: unknown): boolean => typeof value === "string" && timestampCell(value) !== null
 
 /** Longest ban with an end: a hundred years. */
@@ -116,7 +123,7 @@ const banSecondsMax = 3_155_760_000
 const kinds: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ["userId", isText],
   ["name", isText],
-  ["image", orNull(isText)],
+  ["image", orNull(isImage)],
   ["emailVerified", isTruth],
   ["banned", isTruth],
   ["banReason", orNull(isText)],
@@ -147,6 +154,9 @@ const listedBy: ReadonlySet<unknown> = new Set([
   "twoFactorEnabled"
 ])
 
+/** Most accounts in one answer. */
+const listedMax = 500
+
 /** The query of a listing of accounts. */
 export interface Listing {
   /** As better-auth gets it. */
@@ -171,6 +181,7 @@ export const readListing = (search: string): Listing => {
   }
   const refusal = refuse(["sortBy", "filterField"], (value) => listedBy.has(value), "Accounts have no such field.")
     ?? refuse(["limit", "offset"], (value) => /^\d{1,9}$/.test(value), "The parameter must be a whole number.")
+  if (Number(query.get("limit")) > listedMax) query.set("limit", String(listedMax))
   // What better-auth takes when there is none.
   if (Number(query.get("limit")) === 0) query.set("limit", "100")
   return {

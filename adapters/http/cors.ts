@@ -13,7 +13,7 @@ export interface Cors {
   readonly headersFor: (origin: string) => { readonly [name: string]: string } | null
 }
 
-const methods = "GET, HEAD, POST, PATCH, PUT, DELETE"
+const methods = "GET, HEAD, POST, PATCH, DELETE"
 const allowed =
   "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, X-Request-Id, traceparent, tracestate"
 const exposed =
@@ -46,7 +46,6 @@ export const makeCors = ({ maxAgeSeconds = 600, origins }: CorsOptions = { origi
     checked(origin),
     {
       "access-control-allow-origin": origin,
-      "access-control-allow-credentials": "true",
       "access-control-expose-headers": exposed
     }
   ]))

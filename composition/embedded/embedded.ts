@@ -170,7 +170,8 @@ const sayBye = (socket: Socket): Promise<boolean> =>
 
 const prepareFolder = (folder: string): string => {
   try {
-    const made = mkdirSync(folder, { recursive: true })
+    // Nobody else's to look into. As root the server runs as another user, who must get through.
+    const made = mkdirSync(folder, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
     if (made !== undefined) giveAway(made, folder)
     closeSync(openSync(logFile(folder), "a", 0o600))
     giveToFolderOwner(logFile(folder))

@@ -182,12 +182,15 @@ describe("a token is refused", () => {
 
   it("never for claims that pose as something else: roles that are no roles give none", async () => {
     for (
-      const role of [undefined, null, 7, {}, { admin: true }, "", "constructor", "__proto__", "Admin", " ", ["boss"]]
+      const role of [undefined, null, "", "constructor", "__proto__", "Admin", " ", ["boss"], []]
     ) {
       // A valid token of a user who may do nothing: the resource does not exist for them.
       expect(await service.read(await signed({ role })), JSON.stringify(role)).toBe(404)
     }
     expect(await service.read(await signed({ tenant: 1, roles: "admin", role: "user" }))).toBe(404)
+    for (const role of [7, {}, { admin: true }, ["reader", 7], ["reader", "admin "], ["reader", ""], "re ader", true]) {
+      await expectRefused(await signed({ role }))
+    }
   })
 
   it("that was cut, doubled, decorated or is no token at all", async () => {

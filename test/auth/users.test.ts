@@ -347,7 +347,25 @@ describe("the admin routes", () => {
       cookie,
       body: { permissions: { user: ["create"] } }
     })
-    expect(asked.body).toMatchObject({ success: false })
+    expect([asked.status, asked.body?.["code"]]).toEqual([403, "YOU_ARE_NOT_ALLOWED_TO_ASK_FOR_PERMISSIONS"])
+    expect((await ask(on, "POST", "/admin/has-permission", { body: { permissions: { user: ["create"] } } })).status)
+      .toBe(401)
+  })
+
+  it("list at most 500 accounts, and take images by https only", async () => {
+    const { cookie, on, post } = await withAdmin()
+    const listed = await ask(on, "GET", "/admin/list-users?limit=100000", { cookie })
+    expect(listed.body?.["limit"]).toBe(500)
+    for (const image of ["javascript:alert(1)", "http://a.example/x.png", "data:image/png;base64,AAAA", "x.png", 7]) {
+      for (
+        const answer of [
+          await ask(on, "POST", "/update-user", { body: { image }, cookie }),
+          await post("create-user", { email: "i@example.org", password, name: "I", role: "user", data: { image } })
+        ]
+      ) expect([answer.status, answer.body?.["code"]], String(image)).toEqual([400, "VALIDATION_ERROR"])
+    }
+    expect((await ask(on, "POST", "/update-user", { body: { image: "https://a.example/x.png" }, cookie })).status)
+      .toBe(200)
   })
 
   it("create users with one role, several, or the default", async () => {

@@ -143,6 +143,8 @@ describe.runIf(isRoot)("the user", () => {
     const { postmaster, supervisor } = running(base)
     for (const pid of [postmaster, supervisor]) expect(ownerOf(`/proc/${pid}`)).toBe(nobody)
     expect(await sql(client.answer.url, "select 1 as one")).toEqual([{ one: 1 }])
+    // Nobody else looks into it.
+    expect(lstatSync(base).mode & 0o777).toBe(0o700)
     // The links are beside the data because the package could not take them.
     expect(existsSync(join(base, "lib", "libicuuc.so.60"))).toBe(true)
     expect(existsSync(join(librariesOf(project), "libicuuc.so.60"))).toBe(false)

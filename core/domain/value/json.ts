@@ -202,3 +202,26 @@ export const parseJson = (text: string): Result.Result<Json, JsonProblem> => {
     throw refused
   }
 }
+
+/** A reader that judges no number: of other people's documents only the names matter here. */
+class NameReader extends Reader {
+  override number(): number {
+    number.lastIndex = this.at
+    if (!number.test(this.text)) throw new Refused("unexpected text", this.at)
+    this.at = number.lastIndex
+    return 0
+  }
+}
+
+/** Whether a JSON text is one, and says nothing twice: of a name that stands twice two readers may take different values. */
+export const saysOnce = (text: string): boolean => {
+  const reader = new NameReader(text)
+  try {
+    reader.value()
+    reader.space()
+    return reader.at === text.length
+  } catch (refused) {
+    if (refused instanceof Refused) return false
+    throw refused
+  }
+}
