@@ -15,6 +15,7 @@ import { fromClock } from "./timing.ts"
 export const estimateCap = 10_000
 
 interface Known {
+  /** Exact up to the cap, rounded beyond it, or `counting`. */
   readonly size: number
   /** Milliseconds of the monotonic clock after which the rows are counted again. The wall clock may be set back. */
   readonly until: number
@@ -43,6 +44,9 @@ export interface Counting {
   readonly estimates: RowEstimates
   readonly records: Pick<RecordsService, "count">
 }
+
+/** In place of a number of rows: there are more than the cap, and their full count is not there yet. */
+export const counting = -1
 
 const exactMs = 5_000
 const roundedMs = 60_000
@@ -79,7 +83,7 @@ export const rememberRows = (
 
 /**
  * Counts the rows of a query for its estimate. Beyond the cap the number is a rounded full count, which runs in the background for at most
- * a statement timeout. Until it is there the answer is the cap itself, a true lower bound.
+ * a statement timeout. Until it is there the answer is `counting`.
  */
 export const countRows = (
   { estimates, records }: Counting,
@@ -96,7 +100,7 @@ export const countRows = (
         return Effect.succeed(count)
       }
       const known = estimates.known.get(key)
-      const before = known !== undefined && known.size > estimateCap ? known.size : estimateCap
+      const before = known !== undefined && known.size > estimateCap ? known.size : counting
       estimates.known.set(key, { size: before, until: now + roundedMs, written })
       // The page neither waits for the full count nor fails with it. If it fails, the lower bound stays until the next try.
       const full = Effect.suspend(() => {

@@ -27,7 +27,7 @@ import { json } from "./call.ts"
 import type { Call, Reply } from "./call.ts"
 import { bindingsAt, permitted, pipeline } from "./core.ts"
 import type { Checks, Core } from "./core.ts"
-import { countRows, estimateCap, recallRows, rememberRows } from "./estimate.ts"
+import { counting, countRows, estimateCap, recallRows, rememberRows } from "./estimate.ts"
 import { checkExpand, expandFields, expandRows } from "./expand.ts"
 import type { Expansion } from "./expand.ts"
 import { allWarnings, guardPlan, queryKey } from "./guard.ts"
@@ -209,11 +209,11 @@ const answerList = Effect.fnUntraced(function*(
   const beyond = rows.length > request.pageSize
   const page = !beyond ? rows : backward ? rows.slice(1) : rows.slice(0, request.pageSize)
   // A count of rows that the caller just saw is better than an older estimate.
-  const size = total !== null
-    ? Math.min(Number(total), Number.MAX_SAFE_INTEGER)
+  const [size, accuracy] = total !== null
+    ? [Math.min(Number(total), Number.MAX_SAFE_INTEGER), "exact"] as const
     : position === null && !beyond && !cut
-    ? page.length
-    : Math.max(estimated, page.length)
+    ? [page.length, "exact"] as const
+    : sizeOf(estimated, page.length)
 
   // When the rows of a page are gone meanwhile, there is no position to continue from. The page in the other direction then begins with the
   // first row, or ends with the last.
@@ -224,8 +224,8 @@ const answerList = Effect.fnUntraced(function*(
         direction,
         bothWays: position?.bothWays ?? false,
         cells: row === undefined ? [] : positionCells(shape, row),
-        // The cap is answered while the full count is still under way, so it is not repeated.
-        estimate: size === estimateCap ? null : { size, roles }
+        // A lower bound is not repeated: by then the full count may be there.
+        estimate: accuracy === "counting" ? null : { size, roles }
       })
     )
   const tail = (shown: readonly Row[], shortened: boolean): string => {
@@ -235,11 +235,22 @@ const answerList = Effect.fnUntraced(function*(
     const previous = position?.bothWays === true ? (!backward || more ? token("before", shown[0]) : "") : null
     return `"next_page_token":"${next}"` +
       (previous === null ? "" : `,"prev_page_token":"${previous}"`) +
-      `,"total_size_estimate":${size}` +
+      `,"total_size_estimate":${size},"total_size_accuracy":"${accuracy}"` +
       (total === null ? "" : `,"total_size":${size}`)
   }
   return yield* present(fiber, core, { expansion, rows: page, backward, shape, tail, warning }, bindings)
 })
+
+/** How well the answered number of rows is known. While it is counted, it is a lower bound. */
+type Accuracy = "exact" | "estimate" | "counting"
+
+/** The number of rows to answer, from what was counted and from the rows of the page. */
+const sizeOf = (estimated: number, shown: number): readonly [size: number, accuracy: Accuracy] =>
+  estimated === counting
+    ? [Math.max(estimateCap, shown), "counting"]
+    : estimated > estimateCap || shown > estimated
+    ? [Math.max(estimated, shown), "estimate"]
+    : [estimated, "exact"]
 
 /** A page, and the count that goes with it. */
 interface Asked {

@@ -310,8 +310,15 @@ export const resourceSchemas = (subject: Subject, subjects: Subjects): Doc => {
           ? {}
           : { [`${name}.Field`]: { type: "string", enum: restricted.fields.map((field) => field.name) } }),
         [`${name}.List`]: object(
-          { items, next_page_token: token, prev_page_token: token, total_size_estimate: count, total_size: count },
-          ["items", "next_page_token", "total_size_estimate"]
+          {
+            items,
+            next_page_token: token,
+            prev_page_token: token,
+            total_size_estimate: count,
+            total_size_accuracy: { type: "string", enum: ["exact", "estimate", "counting"] },
+            total_size: count
+          },
+          ["items", "next_page_token", "total_size_estimate", "total_size_accuracy"]
         ),
         [`${name}.Page`]: object(
           { items, next_page_token: token, prev_page_token: token },
