@@ -15,10 +15,13 @@ import { compileModels } from "../core/domain/compile/compile.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import { parentPath } from "../core/domain/declare/config.ts"
 import type { AuthDeclaration, AuthenticateFunction, Config, SourceDeclaration } from "../core/domain/declare/config.ts"
+import { filesEnvironment } from "../core/domain/declare/file.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { keptSecret, refuseUrls } from "./database.ts"
 import { defaultUrl } from "./environment.ts"
 import type { Settings } from "./environment.ts"
+import { refuseFiles } from "./files.ts"
+import type { FileSettings } from "./files.ts"
 import { StartupError } from "./startup-error.ts"
 
 /** A configuration with everything that the environment adds, and what startup needs of it. */
@@ -40,6 +43,12 @@ export const tunnelOrigins: readonly string[] = [
 ]
 
 const record = (value: unknown): Bag => isBag(value) ? value : {}
+
+/** `files` of the configuration with the addresses of the environment, where the compiler looks for them. */
+const withEnvironment = (
+  files: Config["files"],
+  addresses: Settings["files"]["addresses"]
+): NonNullable<Config["files"]> => Object.assign({ ...files }, { [filesEnvironment]: addresses })
 
 /** The configuration wins where both say something; lists of origins add up. */
 const merge = (config: Config, settings: Settings): Config => {
@@ -66,9 +75,20 @@ const merge = (config: Config, settings: Settings): Config => {
       ...(settings.corsOrigins.length === 0 || !isBag(cors) || !Array.isArray(origins)
         ? {}
         : { cors: { ...cors, origins: [...new Set([...origins as readonly string[], ...settings.corsOrigins])] } })
-    }
+    },
+    ...(Object.keys(settings.files.addresses).length === 0 || (config.files !== undefined && !isBag(config.files))
+      ? {}
+      : { files: withEnvironment(config.files, settings.files.addresses) })
   }
 }
+
+/** Where folders of files are, and the keys of buckets, as the deployment says. */
+export const fileSettingsOf = ({ data, files, folder }: Settings): FileSettings => ({
+  folder,
+  data,
+  keys: files.keys,
+  retention: files.retention
+})
 
 /**
  * Checks configuration and settings together; throws `StartupError` with everything that is wrong. A missing secret is made and kept
@@ -90,6 +110,7 @@ export const assemble = (
   const merged = usable && (config.options === undefined || isBag(config.options)) ? merge(config, settings) : config
   const compiled = compileModels(merged)
   if (Result.isFailure(compiled)) refusals.push(...compiled.failure)
+  else refusals.push(...refuseFiles(compiled.success.files.providers.values(), fileSettingsOf(settings)))
   const auth = usable ? record(config.auth) : {}
   const ownDatabase = usable && config.db !== undefined
   const given = typeof auth["secret"] === "string" ? auth["secret"] : settings.secret

@@ -10,9 +10,11 @@ import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import { tokensOf } from "../adapters/auth/authenticator.ts"
 import type { Authenticator } from "../adapters/auth/authenticator.ts"
+import { codeBehind } from "../adapters/http/access-log.ts"
 import { docsRoutes } from "../adapters/http/docs.ts"
 import { makeFetch } from "../adapters/http/fetch.ts"
 import type { Fetch } from "../adapters/http/fetch.ts"
+import { fileRoutes } from "../adapters/http/files.ts"
 import { formRoutes } from "../adapters/http/forms.ts"
 import { makeEdge } from "../adapters/http/handle.ts"
 import type { Edge, EdgeOptions, ExtraRoute } from "../adapters/http/handle.ts"
@@ -23,7 +25,10 @@ import type { Postgres, PostgresOptions } from "../adapters/postgres/connection.
 import { makeRecords } from "../adapters/postgres/records.ts"
 import { makeSubmissions } from "../adapters/postgres/submissions.ts"
 import { makeSeal, sha256 } from "../adapters/seal/seal.ts"
+import { cleanup } from "../core/app/cleanup.ts"
+import type { CleanupResult } from "../core/app/cleanup.ts"
 import type { Core } from "../core/app/core.ts"
+import { download } from "../core/app/download.ts"
 import { RowEstimates } from "../core/app/estimate.ts"
 import { makeForms } from "../core/app/form.ts"
 import { makeJudgements } from "../core/app/guard.ts"
@@ -47,6 +52,8 @@ import type { SubmissionsService } from "../core/ports/submissions.ts"
 import { makeAuthenticator } from "./assembly.ts"
 import { makeDocuments } from "./documents.ts"
 import { defaultUrl } from "./environment.ts"
+import { makeFiles } from "./files.ts"
+import type { FileParts, FileSettings } from "./files.ts"
 import { type AdminDatabase, type Jobs, makeJobs } from "./jobs.ts"
 import { StartupError } from "./startup-error.ts"
 import { webFolder, webRoutes } from "./web.ts"
@@ -86,6 +93,14 @@ export interface Parts {
   readonly drainToken?: string
   /** The folder of the built admin app. Default: the one that the package brings. */
   readonly webFolder?: string
+  readonly maxUploads?: number
+  readonly uploadGraceMs?: number
+  /** Where folders of files are, and the keys of buckets. Default: below the working directory, and no keys. */
+  readonly fileSettings?: FileSettings
+  /** Signs tickets and links of files. Default: `files.secret` of the configuration, else `secret`. */
+  readonly filesSecret?: string
+  /** Storages and images instead of the configured ones, for tests. */
+  readonly files?: FileParts
 }
 
 /** Milliseconds that an answer about readiness stands. */
@@ -121,6 +136,26 @@ const formsOf = (parts: Parts, core: Core, resolver: AccessResolver): readonly E
   return formRoutes({ forms: app, parent: parentPath(options.basePath), log })
 }
 
+/** Files of a service that no environment says anything about. */
+const usualFileSettings = (): FileSettings => ({
+  folder: process.cwd(),
+  data: `${process.cwd()}/data`,
+  keys: () => null,
+  retention: null
+})
+
+/** A line of the log about files: what kind of failure it was, never its text. */
+const fileLine = (event: string, details: { readonly [name: string]: unknown }, cause: unknown): string =>
+  JSON.stringify({
+    level: cause === undefined && event === "file-cleanup" ? "info" : "warn",
+    time: new Date().toISOString(),
+    event,
+    ...details,
+    ...(cause === undefined
+      ? {}
+      : { error: cause instanceof Error ? cause.constructor.name : typeof cause, code: codeBehind(cause) })
+  })
+
 /** What the use cases of a service stand on. */
 export interface Foundation {
   readonly core: Core
@@ -129,12 +164,20 @@ export interface Foundation {
 
 /** The foundation over given parts. `changed` is told after a commit that left changes to dispatch. */
 export const makeFoundation = (
-  { compiled, records, secret }: Pick<Parts, "compiled" | "records" | "secret">,
+  parts: Pick<Parts, "compiled" | "records" | "secret" | "fileSettings" | "filesSecret" | "files" | "log">,
   changed: () => void = () => {}
 ): Foundation => {
+  const { compiled, log, records, secret } = parts
   const { options } = compiled
   const seal = makeSeal(secret)
   const resolver = makeAccessResolver(compiled.models, compiled.rules, compiled.defaults)
+  const files = makeFiles(
+    compiled,
+    parts.fileSettings ?? usualFileSettings(),
+    parts.filesSecret ?? compiled.files.secret ?? secret,
+    (event, { cause, ...details }) => log?.(fileLine(event, details, cause)),
+    parts.files
+  )
   const core: Core = {
     changed,
     models: compiled.models,
@@ -151,7 +194,9 @@ export const makeFoundation = (
     },
     estimates: new RowEstimates(),
     judgements: makeJudgements(),
-    versions: new RecentVersions()
+    versions: new RecentVersions(),
+    items: { digest: seal.digest, files: files?.links ?? null },
+    files
   }
   return { core, resolver }
 }
@@ -161,7 +206,7 @@ export const makeService = (parts: Parts, foundation: Foundation = makeFoundatio
   const { compiled, records } = parts
   const { options } = compiled
   const { core, resolver } = foundation
-  const { seal } = core
+  const { files, seal } = core
   const authPath = parts.auth === undefined ? null : `${parentPath(options.basePath)}/auth`
   const app = makeApp(core, resolver, makeDocuments(compiled, seal, parts.publicUrl, authPath), compiled.functions)
   const tokens = tokensOf(parts.authenticator)
@@ -175,6 +220,8 @@ export const makeService = (parts: Parts, foundation: Foundation = makeFoundatio
     trustedProxies: options.trustedProxies,
     ready: parts.ready ?? makeReadiness(records.ping, parts.accountsReady),
     ...(parts.maxInFlight === undefined ? {} : { maxInFlight: parts.maxInFlight }),
+    ...(parts.maxUploads === undefined ? {} : { maxUploads: parts.maxUploads }),
+    ...(parts.uploadGraceMs === undefined ? {} : { uploadGraceMs: parts.uploadGraceMs }),
     ...(options.onUnhandledError === null ? {} : { onUnhandledError: options.onUnhandledError }),
     ...(parts.log === undefined ? {} : { log: parts.log }),
     ...(parts.measure === undefined ? {} : { measure: parts.measure }),
@@ -188,6 +235,9 @@ export const makeService = (parts: Parts, foundation: Foundation = makeFoundatio
         options.basePath
       )),
       ...webRoutes(compiled, signIn, parts.webFolder ?? webFolder),
+      ...(files === null
+        ? []
+        : fileRoutes({ parent: files.root, download: (request) => download(core, request), cleanup: cleanup(core) })),
       ...parts.extraRoutes ?? []
     ]
   })
@@ -206,6 +256,8 @@ export interface Admin {
   readonly context: Context.Context<never>
   /** The application's database, for what runs outside of requests: jobs that are enqueued on it start at once where this process runs them. */
   readonly db: AdminDatabase
+  /** Deletes the files whose time has come and that no row holds, as `POST /api/files:cleanup` does. */
+  readonly cleanFiles: () => Promise<CleanupResult>
   /** Enqueues jobs, and tells what there is. */
   readonly queue: QueueService
   /**
@@ -346,7 +398,7 @@ export const createAdmin = async (config: Config, options: AdminOptions = {}): P
       log: options.log,
       counted: options.onJobCounts
     })
-    const edge = makeService({
+    const whole: Parts = {
       ...parts,
       ...found,
       authenticator,
@@ -355,7 +407,9 @@ export const createAdmin = async (config: Config, options: AdminOptions = {}): P
       records: makeRecords(postgres),
       submissions: parts.submissions ?? makeSubmissions(postgres),
       jobs
-    })
+    }
+    const foundation = makeFoundation(whole)
+    const edge = makeService(whole, foundation)
     const { end, fetch } = makeEnding(edge, makeFetch(edge, context))
     let closing: Promise<void> | undefined
     const close = async (): Promise<void> => {
@@ -374,6 +428,7 @@ export const createAdmin = async (config: Config, options: AdminOptions = {}): P
       db: jobs.db,
       queue: jobs.queue,
       startJobs: jobs.start,
+      cleanFiles: () => Effect.runPromise(cleanup(foundation.core)),
       close: () => closing ??= close()
     }
   } catch (error) {

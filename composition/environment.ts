@@ -9,8 +9,11 @@ import * as util from "node:util"
 import { isOriginPattern, isPlainUrl } from "../core/domain/account/origin.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { didYouMean, shown, shownAddress } from "../core/domain/declare/refusal.ts"
+import { providerVariable } from "../core/domain/file/provider.ts"
+import { readDuration } from "../core/domain/file/size.ts"
 import { isMailAddress } from "../core/domain/mail/message.ts"
 import { smtpProblem } from "../core/domain/mail/server.ts"
+import type { KeyPair } from "./files.ts"
 
 /** How log lines are written: JSON for machines, short lines for people, or not at all. */
 export type LogFormat = "json" | "pretty" | "off"
@@ -67,6 +70,19 @@ export interface Settings {
   readonly drainToken: string | null
   /** `SERVICE_SMTP_URL` and `SERVICE_MAIL_FROM`; null: no mail is sent. */
   readonly mail: { readonly url: string; readonly from: string } | null
+  /** What is said of files. */
+  readonly files: {
+    /** `SERVICE_FILES_<NAME>`: addresses of providers by the name of their variable. */
+    readonly addresses: { readonly [variable: string]: string }
+    /** `SERVICE_FILES_RETENTION` in milliseconds; null: not set. */
+    readonly retention: number | null
+    /** `SERVICE_FILES_SECRET`. */
+    readonly secret: string | null
+    /** `SERVICE_FILES_CLEANUP_MINUTES`, default 60; 0: no runs in the server. */
+    readonly cleanupMinutes: number
+    /** The keys of a provider's bucket: its own, else those of `S3_…`, else those of `CLOUD_…`. Half a pair is none. */
+    readonly keys: (provider: string) => KeyPair | null
+  }
   /** Variables with the prefix of the service's own that nothing reads, each with the name that may have been meant. */
   readonly unknown: ReadonlyArray<{ readonly name: string; readonly fix: string }>
 }
@@ -229,7 +245,8 @@ export const readSettings = (
     jobsConnections: count("SERVICE_JOBS_CONNECTIONS", 1, 1_000) ?? 10,
     drainToken,
     mail: smtpUrl === null || mailFrom === null ? null : { url: smtpUrl, from: mailFrom },
-    log: logFormat
+    log: logFormat,
+    files: fileSettings(env, text, count, refuse, known)
   }
   // Not refused, because other tools may use such names.
   const unknown = Object.keys(env).filter((name) => name.startsWith("SERVICE_") && !known.has(name)).map((name) => ({
@@ -237,6 +254,48 @@ export const readSettings = (
     fix: didYouMean(name, [...known].filter((each) => each.startsWith("SERVICE_")))
   }))
   return { settings: { ...settings, unknown }, refusals }
+}
+
+/** Variables about files that name no provider. */
+const ownFileVariables = ["SERVICE_FILES_RETENTION", "SERVICE_FILES_SECRET", "SERVICE_FILES_CLEANUP_MINUTES"]
+
+const fileSettings = (
+  env: { readonly [name: string]: string | undefined },
+  text: (name: string) => string | null,
+  count: (name: string, least: number, most: number) => number | null,
+  refuse: (message: string, fix: string) => void,
+  known: Set<string>
+): Settings["files"] => {
+  const kept = text("SERVICE_FILES_RETENTION")
+  const retention = kept === null ? null : readDuration(kept)
+  if (kept !== null && retention === null) {
+    refuse(`SERVICE_FILES_RETENTION is ${shown(kept)}.`, "Set a duration such as 1d, 12 hours or 0.")
+  }
+  const secret = text("SERVICE_FILES_SECRET")
+  if (secret !== null && secret.length < 32) {
+    refuse(
+      "SERVICE_FILES_SECRET is shorter than 32 characters.",
+      "Set 32 random bytes in base64: openssl rand -base64 32."
+    )
+  }
+  const addresses: Record<string, string> = {}
+  for (const name of Object.keys(env)) {
+    if (!/^SERVICE_FILES_[A-Z0-9_]+$/.test(name) || ownFileVariables.includes(name)) continue
+    known.add(name)
+    const value = text(name)
+    if (value !== null && !/_(?:ACCESS_KEY_ID|SECRET_ACCESS_KEY)$/.test(name)) addresses[name] = value
+  }
+  const pair = (prefix: string): KeyPair | null => {
+    const [accessKeyId, secretAccessKey] = [text(`${prefix}_ACCESS_KEY_ID`), text(`${prefix}_SECRET_ACCESS_KEY`)]
+    return accessKeyId === null || secretAccessKey === null ? null : { accessKeyId, secretAccessKey }
+  }
+  return {
+    addresses,
+    retention,
+    secret,
+    cleanupMinutes: count("SERVICE_FILES_CLEANUP_MINUTES", 0, 525_600) ?? 60,
+    keys: (provider) => pair(providerVariable(provider)) ?? pair("S3") ?? pair("CLOUD")
+  }
 }
 
 /** The port to listen on: `PORT`, else the port written in the public URL, else 5173. */

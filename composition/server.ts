@@ -21,7 +21,7 @@ import { problem } from "../core/domain/problem.ts"
 import type { Problem } from "../core/domain/problem.ts"
 import type { Workers } from "../core/ports/queue.ts"
 import { RecordsError } from "../core/ports/records.ts"
-import { assemble, keepsAccounts, makeAuth, makeAuthenticator, tunnelOrigins } from "./assembly.ts"
+import { assemble, fileSettingsOf, keepsAccounts, makeAuth, makeAuthenticator, tunnelOrigins } from "./assembly.ts"
 import type { Assembly } from "./assembly.ts"
 import { createAdmin } from "./create-admin.ts"
 import type { Admin } from "./create-admin.ts"
@@ -29,6 +29,7 @@ import { openDatabases, openPool } from "./database.ts"
 import type { Databases, LazyPool } from "./database.ts"
 import { portOf, settingsOf } from "./environment.ts"
 import type { Settings } from "./environment.ts"
+import { repeat } from "./files.ts"
 import { openLog } from "./log.ts"
 import type { LogSink } from "./log.ts"
 import {
@@ -261,6 +262,11 @@ const build = async (
     publicUrl: assembly.url,
     log: log.line,
     context: telemetry.context,
+    fileSettings: fileSettingsOf(settings),
+    ...(assembly.compiled.files.secret !== null || settings.files.secret === null
+      ? {}
+      : { filesSecret: settings.files.secret }),
+    ...(settings.requestTimeoutMs === null ? {} : { uploadGraceMs: settings.requestTimeoutMs }),
     ...(telemetry.metrics === null ? {} : { measure: telemetry.metrics.measure }),
     ...(settings.maxInFlight === null ? {} : { maxInFlight: settings.maxInFlight }),
     ...(auth === null ? {} : { auth, authStatus: statusOf(auth) }),
@@ -297,6 +303,9 @@ const build = async (
   const listener = options.worker === true
     ? await openWatch(workers!, admin, settings, options.port ?? settings.port)
     : await openListener(admin, settings, options.port ?? portOf(settings, assembly.url))
+  if (assembly.compiled.files.used && settings.files.cleanupMinutes > 0) {
+    opened.add(repeat(settings.files.cleanupMinutes, admin.cleanFiles).close)
+  }
   opened.add(listener.close)
   const host = listener.address.includes(":") ? `[${listener.address}]` : listener.address
   // The first sign-in would otherwise wait for what this loads. A failure shows at that sign-in.

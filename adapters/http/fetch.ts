@@ -61,6 +61,48 @@ const bodyOf = (request: Request, limit: number): Effect.Effect<Uint8Array, Prob
   )
 }
 
+/** The body as it comes. What breaks it off is told as a refusal; whoever stops early lets its source go. */
+async function* streamOf(request: Request): AsyncGenerator<Uint8Array> {
+  if (request.body === null) return
+  const reader = request.body.getReader()
+  const stop = (): void => void reader.cancel().catch(() => undefined)
+  request.signal.addEventListener("abort", stop, { once: true })
+  let ended = false
+  try {
+    for (;;) {
+      let next: Awaited<ReturnType<typeof reader.read>>
+      try {
+        next = await reader.read()
+      } catch {
+        ended = true
+        throw brokenBody()
+      }
+      if (next.done) {
+        ended = true
+        if (request.signal.aborted) throw brokenBody()
+        return
+      }
+      yield next.value
+    }
+  } finally {
+    request.signal.removeEventListener("abort", stop)
+    if (!ended) stop()
+  }
+}
+
+/** A body for a web response, pulled as it is read. */
+const readableOf = (bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> => {
+  const source = bytes[Symbol.asyncIterator]()
+  return new ReadableStream({
+    pull: async (controller) => {
+      const next = await source.next()
+      if (next.done === true) controller.close()
+      else controller.enqueue(next.value)
+    },
+    cancel: async () => void await source.return?.()
+  }, { highWaterMark: 0 })
+}
+
 const targetOf = (url: string): string => {
   const slash = url.indexOf("/", url.indexOf("://") + 3)
   const hash = url.indexOf("#", slash)
@@ -74,13 +116,15 @@ const edgeRequest = (request: Request, connection: ConnectionInfo | undefined): 
   headers: request.headers,
   hasBody: request.body !== null,
   address: connection?.address ?? null,
-  body: (limit) => bodyOf(request, limit)
+  body: (limit) => bodyOf(request, limit),
+  stream: () => streamOf(request)
 })
 
 const responseOf = (reply: EdgeReply): Response => {
   const headers = new Headers(reply.headers)
   for (const cookie of reply.cookies) headers.append("set-cookie", cookie)
-  return new Response(reply.body, { status: reply.status, headers })
+  const body = reply.stream === null ? reply.body : readableOf(reply.stream.bytes)
+  return new Response(body, { status: reply.status, headers })
 }
 
 /** `context` is what the effects run in: a tracer, a logger. */

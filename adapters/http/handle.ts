@@ -38,9 +38,10 @@ import {
   tokensProblem
 } from "./problem.ts"
 import { acceptedId, bodyRefusal, clientAddress, decodePercent, readQuery, splitTarget, utf8Length } from "./request.ts"
-import type { EdgeAnswer, EdgeReply, EdgeRequest } from "./request.ts"
+import type { EdgeAnswer, EdgeReply, EdgeRequest, StreamedBody } from "./request.ts"
 import { isBelow, mountAt, routeOf } from "./router.ts"
 import type { Action, Route } from "./router.ts"
+import { incomingOf } from "./upload.ts"
 
 /** What an extra route is told about a request. */
 export interface Visit {
@@ -81,6 +82,10 @@ export interface EdgeOptions {
   readonly maxBodyBytes?: number
   /** Requests worked on at once, and as many again whose bodies are on their way; past it the answer is 503. Default 1024. */
   readonly maxInFlight?: number
+  /** Files that are received at once; past it the answer is 503. Default 256. */
+  readonly maxUploads?: number
+  /** How long the sender of a file may send nothing, or be slower than 16 KiB a second, in milliseconds. Default 30,000. */
+  readonly uploadGraceMs?: number
   /** Which pages' browsers may call. Default none. */
   readonly cors?: CorsOptions
   /** Adds `Server-Timing`. Default off. */
@@ -151,6 +156,8 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   const publicUrl = new URL(options.publicUrl ?? "http://localhost")
   const maxBody = options.maxBodyBytes ?? 2 * 1024 * 1024
   const maxInFlight = options.maxInFlight ?? 1024
+  const maxUploads = options.maxUploads ?? 256
+  const uploadGraceMs = options.uploadGraceMs ?? 30_000
   const cors = makeCors(options.cors)
   const maxAuthBody = Math.min(maxBody, options.auth?.maxBodyBytes ?? maxBody)
   const trustedProxies = options.trustedProxies ?? 0
@@ -166,6 +173,9 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   const working: Slots = { taken: 0 }
   const sending: Slots = { taken: 0 }
   const sendingUnknown: Slots = { taken: 0 }
+  // Files take as long as their senders and readers like, and more memory than texts.
+  const uploading: Slots = { taken: 0 }
+  const downloading: Slots = { taken: 0 }
   let draining = false
   let ended = false
   const ready = Effect.suspend(() => draining ? Effect.succeed(false) : options.ready ?? Effect.succeed(true))
@@ -204,7 +214,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
 
   /** Counts a request elsewhere; false, and it stays where it is, when there is no room. */
   const enter = (progress: Progress, slots: Slots): boolean => {
-    if (slots.taken >= maxInFlight) return false
+    if (slots.taken >= (slots === uploading ? maxUploads : maxInFlight)) return false
     leave(progress)
     slots.taken++
     progress.slots = slots
@@ -245,9 +255,61 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     }))
   }
 
+  /** Counts a body as it is sent, and ends its request with it, however it ends. */
+  const watchedBody = (progress: Progress, status: number, { bytes, length }: StreamedBody): StreamedBody => {
+    const source = bytes[Symbol.asyncIterator]()
+    let sent = 0
+    let ended = false
+    const end = (): void => {
+      if (ended) return
+      ended = true
+      leave(progress)
+      writeLine(progress, sent === length ? status : 499, sent)
+    }
+    const iterator: AsyncIterator<Uint8Array> = {
+      next: async () => {
+        try {
+          const next = await source.next()
+          if (next.done === true) end()
+          else sent += next.value.length
+          return next
+        } catch (error) {
+          end()
+          report(error, progress.id, progress.request.method, loggedPath(progress.path, authPrefix))
+          throw error
+        }
+      },
+      return: async () => {
+        end()
+        await source.return?.()
+        return { done: true, value: undefined }
+      }
+    }
+    return { length, bytes: { [Symbol.asyncIterator]: () => iterator } }
+  }
+
+  /** Completes an answer whose body is sent as it comes. Its line is written when it has ended. */
+  const finishStream = (
+    progress: Progress,
+    answer: EdgeAnswer,
+    headers: Record<string, string>,
+    stream: StreamedBody
+  ): EdgeReply => {
+    headers["content-length"] = String(stream.length)
+    const reply = { status: answer.status, headers, cookies: answer.cookies ?? [], body: null }
+    if (progress.request.method === "HEAD" || !enter(progress, downloading)) {
+      void Promise.resolve(stream.bytes[Symbol.asyncIterator]().return?.()).catch(() => {})
+      if (progress.request.method !== "HEAD") return finish(progress, problemReply(overloaded(), progress.path))
+      leave(progress)
+      writeLine(progress, answer.status, 0)
+      return { ...reply, stream: null }
+    }
+    return { ...reply, stream: watchedBody(progress, answer.status, stream) }
+  }
+
   /** Completes an answer: what every reply carries, its length, and the access line. */
   const finish = (progress: Progress, answer: EdgeAnswer): EdgeReply => {
-    leave(progress)
+    if (answer.stream === undefined) leave(progress)
     const { request, method } = progress
     const headers: Record<string, string> = { ...everywhere, ...answer.headers }
     headers["vary"] = answer.headers["vary"] === undefined ? vary : `${vary}, ${answer.headers["vary"]}`
@@ -259,13 +321,14 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
       if (origin !== null) Object.assign(headers, cors.headersFor(origin))
     }
     if (progress.timing !== null) headers["server-timing"] = progress.timing.header()
+    if (answer.stream !== undefined) return finishStream(progress, answer, headers, answer.stream)
     const bodiless = answer.status === 204 || answer.status === 304
     const body = bodiless ? null : answer.body
     const bytes = body === null ? 0 : typeof body === "string" ? utf8Length(body) : body.byteLength
     if (!bodiless) headers["content-length"] = String(bytes)
     const headOnly = request.method === "HEAD"
     writeLine(progress, answer.status, headOnly ? 0 : bytes)
-    return { status: answer.status, headers, cookies: answer.cookies ?? [], body: headOnly ? null : body }
+    return { status: answer.status, headers, cookies: answer.cookies ?? [], body: headOnly ? null : body, stream: null }
   }
 
   const hookFailed = (id: string) => (error: unknown): void => log?.(errorLine("onUnhandledError failed", id, error))
@@ -319,6 +382,13 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   /** Body checks come last: the route and the method are known to exist by now. */
   const perform = (progress: Progress, action: Action, call: Call, resource: string, key: string): RouteAnswer => {
     const place = { resource, key }
+    if (action.body === "file") {
+      if (!enter(progress, uploading)) return Effect.fail(overloaded())
+      const incoming = incomingOf(progress.request, { graceMs: uploadGraceMs })
+      return Result.isFailure(incoming)
+        ? Effect.fail(incoming.failure)
+        : action.run(app, call, place, incoming.success)
+    }
     if (!action.body) return action.run(app, call, place, noBody)
     const refusal = bodyRefusal(progress.request, maxBody)
     if (refusal !== null) return Effect.fail(refusal)
@@ -427,7 +497,8 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
         "content-length": String(typeof reply.body === "string" ? utf8Length(reply.body) : 0)
       },
       cookies: [],
-      body: reply.body
+      body: reply.body,
+      stream: null
     }
   }
 

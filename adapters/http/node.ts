@@ -81,6 +81,12 @@ const hasBody = ({ headers }: IncomingMessage): boolean => {
   return headers["transfer-encoding"] !== undefined || (length !== undefined && Number(length) > 0)
 }
 
+/** How long a body may take that is read whole, and what happens to a connection whose time is over. */
+interface BodyTimeout {
+  readonly milliseconds: number
+  readonly over: (socket: Socket) => void
+}
+
 class NodeRequest implements EdgeRequest {
   readonly method: string
   readonly target: string
@@ -93,7 +99,9 @@ class NodeRequest implements EdgeRequest {
   /** The body was read to its end, perhaps before Node says so. */
   isRead = false
 
-  constructor(req: IncomingMessage, res: ServerResponse, origin: string, waits: boolean) {
+  readonly #timeout: BodyTimeout
+
+  constructor(req: IncomingMessage, res: ServerResponse, origin: string, waits: boolean, timeout: BodyTimeout) {
     this.method = req.method ?? "GET"
     this.target = originForm(req.url ?? "/")
     this.headers = new NodeHeaders(req.headers)
@@ -101,6 +109,7 @@ class NodeRequest implements EdgeRequest {
     this.#res = res
     this.#origin = origin
     this.waits = waits
+    this.#timeout = timeout
   }
 
   get url(): string {
@@ -113,6 +122,20 @@ class NodeRequest implements EdgeRequest {
 
   get hasBody(): boolean {
     return hasBody(this.#req)
+  }
+
+  async *stream(): AsyncGenerator<Uint8Array> {
+    if (this.waits) {
+      this.waits = false
+      this.#res.writeContinue()
+    }
+    try {
+      // The request is not destroyed with the loop: its refusal is still to be answered.
+      for await (const chunk of this.#req.iterator({ destroyOnReturn: false })) yield chunk as Uint8Array
+    } catch {
+      throw brokenBody()
+    }
+    this.isRead = true
   }
 
   body(limit: number): Effect.Effect<Uint8Array, Problem> {
@@ -129,7 +152,9 @@ class NodeRequest implements EdgeRequest {
     return Effect.callback((resume) => {
       const chunks: Array<Buffer> = []
       let size = 0
+      const timer = setTimeout(() => this.#timeout.over(req.socket), this.#timeout.milliseconds)
       const stop = (): void => {
+        clearTimeout(timer)
         req.off("data", onData).off("end", onEnd).off("error", onError)
       }
       const onData = (chunk: Buffer): void => {
@@ -188,6 +213,33 @@ const linger = (req: IncomingMessage, res: ServerResponse, milliseconds: number)
   req.resume()
 }
 
+/** Sends a body as fast as the client takes it, and lets its source go when the client does. */
+const pump = async (res: ServerResponse, bytes: AsyncIterable<Uint8Array>): Promise<void> => {
+  const source = bytes[Symbol.asyncIterator]()
+  let wake = (): void => {}
+  let closed = res.destroyed
+  const onDrain = (): void => wake()
+  const onClose = (): void => {
+    closed = true
+    wake()
+  }
+  res.on("drain", onDrain).on("close", onClose)
+  try {
+    for (;;) {
+      const next = closed ? null : await source.next()
+      if (next === null || closed) {
+        await source.return?.()
+        return
+      }
+      if (next.done === true) break
+      if (!res.write(next.value)) await new Promise<void>((resolve) => wake = resolve)
+    }
+    res.end()
+  } finally {
+    res.off("drain", onDrain).off("close", onClose)
+  }
+}
+
 /** A reply for a connection that has no response object: bytes that could not be parsed. */
 const rawReply = (reply: EdgeReply): string => {
   const head = Object.entries({ ...reply.headers, "date": new Date().toUTCString(), "connection": "close" })
@@ -199,6 +251,11 @@ const rawReply = (reply: EdgeReply): string => {
   return `HTTP/1.1 ${reply.status} ${phrase}\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${
     String(reply.body)
   }`
+}
+
+/** Lets go of a body that nobody is there to take. */
+const letGo = ({ stream }: EdgeReply): void => {
+  if (stream !== null) void Promise.resolve(stream.bytes[Symbol.asyncIterator]().return?.()).catch(() => {})
 }
 
 const unreadableOf = (code: string | undefined): Parameters<Edge["unreadable"]>[0] =>
@@ -242,7 +299,8 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
 
   const server = createServer({
     headersTimeout: Math.min(headersTimeout, requestTimeout),
-    requestTimeout,
+    // A clock of its own, below: files may take longer.
+    requestTimeout: 0,
     connectionsCheckingInterval: Math.min(5_000, Math.ceil(Math.min(headersTimeout, requestTimeout) / 2)),
     keepAliveTimeout: options.keepAliveMs ?? 65_000,
     // Finds out about clients that vanished while they wait.
@@ -254,6 +312,16 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
   })
   server.timeout = options.idleTimeoutMs ?? 120_000
 
+  const bodyTimeout: BodyTimeout = {
+    milliseconds: requestTimeout,
+    over: (socket) =>
+      void server.emit(
+        "clientError",
+        Object.assign(new Error("too slow"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }),
+        socket
+      )
+  }
+
   const write = (request: NodeRequest, req: IncomingMessage, res: ServerResponse, reply: EdgeReply): void => {
     // Without its 100 the client sends no body, so nothing valid can follow on this connection.
     if (edge.isDraining() || request.waits) res.setHeader("connection", "close")
@@ -261,7 +329,10 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
       reply.status,
       reply.cookies.length === 0 ? reply.headers : { ...reply.headers, "set-cookie": [...reply.cookies] }
     )
-    if (!req.complete && request.hasBody && !request.isRead && !request.waits) {
+    if (reply.stream !== null) {
+      pump(res, reply.stream.bytes).catch(() => res.destroy())
+      if (!req.complete && request.hasBody && !request.isRead) req.resume()
+    } else if (!req.complete && request.hasBody && !request.isRead && !request.waits) {
       if (reply.body === null) res.flushHeaders()
       else res.write(reply.body)
       linger(req, res, lingerMs)
@@ -279,7 +350,7 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
   }
 
   const onRequest = (req: IncomingMessage, res: ServerResponse, waits: boolean): void => {
-    const request = new NodeRequest(req, res, edge.origin, waits)
+    const request = new NodeRequest(req, res, edge.origin, waits, bodyTimeout)
     const { host } = req.headers
     if ((host === undefined ? req.httpVersionMinor > 0 : !isHost(host)) || isAmbiguous(req.rawHeaders)) {
       return send(request, req, res, edge.unreadable("malformed"))
@@ -295,7 +366,10 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
       earlier.length === 0 ? work : Effect.flatMap(Fiber.awaitAll(earlier.map((each) => each.fiber)), turn)
     )
     const settle = (exit: Exit.Exit<EdgeReply>): void => {
-      if (req.socket.destroyed) return
+      if (req.socket.destroyed) {
+        if (Exit.isSuccess(exit)) letGo(exit.value)
+        return
+      }
       send(request, req, res, Exit.isSuccess(exit) ? exit.value : edge.failed(request, Cause.squash(exit.cause)))
     }
     const one: Owed = { res, fiber }

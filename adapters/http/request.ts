@@ -29,16 +29,29 @@ export interface EdgeRequest {
   readonly address: string | null
   /** The whole body; fails with `payload-too-large` as soon as more than `limit` bytes have come. Read it at most once. */
   readonly body: (limit: number) => Effect.Effect<Uint8Array, Problem>
+  /** The body as it comes, instead of `body`; throws a `Problem` when it breaks off. */
+  readonly stream: () => AsyncIterable<Uint8Array>
+}
+
+/** A body that is sent as it comes. Whoever gets one reads it to its end or calls `return`. */
+export interface StreamedBody {
+  /** Bytes in all. */
+  readonly length: number
+  readonly bytes: AsyncIterable<Uint8Array>
 }
 
 /** What a route may answer: a `Reply`, and cookies, which are the one header that repeats. */
 export interface EdgeAnswer extends Reply {
   readonly cookies?: readonly string[]
+  /** Instead of `body`, which is null then. */
+  readonly stream?: StreamedBody
 }
 
 /** What goes on the wire. Headers are complete (`content-length` included); a HEAD answer has its body removed already. */
 export interface EdgeReply extends Reply {
   readonly cookies: readonly string[]
+  /** Instead of `body`, which is null then. It is counted and logged when it has ended, or was let go. */
+  readonly stream: StreamedBody | null
 }
 
 /** Path and raw query (without `?`, null when there is none) of a target. */

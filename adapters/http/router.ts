@@ -5,16 +5,23 @@
 
 import type * as Effect from "effect/Effect"
 import type { App } from "../../core/app/app.ts"
-import type { Call, Reply } from "../../core/app/call.ts"
+import type { Call, Incoming, Reply } from "../../core/app/call.ts"
 import { parentPath } from "../../core/domain/declare/config.ts"
 import type { Problem } from "../../core/domain/problem.ts"
 import { decodePercent } from "./request.ts"
 
-/** What a method of a route runs; `body` says whether a JSON body belongs to it. */
-export interface Action {
-  readonly body: boolean
-  readonly run: (app: App, call: Call, place: Place, body: Uint8Array) => Effect.Effect<Reply, Problem>
-}
+/** What a method of a route runs; `body` says whether a JSON body belongs to it, or a file that is taken as it comes. */
+export type Action =
+  | {
+    readonly body: boolean
+    readonly run: (app: App, call: Call, place: Place, body: Uint8Array) => Effect.Effect<Reply, Problem>
+  }
+  | {
+    readonly body: "file"
+    readonly run: (app: App, call: Call, place: Place, body: Incoming) => Effect.Effect<Reply, Problem>
+  }
+
+type Run = Extract<Action, { readonly body: boolean }>["run"]
 
 /** The names in the path: empty text where the route has none. */
 export interface Place {
@@ -34,8 +41,8 @@ export interface Route extends Place {
   readonly methods: Methods | null
 }
 
-const reads = (run: Action["run"]): Action => ({ body: false, run })
-const takesBody = (run: Action["run"]): Action => ({ body: true, run })
+const reads = (run: Run): Action => ({ body: false, run })
+const takesBody = (run: Run): Action => ({ body: true, run })
 
 const methods = (actions: { readonly [method: string]: Action }): Methods => ({
   allow: Object.keys(actions).flatMap((method) => method === "GET" ? ["GET", "HEAD"] : [method]).join(", "),
@@ -60,6 +67,7 @@ const resourceVerbs: ReadonlyMap<string, Methods> = new Map([
   ["facets", methods({ GET: reads((app, call, at) => app.facets(call, at.resource)) })],
   ["series", methods({ GET: reads((app, call, at) => app.series(call, at.resource)) })],
   ["histogram", methods({ GET: reads((app, call, at) => app.histogram(call, at.resource)) })],
+  ["upload", methods({ POST: { body: "file", run: (app, call, at, body) => app.upload(call, at.resource, body) } })],
   ["seek", methods({ GET: reads((app, call, at) => app.seek(call, at.resource)) })]
 ])
 

@@ -20,6 +20,7 @@ import {
   longestPrepared,
   quoted,
   type Statement,
+  tableOf,
   type Values,
   valuesOf,
   type Writer
@@ -221,6 +222,22 @@ export abstract class Reader implements RecordsReader {
 
   aggregate(plan: AggregatePlan): Effect.Effect<readonly Row[], RecordsError> {
     return Effect.map(this.#read(plan), (rows): readonly Row[] => canonicalRows(rows, aggregateColumns(plan)))
+  }
+
+  holding(
+    { field, model, texts }: Parameters<RecordsReader["holding"]>[0]
+  ): Effect.Effect<readonly string[], RecordsError> {
+    const plain = `split_part(${identifier(field.column)}::text, '?', 1)`
+    return Effect.map(
+      this.run(
+        `select distinct ${plain} from ${
+          tableOf(model)
+        } where ${plain} in (select jsonb_array_elements_text($1::jsonb))`,
+        [JSON.stringify(texts)],
+        once
+      ),
+      (rows) => rows.flatMap((row) => row[0] ?? [])
+    )
   }
 
   estimate(plan: Plan): Effect.Effect<PlanEstimate, RecordsError> {

@@ -69,6 +69,7 @@ export const makeRecords = (postgres: Postgres): RecordsService => {
     pageWithin: (plan, bytes) => reader.pageWithin(plan, bytes),
     count: (plan) => reader.count(plan),
     aggregate: (plan) => reader.aggregate(plan),
+    holding: (question) => reader.holding(question),
     estimate: (plan) => reader.estimate(plan),
     transaction: <A, E>(body: (tx: RecordsTransaction) => Effect.Effect<A, E>, alone?: boolean) =>
       postgres.transaction((session): Effect.Effect<A, E | RecordsError> => {

@@ -360,6 +360,11 @@ export class Transaction extends Reader implements RecordsTransaction {
     })
   }
 
+  hold(name: string, how: "shared" | "alone"): Effect.Effect<void, RecordsError> {
+    const lock = how === "shared" ? "pg_advisory_xact_lock_shared" : "pg_advisory_xact_lock"
+    return Effect.asVoid(this.#statement(`select ${lock}(hashtextextended($1, 8174))::text`, [name], true))
+  }
+
   claimKey(key: Parameters<RecordsTransaction["claimKey"]>[0]): ReturnType<RecordsTransaction["claimKey"]> {
     return this.#idempotency().claimKey(key)
   }

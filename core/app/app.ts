@@ -6,7 +6,7 @@
 import type * as Effect from "effect/Effect"
 import type { Caller } from "../domain/access/caller.ts"
 import type { Problem } from "../domain/problem.ts"
-import type { Accesses, Call, Reply } from "./call.ts"
+import type { Accesses, Call, Incoming, Reply } from "./call.ts"
 
 type Answer = Effect.Effect<Reply, Problem>
 
@@ -29,6 +29,8 @@ export interface App {
   readonly batch: (call: Call, body: Uint8Array) => Answer
   /** `POST /api/functions/{name}`: an API function. */
   readonly call: (call: Call, name: string, body: Uint8Array) => Answer
+  /** `:upload`: stores a file and answers a ticket for it. */
+  readonly upload: (call: Call, resource: string, incoming: Incoming) => Answer
   readonly meta: (call: Call) => Answer
   readonly openapi: (call: Call) => Answer
   /** What the caller may do, for one request: decides 404 before 405, and goes into its `Call`. */

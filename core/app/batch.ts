@@ -36,6 +36,7 @@ import { answerWrite, preferenceApplied } from "./change.ts"
 import type { Outcome } from "./change.ts"
 import { permitted, pipeline } from "./core.ts"
 import type { Core } from "./core.ts"
+import { ticketsOf } from "./file.ts"
 import { readJson } from "./read.ts"
 import { reorder } from "./reorder.ts"
 import { clockOf, during } from "./timing.ts"
@@ -288,7 +289,7 @@ const prepare = (run: Run, { data, ref, resource }: Create): Result.Result<Creat
   if (Result.isFailure(access)) return Result.fail(access.failure)
   const resolved = resolveData(access.success.restricted, run.references, data)
   if (Result.isFailure(resolved)) return Result.fail(resolved.failure)
-  const write = prepareCreate(access.success, resolved.success)
+  const write = prepareCreate(access.success, resolved.success, ticketsOf(run.core))
   if (Result.isFailure(write)) return write
   if (ref !== null && (run.references.has(ref) || run.pending.some((other) => other.operation.ref === ref))) {
     return Result.fail(invalidParameter("ref", `The ref "${ref}" stands twice in this batch.`))
@@ -364,7 +365,7 @@ const runOne = Effect.fnUntraced(function*(
     return yield* Effect.fromResult(note(run, index, yield* execute(core, tx, write, bindings)))
   }
   const data = yield* Effect.fromResult(resolveData(access.restricted, references, operation.data))
-  const write = yield* Effect.fromResult(prepareUpdate(access, key, data, operation.etag))
+  const write = yield* Effect.fromResult(prepareUpdate(access, key, data, operation.etag, ticketsOf(core)))
   yield* Effect.fromResult(run.budget.spend(write.values.values()))
   yield* Effect.fromResult(note(run, index, yield* execute(core, tx, { ...write, midway }, bindings)))
 })

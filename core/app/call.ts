@@ -3,8 +3,10 @@
  * `test` and other edges do the same.
  */
 
+import type * as Effect from "effect/Effect"
 import type { Access } from "../domain/access/access.ts"
 import type { Caller } from "../domain/access/caller.ts"
+import type { Problem } from "../domain/problem.ts"
 
 /**
  * What one caller may do with a resource, by its name. Null: there is no such resource, or none for them. Each resource is resolved once
@@ -23,6 +25,26 @@ export interface Call {
   readonly query: ReadonlyArray<readonly [name: string, value: string]>
   /** Request header by lower-case name, or null. */
   readonly header: (name: string) => string | null
+}
+
+/** The file in the body of an upload. */
+export interface IncomingFile {
+  /** Its name in a form; null for a raw body. */
+  readonly name: string | null
+  /** The Content-Type that was sent with it. */
+  readonly type: string | null
+  /** Its announced length; null where nobody says. */
+  readonly length: number | null
+  /** Throws a `Problem` where the body breaks off, is too slow, or holds more than the file. */
+  readonly bytes: AsyncIterable<Uint8Array>
+}
+
+/** The body of an upload before anything of it is read. */
+export interface Incoming {
+  readonly isForm: boolean
+  /** Content-Length of the whole body, or null. */
+  readonly length: number | null
+  readonly open: Effect.Effect<IncomingFile, Problem>
 }
 
 /** A finished answer. `body` null: no body. Header names are lower case. */

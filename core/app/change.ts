@@ -14,6 +14,7 @@ import { readKey, writeKey } from "../domain/read/key.ts"
 import { dryRunRequest } from "../domain/read/request.ts"
 import { fitsIn } from "../domain/value/bytes.ts"
 import type { Json } from "../domain/value/kind.ts"
+import { fileFieldsOf } from "../domain/write/file.ts"
 import { returnPreference } from "../domain/write/precondition.ts"
 import type { ReturnPreference } from "../domain/write/precondition.ts"
 import { RecordsError } from "../ports/records.ts"
@@ -22,6 +23,7 @@ import { json } from "./call.ts"
 import type { Call, Reply } from "./call.ts"
 import { bindingsAt, permitted, pipeline } from "./core.ts"
 import type { Checks, Core } from "./core.ts"
+import { ticketsOf } from "./file.ts"
 import { readVersion, versionValues } from "./history.ts"
 import { readJson } from "./read.ts"
 import { recordsProblem } from "./refusal.ts"
@@ -29,7 +31,7 @@ import { clockOf, during, phase } from "./timing.ts"
 import type { RequestFiber } from "./timing.ts"
 import { execute, prepareCreate, prepareUndelete, prepareUpdate, ruleOf } from "./write.ts"
 import type { Write, Written } from "./write.ts"
-import { committed, inTransaction, writtenRecord } from "./written.ts"
+import { committed, inTransaction, scheduleTaken, traceOf, writtenRecord } from "./written.ts"
 import type { Trace } from "./written.ts"
 
 /** Carries a finished answer out of a transaction that is to be rolled back. */
@@ -42,7 +44,7 @@ class DryRun {
 }
 
 /** The Idempotency-Key header: 1 to 255 visible ASCII characters, a quoted string or plain. */
-const readIdempotencyKey = (call: Call): Result.Result<string | null, Problem> => {
+export const readIdempotencyKey = (call: Call): Result.Result<string | null, Problem> => {
   const header = call.header("idempotency-key")
   if (header === null) return Result.succeed(null)
   const key = header.replace(/^"(.*)"$/, "$1")
@@ -133,8 +135,8 @@ export const answerWrite = <E = never>(
     rehearses
       ? rehearsed(tx, run(tx, bindings, true))
       : key === null
-      ? run(tx, bindings, false)
-      : underKey(tx, call, claimOf(core, call, key, body!, bindings), run(tx, bindings, false))
+      ? scheduled(core, run(tx, bindings, false))
+      : underKey(tx, call, claimOf(core, call, key, body!, bindings), scheduled(core, run(tx, bindings, false)))
   const outcome = Effect.catch(
     inTransaction(core, transaction, alone && key === null && !rehearses),
     (error): Effect.Effect<Outcome, Problem | E> =>
@@ -149,6 +151,12 @@ export const answerWrite = <E = never>(
     return reply
   })
 }
+
+/** Runs a body, and before its commit writes down which files it let go. */
+const scheduled = <E>(core: Core, run: Effect.Effect<Outcome, E>): Effect.Effect<Outcome, E | Problem> =>
+  core.files === null
+    ? run
+    : Effect.tap(run, ({ written }) => scheduleTaken(core, written) ?? Effect.void)
 
 const noKey: Result.Result<string | null, Problem> = Result.succeed(null)
 
@@ -197,10 +205,11 @@ const underKey = Effect.fnUntraced(function*<E>(
 
 const decoder = new TextDecoder()
 
-const keyBusy = (): Problem =>
+export const keyBusy = (): Problem =>
   problem("conflict", "A request with this idempotency key is being processed.", {}, { "retry-after": "1" })
 
-const keyReused = (): Problem => problem("idempotency-key-reused", "This idempotency key was used for another request.")
+export const keyReused = (): Problem =>
+  problem("idempotency-key-reused", "This idempotency key was used for another request.")
 
 /** Says which preference the answer follows (RFC 7240, 3). */
 export const preferenceApplied = (preference: ReturnPreference | null): { readonly [name: string]: string } =>
@@ -239,7 +248,7 @@ const single = (
     (tx, bindings, rehearses) =>
       Effect.map(execute(core, tx, write, bindings), (written) => ({
         reply: presentWrite(core, call, written, bindings, rehearses),
-        written: [written]
+        written: [traceOf(written)]
       })),
     standsAlone(core, write)
   )
@@ -248,9 +257,17 @@ const single = (
  * Whether a write needs no transaction: it is one statement, and neither a hook nor a version kept beside it has to be undone with it. A rule that
  * asks for the record as created is judged when the record is there.
  */
-const standsAlone = (core: Core, { access, op }: Write): boolean =>
-  core.options.writeHooks.length === 0 && access.model.history === null &&
-  !(op === "create" && access.decisions.create.of === "record")
+const standsAlone = (core: Core, write: Write): boolean => {
+  const { access, op } = write
+  return core.options.writeHooks.length === 0 && access.model.history === null &&
+    !(op === "create" && access.decisions.create.of === "record") && !touchesFiles(write)
+}
+
+/** Whether a write takes uploads or lets files go: what follows from that must come before its commit. */
+const touchesFiles = (write: Write): boolean =>
+  "files" in write
+    ? write.files.length > 0
+    : write.op === "delete" && write.access.model.softDelete === null && fileFieldsOf(write.access.model).length > 0
 
 /** A record to be written, before it is looked at. */
 interface Target {
@@ -271,6 +288,7 @@ const planTarget = function*(
 
 const planCreate = (
   fiber: RequestFiber,
+  core: Core,
   call: Call,
   resource: string,
   body: Uint8Array
@@ -278,13 +296,13 @@ const planCreate = (
   Result.flatMap(during(fiber, "write.access", () => permitted(call, resource, "create")), (access) =>
     Result.flatMap(
       during(fiber, "write.parse", () => readJson(body)),
-      (record) => during(fiber, "write.plan", () => prepareCreate(access, record))
+      (record) => during(fiber, "write.plan", () => prepareCreate(access, record, ticketsOf(core)))
     ))
 
 /** `POST /{resource}`: 201 with record, ETag and `Location`. */
 export const create = (core: Core, call: Call, resource: string, body: Uint8Array): Effect.Effect<Reply, Problem> =>
   pipeline(
-    (fiber) => planCreate(fiber, call, resource, body),
+    (fiber) => planCreate(fiber, core, call, resource, body),
     (write, fiber) => single(fiber, core, call, body, write)
   )
 
@@ -303,7 +321,7 @@ export const createUnseen = (
       const bindings = bindingsAt(clockOf(fiber), access.caller)
       const executed = inTransaction(core, (tx) => execute(core, tx, write, bindings), standsAlone(core, write))
       const done = Effect.map(executed, (written) => {
-        committed(core, written)
+        committed(core, traceOf(written))
         return "created" as const
       })
       return phase(
@@ -321,6 +339,7 @@ export const createUnseen = (
 
 const planUpdate = function*(
   fiber: RequestFiber,
+  core: Core,
   call: Call,
   resource: string,
   segment: string,
@@ -328,7 +347,11 @@ const planUpdate = function*(
 ): Checks<Write> {
   const { access, key } = yield* planTarget(fiber, call, resource, segment, "update")
   const record = yield* during(fiber, "write.parse", () => readJson(body))
-  return yield* during(fiber, "write.plan", () => prepareUpdate(access, key, record, call.header("if-match")))
+  return yield* during(
+    fiber,
+    "write.plan",
+    () => prepareUpdate(access, key, record, call.header("if-match"), ticketsOf(core))
+  )
 }
 
 /** `PATCH /{resource}/{key}`: the fields of the body, on the condition of `If-Match`. */
@@ -340,7 +363,7 @@ export const update = (
   body: Uint8Array
 ): Effect.Effect<Reply, Problem> =>
   pipeline(
-    (fiber) => Result.gen(() => planUpdate(fiber, call, resource, segment, body)),
+    (fiber) => Result.gen(() => planUpdate(fiber, core, call, resource, segment, body)),
     (write, fiber) => single(fiber, core, call, null, write)
   )
 
@@ -389,6 +412,14 @@ export const restore = (
     ({ access, key, version }, fiber) =>
       Effect.flatMap(versionValues(core, call, access, key, version), (values) => {
         const precondition = call.header("if-match")
-        return single(fiber, core, call, null, { op: "update", access, key, values, precondition, lenient: true })
+        return single(fiber, core, call, null, {
+          op: "update",
+          access,
+          key,
+          values,
+          files: [],
+          precondition,
+          lenient: true
+        })
       })
   )

@@ -12,11 +12,13 @@ import type { Models } from "../domain/model/model.ts"
 import { accessDenied, notFound, tenantRequired } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import type { ScanGuard } from "../domain/read/guard.ts"
+import type { ItemTools } from "../domain/read/item.ts"
 import type { RecordsService } from "../ports/records.ts"
 import type { SealService } from "../ports/seal.ts"
 import type { Call } from "./call.ts"
 import type { RowEstimates } from "./estimate.ts"
 import type { Judgements } from "./guard.ts"
+import type { Files } from "./provider.ts"
 import type { RequestFiber } from "./timing.ts"
 import type { RecentVersions } from "./versions.ts"
 
@@ -47,6 +49,10 @@ export interface Core {
   readonly versions: RecentVersions
   /** Told after a commit that left captured changes. */
   readonly changed?: () => void
+  /** What records are written with. */
+  readonly items: ItemTools
+  /** Null: no resource has a file field. */
+  readonly files: Files | null
 }
 
 /** Access that allows the operation for at least some records, or 404, 403 `tenant-required`, 403 `access-denied`. */

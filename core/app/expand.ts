@@ -199,7 +199,7 @@ const readRelated = Effect.fnUntraced(function*(
     showDeleted: false,
     limit: maxRelated + 1,
     more: [to, ...step.below.map((next) => next.relation.from)]
-  }, core.seal.digest)
+  }, core.items)
   const pageOf = (texts: readonly string[]): PageShape => ({
     ...shape.page,
     where: allOf([

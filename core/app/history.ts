@@ -19,6 +19,7 @@ import { keyCondition } from "../domain/read/key.ts"
 import { cellFromJson } from "../domain/value/cell.ts"
 import type { Cell, Json, Row } from "../domain/value/kind.ts"
 import type { Values } from "../domain/write/body.ts"
+import { isFileOwned } from "../domain/write/file.ts"
 import type { RecordsError, RecordsTransaction } from "../ports/records.ts"
 import type { Call } from "./call.ts"
 import { bindingsAt } from "./core.ts"
@@ -125,6 +126,8 @@ export const versionValues = Effect.fnUntraced(function*(
   const values = new Map<Field, Cell>()
   for (const field of restricted.fields) {
     if (!restricted.updatable.has(field.name) || !history.restricted.byName.has(field.name)) continue
+    // Files of older versions may be gone.
+    if (isFileOwned(tracked, field)) continue
     const cell = cellOf(field) ?? null
     if (cell !== null || field.optional) values.set(field, cell)
   }

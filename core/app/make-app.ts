@@ -12,6 +12,7 @@ import type { Core } from "./core.ts"
 import { callFunction } from "./function.ts"
 import type { FunctionsCore } from "./function.ts"
 import { get, list, search, seek } from "./read.ts"
+import { upload } from "./upload.ts"
 
 /** The documents about the models, made elsewhere: `/api/meta`, `/api/openapi.json` and the version header. */
 export type SystemDocuments = Pick<App, "meta" | "openapi" | "metaVersion">
@@ -67,5 +68,6 @@ const makeUses = (core: Core): Omit<App, keyof SystemDocuments | "accesses" | "c
   remove: (call, resource, key) => remove(core, call, resource, key),
   undelete: (call, resource, key) => undelete(core, call, resource, key),
   restore: (call, resource, key, body) => restore(core, call, resource, key, body),
-  batch: (call, body) => batch(core, call, body)
+  batch: (call, body) => batch(core, call, body),
+  upload: (call, resource, incoming) => upload(core, call, resource, incoming)
 })

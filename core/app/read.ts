@@ -101,7 +101,7 @@ const checkList = function*(
     showDeleted: request.showDeleted,
     limit: request.pageSize + 1,
     more: expandFields(expansion)
-  }, core.seal.digest)
+  }, core.items)
   return {
     access,
     shape,
@@ -429,7 +429,7 @@ const planGet = (core: Core, call: Call, { access, key, request }: GetTarget): R
           showDeleted: request.showDeleted,
           limit: 1,
           more: expandFields(expansion)
-        }, core.seal.digest)
+        }, core.items)
         return { key, shape, expansion }
       })
   )

@@ -80,7 +80,7 @@ export const reorder = Effect.fnUntraced(function*(
     const key = request.keys[i]!
     const value = String(i + 1)
     const values = new Map([[field, value]])
-    const target = { op: "update", access, key, values, precondition: null, midway: request.midway } as const
+    const target = { op: "update", files: [], access, key, values, precondition: null, midway: request.midway } as const
     const row = yield* Effect.mapError(lockRow(tx, target, bindings), ofRecord(key))
     yield* Effect.mapError(Effect.fromResult(request.spend(row)), ofRecord(key))
     rows[i] = row

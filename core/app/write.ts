@@ -16,10 +16,9 @@ import type { Field, Model, WireRecord } from "../domain/model/model.ts"
 import { accessDenied, invalidParameter, notFound, problem } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import { etagOf, tagListed } from "../domain/read/etag.ts"
-import { wireRecord } from "../domain/read/item.ts"
+import { wireRecord, wireValue } from "../domain/read/item.ts"
 import { keyCondition } from "../domain/read/key.ts"
 import { visibleRows } from "../domain/read/list.ts"
-import { wireFromCell } from "../domain/value/cell.ts"
 import { timestampFromMicros } from "../domain/value/instant.ts"
 import type { Cell, Json, Row } from "../domain/value/kind.ts"
 import {
@@ -33,22 +32,29 @@ import {
   validateRecord
 } from "../domain/write/body.ts"
 import type { Values } from "../domain/write/body.ts"
+import { settleFiles } from "../domain/write/file.ts"
+import type { FileValueGiven, Tickets } from "../domain/write/file.ts"
 import { preconditionFailed, preconditionHolds, preconditionRequired } from "../domain/write/precondition.ts"
 import type { Precondition } from "../domain/write/precondition.ts"
 import { RecordsError } from "../ports/records.ts"
 import type { RecordsTransaction, Told } from "../ports/records.ts"
 import type { Core } from "./core.ts"
+import { claimUploads } from "./file.ts"
 import { keepVersion } from "./history.ts"
 import { checkLinks } from "./links.ts"
 
+type GivenFiles = readonly FileValueGiven[]
+
 /** One write that passed everything that can be decided without the stored record. */
 export type Write =
-  | { readonly op: "create"; readonly access: Access; readonly values: Values }
+  | { readonly op: "create"; readonly access: Access; readonly values: Values; readonly files: GivenFiles }
   | {
     readonly op: "update"
     readonly access: Access
     readonly key: readonly string[]
     readonly values: Values
+    /** What the body says of files. */
+    readonly files: GivenFiles
     readonly precondition: Precondition
     /**
      * Values of an older version: those that the caller may not write to this record are left as they are, and those that would change it are checked
@@ -97,8 +103,12 @@ const checkFieldRules = (access: Access, names: Iterable<string>, record: WireRe
   return refused.length > 0 ? Result.fail(invalidRecord(refused.map(readOnlyError))) : Result.succeed(undefined)
 }
 
-export const prepareCreate = (access: Access, body: Json): Result.Result<CreateWrite, Problem> =>
-  Result.flatMap(readCreate(access, body), (values) => {
+export const prepareCreate = (
+  access: Access,
+  body: Json,
+  tickets: Tickets | null = null
+): Result.Result<CreateWrite, Problem> =>
+  Result.flatMap(readCreate(access, body, tickets), ({ files, values }) => {
     if (access.fieldWritable.size > 0 || access.model.validate.length > 0) {
       const record = wireRecord(access.model, (field) => values.get(field) ?? null)
       const allowed = Result.flatMap(
@@ -107,16 +117,20 @@ export const prepareCreate = (access: Access, body: Json): Result.Result<CreateW
       )
       if (Result.isFailure(allowed)) return Result.fail(allowed.failure)
     }
-    return Result.succeed({ op: "create", access, values })
+    return Result.succeed({ op: "create", access, values, files })
   })
 
 export const prepareUpdate = (
   access: Access,
   key: readonly string[],
   body: Json,
-  precondition: Precondition
+  precondition: Precondition,
+  tickets: Tickets | null = null
 ): Result.Result<UpdateWrite, Problem> =>
-  Result.map(readPatch(access, body), (values): UpdateWrite => ({ op: "update", access, key, values, precondition }))
+  Result.map(
+    readPatch(access, body, tickets),
+    ({ files, values }): UpdateWrite => ({ op: "update", access, key, values, files, precondition })
+  )
 
 /** `:undelete` of a resource without soft delete is a 400. */
 export const prepareUndelete = (
@@ -194,7 +208,7 @@ const refusedCreate = (access: Access, values: Values, error: RecordsError, bind
   for (const field of access.model.fields) {
     const { name } = field
     const cell = cellOf(field)
-    if (cell !== undefined) record[name] = wireFromCell(field, cell)
+    if (cell !== undefined) record[name] = wireValue(field, cell)
     else {
       const get = (): null => {
         known = false
@@ -252,11 +266,17 @@ export const createMany = (
     must,
     bindings
   })
-  const links = checkLinks(core, tx, access, writes.map((write) => write.values), bindings)
+  const links = before(
+    claimUploads(core, tx, writes.flatMap((write) => write.files)),
+    checkLinks(core, tx, access, writes.map((write) => write.values), bindings)
+  )
   // The row of a single create; a group that fails is run again one by one.
   const inserted = Effect.catch(
     links === null ? insert : Effect.andThen(links, insert),
-    (error) => isRefusedValue(error) ? refusedCreate(access, values, error, bindings) : Effect.fail(error)
+    (error) =>
+      error instanceof RecordsError && isRefusedValue(error)
+        ? refusedCreate(access, values, error, bindings)
+        : Effect.fail(error)
   )
   return Effect.flatMap(inserted, (rows): Step<readonly Written[]> => {
     if (rows.length !== writes.length) {
@@ -267,6 +287,12 @@ export const createMany = (
       : Effect.forEach(rows, (row) => created(core, tx, access, row, bindings))
   })
 }
+
+/** Two things to do before a write, each of which may be nothing. */
+const before = <E>(
+  first: Effect.Effect<void, E> | null,
+  second: Effect.Effect<void, E> | null
+): Effect.Effect<void, E> | null => first === null ? second : second === null ? first : Effect.andThen(first, second)
 
 /** Judges a row that was created. */
 const created = (core: Core, tx: RecordsTransaction, access: Access, row: Row, bindings: Bindings): Step<Written> => {
@@ -389,14 +415,21 @@ export const apply = (
 
 const update = (core: Core, tx: RecordsTransaction, write: UpdateWrite, bindings: Bindings): Step<Written> =>
   Effect.flatMap(lockRow(tx, write, bindings), (row) => {
-    const { access } = write
+    const { access, files } = write
     const values = write.lenient === true ? writableValues(access, row, write.values) : write.values
-    const set = changedValues(cells(row), values)
+    const settled = files.length === 0 ? nothingSettled : settleFiles(files, row)
+    const set = changedValues(
+      cells(row),
+      settled.derived.size === 0 ? values : new Map([...values, ...settled.derived])
+    )
+    const judged = judge(core, tx, write, row, () => {
+      if (settled.errors.length > 0) return Result.fail(invalidRecord(settled.errors))
+      const fits = write.lenient === true ? checkValues(set) : fitting
+      return Result.isFailure(fits) ? fits : checkPatch(access, row, values, set)
+    }, bindings)
+    const claim = claimUploads(core, tx, files.filter(({ field }) => set.has(field)))
     return Effect.flatMap(
-      judge(core, tx, write, row, () => {
-        const fits = write.lenient === true ? checkValues(set) : fitting
-        return Result.isFailure(fits) ? fits : checkPatch(access, row, values, set)
-      }, bindings),
+      claim === null ? judged : Effect.tap(judged, () => claim),
       (settled): Step<Written> => {
         const key = ownKey(access.model, row)
         const written = { op: "update", access, before: row, key, visible: true } as const
@@ -432,6 +465,8 @@ export const checkPatch = (access: Access, stored: Row, values: Values, set: Val
     ? Result.succeed(undefined)
     : validateRecord(access, wireRecord(model, merged(cells(stored), set)))
 }
+
+const nothingSettled = settleFiles([], [])
 
 const fitting: Result.Result<void, Problem> = Result.succeed(undefined)
 const nothingToCheck = () => fitting

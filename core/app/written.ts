@@ -5,24 +5,37 @@
 
 import * as Effect from "effect/Effect"
 import type { Access } from "../domain/access/access.ts"
+import { entryOf } from "../domain/file/cleanup.ts"
+import type { StoredFile } from "../domain/file/uri.ts"
 import type { Bindings } from "../domain/filter/tree.ts"
+import type { Problem } from "../domain/problem.ts"
 import { itemWriter, layoutOf } from "../domain/read/item.ts"
 import type { ItemWriter } from "../domain/read/item.ts"
+import { takenFiles } from "../domain/write/file.ts"
 import { RecordsError } from "../ports/records.ts"
 import type { RecordsTransaction } from "../ports/records.ts"
 import type { Core } from "./core.ts"
+import { schedule, storageProblem } from "./provider.ts"
 import { isKept } from "./versions.ts"
 import type { Written } from "./write.ts"
 
 /** What is remembered of a write until its transaction has committed. */
-export type Trace = Pick<Written, "access" | "before" | "changed" | "key">
+export type Trace = Pick<Written, "access" | "before" | "changed" | "key"> & {
+  /** Files that the write took out of the row. */
+  readonly taken: readonly StoredFile[]
+}
 
-/** The trace of one of many writes. The record as it was is left out, because it would not be remembered. */
-export const traceOf = ({ access, before, changed, key }: Written): Trace => ({
+const noFiles: readonly StoredFile[] = []
+
+/** The trace of a write. The record as it was is left out where it would not be remembered. */
+export const traceOf = ({ access, before, changed, key, op, row }: Written): Trace => ({
   access,
   before: before !== null && changed && isKept(before) ? before : null,
   changed,
-  key
+  key,
+  taken: !changed || before === null
+    ? noFiles
+    : takenFiles(access.model, before, op === "delete" && access.model.softDelete === null ? null : row)
 })
 
 /** To be called once the transaction has committed. */
@@ -60,7 +73,7 @@ export const writtenRecord = (
       access,
       shown,
       { ...layoutOf(access, shown, []), columns: access.model.columns, position: all },
-      rehearses ? (text) => `dry-run-${core.seal.digest(text)}` : core.seal.digest
+      rehearses ? { ...core.items, digest: (text) => `dry-run-${core.seal.digest(text)}` } : core.items
     )
     known.set(access.restricted, write)
   }
@@ -95,3 +108,25 @@ export const failedFor = (error: unknown, reason: RecordsError["reason"]["_tag"]
   error instanceof RecordsError && error.reason._tag === reason
 
 const isConflict = (error: unknown): boolean => failedFor(error, "Conflict")
+
+/**
+ * Schedules the delete of the files that writes took out of their rows. It happens before the commit: an entry for a file that a row still holds is
+ * harmless, a file that nobody remembers is not.
+ */
+export const scheduleTaken = (core: Core, written: readonly Trace[]): Effect.Effect<void, Problem> | null => {
+  const { files } = core
+  if (files === null) return null
+  const taken = written.flatMap((trace) => trace.taken)
+  if (taken.length === 0) return null
+  const now = files.now()
+  return Effect.forEach(taken, (file) => {
+    const provider = files.providers.get(file.provider)
+    // Of a provider that is not configured any more nothing can be deleted; `service files check` names such values.
+    return provider === undefined
+      ? Effect.void
+      : Effect.catch(
+        schedule(files, provider, entryOf(file, now + provider.retention)),
+        storageProblem(files, file.provider)
+      )
+  }, { concurrency: 8, discard: true })
+}

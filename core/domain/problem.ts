@@ -156,6 +156,12 @@ export const problemKinds = {
     meaning:
       "The database or the keys cannot be reached, or too many requests wait; `Retry-After` says when to try again."
   },
+  "insufficient-storage": {
+    status: 507,
+    title: "There is no room for the file",
+    meaning:
+      "The disk or the quota of the place where the file would be stored is full. Nothing of the upload was kept."
+  },
   "statement-timeout": {
     status: 504,
     title: "The database took too long",

@@ -82,6 +82,14 @@ export interface RecordsReader {
   /** A count as decimal text. */
   readonly count: (plan: CountPlan) => Effect.Effect<string, RecordsError>
   readonly aggregate: (plan: AggregatePlan) => Effect.Effect<readonly Row[], RecordsError>
+  /**
+   * Which of some texts a text column holds in any row, of any tenant and deleted or not, compared up to their first `?`: the files that are held.
+   */
+  readonly holding: (question: {
+    readonly model: Model
+    readonly field: Field
+    readonly texts: readonly string[]
+  }) => Effect.Effect<readonly string[], RecordsError>
   /** The planner's judgement; never runs the query. */
   readonly estimate: (plan: PagePlan | CountPlan | AggregatePlan) => Effect.Effect<PlanEstimate, RecordsError>
 }
@@ -168,6 +176,8 @@ export interface RecordsTransaction extends RecordsReader {
   readonly savepoint: <A, E>(body: Effect.Effect<A, E>) => Effect.Effect<A, E | RecordsError>
   /** Checks now what the database would check at the commit (deferred constraints), because a dry run never commits. */
   readonly checkDeferred: Effect.Effect<void, RecordsError>
+  /** Holds a lock of this name until the transaction ends: many may share it, one may have it alone. Waits as long as a statement may. */
+  readonly hold: (name: string, how: "shared" | "alone") => Effect.Effect<void, RecordsError>
   /** What write hooks get: the adapter's own handle for further statements in this transaction. */
   readonly handle: unknown
   /**

@@ -80,7 +80,9 @@ const worldOf = (rows: readonly Row[]): World => {
       },
       estimates: new RowEstimates(),
       judgements: makeJudgements(),
-      versions: new RecentVersions()
+      versions: new RecentVersions(),
+      items: { digest: seal.digest, files: null },
+      files: null
     }
   }
 }

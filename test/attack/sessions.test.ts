@@ -214,6 +214,7 @@ describe("every answer", () => {
       headers: new Headers({ "content-type": "application/json" }),
       hasBody: true,
       address: "192.0.2.1",
+      stream: () => (async function*() {})(),
       body: (limit) => {
         limits.push(limit)
         return Effect.succeed(new Uint8Array())

@@ -29,6 +29,7 @@ export const recordsContract = (name: string, make: () => Promise<RecordsHarness
       pageWithin: (plan, bytes) => harness.records.pageWithin(plan, bytes),
       count: (plan) => harness.records.count(plan),
       aggregate: (plan) => harness.records.aggregate(plan),
+      holding: (question) => harness.records.holding(question),
       estimate: (plan) => harness.records.estimate(plan),
       transaction: (body) => harness.records.transaction(body),
       indexed: (index) => harness.records.indexed(index),

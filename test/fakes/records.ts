@@ -178,6 +178,11 @@ const makeReader = (
         const count = matching(plan.model, plan.where, plan.bindings).length
         return String(plan.cap === null ? count : Math.min(count, plan.cap))
       }),
+    holding: ({ field, model, texts }) =>
+      Effect.map(begin("holding"), () => {
+        const held = new Set(read(model).map((row) => row[field.index]?.split("?", 1)[0]))
+        return texts.filter((text) => held.has(text))
+      }),
     aggregate: (plan) =>
       Effect.map(ready("aggregate", [plan.where]), () => {
         const rows = matching(plan.model, plan.where, plan.bindings)
@@ -358,6 +363,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
 
     return {
       ...makeReader(read, begin, estimate, answerBytes),
+      hold: (name) => Effect.andThen(begin("hold"), acquire(owner, `hold ${name}`)),
       handle: { fake: true },
       checkDeferred: Effect.void,
       lock: ({ bindings, checks, columns, key, model, where }) =>

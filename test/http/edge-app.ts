@@ -130,6 +130,7 @@ export const script = (): Script => {
     undelete: record("undelete"),
     restore: record("restore"),
     batch: (call, body) => batch(call, undefined, undefined, body),
+    upload: (call, resource) => record("upload")(call, resource),
     meta: record("meta"),
     openapi: record("openapi"),
     accesses: (caller) => (resource) =>

@@ -114,6 +114,7 @@ describe("overload", () => {
       headers: new Headers(authorized),
       hasBody: false,
       address: null,
+      stream: () => (async function*() {})(),
       body: () => Effect.die("not read")
     }
     // A fiber gives way to others after 2,048 steps, wherever it is then.
@@ -415,6 +416,7 @@ describe("client address", () => {
       headers: { get: () => forwarded, entries: () => [] },
       hasBody: false,
       address: "10.0.0.1",
+      stream: () => (async function*() {})(),
       body: () => Effect.die("unused")
     }, proxies)
   it.each([

@@ -137,7 +137,7 @@ const written = (
 ): Json => {
   const shown = { fields: access.restricted.fields, permissions }
   const layout = layoutOf(access, shown, [])
-  const write = itemWriter(access, shown, layout, () => "0123456789abcdef")
+  const write = itemWriter(access, shown, layout, { digest: () => "0123456789abcdef", files: null })
   return JSON.parse(
     `${write([...layout.columns.map((field) => field.system ? null : cellOf(field)), "true", "true"], bindings).open}}`
   ) as Json

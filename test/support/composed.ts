@@ -18,6 +18,8 @@ import { makeRecords } from "../../adapters/postgres/records.ts"
 import { makeSubmissions } from "../../adapters/postgres/submissions.ts"
 import { queueStatements } from "../../adapters/queue/schema.ts"
 import { compileOrThrow, makeService } from "../../composition/create-admin.ts"
+import type { Parts } from "../../composition/create-admin.ts"
+import type { FileParts } from "../../composition/files.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
 import type { Config } from "../../core/domain/declare/config.ts"
 import type { Model } from "../../core/domain/model/model.ts"
@@ -55,6 +57,8 @@ export interface CallOptions {
   readonly headers?: { readonly [name: string]: string }
   /** An object is sent as JSON; a string as it is, with the JSON content type unless `headers` says otherwise. */
   readonly body?: unknown
+  /** A body that is sent as it is, with the type that `headers` give. */
+  readonly raw?: NonNullable<RequestInit["body"]>
 }
 
 export interface TestService {
@@ -126,6 +130,10 @@ export const testAuthenticator: Authenticator = (request) => {
 /** How a service is started besides its fixture. */
 export interface StartOptions {
   /** Puts something between the service and its database: gives the URL to connect to. */
+  /** Storages, images and clock of files instead of the configured ones. */
+  readonly files?: FileParts
+  /** Further parts of the service. */
+  readonly parts?: Partial<Parts>
   readonly through?: (database: TestDatabase) => Promise<{ readonly url: string; readonly close: () => Promise<void> }>
 }
 
@@ -133,7 +141,7 @@ export interface StartOptions {
 export const startService = async (
   backend: "fake" | "postgres",
   fixture: Fixture,
-  { through }: StartOptions = {}
+  { files, parts = {}, through }: StartOptions = {}
 ): Promise<TestService> => {
   const unhandled: unknown[] = []
   const log: string[] = []
@@ -190,10 +198,12 @@ export const startService = async (
     authenticator: testAuthenticator,
     secret: testSecret,
     publicUrl: "http://service.test",
-    log: (line) => void log.push(line)
+    log: (line) => void log.push(line),
+    ...(files === undefined ? {} : { files }),
+    ...parts
   })
   const fetch = makeFetch(edge, Context.empty())
-  const call: TestService["call"] = async (caller, method, path, { body, headers = {} } = {}) => {
+  const call: TestService["call"] = async (caller, method, path, { body, headers = {}, raw } = {}) => {
     const response = await fetch(
       new Request(`http://service.test${path}`, {
         method,
@@ -202,8 +212,9 @@ export const startService = async (
           ...(body === undefined ? {} : { "content-type": "application/json" }),
           ...headers
         },
+        ...(raw === undefined ? {} : { body: raw, ...(raw instanceof ReadableStream ? { duplex: "half" } : {}) }),
         ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
-      })
+      } as RequestInit)
     )
     const text = await response.text()
     return { status: response.status, headers: response.headers, text, json: parsed(text) }

@@ -51,6 +51,7 @@ export const makeField = (
   alias: null,
   default: null,
   system: false,
+  file: null,
   ...parts,
   index,
   ...makeShape({ bits, kind, max, precision, scale, values })

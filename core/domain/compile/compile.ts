@@ -20,6 +20,7 @@ import type { Model, Models } from "../model/model.ts"
 import { tableName } from "../model/table.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
 import { refuseUnknownKeys } from "./check.ts"
+import { compileFiles, type FilesConfig } from "./file.ts"
 import { compileForms, readFormSettings } from "./form.ts"
 import type { FormDraft } from "./form.ts"
 import { compileFunctions } from "./function.ts"
@@ -62,6 +63,7 @@ export interface Compiled {
   readonly templates: ReadonlyMap<string, Template<never>>
   /** As declared and checked; null: not given. */
   readonly auth: AuthDeclaration | null
+  readonly files: FilesConfig
 }
 
 const configNames = [
@@ -79,6 +81,7 @@ const configNames = [
   "options",
   "jobs",
   "templates",
+  "files",
   "extends"
 ] as const
 
@@ -182,6 +185,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   const functions = compileFunctions(raw["functions"], roles, report)
   const subscriptions = compileSubscriptions(raw["subscriptions"], { models, functions, roles, report })
   const options = readOptions(raw["options"], scope)
+  const files = compileFiles(raw["files"], models, report)
   const auth = checkAuth(raw["auth"], scope)
   const jobs = compileJobs(raw["jobs"], report)
   const templates = readTemplates(raw["templates"])
@@ -233,6 +237,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     options,
     jobs,
     templates: Result.getOrElse(templates, () => new Map()),
-    auth
+    auth,
+    files
   })
 }

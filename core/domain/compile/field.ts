@@ -16,7 +16,7 @@ export interface DraftField {
   broken: boolean
 }
 
-const kinds: readonly (Kind | "relation")[] = [
+const kinds: readonly (Kind | "relation" | "file")[] = [
   "integer",
   "text",
   "boolean",
@@ -29,10 +29,11 @@ const kinds: readonly (Kind | "relation")[] = [
   "json",
   "currency",
   "country",
-  "relation"
+  "relation",
+  "file"
 ]
 
-const isKind = (value: unknown): value is Kind | "relation" => kinds.some((kind) => kind === value)
+const isKind = (value: unknown): value is Kind | "relation" | "file" => kinds.some((kind) => kind === value)
 
 /** Names that responses and the rule language need for themselves. */
 const taken: ReadonlyMap<string, string> = new Map([
@@ -191,17 +192,20 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
     column,
     // The value itself is checked once the kind is known: a relation takes its kind from elsewhere.
     default: given as FieldSpec["default"],
-    dbDefault: flag("dbDefault")
+    dbDefault: flag("dbDefault"),
+    file: kind === "file" ? (isBag(spec["file"]) ? spec["file"] : {}) : null
   }
 }
 
 /** What a declaration of this kind bounds. */
-export const shapeOf = (kind: Kind, { bits, max, precision, scale, values }: FieldSpec): Shape => {
+export const shapeOf = (kind: Kind | "file", { bits, max, precision, scale, values }: FieldSpec): Shape => {
   switch (kind) {
     case "integer":
       return { kind, bits }
     case "text":
       return { kind, max }
+    case "file":
+      return { kind: "text", max: null }
     case "decimal":
       return { kind, precision, scale }
     case "enum":

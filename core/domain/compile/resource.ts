@@ -26,6 +26,7 @@ import {
   readFields,
   shapeOf
 } from "./field.ts"
+import { checkDerived, compileFileField } from "./file.ts"
 import type { KnownRoles } from "./roles.ts"
 import { compileRules, compileValidate, type RuleScope } from "./rule.ts"
 
@@ -468,6 +469,7 @@ export const buildModel = (
       alias: spec.alias,
       default: spec.default !== null ? { value: spec.default.value } : spec.dbDefault ? { db: true } : null,
       system: false,
+      file: spec.kind === "file" ? compileFileField(draft, field, shapes, report) : null,
       ...shape
     }
     const made = field.broken ? written : withDefault(draft.name, written, report)
@@ -493,6 +495,7 @@ export const buildModel = (
       alias: null,
       default: null,
       system: true,
+      file: null,
       ...shapeOf(spec.kind === "relation" ? "text" : spec.kind, spec)
     }
     columns.push(made)
@@ -538,6 +541,7 @@ export const buildModel = (
     captured: events.size > 0,
     relations
   }
+  checkDerived(model, report)
   return { model, rules, events, broken, relations }
 }
 

@@ -13,6 +13,7 @@ import type { Template } from "../mail/template.ts"
 import type { ChangeOperation } from "../model/event.ts"
 import type { WireRecord } from "../model/model.ts"
 import type { Source } from "../source/source.ts"
+import type { FilesDeclaration } from "./file.ts"
 import type { FormsDeclaration } from "./form.ts"
 import type { Report } from "./refusal.ts"
 import type { RecordFrom, Resource } from "./resource.ts"
@@ -246,6 +247,8 @@ export interface ConfigDeclaration<Resources extends readonly Resource[]> {
   readonly jobs?: readonly DeclaredJob[]
   /** From `defineTemplate`: mails that the `dev` command shows previews of. */
   readonly templates?: ReadonlyArray<Pick<Template<never>, "_tag" | "name">>
+  /** Where files are stored, and what makes their images (`docs/guides/files.md`). */
+  readonly files?: FilesDeclaration
   /** Extensions such as `history(…)`, applied in order before the configuration is compiled. */
   readonly extends?: readonly ConfigExtension[]
 }
@@ -268,6 +271,7 @@ export interface Config {
   readonly options?: OptionsDeclaration
   readonly jobs?: readonly DeclaredJob[]
   readonly templates?: ReadonlyArray<Pick<Template<never>, "_tag" | "name">>
+  readonly files?: FilesDeclaration
   readonly extends?: readonly ConfigExtension[]
 }
 

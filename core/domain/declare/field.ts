@@ -4,10 +4,12 @@
  */
 
 import type { Json, Kind } from "../value/kind.ts"
+import { FileBuilder } from "./file.ts"
+import type { FileSpec } from "./file.ts"
 
 /** What a declaration says about one field, exactly as written. Plain-JavaScript configs may put anything in here. */
 export interface FieldSpec {
-  readonly kind: Kind | "relation"
+  readonly kind: Kind | "relation" | "file"
   readonly bits: 16 | 32 | 64
   readonly max: number | null
   readonly precision: number | null
@@ -29,6 +31,8 @@ export interface FieldSpec {
   readonly column: string | null
   readonly default: { readonly value: Json } | null
   readonly dbDefault: boolean
+  /** File fields: what is said of their files. */
+  readonly file: FileSpec | null
 }
 
 /** What the type system knows of a field. */
@@ -37,6 +41,8 @@ export interface FieldType {
   readonly optional: boolean
   readonly readOnly: boolean
   readonly generated: boolean
+  /** What a body gives, where that is not the value. */
+  readonly input?: Json
 }
 
 /** Any field declaration, whatever its kind. */
@@ -83,7 +89,8 @@ export const blankField: FieldSpec = {
   alias: null,
   column: null,
   default: null,
-  dbDefault: false
+  dbDefault: false,
+  file: null
 }
 
 /** Where a relation leads and what its two ways are called; null: by the rule (`docs/reference/resources.md`, Relations). Types only. */
@@ -280,5 +287,7 @@ export const f = {
   currency: () => plain<"currency", string>("currency"),
   /** An ISO 3166-1 alpha-2 country code: `CH`. */
   country: () => plain<"country", string>("country"),
+  /** A document or an image: its stored value is a URI in a text column (`docs/guides/files.md`). */
+  file: () => new FileBuilder<FieldSpec>({ ...blankField, kind: "file", file: {} }),
   relation
 } as const

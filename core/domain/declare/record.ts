@@ -6,6 +6,11 @@ import type { AnyField, FieldMap } from "./field.ts"
 export type ValueOf<Field extends AnyField> = Field["~field"]["optional"] extends true ? Field["~field"]["value"] | null
   : Field["~field"]["value"]
 
+/** What a body gives for a field. */
+type InputOf<Field extends AnyField> = Field["~field"] extends { readonly input: infer Input }
+  ? Field["~field"]["optional"] extends true ? Input | null : Input
+  : ValueOf<Field>
+
 /** A record as responses and rules carry it: every declared field. */
 export type RecordOf<Fields extends FieldMap> = { readonly [Name in keyof Fields & string]: ValueOf<Fields[Name]> }
 
@@ -27,10 +32,10 @@ type Required<Fields extends FieldMap> = {
  * service sets itself (tenant, soft delete, version), `Owner` the one that it may fill in.
  */
 export type CreateOf<Fields extends FieldMap, Managed extends string = never, Owner extends string = never> =
-  & { readonly [Name in Exclude<Required<Fields>, Managed | Owner>]: ValueOf<Fields[Name]> }
-  & { readonly [Name in Exclude<Writable<Fields>, Exclude<Required<Fields>, Owner> | Managed>]?: ValueOf<Fields[Name]> }
+  & { readonly [Name in Exclude<Required<Fields>, Managed | Owner>]: InputOf<Fields[Name]> }
+  & { readonly [Name in Exclude<Writable<Fields>, Exclude<Required<Fields>, Owner> | Managed>]?: InputOf<Fields[Name]> }
 
 /** The body of an update: any of the fields that are not read-only. */
 export type UpdateOf<Fields extends FieldMap, Managed extends string = never> = {
-  readonly [Name in Exclude<Writable<Fields>, Managed>]?: ValueOf<Fields[Name]>
+  readonly [Name in Exclude<Writable<Fields>, Managed>]?: InputOf<Fields[Name]>
 }

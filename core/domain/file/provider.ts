@@ -40,7 +40,7 @@ export interface Provider {
 }
 
 /** What `localFiles` and `s3Files` give: as written, judged at the start. */
-export interface ProviderDeclaration {
+export interface FileProviderDeclaration {
   readonly _tag: "FileProvider"
   readonly of: "local" | "s3"
   readonly options: unknown
@@ -74,14 +74,18 @@ export interface S3FilesOptions extends Omit<LocalFilesOptions, "dir"> {
 }
 
 /** A folder on local disk as a provider (spec 2, Providers). */
-export const localFiles = (options: LocalFilesOptions): ProviderDeclaration => ({
+export const localFiles = (options: LocalFilesOptions): FileProviderDeclaration => ({
   _tag: "FileProvider",
   of: "local",
   options
 })
 
 /** A bucket of an S3-compatible store as a provider (spec 2, Providers). It needs the packages `@aws-sdk/client-s3`, `@aws-sdk/lib-storage` and `@aws-sdk/s3-request-presigner`. */
-export const s3Files = (options: S3FilesOptions): ProviderDeclaration => ({ _tag: "FileProvider", of: "s3", options })
+export const s3Files = (options: S3FilesOptions): FileProviderDeclaration => ({
+  _tag: "FileProvider",
+  of: "s3",
+  options
+})
 
 /** Retention where nothing is said: none for public files, a day for others. */
 export const defaultRetention = (isPublic: boolean): number => isPublic ? 0 : 86_400_000

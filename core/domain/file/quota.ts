@@ -56,6 +56,14 @@ export class Quota {
       (maxFiles === null || this.#counted.files + this.#pending.files + files <= maxFiles)
   }
 
+  /** Bytes that are left for one upload. */
+  room(): number {
+    const { maxBytes } = this.limits
+    return maxBytes === null
+      ? Number.POSITIVE_INFINITY
+      : Math.max(0, maxBytes - this.#counted.bytes - this.#pending.bytes)
+  }
+
   /** Keeps room for an upload until `release`. */
   reserve({ bytes, files }: Amount): void {
     this.#pending = { bytes: this.#pending.bytes + bytes, files: this.#pending.files + files }

@@ -74,9 +74,17 @@ export const tenantFolder = (tenant: string | null): string =>
     ? "_"
     : /^(?!_$)[A-Za-z0-9_-]{1,64}$/.test(tenant)
     ? tenant
-    : `~${
-      Array.from(new TextEncoder().encode(tenant), (byte) => byte.toString(16).padStart(2, "0")).join("").slice(0, 200)
-    }`
+    : `~${Array.from(new TextEncoder().encode(tenant), (byte) => byte.toString(16).padStart(2, "0")).join("")}`
+
+/** The tenant whose folder a path lies in, as `tenantFolder` made it; null for `_` and for what is no folder of a tenant. */
+export const tenantOfFolder = (path: string): string | null => {
+  const folder = path.slice(0, path.indexOf("/"))
+  if (folder === "_") return null
+  if (!folder.startsWith("~")) return folder
+  if (!/^~(?:[0-9a-f]{2})*$/.test(folder)) return null
+  const bytes = Uint8Array.from(folder.slice(1).match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
+  return new TextDecoder().decode(bytes)
+}
 
 const wholeNumber = /^(?:0|[1-9][0-9]{0,14})$/
 

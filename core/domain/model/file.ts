@@ -19,6 +19,29 @@ export interface Variant {
   readonly quality: number | null
 }
 
+/**
+ * A file as records show it (spec 2, File value in responses). `url` is made for each answer and stands in no record that rules and hooks see;
+ * `missing`: the value is none of ours, or its provider is not configured.
+ */
+export type FileValue = {
+  readonly uri: string
+  readonly name?: string
+  readonly type?: string
+  /** Bytes. */
+  readonly size?: number
+  readonly url?: string
+  readonly variants?: {
+    readonly [name: string]: {
+      readonly url: string
+      readonly type: string
+      readonly width: number | null
+      readonly height: number | null
+    }
+  }
+  readonly placeholder?: string | null
+  readonly missing?: true
+}
+
 /** What a custom processor is given (spec 2, Derived fields). */
 export interface ProcessedFile {
   readonly name: string

@@ -4,6 +4,7 @@
  */
 
 import type { Json, Kind, Shape } from "../value/kind.ts"
+import type { FileField } from "./file.ts"
 
 /** What every field has, whatever its kind. */
 export interface FieldBase {
@@ -25,6 +26,8 @@ export interface FieldBase {
   readonly default: { readonly value: Json } | { readonly db: true } | null
   /** True for a system column that is not a declared field: never readable, filterable or writable by callers. */
   readonly system: boolean
+  /** File fields (kind `text`): what is said of their files; else null. */
+  readonly file: FileField | null
 }
 
 /**

@@ -4,12 +4,16 @@
  */
 
 import type { Access, Decision, RestrictedModel } from "../access/access.ts"
+import { fileRecord, fileWriter } from "../file/shown.ts"
+import type { FileLinks } from "../file/shown.ts"
 import { evaluate } from "../filter/evaluate.ts"
 import type { Bindings, FilterTree } from "../filter/tree.ts"
+import type { FileField } from "../model/file.ts"
 import type { Field, Model, WireRecord } from "../model/model.ts"
 import { isQuoted, jsonWriter, wireFromCell } from "../value/cell.ts"
 import type { Cell, Json, Row } from "../value/kind.ts"
 import { etagFields, etagSource } from "./etag.ts"
+import { writeKey } from "./key.ts"
 
 /** Which parts of a record an answer shows. */
 export interface Shown {
@@ -36,6 +40,10 @@ export const layoutOf = (access: Access, shown: Shown, more: readonly Field[]): 
   const { decisions, model, restricted } = access
   const checks: FilterTree[] = []
   const wanted = new Set<Field>([...shown.fields, ...etagFields(restricted), ...model.key, ...more])
+  for (const field of shown.fields) {
+    const placeholder = placeholderOf(restricted, field)
+    if (placeholder !== null) wanted.add(placeholder)
+  }
   if (shown.permissions !== "none") {
     if (decisions.update.of === "filter") checks.push(decisions.update.tree)
     if (decisions.delete.of === "filter") checks.push(decisions.delete.tree)
@@ -48,11 +56,44 @@ export const layoutOf = (access: Access, shown: Shown, more: readonly Field[]): 
   return { columns, checks, position: new Map(columns.map((field, i) => [field, i])) }
 }
 
+/** The field that holds the placeholder of a file's image, where the caller may read it. */
+const placeholderOf = (restricted: RestrictedModel, { file }: Field): Field | null =>
+  file === null || file.placeholder === null ? null : restricted.byName.get(file.placeholder) ?? null
+
+/** A cell in wire form: a file as the object that stands for it, without links. */
+export const wireValue = (field: Field, cell: Cell): Json =>
+  field.file === null ? wireFromCell(field, cell) : fileRecord(field.file, cell)
+
 /** The record in wire form with every declared field that the row holds. */
 export const wireRecord = (model: Model, cellOf: (field: Field) => Cell): WireRecord => {
   const record: { [name: string]: Json } = {}
-  for (const field of model.fields) record[field.name] = wireFromCell(field, cellOf(field))
+  for (const field of model.fields) record[field.name] = wireValue(field, cellOf(field))
   return record
+}
+
+/** What records are written with besides their cells. */
+export interface ItemTools {
+  /** The Seal port's. */
+  readonly digest: (text: string) => string
+  /** Makes the links of files; null where no files are stored. */
+  readonly files: FileLinks | null
+}
+
+/** Writes the cells of a file field. The key that its links name is put together only where there is one to write. */
+const filePart = (
+  { model, restricted }: Access,
+  field: Field,
+  file: FileField,
+  { position }: Layout,
+  links: FileLinks | null
+): (cell: string, row: Row) => string => {
+  const placeholder = placeholderOf(restricted, field)
+  const at = placeholder === null ? -1 : position.get(placeholder)!
+  const keys = model.key.map((part) => position.get(part)!)
+  if (links === null) return (cell) => JSON.stringify({ uri: cell, missing: true })
+  const write = fileWriter(links, model.name, field.name, file)
+  return (cell, row) =>
+    write(cell, writeKey(keys.map((index) => row[index] ?? null)), at === -1 ? undefined : row[at] ?? null)
 }
 
 /** A finished item: its JSON without the closing brace (so that members can be added), its ETag. */
@@ -81,23 +122,26 @@ const rowDecision = (
   return decided.of === "allow"
 }
 
-/** Builds the writer of one shape; `digest` is the Seal port's. */
+/** Builds the writer of one shape. */
 export const itemWriter = (
   access: Access,
   shown: Shown,
   layout: Layout,
-  digest: (text: string) => string
+  { digest, files }: ItemTools
 ): ItemWriter => {
   const { decisions, model, restricted } = access
   const parts = shown.fields.map((field, i) => {
     const name = `${i === 0 ? "{" : ","}${JSON.stringify(field.name)}:`
-    const mark = isQuoted(field) ? "\"" : null
+    const mark = field.file === null && isQuoted(field) ? "\"" : null
+    const write: (cell: string, row: Row) => string = field.file === null
+      ? jsonWriter(field)
+      : filePart(access, field, field.file, layout, files)
     return {
       name,
       before: name + (mark ?? ""),
       after: mark,
       position: layout.position.get(field)!,
-      write: jsonWriter(field)
+      write
     }
   })
   const source = etagSource(restricted, (field) => layout.position.get(field)!)
@@ -117,7 +161,7 @@ export const itemWriter = (
     for (const part of parts) {
       const cell = row[part.position] ?? null
       if (cell === null) text += `${part.name}null`
-      else if (part.after === null) text += part.name + part.write(cell)
+      else if (part.after === null) text += part.name + part.write(cell, row)
       else text += part.before + cell + part.after
     }
     const tag = digest(source(row))

@@ -14,7 +14,7 @@ import type { Field, Model, SortKey } from "../model/model.ts"
 import { invalidParameter, problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 import { itemWriter, layoutOf } from "./item.ts"
-import type { ItemWriter, Layout, Shown } from "./item.ts"
+import type { ItemTools, ItemWriter, Layout, Shown } from "./item.ts"
 import type { PageShape } from "./plan.ts"
 
 /** How the records of a page look: which columns are read, and how a row of them is written. */
@@ -152,7 +152,7 @@ interface ShapeRequest {
 }
 
 /** The shape of a list or get, from the cache where the same access asked the same before. */
-export const listShape = (access: Access, request: ShapeRequest, digest: (text: string) => string): ListShape => {
+export const listShape = (access: Access, request: ShapeRequest, tools: ItemTools): ListShape => {
   const { more, order, shown } = request
   const faceKey = [
     request.orderText,
@@ -165,7 +165,7 @@ export const listShape = (access: Access, request: ShapeRequest, digest: (text: 
   const cached = cache.get(key)
   if (cached !== undefined && sameDecisions(cached.access, access)) return cached.shape
 
-  const face = faceOf(access, request, faceKey, digest)
+  const face = faceOf(access, request, faceKey, tools)
   const shape: ListShape = {
     ...face,
     page: {
@@ -185,13 +185,13 @@ const faceOf = (
   access: Access,
   { more, order, shown }: ShapeRequest,
   key: string,
-  digest: (text: string) => string
+  tools: ItemTools
 ): Face => {
   const cache = cachesOf(access.restricted).faces
   const cached = cache.get(key)
   if (cached !== undefined && sameDecisions(cached.access, access)) return cached.face
   const layout = layoutOf(access, shown, [...order.map((sort) => sort.field), ...more])
-  const face: Face = { order, layout, write: itemWriter(access, shown, layout, digest) }
+  const face: Face = { order, layout, write: itemWriter(access, shown, layout, tools) }
   if (key.length <= cachedText) cache.set(key, { access, face })
   return face
 }

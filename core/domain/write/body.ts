@@ -12,6 +12,8 @@ import { unknownField } from "../read/list.ts"
 import { cellFromJson, cellFromText, compareCells, wireFromCell } from "../value/cell.ts"
 import { parseJson } from "../value/json.ts"
 import type { Cell, Json } from "../value/kind.ts"
+import { readFileValue } from "./file.ts"
+import type { FileValueGiven, Tickets } from "./file.ts"
 
 /** Values to write by field. A create lists what it gives; what is absent takes the database's default. */
 export type Values = ReadonlyMap<Field, Cell>
@@ -42,20 +44,38 @@ const asObject = (body: Json): Result.Result<JsonObject, Problem> =>
     ? Result.fail(invalidRecord([{ code: "type", message: "The record must be a JSON object." }]))
     : Result.succeed(body as JsonObject)
 
-/** Reads the fields of a body that the caller may write. */
+/** The values of a body, and what it says of files. */
+export interface GivenValues {
+  readonly values: Values
+  readonly files: readonly FileValueGiven[]
+}
+
+const noFiles: readonly FileValueGiven[] = []
+
+/** Reads the fields of a body that the caller may write; what it says of files goes to `files`. */
 const readFields = (
   access: Access,
   body: JsonObject,
-  writable: ReadonlySet<string>,
+  operation: "create" | "update",
+  tickets: Tickets | null,
+  files: FileValueGiven[],
   errors: ProblemError[]
 ): Map<Field, Cell> => {
+  const writable = operation === "create" ? access.restricted.creatable : access.restricted.updatable
   const values = new Map<Field, Cell>()
   for (const [name, value] of Object.entries(body)) {
     if (errors.length >= maxErrors) break
     const field = access.restricted.byName.get(name)
     if (field === undefined) errors.push(unknownError(name))
     else if (!writable.has(name)) errors.push(readOnlyError(name))
-    else {
+    else if (field.file !== null) {
+      const given = readFileValue(access, field, field.file, value, operation, tickets)
+      if (Result.isFailure(given)) errors.push({ field: name, ...given.failure })
+      else {
+        values.set(field, given.success.cell)
+        files.push(given.success)
+      }
+    } else {
       const cell = cellFromJson(field, value)
       if (Result.isSuccess(cell)) values.set(field, cell.success)
       else errors.push({ field: name, ...cell.failure })
@@ -65,11 +85,18 @@ const readFields = (
 }
 
 /** The values of a PATCH: what the body gives, nothing else. */
-export const readPatch = (access: Access, body: Json): Result.Result<Values, Problem> =>
+export const readPatch = (
+  access: Access,
+  body: Json,
+  tickets: Tickets | null = null
+): Result.Result<GivenValues, Problem> =>
   Result.flatMap(asObject(body), (object) => {
     const errors: ProblemError[] = []
-    const values = readFields(access, object, access.restricted.updatable, errors)
-    return errors.length > 0 ? Result.fail(invalidRecord(errors)) : Result.succeed(values)
+    const files: FileValueGiven[] = []
+    const values = readFields(access, object, "update", tickets, files, errors)
+    return errors.length > 0
+      ? Result.fail(invalidRecord(errors))
+      : Result.succeed({ values, files: files.length === 0 ? noFiles : files })
   })
 
 /** Refuses values that no body could give. A version may come from a time when its fields accepted more. */
@@ -90,16 +117,25 @@ const defaultCell = (field: Field, value: Json): Cell => Result.getOrThrow(cellF
  * Required fields that are missing are reported with the other problems. When such a field is hidden or read-only for the caller, no create
  * of theirs can succeed: that is a 403.
  */
-export const readCreate = (access: Access, body: Json): Result.Result<Values, Problem> =>
-  Result.flatMap(asObject(body), (object) => completed(access, object))
+export const readCreate = (
+  access: Access,
+  body: Json,
+  tickets: Tickets | null = null
+): Result.Result<GivenValues, Problem> => Result.flatMap(asObject(body), (object) => completed(access, object, tickets))
 
 /** Texts that cannot be the last segment of a URL: clients read them as the path above. */
 const unaddressable = /^\.{0,2}$/
 
-const completed = (access: Access, body: JsonObject): Result.Result<Values, Problem> => {
+const completed = (
+  access: Access,
+  body: JsonObject,
+  tickets: Tickets | null
+): Result.Result<GivenValues, Problem> => {
   const { caller, model, restricted } = access
   const errors: ProblemError[] = []
-  const values = readFields(access, body, restricted.creatable, errors)
+  const files: FileValueGiven[] = []
+  const values = readFields(access, body, "create", tickets, files, errors)
+  for (const { derived } of files) for (const [field, cell] of derived!) values.set(field, cell)
   const { owner, tenant, version } = model
   if (owner !== null && access.createOwn && !values.has(owner)) {
     const own = cellFromText(owner, caller.id)
@@ -129,7 +165,9 @@ const completed = (access: Access, body: JsonObject): Result.Result<Values, Prob
     errors.push({ field: key!.name, code: "invalid", message: "A record with this key could not be addressed." })
   }
   if (errors.length > 0) return Result.fail(invalidRecord(errors))
-  return impossible ? Result.fail(accessDenied()) : Result.succeed(values)
+  return impossible
+    ? Result.fail(accessDenied())
+    : Result.succeed({ values, files: files.length === 0 ? noFiles : files })
 }
 
 /**

@@ -256,6 +256,7 @@ export const getScenarios = (service: () => TestService): void => {
             headers: new Headers({ authorization }),
             hasBody: false,
             address: null,
+            stream: () => (async function*() {})(),
             body: () => Effect.succeed(new Uint8Array())
           })
         )

@@ -1,0 +1,190 @@
+/**
+ * The body of an upload as one file: raw, or the one part of a form (RFC 7578). It streams, keeps to the pace that senders must have, and never holds
+ * more than what is on its way. What may be uploaded is decided elsewhere.
+ */
+
+import { Busboy } from "@fastify/busboy"
+import type { BusboyInstance } from "@fastify/busboy"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import { Readable } from "node:stream"
+import type { Incoming, IncomingFile } from "../../core/app/call.ts"
+import { invalidParameter, problem } from "../../core/domain/problem.ts"
+import type { Problem } from "../../core/domain/problem.ts"
+import { brokenBody, codingRefusal } from "./request.ts"
+import type { EdgeRequest } from "./request.ts"
+
+/** How slow a sender may be. */
+export interface Pace {
+  /** Milliseconds without a byte, and those that count for nothing at the beginning. */
+  readonly graceMs: number
+}
+
+/** Bytes a second that a sender must have on average, once the grace is over. */
+const leastPerSecond = 16 * 1024
+
+const tooSlow = (): Problem => problem("request-timeout", "The file did not arrive in time.")
+
+/** A body that breaks off when its sender stops or is too slow. */
+const paced = (body: AsyncIterable<Uint8Array>, { graceMs }: Pace): AsyncIterable<Uint8Array> => ({
+  [Symbol.asyncIterator]: () => {
+    const source = body[Symbol.asyncIterator]()
+    const start = performance.now()
+    let received = 0
+    let ended = false
+    const end = <A>(value: A): A => {
+      ended = true
+      return value
+    }
+    return {
+      next: () =>
+        new Promise<IteratorResult<Uint8Array>>((resolve, reject) => {
+          const owed = received / leastPerSecond * 1_000 - (performance.now() - start) + graceMs
+          const timer = setTimeout(() => {
+            end(undefined)
+            reject(tooSlow())
+            void Promise.resolve(source.return?.()).catch(() => {})
+          }, Math.max(0, Math.min(graceMs, owed)))
+          source.next().then((next) => {
+            clearTimeout(timer)
+            if (next.done === true) end(undefined)
+            else received += next.value.length
+            resolve(next)
+          }, (error: unknown) => {
+            clearTimeout(timer)
+            end(undefined)
+            reject(error as Error)
+          })
+        }),
+      return: async () => {
+        if (!ended) {
+          end(undefined)
+          await source.return?.()
+        }
+        return { done: true, value: undefined }
+      }
+    }
+  }
+})
+
+const onlyFile = (): Problem =>
+  invalidParameter(
+    "body",
+    "The form must have exactly one part, the file.",
+    "Send the file as the body itself, or as the only part."
+  )
+
+/** What a form may spend on the head of its part. */
+const limits = {
+  parts: 2,
+  files: 2,
+  fields: 1,
+  fieldNameSize: 200,
+  fieldSize: 1_024,
+  headerPairs: 16,
+  headerSize: 16 * 1024
+}
+
+/** Reads a form up to the beginning of its file; the rest comes with the file's bytes. */
+const openForm = (contentType: string, body: AsyncIterable<Uint8Array>): Promise<IncomingFile> =>
+  new Promise((resolve, reject) => {
+    const source = body[Symbol.asyncIterator]()
+    let parser: BusboyInstance
+    try {
+      parser = new Busboy({ headers: { "content-type": contentType }, limits })
+    } catch {
+      reject(problem("unsupported-media-type", "The form has no valid boundary."))
+      return
+    }
+    let refusal: Problem | null = null
+    let file: Readable | null = null
+    let ended = false
+    let wake = (): void => {}
+    const fail = (error: Problem): void => {
+      refusal ??= error
+      ended = true
+      file?.destroy(refusal)
+      reject(refusal)
+      wake()
+    }
+    parser.on("file", (_field, stream, name, _encoding, type) => {
+      if (file !== null) {
+        stream.resume()
+        return fail(onlyFile())
+      }
+      file = stream
+      stream.on("error", () => {})
+      resolve({ name: name === undefined || name === "" ? null : name, type, length: null, bytes: bytesOf(stream) })
+    })
+    parser.on("field", () => fail(onlyFile()))
+    parser.on("partsLimit", () => fail(onlyFile()))
+    parser.on("filesLimit", () => fail(onlyFile()))
+    parser.on("fieldsLimit", () => fail(onlyFile()))
+    parser.on("error", () => fail(brokenBody()))
+    parser.on("drain", () => wake())
+    parser.on("finish", () => {
+      ended = true
+      if (file === null) fail(onlyFile())
+      wake()
+    })
+
+    const feed = async (): Promise<void> => {
+      try {
+        while (!ended) {
+          const next = await source.next()
+          if (next.done === true) {
+            parser.end()
+            return
+          }
+          if (!parser.write(next.value) && !ended) await new Promise<void>((go) => wake = go)
+        }
+      } catch (error) {
+        fail(error instanceof Error && "_tag" in error ? error as Problem : brokenBody())
+      } finally {
+        if (ended) await Promise.resolve(source.return?.()).catch(() => {})
+      }
+    }
+    const fed = feed()
+
+    async function* bytesOf(stream: Readable): AsyncGenerator<Uint8Array> {
+      let whole = false
+      try {
+        for await (const chunk of stream) yield chunk as Uint8Array
+        // What follows the file decides whether it was the only part.
+        await fed
+        while (!ended) await new Promise<void>((go) => wake = go)
+        if (refusal !== null) throw refusal
+        whole = true
+      } catch (error) {
+        throw refusal ?? error
+      } finally {
+        if (!whole) {
+          ended = true
+          stream.destroy()
+          wake()
+          await Promise.resolve(source.return?.()).catch(() => {})
+        }
+      }
+    }
+  })
+
+/** The body of an upload, of which nothing is read yet. Fails for what the head alone says: a compressed body is never unpacked. */
+export const incomingOf = (request: EdgeRequest, pace: Pace): Result.Result<Incoming, Problem> => {
+  const coding = codingRefusal(request)
+  if (coding !== null) return Result.fail(coding)
+  const type = request.headers.get("content-type")
+  const announced = request.headers.get("content-length")
+  const length = announced === null ? null : Number(announced)
+  const isForm = type !== null && /^multipart\/form-data\b/i.test(type)
+  const body = (): AsyncIterable<Uint8Array> => paced(request.stream(), pace)
+  return Result.succeed({
+    isForm,
+    length: length !== null && Number.isSafeInteger(length) ? length : null,
+    open: isForm
+      ? Effect.flatMap(
+        Effect.promise(() => openForm(type, body()).then((file) => ({ file }), (error: unknown) => ({ error }))),
+        (done) => "file" in done ? Effect.succeed(done.file) : Effect.fail(done.error as Problem)
+      )
+      : Effect.sync((): IncomingFile => ({ name: null, type, length, bytes: body() }))
+  })
+}

@@ -1,0 +1,200 @@
+/**
+ * Cleanup runs (spec 2, Deferred deletion): deletes the files whose time has come and that no row holds, with their variants, and what broken-off
+ * uploads left. Entries are checked in groups under a lock that those who attach uploads share, so that no file is deleted while somebody takes it.
+ */
+
+import * as Effect from "effect/Effect"
+import {
+  cleanupFolder,
+  cleanupLimits,
+  dueOf,
+  heldText,
+  readEntry,
+  settlingMs,
+  temporaryFolder,
+  temporaryMs
+} from "../domain/file/cleanup.ts"
+import type { CleanupEntry } from "../domain/file/cleanup.ts"
+import { fileFieldsOf } from "../domain/write/file.ts"
+import type { RecordsError, RecordsTransaction } from "../ports/records.ts"
+import type { ListedFile, StorageError } from "../ports/storage.ts"
+import type { Core } from "./core.ts"
+import { filesLock } from "./provider.ts"
+import type { FileProvider, Files } from "./provider.ts"
+import { inTransaction } from "./written.ts"
+
+/** What a run did: files with their variants count as one. */
+export interface CleanupResult {
+  readonly deleted: number
+  /** Files that a row holds. */
+  readonly kept: number
+  /** Entries that could not be handled and stay. */
+  readonly failed: number
+}
+
+/** An entry that is due, and where it stands. */
+interface Due {
+  readonly listed: ListedFile
+  /** Null: it is no entry that anybody could have written; it goes. */
+  readonly entry: CleanupEntry | null
+}
+
+const pageFiles = 500
+
+const readText = (provider: FileProvider, path: string): Effect.Effect<string | null, StorageError> =>
+  Effect.flatMap(
+    provider.storage.read(path, null),
+    (body) =>
+      body === null ? Effect.succeed(null) : Effect.promise(async () => {
+        const chunks: Uint8Array[] = []
+        let size = 0
+        for await (const chunk of body.bytes) {
+          size += chunk.length
+          if (size > 16_384) return ""
+          chunks.push(chunk)
+        }
+        const decoder = new TextDecoder()
+        return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("") + decoder.decode()
+      })
+  )
+
+/** Which of some files a row of any declared resource holds. Versions that a history keeps hold nothing. */
+const heldOf = Effect.fnUntraced(function*(
+  core: Core,
+  tx: RecordsTransaction,
+  texts: readonly string[]
+): Effect.fn.Return<ReadonlySet<string>, RecordsError> {
+  const versions = new Set([...core.models.values()].map(({ history }) => history))
+  const held = new Set<string>()
+  for (const model of core.models.values()) {
+    if (versions.has(model.name)) continue
+    for (const field of fileFieldsOf(model)) {
+      for (const text of yield* tx.holding({ model, field, texts })) held.add(text)
+    }
+  }
+  return held
+})
+
+/** Checks and handles entries that are due, all under one lock. */
+const handleGroup = (
+  core: Core,
+  provider: FileProvider,
+  group: readonly Due[],
+  now: number
+): Effect.Effect<CleanupResult, RecordsError> =>
+  inTransaction(core, (tx) =>
+    Effect.gen(function*(): Effect.fn.Return<CleanupResult, RecordsError> {
+      yield* tx.hold(filesLock, "alone")
+      const texts = [...new Set(group.flatMap(({ entry }) => entry === null ? [] : [heldText(entry)]))]
+      const held = texts.length === 0 ? new Set<string>() : yield* heldOf(core, tx, texts)
+      let [deleted, kept, failed] = [0, 0, 0]
+      for (const { entry, listed } of group) {
+        const isKept = entry !== null && held.has(heldText(entry))
+        // Its write may not have committed yet: then the row lets the file go in a moment.
+        if (isKept && now - listed.modified < settlingMs) {
+          kept++
+          continue
+        }
+        const work = isKept
+          ? Effect.as(provider.storage.remove(listed.path), false)
+          : removeAll(provider, entry, listed)
+        const done = yield* Effect.exit(work)
+        if (done._tag === "Failure") failed++
+        else if (isKept) kept++
+        else if (done.value) deleted++
+      }
+      return { deleted, kept, failed }
+    }))
+
+/** Deletes a file with its variants, then its entry: whatever breaks off in between is done by the next run. Answers whether there was a file. */
+const removeAll = Effect.fnUntraced(function*(
+  { quota, storage }: FileProvider,
+  entry: CleanupEntry | null,
+  listed: ListedFile
+): Effect.fn.Return<boolean, StorageError> {
+  let found = false
+  if (entry !== null) {
+    for (const path of [...entry.variants, entry.path]) {
+      const head = yield* storage.head(path)
+      if (head === null) continue
+      found = true
+      yield* storage.remove(path)
+      quota.add({ bytes: -head.size, files: -1 })
+    }
+  }
+  yield* storage.remove(listed.path)
+  return found
+})
+
+/** Removes what uploads left that were cut off. */
+const sweep = Effect.fnUntraced(
+  function*({ storage }: FileProvider, now: number): Effect.fn.Return<void, StorageError> {
+    const left = yield* storage.list({ prefix: temporaryFolder, after: null, limit: 10_000 })
+    for (const { modified, path } of left) if (now - modified > temporaryMs) yield* storage.remove(path)
+  }
+)
+
+/** Handles a provider's due entries. What fails is counted and told; the other providers go on. */
+const cleanProvider = Effect.fnUntraced(function*(
+  core: Core,
+  files: Files,
+  provider: FileProvider,
+  budget: { entries: number; readonly until: number }
+): Effect.fn.Return<CleanupResult, StorageError | RecordsError> {
+  let total: CleanupResult = { deleted: 0, kept: 0, failed: 0 }
+  const now = files.now()
+  let after: string | null = null
+  let more = true
+  while (more && budget.entries > 0 && files.now() < budget.until) {
+    const page: readonly ListedFile[] = yield* provider.storage.list({ prefix: cleanupFolder, after, limit: pageFiles })
+    after = page.at(-1)?.path ?? null
+    more = page.length === pageFiles
+    const due: Due[] = []
+    for (const listed of page) {
+      const at = dueOf(listed.path)
+      // Names sort as their times do: from here on nothing is due.
+      if (at !== null && at > now) {
+        more = false
+        break
+      }
+      if (at === null) continue
+      const text = yield* readText(provider, listed.path)
+      const entry = text === null ? null : readEntry(text)
+      due.push({ listed, entry: entry?.provider === provider.name ? entry : null })
+    }
+    for (let i = 0; i < due.length && budget.entries > 0 && files.now() < budget.until; i += cleanupLimits.group) {
+      const group = due.slice(i, i + cleanupLimits.group)
+      budget.entries -= group.length
+      const done = yield* handleGroup(core, provider, group, now)
+      total = {
+        deleted: total.deleted + done.deleted,
+        kept: total.kept + done.kept,
+        failed: total.failed + done.failed
+      }
+    }
+  }
+  yield* sweep(provider, now)
+  return total
+})
+
+/** One run over all providers. */
+export const cleanup = Effect.fnUntraced(function*(core: Core): Effect.fn.Return<CleanupResult> {
+  const { files } = core
+  let total: CleanupResult = { deleted: 0, kept: 0, failed: 0 }
+  if (files === null) return total
+  const budget = { entries: cleanupLimits.entries as number, until: files.now() + cleanupLimits.milliseconds }
+  for (const provider of files.providers.values()) {
+    const done = yield* Effect.matchEffect(cleanProvider(core, files, provider, budget), {
+      onSuccess: (result) => Effect.succeed(result),
+      onFailure: (error) =>
+        Effect.sync((): CleanupResult => {
+          const reason = typeof error.reason === "string" ? error.reason : error.reason._tag
+          files.report("file-cleanup-failed", { provider: provider.name, reason, cause: error.cause })
+          return { deleted: 0, kept: 0, failed: 1 }
+        })
+    })
+    total = { deleted: total.deleted + done.deleted, kept: total.kept + done.kept, failed: total.failed + done.failed }
+  }
+  files.report("file-cleanup", { ...total })
+  return total
+})

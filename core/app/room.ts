@@ -1,0 +1,103 @@
+/** Room for an upload at a provider with a quota: counts what is there where nobody did lately, and keeps room while the upload is under way. */
+
+import * as Effect from "effect/Effect"
+import { isLimited } from "../domain/file/quota.ts"
+import type { Amount } from "../domain/file/quota.ts"
+import type { StoredFile } from "../domain/file/uri.ts"
+import { problem } from "../domain/problem.ts"
+import type { Problem } from "../domain/problem.ts"
+import type { StorageError } from "../ports/storage.ts"
+import { storageProblem } from "./provider.ts"
+import type { FileProvider, Files } from "./provider.ts"
+
+/** What one upload may take. */
+export interface Room {
+  /** Bytes of its own. */
+  readonly most: number
+  /** Whether so many bytes more fit, for copies of an image. */
+  readonly take: (bytes: number) => boolean
+  /** The upload is stored: it counts from now on. */
+  readonly keep: (file: StoredFile & { size: number }) => void
+  /** The upload has ended, stored or not. */
+  readonly release: () => void
+}
+
+const pageFiles = 1_000
+
+/** What a provider holds: every file but those that begin with a dot, which are not files of records. */
+export const heldAmount = Effect.fnUntraced(
+  function*({ storage }: FileProvider): Effect.fn.Return<Amount, StorageError> {
+    let amount: Amount = { bytes: 0, files: 0 }
+    let after: string | null = null
+    for (;;) {
+      const page: readonly { readonly path: string; readonly size: number }[] = yield* storage.list({
+        prefix: "",
+        after,
+        limit: pageFiles
+      })
+      for (const { path, size } of page) {
+        if (!path.startsWith(".")) amount = { bytes: amount.bytes + size, files: amount.files + 1 }
+      }
+      if (page.length < pageFiles) return amount
+      after = page.at(-1)!.path
+    }
+  }
+)
+
+/** Counts under way, so that several uploads at once list a provider once. */
+const counting = new WeakMap<FileProvider, Promise<Amount>>()
+
+const counted = (files: Files, provider: FileProvider): Effect.Effect<void, Problem> => {
+  const { quota } = provider
+  if (!quota.isStale(files.now())) return Effect.void
+  const count = Effect.tryPromise({
+    try: () => {
+      let known = counting.get(provider)
+      if (known === undefined) {
+        quota.begin()
+        known = Effect.runPromise(heldAmount(provider)).finally(() => counting.delete(provider))
+        counting.set(provider, known)
+      }
+      return known
+    },
+    catch: (error) => error as StorageError
+  })
+  return Effect.map(Effect.catch(count, storageProblem(files, provider.name)), (amount) => {
+    if (quota.isStale(files.now())) quota.count(amount, files.now())
+  })
+}
+
+const unlimited: Room = { most: Number.POSITIVE_INFINITY, take: () => true, keep: () => {}, release: () => {} }
+
+/** Keeps room for an upload of an announced length (null: not announced), or refuses it with 507. */
+export const roomFor = (
+  files: Files,
+  provider: FileProvider,
+  announced: number | null
+): Effect.Effect<Room, Problem> => {
+  const { quota } = provider
+  if (!isLimited(quota.limits)) return Effect.succeed(unlimited)
+  return Effect.flatMap(counted(files, provider), () => {
+    const wanted = { bytes: announced ?? 0, files: 1 }
+    if (!quota.fits(wanted)) {
+      return Effect.fail(problem("insufficient-storage", "The place where the file would be stored is full."))
+    }
+    quota.reserve(wanted)
+    let reserved = wanted
+    let taken = 0
+    return Effect.succeed<Room>({
+      get most() {
+        return quota.room() + reserved.bytes
+      },
+      take: (bytes) => {
+        if (!quota.fits({ bytes, files: 1 })) return false
+        quota.reserve({ bytes, files: 1 })
+        reserved = { bytes: reserved.bytes + bytes, files: reserved.files + 1 }
+        taken += bytes
+        return true
+      },
+      keep: ({ size, variants }) => quota.add({ bytes: size + taken, files: 1 + variants.length }),
+      release: () => quota.release(reserved)
+    })
+  })
+}

@@ -1,0 +1,167 @@
+/**
+ * The declaration of file fields: `f.file()` and its modifiers, the processors of derived fields, and the part `files` of a configuration (spec 2).
+ * Builders only record what was written; `compile/file.ts` judges it.
+ */
+
+import type { FileProviderDeclaration } from "../file/provider.ts"
+import type { FileValue, ImageFormat, ProcessedFile, Processor } from "../model/file.ts"
+import type { Json } from "../value/kind.ts"
+
+/** A processor as declared: its own functions make it, so that nobody writes one by hand. */
+export interface ProcessorDeclaration {
+  readonly _tag: "Processor"
+  readonly processor: Processor
+}
+
+/** A resized copy of an image (spec 2, Variants and placeholders). */
+export interface VariantDeclaration {
+  /** Most pixels; never enlarged. */
+  readonly width?: number
+  readonly height?: number
+  /** `inside`: the whole image in the box. `cover`: fills the box and crops; needs both sides. Default `inside`. */
+  readonly fit?: "inside" | "cover"
+  /** Default `webp`. */
+  readonly format?: ImageFormat
+  /** 1 to 100; default the format's own. */
+  readonly quality?: number
+}
+
+/** What was said of a file field, exactly as written. */
+export interface FileSpec {
+  readonly accept?: unknown
+  readonly maxSize?: unknown
+  readonly public?: true
+  readonly storage?: unknown
+  readonly derive?: unknown
+  readonly placeholder?: unknown
+  readonly variants?: unknown
+  readonly original?: unknown
+  readonly externalUrls?: true
+}
+
+/** The part of a field's specification that a file field changes. */
+interface Spec {
+  readonly optional: boolean
+  readonly readOnly: boolean
+  readonly column: string | null
+  readonly file: FileSpec | null
+}
+
+/** A file field under declaration. Every modifier gives a new builder. */
+export class FileBuilder<S extends Spec, Optional extends boolean = false, ReadOnly extends boolean = false> {
+  readonly _tag = "Field"
+  readonly spec: S
+  declare readonly "~field": {
+    readonly kind: "file"
+    readonly value: FileValue
+    /** What a body gives: a ticket, the stored uri unchanged, or an https URL. */
+    readonly input: string
+    readonly optional: Optional
+    readonly readOnly: ReadOnly
+    readonly generated: false
+  }
+
+  constructor(spec: S) {
+    this.spec = spec
+  }
+
+  #with(file: FileSpec): FileBuilder<S, Optional, ReadOnly> {
+    return new FileBuilder({ ...this.spec, file: { ...this.spec.file, ...file } })
+  }
+
+  /** The value may be null, and a create may leave it out. */
+  optional(): FileBuilder<S, true, ReadOnly> {
+    return new FileBuilder({ ...this.spec, optional: true })
+  }
+
+  /** Never accepted in a request body: files that only imports write. */
+  readOnly(): FileBuilder<S, Optional, true> {
+    return new FileBuilder({ ...this.spec, readOnly: true })
+  }
+
+  /** The column's name where it differs from the field's. */
+  column(name: string): FileBuilder<S, Optional, ReadOnly> {
+    return new FileBuilder({ ...this.spec, column: name })
+  }
+
+  /** Allowed types: exact ones and `type/*`, checked against the type that the content has. Without it any type is taken. */
+  accept(types: readonly string[]): FileBuilder<S, Optional, ReadOnly> {
+    return this.#with({ accept: types })
+  }
+
+  /** Largest upload: bytes, or a text such as `512 KiB` or `1.5 GB`. Default 50 MB. */
+  maxSize(size: number | string): FileBuilder<S, Optional, ReadOnly> {
+    return this.#with({ maxSize: size })
+  }
+
+  /** Stored with the provider `public`: anyone with the link may open files. */
+  public(): FileBuilder<S, Optional, ReadOnly> {
+    return this.#with({ public: true })
+  }
+
+  /** Stored with another provider than `private`. */
+  storage(provider: string): FileBuilder<S, Optional, ReadOnly> {
+    return this.#with({ storage: provider })
+  }
+
+  /** Values computed from each upload and written to other, read-only fields. */
+  derive(processors: { readonly [field: string]: ProcessorDeclaration }): FileBuilder<S, Optional, ReadOnly> {
+    return this.#with({ derive: processors })
+  }
+
+  /** Each image's compact placeholder goes into this optional, read-only text field. */
+  placeholder(field: string): FileBuilder<S, Optional, ReadOnly> {
+    return this.#with({ placeholder: field })
+  }
+
+  /** Resized copies of each image, stored beside it. `original`: what is stored instead of the upload. */
+  variants(
+    variants: { readonly [name: string]: VariantDeclaration },
+    more: { readonly original?: VariantDeclaration } = {}
+  ): FileBuilder<S, Optional, ReadOnly> {
+    return this.#with({ variants, original: (more as { readonly original?: unknown } | null)?.original })
+  }
+
+  /** The field may also hold an https URL of a file elsewhere. */
+  externalUrls(): FileBuilder<S, Optional, ReadOnly> {
+    return this.#with({ externalUrls: true })
+  }
+}
+
+const made = (processor: Processor): ProcessorDeclaration => ({ _tag: "Processor", processor })
+
+/** Width or height of an image in pixels as it is shown, for an integer field. */
+export const imageSize = (side: "width" | "height"): ProcessorDeclaration => made({ of: side })
+
+/** Width divided by height as decimal text, for a decimal field. `decimals`: places, default 4. */
+export const aspectRatio = (options: { readonly decimals?: number } = {}): ProcessorDeclaration =>
+  made({ of: "ratio", decimals: options.decimals ?? 4 })
+
+/** Size in bytes, for an integer field. */
+export const fileSize = (): ProcessorDeclaration => made({ of: "size" })
+
+/** The type that was detected, for a text field. */
+export const fileType = (): ProcessorDeclaration => made({ of: "type" })
+
+/** A value of your own. `accepts`: types it takes, as in `accept`; its field stays null for others. A throw is a 500 and stores nothing. */
+export const processor = (options: {
+  readonly accepts?: readonly string[]
+  readonly run: (file: ProcessedFile) => Json | Promise<Json>
+}): ProcessorDeclaration => made({ of: "custom", accepts: options.accepts ?? null, run: options.run })
+
+/** `files` of a configuration (spec 2, Providers and configuration). */
+export interface FilesDeclaration {
+  /** Places for files by name. `private` and `public` are there without it, in folders of the service. */
+  readonly providers?: { readonly [name: string]: FileProviderDeclaration }
+  /** How long a file stays after its row let it go: default `1d`, and `0` for a public provider. */
+  readonly retention?: string | 0
+  /** Signs uploads and links; default `SERVICE_FILES_SECRET`, else `AUTH_SECRET`. */
+  readonly secret?: string
+  /** Hosts whose images the admin app loads with a referrer: lower-case host names. */
+  readonly trustedHosts?: readonly string[]
+  /** `sharpImages()` of `resource-admin/images`; needed for variants, placeholders and sizes of images. */
+  readonly imageProcessor?: { readonly _tag: "ImageProcessor" }
+}
+
+/** Where assembly puts the variables of the environment, for the compiler: a symbol, so that nobody writes it by hand. */
+export const filesEnvironment = Symbol.for("resource-admin/files-environment")

@@ -1,0 +1,136 @@
+/**
+ * The object that stands for a file in answers (spec 2, File value in responses), and the one that rules and hooks see. It turns stored texts into
+ * JSON; who may read them was decided before.
+ */
+
+import type { FileField, FileValue } from "../model/file.ts"
+import { encodePath, fileAddress, linkExpiry, linkQuery, publicAddress, signedText } from "./link.ts"
+import { typeOfExtension } from "./type.ts"
+import { extensionOf, externalName, isExternalUrl, readStored, variantPath } from "./uri.ts"
+import type { StoredFile } from "./uri.ts"
+
+/** What links need to know of a provider. */
+export interface LinkedProvider {
+  readonly public: boolean
+  /** Where its public files are linked from; null: at this service. */
+  readonly publicUrl: string | null
+  /** What stands before the path there: the prefix within a bucket. */
+  readonly prefix: string
+}
+
+/** What links are made with. */
+export interface FileLinks {
+  /** The path that `/files` hangs on: `/api`. */
+  readonly root: string
+  readonly provider: (name: string) => LinkedProvider | null
+  readonly sign: (text: string) => string
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/** What a stored value is: a file of ours, a file elsewhere, or neither. */
+export type Reading =
+  | { readonly of: "stored"; readonly file: StoredFile }
+  | { readonly of: "external"; readonly name: string; readonly type: string }
+  | { readonly of: "missing" }
+
+/** Reads a value of a field. `isKnown`: whether a provider is configured. */
+export const readFile = (
+  field: Pick<FileField, "externalUrls">,
+  text: string,
+  isKnown: (provider: string) => boolean
+): Reading => {
+  const file = readStored(text)
+  if (file !== null && isKnown(file.provider)) return { of: "stored", file }
+  if (file === null && field.externalUrls && isExternalUrl(text)) {
+    const { extension, name } = externalName(text)
+    return { of: "external", name, type: typeOfExtension(extension) }
+  }
+  return { of: "missing" }
+}
+
+/** A file as rules, hooks and events see it: without links. */
+export const fileRecord = (field: FileField, uri: string | null): FileValue | null => {
+  if (uri === null) return null
+  const reading = readFile(field, uri, () => true)
+  if (reading.of === "missing") return { uri, missing: true }
+  if (reading.of === "external") return { uri, name: reading.name, type: reading.type }
+  const { name, path, size } = reading.file
+  return { uri, name, type: typeOfExtension(extensionOf(path)), ...(size === null ? {} : { size }) }
+}
+
+/** Writes the JSON of one field's files. `key` as in URLs; `placeholder` undefined: the caller does not see one. */
+export type FileWriter = (uri: string, key: string, placeholder: string | null | undefined) => string
+
+/** Objects that are remembered for a field: a page that is read again within the hour signs nothing. */
+const remembered = 4_000
+const longestRemembered = 1_000
+
+interface Remembered {
+  readonly key: string
+  readonly placeholder: string | null | undefined
+  readonly text: string
+}
+
+/** The writer of a field of a resource. */
+export const fileWriter = (links: FileLinks, resource: string, field: string, file: FileField): FileWriter => {
+  const addressOf = (name: string, provider: LinkedProvider, path: string, key: string, expires: number): string => {
+    if (provider.public) {
+      return provider.publicUrl === null
+        ? fileAddress(links.root, name, path)
+        : publicAddress(provider.publicUrl, provider.prefix, path)
+    }
+    const link = { provider: name, path, resource, key, field, expires }
+    return fileAddress(links.root, name, path) + linkQuery(link, links.sign(signedText(link)))
+  }
+
+  const write = (uri: string, key: string, placeholder: string | null | undefined, expires: number): string => {
+    const more = placeholder === undefined ? {} : { placeholder }
+    const reading = readFile(file, uri, (name) => links.provider(name) !== null)
+    if (reading.of === "missing") return JSON.stringify({ uri, missing: true })
+    if (reading.of === "external") {
+      return JSON.stringify({ uri, name: reading.name, type: reading.type, url: uri, ...more })
+    }
+    const { name, path, provider: named, size, variants } = reading.file
+    const provider = links.provider(named)!
+    const url = (at: string): string => addressOf(named, provider, at, key, expires)
+    const value: FileValue = {
+      uri,
+      name,
+      type: typeOfExtension(extensionOf(path)),
+      ...(size === null ? {} : { size }),
+      url: url(path),
+      ...(variants.length === 0 ? {} : {
+        variants: Object.fromEntries(variants.map((variant) => [variant.name, {
+          url: url(variantPath(path, variant.name, variant.extension)),
+          type: typeOfExtension(variant.extension),
+          width: variant.width,
+          height: variant.height
+        }]))
+      }),
+      ...more
+    }
+    return JSON.stringify(value)
+  }
+
+  let known = new Map<string, Remembered>()
+  let until = 0
+  return (uri, key, placeholder) => {
+    const expires = linkExpiry(Math.floor(links.now() / 1_000))
+    if (expires !== until) {
+      until = expires
+      known = new Map()
+    }
+    const hit = known.get(uri)
+    if (hit !== undefined && hit.key === key && hit.placeholder === placeholder) return hit.text
+    const text = write(uri, key, placeholder, until)
+    if (uri.length <= longestRemembered) {
+      if (known.size >= remembered) known = new Map()
+      known.set(uri, { key, placeholder, text })
+    }
+    return text
+  }
+}
+
+/** Whether a URL path is one that `encodePath` gives: only one address leads to a file. */
+export const isCanonical = (raw: string, path: string): boolean => raw === encodePath(path)
