@@ -39,6 +39,7 @@ export const openQueue = async (pooler: string | null = null): Promise<OpenQueue
   const between = pooler === null ? null : await openPooler(pooler, database)
   const pool = new Pool({ ...pgAddressOf(between?.url ?? database.url), max: 12 })
   pool.on("error", () => {})
+  pool.on("connect", (client) => void client.on("error", () => {}))
   const log: Array<{ level: string; event: string }> = []
   const wakes = new Set<(name: string) => void>()
   const queue = makeQueue(pool as never, (name) => wakes.forEach((wake) => wake(name)))

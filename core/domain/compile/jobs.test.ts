@@ -1,6 +1,6 @@
 // What a declared job may say, and what the service says to one that is wrong.
 import { describe, expect, it } from "vitest"
-import { defineJob } from "../../../adapters/queue/define.ts"
+import type { DeclaredJob } from "../job/definition.ts"
 import { compileJobs } from "./jobs.ts"
 
 const refusalsOf = (...jobs: readonly unknown[]): readonly string[] => {
@@ -9,6 +9,11 @@ const refusalsOf = (...jobs: readonly unknown[]): readonly string[] => {
   return said
 }
 const run = (): void => {}
+const defineJob = (declaration: { readonly name: string; readonly [option: string]: unknown }): DeclaredJob => ({
+  _tag: "Job",
+  name: declaration.name,
+  declaration
+})
 
 describe("declared jobs", () => {
   it("get their defaults", () => {

@@ -1,0 +1,255 @@
+// Jobs when something goes wrong in the same process or database: races, lost connections, a read-only phase, a blocked event loop, hand-written SQL.
+import * as Effect from "effect/Effect"
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
+import { runOn } from "../../adapters/queue/connection.ts"
+import { defineJob, type Job } from "../../adapters/queue/define.ts"
+import { makeAttempts } from "../../core/app/jobs.ts"
+import type { OwnDatabase } from "../../core/domain/job/definition.ts"
+import type { Workers } from "../../core/ports/queue.ts"
+import { modelsOf } from "../contracts/queue.ts"
+import { type OpenQueue, openQueue } from "../support/queue.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+let harness: OpenQueue
+const started: Workers[] = []
+
+beforeAll(async () => {
+  harness = await openQueue()
+  await harness.database.execute(
+    "create table marks (job text not null, n integer not null, at timestamptz default clock_timestamp())"
+  )
+})
+afterAll(() => harness?.close())
+beforeEach(async () => {
+  await harness.clear()
+  await harness.database.execute("truncate marks")
+})
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((workers) => workers.stop()))
+})
+
+const start = async (...jobs: readonly Job<never>[]): Promise<Workers> => {
+  const models = modelsOf(...jobs)
+  const db: OwnDatabase = {
+    query: async <Row>(sql: string, params: readonly unknown[] = []) =>
+      (await runOn(harness.pool as never, sql, params)).rows as readonly Row[],
+    transaction: () => Promise.reject(new Error("not here"))
+  }
+  const workers = await harness.start(models, makeAttempts(models, { db, mail: undefined }))
+  started.push(workers)
+  return workers
+}
+const counts = async (name: string) =>
+  (await Effect.runPromise(harness.queue.counts)).find((each) => each.name === name)
+const completed = (name: string, many: number) => async () => (await counts(name))?.completed === many
+
+describe("jobs under faults", () => {
+  it("are one for 300 racing enqueues with one key, and each there for 300 into one group", async () => {
+    const keyed = defineJob<number>({ name: "keyed", run: () => {} })
+    const ordered = defineJob<number>({ name: "ordered", ordered: true, run: () => {} })
+    const many = Array.from({ length: 300 }, (_, n) => n)
+    const ids = await Promise.all(
+      many.map((n) => keyed.enqueue(harness.db, n, { key: "one", mode: n % 2 === 0 ? "dedupe" : "replace" }))
+    )
+    expect(new Set(ids).size).toBe(1)
+    const group = await Promise.all(many.map((n) => ordered.enqueue(harness.db, n, { group: "one" })))
+    expect(new Set(group).size).toBe(300)
+    expect([(await counts("keyed"))?.waiting, (await counts("ordered"))?.waiting]).toEqual([1, 300])
+    // Racing with workers that finish and promote, none is lost and none gets stuck.
+    const seen: string[] = []
+    const running = defineJob<number>({
+      name: "ordered",
+      ordered: true,
+      concurrency: 3,
+      run: (_, { job }) => void seen.push(job.id)
+    })
+    await start(running)
+    await start(running)
+    await Promise.all(many.map((n) => ordered.enqueue(harness.db, n, { group: n % 3 === 0 ? "one" : "two" })))
+    await harness.until(completed("ordered", 600))
+    expect(new Set(seen).size).toBe(600)
+  })
+
+  it("leave nothing when the transaction that enqueued them is rolled back, group and all", async () => {
+    const ordered = defineJob<number>({ name: "ordered", ordered: true, run: () => {} })
+    const keyed = defineJob<number>({ name: "keyed", run: () => {} })
+    await expect(harness.transaction(async (tx) => {
+      await ordered.enqueue(tx, 1, { group: "g" })
+      await ordered.enqueue(tx, 2, { group: "g" })
+      await keyed.enqueue(tx, 1, { key: "k" })
+      throw new Error("no")
+    })).rejects.toThrow("no")
+    expect(await harness.database.rows("select count(*)::text from jobs._private_jobs")).toEqual([["0"]])
+    expect(
+      await harness.database.rows(
+        "select (select count(*) from jobs.groups)::text, (select count(*) from jobs.group_waiting)::text"
+      )
+    ).toEqual([["0", "0"]])
+  })
+
+  it("do not start before the transaction that deduped into them has committed", async () => {
+    const seen: number[] = []
+    const keyed = defineJob<number>({ name: "keyed", run: (n) => void seen.push(n) })
+    await keyed.enqueue(harness.db, 1, { key: "k", delay: 300 })
+    await harness.transaction(async (tx) => {
+      await keyed.enqueue(tx, 2, { key: "k" })
+      await start(keyed)
+      await new Promise((resolve) => setTimeout(resolve, 800))
+      expect(seen).toEqual([])
+    })
+    await harness.until(() => seen.length === 1)
+  })
+
+  it("all run, in order within a group, while every connection is cut again and again", async () => {
+    const work = defineJob<number>({
+      name: "work",
+      concurrency: 10,
+      retryDelay: 0,
+      timeout: "1 hour",
+      run: async (n, { db }) => void await db.query("insert into marks (job, n) values ('work', $1)", [n])
+    })
+    const ordered = defineJob<number>({
+      name: "ordered",
+      ordered: true,
+      retryDelay: 0,
+      maxAttempts: 100,
+      run: async (n, { db }) => void await db.query("insert into marks (job, n) values ('ordered', $1)", [n])
+    })
+    await work.enqueueMany(harness.db, Array.from({ length: 600 }, (_, payload) => ({ payload })))
+    await ordered.enqueueMany(
+      harness.db,
+      Array.from({ length: 60 }, (_, payload) => ({ payload, options: { group: "g" } }))
+    )
+    await start(work, ordered)
+    for (let cut = 0; cut < 6; cut++) {
+      await new Promise((resolve) => setTimeout(resolve, 60))
+      await harness.database.disconnectAll()
+    }
+    // What was fetched and lost on the way back to the worker is a dead worker's job.
+    const done = async () => (await counts("work"))?.completed === 600 && (await counts("ordered"))?.completed === 60
+    for (let i = 0; i < 100 && !await done(); i++) {
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      const alone = await harness.database.rows(
+        "select count(*)::text from jobs._private_jobs where locked_at is null and attempts < max_attempts"
+      )
+      if (alone[0]?.[0] === "0") await harness.advance(3_700_000)
+    }
+    expect(await done()).toBe(true)
+    expect(await harness.database.rows("select count(distinct n)::text from marks where job = 'work'")).toEqual([[
+      "600"
+    ]])
+    // A repeated one repeats before its next begins.
+    const order = (await harness.database.rows("select n::text from marks where job = 'ordered' order by at")).map((
+      [n]
+    ) => Number(n))
+    expect(order).toEqual(order.toSorted((a, b) => a - b))
+    expect(new Set(order).size).toBe(60)
+  })
+
+  it("wait while the database takes no writes, and use up no try", async () => {
+    const attempts: number[] = []
+    const work = defineJob<number>({
+      name: "work",
+      retryDelay: 0,
+      run: async (n, { db, job }) => {
+        attempts.push(job.attempt)
+        if (attempts.length === 1) {
+          await harness.database.execute(
+            `alter database ${harness.database.name} set default_transaction_read_only = on`
+          )
+          await harness.database.disconnectAll()
+        }
+        await db.query("insert into marks (job, n) values ('work', $1)", [n])
+      }
+    })
+    await work.enqueue(harness.db, 1)
+    await start(work)
+    await harness.until(() => attempts.length >= 3)
+    await harness.database.execute(
+      `set transaction read write; alter database ${harness.database.name} reset default_transaction_read_only`
+    )
+    await harness.database.disconnectAll()
+    await harness.until(completed("work", 1))
+    expect(new Set(attempts)).toEqual(new Set([1]))
+    expect(await harness.database.rows("select n::text from marks")).toEqual([["1"]])
+  })
+
+  it("count as failed when they blocked the process longer than their timeout", async () => {
+    const work = defineJob({
+      name: "work",
+      timeout: "20 seconds",
+      maxAttempts: 1,
+      run: () => {
+        // 400 milliseconds of this process, a hundred times as fast as the clock of tries.
+        const end = performance.now() + 400
+        while (performance.now() < end);
+      }
+    })
+    await start(work)
+    await work.enqueue(harness.db)
+    await harness.until(async () => (await counts("work"))?.failed === 1)
+    expect((await Effect.runPromise(harness.queue.failed({ name: null, after: null, limit: 1 })))[0]!.error).toContain(
+      "longer than its timeout"
+    )
+  })
+
+  it("are enqueued by triggers and refused by SQL as by code", async () => {
+    const seen: unknown[] = []
+    const told = defineJob({ name: "told", run: (payload) => void seen.push(payload) })
+    await harness.database.execute(`
+      create table if not exists things (id integer);
+      create or replace function tell() returns trigger language plpgsql as $$ begin
+        perform jobs.enqueue('told', jsonb_build_object('id', new.id), key => new.id::text);
+        return new;
+      end $$;
+      create or replace trigger tell after insert on things for each row execute function tell();
+      insert into things values (1), (1), (2)`)
+    await start(told)
+    await harness.until(completed("told", 2))
+    expect(seen).toEqual([{ id: 1 }, { id: 2 }])
+    const ordered = defineJob<number>({ name: "ordered", ordered: true, run: () => {} })
+    await start(ordered)
+    for (
+      const [sql, message] of [
+        ["select jobs.enqueue('ordered')", /needs a group/],
+        ["select jobs.enqueue('ordered', key => 'k', group_key => 'g')", /takes no key/],
+        ["select jobs.enqueue('told', group_key => 'g')", /takes no group/],
+        ["select jobs.enqueue('a b')", /A job's name has/],
+        ["select jobs.enqueue('told', priority => 40000)", /priority/],
+        ["select jobs.enqueue('told', run_at => 'infinity')", /not infinity/],
+        ["select jobs.enqueue('told', to_jsonb(repeat('x', 300000)))", /at most 262144/],
+        [
+          "select jobs.delete_queue('ordered'); select jobs.enqueue('ordered', group_key => 'g'); select jobs.delete_queue('ordered')",
+          /has jobs: finish or delete/
+        ]
+      ] as const
+    ) await expect(harness.database.execute(sql)).rejects.toThrow(message)
+    // A name that nobody knows waits, with the library's tries.
+    await harness.database.execute("select jobs.enqueue('unknown')")
+    expect(
+      await harness.database.rows(
+        "select max_attempts::text from jobs._private_jobs where key is null and max_attempts = 25"
+      )
+    ).toEqual([["25"]])
+    expect(await counts("unknown")).toMatchObject({ waiting: 1 })
+  })
+
+  it("are one run each second for five workers, and one for all that were missed", async () => {
+    const runs: string[] = []
+    const tick = defineJob({ name: "tick", schedule: "*/2 * * * * *", run: (_, { job }) => void runs.push(job.id) })
+    const all = await Promise.all(Array.from({ length: 5 }, () => start(tick)))
+    await harness.until(() => runs.length >= 2)
+    await Promise.all(all.map((workers) => workers.stop()))
+    expect(new Set(runs).size).toBe(runs.length)
+    const before = runs.length
+    // Two of its times pass without a worker.
+    await new Promise((resolve) => setTimeout(resolve, 4_500))
+    const due = await harness.database.rows("select count(*)::text from jobs._private_jobs where run_at <= now()")
+    expect(due).toEqual([["1"]])
+    const again = await start(tick)
+    await harness.until(() => runs.length > before)
+    await again.stop()
+    expect(new Set(runs).size).toBe(runs.length)
+  })
+})
