@@ -1,6 +1,6 @@
 /**
- * API keys for scripts, as host functions: they make, list and revoke. A key's text is shown once; the store keeps its SHA-256. Who may call
- * them is decided by who may run code here; what a key opens is decided where it is verified (key-verifier.ts).
+ * API keys for scripts, as host functions that make, list and revoke them. A key's text is shown once; the store keeps its SHA-256. Whoever
+ * may run code here may call them. What a key opens is decided where it is verified (`key-verifier.ts`).
  */
 
 import { randomBytes } from "node:crypto"
@@ -26,7 +26,7 @@ export const createKey = async (auth: Auth, wanted: NewApiKey): Promise<IssuedKe
   const secret = randomBytes(24).toString("base64url")
   const text = printKeyText({ id, secret, seal: sealer.seal(id, secret) })
   const key = await store.transaction(async ({ query }) => {
-    // Held until the key is there: a ban or role change that comes now waits, and then counts for the key too.
+    // The row is locked until the key exists. A ban or role change that comes now waits, and then counts for the key, too.
     const [maker] = await query<{ readonly id: string; readonly role: string; readonly barred: boolean }>(
       `select "id", coalesce("role", '') as role,`
         + ` coalesce("banned", false) and ("banExpires" is null or "banExpires" > now()) as barred`

@@ -1,6 +1,6 @@
 /**
- * The auth server: better-auth set up the way the service wants it, its store, and what host functions and authenticators share. It
- * decides which of better-auth's features exist here; who may do what with resources is none of its business.
+ * The auth server: better-auth as the service wants it, its store, and what host functions and authenticators share. It decides which of
+ * better-auth's features exist here. It decides nothing about resources.
  */
 
 import { refuse, taken } from "../../core/domain/account/account.ts"
@@ -59,8 +59,8 @@ export interface AuthOptions {
 /** The auth server: its routes, and what host functions and authenticators take. */
 export interface Auth {
   /**
-   * Answers every request below `basePath` (spec 1, Endpoints); errors are problem documents. The last address of `X-Forwarded-For` is
-   * taken for the client: the caller sets it (our edge replaces the header by what it knows) or lets a proxy do so.
+   * Answers every request below `basePath` (spec 1, Endpoints); errors are problem documents. The client is the last address of
+   * `X-Forwarded-For`, which the caller or a trusted proxy must set. Our edge replaces the header by what it knows.
    */
   readonly handler: (request: Request) => Promise<Response>
   /** Whether a path is one of its routes. */
@@ -192,7 +192,7 @@ export const createAuth = (options: AuthOptions): Auth => {
   }
   let settled = false
   const needsAdmin = async (): Promise<boolean> => {
-    // Once there is an admin there always is one: the last cannot go.
+    // Once there is an admin there is always one, because the last admin cannot be removed.
     settled ||= await hasAny(store, table("user"))
     return !settled
   }

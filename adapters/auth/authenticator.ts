@@ -1,6 +1,6 @@
 /**
- * What an authenticator is: a function from a request's credential to an identity, and the only ways it may fail. Here it also becomes
- * the `Tokens` port. Nothing in this file accepts anybody.
+ * What an authenticator is: a function from a request's credential to an identity, and the only ways in which it may fail. The `Tokens`
+ * port is made of one here. Nothing in this file accepts anybody.
  */
 
 import * as Effect from "effect/Effect"
@@ -30,7 +30,7 @@ export class Refused extends Error {
   override readonly name = "Refused"
 }
 
-/** The credential cannot be judged now, because keys or revocations cannot be read: 503. */
+/** The credential cannot be judged now, because keys or revocations cannot be read (503). */
 export class KeysUnavailable extends Error {
   override readonly name = "KeysUnavailable"
 }
@@ -63,7 +63,7 @@ const failed = (cause: unknown): Effect.Effect<never, TokensError> => {
 /** Longest time of an authenticator. Those of this package end sooner. */
 const longestMs = 30_000
 
-/** The answer of an authenticator, or a 503: one that never answers must not keep the places of requests that would be. */
+/** The answer of an authenticator, or a 503. One that never answers must not block places that other requests need. */
 const inTime = <A>(answer: Promise<A>): Promise<A> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
@@ -83,9 +83,9 @@ export const tokensOf = (authenticator: Authenticator): TokensService => {
   const callerOf = (identity: Identity): Caller => {
     const { user: { id } } = identity
     const given = identity.user.roles
-    // The visitors' role is of no account: whoever issued it to somebody gave them nothing by it.
+    // No account has the visitors' role, so an issuer that gives it to somebody gives nothing.
     const roles = given.includes(anonymousRole) ? given.filter((role) => role !== anonymousRole) : given
-    // An empty text is the name of no tenant: rows under it would be shared by everybody whose tenant was not found.
+    // An empty text names no tenant. Otherwise everybody whose tenant was not found would share its rows.
     const tenant = identity.tenant === undefined || identity.tenant === "" ? null : String(identity.tenant)
     const known = callers.get(identity)
     if (known !== undefined && known.id === id && known.tenant === tenant && sameTexts(known.roles, roles)) return known

@@ -25,7 +25,7 @@ const readBytes = async (request: Request): Promise<Uint8Array> => {
   return Buffer.concat(chunks)
 }
 
-/** Whether every object has a property of this name: what looks one up finds a function. */
+/** Whether every object has a property of this name. A lookup by it would find a function. */
 const isInherited = (key: string): boolean => key in Object.prototype
 
 const unstorable = (): Problem =>
@@ -58,7 +58,7 @@ export const readBody = async (request: Request): Promise<Body> => {
     throw problem("malformed-json", "The body must be a JSON object.")
   }
   if (!plain) throw problem("malformed-json", "The body has a member that no object here can have.")
-  // As bodies are everywhere else: of a name that stands twice something in front may have judged the other one.
+  // As for all bodies: when a name occurs twice, a filter in front of the service may have judged the other one.
   const strict = parseJson(text)
   if (Result.isFailure(strict)) {
     const { at, message } = strict.failure

@@ -1,6 +1,6 @@
 /**
- * The authenticator for tokens of the built-in sign-in: its keys, issuer and audience, the configured tenant, and the revocations of the
- * shared database; and for API keys, which need that database. It adds nothing to who a user is beyond the credential.
+ * The authenticator for tokens of the built-in sign-in, with its keys, issuer and audience, the configured tenant, and the revocations of
+ * the shared database. It verifies API keys, too, which need that database. It adds nothing to what the credential says of a user.
  */
 
 import type { Auth } from "./auth.ts"
@@ -10,7 +10,7 @@ import { isKeyText, makeKeyVerifier } from "./key-verifier.ts"
 import { fetchKeys } from "./keys.ts"
 import { type TrustedApp, withTrustedApps } from "./trusted.ts"
 
-/** Whose tokens `builtInAuthenticator` takes, and what they are worth. */
+/** Whose tokens `builtInAuthenticator` accepts, and what they allow. */
 export interface BuiltInOptions {
   /** The auth server in this process. Without it `jwksUrl` and `issuer` name one elsewhere; revocations then show after 15 minutes. */
   readonly auth?: Auth | undefined

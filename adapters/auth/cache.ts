@@ -1,6 +1,6 @@
 /**
- * A bounded memory of verified answers: two generations, so that eviction costs nothing per hit. It forgets at will and never holds more
- * than its bound.
+ * A bounded memory of verified answers, in two generations, so that eviction costs nothing per hit. It may forget at any time, and never
+ * holds more than its bound.
  */
 
 export interface Cache<V> {
@@ -9,7 +9,7 @@ export interface Cache<V> {
   readonly delete: (key: string) => void
 }
 
-/** A cache of at most `size` entries; what was not asked for within the last half of that many new ones may be forgotten. */
+/** A cache of at most `size` entries. An entry may be forgotten when it was not asked for while half as many new ones came. */
 export const makeCache = <V>(size: number): Cache<V> => {
   const half = Math.max(1, Math.floor(size / 2))
   let young = new Map<string, V>()

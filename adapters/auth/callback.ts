@@ -1,6 +1,6 @@
 /**
- * Where a sign-in with an identity provider may lead, and what a callback may use. It judges addresses after normalising them, lets a state count
- * once in all instances, and keeps a code from every provider but the one that the state names. It opens no session.
+ * Where a sign-in with an identity provider may lead, and what a callback may use. It judges addresses after normalising them, lets a state
+ * count once in all instances, and gives a code only to the provider that the state names. It opens no session.
  */
 
 import { isBag } from "../../core/domain/bag.ts"
@@ -11,8 +11,9 @@ import type { Queries } from "./database.ts"
 import type { Limits } from "./limits.ts"
 
 /**
- * An address on this service as a browser resolves it, or null for one that may lead elsewhere. `/..//host` and its like become `//host`, which
- * is another host to a browser; so do backslashes. Percent-encoded ones count, too, as something on the way may decode them.
+ * An address on this service as a browser resolves it, or null for one that may lead elsewhere. `/..//host` and similar paths become
+ * `//host`, which is another host to a browser; so do backslashes. Percent-encoded forms count, too, because something on the way may
+ * decode them.
  */
 export const ownAddress = (text: string, origin: string): string | null => {
   if (!text.startsWith("/") || !URL.canParse(text, origin)) return null
@@ -101,7 +102,7 @@ const renamed: ReadonlyMap<string, string> = new Map([
 export const errorIn = (location: string, origin: string): string | null =>
   URL.canParse(location, origin) ? new URL(location, origin).searchParams.get("error") : null
 
-/** An address with an error as callers may see it: a documented code, `provider_error` for any other, and no text of anybody else. */
+/** An address with an error as callers may see it: a documented code, or `provider_error` for any other. It carries no text of others. */
 export const withError = (location: string, origin: string, code: string): string => {
   const url = new URL(location, origin)
   url.searchParams.delete("error_description")
@@ -126,8 +127,8 @@ interface StateRow {
 const stateCookie = "service.state"
 
 /**
- * Takes the state of a callback for good: of several callbacks with it, in any instance, one gets it. `null`: there is none, or another browser
- * began it, and better-auth refuses it. `"used"`: somebody else has it.
+ * Takes the state of a callback for good. Of several callbacks with it, in any instance, one gets it. `null`: there is no such state, or
+ * another browser began it; better-auth then refuses it. `"used"`: another callback has it.
  */
 export const takeState = async (
   state: string | null,

@@ -1,9 +1,9 @@
 /**
- * The cookies of a request that are ours. better-auth and what watches it get the same ones, so that they cannot take two cookies for the
- * session. It judges no signature.
+ * The cookies of a request that are ours. better-auth and the code that watches it get the same ones, so they cannot read two different
+ * cookies as the session. It judges no signature.
  */
 
-/** What better-auth writes into a cookie, and what it reads in one way only: no quotes, no white space. */
+/** The form of a cookie that better-auth writes and that can be read in one way only: no quotes, no white space. */
 const pair = /^([^\s=;"]+)=([^\s;"]*)$/
 
 /** The value of the first cookie of each name, by the name without its `__Secure-`. */

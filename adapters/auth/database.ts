@@ -1,6 +1,6 @@
 /**
- * How this adapter reaches its tables: plain statements with numbered values and one kind of transaction, over a pool or a dialect that is
- * handed in. It keeps no session state and names no statement, so a transaction-mode pooler may sit in between.
+ * How this adapter reaches its tables: plain statements with numbered values and one kind of transaction, over a pool or a dialect that the
+ * caller gives. It keeps no session state and names no statement, so a transaction-mode pooler may stand in between.
  */
 
 import type { DatabaseConnection, Dialect, Driver, Kysely, PostgresPool } from "kysely"
@@ -38,8 +38,8 @@ export const tableIn = (schema: string | undefined) => (name: string): string =>
   schema === undefined ? quote(name) : `${quote(schema)}.${quote(name)}`
 
 /**
- * The pool with an ear on every connection that it hands out. One that breaks while it is held emits `error`, which would end the process if
- * nobody listened; whoever holds it is told by its statement.
+ * The pool, with a listener on every connection that it gives out. A connection that breaks while it is used emits `error`, which would end
+ * the process without a listener. The statement on it fails, too.
  */
 const heard = (pool: PostgresPool): PostgresPool => {
   const known = new WeakSet<object>()
@@ -57,9 +57,9 @@ const heard = (pool: PostgresPool): PostgresPool => {
 }
 
 /**
- * Makes a driver read-committed whatever the database's default is: what is said here counts on seeing what others committed while it waited for a
- * lock. Nothing is set on the connection, which a pooler may hand on: transactions begin so, and a statement by itself that a stricter default refused
- * (SQLSTATE 40001) has done nothing, and runs again in one.
+ * Makes a driver read-committed, whatever the database's default is. The statements here rely on seeing what others committed while they
+ * waited for a lock. Nothing is set on the connection, because a pooler may give it to others. Transactions begin so. A single statement
+ * that a stricter default refused (SQLSTATE 40001) has done nothing, and runs again in such a transaction.
  */
 const readCommitted = (driver: Driver): Driver => {
   const steady = new WeakSet<DatabaseConnection>()
@@ -72,7 +72,7 @@ const readCommitted = (driver: Driver): Driver => {
   }
   driver.acquireConnection = async () => {
     const connection = await acquire()
-    // Handed out anew, it is in none.
+    // A connection that is given out again is in no transaction.
     inTransaction.delete(connection)
     if (steady.has(connection)) return connection
     steady.add(connection)
@@ -109,7 +109,7 @@ const steadied = (dialect: Dialect): Dialect => ({
 
 export const openStore = (database: AuthDatabase): Store => {
   let opened: Promise<{ readonly db: Kysely<unknown>; readonly on: (db: Kysely<unknown>) => Queries }> | undefined
-  // Loading the query builder takes a tenth of a second: it is started by the first statement, not by an import.
+  // Loading the query builder takes a tenth of a second, so the first statement loads it and not an import.
   const open = () =>
     opened ??= import("kysely").then(({ CompiledQuery, Kysely, PostgresDialect }) => ({
       db: new Kysely<unknown>({
@@ -143,8 +143,8 @@ export const hasAny = async ({ query }: Queries, table: string): Promise<boolean
 const mostSwept = 1_000
 
 /**
- * Removes rows that are past their time, a part at a time: about once a minute when it is called, and at every call while there may be more. So
- * they go as fast as they come where each call makes a few.
+ * Removes expired rows in parts: about once a minute when it is called, and at every call while there may be more. So rows go as fast as
+ * they come, even where each call makes a few.
  */
 export const makeSweep = (
   { query }: Queries,

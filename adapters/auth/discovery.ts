@@ -1,6 +1,6 @@
 /**
- * What an identity provider says of itself (OpenID Connect Discovery 1.0). It never believes a description of another issuer, and whatever it asks
- * has a bound in time and size.
+ * What an identity provider says about itself (OpenID Connect Discovery 1.0). It never accepts a description of another issuer. Every
+ * request it sends is bounded in time and size.
  */
 
 import { isSafeUrl, type Provider } from "../../core/domain/account/provider.ts"
@@ -23,7 +23,7 @@ export interface DiscoveredProvider {
   readonly tokenAuth: "client_secret_basic" | "client_secret_post" | "none"
 }
 
-/** Most bytes of what a provider says, keys apart. */
+/** Most bytes of a provider's answer, except for keys. */
 const answerMax = 262_144
 
 /** What a provider answers, as an object. Rejects when it is none, too long or too late. */

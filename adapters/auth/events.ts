@@ -1,6 +1,6 @@
 /**
- * What the auth server tells a log: who signed in or could not, which accounts and keys changed. An entry holds ids and keyed hashes, never
- * a password, token, cookie, code, key or address; nothing that a caller typed gets in unhashed.
+ * What the auth server writes to a log: who signed in or could not, which accounts and keys changed. An entry holds ids and keyed hashes,
+ * never a password, token, cookie, code, key or address. What a caller typed gets in only as a hash.
  */
 
 import { createHmac } from "node:crypto"
@@ -34,7 +34,7 @@ export type AuthEventName =
 
 /** One thing that happened. */
 export interface AuthEvent {
-  /** `warn` is for what somebody should look at when it comes often. */
+  /** `warn` is for events that somebody should look at when they come often. */
   readonly level: "info" | "warn"
   readonly event: AuthEventName
   /** Id of the user it happened to, when known. */

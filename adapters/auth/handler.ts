@@ -1,6 +1,6 @@
 /**
- * The HTTP face of the auth server: who is limited, how better-auth's errors become problem documents, and what the log is told. It hands
- * better-auth a request made anew from the few headers that matter, and never decides who a user is.
+ * The HTTP side of the auth server: who is limited, how better-auth's errors become problem documents, and what is logged. It gives
+ * better-auth a new request with only the headers that matter. It never decides who a user is.
  */
 
 import { clientOf } from "../../core/domain/account/client.ts"
@@ -92,7 +92,7 @@ const send = (refusal: Problem, instance: string, cookies: readonly string[] = [
   return new Response(JSON.stringify(problemDocument(refusal, instance)), { status, headers })
 }
 
-/** The options for using a passkey: the plugin would have authenticators verify their user only if they like. */
+/** The options for using a passkey. The plugin would leave it to authenticators whether they verify their user. */
 const verifying = (text: string): string => JSON.stringify({ ...parsed(text), userVerification: "required" })
 
 /** better-auth's error as a problem: its status and code, its message as detail. */
@@ -104,7 +104,7 @@ const refusalOf = (path: string, status: number, text: string): Problem => {
   if (path === "/sign-in/email" && (status === 401 || code === "BANNED_USER")) return wrongCredentials()
   if (path === passkeySignIn && (status === 400 || status === 401 || code === "BANNED_USER")) return wrongPasskey()
   if (path === passkeyAdding && (status === 400 || code === notAllowed)) return badPasskey()
-  // Somebody else's passkey is none to the caller.
+  // For the caller, another person's passkey does not exist.
   if (path.startsWith("/passkey/") && (status === 404 || (status === 401 && code !== "UNAUTHORIZED"))) {
     return noPasskey()
   }
@@ -120,7 +120,7 @@ const passkeyAdding = "/passkey/verify-registration"
 
 const notAllowed = "YOU_ARE_NOT_ALLOWED_TO_REGISTER_THIS_PASSKEY"
 
-/** better-auth's code for whatever went wrong while it judged a new passkey; it calls that its own failure. */
+/** better-auth's code for any problem with a new passkey; better-auth reports it as a failure of its own. */
 const unverified = "FAILED_TO_VERIFY_REGISTRATION"
 
 const noPasskey = (): Problem => problem("not-found", "There is no such passkey.", { code: "PASSKEY_NOT_FOUND" })
@@ -205,13 +205,15 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     throw problem("too-many-requests", "Too many attempts. Try again later.", {}, { "retry-after": String(seconds) })
   }
 
-  /** Challenges that nobody answered and sign-ins with a provider that nobody ended; better-auth leaves them until the next one is ended. */
+  /**
+   * Challenges without an answer and sign-ins with a provider that nobody finished. better-auth keeps them until the next one is finished.
+   */
   const forgetChallenges = makeSweep(store, {
     table: table("verification"),
     key: `"id"`,
     past: `"expiresAt" < now()`
   })
-  /** Sessions that ran out, with addresses of clients in them; better-auth removes one only when its cookie comes back. */
+  /** Expired sessions, which hold addresses of clients. better-auth removes one only when its cookie comes back. */
   const forgetSessions = makeSweep(store, { table: table("session"), key: `"id"`, past: `"expiresAt" < now()` })
 
   const engineFor = async (route: AuthRoute, body: Body) => {
@@ -229,7 +231,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
   }
 
   /**
-   * A callback, with a state that counts once and a code that goes to its own provider only. Where two first sign-ins of one person met, the later
+   * A callback. Its state counts once, and its code goes only to its own provider. When two first sign-ins of one person meet, the later
    * one runs again and finds the account.
    */
   const callBack = async (
@@ -262,20 +264,20 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
       onError(new Error(`better-auth could not end the sign-in with ${provider}`))
     }
     const { origin: target } = new URL(location, origin)
-    // What is not trusted was refused when the sign-in began. Nothing leads there, whatever happened since.
+    // Untrusted addresses were refused when the sign-in began, so nothing leads there.
     const safe = target === origin || trusts(target) ? location : "/"
     return leadTo(code === null ? safe : withError(safe, origin, code), new Headers(response.headers))
   }
 
   const errorOf = (response: Response): string | null => errorIn(response.headers.get("location") ?? "", origin)
 
-  /** How often a code that met another one is tried, and how many milliseconds lie between. */
+  /** How often a code that met another one is tried, and how many milliseconds are between two tries. */
   const codeTries = 5
   const codePauseMs = 60
 
   /**
-   * A second factor's code. better-auth takes one code of a sign-in at a time: one that comes at once with another is told that there is no sign-in,
-   * or that it conflicts, and its sign-in takes no further code. Such a code waits for its turn here.
+   * A code of a second factor. better-auth accepts one code of a sign-in at a time. A second one at the same moment is told that there is
+   * no sign-in, or that it conflicts, and its sign-in takes no further code. Here it waits for its turn.
    */
   const settled = async (ask: () => Promise<Response>, brought: OwnCookies): Promise<Response> => {
     const challenge = signedIn(brought, "service.two_factor")
@@ -294,7 +296,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
       if (round === codeTries || (response.status !== 409 && response.status !== 401)) return response
       if (response.status === 409) {
         if (counted === undefined) return response
-        // The other sign-in changed the list of codes. This one used up its turn without being judged.
+        // The other sign-in changed the list of codes, and this one used its turn without being judged.
         await store.query(
           `insert into ${table("verification")} ("id", "identifier", "value", "expiresAt")`
             + ` select $1, $2, $3, $4 where not exists (select 1 from ${
@@ -321,7 +323,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
 
   const pass = async (request: Request, path: string, route: AuthRoute, search: string): Promise<Response> => {
     const { method } = route
-    // Whoever calls the handler vouches for the last address: our edge puts the client it worked out there, and nothing else.
+    // The caller of the handler guarantees the last address. Our edge puts there only the client that it found out.
     const client = clientOf(null, request.headers.get("x-forwarded-for"), 1)
     const body = method === "POST" ? await readBody(request) : {}
     const brought = ownCookies(request.headers.get("cookie"), secure)
@@ -332,13 +334,14 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     }
     if (request.headers.has("cookie")) headers.set("cookie", printCookies(brought, secure))
     if (client.address !== null) headers.set("x-forwarded-for", client.address)
-    // Programs send no Origin; browsers always do on a cross-site POST, so this opens nothing to them.
+    // Programs send no Origin. Browsers always do on a cross-site POST, so this allows nothing to them.
     if (method === "POST" && !["origin", "referer", "sec-fetch-site"].some((name) => headers.has(name))) {
       headers.set("origin", origin)
     }
     if (method === "POST") headers.set("content-type", "application/json")
-    // better-auth asks where a page is from only when it changes something with a cookie. One that CORS lets read answers would read tokens here,
-    // or begin a sign-in that somebody else ends. Asked before anything is counted: no page uses up the attempts of its visitors.
+    // better-auth checks the origin of a page only when the request changes something with a cookie. A page that CORS allows to read
+    // answers could read tokens here, or begin a sign-in that somebody else ends. It is checked before anything is counted, so no page uses
+    // up the attempts of its visitors.
     const from = headers.get("origin")
     const asks = method === "POST" || (path !== "/jwks" && headers.has("cookie"))
     // An image of another page says nothing but this.
@@ -352,7 +355,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     if (route.signsIn === true) await forgetSessions()
     const { handle, trusts } = await engineFor(route, body)
     const seen = await witness.before(path, body, brought)
-    // A banned account takes the very way of an unknown one, so that not even the time tells that the password was right.
+    // A banned account is handled exactly like an unknown one, so not even the time tells that the password was right.
     const sent = seen?.barred === true ? { ...body, email: nobody } : body
     const listing = path === "/admin/list-users" ? readListing(search) : null
     if (listing === null) checkQuery(search)
@@ -378,7 +381,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     if (response.status >= 500 && !refusedPasskey) {
       throw Object.assign(new Error(`better-auth answered ${response.status} at ${path}`), { response })
     }
-    // To better-auth a session that cannot be read is none. Who has a cookie must not be signed out because the database is away.
+    // For better-auth a session that cannot be read does not exist. Nobody must be signed out because the database is away.
     const hides = response.status === 401 || path === "/get-session"
       || (response.status >= 400 && path.startsWith("/passkey/verify-"))
     if (headers.has("cookie") && hides) await store.query("select 1")
@@ -386,7 +389,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     const cookies = response.headers.getSetCookie()
     if (response.status >= 400) {
       witness.refused(seen, path, route, client.group, body)
-      // The trigger that holds the limit speaks only to better-auth.
+      // The trigger that keeps the limit reports to better-auth only.
       if (refusedPasskey && await hasAllPasskeys(brought)) throw tooManyPasskeys()
       return send(refusalOf(path, refusedPasskey ? 400 : response.status, text), `${basePath}${path}`, cookies)
     }
@@ -398,7 +401,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
         throw listing.failed
       }
     }
-    // A session that should not have begun ends here, and its cookie is never sent.
+    // A session that should not have begun ends here. Its cookie is never sent.
     if (!await witness.stands(seen, path, body, answer, brought)) {
       throw path === "/sign-in/email"
         ? wrongCredentials()
@@ -408,7 +411,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
         ? problem("unauthenticated", "The code is not valid.", { code: "INVALID_CODE" })
         : sessionEnded()
     }
-    // A user's first password is a new row, which the trigger on changed ones does not see.
+    // A user's first password is a new row. The trigger on changed rows does not see it.
     if (path === "/admin/revoke-user-sessions" || path === "/admin/set-user-password") {
       await store.query(
         `with ended as (delete from ${table("session")} where "userId" = $1)`
@@ -460,7 +463,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
         return send(refusal, path)
       }
       onError(cause)
-      // better-auth hides what failed inside it; when the database is away that is the reason.
+      // better-auth hides the reason of its failures. When the database is away, that is the reason.
       const away = await store.query("select 1").then(() => false, isUnavailable)
       return send(away ? unavailable() : refusal, path)
     }

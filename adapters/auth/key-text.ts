@@ -1,4 +1,7 @@
-/** The text of an API key: the seal that tells our keys from made-up ones, and the hash that is stored. It reads no store and knows no account. */
+/**
+ * The text of an API key: the seal that tells our keys from invented ones, and the hash that is stored. It reads no store and knows no
+ * account.
+ */
 
 import { createHash, createHmac, timingSafeEqual } from "node:crypto"
 import type { KeyText } from "../../core/domain/account/key.ts"

@@ -1,6 +1,6 @@
 /**
- * Verification of API keys. A key is known by its id and the hash of its text until something about it or its maker changes; what it opens
- * is worked out from both as the store has them. It never opens more than its maker may, and never anything once the maker is gone.
+ * Verification of API keys. A key is remembered by its id and the hash of its text until the key or its maker changes. What it opens
+ * follows from both as stored. It never opens more than its maker may, and nothing once the maker is gone.
  */
 
 import * as crypto from "node:crypto"
@@ -11,7 +11,7 @@ import { isUnavailable } from "./database.ts"
 import type { AuthInternals } from "./internals.ts"
 import { deletedEpoch, revokedKey } from "./migration.ts"
 
-/** Milliseconds after which a known key is read again, changed or not: shorter than revocations are kept. */
+/** Milliseconds after which a known key is read again, changed or not. They are fewer than the time that revocations are kept. */
 const knownMs = 5 * 60_000
 /** Milliseconds between two notes of a key's use. */
 const usedMs = 60_000
@@ -38,7 +38,7 @@ interface Known {
   readonly expiresAt: number
   readonly identity: Identity | null
   readonly why: string
-  /** Whether the reason is that its maker has none of its roles any more: a valid credential that may do nothing. */
+  /** Whether the maker has none of the key's roles any more: a valid credential that may do nothing. */
   readonly narrowed: boolean
   readonly readAt: number
   usedAt: number
@@ -60,7 +60,7 @@ export const makeKeyVerifier = (
     const readAt = performance.now()
     let rows: readonly Row[]
     try {
-      // One statement, so that key and maker are of one moment: a change after it raises an epoch above those read here.
+      // One statement, so that key and maker are read at one moment. A later change raises an epoch above those that were read.
       rows = await store.query<Row>(
         `select k."hash", k."roles", k."epoch"::text as epoch, k."revokedAt" is not null as revoked,`
           + ` floor(extract(epoch from k."expiresAt") * 1000)::text as expires, u."id" as "userId",`
@@ -131,7 +131,7 @@ export const makeKeyVerifier = (
     if (used?.first === true) log({ level: "info", event: "key-used-first", user, key: id })
   }
 
-  /** What is known, if nothing about the key or its maker has changed since. */
+  /** What is known, if neither the key nor its maker has changed since. */
   const isCurrent = (id: string, known: Known): boolean | Promise<boolean> => {
     const ofKey = revocations.counts(revokedKey(id), known.epoch)
     const ofMaker = known.maker === "" ? true : revocations.counts(known.maker, known.makerEpoch)
@@ -162,9 +162,9 @@ export const makeKeyVerifier = (
     const digest = crypto.hash("sha256", text, "buffer")
     const known = cache.get(id)
     if (known === undefined || performance.now() - known.readAt > knownMs) {
-      // Guessed and made-up keys end here and cost no query.
+      // Guessed and invented keys end here, without a query.
       if (key === null || !sealer.isSealed(key)) throw new Unauthorized("the API key was not made here")
-      // The list of changes may be older than what is read now; it can only ask for another reading, never hide a change.
+      // The list of changes may be older than what is read now. Then it only causes another reading; it never hides a change.
       return reread(id).then((fresh) => judge(id, digest, fresh))
     }
     const current = isCurrent(id, known)

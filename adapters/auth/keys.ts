@@ -1,6 +1,6 @@
 /**
- * The public keys that tokens are verified with: read once, read again every ten minutes in the background, and once more when a token
- * names an unknown key. It picks the one key a header may mean and never takes a key from a token.
+ * The public keys that tokens are verified with. They are read once, again every ten minutes in the background, and once more when a token
+ * names an unknown key. It picks the one key that a header may mean, and never takes a key from a token.
  */
 
 import type { CryptoKey, JWK } from "jose"
@@ -58,7 +58,7 @@ const fits = ({ jwk }: Key, alg: string, kid: string | undefined): boolean =>
 const isKey = (value: unknown): value is JWK =>
   typeof value === "object" && value !== null && typeof (value as { kty?: unknown }).kty === "string"
 
-/** The keys of a set as it stands in a document; anything that is no key is left out. A set without any key is none. */
+/** The keys of a set as in its document. Entries that are no keys are left out. A set without any key is refused. */
 const readKeys = (set: unknown): readonly JWK[] => {
   const keys = typeof set === "object" && set !== null ? (set as { keys?: unknown }).keys : undefined
   const read = Array.isArray(keys) ? keys.filter(isKey) : []
@@ -95,7 +95,7 @@ export const makeKeys = (
     reading ??= read().finally(() => {
       reading = undefined
     })
-  // A failed reading leaves the keys that are there; the next is tried after a pause.
+  // A failed reading keeps the known keys. The next one is tried after a pause.
   const due = (): boolean => {
     const now = performance.now()
     return now - readAt > refreshMs && now - triedAt > Math.min(refreshMs, 10_000)
@@ -121,7 +121,7 @@ export const makeKeys = (
           throw new KeysUnavailable("the key set cannot be read", { cause })
         })
       } else if (due()) {
-        // After a long silence the old keys are not believed before the new ones were asked for.
+        // After a long pause the old keys count only once the new ones were asked for.
         const reloading = reloaded()
         if (performance.now() - readAt > 2 * refreshMs) await reloading
       }
@@ -150,8 +150,8 @@ export const makeKeys = (
 const timeoutMs = 5_000
 
 /**
- * Reads JSON over HTTP: at most 5 seconds and so many bytes, no redirect. Nobody's answer is read any further than that, as one that never
- * ends would fill the memory.
+ * Reads JSON over HTTP: at most 5 seconds and so many bytes, no redirect. Reading stops there, because an endless answer would fill the
+ * memory.
  */
 export const fetchJson = async (
   url: string,

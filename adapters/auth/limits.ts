@@ -1,6 +1,6 @@
 /**
- * How often somebody may try to sign in: exact sliding windows of a minute, by client and by account, counted in the database so that
- * instances count together. It never looks at whether an attempt succeeded and stores no address or email in clear.
+ * How often somebody may try to sign in: exact sliding windows of a minute, by client and by account. They are counted in the database, so
+ * instances count together. It does not know whether an attempt succeeded, and stores no address or email in clear.
  */
 
 import { createHmac } from "node:crypto"
@@ -8,11 +8,11 @@ import { makeSweep, type Queries } from "./database.ts"
 
 export interface Limits {
   /**
-   * Counts one attempt. Answers 0 when it may go on, else the seconds after which the next one may. An attempt does not count where it is
-   * refused: one that the account refuses still is one of the client. `account` is null where only the client is limited.
+   * Counts one attempt. Answers 0 when it may continue, else the seconds until the next one may. A refused attempt does not count where it
+   * is refused. One that the account refuses still counts for the client. `account` is null where only the client is limited.
    */
   readonly attempt: (action: string, client: string, account: string | null) => Promise<number>
-  /** Whether nobody has used this text in the last three minutes. Of several who ask at once, in any instance, one is told yes. */
+  /** Whether nobody has used this text in the last three minutes. Of several callers at once, in any instance, only one gets true. */
   readonly once: (text: string) => Promise<boolean>
 }
 

@@ -1,6 +1,6 @@
 /**
- * The tables of the auth store, as SQL that may be applied again and again. Beside better-auth's tables it holds what must not depend on
- * which code path writes: triggers that keep one active admin, raise a user's token epoch and end sessions. It never runs anything.
+ * The tables of the auth store, as SQL that may be applied again and again. Besides better-auth's tables it holds triggers for what must be
+ * true whichever code writes: they keep one active admin, raise a user's token epoch and end sessions. It never runs anything.
  */
 
 import { quote, tableIn } from "./database.ts"
@@ -26,7 +26,7 @@ export const deletedEpoch = Number.MAX_SAFE_INTEGER
 /** The key of the advisory lock that serialises changes to who is admin: the first account, demotions, bans, deletions. */
 export const adminLock = 7_304_119_236_001
 
-/** What decides about the store's tables: the `Auth` of createAuth, or the same settings. */
+/** What the store's tables depend on: the `Auth` of createAuth, or the same settings. */
 export interface AuthSchema {
   /** Undefined: the tables are where the search path puts them. */
   readonly schema: string | undefined
@@ -43,7 +43,7 @@ const barred = (row: string): string =>
 export const activeAdmin = (row: string): string =>
   `('admin' = any (string_to_array(${row}."role", ',')) and not ${barred(row)})`
 
-/** How the revocation list names a key: user ids never look like it. */
+/** How the revocation list names a key. User ids never look like it. */
 export const revokedKey = (id: string): string => `key:${id}`
 
 /**

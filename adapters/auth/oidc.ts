@@ -1,6 +1,6 @@
 /**
- * Identity providers for better-auth: exchanges codes, and turns a verified ID token into a profile. It never believes a token that was not
- * verified, or an address that the provider did not verify. Whatever it asks a provider has a bound in time and size.
+ * Identity providers for better-auth: exchanges codes, and turns a verified ID token into a profile. It never accepts an unverified token,
+ * or an address that the provider did not verify. Every request to a provider is bounded in time and size.
  */
 
 import type { OAuthProvider } from "@better-auth/core/oauth2"
@@ -20,7 +20,7 @@ const isTrue = (value: unknown): boolean => value === true || value === "true"
 /** An address that no account has. */
 const nobody = `${crypto.randomUUID()}@accounts.invalid`
 
-/** Whether a text is plain ASCII: lower case makes an ASCII letter of the Kelvin sign, and somebody else's address of it. */
+/** Whether a text is plain ASCII. In lower case the Kelvin sign becomes an ASCII `k`, and so an address of another person. */
 const isPlain = (text: string): boolean => /^[ -~]*$/.test(text)
 
 /** A provider's verifier of ID tokens: gives the claims of one that it signed for this client and this sign-in, else null. */
@@ -50,8 +50,8 @@ const verifierOf = ({ algorithms, issuer, keysUrl, provider }: DiscoveredProvide
 const subjectMax = 255
 
 /**
- * The profile of the claims of a verified ID token. The token must be for this client alone (OpenID Connect Core 1.0, 3.1.3.7). An address that is
- * missing is asked for, for the same subject.
+ * The profile from the claims of a verified ID token. The token must be for this client alone (OpenID Connect Core 1.0, 3.1.3.7). When the
+ * address is missing, the provider is asked for it, for the same subject.
  */
 const profileOf = async (
   { provider, userInfoUrl }: DiscoveredProvider,
@@ -70,19 +70,19 @@ const profileOf = async (
   const { email, email_verified, name } = source
   const address = typeof email === "string" && isPlain(email) ? readEmail(email) : null
   if (address === null || Result.isFailure(address)) return null
-  // A text "false" is not a yes.
+  // The text "false" does not mean yes.
   const emailVerified = isTrue(email_verified)
   const called = typeof name === "string" ? name.trim().slice(0, 200) : ""
   return {
     sub,
-    // An address that anybody may claim finds no account, and so does not tell whether there is one.
+    // An unverified address finds no account, so it does not tell whether there is one.
     email: emailVerified ? address.success : nobody,
     emailVerified,
     name: called !== "" && isStorable(called) ? called : address.success.split("@", 1)[0] ?? ""
   }
 }
 
-/** A text as it stands in a form: client and secret are written so before they are put together (RFC 6749, 2.3.1). */
+/** A text as a form encodes it. Client id and secret are encoded so before they are joined (RFC 6749, 2.3.1). */
 const formText = (text: string): string => new URLSearchParams([["", text]]).toString().slice(1)
 
 /** The tokens for a code (RFC 6749, 4.1.3; RFC 7636, 4.5). Rejects when the provider gives none. */
@@ -121,7 +121,7 @@ const keptMs = 10_000
 /** Most answers that are kept. */
 const keptMax = 1_000
 
-/** Remembers what a code gave for a moment: a code is good once, and a callback that has to run again brings the same one. */
+/** Remembers the answer to a code for a moment. A code is valid once, and a callback that runs again brings the same one. */
 const remembering = (ask: typeof exchange): typeof exchange => {
   const kept = new Map<string, ReturnType<typeof exchange>>()
   return (discovered, code, codeVerifier, redirectUri) => {
@@ -139,8 +139,8 @@ const remembering = (ask: typeof exchange): typeof exchange => {
 }
 
 /**
- * The provider as better-auth takes one. Its own plugin for OpenID Connect asks providers without any limit of time or size: one that does not
- * answer would hold up the users of all others.
+ * The provider in the form that better-auth takes. Its own plugin for OpenID Connect sets no limit of time or size, so a provider that does
+ * not answer would hold up the users of all others.
  */
 export const oauthProvider = (discovered: DiscoveredProvider): OAuthProvider => {
   const { authorizationUrl, issuer, provider } = discovered
@@ -175,7 +175,7 @@ export const oauthProvider = (discovered: DiscoveredProvider): OAuthProvider => 
     getUserInfo: async ({ accessToken, expectedIdTokenNonce, idToken }) => {
       if (idToken === undefined || expectedIdTokenNonce === undefined) return null
       const claims = await verify(idToken, expectedIdTokenNonce)
-      // A provider that fails here is one that told nothing, no failure of ours.
+      // A failure of the provider counts as no answer, not as a failure of ours.
       const profile = claims === null ? null : await profileOf(discovered, claims, accessToken).catch(() => null)
       if (profile === null) return null
       const { sub: _sub, ...user } = profile

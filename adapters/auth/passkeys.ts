@@ -1,7 +1,7 @@
 /**
- * Passkeys for better-auth: its plugin, with what the plugin leaves open closed. Loaded only where passkeys are configured. Every use must
- * have verified its user (fingerprint, PIN), which makes a passkey two factors; a new one wants a recent sign-in, so that a session left
- * open is not turned into a lasting key.
+ * Passkeys for better-auth: its plugin, with the gaps closed that the plugin leaves. Loaded only where passkeys are configured. Every use
+ * must have verified its user (fingerprint, PIN), which makes a passkey two factors. A new passkey needs a recent sign-in, so that a
+ * session left open does not become a lasting key.
  */
 
 import { passkey } from "@better-auth/passkey"
@@ -27,11 +27,11 @@ const adding: ReadonlySet<string | undefined> = new Set([
   "/passkey/verify-registration"
 ])
 
-/** The plugin asks for no more than somebody's presence; the handler gives the refusal the words of all others. */
+/** The plugin only asks that somebody is present. The handler words the refusal like all others. */
 const unverified = () =>
   new APIError("BAD_REQUEST", { code: "AUTHENTICATION_FAILED", message: "The authenticator did not verify its user." })
 
-/** The plugin, and the one that asks for a recent sign-in: it runs first, on the session that better-auth itself believes. */
+/** The plugin, and before it the one that asks for a recent sign-in, on the session that better-auth itself trusts. */
 export const passkeyPlugins = ({ appName, passkeys, store, table }: PasskeySettings) => {
   const { origins, rpId, rpName } = passkeys
   const recent = {
@@ -56,14 +56,14 @@ export const passkeyPlugins = ({ appName, passkeys, store, table }: PasskeySetti
     passkey({
       rpID: rpId,
       rpName: rpName ?? appName,
-      // Always named: without it the plugin believes the request's own Origin.
+      // Always set: without it the plugin trusts the request's own Origin.
       origin: [...origins],
       authenticatorSelection: { residentKey: "required", userVerification: "required" },
       advanced: { webAuthnChallengeCookie: "passkey" },
       registration: {
         afterVerification: async ({ user, verification }) => {
           if (verification.registrationInfo?.userVerified !== true) throw unverified()
-          // A kind word before anything is judged; the trigger on the table holds the limit.
+          // A clear message before anything is judged. The trigger on the table keeps the limit.
           const [known] = await store.query<{ readonly count: number }>(
             `select count(*)::int as count from ${table("passkey")} where "userId" = $1`,
             [user.id]

@@ -1,6 +1,6 @@
 /**
- * The engine for sign-in with identity providers: made when first wanted, made again when a provider was away. A provider that does not
- * answer is away for ten seconds and holds up neither passwords nor other providers' users for longer than one attempt.
+ * The engine for sign-in with identity providers. It is made when it is first needed, and again when a provider was away. A provider that
+ * does not answer counts as away for ten seconds. It delays neither passwords nor users of other providers for longer than one attempt.
  */
 
 import type { Provider } from "../../core/domain/account/provider.ts"
@@ -38,7 +38,7 @@ export const makeProviderEngines = (
   const remake = async (): Promise<void> => {
     const engine = await make((await Promise.all(providers.map(describe))).flat())
     const known = made?.engine
-    // An engine that knew more providers is better than a new one that knows fewer.
+    // An engine that knows more providers is kept in preference to a new one that knows fewer.
     const worse = known !== undefined && [...known.providers].some((id) => !engine.providers.has(id))
     made = { engine: worse ? known : engine, at: performance.now() }
   }
@@ -50,7 +50,7 @@ export const makeProviderEngines = (
       const started = making ??= remake().finally(() => {
         making = undefined
       })
-      // A renewal is nobody's wait; a first reading is.
+      // Nobody waits for a renewal. A first reading is waited for.
       if (knows) started.catch(onError)
       else await started
     }

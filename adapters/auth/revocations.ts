@@ -1,10 +1,10 @@
 /**
- * Which tokens no longer count although they have not expired. Every user has an epoch that rises with each ban, role change, password
- * change or revocation; a token carries the epoch it was made under. This keeps the recent changes in memory and reads new ones at most
+ * Which tokens no longer count although they have not expired. Every user has an epoch, which rises with each ban, role change, password
+ * change or revocation. A token carries the epoch it was made under. This keeps the recent changes in memory, and reads new ones at most
  * about once a second while there is traffic. It never reads the database per request and never judges a signature.
  *
- * While the database answers, a change takes effect in every instance within two seconds. When it does not answer, the last known list
- * serves for ten more seconds; after that no token can be judged and callers get a 503.
+ * While the database answers, a change takes effect in every instance within two seconds. When it does not answer, the last known list is
+ * used for ten more seconds. After that no token can be judged, and callers get a 503.
  */
 
 import { KeysUnavailable } from "./authenticator.ts"
@@ -16,12 +16,14 @@ const freshMs = 1_500
 const renewMs = 700
 /** Milliseconds a list may serve while the database does not answer. */
 const staleMs = 10_000
-/** Milliseconds a request waits for a reading, counted in steps: where this process stands still that is one of them, and no silence of the database. */
+/**
+ * Milliseconds that a request waits for a reading, counted in steps. A pause of this process is one step, and no silence of the database.
+ */
 const waitMs = 1_000
 const stepMs = 100
 /** Milliseconds between two readings when the last one failed. */
 const pauseMs = 500
-/** How long an entry can matter: the longest token and the clock tolerance, with room. */
+/** How long an entry can matter: the longest life of a token plus the clock tolerance, and some more. */
 const keptMs = 25 * 60 * 60 * 1_000
 
 export interface Revocations {
@@ -51,7 +53,7 @@ export const makeRevocations = (store: Queries, schema: string | undefined): Rev
   const read = async (): Promise<void> => {
     const startedAt = performance.now()
     let rows = await store.query<Change>(text, [horizon])
-    // A horizon that went back means another cluster answers now (a restore): what was seen says nothing about it.
+    // A horizon that moved back means that another cluster answers now (a restore), so what was seen before says nothing about it.
     if (BigInt(rows[0]?.horizon ?? "0") < BigInt(horizon)) rows = await store.query<Change>(text, ["0"])
     for (const { age, epoch, userId } of rows) {
       if (userId !== null) {

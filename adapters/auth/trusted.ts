@@ -59,9 +59,8 @@ const appAuthenticator = (app: TrustedApp, issuer: string, cache: TokenCache | u
 }
 
 /**
- * An authenticator that accepts its own tokens and those of trusted apps. A user of an app is `<sub>@<app host>`; one left without a
- * local role is refused (403), and so is a user of one's own whose id is such a one. Throws when an app is the app itself, or two are at one
- * host.
+ * An authenticator that accepts its own tokens and those of trusted apps. A user of an app is `<sub>@<app host>`. A user without a local
+ * role is refused (403). So is an own user whose id has that form. Throws when an app is the app itself, or two apps are at one host.
  */
 export const withTrustedApps = (
   own: Authenticator,
@@ -86,7 +85,7 @@ export const withTrustedApps = (
     byIssuer.set(issuer, appAuthenticator(app, issuer, cache))
   }
   const endings = [...hosts].map((host) => `@${host}`)
-  // An issuer of one's own may name its users as it likes; nobody is to have the records of somebody else.
+  // One's own issuer may name its users as it likes, but nobody may get the records of another.
   const local = (identity: Identity): Identity => {
     if (!endings.some((ending) => identity.user.id.endsWith(ending))) return identity
     throw new Refused("the user has an id of a trusted app's users")
@@ -101,7 +100,7 @@ export const withTrustedApps = (
       const { iss } = decodeJwt(token)
       return (typeof iss === "string" ? byIssuer.get(iss.replace(/\/$/, "")) : undefined) ?? ours
     } catch {
-      // Not a readable token: the own authenticator says so in its own words.
+      // The token is not readable. The own authenticator refuses it in its own words.
       return ours
     }
   }
@@ -110,7 +109,7 @@ export const withTrustedApps = (
     const known = chosen.get(token)
     if (known !== undefined) return known(request)
     const authenticator = choose(token)
-    // Only what was verified is worth remembering: anybody can send long texts.
+    // Only verified tokens are remembered, because anybody can send long texts.
     const remember = (identity: Identity): Identity => {
       chosen.set(token, authenticator)
       return identity

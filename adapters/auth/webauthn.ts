@@ -1,6 +1,6 @@
 /**
- * What of a passkey's messages (WebAuthn Level 3) is passed on: the members that are verified, as texts, and attestation objects without
- * their attestation. Statements of manufacturers are not asked for, and to judge one means to fetch what it names. It verifies nothing.
+ * Which parts of a passkey's messages (WebAuthn Level 3) are passed on: the verified members, as texts, and attestation objects without
+ * their attestation. Statements of manufacturers are not asked for, because judging one means fetching what it names. It verifies nothing.
  */
 
 import { type Bag, isBag } from "../../core/domain/bag.ts"

@@ -1,6 +1,6 @@
 /**
- * Watches what passes through the auth routes: tells the log, and ends a session that began although its account changed meanwhile or its
- * code was used before. It sees requests and answers, never writes either, and logs ids and hashes only.
+ * Watches requests and answers of the auth routes. It logs, and ends a session that began although its account changed meanwhile or its
+ * code was used before. It never changes a request or an answer, and logs ids and hashes only.
  */
 
 import * as Result from "effect/Result"
@@ -11,7 +11,7 @@ import type { AuthInternals } from "./internals.ts"
 import type { Limits } from "./limits.ts"
 import { type AuthRoute, type Body, passkeySignIn } from "./routes.ts"
 
-/** The account a password was sent for, as it was before; or those that the cookies of a request name. */
+/** The account that a password was sent for, as it was before; or the accounts that the request's cookies name. */
 export interface Seen {
   readonly epochs: ReadonlyMap<string, bigint>
   readonly barred: boolean
@@ -35,7 +35,7 @@ export interface Witness {
   readonly owner: (cookies: OwnCookies) => Promise<string | null>
   /** The user whose sign-in waits for its second factor, if the request is about one. */
   readonly challenged: (cookies: OwnCookies) => Promise<string | null>
-  /** Whether an answer may go out. When not, what it began is undone already. */
+  /** Whether an answer may be sent. If not, what it began is undone already. */
   readonly stands: (
     seen: Seen | null,
     path: string,
@@ -78,7 +78,7 @@ const methods: { readonly [path: string]: string } = {
   [passkeySignIn]: "passkey"
 }
 
-/** What makes one session out of another or out of a challenge, and by how much it raises the user's epoch itself. */
+/** Routes that make a session from another one or from a challenge, and by how much each raises the user's epoch itself. */
 const renewing: ReadonlyMap<string, bigint> = new Map([
   ["/change-password", 1n],
   ["/two-factor/verify-totp", 0n],
@@ -195,7 +195,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
           + ` from ${table("user")} where "email" = $1`,
         [email.success]
       )
-      // For an account that may sign in its password is read next. For any other as much is asked, so that the time is the same.
+      // For an account that may sign in, its password is read next. For any other account as much is read, so that the time is the same.
       if (user?.barred !== false) {
         await store.query(`select * from ${table("account")} where "userId" = $1 limit 1`, [user?.id ?? ""])
       }
@@ -205,7 +205,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
     },
     stands: async (seen, path, body, answer, cookies) => {
       if (path === "/sign-in/email") {
-        // Waits for a change that is under way; what changes later ends the session itself.
+        // Waits for a change that is under way. A later change ends the session itself.
         const [[id, epoch] = ["", null]] = seen?.epochs ?? []
         const [now] = await store.query<{ readonly epoch: string }>(
           `select "tokenEpoch"::text as epoch from ${table("user")} where "id" = $1 for share`,
@@ -240,7 +240,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
         return false
       }
       if (path === passkeySignIn) {
-        // Taken away meanwhile, it opens nothing; what takes it away later ends the session itself or lets it be.
+        // A passkey that was removed meanwhile opens nothing. A later removal ends the session itself where it must.
         const user = userIn(answer.body) ?? ""
         const known = await store.query(
           `select 1 from ${table("passkey")} where "credentialID" = $1 and "userId" = $2 for share`,
@@ -249,7 +249,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
         return known.length === 1 || overtaken(answer, user)
       }
       if (path === "/passkey/verify-registration") {
-        // Whoever took all passkeys away meanwhile ended the session, too.
+        // Whoever removed all passkeys meanwhile has ended the session, too.
         const session = await store.query(
           `select 1 from ${table("session")} where "token" = $1 for share`,
           [signedIn(cookies, sessionCookie)]
@@ -266,7 +266,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
         if (route.signsIn === true) log({ level: "warn", event: "sign-in-failed", ...who(path, route, client, body) })
         return
       }
-      // Whoever has neither a session nor the password has guessed nothing.
+      // A caller without a session and without the password has guessed nothing.
       const [user] = seen?.epochs.keys() ?? []
       if (user === undefined) return
       if (secondFactor) log({ level: "warn", event: "second-factor-failed", ...who(path, route, client, body), user })

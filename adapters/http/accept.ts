@@ -1,8 +1,8 @@
-/** What a request says it takes: media types and codings (RFC 9110, 12). It decides nothing about what there is to give. */
+/** What a request accepts: media types and codings (RFC 9110, 12). It does not know what can be given. */
 
 export type Coding = "br" | "gzip" | "identity"
 
-/** What an `Accept` or `Accept-Encoding` header names, in lower case, but for what it says it does not want (RFC 9110, 12.4.2). */
+/** The names in an `Accept` or `Accept-Encoding` header, in lower case, without those that the client refuses (RFC 9110, 12.4.2). */
 const acceptedIn = (header: string | null): ReadonlySet<string> => {
   const accepted = new Set<string>()
   for (const part of (header ?? "").toLowerCase().split(",")) {
@@ -18,5 +18,5 @@ export const codingFor = (header: string | null): Coding => {
   return accepted.has("br") ? "br" : accepted.has("gzip") ? "gzip" : "identity"
 }
 
-/** Whether the client says that it takes HTML: a browser's navigation does, a program's request for anything does not. */
+/** Whether the client explicitly accepts HTML. A browser's navigation does. A program that accepts anything does not. */
 export const takesHtml = (accept: string | null): boolean => acceptedIn(accept).has("text/html")

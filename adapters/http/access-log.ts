@@ -6,7 +6,7 @@
 /** Writes one finished line, without its newline. */
 export type Log = (line: string) => void
 
-/** A log that throws keeps nobody from an answer; its line goes to the console instead. */
+/** A log that throws does not prevent the answer. Its line goes to the console instead. */
 export const unfailing = (log: Log): Log => (line) => {
   try {
     log(line)
@@ -56,7 +56,7 @@ const stamp = (): string => {
   return stamped
 }
 
-/** The line is put together by hand, as it is made for every request; only texts from outside need escaping. */
+/** The line is built by hand, because every request writes one. Only texts from outside need escaping. */
 export const accessLine = (entry: AccessEntry): string => {
   const user = entry.user === null ? "" : `,"user":${JSON.stringify(entry.user)}`
   return `{"level":"info","time":"${stamp()}","event":"request","id":${JSON.stringify(entry.id)},"method":${
@@ -67,8 +67,8 @@ export const accessLine = (entry: AccessEntry): string => {
 }
 
 /**
- * What kind of failure stands behind an error: the SQLSTATE or the code of the system (`ECONNRESET`) that it or one of its causes has, or
- * undefined. Unlike a message it quotes nothing.
+ * What kind of failure is behind an error: the SQLSTATE or system code (`ECONNRESET`) of it or of one of its causes, or undefined. Unlike a
+ * message it quotes nothing.
  */
 export const codeBehind = (error: unknown): string | undefined => {
   let at = error

@@ -1,6 +1,6 @@
 /**
- * Hands `/api/auth/*` to a mounted web handler. It is the only place that builds a real `Request`. It decides nothing about sign-in;
- * it only makes sure that the handler sees a bounded body and one client address that can be trusted.
+ * Gives `/api/auth/*` to a mounted web handler. It is the only place that builds a real `Request`. It decides nothing about sign-in. It
+ * only ensures that the handler sees a bounded body and one trusted client address.
  */
 
 import * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ import type { Problem } from "../../core/domain/problem.ts"
 import { announcedTooLarge, clientAddress, codingRefusal } from "./request.ts"
 import type { EdgeAnswer, EdgeRequest } from "./request.ts"
 
-/** A web-standard handler. Its errors are problem documents of its own making; what it throws becomes the fixed 500. */
+/** A web-standard handler. It makes the problem documents of its errors itself. Whatever it throws becomes the fixed 500. */
 export type WebHandler = (request: Request) => Promise<Response>
 
 /** The auth server as the edge needs it. */
@@ -17,7 +17,7 @@ export interface AuthMount {
   readonly handler: WebHandler
   /** Whether a path below the mount is one of its routes. All others are answered like every unknown path: 401 comes before 404. */
   readonly serves: (path: string) => boolean
-  /** Largest body it takes, in bytes: more is not read, as anybody may send one. */
+  /** Largest body that it takes, in bytes. More is not read, because anybody may send it. */
   readonly maxBodyBytes: number
 }
 
@@ -40,7 +40,7 @@ const dropped = new Set([
   "x-forwarded-for"
 ])
 
-/** What no `Request` can have for a method (Fetch standard, "forbidden method"). */
+/** Methods that no `Request` can have (Fetch standard, "forbidden method"). */
 const forbiddenMethods = new Set(["CONNECT", "TRACE", "TRACK"])
 
 const headersOf = (request: EdgeRequest, trustedProxies: number): Headers => {
@@ -65,9 +65,9 @@ const answerOf = async (response: Response): Promise<EdgeAnswer> => {
 }
 
 /**
- * Runs the handler. The request it gets has the method (HEAD as GET; one that no `Request` can have as `UNKNOWN`, so that the handler refuses
- * it and says what it takes), the headers and the body of the original, and exactly one address in `X-Forwarded-For`: the client's as seen
- * through the trusted proxies, or none when unknown. Its signal aborts when the client goes away.
+ * Runs the handler with a request of the original's method, headers and body. HEAD becomes GET. A method that no `Request` can have becomes
+ * `UNKNOWN`, so that the handler refuses it and says which it takes. `X-Forwarded-For` holds exactly one address, the client's as seen
+ * through the trusted proxies, or is absent when it is unknown. The request's signal aborts when the client goes away.
  */
 export const runMounted = (
   handler: WebHandler,

@@ -1,6 +1,6 @@
 /**
- * The page of `/api/docs`: a sign-in form, and the script that signs in, fetches the reference's parts with a bearer token and shows it. It holds
- * nothing of the API: whoever has no token sees the form and no more. The token stays in the script's memory.
+ * The page of `/api/docs`: a sign-in form, and a script that signs in, fetches the reference's parts with a bearer token and shows them. It
+ * holds nothing of the API: without a token there is only the form. The token stays in the script's memory.
  */
 
 /** How people get a token: with their password at the sign-in routes, or from elsewhere, to be pasted. */
@@ -49,7 +49,7 @@ const script = `
   const post = (path, body) =>
     fetch(api + path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) })
 
-  /** A new token for the session; requests that find theirs expired at the same time share one. */
+  /** A new token for the session. Requests whose token expired at the same time share one. */
   const refresh = () =>
     refreshing ??= (async () => {
       const response = await fetch(api + "/auth/token", { cache: "no-store" })
@@ -58,7 +58,7 @@ const script = `
       token = body.token
     })().finally(() => { refreshing = null })
 
-  /** Back to the form. What was shown goes: the next to sign in may be somebody else. */
+  /** Back to the form. What was shown is removed, because the next to sign in may be somebody else. */
   const ask = (text) => {
     token = ""
     shown = false
@@ -116,7 +116,7 @@ const script = `
     const spec = JSON.parse(text)
     // The page's own origin is the only one its policy lets it call.
     spec.servers = [{ url: location.origin }]
-    // Credentials are this page's business; a second way to give them would only confuse.
+    // This page takes the credentials. A second way to enter them would only confuse.
     delete spec.security
     delete spec.components.securitySchemes
     for (const item of Object.values(spec.paths)) for (const operation of Object.values(item)) delete operation.security
@@ -125,7 +125,7 @@ const script = `
       domNode: document.getElementById("reference"),
       presets: [window.SwaggerUIBundle.presets.apis],
       layout: "BaseLayout",
-      // Many resources: their names first, else everything at a glance.
+      // With many resources only their names are open at first; else everything is.
       docExpansion: spec.tags.length > 12 ? "none" : "list",
       defaultModelsExpandDepth: 0,
       validatorUrl: null,

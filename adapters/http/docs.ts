@@ -1,6 +1,7 @@
 /**
- * The interactive reference at `/api/docs` (spec 1, Meta, 4), served by ourselves: the sign-in page, and Swagger UI's files for callers with a
- * token. A browser cannot send a token when it navigates, so without one it gets the form as the body of the 401. It knows nothing of the API.
+ * The interactive reference at `/api/docs` (spec 1, Meta, 4), served by the service itself: the sign-in page, and Swagger UI's files for
+ * callers with a token. A browser cannot send a token when it navigates, so without one it gets the form as the body of the 401. It knows
+ * nothing of the API.
  */
 
 import * as Effect from "effect/Effect"
@@ -59,7 +60,7 @@ interface Stored {
   readonly bytes: Uint8Array
 }
 
-/** Remembers what a step gives by name, failures excepted: the next call tries again. */
+/** Remembers the result of a step by name. Failures are not kept, so the next call tries again. */
 const remembered = <A>(make: (name: string) => Promise<A>): (name: string) => Promise<A> => {
   const known = new Map<string, Promise<A>>()
   return (name) => {
@@ -73,8 +74,8 @@ const remembered = <A>(make: (name: string) => Promise<A>): (name: string) => Pr
 }
 
 /**
- * Where a file is: beside this module as the build leaves it, or in the package that it is from, for sources. Whoever installs the service does not
- * install that package, which would run a script of statistics.
+ * Where a file is: beside this module after a build, or in its package when the sources run. People who install the service do not install
+ * that package, which would run a script that sends statistics.
  */
 const placeOf = (name: string): string => {
   const shipped = fileURLToPath(new URL(`swagger-ui/${name}`, import.meta.url))

@@ -1,5 +1,5 @@
 /**
- * The routes of public forms, `/api/forms/<name>`: the only ones that write without a credential. A credential that is sent is not looked at. What a
+ * The routes of public forms, `/api/forms/<name>`: the only ones that write without a credential. A credential is ignored. What a
  * submission may do is decided by the use case.
  */
 
@@ -29,7 +29,7 @@ export const formRoutes = (
 
   const submit = (visit: Visit, name: string) =>
     Effect.gen(function*() {
-      // Of the form first: nobody sends a body to what is not there.
+      // The form is looked up first, so no body is read for one that does not exist.
       if (!forms.has(name)) return yield* Effect.fail(notFound())
       const refusal = bodyRefusal(visit.request, maxSubmissionBytes)
       if (refusal !== null) return yield* Effect.fail(refusal)

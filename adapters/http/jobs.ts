@@ -62,7 +62,7 @@ export const jobRoutes = (app: QueueApp, basePath: string): readonly ExtraRoute[
       access: "public" as const,
       handle: (visit: Visit) => {
         const bearer = /^Bearer +(\S+)$/i.exec(visit.request.headers.get("authorization") ?? "")?.[1] ?? null
-        // Who has no token is told that before anything else.
+        // A missing token is reported before anything else.
         return Effect.flatMap(drain.permit(bearer), () =>
           visit.path !== `${prefix}/drain`
             ? Effect.fail(notFound())

@@ -1,6 +1,6 @@
 /**
- * What a finished request is counted by: method, route, status and duration. The route is a template of which there are as many as there are
- * declared routes, whatever clients send: no key, no name that nobody declared, no path that leads nowhere.
+ * The attributes of a finished request in metrics: method, route, status and duration. The route is a template, and there are as many as
+ * declared routes, whatever clients send. It holds no key, no name that nobody declared, and no unknown path.
  */
 
 import { isBelow } from "./router.ts"
@@ -16,7 +16,7 @@ export interface Measured {
   readonly seconds: number
 }
 
-/** Told of every request when it is finished. It must not throw and is not waited for. */
+/** Called for every finished request. It must not throw, and nobody waits for it. */
 export type Measure = (measured: Measured) => void
 
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"])
@@ -38,7 +38,7 @@ const templateOf = (mount: Mount, path: string, { key, methods, resource }: Rout
   return colon === -1 ? place : place + path.slice(colon)
 }
 
-/** The template of whatever answers a path. `route`: the resource's route, once it is known to be there for the caller. */
+/** The template of whatever answers a path. `route` is the resource's route, once it is known to exist for the caller. */
 export const routeTemplate = (
   mount: Mount,
   path: string,

@@ -1,6 +1,6 @@
 /**
- * Renders refusals: a Problem becomes `application/problem+json` (RFC 9457), a failed authentication becomes its Problem, and HTTP
- * that never became a request gets a bare document of the same shape. It adds no detail of its own to a defect.
+ * Writes refusals. A Problem becomes `application/problem+json` (RFC 9457), and a failed authentication becomes its Problem. Bytes that
+ * never became a request get a bare document of the same shape. It adds no detail of its own to a defect.
  */
 
 import type { Reply } from "../../core/app/call.ts"
@@ -16,7 +16,7 @@ export const problemReply = (refusal: Problem, path: string): Reply => ({
   body: JSON.stringify(problemDocument(refusal, path))
 })
 
-/** What bytes that never became a request are answered; there is no path to name. */
+/** The answer to bytes that never became a request. There is no path to name. */
 export const protocolReply = (slug: "malformed-request" | "request-timeout", detail: string): Reply =>
   problemReply(problem(slug, detail), "")
 
