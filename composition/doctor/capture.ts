@@ -32,7 +32,9 @@ export const checkCapture = async (
     ])
   )
   const { rows: [place] } = await client.query<{ readonly readable: boolean }>(
-    "select coalesce(has_table_privilege(to_regclass('service.change'), 'select'), false) as readable"
+    // By the catalogue: to_regclass fails for a role that may not use the schema.
+    `select coalesce(bool_or(has_schema_privilege(c.relnamespace, 'usage') and has_table_privilege(c.oid, 'select')), false) as readable
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'service' and c.relname = 'change'`
   )
   if (place?.readable !== true) return findings
   const { rows: [waiting] } = await client.query<{ readonly count: number }>(waitingSql)

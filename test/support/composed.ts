@@ -199,6 +199,8 @@ export const startService = async (
     secret: testSecret,
     publicUrl: "http://service.test",
     log: (line) => void log.push(line),
+    // Whether the admin app has been built here must not matter to a test of the API.
+    webFolder: "no-admin-app",
     ...(files === undefined ? {} : { files }),
     ...parts
   })
