@@ -124,8 +124,11 @@ describe("answers", () => {
       insert into items (tenant_id, folder_id, owner_id, name) select 't1', 300, 'x', repeat('n', 80) from generate_series(1, 2000)`)
     const path = `${base}/items?filter=${encodeURIComponent("folder_id = 300")}&expand=folder.items`
     const big = await service.get(boss, `${path}&page_size=500`)
-    expect(big.status, big.text.slice(0, 300)).toBe(400)
-    expect(big.json["errors"]![0]?.["parameter"]).toBe("expand")
+    // The page ends early: an answer holds at most 32 MiB.
+    expect(big.status, big.text.slice(0, 300)).toBe(200)
+    expect(big.text.length).toBeLessThan(34_000_000)
+    expect(big.json["items"]!.length).toBeLessThan(500)
+    expect(big.json["next_page_token"]).not.toBe("")
     const small = await service.get(boss, `${path}&page_size=2`)
     expect(small.status).toBe(200)
     expect(small.json["items"]![1]?.["expand"]?.["folder"]?.["expand"]?.["items"]?.[1999]).toBeDefined()
