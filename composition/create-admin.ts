@@ -25,9 +25,10 @@ import type { Postgres, PostgresOptions } from "../adapters/postgres/connection.
 import { makeRecords } from "../adapters/postgres/records.ts"
 import { makeSubmissions } from "../adapters/postgres/submissions.ts"
 import { makeSeal, sha256 } from "../adapters/seal/seal.ts"
+import type { App } from "../core/app/app.ts"
 import { cleanup } from "../core/app/cleanup.ts"
 import type { CleanupResult } from "../core/app/cleanup.ts"
-import type { Core } from "../core/app/core.ts"
+import type { Core, RecordCheck } from "../core/app/core.ts"
 import { download } from "../core/app/download.ts"
 import { RowEstimates } from "../core/app/estimate.ts"
 import { makeForms } from "../core/app/form.ts"
@@ -38,7 +39,7 @@ import { RecentVersions } from "../core/app/versions.ts"
 import { makeAccessResolver } from "../core/domain/access/resolve.ts"
 import type { AccessResolver } from "../core/domain/access/resolve.ts"
 import { isPlainUrl } from "../core/domain/account/origin.ts"
-import { compileModels } from "../core/domain/compile/compile.ts"
+import { compileModels, hasEvents, needsQueue } from "../core/domain/compile/compile.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import { parentPath } from "../core/domain/declare/config.ts"
 import type { Config } from "../core/domain/declare/config.ts"
@@ -52,6 +53,7 @@ import type { SubmissionsService } from "../core/ports/submissions.ts"
 import { makeAuthenticator } from "./assembly.ts"
 import { makeDocuments } from "./documents.ts"
 import { defaultUrl } from "./environment.ts"
+import { type Events, makeEvents, type OwnerRoles } from "./events.ts"
 import { makeFiles } from "./files.ts"
 import type { FileParts, FileSettings } from "./files.ts"
 import { type AdminDatabase, type Jobs, makeJobs } from "./jobs.ts"
@@ -165,7 +167,8 @@ export interface Foundation {
 /** The foundation over given parts. `changed` is told after a commit that left changes to dispatch. */
 export const makeFoundation = (
   parts: Pick<Parts, "compiled" | "records" | "secret" | "fileSettings" | "filesSecret" | "files" | "log">,
-  changed: () => void = () => {}
+  changed: () => void = () => {},
+  checks: Core["checks"] = new Map()
 ): Foundation => {
   const { compiled, log, records, secret } = parts
   const { options } = compiled
@@ -180,6 +183,7 @@ export const makeFoundation = (
   )
   const core: Core = {
     changed,
+    checks,
     models: compiled.models,
     records,
     seal,
@@ -202,13 +206,23 @@ export const makeFoundation = (
 }
 
 /** The edge of a service over given parts: fakes in tests, PostgreSQL in `createAdmin`. */
-export const makeService = (parts: Parts, foundation: Foundation = makeFoundation(parts)): Edge => {
+export const makeService = (
+  parts: Parts,
+  foundation: Foundation = makeFoundation(parts),
+  verb?: App["verb"] | null
+): Edge => {
   const { compiled, records } = parts
   const { options } = compiled
   const { core, resolver } = foundation
   const { files, seal } = core
   const authPath = parts.auth === undefined ? null : `${parentPath(options.basePath)}/auth`
-  const app = makeApp(core, resolver, makeDocuments(compiled, seal, parts.publicUrl, authPath), compiled.functions)
+  const app = makeApp(
+    core,
+    resolver,
+    makeDocuments(compiled, seal, parts.publicUrl, authPath),
+    compiled.functions,
+    verb ?? undefined
+  )
   const tokens = tokensOf(parts.authenticator)
   const signIn = authPath === null ? "token" : "password"
   return makeEdge(app, tokens, {
@@ -303,6 +317,43 @@ const makeEnding = (edge: Edge, fetch: Fetch): { readonly fetch: Fetch; readonly
   }
 }
 
+/** Who has nothing to run. */
+const idle: Workers = {
+  jobs: new Map(),
+  wake: () => {},
+  wakeAll: () => {},
+  drain: () => Effect.succeed({ drained: true, remaining: 0, nextDue: null }),
+  isReady: () => true,
+  stop: () => Promise.resolve()
+}
+
+/** The workers of a process, with what dispatches changes beside them: both start together, and a drain dispatches first. */
+const startingOnce = (
+  compiled: Compiled,
+  jobs: Jobs,
+  events: Events
+): { readonly start: () => Promise<Workers>; readonly running: () => Workers | null } => {
+  let running: Workers | null = null
+  const begin = async (): Promise<Workers> => {
+    const workers = needsQueue(compiled) || !hasEvents(compiled) ? await jobs.start() : idle
+    if (!hasEvents(compiled)) return running = workers
+    const dispatcher = events.start()
+    return running = {
+      ...workers,
+      drain: (milliseconds) =>
+        Effect.andThen(
+          Effect.ignore(Effect.timeout(dispatcher.settle, milliseconds)),
+          workers.drain(milliseconds)
+        ),
+      stop: async () => {
+        await Promise.all([dispatcher.stop(), workers.stop()])
+      }
+    }
+  }
+  let starting: Promise<Workers> | undefined
+  return { start: () => starting ??= begin(), running: () => running }
+}
+
 /** What `createAdmin` is given besides the configuration: what the configuration does not say itself. */
 export interface AdminOptions extends Partial<Omit<Parts, "compiled" | "records" | "jobs">> {
   /** The database and its pools. Default: `db` of the configuration. */
@@ -316,6 +367,8 @@ export interface AdminOptions extends Partial<Omit<Parts, "compiled" | "records"
   readonly context?: Context.Context<never>
   /** Sends the mails of jobs, such as `smtpMail({ url, from })`. Without it their `mail` is undefined. */
   readonly mail?: Mail
+  /** The roles that the owner of a subscription has now. Needed for the extension `webhooks` without its option `ownerRoles`. */
+  readonly ownerRoles?: OwnerRoles
   /** Database connections that jobs work on, default 10. */
   readonly jobsConnections?: number
   /** Gets the counts of the queues, about once a minute from one of all processes that run jobs. */
@@ -390,8 +443,10 @@ export const createAdmin = async (config: Config, options: AdminOptions = {}): P
       Scope.Scope,
       scope
     ))
+    // Deliveries of events are jobs, too; what they do is known once the use cases are there.
+    const all = new Map(compiled.jobs)
     const jobs = makeJobs({
-      jobs: compiled.jobs,
+      jobs: all,
       url: database.url,
       connections: options.jobsConnections ?? 10,
       mail: options.mail,
@@ -406,15 +461,29 @@ export const createAdmin = async (config: Config, options: AdminOptions = {}): P
       compiled,
       records: makeRecords(postgres),
       submissions: parts.submissions ?? makeSubmissions(postgres),
-      jobs
+      jobs: { queue: jobs.queue, workers: () => workers.running() }
     }
-    const foundation = makeFoundation(whole)
-    const edge = makeService(whole, foundation)
+    const checks = new Map<string, RecordCheck>()
+    const foundation = makeFoundation(whole, () => events.changed(), checks)
+    const events: Events = makeEvents({
+      compiled,
+      postgres,
+      foundation,
+      queue: jobs.queue,
+      db: jobs.db,
+      wake: (name) => jobs.workers()?.wake(name),
+      log: options.log,
+      ownerRoles: options.ownerRoles
+    })
+    for (const [name, job] of events.jobs) all.set(name, job)
+    for (const [name, check] of events.checks) checks.set(name, check)
+    const workers = startingOnce(compiled, jobs, events)
+    const edge = makeService(whole, foundation, events.verb)
     const { end, fetch } = makeEnding(edge, makeFetch(edge, context))
     let closing: Promise<void> | undefined
     const close = async (): Promise<void> => {
       // The workers stop taking jobs while the last requests finish.
-      const stopped = jobs.close()
+      const stopped = events.close().then(jobs.close)
       await end()
       await stopped
       await release()
@@ -427,7 +496,7 @@ export const createAdmin = async (config: Config, options: AdminOptions = {}): P
       context,
       db: jobs.db,
       queue: jobs.queue,
-      startJobs: jobs.start,
+      startJobs: workers.start,
       cleanFiles: () => Effect.runPromise(cleanup(foundation.core)),
       close: () => closing ??= close()
     }

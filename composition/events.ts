@@ -8,24 +8,32 @@ import { randomUUID } from "node:crypto"
 import { makeOutbound } from "../adapters/outbound/outbound.ts"
 import { makeChanges } from "../adapters/postgres/changes.ts"
 import type { Postgres } from "../adapters/postgres/connection.ts"
-import { hmac } from "../adapters/seal/webhook.ts"
+import { makeWebhooks } from "../adapters/postgres/webhooks.ts"
+import { hmac, newWebhookSecret } from "../adapters/seal/webhook.ts"
+import type { App } from "../core/app/app.ts"
+import type { Core, RecordCheck } from "../core/app/core.ts"
 import type { EventLog } from "../core/app/deliver.ts"
 import type { Dispatching } from "../core/app/dispatch.ts"
 import { type Dispatcher, startDispatcher } from "../core/app/dispatcher.ts"
 import { functionsCore } from "../core/app/make-app.ts"
 import { deliveryJobs } from "../core/app/redeliver.ts"
-import type { Compiled } from "../core/domain/compile/compile.ts"
+import { madeSubscriptions, subscriptionCheck, type WebhooksCore, webhookVerb } from "../core/app/webhooks.ts"
+import type { AccessResolver } from "../core/domain/access/resolve.ts"
+import { BoundedMap } from "../core/domain/bounded.ts"
+import { type Compiled, needsQueue } from "../core/domain/compile/compile.ts"
+import { subscriptionsName, type Webhooks } from "../core/domain/declare/webhooks.ts"
 import { eventModels } from "../core/domain/event/delivery.ts"
 import type { JobModel, OwnDatabase } from "../core/domain/job/definition.ts"
 import type { OutboundService } from "../core/ports/outbound.ts"
 import type { QueueService } from "../core/ports/queue.ts"
+import { RecordsError } from "../core/ports/records.ts"
 import type { SubscriptionsService } from "../core/ports/subscriptions.ts"
-import type { Foundation } from "./create-admin.ts"
 
 export interface EventsOptions {
   readonly compiled: Compiled
   readonly postgres: Postgres
-  readonly foundation: Foundation
+  /** What the use cases of the service stand on. */
+  readonly foundation: { readonly core: Core; readonly resolver: AccessResolver }
   readonly queue: QueueService
   /** What `run` of a subscription may use. */
   readonly db: OwnDatabase
@@ -33,10 +41,13 @@ export interface EventsOptions {
   readonly wake: (name: string) => void
   /** Takes finished JSON lines. */
   readonly log?: ((line: string) => void) | undefined
-  /** Subscriptions beside those of the configuration. */
-  readonly made?: SubscriptionsService
+  /** The roles that an owner of a subscription has now; null: they may not act any more. */
+  readonly ownerRoles?: OwnerRoles | undefined
   readonly outbound?: OutboundService
 }
+
+/** Asks for the roles that a person has now in a tenant; null: they are banned, deleted, or have none. */
+export type OwnerRoles = (id: string, tenant: string | null) => Promise<readonly string[] | null>
 
 /** The events of one service. */
 export interface Events {
@@ -47,13 +58,13 @@ export interface Events {
   /** Dispatches in this process from now on. */
   readonly start: () => Dispatcher
   readonly dispatching: Dispatching
+  /** Checks of records that the extension `webhooks` brings, by resource. */
+  readonly checks: ReadonlyMap<string, RecordCheck>
+  /** Its record verbs; null without it. */
+  readonly verb: App["verb"] | null
   /** Stops dispatching and closes connections to receivers. */
   readonly close: () => Promise<void>
 }
-
-/** Whether a service has events at all. */
-export const hasEvents = ({ models }: Pick<Compiled, "models">): boolean =>
-  [...models.values()].some(({ events }) => events.length > 0)
 
 /** Subscriptions of the configuration, and those that people made. */
 const allSubscriptions = (
@@ -76,18 +87,62 @@ const allSubscriptions = (
   }
 }
 
+/** How long the roles of an owner are believed, in milliseconds. */
+const rolesMs = 1_000
+
+/** Roles as the option of the extension gives them, else as the accounts do. A function that fails says nothing about a person: it is asked again. */
+const rolesOf = (settings: Webhooks, accounts: OwnerRoles | undefined): SubscriptionsService["rolesOf"] => {
+  const { ownerRoles } = settings
+  const ask: OwnerRoles = ownerRoles === null
+    ? accounts ?? (() => Promise.resolve(null))
+    : async (id, tenant) => {
+      const roles: unknown = await ownerRoles({ id, tenant })
+      return Array.isArray(roles) && roles.length > 0 && roles.every((role) => typeof role === "string") ? roles : null
+    }
+  const known = new BoundedMap<string, { readonly roles: readonly string[] | null; readonly until: number }>(1_000)
+  return (id, tenant) =>
+    Effect.suspend(() => {
+      const key = JSON.stringify([id, tenant])
+      const found = known.get(key)
+      if (found !== undefined && performance.now() < found.until) return Effect.succeed(found.roles)
+      return Effect.map(
+        Effect.tryPromise({
+          try: () => ask(id, tenant),
+          catch: (cause) => new RecordsError({ reason: { _tag: "Unavailable" }, cause })
+        }),
+        (roles) => {
+          known.set(key, { roles, until: performance.now() + rolesMs })
+          return roles
+        }
+      )
+    })
+}
+
 /** Makes the events of a service. */
 export const makeEvents = (options: EventsOptions): Events => {
   const { compiled, foundation: { core, resolver }, log = () => {}, postgres, queue } = options
+  const models = eventModels(compiled.models, compiled.events)
   const outbound = options.outbound ?? makeOutbound()
   const write: EventLog = (level, event, fields) =>
     log(JSON.stringify({ level, time: new Date().toISOString(), event, ...fields }))
+  const settings = compiled.webhooks
+  const webhooks: WebhooksCore | null = settings === null ? null : {
+    core,
+    resolver,
+    models,
+    settings,
+    kept: makeWebhooks(postgres, settings),
+    outbound,
+    rolesOf: rolesOf(settings, options.ownerRoles),
+    newSecret: newWebhookSecret,
+    log: write
+  }
   const dispatching: Dispatching = {
     changes: makeChanges(postgres, compiled.models),
     queue,
-    models: eventModels(compiled.models, compiled.events),
+    models,
     outbound,
-    subscriptions: allSubscriptions(compiled, options.made),
+    subscriptions: allSubscriptions(compiled, webhooks === null ? undefined : madeSubscriptions(webhooks)),
     functions: functionsCore(core, resolver, compiled.functions),
     readers: { resolve: resolver.resolve, rules: compiled.rules },
     seal: core.seal,
@@ -99,10 +154,12 @@ export const makeEvents = (options: EventsOptions): Events => {
   }
   let dispatcher: Dispatcher | null = null
   return {
-    jobs: hasEvents(compiled) ? deliveryJobs(dispatching) : new Map(),
+    jobs: needsQueue(compiled) ? deliveryJobs(dispatching) : new Map(),
     changed: () => dispatcher?.wake(),
     start: () => dispatcher ??= startDispatcher(dispatching, randomUUID()),
     dispatching,
+    checks: webhooks === null ? new Map() : new Map([[subscriptionsName, subscriptionCheck(webhooks)]]),
+    verb: webhooks === null ? null : webhookVerb(webhooks, () => dispatching),
     close: async () => {
       await dispatcher?.stop()
       if ("close" in outbound && typeof outbound.close === "function") (outbound.close as () => void)()

@@ -10,8 +10,9 @@ import { capturedTables, captureQuestion, captureStatements, changeSchema } from
 import { historyQuestion, historyStatements } from "../adapters/postgres/history.ts"
 import { idempotencySchema } from "../adapters/postgres/idempotency.ts"
 import { submissionsSchema } from "../adapters/postgres/submissions.ts"
+import { webhooksStatements } from "../adapters/postgres/webhooks.ts"
 import { ownLevel, queueQuestion, queueStatements } from "../adapters/queue/schema.ts"
-import type { Compiled } from "../core/domain/compile/compile.ts"
+import { type Compiled, needsQueue } from "../core/domain/compile/compile.ts"
 import type { AuthDeclaration } from "../core/domain/declare/config.ts"
 
 /** One set of tables. */
@@ -24,6 +25,7 @@ export interface Migration {
     | "second_factor"
     | "passkey"
     | "events"
+    | "webhooks"
     | `history_${string}`
     | `events_${string}`
   /** Raised with every change of `statements`; a database may be ahead of the program, never behind. */
@@ -121,8 +123,15 @@ export const eventMigrations = ({ models }: Pick<Compiled, "models">): readonly 
 export const formMigrations = ({ forms }: Pick<Compiled, "forms">): readonly Migration[] =>
   forms.size === 0 ? [] : [make("forms", 1, `${submissionsSchema.join(";\n\n")};\n`)]
 
-/** What follows the application's own tables, and is applied after them. */
-export const followingMigrations = (compiled: Pick<Compiled, "models" | "forms">): readonly Migration[] => [
+/** Tables of subscriptions that people make, where the extension `webhooks` is there. They stand on those of jobs. */
+export const webhookMigrations = ({ webhooks }: Pick<Compiled, "webhooks">): readonly Migration[] =>
+  webhooks === null ? [] : [make("webhooks", 1, `${webhooksStatements(webhooks).join(";\n\n")};\n`)]
+
+/** What follows the application's own tables and those of jobs, and is applied after them. */
+export const followingMigrations = (
+  compiled: Pick<Compiled, "models" | "forms" | "webhooks">
+): readonly Migration[] => [
+  ...webhookMigrations(compiled),
   ...formMigrations(compiled),
   ...historyMigrations(compiled),
   ...eventMigrations(compiled)
@@ -131,8 +140,10 @@ export const followingMigrations = (compiled: Pick<Compiled, "models" | "forms">
 let jobsMigration: Migration | undefined
 
 /** The queue's tables, in the application's database, where jobs are declared. They are made from the library's files when somebody asks. */
-export const jobsMigrations = ({ jobs }: Pick<Compiled, "jobs">): readonly Migration[] =>
-  jobs.size === 0 ? [] : [jobsMigration ??= make("jobs", ownLevel, queueStatements(), queueQuestion)]
+export const jobsMigrations = (
+  compiled: Pick<Compiled, "jobs" | "models" | "subscriptions" | "webhooks">
+): readonly Migration[] =>
+  !needsQueue(compiled) ? [] : [jobsMigration ??= make("jobs", ownLevel, queueStatements(), queueQuestion)]
 
 /** Whatever the database's default: who waited for another process has to see what that one did. */
 const begin = "begin isolation level read committed"

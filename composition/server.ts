@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import type { Auth } from "../adapters/auth/auth.ts"
 import { isUnavailable } from "../adapters/auth/database.ts"
+import { currentRoles } from "../adapters/auth/users.ts"
 import { codeBehind, errorLine, unfailing } from "../adapters/http/access-log.ts"
 import type { ExtraRoute } from "../adapters/http/handle.ts"
 import { mailRoute } from "../adapters/http/mail-page.ts"
@@ -14,6 +15,7 @@ import type { Listener } from "../adapters/http/node.ts"
 import { makeOutbox } from "../adapters/mail/outbox.ts"
 import { smtpMail } from "../adapters/mail/smtp.ts"
 import { AccountError } from "../core/domain/account/account.ts"
+import { hasEvents, needsQueue } from "../core/domain/compile/compile.ts"
 import { parentPath } from "../core/domain/declare/config.ts"
 import type { Config } from "../core/domain/declare/config.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
@@ -275,6 +277,7 @@ const build = async (
     extraRoutes: [...mailPage, ...options.extraRoutes ?? []],
     ...(settings.drainToken === null ? {} : { drainToken: settings.drainToken }),
     ...(telemetry.metrics === null ? {} : { onJobCounts: telemetry.metrics.jobs }),
+    ...(auth === null ? {} : { ownerRoles: (id: string) => currentRoles(auth, id) }),
     jobsConnections: settings.jobsConnections
   })
   opened.add(admin.close)
@@ -294,7 +297,7 @@ const build = async (
   if (facts.status === "rejected") throw facts.reason
   const refusals = [...migrations.value, ...facts.value]
   if (refusals.length > 0) throw new StartupError(refusals)
-  const hasJobs = assembly.compiled.jobs.size > 0
+  const hasJobs = needsQueue(assembly.compiled) || hasEvents(assembly.compiled)
   if (options.worker === true && !hasJobs) throw new StartupError([noJobs])
   const workers = hasJobs && (settings.jobs || options.worker === true)
     ? await patiently(admin.startJobs, databases.url, patienceMs, log)

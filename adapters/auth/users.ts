@@ -86,6 +86,20 @@ export const listUsers = async (auth: Auth): Promise<readonly Account[]> => {
   return store.query<Account>(`select ${returned} from ${table("user")} order by "createdAt", "id"`)
 }
 
+/** The roles that a user has now; null for one who is banned, deleted, or has none. */
+export const currentRoles = async (auth: Auth, id: string): Promise<readonly string[] | null> => {
+  const { store, table } = auth.internals
+  const [user] = await store.query<{ readonly role: string | null; readonly barred: boolean }>(
+    `select "role", coalesce("banned", false) and ("banExpires" is null or "banExpires" > now()) as barred from ${
+      table("user")
+    } where "id" = $1`,
+    [id]
+  )
+  if (user === undefined || user.barred) return null
+  const roles = (user.role ?? "").split(",").map((role) => role.trim()).filter((role) => role !== "")
+  return roles.length === 0 ? null : roles
+}
+
 const change = async (
   auth: Auth,
   event: AuthEventName,

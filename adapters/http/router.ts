@@ -7,6 +7,7 @@ import type * as Effect from "effect/Effect"
 import type { App } from "../../core/app/app.ts"
 import type { Call, Incoming, Reply } from "../../core/app/call.ts"
 import { parentPath } from "../../core/domain/declare/config.ts"
+import { webhookVerbs } from "../../core/domain/declare/webhooks.ts"
 import type { Problem } from "../../core/domain/problem.ts"
 import { decodePercent } from "./request.ts"
 
@@ -77,6 +78,12 @@ const recordVerbs: ReadonlyMap<string, Methods> = new Map([
   ["restore", methods({ POST: takesBody((app, call, at, body) => app.restore(call, at.resource, at.key, body)) })]
 ])
 
+/** Verbs that an extension adds to its own resources: to all others the word is part of a key. */
+const extensionVerb = (resource: string, word: string): Methods | undefined =>
+  Object.hasOwn(webhookVerbs, resource) && webhookVerbs[resource]!.includes(word)
+    ? methods({ POST: reads((app, call, at) => app.verb(call, at.resource, at.key, word)) })
+    : undefined
+
 const systemRoutes: ReadonlyMap<string, Route> = new Map([
   ["/meta", { methods: methods({ GET: reads((app, call) => app.meta(call)) }), resource: "", key: "" }],
   ["/openapi.json", { methods: methods({ GET: reads((app, call) => app.openapi(call)) }), resource: "", key: "" }]
@@ -102,7 +109,8 @@ const resourceRoute = (rest: string): Route => {
   const segment = rest.slice(slash + 1)
   if (resource === "" || segment === "" || segment.includes("/")) return nothing(resource)
   const colon = segment.lastIndexOf(":")
-  const verb = colon < 1 ? undefined : recordVerbs.get(segment.slice(colon + 1))
+  const word = colon < 1 ? "" : segment.slice(colon + 1)
+  const verb = recordVerbs.get(word) ?? extensionVerb(resource, word)
   return verb === undefined
     ? { methods: record, resource, key: segment }
     : { methods: verb, resource, key: segment.slice(0, colon) }

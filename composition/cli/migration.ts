@@ -28,6 +28,7 @@ const purposes: { readonly [name: string]: string } = {
   jobs: "Jobs, in the schema jobs. A later version may need stopped workers: it says so instead of waiting.",
   second_factor: "Second factors of accounts, in the schema auth.",
   passkey: "Passkeys of accounts, in the schema auth.",
+  webhooks: "Subscriptions that people make, and their deliveries.",
   events: "Where changes wait to be sent to those who subscribe, in the schema service."
 }
 

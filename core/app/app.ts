@@ -27,6 +27,8 @@ export interface App {
   /** `:restore`: writes a version of the record back, where a history is kept. */
   readonly restore: (call: Call, resource: string, key: string, body: Uint8Array) => Answer
   readonly batch: (call: Call, body: Uint8Array) => Answer
+  /** A record verb that an extension adds, such as `:test` of a subscription. */
+  readonly verb: (call: Call, resource: string, key: string, verb: string) => Answer
   /** `POST /api/functions/{name}`: an API function. */
   readonly call: (call: Call, name: string, body: Uint8Array) => Answer
   /** `:upload`: stores a file and answers a ticket for it. */

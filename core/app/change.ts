@@ -260,6 +260,7 @@ const single = (
 const standsAlone = (core: Core, write: Write): boolean => {
   const { access, op } = write
   return core.options.writeHooks.length === 0 && access.model.history === null &&
+    core.checks?.has(access.model.name) !== true &&
     !(op === "create" && access.decisions.create.of === "record") && !touchesFiles(write)
 }
 

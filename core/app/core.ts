@@ -8,7 +8,7 @@ import type { Caller } from "../domain/access/caller.ts"
 import type { Operation } from "../domain/access/rules.ts"
 import type { WriteHook } from "../domain/declare/config.ts"
 import type { Bindings } from "../domain/filter/tree.ts"
-import type { Models } from "../domain/model/model.ts"
+import type { Models, WireRecord } from "../domain/model/model.ts"
 import { accessDenied, notFound, tenantRequired } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import type { ScanGuard } from "../domain/read/guard.ts"
@@ -38,6 +38,13 @@ export interface CoreOptions {
   readonly maxBatchBytes: number
 }
 
+/** A check of a record as it is written, by whom; null for what was not or is not there. */
+export type RecordCheck = (
+  caller: Caller,
+  before: WireRecord | null,
+  after: WireRecord | null
+) => Effect.Effect<void, Problem>
+
 /** What a use case is given besides its call. */
 export interface Core {
   readonly models: Models
@@ -47,6 +54,8 @@ export interface Core {
   readonly estimates: RowEstimates
   readonly judgements: Judgements
   readonly versions: RecentVersions
+  /** Checks of single resources, which an extension brings: run after a write of one, before the commit. Their problems refuse it. */
+  readonly checks?: ReadonlyMap<string, RecordCheck>
   /** Told after a commit that left captured changes. */
   readonly changed?: () => void
   /** What records are written with. */

@@ -20,7 +20,7 @@ import { writeKey } from "../domain/read/key.ts"
 import type { ChangesService, Taken } from "../ports/changes.ts"
 import type { QueueError, QueueService } from "../ports/queue.ts"
 import { RecordsError } from "../ports/records.ts"
-import { type Delivering, type Delivery, receiverMs, rolesFor, tryDelivery } from "./deliver.ts"
+import { type Delivering, type Delivery, eventId, receiverMs, rolesFor, tryDelivery } from "./deliver.ts"
 
 /** Names of the jobs that deliveries become. */
 export const deliverName = "webhooks.deliver"
@@ -33,7 +33,13 @@ export interface DeliverPayload {
   readonly resource: string
   readonly event: string
   readonly change: StoredChange
+  /** Of the event and of its record, for those who look at the queue. */
+  readonly id: string
+  readonly key: string
   readonly tried: number
+  /** What the first try came to. */
+  readonly status?: number
+  readonly error?: string
   readonly test?: boolean
   /** It failed for good already, and why: the job is there to be looked at and retried. */
   readonly failed?: string
@@ -43,7 +49,8 @@ export interface DeliverPayload {
 export interface OrderedPayload {
   readonly subscription: string
   readonly resource: string
-  readonly events: ReadonlyArray<{ readonly event: string; readonly change: StoredChange }>
+  readonly key: string
+  readonly events: ReadonlyArray<{ readonly id: string; readonly event: string; readonly change: StoredChange }>
 }
 
 /** Payload of a `webhooks.dispatch-change` job. */
@@ -106,27 +113,34 @@ const plan = (
   ...more
 })
 
-/** A job that delivers an event. */
+/** A job that delivers an event. `tried`: tries that were made; `last`: what the last of them came to. */
 export const deliverPlan = (
-  { happened: { change, event }, subscription, test }: Delivery,
+  { seal }: Pick<Dispatching, "seal">,
+  { happened, subscription, test }: Delivery,
   tried: number,
   delayMs: number,
-  failed?: string
+  last: Partial<Pick<TryResult, "status" | "error" | "gone">> = {}
 ): EnqueuePlan => {
+  const { change, event } = happened
+  const { error = null, gone = false, status = null } = last
   const payload: DeliverPayload = {
     subscription: subscription.id,
     resource: change.model.name,
     event,
-    change: change.stored,
+    id: eventId(seal, happened),
+    key: keyOf(happened),
     tried,
+    ...(status === null ? {} : { status }),
+    ...(error === null ? {} : { error }),
     ...(test ? { test } : {}),
-    ...(failed === undefined ? {} : { failed })
+    ...(gone ? { failed: error ?? "" } : {}),
+    change: change.stored
   }
   return plan(deliverName, payload, { delayMs, maxAttempts: Math.max(1, mostTries - tried) })
 }
 
 /** Jobs for the deliveries of ordered subscriptions: one for each record and subscription. */
-const orderedPlans = (deliveries: readonly Planned[]): readonly EnqueuePlan[] => {
+const orderedPlans = (use: Dispatching, deliveries: readonly Planned[]): readonly EnqueuePlan[] => {
   const groups = new Map<string, Planned[]>()
   for (const each of deliveries) {
     const group = JSON.stringify([each.subscription.id, each.happened.change.model.name, each.key])
@@ -138,7 +152,12 @@ const orderedPlans = (deliveries: readonly Planned[]): readonly EnqueuePlan[] =>
     const payload: OrderedPayload = {
       subscription: each[0]!.subscription.id,
       resource: each[0]!.happened.change.model.name,
-      events: each.map(({ happened: { change, event } }) => ({ event, change: change.stored }))
+      key: each[0]!.key,
+      events: each.map(({ happened }) => ({
+        id: eventId(use.seal, happened),
+        event: happened.event,
+        change: happened.change.stored
+      }))
     }
     return plan(orderedName, payload, { group, ordered: true, maxAttempts: mostTries })
   })
@@ -270,14 +289,17 @@ export const dispatchChanges = Effect.fnUntraced(function*(
   for (const delivery of first) {
     const exit = ended.get(delivery)
     if (exit === undefined) {
-      kept.push([delivery, begun.has(delivery) ? deliverPlan(delivery, 1, takeOverMs) : deliverPlan(delivery, 0, 0)])
-    } else if (Exit.isFailure(exit)) kept.push([null, deliverPlan(delivery, 1, 5_000)])
+      kept.push([
+        delivery,
+        begun.has(delivery) ? deliverPlan(use, delivery, 1, takeOverMs) : deliverPlan(use, delivery, 0, 0)
+      ])
+    } else if (Exit.isFailure(exit)) kept.push([null, deliverPlan(use, delivery, 1, 5_000)])
     else if (exit.value.outcome === "failed" && !exit.value.gone) {
       const wait = retryWait({ tries: 1, ordered: false, asked: exit.value.asked, random: use.random() })
-      kept.push([null, deliverPlan(delivery, 1, wait ?? 0)])
-    } else if (exit.value.gone) kept.push([null, deliverPlan(delivery, 1, 0, exit.value.error ?? "")])
+      kept.push([null, deliverPlan(use, delivery, 1, wait ?? 0, exit.value)])
+    } else if (exit.value.gone) kept.push([null, deliverPlan(use, delivery, 1, 0, exit.value)])
   }
-  const ordered = orderedPlans(deliveries.filter(({ subscription }) => subscription.ordered))
+  const ordered = orderedPlans(use, deliveries.filter(({ subscription }) => subscription.ordered))
   for (const each of ordered) kept.push([null, shortGroup(use, each)])
   for (const { change, error } of failing) {
     use.log("error", "dispatch-change", { sequence: change.sequence, table: change.relation, error })
@@ -309,8 +331,10 @@ export const redispatch = Effect.fnUntraced(function*(
   const { deliveries, failing } = yield* planChanges(use, [change])
   if (failing[0] !== undefined) return yield* Effect.fail(failing[0].error)
   const plans = [
-    ...deliveries.flatMap((each) => each.subscription.ordered ? [] : [deliverPlan(each, 0, 0)]),
-    ...orderedPlans(deliveries.filter(({ subscription }) => subscription.ordered)).map((each) => shortGroup(use, each))
+    ...deliveries.flatMap((each) => each.subscription.ordered ? [] : [deliverPlan(use, each, 0, 0)]),
+    ...orderedPlans(use, deliveries.filter(({ subscription }) => subscription.ordered)).map((each) =>
+      shortGroup(use, each)
+    )
   ]
   if (plans.length > 0) yield* use.queue.enqueue(plans)
 })

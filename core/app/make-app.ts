@@ -1,8 +1,10 @@
 /** Puts the use cases together over one core. */
 
+import * as Effect from "effect/Effect"
 import type { Access } from "../domain/access/access.ts"
 import type { AccessResolver } from "../domain/access/resolve.ts"
 import type { Functions } from "../domain/function/declaration.ts"
+import { notFound } from "../domain/problem.ts"
 import { facets, histogram, series } from "./aggregate.ts"
 import type { App } from "./app.ts"
 import { batch } from "./batch.ts"
@@ -36,11 +38,13 @@ export const makeApp = (
   core: Core,
   resolver: AccessResolver,
   documents: SystemDocuments,
-  functions: Functions = new Map()
+  functions: Functions = new Map(),
+  verb: App["verb"] = () => Effect.fail(notFound())
 ): App => {
   const use = functionsCore(core, resolver, functions)
   return {
     ...documents,
+    verb,
     ...makeUses(core),
     call: (call, name, body) => callFunction(use, call, name, body),
     accesses: use.accesses
@@ -55,7 +59,7 @@ export const functionsCore = (core: Core, resolver: AccessResolver, functions: F
   accesses: (caller) => resolvedOnce((resource) => resolver.resolve(caller, resource))
 })
 
-const makeUses = (core: Core): Omit<App, keyof SystemDocuments | "accesses" | "call"> => ({
+const makeUses = (core: Core): Omit<App, keyof SystemDocuments | "accesses" | "call" | "verb"> => ({
   list: (call, resource) => list(core, call, resource),
   search: (call, resource, body) => search(core, call, resource, body),
   get: (call, resource, key) => get(core, call, resource, key),

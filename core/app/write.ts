@@ -524,7 +524,8 @@ export const execute = (core: Core, tx: RecordsTransaction, write: Write, bindin
 /** Ends a write: what has to happen with it, then what it did. */
 const done = (core: Core, tx: RecordsTransaction, written: Written, after: Row | null): Step<Written> => {
   const { access, before, op } = written
-  return access.model.history === null && core.options.writeHooks.length === 0
+  return access.model.history === null && core.options.writeHooks.length === 0 &&
+      core.checks?.has(access.model.name) !== true
     ? Effect.succeed(written)
     : Effect.as(runHooks(core, tx, access, op, before, after), written)
 }
@@ -540,7 +541,7 @@ export const runHooks = (
   operation: Write["op"],
   before: Row | null,
   after: Row | null
-): Effect.Effect<void, RecordsError> => {
+): Step<void> => {
   const { caller, model } = access
   const kept = model.history === null
     ? Effect.void
@@ -549,8 +550,12 @@ export const runHooks = (
       keepVersion(core, tx, access, operation, before, after),
       (error) => isRefusedValue(error) ? Effect.die(error) : Effect.fail(error)
     )
-  if (core.options.writeHooks.length === 0) return kept
+  const check = core.checks?.get(model.name)
   const record = (row: Row | null) => row === null ? null : wireRecord(model, cells(row))
+  const checked: Step<void> = check === undefined
+    ? kept
+    : Effect.andThen(kept, Effect.suspend(() => check(caller, record(before), record(after))))
+  if (core.options.writeHooks.length === 0) return checked
   // Made anew for each hook: what one does to its records must not be taken for what was written by the next.
   const change = () =>
     ({
@@ -566,7 +571,7 @@ export const runHooks = (
       duration: core.options.statementTimeoutMs,
       orElse: () => Effect.die(hookStuck(core, hook, index))
     })
-  return Effect.andThen(kept, Effect.forEach(core.options.writeHooks, run, { discard: true }))
+  return Effect.andThen(checked, Effect.forEach(core.options.writeHooks, run, { discard: true }))
 }
 
 const hookStuck = (core: Core, { name }: WriteHook, index: number): Error => {

@@ -22,7 +22,8 @@ import { newWebhookSecret } from "../../adapters/seal/webhook.ts"
 import { compileOrThrow, makeFoundation, makeService } from "../../composition/create-admin.ts"
 import { makeEvents } from "../../composition/events.ts"
 import type { EventsOptions } from "../../composition/events.ts"
-import { eventMigrations } from "../../composition/migrations.ts"
+import { eventMigrations, webhookMigrations } from "../../composition/migrations.ts"
+import type { RecordCheck } from "../../core/app/core.ts"
 import { makeAttempts } from "../../core/app/jobs.ts"
 import type { Config } from "../../core/domain/declare/config.ts"
 import type { EventEnvelope } from "../../core/domain/event/envelope.ts"
@@ -162,7 +163,9 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
   const compiled = compileOrThrow(options.config)
   const captured = eventMigrations(compiled).map(({ statements }) => statements).join("\n")
   const database = options.database ?? await openDatabase(
-    `create schema service;\n${options.schema};\n${captured}\n${queueStatements()}`
+    `create schema service;\n${options.schema};\n${captured}\n${queueStatements()}\n${
+      webhookMigrations(compiled).map(({ statements }) => statements).join("\n")
+    }`
   )
   const between = options.pooler === undefined ? null : await openPooler(options.pooler, database)
   const url = between?.url ?? database.url
@@ -185,8 +188,9 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
     publicUrl: "http://service.test",
     log: (line: string) => void log.push(JSON.parse(line) as { readonly [name: string]: unknown })
   }
+  const checks = new Map<string, RecordCheck>()
   const changed: { tell: () => void } = { tell: () => {} }
-  const foundation = makeFoundation(parts, () => changed.tell())
+  const foundation = makeFoundation(parts, () => changed.tell(), checks)
   const db: OwnDatabase = {
     query: async (sql, params = []) => (await pool.query(sql, [...params])).rows as never,
     transaction: async (work) => {
@@ -217,7 +221,8 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
     ...options.more
   })
   changed.tell = events.changed
-  const edge = makeService(parts, foundation)
+  for (const [name, check] of events.checks) checks.set(name, check)
+  const edge = makeService(parts, foundation, events.verb)
   const fetch = makeFetch(edge, Context.empty())
   const runs = options.runs ?? true
   const jobs = new Map([...compiled.jobs, ...events.jobs])

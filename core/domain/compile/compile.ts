@@ -10,6 +10,7 @@ import type { AccessDefaults, Roles, RulesByResource } from "../access/rules.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { AuthDeclaration, Config, ConfigExtension, Options } from "../declare/config.ts"
 import { type Refusal, type Report, shown } from "../declare/refusal.ts"
+import { type Webhooks, webhooksOf } from "../declare/webhooks.ts"
 import type { Subscription } from "../event/subscription.ts"
 import type { Forms, FormSettings } from "../form/form.ts"
 import type { Functions } from "../function/declaration.ts"
@@ -48,6 +49,8 @@ export interface Compiled {
   readonly functions: Functions
   /** Subscriptions of the configuration, in declared order. */
   readonly subscriptions: readonly Subscription[]
+  /** The extension that lets people subscribe, or null. */
+  readonly webhooks: Webhooks | null
   readonly userMenu: readonly MenuItem[]
   readonly pages: readonly Page[]
   /** Public forms by name. */
@@ -65,6 +68,14 @@ export interface Compiled {
   readonly auth: AuthDeclaration | null
   readonly files: FilesConfig
 }
+
+/** Whether any resource declares events. */
+export const hasEvents = ({ models }: Pick<Compiled, "models">): boolean =>
+  [...models.values()].some(({ events }) => events.length > 0)
+
+/** Whether a service needs the queue: it has jobs of its own, or events that somebody may subscribe to. */
+export const needsQueue = (compiled: Pick<Compiled, "jobs" | "models" | "subscriptions" | "webhooks">): boolean =>
+  compiled.jobs.size > 0 || compiled.webhooks !== null || (compiled.subscriptions.length > 0 && hasEvents(compiled))
 
 const configNames = [
   "resources",
@@ -228,6 +239,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     views,
     functions,
     subscriptions,
+    webhooks: (raw as { readonly [webhooksOf]?: Webhooks })[webhooksOf] ?? null,
     userMenu,
     pages,
     forms,

@@ -10,6 +10,7 @@ import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { FieldSpec } from "../declare/field.ts"
 import { historyOf, keptColumns } from "../declare/history.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
+import { stampsOwner } from "../declare/webhooks.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import { changedColumn } from "../model/model.ts"
 import type { Field, Model, Relation } from "../model/model.ts"
@@ -539,6 +540,7 @@ export const buildModel = (
     history: historyName(draft.declaration),
     events: [...events.keys()],
     captured: events.size > 0,
+    ...((draft.declaration as { readonly [stampsOwner]?: boolean })[stampsOwner] === true ? { stampsOwner: true } : {}),
     relations
   }
   checkDerived(model, report)

@@ -8,7 +8,7 @@ import type { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
 import type { CompiledRules, RulesByResource } from "../access/rules.ts"
 import { evaluate } from "../filter/evaluate.ts"
-import type { Bindings } from "../filter/tree.ts"
+import { type Bindings, fieldsOf } from "../filter/tree.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import type { Model, Models } from "../model/model.ts"
 import { tableName } from "../model/table.ts"
@@ -91,7 +91,7 @@ export const readerOf = (subscription: Subscription, change: RecordChange, roles
     // No user has such an id.
     id: reader.of === "owner" ? reader.id : `subscription ${subscription.id}`,
     roles: reader.of === "owner" ? roles : reader.roles,
-    tenant: tenantOf(change)
+    tenant: tenantOf(change) ?? subscription.tenant
   }
 }
 
@@ -160,7 +160,9 @@ export const sightOf = (
 ): Result.Result<Sight | null, EventFailure> => {
   const { model } = change
   if (!takes(subscription, model.name, event)) return Result.succeed(null)
-  if (subscription.tenant !== null && tenantOf(change) !== subscription.tenant) return Result.succeed(null)
+  if (subscription.tenant !== null && model.tenant !== null && tenantOf(change) !== subscription.tenant) {
+    return Result.succeed(null)
+  }
   const caller = readerOf(subscription, change, roles)
   let access: Access | null = null
   if (caller !== null) {
@@ -180,6 +182,10 @@ export const sightOf = (
   const row = judgedRow(change)
   try {
     const when = subscription.when.get(model.name)
+    // What somebody else wrote may only ask for what its owner may read.
+    if (when !== undefined && access !== null && subscription.reader.of === "owner") {
+      for (const field of fieldsOf(when)) if (!access.restricted.byName.has(field.name)) return Result.succeed(null)
+    }
     const told = seesRow(sight, row, bindings) && (when === undefined || evaluate(when, cellsOf(row), bindings))
     return Result.succeed(told ? sight : null)
   } catch (error) {

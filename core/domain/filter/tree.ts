@@ -144,3 +144,25 @@ export interface Bindings {
   /** Canonical texts for `param` operands. */
   readonly params: readonly string[]
 }
+
+/** The fields that a filter asks for. */
+export const fieldsOf = (tree: FilterTree, into: Set<Field> = new Set()): ReadonlySet<Field> => {
+  switch (tree.op) {
+    case "true":
+    case "false":
+      break
+    case "and":
+    case "or":
+      for (const item of tree.items) fieldsOf(item, into)
+      break
+    case "not":
+      fieldsOf(tree.item, into)
+      break
+    case "search":
+      for (const field of tree.fields) into.add(field)
+      break
+    default:
+      into.add(tree.field)
+  }
+  return into
+}

@@ -75,6 +75,8 @@ export interface Model {
   readonly events: readonly string[]
   /** Whether changes of its table are captured: it, or another resource over the same table, declares events. */
   readonly captured: boolean
+  /** Whether whoever creates a record owns it, whatever they send. */
+  readonly stampsOwner?: boolean
   /** Relations that `expand` can follow, by their public name: to-one by the field, to-many by the other side's field. */
   readonly relations: ReadonlyMap<string, Relation>
 }

@@ -137,7 +137,7 @@ const completed = (
   const values = readFields(access, body, "create", tickets, files, errors)
   for (const { derived } of files) for (const [field, cell] of derived!) values.set(field, cell)
   const { owner, tenant, version } = model
-  if (owner !== null && access.createOwn && !values.has(owner)) {
+  if (owner !== null && (model.stampsOwner === true || (access.createOwn && !values.has(owner)))) {
     const own = cellFromText(owner, caller.id)
     if (Result.isFailure(own)) return Result.fail(accessDenied())
     values.set(owner, own.success)

@@ -1,0 +1,219 @@
+/** The tables of the extension `webhooks` as statements, safe to run again, and the port to what they keep. */
+
+import * as Effect from "effect/Effect"
+import type { Webhooks } from "../../core/domain/declare/webhooks.ts"
+import type { RecordsError } from "../../core/ports/records.ts"
+import type { KeptSubscription, WebhooksService } from "../../core/ports/webhooks.ts"
+import type { Postgres } from "./connection.ts"
+import { refuse } from "./errors.ts"
+import { identifier } from "./sql.ts"
+
+/** Days without a success after which a subscription is disabled, days that tries are kept, hours that an old secret counts. */
+const failingDays = 3
+const loggedDays = 30
+const overlapHours = 24
+
+/** Subscriptions that people made are named so in jobs; names of the configuration have no colon. */
+export const madePrefix = "made:"
+
+const deliverNames = "('webhooks.deliver', 'webhooks.deliver-ordered')"
+
+/** Statements that make the schema. The schema `jobs` has to be there: deliveries are a view over it. */
+export const webhooksStatements = ({ schema }: Pick<Webhooks, "schema">): readonly string[] => {
+  const s = identifier(schema)
+  return [
+    `create schema if not exists ${s}`,
+    `create table if not exists ${s}.subscriptions (
+  id bigint generated always as identity primary key,
+  tenant_id text,
+  owner_id text not null default '',
+  name text not null,
+  events text not null,
+  url text not null,
+  filter text,
+  headers jsonb,
+  payload text not null default 'full' check (payload in ('full', 'thin')),
+  ordered boolean not null default false,
+  enabled boolean not null default true,
+  disabled_reason text,
+  secret text,
+  previous_secret text,
+  previous_until timestamptz,
+  failing_since timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+)`,
+    `create index if not exists subscriptions_tenant on ${s}.subscriptions (tenant_id, id)`,
+    `create or replace function ${s}.tg_enabled() returns trigger language plpgsql as $webhooks$
+begin
+  if new.enabled and not old.enabled then
+    new.disabled_reason := null;
+    new.failing_since := null;
+  end if;
+  return new;
+end
+$webhooks$`,
+    `create or replace trigger service_enabled before update of enabled on ${s}.subscriptions
+  for each row execute function ${s}.tg_enabled()`,
+    `create or replace view ${s}.deliveries as
+select j.id, s.id as subscription_id, s.tenant_id, s.owner_id,
+  coalesce(j.payload->>'id', j.payload#>>'{events,0,id}') as event_id,
+  (j.payload->>'resource') || '.' || coalesce(j.payload->>'event', j.payload#>>'{events,0,event}') as event_type,
+  j.payload->>'resource' as resource,
+  j.payload->>'key' as key,
+  case when j.locked_at is not null then 'running' when j.attempts >= j.max_attempts then 'failed'
+    when j.attempts = 0 and coalesce((j.payload->>'tried')::integer, 0) = 0 then 'waiting' else 'retrying' end as state,
+  j.attempts + coalesce((j.payload->>'tried')::integer, 0) as tries,
+  case when j.attempts < j.max_attempts then j.run_at end as next_try_at,
+  coalesce(substring(j.last_error from 'answered ([0-9]{3})'), j.payload->>'status')::integer as last_status,
+  coalesce(j.last_error, j.payload->>'error') as last_error,
+  j.created_at
+from jobs._private_jobs j
+join jobs._private_tasks t on t.id = j.task_id
+join ${s}.subscriptions s on j.payload->>'subscription' = '${madePrefix}' || s.id
+where t.identifier in ${deliverNames}`,
+    `create table if not exists ${s}.attempts (
+  id bigint generated always as identity primary key,
+  tenant_id text,
+  owner_id text not null,
+  subscription_id bigint not null references ${s}.subscriptions on delete cascade,
+  delivery_id text not null,
+  at timestamptz not null default now(),
+  try integer not null,
+  outcome text not null,
+  status integer,
+  answer text,
+  error text,
+  duration_ms integer not null
+)`,
+    `create index if not exists attempts_subscription on ${s}.attempts (subscription_id, id)`,
+    `create index if not exists attempts_at on ${s}.attempts (at)`
+  ]
+}
+
+/** The port on given connections. */
+export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "schema">): WebhooksService => {
+  const s = identifier(schema)
+  const read = (sql: string, params: readonly unknown[] = []) => postgres.read(sql, params, { prepare: true })
+  const write = (
+    sql: string,
+    params: readonly unknown[]
+  ): Effect.Effect<ReadonlyArray<ReadonlyArray<string | null>>, RecordsError> =>
+    postgres.transaction((session) => Effect.catch(session.run(sql, params, true), refuse), true)
+  const columns =
+    `id::text, name, events, url, filter, headers::text, payload, ordered::text, enabled::text, tenant_id, owner_id, secret,
+  case when previous_until > now() then previous_secret end, (failing_since is not null)::text`
+  const kept = (row: ReadonlyArray<string | null>): KeptSubscription => {
+    const [
+      id,
+      name,
+      events,
+      url,
+      filter,
+      headers,
+      payload,
+      ordered,
+      enabled,
+      tenant,
+      owner,
+      secret,
+      previous,
+      failing
+    ] = row
+    return {
+      id: id!,
+      name: name!,
+      events: events!,
+      url: url!,
+      filter: filter ?? null,
+      headers: headers ?? null,
+      payload: payload === "thin" ? "thin" : "full",
+      ordered: ordered === "true",
+      enabled: enabled === "true",
+      tenant: tenant ?? null,
+      owner: owner!,
+      secret: secret ?? null,
+      previous: previous ?? null,
+      failing: failing === "true"
+    }
+  }
+  return {
+    all: Effect.map(
+      read(`select ${columns} from ${s}.subscriptions order by id limit 10000`),
+      (rows) => rows.map(kept)
+    ),
+    find: (id) =>
+      Effect.map(
+        read(`select ${columns} from ${s}.subscriptions where id = $1::bigint`, [id]),
+        ([row]) => row === undefined ? null : kept(row)
+      ),
+    firstSecret: (id, sealed) =>
+      Effect.map(
+        write(`update ${s}.subscriptions set secret = coalesce(secret, $2) where id = $1::bigint returning secret`, [
+          id,
+          sealed
+        ]),
+        ([row]) => row?.[0] ?? null
+      ),
+    rotate: (id, sealed) =>
+      Effect.asVoid(write(
+        `update ${s}.subscriptions set previous_secret = secret, previous_until = now() + interval '${overlapHours} hours', secret = $2
+        where id = $1::bigint returning 1`,
+        [id, sealed]
+      )),
+    disable: (id, reason) =>
+      Effect.asVoid(write(
+        `update ${s}.subscriptions set enabled = false, disabled_reason = $2, updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
+        where id = $1::bigint and enabled returning 1`,
+        [id, reason]
+      )),
+    enable: (id) =>
+      Effect.asVoid(write(
+        `update ${s}.subscriptions set enabled = true, updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
+        where id = $1::bigint and not enabled returning 1`,
+        [id]
+      )),
+    succeeded: (id) =>
+      Effect.asVoid(write(
+        `update ${s}.subscriptions set failing_since = null where id = $1::bigint and failing_since is not null returning 1`,
+        [id]
+      )),
+    failed: (id) =>
+      Effect.asVoid(write(
+        `update ${s}.subscriptions set failing_since = coalesce(failing_since, now()),
+          enabled = enabled and coalesce(failing_since, now()) > now() - interval '${failingDays} days',
+          disabled_reason = case when enabled and failing_since <= now() - interval '${failingDays} days'
+            then 'No delivery has succeeded for three days.' else disabled_reason end
+        where id = $1::bigint and (failing_since is null or (enabled and failing_since <= now() - interval '${failingDays} days')) returning 1`,
+        [id]
+      )),
+    resend: (chosen) =>
+      Effect.map(
+        write(
+          `select coalesce(sum(jobs._retry(d.id, null)), 0)::text from ${s}.deliveries d where d.state = 'failed' and ${
+            "subscription" in chosen ? "d.subscription_id" : "d.id"
+          } = $1::bigint`,
+          ["subscription" in chosen ? chosen.subscription : chosen.delivery]
+        ),
+        ([row]) => Number(row?.[0] ?? 0)
+      ),
+    log: (id, result) =>
+      Effect.asVoid(write(
+        `with old as (
+          delete from ${s}.attempts where id in (select id from ${s}.attempts where at < now() - interval '${loggedDays} days' order by at limit 20 for update skip locked)
+        )
+        insert into ${s}.attempts (tenant_id, owner_id, subscription_id, delivery_id, try, outcome, status, answer, error, duration_ms)
+        select tenant_id, owner_id, id, $2, $3::integer, $4, $5::integer, $6, $7, $8::integer from ${s}.subscriptions where id = $1::bigint returning 1`,
+        [
+          id,
+          result.eventId,
+          String(result.attempt),
+          result.outcome,
+          result.status === null ? null : String(result.status),
+          result.answer === null ? null : result.answer.replaceAll("\0", ""),
+          result.error,
+          String(Math.max(0, Math.round(result.milliseconds)))
+        ]
+      ))
+  }
+}

@@ -1,0 +1,391 @@
+/**
+ * Subscriptions that people make (extension `webhooks`): what a save is checked for, what the record verbs do, and each as dispatch takes it: with its
+ * owner's eyes. Who may do what with the records is decided by the access to them, like for any resource.
+ */
+
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type { Caller } from "../domain/access/caller.ts"
+import type { AccessResolver } from "../domain/access/resolve.ts"
+import { readEventNames, readHeaders } from "../domain/compile/subscription.ts"
+import { deliveriesName, subscriptionsName, type Webhooks } from "../domain/declare/webhooks.ts"
+import type { EventModels, Happened } from "../domain/event/delivery.ts"
+import { readSecret } from "../domain/event/signature.ts"
+import type { Subscription } from "../domain/event/subscription.ts"
+import { evaluate } from "../domain/filter/evaluate.ts"
+import { readFilter } from "../domain/filter/read.ts"
+import type { FilterTree } from "../domain/filter/tree.ts"
+import { always, both } from "../domain/filter/tree.ts"
+import type { Model } from "../domain/model/model.ts"
+import { accessDenied, notFound, problem } from "../domain/problem.ts"
+import type { Problem, ProblemError } from "../domain/problem.ts"
+import { wireRecord } from "../domain/read/item.ts"
+import { keyCondition, readKey } from "../domain/read/key.ts"
+import { timestampFromMicros } from "../domain/value/instant.ts"
+import type { Row } from "../domain/value/kind.ts"
+import type { OutboundService } from "../ports/outbound.ts"
+import type { RecordsError } from "../ports/records.ts"
+import type { SubscriptionsService } from "../ports/subscriptions.ts"
+import type { KeptSubscription, WebhooksService } from "../ports/webhooks.ts"
+import { json } from "./call.ts"
+import type { Call, Reply } from "./call.ts"
+import { permitted } from "./core.ts"
+import type { Core, RecordCheck } from "./core.ts"
+import { type Delivering, type EventLog, tryDelivery } from "./deliver.ts"
+import { recordsProblem } from "./refusal.ts"
+
+/** What the extension stands on. */
+export interface WebhooksCore {
+  readonly core: Core
+  readonly resolver: AccessResolver
+  readonly models: EventModels
+  readonly settings: Webhooks
+  readonly kept: WebhooksService
+  readonly outbound: OutboundService
+  /** The roles that a person has now; null: they may not act any more. */
+  readonly rolesOf: SubscriptionsService["rolesOf"]
+  readonly newSecret: () => string
+  readonly log: EventLog
+}
+
+/** How such subscriptions are named in jobs; names of the configuration have no colon. */
+const prefix = "made:"
+
+/** How long what was read is believed, in milliseconds. */
+const believedMs = 1_000
+
+const sealContext = (id: string): string => `webhook secret ${id}`
+
+const keyOf = (core: Core, id: string, sealed: string | null): Uint8Array | null => {
+  const secret = sealed === null ? null : core.seal.open(sealContext(id), sealed)
+  const key = secret === null ? null : readSecret(secret)
+  return key !== null && Result.isSuccess(key) ? key.success : null
+}
+
+/** The secret of a subscription, made when somebody first needs it; null where it cannot be opened. */
+const secretOf = (use: WebhooksCore, { id, secret }: KeptSubscription): Effect.Effect<string | null, RecordsError> =>
+  Effect.map(
+    secret === null
+      ? use.kept.firstSecret(id, use.core.seal.seal(sealContext(id), use.newSecret()))
+      : Effect.succeed(secret),
+    (sealed) => sealed === null ? null : use.core.seal.open(sealContext(id), sealed)
+  )
+
+const ignore = (): void => {}
+
+/** Fields that a filter of people may name: those given, and nothing of who they are. */
+const scopeOf = (fields: Model["fields"]) => ({
+  names: new Map(
+    fields.flatMap((field) =>
+      field.alias === null
+        ? [[field.name, field] as const]
+        : [[field.alias, field] as const, [field.name, field] as const]
+    )
+  ),
+  searched: fields.filter(({ searched }) => searched),
+  caller: false
+})
+
+const conditionsOf = (
+  text: string | null,
+  events: Subscription["events"],
+  core: Core
+): ReadonlyMap<string, FilterTree> | null => {
+  const trees = new Map<string, FilterTree>()
+  if (text === null || text.trim() === "") return trees
+  for (const resource of events.keys()) {
+    const tree = readFilter(text, scopeOf(core.models.get(resource)?.fields ?? []))
+    // A resource that has lost a field since: nothing of it is sent, rather than everything.
+    if (Result.isFailure(tree)) return null
+    trees.set(resource, tree.success)
+  }
+  return trees
+}
+
+/** A kept subscription as dispatch takes it. */
+const subscriptionOf = (
+  use: WebhooksCore,
+  each: KeptSubscription
+): Effect.Effect<Subscription, RecordsError> => {
+  const { core } = use
+  const events = readEventNames(each.events.split(/\s+/).filter((name) => name !== ""), core.models, ignore)
+  const when = conditionsOf(each.filter, events, core)
+  const subscription = (keys: ReadonlyArray<Uint8Array | null>): Subscription => ({
+    id: prefix + each.id,
+    name: `${each.name} (${each.id})`,
+    events: when === null ? new Map() : events,
+    when: when ?? new Map(),
+    reader: { of: "owner", id: each.owner },
+    tenant: each.tenant,
+    thin: each.payload === "thin",
+    ordered: each.ordered,
+    enabled: each.enabled,
+    target: { of: "url", url: each.url, anyAddress: use.settings.allowPrivateAddresses },
+    keys: keys.filter((key) => key !== null),
+    headers: readHeaders(each.headers === null ? undefined : JSON.parse(each.headers), ignore),
+    body: null
+  })
+  const previous = keyOf(core, each.id, each.previous)
+  return each.secret === null
+    ? Effect.map(secretOf(use, each), (secret) => {
+      const key = secret === null ? null : readSecret(secret)
+      return subscription([key !== null && Result.isSuccess(key) ? key.success : null, previous])
+    })
+    : Effect.succeed(subscription([keyOf(core, each.id, each.secret), previous]))
+}
+
+const idOf = ({ id }: Subscription): string => id.slice(prefix.length)
+
+/** The subscriptions that people made, as dispatch and deliveries ask for them. */
+export const madeSubscriptions = (use: WebhooksCore): SubscriptionsService => {
+  let read:
+    | { readonly all: readonly Subscription[]; readonly failing: ReadonlySet<string>; readonly until: number }
+    | null = null
+  const forget = Effect.sync(() => void (read = null))
+  const all = Effect.gen(function*() {
+    const now = yield* Clock.currentTimeMillis
+    if (read !== null && now < read.until) return read.all
+    const kept = yield* use.kept.all
+    const made = yield* Effect.forEach(kept, (each) => subscriptionOf(use, each))
+    const failing = new Set(kept.flatMap(({ failing, id }) => failing ? [prefix + id] : []))
+    read = { all: made, failing, until: now + believedMs }
+    return made
+  })
+  return {
+    all,
+    find: (id) =>
+      !id.startsWith(prefix) || !/^\d{1,18}$/.test(id.slice(prefix.length))
+        ? Effect.succeed(null)
+        : Effect.flatMap(
+          use.kept.find(id.slice(prefix.length)),
+          (kept): Effect.Effect<Subscription | null, RecordsError> =>
+            kept === null ? Effect.succeed(null) : subscriptionOf(use, kept)
+        ),
+    rolesOf: use.rolesOf,
+    orphaned: (subscription) =>
+      Effect.andThen(use.kept.disable(idOf(subscription), "Its owner may not act any more."), forget),
+    ended: (subscription, result) => {
+      if (result.test) return Effect.void
+      const id = idOf(subscription)
+      const noted = result.gone
+        ? Effect.andThen(use.kept.disable(id, result.error ?? "The receiver answered 410 Gone."), forget)
+        : result.outcome === "failed"
+        ? use.kept.failed(id)
+        : result.outcome === "delivered" && read?.failing.has(subscription.id) !== false
+        ? use.kept.succeeded(id)
+        : Effect.void
+      return use.settings.deliveryLog ? Effect.andThen(noted, use.kept.log(id, result)) : noted
+    }
+  }
+}
+
+const invalid = (field: string, message: string, hint?: string): ProblemError => ({
+  field,
+  code: "invalid",
+  message,
+  ...(hint === undefined ? {} : { hint })
+})
+
+/** The models that a caller sees, as far as they know of events. */
+const visibleModels = ({ core, resolver }: WebhooksCore, caller: Caller): ReadonlyMap<string, Model> =>
+  new Map([...core.models].filter(([name]) => {
+    const access = resolver.resolve(caller, name)
+    return access !== null && access.decisions.read.of !== "deny"
+  }))
+
+/** Checks a subscription as it is saved: events and filter against what the caller sees, the URL against where it leads. */
+export const subscriptionCheck = (use: WebhooksCore): RecordCheck => (caller, _, after) => {
+  if (after === null) return Effect.void
+  const errors: ProblemError[] = []
+  const models = visibleModels(use, caller)
+  const { events: named, filter, headers, url } = after
+  const names = (typeof named === "string" ? named : "").split(/\s+/).filter((name) => name !== "")
+  if (names.length === 0) errors.push(invalid("events", "Name at least one event."))
+  const events = readEventNames(names, models, (message, fix) => errors.push(invalid("events", message, fix)))
+  if (typeof filter === "string" && filter.trim() !== "") {
+    for (const resource of events.keys()) {
+      const fields = use.resolver.resolve(caller, resource)?.restricted.fields ?? []
+      const tree = readFilter(filter, scopeOf(fields))
+      if (Result.isSuccess(tree)) continue
+      const [first] = tree.failure
+      errors.push(
+        invalid("filter", `It does not check for ${resource}: ${first?.message ?? "it is no filter"}`, first?.hint)
+      )
+      break
+    }
+  }
+  readHeaders(headers ?? undefined, (message, fix) => errors.push(invalid("headers", message, fix)))
+  const judged = use.settings.allowPrivateAddresses
+    ? Effect.sync(() => {
+      if (typeof url !== "string" || !/^https?:\/\/./i.test(url) || !URL.canParse(url)) {
+        errors.push(invalid("url", "The URL cannot be used: it is not an http(s) URL."))
+      }
+    })
+    : Effect.matchEffect(use.outbound.check(typeof url === "string" ? url : ""), {
+      onFailure: ({ message }) => Effect.sync(() => void errors.push(invalid("url", message))),
+      onSuccess: () => Effect.void
+    })
+  return Effect.flatMap(judged, () =>
+    errors.length === 0
+      ? Effect.void
+      : Effect.fail(problem("invalid-record", errors[0]!.message, { errors })))
+}
+
+/** The record of a verb, which the caller has to see and may update. */
+const updatable = Effect.fnUntraced(function*(
+  use: WebhooksCore,
+  call: Call,
+  resource: string,
+  segment: string
+): Effect.fn.Return<string, Problem> {
+  const access = yield* Effect.fromResult(permitted(call, resource, "update"))
+  const key = yield* Effect.fromResult(readKey(access.model, segment))
+  const { model } = access
+  const now = yield* Clock.currentTimeMillis
+  const bindings = { caller: call.caller, now: BigInt(now) * 1000n, params: key }
+  const where = both(access.rows, keyCondition(model))
+  const shape = { model, columns: model.columns, where, order: [], limit: 1, checks: [] }
+  const [row] = yield* Effect.catch(use.core.records.page({ shape, bindings }), recordsProblem)
+  if (row === undefined) return yield* Effect.fail(notFound())
+  const cell = (field: Model["columns"][number]) => row[field.index] ?? null
+  const decision = access.decisions.update
+  const settled = decision.of === "record" ? decision.decide(wireRecord(model, cell)) : decision
+  const passes = settled.of === "allow" || (settled.of === "filter" && evaluate(settled.tree, cell, bindings))
+  return passes ? key[0]! : yield* Effect.fail(accessDenied())
+})
+
+const nothing: Reply = { status: 204, headers: {}, body: null }
+
+/** The newest record that the owner may read, of the first resource that the subscription takes and that has one. */
+const newest = Effect.fnUntraced(function*(
+  use: WebhooksCore,
+  subscription: Subscription,
+  roles: readonly string[]
+): Effect.fn.Return<Happened | null, RecordsError> {
+  const now = yield* Clock.currentTimeMillis
+  for (const [resource, names] of subscription.events) {
+    const model = use.core.models.get(resource)
+    const declared = use.models.events.get(resource)
+    // As the subscription names them, else as they are declared.
+    const [first] = names ?? declared?.keys() ?? []
+    const event = first === undefined ? undefined : declared?.get(first)
+    if (model === undefined || event === undefined || subscription.reader.of !== "owner") continue
+    const caller: Caller = { id: subscription.reader.id, roles, tenant: subscription.tenant }
+    const access = use.resolver.resolve(caller, resource)
+    if (access === null || access.decisions.read.of === "deny") continue
+    const bindings = { caller, now: BigInt(now) * 1000n, params: [] }
+    const live = model.softDelete === null ? always : { op: "null", field: model.softDelete } as const
+    const order = model.key.map((field) => ({ field, descending: true }))
+    const shape = { model, columns: model.columns, where: both(access.rows, live), order, limit: 1, checks: [] }
+    const [row] = yield* use.core.records.page({ shape, bindings })
+    if (row === undefined) continue
+    return madeUp(model, event.name, [...event.on][0] ?? "update", row, now)
+  }
+  return null
+})
+
+const madeUp = (
+  model: Model,
+  event: string,
+  operation: Happened["change"]["operation"],
+  row: Row,
+  now: number
+): Happened => ({
+  event,
+  change: {
+    model,
+    operation,
+    before: operation === "create" || operation === "undelete" ? null : row,
+    after: operation === "delete" ? null : row,
+    stored: {
+      sequence: "0",
+      transaction: "0",
+      at: timestampFromMicros(BigInt(now) * 1000n),
+      relation: "",
+      operation: "update",
+      before: null,
+      after: null,
+      actor: null
+    }
+  }
+})
+
+/** The record verbs. */
+export const webhookVerb = (use: WebhooksCore, delivering: () => Delivering) =>
+  Effect.fnUntraced(function*(
+    call: Call,
+    resource: string,
+    segment: string,
+    verb: string
+  ): Effect.fn.Return<Reply, Problem> {
+    const id = yield* updatable(use, call, resource, segment)
+    const asked = <A>(effect: Effect.Effect<A, RecordsError>): Effect.Effect<A, Problem> =>
+      Effect.catch(effect, recordsProblem)
+    if (resource === deliveriesName) {
+      const count = yield* asked(use.kept.resend({ delivery: id }))
+      return count === 0
+        ? yield* Effect.fail(problem("conflict", "Only a failed delivery can be sent again."))
+        : json(200, JSON.stringify({ resent: count }))
+    }
+    if (resource !== subscriptionsName) return yield* Effect.fail(notFound())
+    const kept = yield* asked(use.kept.find(id))
+    if (kept === null) return yield* Effect.fail(notFound())
+    const note = (event: string): void => use.log("info", event, { subscription: id, user: call.caller.id })
+    switch (verb) {
+      case "disable":
+        yield* asked(use.kept.disable(id, null))
+        return nothing
+      case "enable":
+        yield* asked(use.kept.enable(id))
+        return nothing
+      case "rotateSecret":
+        yield* asked(secretOf(use, kept))
+        yield* asked(use.kept.rotate(id, use.core.seal.seal(sealContext(id), use.newSecret())))
+        note("webhook-secret-rotated")
+        return nothing
+      case "revealSecret": {
+        const secret = yield* asked(secretOf(use, kept))
+        note("webhook-secret-revealed")
+        return secret === null
+          ? yield* Effect.fail(problem("conflict", "The secret was sealed with another AUTH_SECRET. Rotate it."))
+          : json(200, JSON.stringify({ secret }))
+      }
+      case "resendFailed":
+        return json(200, JSON.stringify({ resent: yield* asked(use.kept.resend({ subscription: id })) }))
+      case "test": {
+        const subscription = yield* asked(subscriptionOf(use, kept))
+        const roles = yield* asked(use.rolesOf(kept.owner, kept.tenant))
+        const happened = roles === null ? null : yield* asked(newest(use, subscription, roles))
+        if (happened === null) {
+          return yield* Effect.fail(
+            problem("conflict", "There is no record that its owner may read, so there is nothing to make an event of.")
+          )
+        }
+        // The event is made of a record as it is, whatever the filter says to it.
+        const tried = tryDelivery(delivering(), {
+          subscription: { ...subscription, when: new Map() },
+          happened,
+          test: true
+        }, 1)
+        const result = yield* Effect.catch(
+          tried,
+          (error) => "place" in error ? Effect.die(error.error) : recordsProblem(error)
+        )
+        return json(
+          200,
+          JSON.stringify({
+            event_id: result.eventId,
+            event: result.event,
+            outcome: result.outcome,
+            status: result.status,
+            error: result.error,
+            answer: result.answer,
+            duration_ms: result.milliseconds
+          })
+        )
+      }
+      default:
+        return yield* Effect.fail(notFound())
+    }
+  })

@@ -1,0 +1,51 @@
+/**
+ * The port to what the extension `webhooks` keeps besides the records that people see: sealed secrets, since when a subscription fails, tries. Ids are
+ * keys of `webhook_subscriptions` as texts.
+ */
+
+import type * as Effect from "effect/Effect"
+import type { TryResult } from "../domain/event/try.ts"
+import type { RecordsError } from "./records.ts"
+
+/** A subscription as it is kept. */
+export interface KeptSubscription {
+  readonly id: string
+  readonly name: string
+  /** Names of events, separated by spaces. */
+  readonly events: string
+  readonly url: string
+  readonly filter: string | null
+  /** JSON text. */
+  readonly headers: string | null
+  readonly payload: "full" | "thin"
+  readonly ordered: boolean
+  readonly enabled: boolean
+  readonly tenant: string | null
+  readonly owner: string
+  /** Sealed; null until one was made. */
+  readonly secret: string | null
+  /** Sealed, for 24 hours after a rotation. */
+  readonly previous: string | null
+  /** Whether no delivery has succeeded since one failed. */
+  readonly failing: boolean
+}
+
+export interface WebhooksService {
+  readonly all: Effect.Effect<readonly KeptSubscription[], RecordsError>
+  readonly find: (id: string) => Effect.Effect<KeptSubscription | null, RecordsError>
+  /** Keeps a first secret unless there is one already; gives the one that is kept then. */
+  readonly firstSecret: (id: string, sealed: string) => Effect.Effect<string | null, RecordsError>
+  /** Puts a new secret in the place of the old one, which counts for 24 hours. */
+  readonly rotate: (id: string, sealed: string) => Effect.Effect<void, RecordsError>
+  readonly disable: (id: string, reason: string | null) => Effect.Effect<void, RecordsError>
+  readonly enable: (id: string) => Effect.Effect<void, RecordsError>
+  readonly succeeded: (id: string) => Effect.Effect<void, RecordsError>
+  /** Notes a failure; disables a subscription that has not succeeded for three days. */
+  readonly failed: (id: string) => Effect.Effect<void, RecordsError>
+  /** Gives failed deliveries of a subscription, or one delivery, another try. Tells how many. */
+  readonly resend: (
+    chosen: { readonly subscription: string } | { readonly delivery: string }
+  ) => Effect.Effect<number, RecordsError>
+  /** Keeps a try; old ones go. */
+  readonly log: (id: string, result: TryResult) => Effect.Effect<void, RecordsError>
+}
