@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import type { App } from "../../core/app/app.ts"
 import type { Accesses, Call } from "../../core/app/call.ts"
+import { OperationDefect } from "../../core/app/refusal.ts"
 import { isTraced, phase, Timing } from "../../core/app/timing.ts"
 import type { RequestFiber } from "../../core/app/timing.ts"
 import type { Caller } from "../../core/domain/access/caller.ts"
@@ -351,8 +352,10 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     if (only !== undefined && Cause.isFailReason(only) && only.error instanceof Problem) {
       return finish(progress, problemReply(only.error, progress.path))
     }
-    report(Cause.squash(cause), progress.id, progress.request.method, loggedPath(progress.path, authPrefix))
-    return finish(progress, problemReply(internalError(), progress.path))
+    const error = Cause.squash(cause)
+    const [defect, members] = error instanceof OperationDefect ? [error.defect, error.members] : [error, {}]
+    report(defect, progress.id, progress.request.method, loggedPath(progress.path, authPrefix))
+    return finish(progress, problemReply(internalError(members), progress.path))
   }
 
   const authenticated = (

@@ -5,7 +5,7 @@
 
 import type { Reply } from "../../core/app/call.ts"
 import { problem, problemDocument, problemKinds } from "../../core/domain/problem.ts"
-import type { Problem } from "../../core/domain/problem.ts"
+import type { Problem, ProblemMembers } from "../../core/domain/problem.ts"
 import type { TokensError } from "../../core/ports/tokens.ts"
 
 const mediaType = "application/problem+json"
@@ -20,7 +20,8 @@ export const problemReply = (refusal: Problem, path: string): Reply => ({
 export const protocolReply = (slug: "malformed-request" | "request-timeout", detail: string): Reply =>
   problemReply(problem(slug, detail), "")
 
-export const internalError = (): Problem => problem("internal-error", "An unexpected error occurred.")
+export const internalError = (members: ProblemMembers = {}): Problem =>
+  problem("internal-error", "An unexpected error occurred.", members)
 
 export const headerTooLarge = (): Problem => problem("header-too-large", "The request line or a header is too long.")
 

@@ -6,6 +6,7 @@
  * it keeps only what the answer and later operations need. Existing rows are locked in the order of their keys before the first operation.
  */
 
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
@@ -38,6 +39,7 @@ import { permitted, pipeline } from "./core.ts"
 import type { Core } from "./core.ts"
 import { ticketsOf } from "./file.ts"
 import { readJson } from "./read.ts"
+import { OperationDefect } from "./refusal.ts"
 import { reorder } from "./reorder.ts"
 import { clockOf, during } from "./timing.ts"
 import { cells, createMany, execute, isRefusedValue, prepareCreate, prepareUpdate } from "./write.ts"
@@ -141,7 +143,10 @@ export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<R
             }))
           }
         )
-        return Effect.mapError(answer, (error) => error instanceof Problem ? named(error, last) : error)
+        return Effect.catchCause(
+          Effect.mapError(answer, (error) => error instanceof Problem ? named(error, last) : error),
+          (cause) => Effect.failCause(defectNamed(cause, last))
+        )
       }
       // Hooks see every write as it happens, so that nothing is grouped where there are any.
       const ungrouped = Effect.catch(
@@ -174,6 +179,16 @@ const named = (error: Problem, run: Run | undefined): Problem => {
   if (run === undefined || run.underWay === null) return error
   const { index, operation: { op, resource } } = run.underWay
   return inOperation(error, index, op, resource)
+}
+
+/** The same for a defect, such as a hook that throws. Where several things went wrong at once, it is no single operation's. */
+const defectNamed = <E>(cause: Cause.Cause<E>, run: Run | undefined): Cause.Cause<E> => {
+  const [only] = cause.reasons
+  if (run === undefined || run.underWay === null || cause.reasons.length !== 1 || !Cause.isDieReason(only!)) {
+    return cause
+  }
+  const { index, operation: { op, resource } } = run.underWay
+  return Cause.die(new OperationDefect(only.defect, { operation: index, op, resource }))
 }
 
 // -------------------------------------------------------------------------------------------------------------------- locks

@@ -15,6 +15,16 @@ const invalidRecord = (message: string): Problem =>
 const statementTimeout = (): Problem =>
   problem("statement-timeout", "The database did not finish in time. Narrow the filter or ask for fewer rows.")
 
+/** Something unexpected in an operation of a batch: still a defect, with the members that tell the caller which operation it was. */
+export class OperationDefect {
+  readonly defect: unknown
+  readonly members: { readonly operation: number; readonly op: string; readonly resource: string }
+  constructor(defect: unknown, members: OperationDefect["members"]) {
+    this.defect = defect
+    this.members = members
+  }
+}
+
 /** An answer that would be larger than `options.maxAnswerBytes` and cannot end early. `hint` says what makes it smaller. */
 export const answerTooLarge = (hint: string): Problem => {
   const message = "The answer would be larger than the service sends."

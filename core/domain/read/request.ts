@@ -79,11 +79,14 @@ class Parameters {
   readonly errors: ProblemError[] = []
 
   constructor(pairs: Pairs, known: readonly string[]) {
+    const given = new Set<string>()
     for (const [name, value] of pairs) {
       if (!known.includes(name)) {
         this.refuse(name, `There is no parameter "${name.slice(0, 100)}" here.`, `Use ${known.join(", ")}.`)
-      } else if (this.values.has(name)) this.refuse(name, "The parameter stands more than once.")
-      else this.values.set(name, value)
+      } else if (given.has(name)) this.refuse(name, "The parameter stands more than once.")
+      // An empty parameter says nothing, as a form sends it: it counts as absent.
+      else if (value !== "") this.values.set(name, value)
+      given.add(name)
     }
   }
 
@@ -107,7 +110,7 @@ class Parameters {
    */
   integer(name: string, fallback: number, min: number, max: number): number {
     const text = this.values.get(name)
-    if (text === undefined || text === "") return fallback
+    if (text === undefined) return fallback
     if (!/^-?[0-9]+$/.test(text) || Number(text) < min) {
       this.refuse(name, `The parameter must be a whole number of at least ${min}.`)
       return fallback
@@ -201,7 +204,7 @@ const memberTypes: { readonly [name: string]: string } = {
   expand: "a list of names"
 }
 
-/** A `:search` body: the list's parameters as JSON members; `fields` and `expand` are arrays (or comma lists). */
+/** A `:search` body: the list's parameters as JSON members; `fields` and `expand` are arrays (spec 1, Endpoints). */
 export const searchRequest = (body: Json): Result.Result<ListRequest, Problem> => {
   if (body === null || typeof body !== "object" || Array.isArray(body)) {
     return Result.fail(problem("invalid-parameter", "The body must be a JSON object.", {
@@ -216,7 +219,7 @@ export const searchRequest = (body: Json): Result.Result<ListRequest, Problem> =
       if (value.some((v: string) => v.includes(","))) wrong.push({ parameter: name, message: "A name has no comma." })
       else if (value.some((v: string) => v.trim() === "")) wrong.push({ parameter: name, message: "A name is empty." })
       pairs.push([name, value.join(",")])
-    } else if (typeof value === "string" && name !== "page_size" && name !== "show_deleted") pairs.push([name, value])
+    } else if (typeof value === "string" && !Object.hasOwn(memberTypes, name)) pairs.push([name, value])
     else if (typeof value === "number" && name === "page_size") pairs.push([name, plainText(value)])
     else if (typeof value === "boolean" && name === "show_deleted") pairs.push([name, String(value)])
     else if (listNames.includes(name)) {

@@ -78,7 +78,8 @@ export const readBatch = (body: Json): Result.Result<readonly BatchOperation[], 
     if (Result.isFailure(operation)) return Result.fail(operation.failure)
     if (operation.success.op === "reorder") reordered += operation.success.keys.length
     if (reordered > maxReordered) {
-      return Result.fail(refused("ops", `The reorders of a batch have at most ${maxReordered} keys together.`))
+      const refusal = refused("ops", `The reorders of a batch have at most ${maxReordered} keys together.`)
+      return Result.fail(inOperation(refusal, index, operation.success.op, operation.success.resource))
     }
     operations.push(operation.success)
   }

@@ -352,7 +352,6 @@ export const aggregateScenarios = (service: () => TestService): void => {
       [{ field: "placed_at", time_zone: "Mars/Olympus" }, "time_zone"],
       [{ field: "placed_at", time_zone: "+02:00" }, "time_zone"],
       [{ field: "placed_at", time_zone: "PST" }, "time_zone"],
-      [{ field: "placed_at", time_zone: "" }, "time_zone"],
       [{ field: "placed_at", measure: "sum" }, "measure"],
       [{ field: "placed_at", measure: "sum:nope" }, "measure"],
       [{ field: "placed_at", measure: "sum:status" }, "measure"],

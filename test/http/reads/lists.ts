@@ -136,7 +136,7 @@ export const listScenarios = (service: () => TestService): void => {
       ])
       expect([answer.json["total_size"], answer.json["total_size_estimate"]]).toEqual([paid, paid])
       expectParameter(await list({ count: "yes" }), "/api/v1/orders", "count")
-      expectParameter(await list({ count: "" }), "/api/v1/orders", "count")
+      expect(Object.keys((await list({ count: "" })).json)).not.toContain("total_size")
     })
 
     it("estimates exactly up to the cap, under the caller's own rows and filter", async () => {
@@ -551,7 +551,7 @@ export const listScenarios = (service: () => TestService): void => {
         page_size: 4
       }],
       [{ fields: "id,number", count: "exact" }, { fields: ["id", "number"], count: "exact" }],
-      [{ fields: "id,number" }, { fields: "id,number" }],
+      [{ fields: "id,number", count: "", order_by: "" }, { fields: ["id", "number"], count: "", order_by: "" }],
       [{ show_deleted: true, order_by: "id desc", page_size: 2 }, {
         show_deleted: true,
         order_by: "id desc",
@@ -582,6 +582,8 @@ export const listScenarios = (service: () => TestService): void => {
       [{ page_size: -1 }, "page_size"],
       [{ show_deleted: "true" }, "show_deleted", "The member must be true or false."],
       [{ fields: [1] }, "fields", "The member must be a list of names."],
+      [{ fields: "id,number" }, "fields", "The member must be a list of names."],
+      [{ expand: "customer" }, "expand", "The member must be a list of names."],
       [{ fields: ["id,number"] }, "fields"],
       [{ fields: [""] }, "fields"],
       [{ count: true }, "count"],

@@ -1,5 +1,6 @@
 /** What a batch may cost: bytes of records, bytes of its answer, time, and the order in which it takes its locks. */
 
+import * as Result from "effect/Result"
 import { Client } from "pg"
 import { describe, expect, it, vi } from "vitest"
 import { compileOrThrow } from "../../../composition/create-admin.ts"
@@ -8,9 +9,10 @@ import { defineConfig } from "../../../core/domain/declare/config.ts"
 import { f } from "../../../core/domain/declare/field.ts"
 import { history } from "../../../core/domain/declare/history.ts"
 import { defineResource } from "../../../core/domain/declare/resource.ts"
+import { readBatch } from "../../../core/domain/write/batch.ts"
 import { expectProblem } from "../../support/answer.ts"
 import type { Answer, Fixture, TestCaller } from "../../support/composed.ts"
-import { base, batch, on, onBoth } from "./scenes.ts"
+import { base, batch, on, onBoth, takeUnhandled } from "./scenes.ts"
 
 const ann: TestCaller = { id: "ann", roles: ["admin"] }
 const path = `${base}:batchWrite`
@@ -173,6 +175,39 @@ describe("a batch's time", () => {
       expect((await use().get(ann, `${base}/papers/300`)).status).toBe(404)
       expect((await batch(use(), ann, [create(300), create(301)])).status).toBe(200)
     })
+  })
+})
+
+const broken = new Error("the hook is broken")
+onBoth("a batch's defects", () =>
+  bounded({
+    maxBatchBytes: 2 ** 20,
+    writeHooks: [({ after }: { readonly after: { readonly [name: string]: unknown } | null }) => {
+      if (after?.["place"] === 13) throw broken
+    }]
+  }), (use) => {
+  it("name the operation, and reach the log as they are", async () => {
+    const ops = [place(1), { op: "create", resource: "tagged", data: { a: 7, b: "z" } }, {
+      ...place(2),
+      data: { place: 13 }
+    }]
+    expectProblem(await batch(use(), ann, ops), "internal-error", path, {
+      operation: 2,
+      op: "update",
+      resource: "papers"
+    })
+    expect(takeUnhandled(use())).toEqual([broken])
+    expect((await use().get(ann, `${base}/tagged/7,z`)).status).toBe(404)
+  })
+})
+
+it("names the reorder that has one key too many", async () => {
+  const reorder = { op: "reorder", resource: "papers", field: "place", keys: Array.from({ length: 500 }, (_, i) => i) }
+  const refused = readBatch({ ops: Array.from({ length: 11 }, () => reorder) })
+  expect(Result.isFailure(refused) && refused.failure.members).toMatchObject({
+    operation: 10,
+    op: "reorder",
+    resource: "papers"
   })
 })
 
