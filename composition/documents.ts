@@ -58,6 +58,19 @@ export const keepDocuments = (most: number): (name: string, make: () => Document
   }
 }
 
+/** Hosts that show files of the service: those that the configuration trusts, and those that public files are linked from. */
+const trustedHosts = ({ files }: Compiled): readonly string[] | null =>
+  files.used
+    ? [
+      ...new Set([
+        ...files.trustedHosts,
+        ...[...files.providers.values()].flatMap(({ publicUrl }) =>
+          publicUrl === null ? [] : [new URL(publicUrl).hostname]
+        )
+      ])
+    ]
+    : null
+
 const refuseParameters = (call: Call) =>
   call.query.length === 0
     ? Effect.void
@@ -101,6 +114,7 @@ export const makeDocuments = (
                 pages,
                 functions,
                 sources,
+                trustedHosts: trustedHosts(compiled),
                 resolve: call.access
               }),
               seal

@@ -279,6 +279,7 @@ export const compileFileField = (
     accept: readAccept(raw.accept, say),
     maxSize: maxSize ?? defaultMaxSize,
     provider: raw.public === true ? "public" : typeof storage === "string" ? storage : "private",
+    public: raw.public === true,
     derive,
     placeholder,
     variants: readVariants(raw.variants, say),

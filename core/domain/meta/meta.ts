@@ -6,6 +6,8 @@
 import type { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
 import { type Functions, mayCall } from "../function/declaration.ts"
+import { derivedNames } from "../model/file.ts"
+import type { FileField } from "../model/file.ts"
 import type { Field, Models } from "../model/model.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
 import { sourcesFor } from "../source/source.ts"
@@ -25,10 +27,30 @@ import {
   viewFor
 } from "./view.ts"
 
+/** What a client has to know of a file field. */
+export interface MetaFile {
+  /** Types and `type/*`; null takes every type. */
+  readonly accept: readonly string[] | null
+  /** Bytes. */
+  readonly maxSize: number
+  /** Anyone with the link may open its files. */
+  readonly public: boolean
+  /** Names of variants, smallest first as declared. */
+  readonly variants: readonly string[]
+  /** The field whose value is the placeholder, when the caller sees it. */
+  readonly placeholder: string | null
+  /** The field may also hold an https URL. */
+  readonly externalUrls: boolean
+  /** Fields that an upload sets, as far as the caller sees them. */
+  readonly derived: readonly string[]
+}
+
 /** A readable field. Members that say nothing about its kind are absent. */
 export interface MetaField {
   readonly name: string
-  readonly kind: Kind
+  readonly kind: Kind | "file"
+  /** File fields. */
+  readonly file?: MetaFile
   /** Integers: 16, 32 (JSON numbers) or 64 (text). */
   readonly bits?: 16 | 32 | 64
   /** Texts: most characters. */
@@ -90,6 +112,8 @@ export interface MetaDocument {
   readonly pages: readonly MetaPage[]
   /** Other instances whose resources the app draws, as far as the caller is told about them. */
   readonly sources: readonly SourceShown[]
+  /** Absent where no resource has a file field. */
+  readonly files?: { readonly trustedHosts: readonly string[] }
   /** API functions that the caller may call. */
   readonly functions: ReadonlyArray<{ readonly name: string; readonly description: string | null }>
 }
@@ -103,6 +127,8 @@ export interface MetaRequest {
   readonly functions?: Functions
   /** Null: turned off. */
   readonly sources: readonly Source[] | null
+  /** Hosts whose images are loaded with a referrer; null: there are no files. */
+  readonly trustedHosts?: readonly string[] | null
   /** The caller's access to a resource, or null. */
   readonly resolve: (resource: string) => Access | null
 }
@@ -126,6 +152,16 @@ const boundsOf = (field: Field): Partial<MetaField> => {
   }
 }
 
+const fileOf = (file: FileField, { restricted }: Access): MetaFile => ({
+  accept: file.accept,
+  maxSize: file.maxSize,
+  public: file.public,
+  variants: file.variants.map(({ name }) => name),
+  placeholder: file.placeholder !== null && restricted.byName.has(file.placeholder) ? file.placeholder : null,
+  externalUrls: file.externalUrls,
+  derived: derivedNames(file).filter((name) => restricted.byName.has(name))
+})
+
 const fieldOf = (field: Field, access: Access, visible: (resource: string) => boolean): MetaField => {
   const { restricted } = access
   const listable = access.decisions.read.of !== "deny"
@@ -133,7 +169,8 @@ const fieldOf = (field: Field, access: Access, visible: (resource: string) => bo
   const update = restricted.updatable.has(field.name)
   return {
     name: field.name,
-    kind: field.kind,
+    kind: field.file === null ? field.kind : "file",
+    ...(field.file === null ? {} : { file: fileOf(field.file, access) }),
     ...boundsOf(field),
     ...(field.relation !== null && visible(field.relation) ? { relation: field.relation } : {}),
     ...(field.alias === null ? {} : { alias: field.alias }),
@@ -213,6 +250,7 @@ export const metaDocument = (request: MetaRequest): MetaDocument => {
     userMenu: menuFor(request.userMenu, pages, caller, sight),
     pages,
     sources: sourcesFor(request.sources, caller.roles),
+    ...(request.trustedHosts == null ? {} : { files: { trustedHosts: request.trustedHosts } }),
     functions: [...request.functions?.values() ?? []].flatMap((each) =>
       mayCall(each, caller) ? [{ name: each.name, description: each.description }] : []
     )

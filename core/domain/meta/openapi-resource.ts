@@ -11,6 +11,7 @@ import { facetable, histogrammable, timed } from "../read/aggregate.ts"
 import { defaultPageSize, maxBodyFilter, maxPageSize, maxQueryFilter, maxRelations } from "../read/request.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
 import type { Json } from "../value/kind.ts"
+import { uploadAnswer, uploadContent } from "./openapi-file.ts"
 import {
   closedObject,
   codes,
@@ -362,6 +363,9 @@ const writePaths = (subject: Subject, collection: string): { readonly [path: str
       }
     })
   }
+  const uploadable = access.restricted.fields.filter(({ file, name }) =>
+    file !== null && (access.restricted.creatable.has(name) || access.restricted.updatable.has(name))
+  )
   return {
     ...(permissions.create
       ? {
@@ -393,6 +397,28 @@ const writePaths = (subject: Subject, collection: string): { readonly [path: str
               ...refusals(400, 401, 403, 404, 409, 412)
             }
           })
+        }
+      }
+      : {}),
+    ...(uploadable.length > 0
+      ? {
+        [`${collection}:upload`]: {
+          post: {
+            ...operation(subject, "upload", {
+              rule: permissions.create ? "create" : "update",
+              summary: "Upload a file; a write then takes the ticket of the answer",
+              parameters: [
+                fieldParameter(uploadable, "The file field that the upload is for."),
+                { name: "name", in: "query", description: "The file's name.", schema: { type: "string" } },
+                parameter("Idempotency-Key")
+              ],
+              responses: {
+                "201": respond("The file is stored.", uploadAnswer, "Idempotency-Replayed"),
+                ...refusals(400, 401, 403, 409, 413, 415, 422, 507)
+              }
+            }),
+            requestBody: { required: true, content: uploadContent(uploadable) }
+          }
         }
       }
       : {}),

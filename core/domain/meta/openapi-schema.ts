@@ -6,6 +6,7 @@
 import type { Access } from "../access/access.ts"
 import type { Field, Model, Relation } from "../model/model.ts"
 import type { DecimalShape, Json } from "../value/kind.ts"
+import { fileAnswer, fileBody, fileExample } from "./openapi-file.ts"
 import type { ResourcePermissions } from "./permissions.ts"
 
 /** A JSON object under construction. */
@@ -117,6 +118,7 @@ const notFinite = "NaN|-?Infinity"
 
 /** A value as answers carry it: 64-bit integers and decimals as text, floats that JSON has no number for as text. */
 const answerSchema = (field: Field): Doc => {
+  if (field.file !== null) return fileAnswer(field, field.file)
   switch (field.kind) {
     case "integer":
       return field.bits === 64
@@ -133,6 +135,7 @@ const answerSchema = (field: Field): Doc => {
 
 /** A value as bodies accept it: integers and decimals as text or as a number. */
 const bodySchema = (field: Field): Doc => {
+  if (field.file !== null) return fileBody(field, field.file)
   switch (field.kind) {
     case "integer":
       return typed(field, ["string", "integer"], integerLimits[field.bits])
@@ -255,7 +258,14 @@ const recordSchema = ({ access, relations, tracked }: Subject, subjects: Subject
       ...expand
     },
     ["etag"],
-    { examples: [{ ...Object.fromEntries(fields.map((field) => [field.name, exampleOf(field)])), etag: exampleEtag }] }
+    {
+      examples: [{
+        ...Object.fromEntries(
+          fields.map((field) => [field.name, field.file === null ? exampleOf(field) : fileExample])
+        ),
+        etag: exampleEtag
+      }]
+    }
   )
 }
 
@@ -273,8 +283,11 @@ const updatableFields = ({ restricted }: Access): readonly Field[] =>
   restricted.fields.filter((field) => restricted.updatable.has(field.name))
 
 /** Bodies that a create and an update accept. */
-export const createExample = (access: Access): Doc => exampleBody(creatableFields(access))
-export const updateExample = (access: Access): Doc => exampleBody(updatableFields(access).slice(0, 3))
+export const createExample = (access: Access): Doc => exampleBody(withoutFiles(creatableFields(access)))
+export const updateExample = (access: Access): Doc => exampleBody(withoutFiles(updatableFields(access)).slice(0, 3))
+
+/** A ticket is nobody's but its uploader's: an example has none. */
+const withoutFiles = (fields: readonly Field[]): readonly Field[] => fields.filter(({ file }) => file === null)
 
 export const createSchema = (access: Access): Doc => {
   const fields = creatableFields(access)

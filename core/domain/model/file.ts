@@ -76,6 +76,8 @@ export interface FileField {
   readonly maxSize: number
   /** Name of the provider that uploads are stored with. */
   readonly provider: string
+  /** `public()`: stored with the provider of that name. */
+  readonly public: boolean
   /** Processors by the name of the field that takes their value. */
   readonly derive: ReadonlyMap<string, Processor>
   /** Name of the text field that takes the placeholder of an image. */
