@@ -318,6 +318,32 @@ const jobs = Command.make("jobs").pipe(
   Command.withSubcommands([jobsList, jobsFailed, jobsRetry, jobsDelete, jobsRun])
 )
 
+const filesCleanup = Command.make(
+  "cleanup",
+  { ...project, ...json },
+  (flags) => run(async () => (await import("./files.ts")).cleanup(flags))
+).pipe(Command.withDescription("Delete files whose time has come and that no row holds"))
+
+const filesCheck = Command.make(
+  "check",
+  { ...project, ...json },
+  (flags) => run(async () => (await import("./files.ts")).check(flags))
+).pipe(Command.withDescription("Find rows whose file is missing, and files that no row holds"))
+
+const filesCopy = Command.make("copy", {
+  ...project,
+  ...json,
+  provider: Argument.String("provider").pipe(Argument.withDescription("The provider to copy")),
+  target: Argument.String("target").pipe(Argument.withDescription("file://<folder> or s3://<bucket>/<prefix>?…"))
+}, (flags) => run(async () => (await import("./files.ts")).copy(flags))).pipe(
+  Command.withDescription("Copy a provider's files to another place, checked by size and hash; may be run again")
+)
+
+const files = Command.make("files").pipe(
+  Command.withDescription("Files that records hold"),
+  Command.withSubcommands([filesCleanup, filesCheck, filesCopy])
+)
+
 const token = Command.make("token", {
   ...project,
   ...email,
@@ -343,6 +369,7 @@ export const service = Command.make("service").pipe(
     users,
     keys,
     jobs,
+    files,
     token
   ])
 )

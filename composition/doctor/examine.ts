@@ -38,6 +38,7 @@ import {
   checkServer,
   checkSettings
 } from "./deployment.ts"
+import { checkFiles } from "./files.ts"
 import type { Finding } from "./finding.ts"
 import { checkIndexes } from "./indexes.ts"
 import { checkViewRows, checkViewWrites } from "./views.ts"
@@ -105,6 +106,7 @@ export const examine = async (
     ...checkServer(facts.server),
     ...checkSettings(settings, assembly),
     ...(accounts ? checkAccounts(assembly.compiled) : []),
+    ...await checkFiles(assembly, settings),
     ...await checkPooler(settings, probePooler(databases.url))
   ]
   const own: Finding[] = []
