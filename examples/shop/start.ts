@@ -11,7 +11,7 @@ import { DatabaseError } from "pg"
 import { type Auth, createUser, hasUsers, listUsers, type Server, startServer } from "resource-admin"
 import { compileOrThrow } from "../../composition/create-admin.ts"
 import { keptSecret, openDatabases, openPool } from "../../composition/database.ts"
-import { defaultUrl, type Settings, settingsOf } from "../../composition/environment.ts"
+import { defaultUrl, portOf, type Settings, settingsOf } from "../../composition/environment.ts"
 import {
   applyMigrations,
   authMigrations,
@@ -22,6 +22,8 @@ import {
   serviceMigration
 } from "../../composition/migrations.ts"
 import { closeOnSignal, explain } from "../../composition/server.ts"
+import { warehouse } from "../warehouse/config.ts"
+import { prepareWarehouse } from "../warehouse/database.ts"
 import config from "./admin.config.ts"
 import { handOver, prepareShop } from "./database.ts"
 
@@ -30,10 +32,11 @@ const project = dirname(dirname(import.meta.dirname))
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
-const usage = `npm start -- [--scale <orders>] [--demo]
+const usage = `npm start -- [--scale <orders>] [--demo] [--with-warehouse]
 
   --scale <orders>  how many orders to generate when there are none yet: 100 to 10,000,000, default 10,000
   --demo            also makes accounts for the roles sales and viewer, and prints their passwords
+  --with-warehouse  also runs a second service, examples/warehouse, that the shop draws its stock from; on the next port
 
   PORT              port of the API, default 5173
   DATABASE_URL      a PostgreSQL database to use instead of the embedded one
@@ -86,6 +89,25 @@ const ensureAccount = async (
     await created(id)
   }
   return { email, role, password }
+}
+
+const warehouseSource = (port: number) => ({
+  url: `http://localhost:${port}/api/v1`,
+  label: "Warehouse",
+  resources: ["stock"]
+})
+
+/** The second service, on a database of its own: it trusts the shop's tokens, and lets the shop's pages call it. */
+const startWarehouse = async (
+  shop: string,
+  port: number,
+  env: { readonly [name: string]: string | undefined; readonly AUTH_URL: string }
+): Promise<Server> => {
+  const warehouseConfig = warehouse(env.AUTH_URL)
+  const url = await prepareWarehouse(shop)
+  await migrate(url, [serviceMigration, ...authMigrations(warehouseConfig)])
+  const own = { DATABASE_URL: url, ADMIN_DATABASE_URL: "", AUTH_URL: `http://localhost:${port}`, PORT: String(port) }
+  return startServer(warehouseConfig, { folder: project, env: { ...env, ...own, SERVICE_CORS_ORIGINS: "" } })
 }
 
 const demoAccounts = async (auth: Auth, url: string): Promise<readonly Credentials[]> => {
@@ -144,7 +166,12 @@ const greeting = (settings: Settings, url: string, accounts: readonly Credential
 
 const main = async (): Promise<void> => {
   const { values } = parseArgs({
-    options: { scale: { type: "string" }, demo: { type: "boolean" }, help: { type: "boolean", short: "h" } }
+    options: {
+      scale: { type: "string" },
+      demo: { type: "boolean" },
+      "with-warehouse": { type: "boolean" },
+      help: { type: "boolean", short: "h" }
+    }
   })
   if (values.help === true) return say(usage)
   const scale = values.scale === undefined ? 10_000 : Number(values.scale.replaceAll(/[_,]/g, ""))
@@ -156,12 +183,18 @@ const main = async (): Promise<void> => {
     AUTH_URL: settings.url ?? `http://localhost:${settings.port ?? 5173}`,
     AUTH_SECRET: settings.secret ?? keptSecret(settings.data)
   }
+  const beside = values["with-warehouse"] === true ? portOf(settings, env.AUTH_URL) + 1 : null
+  const sources = beside === null
+    ? {}
+    : { SERVICE_SOURCES: JSON.stringify([...settings.sources, warehouseSource(beside)]) }
 
   say(settings.databaseUrl === null ? "Opening the embedded database …" : "Opening the database of DATABASE_URL …")
   const databases = await openDatabases(settings, undefined, (line) => process.stderr.write(`${line}\n`))
   let server: Server | undefined
+  let beneath: Server | undefined
   const close = async (): Promise<void> => {
     await server?.close()
+    await beneath?.close()
     await databases.release()
   }
   try {
@@ -173,8 +206,13 @@ const main = async (): Promise<void> => {
     say(`${shop.generated ? "Generated" : "Found"} a furniture shop with ${shop.orders.toLocaleString("en")} orders.`)
     if (!shop.generated && values.scale !== undefined) say("--scale counts only where there are no data yet.")
 
+    if (beside !== null) beneath = await startWarehouse(databases.url, beside, env)
     // The port first: a password that is made is then sure to be shown.
-    server = await startServer(config, { folder: project, env, dev: settings.databaseUrl === null })
+    server = await startServer(config, {
+      folder: project,
+      env: { ...env, ...sources },
+      dev: settings.databaseUrl === null
+    })
     closeOnSignal({ close })
     const { auth, url } = server
     if (auth === null) throw new Error("The example keeps its own accounts.")
@@ -185,6 +223,7 @@ const main = async (): Promise<void> => {
       : []
     const demo = values.demo === true ? await demoAccounts(auth, databases.url) : []
     say(greeting(settings, url, [...first, ...demo]))
+    if (beneath !== undefined) say(`The shop draws its stock from the warehouse at ${beneath.url}/api/v1/stock.\n`)
   } catch (error) {
     await close()
     throw error
