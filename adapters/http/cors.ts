@@ -15,7 +15,7 @@ export interface Cors {
 
 const methods = "GET, HEAD, POST, PATCH, DELETE"
 const allowed =
-  "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, X-Request-Id, traceparent, tracestate"
+  "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, Last-Event-ID, X-Request-Id, traceparent, tracestate"
 const exposed =
   "ETag, Location, X-Meta-Version, X-Request-Id, X-Service-Warning, Preference-Applied, Idempotency-Replayed, Retry-After, Server-Timing"
 

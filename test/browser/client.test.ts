@@ -27,6 +27,8 @@ let context: BrowserContext
 let page: Page
 let files: ReadonlyMap<string, string>
 const errors: string[] = []
+/** The cookies of who is signed in. */
+let session: { readonly storageState?: Awaited<ReturnType<BrowserContext["storageState"]>> } = {}
 
 describe.skipIf(chromiumPath === null)("the client in Chromium", () => {
   beforeAll(async () => {
@@ -43,7 +45,8 @@ describe.skipIf(chromiumPath === null)("the client in Chromium", () => {
   })
   beforeEach(async () => {
     errors.length = 0
-    context = await browser.newContext()
+    // The page itself comes from no address at all, so that Chromium would ask whether it may call this machine.
+    context = await browser.newContext({ permissions: ["local-network-access"], ...session })
     page = await context.newPage()
     page.on("pageerror", (error) => errors.push(String(error)))
     await page.route(`${example.url}/-test/**`, (route) => {
@@ -61,11 +64,15 @@ describe.skipIf(chromiumPath === null)("the client in Chromium", () => {
     expect(errors).toEqual([])
   })
 
-  const signIn = (role = "admin") =>
-    page.evaluate(
+  /** Once for all tests: the sign-in takes five attempts a minute. */
+  const signIn = async (): Promise<void> => {
+    if (session.storageState !== undefined) return
+    await page.evaluate(
       ([email, password]) => client.auth.signIn({ email: email!, password: password! }).then(() => undefined),
-      [`${role}@shop.example`, example.passwords.get(role)!] as const
+      ["admin@shop.example", example.passwords.get("admin")!] as const
     )
+    session = { storageState: await context.storageState() }
+  }
 
   it("signs in by the browser's own cookie, and reads ten thousand records from page to page", async () => {
     await signIn()
@@ -92,7 +99,7 @@ describe.skipIf(chromiumPath === null)("the client in Chromium", () => {
       const owner = (await client.resource("staff").list({ page_size: 1 })).items[0]!
       const data = { customer_id: customer["id"]!, owner_id: owner["id"]!, ship_country: "NO" }
       const made = await orders.create(data, { idempotencyKey: true })
-      const id = String(made["id"])
+      const id = made["id"]!
       const changed = await orders.update(id, { note: "one" }, { etag: made.etag })
       const late = await orders.update(id, { note: "two" }, { etag: made.etag }).catch((error: unknown) => error)
       const unchanged = await orders.getIfChanged(id, changed.etag)
@@ -104,9 +111,8 @@ describe.skipIf(chromiumPath === null)("the client in Chromium", () => {
       const removal = batch.delete("orders", id, { etag: back.etag })
       const results = await batch.send()
       return {
-        expanded:
-          (await orders.get(String(results.of(order)["id"]), { expand: ["customer"] })).expand?.["customer"]?.["name"]
-            === customer["name"],
+        expanded: (await orders.get(results.of(order)["id"]!, { expand: ["customer"] })).expand?.["customer"]?.["name"]
+          === customer["name"],
         late: late instanceof ProblemError ? [late.status, late.changed, late.etag === changed.etag] : String(late),
         gone: gone instanceof ProblemError ? gone.slug : String(gone),
         unchanged,
@@ -152,9 +158,9 @@ describe.skipIf(chromiumPath === null)("the client in Chromium", () => {
       )
       const stock = all.resource("stock")
       const first = (await stock.list({ page_size: 1, order_by: "id" })).items[0]!
-      const changed = await stock.update(String(first["id"]), { note: "counted" }, { etag: first.etag })
+      const changed = await stock.update(first["id"]!, { note: "counted" }, { etag: first.etag })
       const batch = all.batch()
-      batch.update("stock", String(first["id"]), { note: null }, { etag: changed.etag })
+      batch.update("stock", first["id"]!, { note: null }, { etag: changed.etag })
       let mixed: unknown = null
       try {
         batch.update("orders", "1", { note: null }, { etag: "*" })
@@ -162,7 +168,7 @@ describe.skipIf(chromiumPath === null)("the client in Chromium", () => {
         mixed = error instanceof library.ProblemError ? [error.status, error.slug] : String(error)
       }
       await batch.send()
-      const answer = await remote.request({ method: "GET", path: `/stock/${String(first["id"])}` })
+      const answer = await remote.request({ method: "GET", path: `/stock/${library.keyText(first["id"])}` })
       return {
         label: source.label,
         models: drawn.models.map(({ name, relations }) => [name, relations.length]),
@@ -245,7 +251,7 @@ describe.skipIf(chromiumPath === null)("the client in Chromium", () => {
       const values = { name: "Eva", email: "eva@example.org", message: "Hello" }
       const sent = await client.submitForm("contact", values).then(() => "sent", (error: Error) => error.message)
       const times: number[] = []
-      for (let n = 0; n < 15; n++) {
+      for (let n = 0; n < 7; n++) {
         const challenge = await client.formChallenge("contact")
         const begun = performance.now()
         await library.solveChallenge(challenge)
@@ -262,17 +268,17 @@ describe.skipIf(chromiumPath === null)("the client in Chromium", () => {
     expect(sent).toBe("sent")
     expect(workers).toBeGreaterThan(0)
     process.stdout.write(
-      `Solving a form's proof of work in Chromium: median ${times[7]} ms, from ${times[0]} to ${times[14]} ms\n`
+      `Solving a form's proof of work in Chromium: median ${times[3]} ms, from ${times[0]} to ${times[6]} ms\n`
     )
     // What it costs is a matter of luck and of the machine; nobody waits for a minute.
-    expect(times[7]).toBeLessThan(20_000)
+    expect(times[3]).toBeLessThan(20_000)
   })
 
   it("gives React the meta with its sources, lists that grow, and conflicts", async () => {
     await signIn()
     const order = await page.evaluate(async () => {
       const { items } = await client.resource("orders").list({ page_size: 1, filter: "status = draft" })
-      const id = String(items[0]!["id"])
+      const id = library.keyText(items[0]!["id"])
       mount(client, id)
       return id
     })

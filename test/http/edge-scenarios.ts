@@ -509,7 +509,7 @@ const cors: readonly Scenario[] = [
       "access-control-allow-methods": "GET, HEAD, POST, PATCH, DELETE",
       "access-control-max-age": "77",
       "access-control-allow-headers":
-        "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, X-Request-Id, traceparent, tracestate",
+        "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, Last-Event-ID, X-Request-Id, traceparent, tracestate",
       "vary": "Authorization, Origin, Access-Control-Request-Method, Access-Control-Request-Headers"
     }
   },

@@ -4,7 +4,6 @@
  */
 
 import { idempotencyKey, keyParts } from "./key.ts"
-import type { KeyInput } from "./key.ts"
 import type { CreateOptions } from "./records.ts"
 import type { Answer, Call } from "./request.ts"
 import type { CreateIn, FieldOf, KeyOf, RecordIn, ResourceName, UpdateIn } from "./typed.ts"
@@ -89,7 +88,7 @@ const bodyOf = (data: object): { readonly [field: string]: unknown } =>
   Object.fromEntries(Object.entries(data).map(([name, value]) => [name, plain(value)]))
 
 // A text alone would be read as it stands in URLs, with its commas between parts; in a list it is one part, whatever it holds.
-const keyOf = (key: KeyInput | Reference): unknown => isReference(key) ? plain(key) : keyParts(key)
+const keyOf = (key: unknown): unknown => isReference(key) ? plain(key) : keyParts(key)
 
 export const makeBatch = (
   send: <T>(call: Call) => Promise<Answer<T>>,

@@ -5,12 +5,15 @@
 /** A key in any form that stands for one: itself, or its parts in order. */
 export type KeyInput = string | number | bigint | readonly (string | number | bigint)[]
 
-/** The parts of a key as texts. */
-export const keyParts = (key: KeyInput): readonly string[] =>
-  (Array.isArray(key) ? key as readonly unknown[] : [key]).map((part) => String(part))
+/** The parts of a key as texts. Throws a TypeError for what is no key. */
+export const keyParts = (key: unknown): readonly string[] =>
+  (Array.isArray(key) ? key as readonly unknown[] : [key]).map((part) => {
+    if (typeof part === "string" || typeof part === "number" || typeof part === "bigint") return String(part)
+    throw new TypeError("A key is made of texts and numbers.")
+  })
 
 /** A key as it stands in URLs: its parts percent-encoded, with commas between them. */
-export const keyText = (key: KeyInput): string => {
+export const keyText = (key: unknown): string => {
   const parts = keyParts(key)
   if (parts.length === 0 || parts.includes("")) throw new TypeError("A key has no empty part.")
   return parts.map((part) => encodeURIComponent(part)).join(",")

@@ -6,7 +6,6 @@
 import type { Uploaded, UploadOptions, UploadSource } from "./file.ts"
 import { fieldScope, Filter } from "./filter.ts"
 import { idempotencyKey, keyText } from "./key.ts"
-import type { KeyInput } from "./key.ts"
 import { isGiven } from "./request.ts"
 import type { Answer, Call, CallOptions } from "./request.ts"
 import type {
@@ -261,7 +260,7 @@ const listing = <Item>(load: (token: string | undefined) => Promise<Page<Item>>)
 export const makeResourceClient = (around: Surroundings, name: string): ResourceClient => {
   const { present, send, upload, urlOf, watch } = around
   const path = `/${encodeURIComponent(name)}`
-  const record = (key: KeyInput): string => `${path}/${keyText(key)}`
+  const record = (key: unknown): string => `${path}/${keyText(key)}`
 
   const page = <T extends Page<unknown>>({ data }: Answer<T>): T => ({ ...data, items: data.items.map(present) })
 

@@ -29,6 +29,8 @@ export type KeyOf<C, Name extends ResourceName<C>> =
   | number
   | bigint
   | readonly (string | number | bigint)[]
+  // Without a configuration a record's own value, whatever its type says.
+  | (string extends ResourceName<C> ? Json : never)
 
 /** What a user may do with one record. It informs; every write is decided again. */
 export interface RecordPermissions {

@@ -214,7 +214,7 @@ export const readFormSettings = (raw: unknown, tenant: unknown, say: Say): FormS
   }
   if (raw === undefined) return usual
   if (!isBag(raw)) {
-    say(`forms is ${shown(raw)}, not an object.`, "Write forms: { difficulty: 20 }.")
+    say(`forms is ${shown(raw)}, not an object.`, "Write forms: { difficulty: 21 }.")
     return usual
   }
   refuseUnknownKeys(raw, ["difficulty", "tenant"], "forms", say)

@@ -20,7 +20,7 @@ export interface FormDeclaration<Name extends string = string> {
 
 /** Settings of all forms. */
 export interface FormsDeclaration {
-  /** Zero bits of the proof of work; 1 to 30, default 20. Each bit doubles the work of a visitor's device. */
+  /** Zero bits of the proof of work; 1 to 30, default 21. Each bit doubles the work of a visitor's device. */
   readonly difficulty?: number
   /** The tenant that submissions belong to; that of `auth` when left out. */
   readonly tenant?: string | number

@@ -37,10 +37,10 @@ export interface FormSettings {
 }
 
 /**
- * The proof of work of a form that says nothing else. Each bit doubles the work: 20 take a laptop about half a second in a browser's worker and a phone
+ * The proof of work of a form that says nothing else. Each bit doubles the work: 21 take a laptop about half a second in a browser's worker and a phone
  * about two.
  */
-export const defaultDifficulty = 20
+export const defaultDifficulty = 21
 
 /**
  * What a visitor may do with a form's resource: create records of the form's fields, whatever else the role `anonymous` may write. Nothing is readable, so
