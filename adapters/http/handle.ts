@@ -222,6 +222,16 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     return true
   }
 
+  /** Bodies from this size on are read one a turn of the event loop. */
+  const largeBody = 65_536
+  let lastTurn: Promise<void> = Promise.resolve()
+
+  /**
+   * Waits for a turn of its own: large bodies that come at once would otherwise be read one right after the other, and everybody else, health checks
+   * too, would wait for all of them.
+   */
+  const ownTurn = Effect.promise(() => lastTurn = lastTurn.then(() => new Promise((resolve) => setTimeout(resolve, 0))))
+
   /** Goes on with the body once it is there. */
   const withBody = <A>(
     progress: Progress,
@@ -231,7 +241,10 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     enter(progress, progress.caller === null ? sendingUnknown : sending)
       ? Effect.flatMap(
         progress.request.body(limit),
-        (body) => enter(progress, working) ? next(body) : Effect.fail(overloaded())
+        (body) =>
+          enter(progress, working)
+            ? body.byteLength < largeBody ? next(body) : Effect.flatMap(ownTurn, () => next(body))
+            : Effect.fail(overloaded())
       )
       : Effect.fail(overloaded())
 

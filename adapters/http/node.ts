@@ -301,7 +301,8 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
     headersTimeout: Math.min(headersTimeout, requestTimeout),
     // A clock of its own, below: files may take longer.
     requestTimeout: 0,
-    connectionsCheckingInterval: Math.min(5_000, Math.ceil(Math.min(headersTimeout, requestTimeout) / 2)),
+    // How late a head may be cut.
+    connectionsCheckingInterval: Math.min(500, Math.ceil(Math.min(headersTimeout, requestTimeout) / 2)),
     keepAliveTimeout: options.keepAliveMs ?? 65_000,
     // Finds out about clients that vanished while they wait.
     keepAlive: true,

@@ -151,6 +151,23 @@ describe("answers", () => {
   })
 })
 
+describe("names", () => {
+  it("by the hundred thousand in a body are refused before they are kept, eight bodies at once", async () => {
+    const body = `{${Array.from({ length: 160_000 }, (_, n) => `"k${n}":1`).join(",")}}`
+    const taken = await cpuMilliseconds(async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, () => service.call(boss, "POST", `${base}/items`, { body }))
+      )
+      for (const { json, status } of answers) {
+        expect(status).toBe(400)
+        expect(JSON.stringify(json)).toContain("more than 10000 members in one object")
+      }
+    })
+    // It was more than four seconds.
+    expect(taken).toBeLessThan(1_500)
+  })
+})
+
 describe("memory", () => {
   it("holds names of queries, not their filters", () => {
     const core = { seal: makeSeal("a secret of these tests") } as Core

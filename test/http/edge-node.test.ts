@@ -286,6 +286,18 @@ describe("bodies", () => {
     expect(stage.routed[0]?.body).toBe(`{"a":1}`)
   })
 
+  it("cuts a head that does not come when its time is over, not seconds later", async () => {
+    const headersTimeoutMs = 4_000
+    const stage = await start({}, { headersTimeoutMs })
+    const client = await dial(stage.listener.port)
+    const began = performance.now()
+    client.socket.write("GET /api/v1/orders HTTP/1.1\r\nHost: x\r\n")
+    await client.closed
+    const took = performance.now() - began
+    expect(took).toBeGreaterThan(headersTimeoutMs - 100)
+    expect(took).toBeLessThan(headersTimeoutMs + 1_200)
+  })
+
   it("cuts off a body that does not come in time", async () => {
     const stage = await start({}, { requestTimeoutMs: 150, headersTimeoutMs: 100 })
     const client = await used(stage.listener.port)

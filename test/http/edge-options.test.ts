@@ -560,3 +560,34 @@ describe("fetch", () => {
     }
   )
 })
+
+describe("large bodies that come at once", () => {
+  it("are read one a turn of the event loop, so that others come in between", async () => {
+    const { app, tokens } = script()
+    const order: string[] = []
+    const working = {
+      ...app,
+      create: (...given: Parameters<typeof app.create>) => {
+        order.push("body")
+        // What another connection brings: it waits for the end of this turn.
+        setTimeout(() => order.push("other"), 0)
+        return app.create(...given)
+      }
+    }
+    const edge = makeEdge(working, tokens, { maxBodyBytes: 1_000_000 })
+    const body = Buffer.from(JSON.stringify({ text: "x".repeat(100_000) }))
+    const request = (): EdgeRequest => ({
+      method: "POST",
+      url: "http://service.test/api/v1/orders",
+      target: "/api/v1/orders",
+      headers: new Headers({ authorization: "Bearer user-ada", "content-type": "application/json" }),
+      hasBody: true,
+      address: null,
+      body: () => Effect.succeed(body)
+    })
+    const replies = await Promise.all([1, 2, 3].map(() => Effect.runPromise(edge.handle(request()))))
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200])
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    expect(order).toEqual(["body", "other", "body", "other", "body", "other"])
+  })
+})

@@ -1,6 +1,9 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
-import { maxJsonDepth, parseJson } from "./json.ts"
+import { maxJsonDepth, maxJsonMembers, maxJsonNames, parseJson } from "./json.ts"
+
+/** An object with so many members. */
+const object = (count: number): string => `{${Array.from({ length: count }, (_, n) => `"k${n}":1`).join(",")}}`
 
 const accepted: readonly string[] = [
   "null",
@@ -13,11 +16,18 @@ const accepted: readonly string[] = [
   "9007199254740992",
   "12345678901234567890e0".replace("67890e0", "00000"),
   "[0e-400,-0.0E9,5e-324,2.5E+3,100e-2]",
-  "[".repeat(maxJsonDepth) + "]".repeat(maxJsonDepth)
+  "[".repeat(maxJsonDepth) + "]".repeat(maxJsonDepth),
+  object(maxJsonMembers),
+  `[${Array.from({ length: maxJsonNames / 1_000 }, () => object(1_000)).join(",")}]`
 ]
 
 const refused: ReadonlyArray<readonly [text: string, message: RegExp]> = [
   ["", /unexpected end/],
+  [object(maxJsonMembers + 1), /more than 10000 members in one object/],
+  [
+    `[${Array.from({ length: maxJsonNames / 1_000 + 1 }, () => object(1_000)).join(",")}]`,
+    /more than 50000 members in all/
+  ],
   ["{", /name in quotes/],
   ["{\"a\":1", /expected , or }/],
   ["[1,]", /unexpected text/],
