@@ -1,6 +1,6 @@
 /**
- * Refuses a Node that is too old, in one sentence and before anything newer is used. The entries of the package import it before all else. No
- * module of the package imports a name from Node by itself that Node 16 has not: that would be a SyntaxError before any line runs.
+ * Refuses a Node that is too old, in one sentence and before anything newer is used. The entries of the package import it before all else.
+ * No module of the package may import a name from Node that Node 16 lacks: that would be a SyntaxError before any line runs.
  */
 
 /** The oldest Node that can run the service, as `engines` of package.json has it. */

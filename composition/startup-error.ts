@@ -1,4 +1,7 @@
-/** The failure of a start: everything that is wrong, at once; and files that cannot be used. A file of its own, so that commands can tell it without loading a service. */
+/**
+ * The failure of a start: everything that is wrong at once, and files that cannot be used. It is a file of its own, so that commands
+ * recognise it without loading a service.
+ */
 
 import { printRefusals } from "../core/domain/declare/refusal.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"

@@ -1,5 +1,5 @@
 /**
- * The start-up checks that need the live database: it reads the facts of every declared table and has the domain compare them with the
+ * The start-up checks that need the live database. It reads the facts of every declared table, and the domain compares them with the
  * models. It changes nothing and decides nothing itself.
  */
 
@@ -18,11 +18,11 @@ export interface LiveFacts {
   readonly server: ServerFacts
   /** By resource; null where there is no such table. */
   readonly tables: ReadonlyMap<string, TableFacts | null>
-  /** Where a table is missing: names of those that are there, without the schema for those of `public`. */
+  /** Names of existing tables, read when one is missing; those of `public` without their schema. */
   readonly known: readonly string[]
 }
 
-/** Does work on connections of its own, which end with it: for commands, which have no service running. */
+/** Does work on connections of its own, which close afterwards. For commands, which run no service. */
 export const withPostgres = <A>(
   options: Pick<PostgresOptions, "url" | "readConnections">,
   work: (postgres: Postgres) => Effect.Effect<A, RecordsError>
@@ -54,7 +54,10 @@ export const readLiveFacts = (compiled: Compiled, postgres: Postgres): Effect.Ef
   )
 }
 
-/** An embedded database with none of the tables was most likely not meant, or not migrated yet: said before one is told to make each by hand. */
+/**
+ * An embedded database with none of the tables was most likely not meant, or is not migrated yet. This is said before the advice to make
+ * each table by hand.
+ */
 export const findEmpty = (compiled: Compiled, live: LiveFacts, embedded: boolean): readonly Refusal[] => {
   // Tables of versions are the service's own.
   const versions = new Set([...compiled.models.values()].map(({ history }) => history))
@@ -70,7 +73,7 @@ export const findEmpty = (compiled: Compiled, live: LiveFacts, embedded: boolean
     : []
 }
 
-/** Everything about the models that the database does not bear out. Fails when the database cannot be asked. */
+/** Everything in the models that does not fit the database. Fails when the database cannot be asked. */
 export const checkDatabase = (
   compiled: Compiled,
   postgres: Postgres,

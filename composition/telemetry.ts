@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry (traces, metrics) by Effect's own exporter, on when the standard variable `OTEL_EXPORTER_OTLP_ENDPOINT` is set and off otherwise,
- * at no cost then. Its modules are loaded only when they are wanted.
+ * OpenTelemetry (traces, metrics) with Effect's own exporter. It is on when the standard variable `OTEL_EXPORTER_OTLP_ENDPOINT` is set.
+ * Otherwise it costs nothing, as its modules are loaded only when they are needed.
  */
 
 import * as ConfigProvider from "effect/ConfigProvider"
@@ -49,13 +49,13 @@ export const openTelemetry = async (
       import("effect/observability/OtlpExporter"),
       import("./metrics.ts")
     ])
-  // The specification's default for both signals; the exporter's own is none.
+  // The specification's default for both signals. The exporter itself has none.
   const signals = { OTEL_TRACES_EXPORTER: "otlp", OTEL_METRICS_EXPORTER: "otlp" }
   const provider = ConfigProvider.fromEnv({ env: { ...signals, ...environment } as Record<string, string> })
   const named = (environment["OTEL_SERVICE_NAME"] ?? "") !== "" ||
     /(?:^|,)\s*service\.name\s*=/.test(environment["OTEL_RESOURCE_ATTRIBUTES"] ?? "")
   const resource = named ? {} : { serviceName: "resource-admin" }
-  // A collector that takes connections and never answers would have batches pile up: it is given up for a while, like one that is away.
+  // With a collector that accepts connections and never answers, batches would pile up. It is given up for a while, like one that is away.
   const limit = Effect.timeout(timeoutOf(environment["OTEL_EXPORTER_OTLP_TIMEOUT"]))
   const client = Layer.effect(
     HttpClient.HttpClient,

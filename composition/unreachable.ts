@@ -1,6 +1,6 @@
 /**
- * Why a database cannot be used, told to whoever started the server: which of the usual reasons it is, and whether trying again can help. It
- * names host, port, database and user, never a password, and repeats no message of the server.
+ * Why a database cannot be used, for the person who started the server: which of the usual reasons it is, and whether trying again can
+ * help. It names host, port, database and user, never a password, and repeats no message of the server.
  */
 
 import { readAddress } from "../adapters/postgres/address.ts"
@@ -24,7 +24,7 @@ const codesOf = (error: unknown): readonly string[] => {
   return codes
 }
 
-/** OpenSSL's reasons why a chain of certificates ends at nobody who is trusted, as Node names them. */
+/** OpenSSL's reasons, by Node's names, why a chain of certificates ends without a trusted one. */
 const untrusted = [
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "SELF_SIGNED_CERT_IN_CHAIN",
@@ -38,7 +38,7 @@ const untrusted = [
 
 const variables = "DATABASE_URL (or ADMIN_DATABASE_URL)"
 
-/** What to tell about a failure to use the database of `url`. `final`: another try meets the same. */
+/** The explanation of a failure to use the database of `url`. `final`: another try would fail in the same way. */
 export const refusalOf = (error: unknown, url: string): { readonly final: boolean; readonly refusal: Refusal } => {
   const codes = codesOf(error)
   const has = (...wanted: readonly string[]): boolean => codes.some((code) => wanted.includes(code))

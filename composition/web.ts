@@ -1,6 +1,6 @@
 /**
- * Where the built admin app is, and the routes that serve it as the options ask for it. Without a built app the service is whole, too: `/` leads to
- * the reference.
+ * Where the built admin app is, and the routes that serve it as the options say. The service also works without a built app: `/` then leads
+ * to the reference.
  */
 
 import { existsSync } from "node:fs"

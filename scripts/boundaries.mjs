@@ -61,7 +61,7 @@ const floors = [
   "account model", // model: compiled data, without rules
   "filter",
   "access",
-  "file mail outbound", // parts that know no plan of a read or write
+  "file mail", // parts that know no plan of a read or write
   "job", // a job may send mail
   "read",
   "write",

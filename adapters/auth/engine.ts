@@ -1,7 +1,7 @@
 /**
- * better-auth with the service's settings: no sign-up, twelve characters, EdDSA tokens of fifteen minutes, admin rights for `admin` alone;
- * second factors, passkeys and identity providers only where configured. It is loaded by the first use that needs it. Limits, problem documents
- * and the shape of requests are the handler's.
+ * better-auth with the service's settings: no sign-up, twelve characters, EdDSA tokens of fifteen minutes, admin rights for `admin` alone.
+ * Second factors, passkeys and identity providers are there only where configured. It is loaded by the first use that needs it. The handler
+ * takes care of limits, problem documents and the form of requests.
  */
 
 import type { BetterAuthPlugin } from "better-auth"
@@ -29,7 +29,7 @@ export interface EngineSettings {
   readonly twoFactor: boolean
   /** Null: there are no passkeys. */
   readonly passkeys: Passkeys | null
-  /** What authenticator apps show beside the account, and who passkeys are for unless said otherwise. */
+  /** What authenticator apps show beside the account, and the name for passkeys unless another is configured. */
   readonly appName: string
 }
 
@@ -74,9 +74,11 @@ interface StoredKey {
 }
 
 /**
- * The claims of a user as the store has them now. Role, ban and epoch come from one statement: a change after it makes the token refused,
- * so a token never outlives the state it was made from. `session` is the token of the session that asks, null for the host: what ended it
- * raised the epoch, which would make this token one from afterwards. Null when there is no such user or session, or the user is banned.
+ * The claims of a user as the store has them now. Role, ban and epoch come from one statement. A later change makes the token invalid, so a
+ * token never outlives the state it was made from.
+ *
+ * `session` is the token of the session that asks; null for the host. Whatever ended that session raised the epoch, and a token made after
+ * that would look valid. Null when there is no such user or session, or the user is banned.
  */
 export const claimsOf = async (
   { store, table }: Pick<EngineSettings, "store" | "table">,
@@ -101,7 +103,7 @@ interface Asked {
   readonly context: { readonly session: { readonly session: { readonly token: string } } | null }
 }
 
-/** Whether a session has not ended; with `admin`, whether its user still is one who may sign in, too. */
+/** Whether a session has not ended. With `admin`, also whether its user is still an admin who may sign in. */
 const stands = async (
   { query }: Queries,
   table: EngineSettings["table"],
@@ -117,8 +119,8 @@ const stands = async (
 }
 
 /**
- * Changes a password unless the session that asks for it has ended, or is no admin's any more where it has to be: a new password ends all of its
- * user's, so of several at once one counts.
+ * Changes a password, unless the session that asks has ended, or is no longer an admin's where it must be one. A new password ends all
+ * sessions of its user, so only one of several at the same time counts.
  */
 const changePassword = (
   { store, table }: Pick<EngineSettings, "store" | "table">,
@@ -129,7 +131,7 @@ const changePassword = (
 ): Promise<boolean> =>
   store.transaction(async ({ query }) => {
     const password = `"userId" = $1 and "providerId" = 'credential'`
-    // Waits for a change that is under way; only a statement of its own sees what that one ended.
+    // Waits for a change that is under way. Only a statement of its own sees what that change ended.
     await query(`select 1 from ${table("account")} where ${password} for update`, [userId])
     if (!await stands({ query }, table, token, byAdmin)) return false
     await query(`update ${table("account")} set "password" = $2, "updatedAt" = now() where ${password}`, [
@@ -140,8 +142,8 @@ const changePassword = (
   })
 
 /**
- * Changes an account for the admin of a session, unless they have stopped being one: whoever is demoted or banned by somebody else must not
- * undo it with a request that was let in just before.
+ * Changes an account for the admin of a session, unless they are no longer one. An admin who is demoted or banned must not undo that with a
+ * request that was admitted just before.
  */
 const changeAccount = (
   { store, table }: Pick<EngineSettings, "store" | "table">,
@@ -151,7 +153,7 @@ const changeAccount = (
 ): Promise<boolean> =>
   store.transaction(async ({ query }) => {
     const [session, user] = [table("session"), table("user")]
-    // Waits for changes of either that are under way; only a statement of its own sees what came of them.
+    // Waits for changes of either account that are under way. Only a statement of its own sees their results.
     await query(
       `select 1 from ${user} where "id" = $1 or "id" in (select "userId" from ${session} where "token" = $2)`
         + ` order by "id" for no key update`,
@@ -164,8 +166,7 @@ const changeAccount = (
   })
 
 /**
- * Makes an engine. With `providers` it is one for their sign-in alone: it is made apart, so that a provider that is away holds up nobody
- * else's.
+ * Makes an engine. With `providers` it serves only sign-in with them. It is separate, so that a provider that is away delays nobody else.
  */
 export const makeEngine = async (
   settings: EngineSettings,
@@ -195,7 +196,7 @@ export const makeEngine = async (
       table
     })
   const access = createAccessControl(defaultStatements)
-  // No prototype: `constructor` is no role unless it was declared.
+  // Without a prototype, so that `constructor` is no role unless it was declared.
   const permissions: Record<string, ReturnType<typeof access.newRole>> = Object.create(null)
   for (const role of roles.choices) {
     permissions[role] = role === "admin"
@@ -205,7 +206,7 @@ export const makeEngine = async (
   const refuse = (code: string, message: string) => new APIError("BAD_REQUEST", { code, message })
   const ended = () => new APIError("UNAUTHORIZED", { code: "UNAUTHORIZED", message: "Unauthorized" })
   const demoted = () => new APIError("FORBIDDEN", { code: "FORBIDDEN", message: "You are no admin any more." })
-  /** Whether what is about to be made may be: by an admin who was let in, only while they are one. */
+  /** Whether a request of an admin may still make something: only while its caller is an admin. Other requests always may. */
   const standsFor = async (context: Asked | null): Promise<boolean> =>
     context?.path?.startsWith("/admin/") !== true
     || stands(store, table, context.context.session?.session.token ?? "", true)
@@ -217,11 +218,11 @@ export const makeEngine = async (
       read === undefined ? `The roles are: ${roles.choices.join(", ")}.` : read.failure.message
     )
   }
-  /** The host functions and sign-in know only such addresses; better-auth has no longest one. */
+  /** Host functions and sign-in know only such addresses. better-auth sets no longest one. */
   const checkEmail = (given: unknown): void => {
     if (typeof given !== "string" || Result.isFailure(readEmail(given))) throw refuse("INVALID_EMAIL", "Invalid email")
   }
-  /** Whether somebody whom a provider vouches for may come in, as who; undefined: yes. */
+  /** Why a person with an account at a provider may not come in; undefined: they may. */
   const judgeProvided = async (
     provider: Provider | undefined,
     action: string,
@@ -229,7 +230,7 @@ export const makeEngine = async (
     anyUser: () => Promise<boolean>
   ) => {
     if (provider === undefined) return { error: "oauth_provider_not_found" }
-    // One provider must not end what was begun with another (RFC 9700, 4.4): it would choose who its users are here.
+    // One provider must not end a sign-in that began with another (RFC 9700, 4.4). It would decide who its users are here.
     if ((await getOAuthState<{ readonly provider?: unknown }>())?.provider !== provider.id) {
       return { error: "state_mismatch" }
     }
@@ -244,7 +245,7 @@ export const makeEngine = async (
       : { error: "signup_disabled" }
   }
 
-  /** What roles may do is for admins to ask: to others it would tell of accounts and of rights. */
+  /** Only admins may ask what roles may do. It would tell others about accounts and rights. */
   const permissionsForAdmins = {
     id: "permissions-for-admins",
     hooks: {
@@ -289,7 +290,7 @@ export const makeEngine = async (
       disableSettingJwtHeader: true,
       jwks: { keyPairConfig: { alg: "EdDSA", crv: "Ed25519" } },
       adapter: {
-        // Two instances may want the first key at once: one makes it, the other takes it.
+        // Two instances may need the first key at once. One makes it, the other uses it.
         createJwk: (key) =>
           store.transaction(async (queries) => {
             await queries.query("select pg_advisory_xact_lock($1)", [adminLock])
@@ -339,14 +340,14 @@ export const makeEngine = async (
       minPasswordLength: passwordMin,
       maxPasswordLength: passwordMax
     },
-    // The handler limits sign-ins itself, in the database and per account too.
+    // The handler limits sign-ins itself, in the database and also per account.
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
     logger: { disabled: true },
     onAPIError: { throw: true, errorURL: `${origin}/` },
     account: {
       updateAccountOnSignIn: false,
-      // Only admins make accounts, so an address here was never claimed by somebody else; the provider must have verified its own.
+      // Only admins make accounts, so nobody else can have claimed an address here. The provider must have verified its own.
       accountLinking: { enabled: true, trustedProviders: [], requireLocalEmailVerified: false }
     },
     ...(providers.length === 0 ? {} : {
@@ -359,7 +360,7 @@ export const makeEngine = async (
             providers.find(({ provider }) => provider.id === source.oauth?.providerId)?.provider,
             source.action,
             user,
-            // Asked on the connection of the transaction that it is asked in: as many that each wanted another would all wait.
+            // Runs on the connection of its own transaction. Many that each needed another connection would all wait.
             async () => (await internalAdapter.listUsers(1)).length > 0
           )
       }
@@ -368,7 +369,7 @@ export const makeEngine = async (
       cookiePrefix: "service",
       useSecureCookies: origin.startsWith("https:"),
       defaultCookieAttributes: { sameSite: "lax", httpOnly: true },
-      // Named because both are off by themselves when NODE_ENV is "test".
+      // Set explicitly, because better-auth turns both off when NODE_ENV is "test".
       disableCSRFCheck: false,
       disableOriginCheck: false,
       ipAddress: { ipAddressHeaders: ["x-forwarded-for"], ipv6Subnet: 128 },
@@ -377,14 +378,14 @@ export const makeEngine = async (
     databaseHooks: {
       account: {
         create: {
-          // What a provider's tokens open is none of our business: they are not kept.
+          // A provider's tokens are not kept, as nothing here needs what they open.
           before: async (account, context) => {
             if (!await standsFor(context)) throw ended()
             return { data: { ...account, accessToken: null, refreshToken: null, idToken: null } }
           }
         },
         update: {
-          // Hashing takes its time, and somebody may have taken the account back meanwhile: their password stays.
+          // Hashing takes time. If the account was taken back meanwhile, the password of its owner stays.
           before: async (account, context) => {
             const byAdmin = context?.path === "/admin/set-user-password"
             if ((!byAdmin && context?.path !== "/change-password") || typeof account.password !== "string") return
@@ -418,10 +419,10 @@ export const makeEngine = async (
             if (!await changeAccount(settings, token, String(context.body?.userId), user)) {
               throw demoted()
             }
-            // better-auth has nothing left to change; it answers the account as it is now.
+            // better-auth has nothing left to change. It answers the account as it is now.
             return { data: Object.fromEntries(Object.keys(user).map((name) => [name, undefined])) }
           },
-          // A device is trusted with the factor that it spares, not with the next one.
+          // A device is trusted for the factor that it replaces, not for the next one.
           after: async (user, context) => {
             if (context?.path !== "/two-factor/disable") return
             await store.query(

@@ -1,7 +1,7 @@
 /**
- * Verification of signed tokens: signature, algorithm, expiry, issuer, audience, and what the claims say about the user. A token that
- * was verified once is known by its text until it expires. It never accepts an unsigned token, a key named inside a token, or a
- * symmetric signature that was not asked for.
+ * Verification of signed tokens: signature, algorithm, expiry, issuer, audience, and what the claims say about the user. A verified token
+ * is remembered by its text until it expires. It never accepts an unsigned token, a key inside a token, or a symmetric signature that was
+ * not allowed.
  */
 
 import type { CompactJWSHeaderParameters, JWK, JWTPayload } from "jose"
@@ -31,13 +31,13 @@ export const asymmetric = [
   "RS512"
 ]
 
-/** Settings of what is remembered of keys and tokens. */
+/** Settings of the memory for keys and tokens. */
 export interface TokenCache extends KeyCache {
   /** Most verified tokens remembered; default 10,000. */
   readonly tokens?: number | undefined
 }
 
-/** Whose tokens `jwtAuthenticator` takes, and where in them it finds roles and tenant. */
+/** Whose tokens `jwtAuthenticator` accepts, and where they hold roles and tenant. */
 export interface JwtOptions {
   /** Where the key set is read (one of `jwksUrl` and `keys` is needed). */
   readonly jwksUrl?: string | undefined
@@ -57,14 +57,14 @@ export interface JwtOptions {
   readonly cache?: TokenCache | undefined
 }
 
-/** What a verified token says, before anyone decided what it is worth here. */
+/** What a verified token says, before it is decided what that means here. */
 export interface Claims {
   readonly subject: string
   readonly roles: readonly string[]
   readonly payload: JWTPayload
 }
 
-/** Decides about a verified token: the identity it stands for, or a throw. `counts` is asked at every use. */
+/** Decides about a verified token: the identity it stands for, or a throw. `counts` is asked at every use of the token. */
 export type Admit = (claims: Claims) => {
   readonly identity: Identity
   readonly counts?: () => boolean | Promise<boolean>
@@ -95,12 +95,12 @@ const readSubject = (value: unknown): string => {
   return value
 }
 
-/** A name of a role has no blanks and no control characters: "admin " is another one to whoever compares, and the same to who reads. */
+/** A role name has no blanks and no control characters: "admin " differs from "admin" when compared, and looks the same to a reader. */
 const oddRole = /[\s\u0000-\u001f\u007f]/
 
 /**
- * A text is split at its commas, with room around them. A list's texts are roles as they stand: a group that somebody named "x,admin" is not two. A list
- * with anything else in it says nothing that can be relied on.
+ * A text is split at commas, and blanks around names are ignored. Texts in a list are roles as they stand: a group with the name "x,admin"
+ * is not two roles. A list with anything but texts is not trusted at all.
  */
 const readRolesClaim = (value: unknown): readonly string[] => {
   const names: readonly unknown[] = typeof value === "string"
@@ -152,7 +152,7 @@ export const makeVerifier = (options: VerifierOptions): Authenticator => {
   }
 
   const verify = async (token: string): Promise<Entry> => {
-    // Should a key go meanwhile, it may be this token's: then the memory that this ends up in is forgotten, too.
+    // A key that is removed meanwhile may be this token's. Then the memory in which this ends up is dropped, too.
     const memory = cache
     try {
       checkText(token)
@@ -179,7 +179,7 @@ export const makeVerifier = (options: VerifierOptions): Authenticator => {
       return entry
     } catch (cause) {
       if (cause instanceof Unauthorized || cause instanceof Refused || cause instanceof KeysUnavailable) throw cause
-      // Besides jose's own errors, a broken key or signature surfaces as a TypeError or DOMException of Web Crypto.
+      // Besides jose's own errors, a broken key or signature causes a TypeError or DOMException of Web Crypto.
       if (cause instanceof JOSEError) throw new Unauthorized(`the token is not valid: ${cause.code}`, { cause })
       throw new Unauthorized("the token cannot be verified", { cause })
     }

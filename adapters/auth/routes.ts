@@ -1,6 +1,6 @@
 /**
- * better-auth's routes that exist here, with what may be sent to each. Everything else is a 404, whatever a later version of it adds. It
- * decides nothing about who may call them.
+ * The routes of better-auth that exist here, with what may be sent to each. Every other path is a 404, whatever later versions of
+ * better-auth add. It decides nothing about who may call them.
  */
 
 import { rolesOf } from "../../core/domain/account/roles.ts"
@@ -14,7 +14,10 @@ export type Body = Bag
 
 export type Method = "GET" | "POST"
 
-/** Which attempts a route counts as: of the client, and of the account named in the body, of the session's user or of who waits for a second factor. */
+/**
+ * Whose attempts a route counts: those of the client, and those of the account named in the body, of the session's user, or of the user who
+ * waits for a second factor.
+ */
 export type Limited = "client" | "account" | "session" | "challenge"
 
 export interface AuthRoute {
@@ -32,7 +35,7 @@ export const passkeySignIn = "/passkey/verify-authentication"
 const get: AuthRoute = { method: "GET" }
 const post: AuthRoute = { method: "POST" }
 const limited: AuthRoute = { method: "POST", limited: "client" }
-/** Takes the password again: whoever has the session must not guess it from many places. */
+/** Asks for the password again. Whoever has the session must not guess it from many places. */
 const guarded: AuthRoute = { method: "POST", limited: "session" }
 
 const always: ReadonlyArray<readonly [string, AuthRoute]> = [
@@ -63,7 +66,7 @@ const always: ReadonlyArray<readonly [string, AuthRoute]> = [
   ["/admin/revoke-user-sessions", post]
 ]
 
-/** A factor is locked after ten wrong codes, but only those that came one after the other: codes that come at once are counted before they are judged. */
+/** A factor is locked after ten wrong codes that come one after the other. Codes that come at once are counted before they are judged. */
 const coded: AuthRoute = { method: "POST", limited: "challenge", signsIn: true }
 
 /** Each takes a password or a code, so each is limited. */
@@ -76,7 +79,7 @@ const secondFactor: ReadonlyArray<readonly [string, AuthRoute]> = [
   ["/two-factor/verify-backup-code", coded]
 ]
 
-/** The options keep a challenge in the store, so asking for them is limited too. */
+/** The options keep a challenge in the store, so asking for them is limited, too. */
 const withPasskeys: ReadonlyArray<readonly [string, AuthRoute]> = [
   ["/passkey/generate-register-options", { ...get, limited: "client" }],
   ["/passkey/verify-registration", limited],
@@ -110,7 +113,7 @@ const orNull = (fits: (value: unknown) => boolean) => (value: unknown): boolean 
 /** Longest address of an image, in characters. */
 const imageMax = 2_048
 
-/** An address that a page may load an image from: a script or a file of somebody's machine is none. */
+/** An address that a page may load an image from. Scripts and files of the visitor's machine are refused. */
 const isImage = (value: unknown): boolean =>
   typeof value === "string" && value.length <= imageMax && URL.canParse(value) && new URL(value).protocol === "https:"
 
@@ -119,7 +122,7 @@ const isInstant = (value: unknown): boolean => typeof value === "string" && time
 /** Longest ban with an end: a hundred years. */
 const banSecondsMax = 3_155_760_000
 
-/** What better-auth would hand to the database as it came. Its own checks are for the rest. */
+/** Fields that better-auth would give to the database unchecked. It checks the rest itself. */
 const kinds: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ["userId", isText],
   ["name", isText],
@@ -168,8 +171,8 @@ export interface Listing {
 }
 
 /**
- * Reads the query of `/admin/list-users`. better-auth answers an empty list whenever the database refuses one; its answer repeats a limit only
- * after it read the accounts, so there always is one.
+ * Reads the query of `/admin/list-users`. better-auth answers an empty list whenever the database refuses one. It repeats a limit only
+ * after it read the accounts, so a limit is always given.
  */
 export const readListing = (search: string): Listing => {
   const query = new URLSearchParams(search)
@@ -182,7 +185,7 @@ export const readListing = (search: string): Listing => {
   const refusal = refuse(["sortBy", "filterField"], (value) => listedBy.has(value), "Accounts have no such field.")
     ?? refuse(["limit", "offset"], (value) => /^\d{1,9}$/.test(value), "The parameter must be a whole number.")
   if (Number(query.get("limit")) > listedMax) query.set("limit", String(listedMax))
-  // What better-auth takes when there is none.
+  // What better-auth uses when none is given.
   if (Number(query.get("limit")) === 0) query.set("limit", "100")
   return {
     search: `?${query.toString()}`,
@@ -194,7 +197,7 @@ export const readListing = (search: string): Listing => {
   }
 }
 
-/** Role texts become lists, as better-auth wants several roles. What is no text is left for it to refuse. */
+/** Role texts become lists, the form in which better-auth takes several roles. Anything else is left for it to refuse. */
 const rolesIn = (role: unknown): unknown => typeof role === "string" ? rolesOf(role) : role
 
 const chosen = (data: unknown): unknown =>
@@ -211,7 +214,7 @@ const only = (body: Body, names: readonly string[]): Body =>
 
 /** The body as better-auth gets it. Throws a `Problem` for a value that cannot be. */
 export const adapt = (route: string, body: Body, defaultRole: string | undefined): Body => {
-  // better-auth makes a text of a list, too: it would find the user, and the log would not say whom it happened to.
+  // better-auth would turn a list into a text and find the user, and the log would not say who it was.
   fitting(only(body, ["userId"]))
   switch (route) {
     case "/change-password":
@@ -228,12 +231,12 @@ export const adapt = (route: string, body: Body, defaultRole: string | undefined
       const { data: given, role, ...rest } = body
       const data = chosen(given ?? {})
       const wanted = role ?? (isBag(data) ? data["role"] : undefined) ?? defaultRole
-      // Without any role an empty list is passed on: it is refused, with the choices, after the caller's rights were checked.
+      // Without any role an empty list is passed on. It is refused, with the choices, after the caller's rights were checked.
       return { ...rest, data, role: rolesIn(wanted ?? "") }
     }
     case "/sign-in/social":
-      // Neither scopes, nor tokens from elsewhere, nor a wish for an account: those are settings.
-      // What is added comes back with the state.
+      // No scopes, no tokens from elsewhere and no request for an account, because those are settings. What is added comes back with the
+      // state.
       return {
         ...only(body, ["provider", "callbackURL", "errorCallbackURL", "loginHint", "disableRedirect"]),
         additionalData: only(body, ["provider"])

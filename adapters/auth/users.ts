@@ -1,9 +1,9 @@
 /**
  * The host functions (spec 1, Accounts and roles): what somebody with access to the machine may do to accounts, without a session. They
- * throw `AccountError` for what is refused. Who may call them is decided by who may run code here.
+ * throw `AccountError` when they refuse. Whoever may run code here may call them.
  *
- * The first account is an admin, also when several are made at once; the last active admin can be neither deleted, demoted nor banned. A ban,
- * deletion, role change or revocation makes tokens issued before it useless within two seconds in every instance; API keys follow their user's
+ * The first account is an admin, also when several are made at once. The last active admin can be neither deleted, demoted nor banned. A
+ * ban, deletion, role change or revocation makes earlier tokens useless within two seconds in every instance. API keys follow their user's
  * roles and bans in the same time.
  */
 
@@ -36,8 +36,8 @@ const guarded = async <A>(work: () => Promise<A>): Promise<A> => {
 const returned = `"id", "email", coalesce("role", '') as role, coalesce("banned", false) as banned, "createdAt"`
 
 /**
- * Creates a user with a password. The first user of a store is an admin; that holds when several are created at once. Later ones get
- * `role`, or the default role, or are refused with the choices.
+ * Creates a user with a password. The first user of a store is an admin, also when several are made at once. Later users get `role` or the
+ * default role. Without either they are refused with the choices.
  */
 export const createUser = async (auth: Auth, user: NewAccount): Promise<Account> => {
   const { engine, log, roles, store, table } = auth.internals
@@ -158,7 +158,7 @@ export const setUserPassword = async (
   const { hash, newId } = await engine()
   const hashed = await hash(accepted)
   const changed = await store.transaction(async ({ query }) => {
-    // Several first passwords at once make one row. Rows are locked as better-auth does: the password's, then the user's.
+    // Several first passwords at once make one row. Rows are locked in the order of better-auth: first the password's, then the user's.
     await query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`password:${address}`])
     const [user] = await query<Account>(`select ${returned} from ${table("user")} where "email" = $1`, [address])
     if (user === undefined) throw unknownUser()
@@ -168,7 +168,7 @@ export const setUserPassword = async (
       [user.id, hashed]
     )
     if (replaced.length > 0) return user
-    // The trigger sees only passwords that change, so what it does is done here.
+    // The trigger sees only passwords that change, so its work is done here.
     const [raised] = await query(
       `update ${table("user")} set "tokenEpoch" = "tokenEpoch" + 1 where "id" = $1 returning "id"`,
       [user.id]

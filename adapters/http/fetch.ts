@@ -28,7 +28,7 @@ const readLimited = async (
   const chunks: Array<Uint8Array> = []
   let size = 0
   const reader = body.getReader()
-  // The answer does not wait for the source to agree to stop.
+  // The answer does not wait until the source has stopped.
   const stop = (): void => void reader.cancel().catch(() => undefined)
   // A source may not know that its client has gone away.
   signal.addEventListener("abort", stop, { once: true })
@@ -61,7 +61,7 @@ const bodyOf = (request: Request, limit: number): Effect.Effect<Uint8Array, Prob
   )
 }
 
-/** The body as it comes. What breaks it off is told as a refusal; whoever stops early lets its source go. */
+/** The body as it comes. If it breaks off, that is a refusal. A reader who stops early releases the source. */
 async function* streamOf(request: Request): AsyncGenerator<Uint8Array> {
   if (request.body === null) return
   const reader = request.body.getReader()

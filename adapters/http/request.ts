@@ -1,6 +1,6 @@
 /**
- * The plain request and reply of the edge, and what is read off a request's head: target, query, request id, client address and
- * whether its body may be read. Nothing here knows Node or waits for anything; reading the body itself is the wrapper's part.
+ * The plain request and reply of the edge, and what a request's head says: target, query, request id, client address, and whether its body
+ * may be read. Nothing here knows Node or waits for anything. The wrapper reads the body.
  */
 
 import type * as Effect from "effect/Effect"
@@ -40,7 +40,7 @@ export interface StreamedBody {
   readonly bytes: AsyncIterable<Uint8Array>
 }
 
-/** What a route may answer: a `Reply`, and cookies, which are the one header that repeats. */
+/** What a route may answer: a `Reply`, and cookies, the one header that repeats. */
 export interface EdgeAnswer extends Reply {
   readonly cookies?: readonly string[]
   /** Instead of `body`, which is null then. */
@@ -98,8 +98,8 @@ export const acceptedId = (sent: string | null): string | null =>
   sent !== null && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : null
 
 /**
- * The client's address behind `proxies` trusted proxies, or the peer's: see `clientOf`. A header that fewer proxies wrote than are
- * configured is not believed, as somebody went around them. Null when nobody knows.
+ * The client's address behind `proxies` trusted proxies, or the peer's: see `clientOf`. A header that fewer proxies wrote is not trusted,
+ * because somebody bypassed them. Null when it is unknown.
  */
 export const clientAddress = (request: EdgeRequest, proxies: number): string | null =>
   clientOf(request.address, proxies === 0 ? null : request.headers.get("x-forwarded-for"), proxies).address
@@ -113,7 +113,7 @@ const isJson = (contentType: string): boolean => {
   })
 }
 
-/** A compressed body is refused, also one that is so for its way only: nothing here would unpack it (RFC 9110, 8.4; RFC 9112, 6.1). */
+/** A compressed body is refused, also when only its transfer is compressed: nothing here would unpack it (RFC 9110, 8.4; RFC 9112, 6.1). */
 export const codingRefusal = ({ headers }: EdgeRequest): Problem | null => {
   const coded = (name: string, plain: string): boolean => {
     const coding = headers.get(name)
@@ -151,7 +151,7 @@ export const tooLarge = (limit: number): Problem =>
 /** The body broke off or could not be read; the client is mostly gone by then. */
 export const brokenBody = (): Problem => problem("malformed-json", "The body could not be read to its end.")
 
-/** Length of a text in UTF-8 bytes; Node's own count where the host has it, as it is many times faster. */
+/** Length of a text in UTF-8 bytes. Node's own count is used where there is one, as it is many times faster. */
 export const utf8Length: (text: string) => number = typeof Buffer === "function"
   ? (text) => Buffer.byteLength(text)
   : ((encoder) => (text: string) => encoder.encode(text).length)(new TextEncoder())

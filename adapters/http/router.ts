@@ -1,6 +1,6 @@
 /**
- * Decides from the raw path which use case answers and which methods it has. Keys stay percent-encoded, so an encoded slash, comma or
- * colon is part of the key. It decides neither who may call nor whether the resource exists.
+ * Decides from the raw path which use case answers and which methods it has. Keys stay percent-encoded, so an encoded slash, comma or colon
+ * belongs to the key. It decides neither who may call nor whether the resource exists.
  */
 
 import type * as Effect from "effect/Effect"
@@ -37,7 +37,7 @@ export interface Methods {
   readonly actions: ReadonlyMap<string, Action>
 }
 
-/** `methods` null: nothing is there. `resource` is then still the one whose visibility decides, empty when none does. */
+/** `methods` null: there is no such route. `resource` still names the one whose visibility decides; empty when none does. */
 export interface Route extends Place {
   readonly methods: Methods | null
 }

@@ -1,5 +1,5 @@
 /**
- * Single writes as use cases: create, PATCH, DELETE and `:undelete`. Each is the write pipeline run once, and the answer to it: status, ETag,
+ * Single writes as use cases: create, PATCH, DELETE and `:undelete`. Each runs the write pipeline once and makes its answer: status, ETag,
  * Location and preferences. Idempotency keys and dry runs wrap the transaction here, for batches too.
  */
 
@@ -34,7 +34,7 @@ import type { Write, Written } from "./write.ts"
 import { committed, inTransaction, scheduleTaken, traceOf, writtenRecord } from "./written.ts"
 import type { Trace } from "./written.ts"
 
-/** Carries a finished answer out of a transaction that is to be rolled back. */
+/** Carries a finished answer out of a transaction that is rolled back. */
 class DryRun {
   readonly _tag = "DryRun"
   readonly reply: Reply
@@ -53,21 +53,24 @@ export const readIdempotencyKey = (call: Call): Result.Result<string | null, Pro
     : Result.fail(invalidParameter("Idempotency-Key", "The key must be 1 to 255 visible ASCII characters."))
 }
 
-/** What a transaction gives: the answer, and what to remember once it has committed. */
+/** The result of a transaction: the answer, and what to remember after the commit. */
 export interface Outcome {
   readonly reply: Reply
   readonly written: readonly Trace[]
 }
 
-/** An answer as it is kept for its idempotency key, but for its body. */
+/** An answer as it is kept for its idempotency key, without its body. */
 interface StoredAnswer {
-  /** Under which roles it was made, and which fields of which resources they could read; earlier versions did not say. */
+  /** The roles it was made under, and the fields of resources that they could read. Earlier versions did not keep this. */
   readonly roles: string
   readonly fields?: { readonly [resource: string]: readonly string[] }
   readonly reply: Reply
 }
 
-/** The text to keep: what is said about the answer on the first line, then its body as it is. Within JSON a long one would grow past its bound. */
+/**
+ * The text to keep: on the first line what describes the answer, then its body unchanged. As a part of the JSON a long body would exceed
+ * its limit.
+ */
 const writeStored = (call: Call, { reply: { body, ...reply }, written }: Outcome): string => {
   const about = {
     roles: rolesKey(call.caller),
@@ -79,21 +82,21 @@ const writeStored = (call: Call, { reply: { body, ...reply }, written }: Outcome
   return body === null ? JSON.stringify(about) : `${JSON.stringify(about)}\n${String(body)}`
 }
 
-/** Reads a kept answer; earlier versions wrote the body into the JSON. */
+/** Reads a kept answer. Earlier versions wrote the body into the JSON. */
 const readStored = (text: string): StoredAnswer => {
   const end = text.indexOf("\n")
   const { reply, ...about } = JSON.parse(end < 0 ? text : text.slice(0, end)) as StoredAnswer
   return { ...about, reply: { ...reply, body: end < 0 ? reply.body ?? null : text.slice(end + 1) } }
 }
 
-/** Whether all that an answer may show can still be read: a rule may have come to another answer, or be another one. */
+/** Whether the caller can still read all that an answer may show. Rules may answer differently by now, or be others. */
 const isReadable = (call: Call, { fields, roles }: StoredAnswer): boolean =>
   roles === rolesKey(call.caller) && fields !== undefined && Object.entries(fields).every(([resource, names]) => {
     const readable = call.access(resource)?.restricted.byName
     return names.every((name) => readable?.has(name) === true)
   })
 
-/** The kept answer. To a caller who may read less by now, or has other roles, it tells what happened, and shows no record. */
+/** The kept answer. A caller who may read less by now, or has other roles, is told what happened, but sees no record. */
 const replayed = (call: Call, stored: string): Reply => {
   const answer = readStored(stored)
   const { reply } = answer
@@ -106,14 +109,14 @@ const replayed = (call: Call, stored: string): Reply => {
 }
 
 /**
- * Runs a body in one transaction and answers after the commit. With an idempotency key the answer to an earlier request of the same user, path and
- * bytes is given instead; it is committed with the writes, so that neither exists without the other.
+ * Runs a body in one transaction and answers after the commit. With an idempotency key, an earlier request of the same user, path and bytes
+ * is answered again. The kept answer commits with the writes, so that neither exists without the other.
  */
 export const answerWrite = <E = never>(
   fiber: RequestFiber,
   core: Core,
   call: Call,
-  /** What the client sent, where an idempotency key counts; else null. */
+  /** What the client sent, when an idempotency key counts; else null. */
   body: Uint8Array | null,
   run: (
     tx: RecordsTransaction,
@@ -167,7 +170,7 @@ interface Claim {
   readonly request: string
 }
 
-/** A key belongs to a user, and stands for one request: path and bytes. */
+/** A key belongs to a user and to one request: its path and bytes. */
 const claimOf = (core: Core, { caller, path }: Call, key: string, body: Uint8Array, { now }: Bindings): Claim => ({
   scope: JSON.stringify([caller.tenant, caller.id]),
   key,
@@ -175,7 +178,7 @@ const claimOf = (core: Core, { caller, path }: Call, key: string, body: Uint8Arr
   request: core.seal.digest(`${path}\n${decoder.decode(body)}`)
 })
 
-/** Runs a body to its end, deferred constraints included, and fails with its answer, so that nothing stays. */
+/** Runs a body to its end, deferred constraints included, and then fails with its answer, so that nothing is written. */
 const rehearsed = <E>(
   tx: RecordsTransaction,
   run: Effect.Effect<Outcome, E>
@@ -215,18 +218,18 @@ export const keyReused = (): Problem =>
 export const preferenceApplied = (preference: ReturnPreference | null): { readonly [name: string]: string } =>
   preference === null ? {} : { "preference-applied": `return=${preference}` }
 
-/** The answer to a single write. A record that the caller cannot see is not shown to its creator either. */
+/** The answer to a single write. A record that the caller cannot see is not shown to its creator, either. */
 const presentWrite = (core: Core, call: Call, written: Written, bindings: Bindings, rehearses: boolean): Reply => {
   const preference = returnPreference(call.header("prefer"))
   const { access, key, op, visible } = written
   const { etag, json: record } = writtenRecord(core, written, bindings, rehearses)
-  // It is written: what is too long to be shown is not refused, but read again.
+  // The record is written already, so an answer that is too long is not refused. The client reads the record again.
   const withBody = visible && (op === "delete" ? preference === "representation" : preference !== "minimal") &&
     fitsIn(record, core.options.maxAnswerBytes)
   const headers: Record<string, string> = preference === (withBody ? "representation" : "minimal")
     ? { ...preferenceApplied(preference) }
     : {}
-  // A removed row has no version that a client could name again.
+  // A removed row has no version that a client could name later.
   if (visible && (op !== "delete" || (withBody && access.model.softDelete !== null))) headers["etag"] = etag
   if (op === "create") headers["location"] = `${call.path}/${writeKey(key)}`
   const status = op === "create" ? 201 : withBody ? 200 : 204
@@ -254,8 +257,8 @@ const single = (
   )
 
 /**
- * Whether a write needs no transaction: it is one statement, and neither a hook nor a version kept beside it has to be undone with it. A rule that
- * asks for the record as created is judged when the record is there.
+ * Whether a write needs no transaction: it is one statement, and no hook and no kept version would have to be undone with it. A rule over a
+ * created record is judged when the record exists.
  */
 const standsAlone = (core: Core, write: Write): boolean => {
   const { access, op } = write
@@ -308,8 +311,8 @@ export const create = (core: Core, call: Call, resource: string, body: Uint8Arra
   )
 
 /**
- * Creates a record for somebody who may see nothing of it. What the database refuses because another record has its values is answered like what was
- * written: whoever may try values as they like would otherwise find out which ones are stored.
+ * Creates a record for somebody who may see nothing of it. When the database refuses it because another record has its values, it is
+ * answered like one that was written. Otherwise anybody could try values to find out which ones are stored.
  */
 export const createUnseen = (
   core: Core,

@@ -1,6 +1,6 @@
 /**
- * The write pipeline: one executor for single writes and batch operations. What needs no stored record is decided before the
- * transaction (`prepare*`); `execute` locks, judges, writes and re-checks inside it. Nothing is answered before the commit.
+ * The write pipeline, the same for single writes and batch operations. What needs no stored record is decided before the transaction
+ * (`prepare*`). `execute` locks, judges, writes and re-checks inside it. Nothing is answered before the commit.
  */
 
 import * as Effect from "effect/Effect"
@@ -57,11 +57,11 @@ export type Write =
     readonly files: GivenFiles
     readonly precondition: Precondition
     /**
-     * Values of an older version: those that the caller may not write to this record are left as they are, and those that would change it are checked
-     * by their fields as they are today.
+     * The values come from an older version. Those that the caller may not write to this record are left as they are. Those that would
+     * change it are checked by their fields as they are today.
      */
     readonly lenient?: boolean
-    /** Others were written before it in the transaction: what stands in there is not what everybody sees. */
+    /** The transaction wrote others before it, so what it sees is not what everybody sees. */
     readonly midway?: boolean
   }
   | {
@@ -76,7 +76,7 @@ export type CreateWrite = Write & { readonly op: "create" }
 export type UpdateWrite = Write & { readonly op: "update" }
 type ExistingWrite = Exclude<Write, { op: "create" }>
 
-/** What a write did. `row` has the cells of all columns of the model, as written (of the removed row: as it was). */
+/** What a write did. `row` has the cells of all columns of the model as written; for a removal, as they were. */
 export interface Written {
   readonly op: Write["op"]
   readonly access: Access
@@ -91,13 +91,13 @@ export interface Written {
 
 export const cells = (row: Row) => (field: Field): Cell => row[field.index] ?? null
 
-/** The key as the record has it: a request may write it in another way that the database takes for equal. */
+/** The key as the record has it. A request may spell it in another way that the database treats as equal. */
 export const ownKey = ({ key }: Model, row: Row): readonly string[] => key.map((field) => row[field.index]!)
 
 /** The operation whose rule decides a write. */
 export const ruleOf = (op: Write["op"]): Operation => op === "undelete" ? "update" : op
 
-/** Fields that a record-level rule keeps from being written to this record are read-only for it. */
+/** For this record, fields that a record-level rule protects are read-only. */
 const checkFieldRules = (access: Access, names: Iterable<string>, record: WireRecord): Result.Result<void, Problem> => {
   const refused = refusedFields(access, names, record)
   return refused.length > 0 ? Result.fail(invalidRecord(refused.map(readOnlyError))) : Result.succeed(undefined)
@@ -142,13 +142,13 @@ export const prepareUndelete = (
     ? Result.fail(invalidParameter("undelete", "This resource has no soft delete: its records cannot be undeleted."))
     : Result.succeed({ op: "undelete", access, key, precondition })
 
-/** A decision once the record has been asked. */
+/** A decision after the record was judged. */
 export type Settled = Exclude<Decision, { of: "record" }>
 
 /** The tree that a decision asks the database to judge; other decisions ask nothing. */
 const decisionTree = (decision: Decision): FilterTree => decision.of === "filter" ? decision.tree : always
 
-/** Settles a decision against a record; a record-level rule that throws was turned into a denial by the resolver. */
+/** Settles a decision for a record. The resolver has turned a rule that throws into a denial. */
 const settle = (decision: Decision, record: () => WireRecord): Settled =>
   decision.of === "record" ? decision.decide(record()) : decision
 
@@ -157,8 +157,8 @@ export type Step<A> = Effect.Effect<A, Problem | RecordsError>
 export type Steps<A> = Effect.fn.Return<A, Problem | RecordsError>
 
 /**
- * Whether the row as it stands passes a settled decision. `checked` is what the database said about the decision's own filter when it gave the
- * row; a filter that a record-level rule answered is asked now.
+ * Whether the row as it stands passes a settled decision. `checked` is the database's answer for the decision's own filter, given with the
+ * row. A filter that a record-level rule answered is asked now.
  */
 const rowPasses = (
   tx: RecordsTransaction,
@@ -174,19 +174,20 @@ const rowPasses = (
     ? checked === "true"
     : tx.passes({ model: access.model, key, tree: settled.tree, bindings })
 
-/** Goes on with what may be known already: a write has few questions, and most need no waiting. */
+/** Continues with a value that may be known already. A write has few questions, and most need no waiting. */
 const then = <A, B>(known: A | Step<A>, next: (value: A) => Step<B>): Step<B> =>
   Effect.isEffect(known) ? Effect.flatMap(known as Step<A>, next) : next(known)
 
-/** What a database says against values of the caller. */
+/** Reasons for which a database refuses values of the caller. */
 const refusedValues: ReadonlySet<string> = new Set(["Unique", "ForeignKey", "NotNull", "Check", "BadValue"])
 
 export const isRefusedValue = (error: unknown): boolean =>
   error instanceof RecordsError && refusedValues.has(error.reason._tag)
 
 /**
- * A row that the caller may not write is a 403, whatever the database has against its values: "taken" would tell of rows that the caller cannot
- * see. `cellOf` gives undefined for what only the database knows; where the answer depends on that, its refusal stands.
+ * A row that the caller may not write is a 403, whatever the database says against its values: "taken" would tell of rows that the caller
+ * cannot see. `cellOf` gives undefined for what only the database knows. Where the answer depends on such a cell, the database's refusal
+ * stands.
  */
 const deniedFirst =
   (tree: FilterTree, cellOf: (field: Field) => Cell | undefined, bindings: Bindings) =>
@@ -195,13 +196,16 @@ const deniedFirst =
     return Effect.fail(denied ? accessDenied() : error)
   }
 
-/** What a create whose values the database refuses is answered: a rule over the record is asked first, as far as the record is known without it. */
+/**
+ * The answer to a create whose values the database refuses. A rule over the record is asked first, as far as the record is known without
+ * the database.
+ */
 const refusedCreate = (access: Access, values: Values, error: RecordsError, bindings: Bindings): Step<never> => {
   let known = true
   const record: { [name: string]: Json } = {}
   const cellOf = (field: Field): Cell | undefined => {
     const { default: given, readOnly, system } = field
-    // What the database makes of a field is not known: a default of its own, a computed column, the first version.
+    // A value that the database makes is not known: its own default, a computed column, the first version.
     const made = readOnly || system || field === access.model.version || (given !== null && "db" in given)
     return values.has(field) ? values.get(field) : made ? undefined : null
   }
@@ -225,8 +229,8 @@ const refusedCreate = (access: Access, values: Values, error: RecordsError, bind
 }
 
 /**
- * Which readable fields differ between the current row and the version whose tag the client sent; null when that is not known. Tags of different
- * records may be equal: a version that the caller could not see is none that they hold.
+ * Which readable fields differ between the current row and the version whose tag the client sent; null when that is not known. Tags of
+ * different records may be equal, so a version that the caller could not see is never compared.
  */
 const changedSince = (
   core: Core,
@@ -244,8 +248,8 @@ const changedSince = (
 }
 
 /**
- * Creates with the same access and the same fields given go to the database as one statement. Rules are judged on the rows as written, as
- * for a single create.
+ * Creates with the same access and the same fields go to the database as one statement. Rules are judged on the rows as written, as for a
+ * single create.
  */
 export const createMany = (
   core: Core,
@@ -309,8 +313,8 @@ const created = (core: Core, tx: RecordsTransaction, access: Access, row: Row, b
 }
 
 /**
- * Locks the row of a write (one that stands alone only reads it, and fails when it writes to a row that has changed since); 404 when there is none that the caller can see. Behind its columns stands what the database says about the filter
- * of the operation's rule.
+ * Locks the row of a write. A write that stands alone only reads it, and fails when the row has changed before it is written. 404 when
+ * there is no such row that the caller can see. After its columns comes the database's answer for the filter of the operation's rule.
  */
 export const lockRow = (tx: RecordsTransaction, { access, key, op }: ExistingWrite, bindings: Bindings): Step<Row> =>
   Effect.flatMap(
@@ -326,8 +330,8 @@ export const lockRow = (tx: RecordsTransaction, { access, key, op }: ExistingWri
   )
 
 /**
- * Judges a write by its locked row, in this order: the rule (403), what the body says about this record (400, `check`), then the
- * precondition (428, 412). The rule goes before `check`, whose answer may depend on fields that the caller cannot read.
+ * Judges a write by its locked row, in this order: the rule (403), the body for this record (400, `check`), the precondition (428, 412).
+ * The rule comes before `check`, whose answer may depend on fields that the caller cannot read.
  */
 export const judge = (
   core: Core,
@@ -370,8 +374,9 @@ const preconditionRefusal = (
 }
 
 /**
- * A 412 amid other writes goes by the record as it is committed: the version in here goes with the rollback, and another one, perhaps of the same
- * number, comes in its place. Where the client holds what is committed, or nothing is, only this transaction has another version; then none is named.
+ * A 412 among other writes names the committed record. The version inside the transaction disappears with the rollback, and another one,
+ * perhaps of the same number, takes its place. When the client holds the committed version, or nothing is committed, only this transaction
+ * has another version. Then none is named.
  */
 const refusedMidway = (core: Core, write: ExistingWrite, bindings: Bindings): Step<never> => {
   const { access, key } = write
@@ -384,7 +389,7 @@ const refusedMidway = (core: Core, write: ExistingWrite, bindings: Bindings): St
   })
 }
 
-/** Writes values to a locked row. Leaving the own row filter or the rule's filter by that is a 403. */
+/** Writes values to a locked row. It is a 403 when the row would then no longer pass the row filter or the rule's filter. */
 export const apply = (
   core: Core,
   tx: RecordsTransaction,
@@ -443,7 +448,7 @@ const update = (core: Core, tx: RecordsTransaction, write: UpdateWrite, bindings
     )
   })
 
-/** The values of those fields that no rule keeps from being written to the stored record. */
+/** The values of fields that the rules allow to be written to the stored record. */
 const writableValues = (access: Access, stored: Row, values: Values): Values => {
   const names = [...values.keys()].map((field) => field.name)
   const refused = refusedFields(access, names, wireRecord(access.model, cells(stored)))
@@ -451,8 +456,8 @@ const writableValues = (access: Access, stored: Row, values: Values): Values => 
 }
 
 /**
- * Field rules that look at the record, for all fields that the body names, and, when something changes, the validate rules on the record as it
- * would be.
+ * Checks field rules that look at the record, for all fields of the body. When something changes, it also runs the validate rules on the
+ * record as it would be.
  */
 export const checkPatch = (access: Access, stored: Row, values: Values, set: Values): Result.Result<void, Problem> => {
   const { model } = access
@@ -500,7 +505,7 @@ const remove = (core: Core, tx: RecordsTransaction, write: ExistingWrite, bindin
       done(core, tx, { op: "delete", access, row: after ?? row, before: row, key, changed: true, visible: true }, after)
     return Effect.flatMap(judge(core, tx, write, row, nothingToCheck, bindings), (): Step<Written> => {
       if (model.softDelete === null) return Effect.flatMap(tx.remove({ model, key, bindings }), () => removed(null))
-      // No filter is asked about the row as written: one that wants live rows would forbid every delete.
+      // No filter is asked about the row as written, because a filter for live rows would forbid every delete.
       const set = [[model.softDelete, timestampFromMicros(bindings.now)]] as const
       const change = { model, key, set, touch: true, columns: model.columns, checks: [], bindings }
       return Effect.flatMap(tx.update(change), removed)
@@ -521,7 +526,7 @@ export const execute = (core: Core, tx: RecordsTransaction, write: Write, bindin
   }
 }
 
-/** Ends a write: what has to happen with it, then what it did. */
+/** Ends a write: does what belongs to it, then says what it did. */
 const done = (core: Core, tx: RecordsTransaction, written: Written, after: Row | null): Step<Written> => {
   const { access, before, op } = written
   return access.model.history === null && core.options.writeHooks.length === 0 &&
@@ -531,8 +536,8 @@ const done = (core: Core, tx: RecordsTransaction, written: Written, after: Row |
 }
 
 /**
- * Keeps the version that a write made, then runs the hooks, one by one; a throw is a defect that rolls the transaction back, and so is a hook
- * that takes longer than a statement may. Its handle ends with the transaction.
+ * Keeps the version that a write made, then runs the hooks one by one. A hook that throws, or takes longer than a statement may, is a
+ * defect that rolls the transaction back. A hook's handle ends with the transaction.
  */
 export const runHooks = (
   core: Core,
@@ -545,7 +550,7 @@ export const runHooks = (
   const { caller, model } = access
   const kept = model.history === null
     ? Effect.void
-    // The row is written already: what its version's table refuses is no fault of the caller's values.
+    // The row is written already. When the table of versions refuses it, the caller's values are not to blame.
     : Effect.catch(
       keepVersion(core, tx, access, operation, before, after),
       (error) => isRefusedValue(error) ? Effect.die(error) : Effect.fail(error)
@@ -556,7 +561,7 @@ export const runHooks = (
     ? kept
     : Effect.andThen(kept, Effect.suspend(() => check(caller, record(before), record(after))))
   if (core.options.writeHooks.length === 0) return checked
-  // Made anew for each hook: what one does to its records must not be taken for what was written by the next.
+  // Made anew for each hook, so that the next one does not see what a hook did to its records.
   const change = () =>
     ({
       operation,
