@@ -36,6 +36,7 @@ import { makeJudgements } from "../core/app/guard.ts"
 import { makeApp } from "../core/app/make-app.ts"
 import { makeQueueApp } from "../core/app/queue.ts"
 import { RecentVersions } from "../core/app/versions.ts"
+import type { Watching } from "../core/app/watch.ts"
 import { makeAccessResolver } from "../core/domain/access/resolve.ts"
 import type { AccessResolver } from "../core/domain/access/resolve.ts"
 import { isPlainUrl } from "../core/domain/account/origin.ts"
@@ -209,7 +210,7 @@ export const makeFoundation = (
 export const makeService = (
   parts: Parts,
   foundation: Foundation = makeFoundation(parts),
-  verb?: App["verb"] | null
+  more: { readonly verb?: App["verb"]; readonly watching?: Watching } = {}
 ): Edge => {
   const { compiled, records } = parts
   const { options } = compiled
@@ -221,7 +222,10 @@ export const makeService = (
     resolver,
     makeDocuments(compiled, seal, parts.publicUrl, authPath),
     compiled.functions,
-    verb ?? undefined
+    {
+      ...(more.verb === undefined ? {} : { verb: more.verb }),
+      ...(more.watching === undefined ? {} : { watch: more.watching.watch })
+    }
   )
   const tokens = tokensOf(parts.authenticator)
   const signIn = authPath === null ? "token" : "password"
@@ -231,6 +235,7 @@ export const makeService = (
     maxBodyBytes: options.maxBodyBytes,
     cors: options.cors,
     serverTiming: options.serverTiming,
+    ...(more.watching === undefined ? {} : { onDrain: more.watching.close }),
     trustedProxies: options.trustedProxies,
     ready: parts.ready ?? makeReadiness(records.ping, parts.accountsReady),
     ...(parts.maxInFlight === undefined ? {} : { maxInFlight: parts.maxInFlight }),
@@ -478,7 +483,7 @@ export const createAdmin = async (config: Config, options: AdminOptions = {}): P
     for (const [name, job] of events.jobs) all.set(name, job)
     for (const [name, check] of events.checks) checks.set(name, check)
     const workers = startingOnce(compiled, jobs, events)
-    const edge = makeService(whole, foundation, events.verb)
+    const edge = makeService(whole, foundation, events)
     const { end, fetch } = makeEnding(edge, makeFetch(edge, context))
     let closing: Promise<void> | undefined
     const close = async (): Promise<void> => {

@@ -17,6 +17,7 @@ import type { Dispatching } from "../core/app/dispatch.ts"
 import { type Dispatcher, startDispatcher } from "../core/app/dispatcher.ts"
 import { functionsCore } from "../core/app/make-app.ts"
 import { deliveryJobs } from "../core/app/redeliver.ts"
+import { makeWatching, type Watching } from "../core/app/watch.ts"
 import { madeSubscriptions, subscriptionCheck, type WebhooksCore, webhookVerb } from "../core/app/webhooks.ts"
 import type { AccessResolver } from "../core/domain/access/resolve.ts"
 import { BoundedMap } from "../core/domain/bounded.ts"
@@ -60,8 +61,10 @@ export interface Events {
   readonly dispatching: Dispatching
   /** Checks of records that the extension `webhooks` brings, by resource. */
   readonly checks: ReadonlyMap<string, RecordCheck>
-  /** Its record verbs; null without it. */
-  readonly verb: App["verb"] | null
+  /** Its record verbs, where it is there. */
+  readonly verb?: App["verb"]
+  /** `:watch` of resources. */
+  readonly watching: Watching
   /** Stops dispatching and closes connections to receivers. */
   readonly close: () => Promise<void>
 }
@@ -152,6 +155,7 @@ export const makeEvents = (options: EventsOptions): Events => {
     wake: options.wake,
     random: Math.random
   }
+  const watching = makeWatching(dispatching.changes)
   let dispatcher: Dispatcher | null = null
   return {
     jobs: needsQueue(compiled) ? deliveryJobs(dispatching) : new Map(),
@@ -159,8 +163,10 @@ export const makeEvents = (options: EventsOptions): Events => {
     start: () => dispatcher ??= startDispatcher(dispatching, randomUUID()),
     dispatching,
     checks: webhooks === null ? new Map() : new Map([[subscriptionsName, subscriptionCheck(webhooks)]]),
-    verb: webhooks === null ? null : webhookVerb(webhooks, () => dispatching),
+    ...(webhooks === null ? {} : { verb: webhookVerb(webhooks, () => dispatching) }),
+    watching,
     close: async () => {
+      watching.close()
       await dispatcher?.stop()
       if ("close" in outbound && typeof outbound.close === "function") (outbound.close as () => void)()
     }

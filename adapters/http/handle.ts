@@ -103,6 +103,8 @@ export interface EdgeOptions {
   readonly auth?: AuthMount
   readonly authStatus?: Effect.Effect<AuthStatus, Problem>
   readonly extraRoutes?: readonly ExtraRoute[]
+  /** Told when the service is about to stop: answers that last are to end. */
+  readonly onDrain?: () => void
 }
 
 /** The service as one function, with what the hosts around it need. */
@@ -278,7 +280,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
       if (ended) return
       ended = true
       leave(progress)
-      writeLine(progress, sent === length ? status : 499, sent)
+      writeLine(progress, length === null || sent === length ? status : 499, sent)
     }
     const iterator: AsyncIterator<Uint8Array> = {
       next: async () => {
@@ -309,8 +311,13 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     headers: Record<string, string>,
     stream: StreamedBody
   ): EdgeReply => {
-    headers["content-length"] = String(stream.length)
+    if (stream.length !== null) headers["content-length"] = String(stream.length)
     const reply = { status: answer.status, headers, cookies: answer.cookies ?? [], body: null }
+    if (stream.length === null && progress.request.method !== "HEAD") {
+      // It lasts: whoever gives it bounds how many there are.
+      leave(progress)
+      return { ...reply, stream: watchedBody(progress, answer.status, stream) }
+    }
     if (progress.request.method === "HEAD" || !enter(progress, downloading)) {
       void Promise.resolve(stream.bytes[Symbol.asyncIterator]().return?.()).catch(() => {})
       if (progress.request.method !== "HEAD") return finish(progress, problemReply(overloaded(), progress.path))
@@ -392,6 +399,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
       access,
       path: progress.path,
       query,
+      again: tokens.authenticate(progress.request),
       header: (name) => progress.request.headers.get(name)
     }))
 
@@ -523,9 +531,11 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     origin: publicUrl.origin,
     drain: () => {
       draining = true
+      options.onDrain?.()
     },
     end: () => {
       draining = ended = true
+      options.onDrain?.()
     },
     isDraining: () => draining,
     failed: (request, error) => {

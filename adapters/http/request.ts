@@ -35,8 +35,8 @@ export interface EdgeRequest {
 
 /** A body that is sent as it comes. Whoever gets one reads it to its end or calls `return`. */
 export interface StreamedBody {
-  /** Bytes in all. */
-  readonly length: number
+  /** Bytes in all; null where nobody knows: it lasts until one side ends it. */
+  readonly length: number | null
   readonly bytes: AsyncIterable<Uint8Array>
 }
 

@@ -69,6 +69,7 @@ const resourceVerbs: ReadonlyMap<string, Methods> = new Map([
   ["series", methods({ GET: reads((app, call, at) => app.series(call, at.resource)) })],
   ["histogram", methods({ GET: reads((app, call, at) => app.histogram(call, at.resource)) })],
   ["upload", methods({ POST: { body: "file", run: (app, call, at, body) => app.upload(call, at.resource, body) } })],
+  ["watch", methods({ GET: reads((app, call, at) => app.watch(call, at.resource)) })],
   ["seek", methods({ GET: reads((app, call, at) => app.seek(call, at.resource)) })]
 ])
 

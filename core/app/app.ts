@@ -27,6 +27,8 @@ export interface App {
   /** `:restore`: writes a version of the record back, where a history is kept. */
   readonly restore: (call: Call, resource: string, key: string, body: Uint8Array) => Answer
   readonly batch: (call: Call, body: Uint8Array) => Answer
+  /** `:watch`: changes of the resource as they happen, as an answer that streams. */
+  readonly watch: (call: Call, resource: string) => Answer
   /** A record verb that an extension adds, such as `:test` of a subscription. */
   readonly verb: (call: Call, resource: string, key: string, verb: string) => Answer
   /** `POST /api/functions/{name}`: an API function. */

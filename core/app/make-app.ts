@@ -5,6 +5,7 @@ import type { Access } from "../domain/access/access.ts"
 import type { AccessResolver } from "../domain/access/resolve.ts"
 import type { Functions } from "../domain/function/declaration.ts"
 import { notFound } from "../domain/problem.ts"
+import type { Problem } from "../domain/problem.ts"
 import { facets, histogram, series } from "./aggregate.ts"
 import type { App } from "./app.ts"
 import { batch } from "./batch.ts"
@@ -39,17 +40,21 @@ export const makeApp = (
   resolver: AccessResolver,
   documents: SystemDocuments,
   functions: Functions = new Map(),
-  verb: App["verb"] = () => Effect.fail(notFound())
+  { verb = nothing, watch = nothing }: { readonly verb?: App["verb"]; readonly watch?: App["watch"] } = {}
 ): App => {
   const use = functionsCore(core, resolver, functions)
   return {
     ...documents,
     verb,
+    watch,
     ...makeUses(core),
     call: (call, name, body) => callFunction(use, call, name, body),
     accesses: use.accesses
   }
 }
+
+/** What there is without events and extensions. */
+const nothing = (): Effect.Effect<never, Problem> => Effect.fail(notFound())
 
 /** What API functions stand on, whoever calls them. */
 export const functionsCore = (core: Core, resolver: AccessResolver, functions: Functions): FunctionsCore => ({
@@ -59,7 +64,7 @@ export const functionsCore = (core: Core, resolver: AccessResolver, functions: F
   accesses: (caller) => resolvedOnce((resource) => resolver.resolve(caller, resource))
 })
 
-const makeUses = (core: Core): Omit<App, keyof SystemDocuments | "accesses" | "call" | "verb"> => ({
+const makeUses = (core: Core): Omit<App, keyof SystemDocuments | "accesses" | "call" | "verb" | "watch"> => ({
   list: (call, resource) => list(core, call, resource),
   search: (call, resource, body) => search(core, call, resource, body),
   get: (call, resource, key) => get(core, call, resource, key),

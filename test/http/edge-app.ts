@@ -119,6 +119,7 @@ export const script = (): Script => {
     list,
     search: (call, resource, body) => search(call, resource, undefined, body),
     get: record("get"),
+    watch: record("watch"),
     verb: (call, resource, key, verb) => record("verb")(call, resource, `${key}:${verb}`),
     call: (call, name, body) => record("call")(call, name, undefined, body),
     facets: record("facets"),

@@ -222,7 +222,7 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
   })
   changed.tell = events.changed
   for (const [name, check] of events.checks) checks.set(name, check)
-  const edge = makeService(parts, foundation, events.verb)
+  const edge = makeService(parts, foundation, events)
   const fetch = makeFetch(edge, Context.empty())
   const runs = options.runs ?? true
   const jobs = new Map([...compiled.jobs, ...events.jobs])
@@ -293,7 +293,10 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
       }))
     },
     settled: () =>
-      until(async () => (await database.rows("select 1 from service.change limit 1")).length === 0, "no change left"),
+      (events.changed(), until)(
+        async () => (await database.rows("select 1 from service.change limit 1")).length === 0,
+        "no change left"
+      ),
     close: async () => {
       await workers?.stop()
       await events.close()
