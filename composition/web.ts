@@ -10,6 +10,7 @@ import type { ExtraRoute } from "../adapters/http/handle.ts"
 import { hasWebApp, leadTo, webAppRoutes } from "../adapters/http/web-app.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import { parentPath } from "../core/domain/declare/config.ts"
+import type { Provider } from "../core/domain/file/provider.ts"
 
 /** The project's folder: of the checkout, or `dist` of the package. */
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -29,21 +30,40 @@ export const ensureWebApp = async (say: (text: string) => void): Promise<void> =
   await ensureWeb(say)
 }
 
+/** Origins that links of a provider lead to besides the service's own. */
+const bucketOrigins = ({ place, publicUrl }: Provider): readonly string[] => {
+  const links = publicUrl === null ? [] : [new URL(publicUrl).origin]
+  if (place.of !== "s3") return links
+  if (place.endpoint === null) return [...links, `https://${place.bucket}.s3.${place.region}.amazonaws.com`]
+  const { host, origin, protocol } = new URL(place.endpoint)
+  return [...links, origin, `${protocol}//${place.bucket}.${host}`]
+}
+
 /** The routes of the app, or the way to the reference. */
 export const webRoutes = (
-  { auth, forms, options }: Compiled,
+  { auth, files, forms, models, options }: Compiled,
   signIn: "password" | "token",
   folder: string
 ): readonly ExtraRoute[] => {
   const api = parentPath(options.basePath)
   if (options.admin === null || !hasWebApp(folder)) return [leadTo(`${api}/docs`)]
   const sources = (options.sources ?? []).map(({ url }) => new URL(url).origin)
+  const fields = Array.from(models.values()).flatMap(({ fields }) =>
+    fields.flatMap(({ file }) => file === null ? [] : [file])
+  )
+  const providers = fields.flatMap(({ provider }) => files.providers.get(provider) ?? [])
+  // Where a browser is sent for bytes: a bucket's own host, and where public files are linked.
+  const images = [
+    ...sources,
+    ...providers.flatMap(bucketOrigins),
+    ...(fields.some(({ externalUrls }) => externalUrls) ? ["https:"] : [])
+  ]
   return webAppRoutes({
     folder,
     path: options.admin.path,
     config: { name: options.admin.name ?? auth?.appName ?? "Admin", api, basePath: options.basePath, signIn },
     connect: [...new Set(sources)],
-    images: [...new Set(sources)],
+    images: [...new Set(images)],
     embeds: new Map(Array.from(forms.values(), ({ embed, name }) => [name, embed]))
   })
 }

@@ -97,7 +97,7 @@ const packages = [
   { name: "uplot*", in: ["web/admin/chart/"] },
   { name: "lucide*", in: ["web/admin/"] },
   { name: "sharp*", in: ["adapters/images/"] },
-  { name: "thumbhash*", in: ["adapters/images/"] },
+  { name: "thumbhash*", in: ["adapters/images/", "web/admin/"] },
   { name: "@aws-sdk/*", in: ["adapters/storage-s3/"] },
   { name: "file-type*", in: ["adapters/detector/"] },
   { name: "@fastify/busboy*", in: ["adapters/http/"] },

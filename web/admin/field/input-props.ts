@@ -20,4 +20,6 @@ export interface InputProps {
   readonly disabled?: boolean
   /** What was typed first, in the place of the value. */
   readonly typed?: string
+  /** Asked for when the link of a file does not open any more. */
+  readonly onExpired?: () => void
 }

@@ -5,6 +5,7 @@
 
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react"
 import { useMessages } from "../messages/locale.tsx"
+import { FileInput } from "./file.tsx"
 import type { InputProps } from "./input-props.ts"
 import { isQuantity } from "./kind.ts"
 import { editText, parseText } from "./parse.ts"
@@ -134,6 +135,7 @@ const Line = (props: InnerProps): ReactNode => {
 export const Input = (props: InputProps): ReactNode => {
   const t = useMessages()
   const { field } = props
+  if (field.kind === "file") return <FileInput {...props} />
   if (field.relation !== undefined) return <RelationInput {...props} />
   return field.kind === "enum" || field.kind === "boolean" ? <Choice {...props} t={t} /> : <Line {...props} t={t} />
 }

@@ -129,6 +129,7 @@ export const widthOf = (resource: Resource, field: MetaField): number => {
     case "uuid":
       return 300
     case "json":
+    case "file":
       return 220
     default:
       return resource.view.title === field.name ? 260 : (field.max ?? 999) <= 30 ? 140 : 220

@@ -1,6 +1,6 @@
 /** A value as plain text: in cells without marks, in copies, in labels for screen readers. Exact, and in the reader's language. */
 
-import type { MetaField } from "../../client/index.ts"
+import type { FileValue, MetaField } from "../../client/index.ts"
 import type { Formats } from "../messages/formats.ts"
 import type { Messages } from "../messages/locale.tsx"
 import type { Resource } from "../shell/catalogue.ts"
@@ -37,6 +37,8 @@ export const textOf = (resource: Resource, field: MetaField, value: unknown, { f
       return format.country(plain(value))
     case "enum":
       return enumText(plain(value))
+    case "file":
+      return typeof value === "object" ? plain((value as FileValue).name ?? (value as FileValue).uri) : plain(value)
     case "json":
       return JSON.stringify(value)
     default:

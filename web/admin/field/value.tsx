@@ -11,6 +11,7 @@ import { useApp } from "../shell/app.ts"
 import { addressOf, keyOf, type Resource, titleOf } from "../shell/catalogue.ts"
 import type { AnyRecord } from "../shell/client.ts"
 import { Link } from "../shell/link.tsx"
+import { FileLine } from "./file.tsx"
 import { currencyOf, isIdentifier, isState, relationOf, toneOf } from "./kind.ts"
 import { plain } from "./plain.ts"
 import { enumText, type Reader, textOf } from "./text.ts"
@@ -121,6 +122,8 @@ export const Value = (props: ValueProps): ReactNode => {
     }
     case "integer":
       return <span className={isIdentifier(resource, field) ? "dim cut" : "cut"}>{text}</span>
+    case "file":
+      return <FileLine value={value} />
     case "uuid":
     case "json":
       return <span className="mono cut">{text}</span>

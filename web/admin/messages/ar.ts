@@ -310,6 +310,23 @@ export const ar: Messages = {
     dbDefault: "تملؤه قاعدة البيانات إذا تُرك فارغًا.",
     unknownOutcome: "لا يُعرف هل وصل التغيير. يُقرأ السجل من جديد وتبقى تغييراتك."
   },
+  file: {
+    drop: "أفلت ملفًا هنا أو الصقه.",
+    choose: "اختيار ملف",
+    replace: "استبدال",
+    remove: "إزالة الملف",
+    open: "فتح",
+    link: "رابط",
+    useLink: "استخدام الرابط",
+    notLink: "اكتب عنوانًا كاملًا يبدأ بـ https://.",
+    missing: "مفقود",
+    missingText: "الملف غير موجود.",
+    sending: (name) => `جارٍ إرسال ${name}`,
+    underWay: "ما زال الملف قيد الإرسال.",
+    tooLarge: (most) => `الملف كبير جدًا. الحد الأقصى ${most}.`,
+    wrongType: (types) => `لا تُقبل الملفات من هذا النوع. المقبول: ${types}.`,
+    corrected: (from, to) => `المحتوى ${to} وليس ${from}. يُحفظ بصفته ${to}.`
+  },
   field: {
     yes: "نعم",
     no: "لا",

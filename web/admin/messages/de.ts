@@ -317,6 +317,23 @@ export const de: Messages = {
     unknownOutcome:
       "Niemand weiß, ob die Änderung ankam. Der Datensatz wird neu gelesen; Ihre Änderungen bleiben erhalten."
   },
+  file: {
+    drop: "Datei hier ablegen oder einfügen.",
+    choose: "Datei wählen",
+    replace: "Ersetzen",
+    remove: "Datei entfernen",
+    open: "Öffnen",
+    link: "Link",
+    useLink: "Link verwenden",
+    notLink: "Geben Sie eine ganze Adresse ein, die mit https:// beginnt.",
+    missing: "fehlt",
+    missingText: "Die Datei ist nicht da.",
+    sending: (name) => `${name} wird gesendet`,
+    underWay: "Die Datei wird noch gesendet.",
+    tooLarge: (most) => `Die Datei ist zu groß. Erlaubt sind höchstens ${most}.`,
+    wrongType: (types) => `Dateien dieser Art werden nicht angenommen. Erlaubt: ${types}.`,
+    corrected: (from, to) => `Der Inhalt ist ${to}, nicht ${from}. Die Datei wird als ${to} gespeichert.`
+  },
   field: {
     yes: "ja",
     no: "nein",

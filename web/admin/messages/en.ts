@@ -313,6 +313,23 @@ export const en = {
     dbDefault: "Filled in by the database when left empty.",
     unknownOutcome: "Nobody knows whether the change arrived. The record is read again; your changes are kept."
   },
+  file: {
+    drop: "Drop a file here, or paste one.",
+    choose: "Choose a file",
+    replace: "Replace",
+    remove: "Remove the file",
+    open: "Open",
+    link: "Link",
+    useLink: "Use the link",
+    notLink: "Write a whole address that begins with https://.",
+    missing: "missing",
+    missingText: "The file is not there.",
+    sending: (name: string): string => `Sending ${name}`,
+    underWay: "The file is still being sent.",
+    tooLarge: (most: string): string => `The file is too large. It may have at most ${most}.`,
+    wrongType: (types: string): string => `Files of this type are not taken. Taken: ${types}.`,
+    corrected: (from: string, to: string): string => `The content is ${to}, not ${from}. It is kept as ${to}.`
+  },
   field: {
     yes: "yes",
     no: "no",

@@ -314,6 +314,23 @@ export const es: Messages = {
     dbDefault: "Lo llena la base si queda vacío.",
     unknownOutcome: "Nadie sabe si el cambio llegó. El registro se lee de nuevo; sus cambios se conservan."
   },
+  file: {
+    drop: "Suelte un archivo aquí, o péguelo.",
+    choose: "Elegir un archivo",
+    replace: "Sustituir",
+    remove: "Quitar el archivo",
+    open: "Abrir",
+    link: "Enlace",
+    useLink: "Usar el enlace",
+    notLink: "Escriba una dirección completa que empiece por https://.",
+    missing: "falta",
+    missingText: "El archivo no está.",
+    sending: (name) => `Enviando ${name}`,
+    underWay: "El archivo se está enviando todavía.",
+    tooLarge: (most) => `El archivo es demasiado grande. Como máximo ${most}.`,
+    wrongType: (types) => `No se aceptan archivos de este tipo. Se aceptan: ${types}.`,
+    corrected: (from, to) => `El contenido es ${to}, no ${from}. Se guarda como ${to}.`
+  },
   field: {
     yes: "sí",
     no: "no",

@@ -315,6 +315,23 @@ export const fr: Messages = {
     dbDefault: "Rempli par la base si vous laissez vide.",
     unknownOutcome: "Nul ne sait si la modification est arrivée. La fiche est relue ; votre saisie est conservée."
   },
+  file: {
+    drop: "Déposez un fichier ici, ou collez-le.",
+    choose: "Choisir un fichier",
+    replace: "Remplacer",
+    remove: "Retirer le fichier",
+    open: "Ouvrir",
+    link: "Lien",
+    useLink: "Utiliser le lien",
+    notLink: "Saisissez une adresse complète qui commence par https://.",
+    missing: "manquant",
+    missingText: "Le fichier n’est pas là.",
+    sending: (name) => `Envoi de ${name}`,
+    underWay: "Le fichier est encore en cours d’envoi.",
+    tooLarge: (most) => `Le fichier est trop grand. Au plus ${most}.`,
+    wrongType: (types) => `Les fichiers de ce type ne sont pas acceptés. Acceptés : ${types}.`,
+    corrected: (from, to) => `Le contenu est ${to}, et non ${from}. Il est gardé comme ${to}.`
+  },
   field: {
     yes: "oui",
     no: "non",

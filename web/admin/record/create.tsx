@@ -43,8 +43,8 @@ export const keepTemplate = (resource: Resource, values: Values): void => {
   templates.set(
     resource.name,
     Object.fromEntries(
-      resource.model.fields.flatMap(({ name, writable }) =>
-        writable.create && !resource.model.primaryKey.includes(name) && values[name] !== undefined
+      resource.model.fields.flatMap(({ kind, name, writable }) =>
+        kind !== "file" && writable.create && !resource.model.primaryKey.includes(name) && values[name] !== undefined
           ? [[name, values[name]]]
           : []
       )

@@ -27,11 +27,14 @@ export interface FieldsProps {
   /** A new record: fields that nobody writes are left out, and nothing "was". */
   readonly fresh?: boolean
   readonly onChange: (field: string, draft: Draft) => void
+  /** The link of a file does not open any more: the record is to be read again. */
+  readonly onExpired?: () => void
 }
 
 /** Fields that take the whole width. */
 const isWide = (field: MetaField): boolean =>
-  field.kind === "json" || (field.kind === "text" && field.relation === undefined && (field.max ?? 9_999) > 200)
+  field.kind === "json" || field.kind === "file" ||
+  (field.kind === "text" && field.relation === undefined && (field.max ?? 9_999) > 200)
 
 /** The groups of the view; fields that stand in none come last, so that nothing is out of reach. */
 const groupsOf = (
@@ -64,7 +67,7 @@ const RelatedLink = (
 }
 
 const Field = (
-  { drafts, field, fresh = false, onChange, problems, record, resource, writable }: FieldsProps & {
+  { drafts, field, fresh = false, onChange, onExpired, problems, record, resource, writable }: FieldsProps & {
     readonly field: MetaField
   }
 ): ReactNode => {
@@ -107,6 +110,7 @@ const Field = (
                 invalid={problem !== undefined}
                 describedBy={hint === null ? undefined : `${id}-hint`}
                 onChange={(draft) => onChange(name, draft)}
+                {...(onExpired === undefined ? {} : { onExpired })}
               />
               {!changed && field.relation !== undefined && (
                 <RelatedLink resource={resource} field={field} record={record} />
@@ -118,7 +122,7 @@ const Field = (
               <span className={isWide(field) ? style.whole : "cut grow"}>
                 {record[name] === null || record[name] === undefined
                   ? <span className="dim">{t.field.empty}</span>
-                  : isWide(field)
+                  : isWide(field) && field.kind !== "file"
                   ? <bdi>{field.kind === "json" ? JSON.stringify(record[name], null, 2) : plain(record[name])}</bdi>
                   : <Value resource={resource} field={field} value={record[name]} record={record} />}
               </span>

@@ -5,7 +5,7 @@
 
 import { useQueryClient } from "@tanstack/react-query"
 import { ChevronRight, Copy, MoreHorizontal } from "lucide-react"
-import { type ReactNode, useState } from "react"
+import { type ReactNode, useRef, useState } from "react"
 import { Button } from "react-aria-components"
 import type { MetaField } from "../../client/index.ts"
 import { isState } from "../field/kind.ts"
@@ -120,6 +120,7 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
   const edit = useRecordEdit(resource, keyText)
   const versions = useVersions(resource)
   const [deleting, setDeleting] = useState(false)
+  const asked = useRef<string | null>(null)
   const { base: record, loaded } = edit
   const relations = splitRelations(useManyRelations(resource, record ?? null))
   const title = record === undefined ? "" : titleOf(resource, record)
@@ -168,6 +169,12 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
     )
   }
 
+  // Once a version: where the file is gone for good, reading again would not end.
+  const expired = (): void => {
+    if (asked.current === record.etag) return
+    asked.current = record.etag
+    edit.reload()
+  }
   const state = resource.model.fields.find((field) => field.kind === "enum" && isState(field))
   const undelete = async (): Promise<void> => {
     try {
@@ -273,6 +280,7 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
             problems={edit.problems}
             writable={writable}
             onChange={edit.change}
+            onExpired={expired}
           />
           {relations.inline.map((of) => (
             <RelatedRows

@@ -179,7 +179,10 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
       reset()
       accept(saved)
       const old = Object.fromEntries(Object.keys(values).map((name) => [name, over[name]]))
-      say(merged ? t.record.merged : t.record.saved, onlyFields ? { undo: undo(saved, old) } : {})
+      // A file that was taken out of its record cannot be written back: only uploads and what is there now are taken.
+      const undoable = onlyFields &&
+        Object.keys(values).every((name) => resource.fields.get(name)?.kind !== "file" || over[name] === null)
+      say(merged ? t.record.merged : t.record.saved, undoable ? { undo: undo(saved, old) } : {})
       return true
     } catch (problem) {
       if (problem instanceof ProblemError && problem.status === 412 && !merged) return meet(values, over)
