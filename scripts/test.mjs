@@ -28,7 +28,8 @@ if (Number(process.versions.node.split(".")[0]) < 24) {
 
 section("Types")
 const compiler = join(packages, "typescript", "bin", "tsc")
-const types = run(compiler, ["--noEmit", "-p", "."]) + run(compiler, ["--noEmit", "-p", "web"])
+const types = run(compiler, ["--noEmit", "-p", "."]) + run(compiler, ["--noEmit", "-p", "web"]) +
+  run(compiler, ["--noEmit", "-p", "test/browser/admin"])
 if (types === 0) process.stdout.write("no errors\n")
 
 section("Tests")

@@ -241,6 +241,7 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
   const [active, setActive] = useState<Place>({ row: props.initial?.row ?? 0, column: props.initial?.column ?? 0 })
   const [dragged, setDragged] = useState<{ readonly index: number; readonly y: number } | null>(null)
   const wantsFocus = useRef(props.initial?.focus === true)
+  const holdsFocus = useRef(false)
   const dragEnd = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   const lead = tick === undefined ? 0 : tickWidth
   const offsets = useOffsets(columns, lead)
@@ -351,6 +352,8 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
 
   // The focus follows the active cell once it is drawn.
   useLayoutEffect(() => {
+    // The cell that had the focus is gone: its row has come, or another record took its place.
+    if (holdsFocus.current && document.activeElement === document.body) wantsFocus.current = true
     if (!wantsFocus.current) return
     const cell = scroller.current?.querySelector<HTMLElement>(
       active.row === -1
@@ -514,6 +517,13 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
           aria-multiselectable={tick === undefined ? undefined : true}
           className={style.grid}
           onKeyDown={onKeyDown}
+          onFocus={() => void (holdsFocus.current = true)}
+          onBlur={(event) => {
+            // Without another element it is the cell itself that went: the focus comes back with the next drawing.
+            if (event.relatedTarget !== null || document.hasFocus() === false) {
+              holdsFocus.current = event.currentTarget.contains(event.relatedTarget)
+            }
+          }}
           onMouseDown={onMouseDown}
           onClick={onClick}
           onDoubleClick={(event) => {

@@ -6,7 +6,7 @@
 import { type ReactNode, type RefObject, useRef, useState } from "react"
 import { ConnectionError, ProblemError } from "../../client/index.ts"
 import { cellKeys, Input } from "../field/input.tsx"
-import type { Draft } from "../field/parse.ts"
+import { type Draft, parseText } from "../field/parse.ts"
 import { textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
 import type { Column } from "../grid/columns.ts"
@@ -148,7 +148,9 @@ export const useCellEditing = (
       const own = record.permissions?.fields?.[field.name]
       const may = resource.may.update && field.writable.update && record.permissions?.update !== false && own !== "read"
       if (!may) {
-        if (text === undefined) say(field.writable.update ? t.list.notWritable : t.list.readOnlyField)
+        if (text === undefined) {
+          say(field.writable.update || !resource.may.update ? t.list.notWritable : t.list.readOnlyField)
+        }
         return false
       }
       begun.current = record
@@ -230,7 +232,9 @@ interface CellEditorProps {
 /** The input in the place of a cell's value. Leaving it by mouse saves, as everywhere in the grid. */
 export const CellEditor = ({ column, editing, record, resource }: CellEditorProps): ReactNode => {
   const field = resource.fields.get(column.id)!
-  const draft = useRef<Draft | null>(null)
+  const t = useMessages()
+  // What was typed before (a first letter, or what could not be saved) is there to be saved as it is.
+  const draft = useRef<Draft | null>(editing.typed === undefined ? null : parseText(field, editing.typed, t))
   const done = useRef(false)
   const commit = (then: "stay" | "down" | "next" | "before"): void => {
     if (done.current) return
@@ -263,7 +267,8 @@ export const CellEditor = ({ column, editing, record, resource }: CellEditorProp
         onChange={(next) => {
           draft.current = next
           // A choice is a decision: nothing is left to type.
-          if (field.relation !== undefined && next.problem === null) commit("stay")
+          const chosen = field.relation !== undefined || field.kind === "enum" || field.kind === "boolean"
+          if (chosen && next.problem === null) commit("stay")
         }}
       />
       {editing.problem !== null && <p className="cell-problem" role="alert">{editing.problem}</p>}

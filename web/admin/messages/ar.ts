@@ -42,6 +42,7 @@ export const ar: Messages = {
     search: "بحث أو انتقال",
     skip: "إلى المحتوى",
     navigation: "التنقل",
+    goTo: "الانتقال إلى",
     more: "المزيد",
     user: "قائمتك",
     signOut: "تسجيل الخروج",

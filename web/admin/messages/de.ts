@@ -45,6 +45,7 @@ export const de: Messages = {
     search: "Suchen oder springen",
     skip: "Zum Inhalt",
     navigation: "Navigation",
+    goTo: "Gehe zu",
     more: "Mehr",
     user: "Ihr Menü",
     signOut: "Abmelden",

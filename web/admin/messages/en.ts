@@ -42,6 +42,7 @@ export const en = {
     search: "Search or jump to",
     skip: "Skip to content",
     navigation: "Navigation",
+    goTo: "Go to",
     more: "More",
     user: "Your menu",
     signOut: "Sign out",

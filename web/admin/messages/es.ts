@@ -45,6 +45,7 @@ export const es: Messages = {
     search: "Buscar o ir a",
     skip: "Ir al contenido",
     navigation: "Navegación",
+    goTo: "Ir a",
     more: "Más",
     user: "Su menú",
     signOut: "Salir",

@@ -45,6 +45,7 @@ export const fr: Messages = {
     search: "Rechercher ou aller à",
     skip: "Aller au contenu",
     navigation: "Navigation",
+    goTo: "Aller à",
     more: "Plus",
     user: "Votre menu",
     signOut: "Se déconnecter",

@@ -105,7 +105,8 @@ const Person = (): ReactNode => {
       label={t.shell.user}
       placement="top start"
       trigger={
-        <Button className={style.me ?? ""} aria-label={`${t.shell.user}: ${user.name}`}>
+        <Button className={style.me ?? ""}>
+          <span className="hush">{t.shell.user}</span>
           <span className="avatar" aria-hidden="true">{initials(user.name)}</span>
           <span className="grow cut">
             <b className="cut">{user.name}</b>
@@ -150,7 +151,7 @@ export const Sidebar = ({ onSearch, open }: { readonly open: boolean; readonly o
   const { catalogue } = useApp()
   const { t } = useLocale()
   return (
-    <div className={style.side} data-open={open ? "" : undefined}>
+    <nav className={style.side} aria-label={t.shell.navigation} data-open={open ? "" : undefined}>
       <div className={style.brand}>
         <span className="mark" aria-hidden="true">{config.name.slice(0, 1)}</span>
         <span className="cut">{config.name}</span>
@@ -160,7 +161,7 @@ export const Sidebar = ({ onSearch, open }: { readonly open: boolean; readonly o
         <span className="grow">{t.shell.search}</span>
         <kbd>{shownKeys("mod+k").join(" ")}</kbd>
       </button>
-      <nav className={style.scroll} aria-label={t.shell.navigation}>
+      <div className={style.scroll}>
         {catalogue.groups.map(({ entries, label }) => (
           <div key={label ?? ""} role="group" aria-label={label ?? undefined} className={style.group}>
             {label !== null && <h2>{label}</h2>}
@@ -172,9 +173,9 @@ export const Sidebar = ({ onSearch, open }: { readonly open: boolean; readonly o
             {catalogue.meta.pages.map((page) => <PageEntry key={page.name} href={page.href} label={page.label} />)}
           </div>
         )}
-      </nav>
+      </div>
       <Person />
-    </div>
+    </nav>
   )
 }
 
@@ -203,7 +204,7 @@ export const BottomBar = ({ onMore, open }: { readonly open: boolean; readonly o
   const { t } = useLocale()
   const total = catalogue.groups.reduce((sum, { entries }) => sum + entries.length, 0)
   return (
-    <nav className={style.bottom} aria-label={t.shell.navigation}>
+    <nav className={style.bottom} aria-label={t.shell.goTo}>
       {catalogue.bottom.map((resource) => (
         <Link
           key={resource.name}

@@ -58,7 +58,7 @@ const ToastBox = ({ toast }: { readonly toast: Toast }): ReactNode => {
     return () => clearTimeout(timer)
   }, [held, toast])
   return (
-    <li
+    <div
       className={`float ${style.toast}`}
       data-tone={toast.tone}
       onPointerEnter={() => setHeld(true)}
@@ -76,7 +76,7 @@ const ToastBox = ({ toast }: { readonly toast: Toast }): ReactNode => {
       <button type="button" className="btn quiet bare" aria-label={t.shell.dismiss} onClick={() => dismiss(toast.id)}>
         <X className="icon" aria-hidden="true" />
       </button>
-    </li>
+    </div>
   )
 }
 
@@ -89,8 +89,8 @@ export const Toasts = (): ReactNode => {
     return undefined
   })
   return (
-    <ul className={style.toasts} role="status" aria-live="polite" aria-relevant="additions">
+    <div className={style.toasts} role="status" aria-live="polite" aria-relevant="additions">
       {shown.map((toast) => <ToastBox key={toast.id} toast={toast} />)}
-    </ul>
+    </div>
   )
 }

@@ -1,0 +1,479 @@
+// The admin app's list in a real browser, as an admin, a seller and a viewer see it. The numbers are those of the rules it was built to.
+import type { Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import type { MetaDocument } from "../../../web/client/index.ts"
+import { chromiumPath } from "../chromium.ts"
+import { listPage } from "./pages/list.ts"
+import { signInPage } from "./pages/sign-in.ts"
+import { axe, type OpenOptions, type Role, type Stage, startStage } from "./stage.ts"
+
+vi.setConfig({ testTimeout: 40_000, hookTimeout: 120_000 })
+
+let stage: Stage
+
+beforeAll(async () => {
+  if (chromiumPath !== null) stage = await startStage()
+})
+afterAll(() => stage?.stop())
+
+/** A page for one test: what went wrong in it fails the test. */
+const using = async (
+  options: OpenOptions,
+  work: (page: Page, list: ReturnType<typeof listPage>, sent: string[]) => Promise<void>
+) => {
+  const { close, page, sent } = await stage.open(options)
+  await work(page, listPage(page, stage.url), sent)
+  await close()
+}
+
+const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent ?? "")
+
+describe.skipIf(chromiumPath === null)("signing in", () => {
+  it("takes a password, says when it is wrong, and shows the page that was asked for (7)", async () => {
+    const { close, page } = await stage.open({ role: null, allow: /401/ })
+    const form = signInPage(page, `${stage.url}/customers`)
+    await form.open()
+    await form.submit(stage.emailOf("admin"), "not the password")
+    await form.problem().waitFor()
+    expect(await axe(page)).toEqual([])
+    await form.submit(stage.emailOf("admin"), stage.password)
+    await page.getByRole("heading", { name: "Customers" }).waitFor()
+    // The token is in memory only.
+    const kept = await page.evaluate(() =>
+      JSON.stringify({ ...localStorage, ...sessionStorage, cookie: document.cookie })
+    )
+    expect(kept).not.toMatch(/eyJ/)
+    await close()
+  })
+
+  it("says where the first account is made while there is none (8), and how long to wait (9)", async () => {
+    const { close, page } = await stage.open({ role: null, allow: /401|429/ })
+    await page.route("**/api/auth/status", (route) => route.fulfill({ json: { needsAdmin: true } }))
+    const form = signInPage(page, stage.url)
+    await form.open()
+    await page.getByText("service users create").waitFor()
+    await page.unroute("**/api/auth/status")
+    await page.getByRole("button", { name: "I have done it" }).click()
+    await page.route("**/api/auth/sign-in/email", (route) =>
+      route.fulfill({
+        status: 429,
+        headers: { "retry-after": "42" },
+        contentType: "application/problem+json",
+        body: JSON.stringify({ type: "urn:service:problem:too-many-requests", status: 429, detail: "Too many." })
+      }))
+    await form.submit("a@shop.example", "some password here")
+    await page.getByText(/Wait 4\d s/).waitFor()
+    expect(await page.getByRole("button", { name: "Sign in", exact: true }).isDisabled()).toBe(true)
+    await close()
+  })
+})
+
+describe.skipIf(chromiumPath === null)("who sees what", () => {
+  it.each<readonly [Role, string, boolean]>([
+    ["admin", "Orders", true],
+    ["sales", "My orders", true],
+    ["viewer", "Orders", false]
+  ])("%s gets what their meta says, and no more (1, 3, 4)", async (role, orders, creates) => {
+    await using({ role }, async (page, list) => {
+      const [answer] = await Promise.all([page.waitForResponse(/\/api\/meta$/), list.open("orders")])
+      const meta = await answer.json() as MetaDocument
+      const expected = meta.models.flatMap(({ name }) => {
+        const view = meta.views[name]
+        return view?.nav == null ? [] : [view.label.plural]
+      })
+      expect(expected).toContain(orders)
+      const entries = await page.getByRole("navigation", { name: "Navigation" }).getByRole("group").getByRole("link")
+        .allInnerTexts()
+      const names = entries.map((text) => text.split("\n")[0]!).filter((name) => !name.startsWith("#"))
+      const pages = meta.pages.map(({ label }) => label)
+      expect(names.toSorted()).toEqual([...expected, ...pages].toSorted())
+      expect(await page.getByRole("link", { name: /^New / }).count()).toBe(creates ? 1 : 0)
+    })
+  })
+
+  it("a viewer finds hidden names nowhere in the document, the storage or the requests, and no way to write", async () => {
+    await using({ role: "viewer" }, async (page, list, sent) => {
+      await list.open("orders")
+      await page.getByRole("button", { name: "Columns" }).click()
+      await page.getByLabel("Find a column").waitFor()
+      const all = await page.evaluate(() => document.documentElement.outerHTML + JSON.stringify({ ...localStorage }))
+      for (const hidden of [/internal.note/i, /deleted_at/]) {
+        expect(all).not.toMatch(hidden)
+        expect(sent.join("\n")).not.toMatch(hidden)
+      }
+      await page.keyboard.press("Escape")
+      expect(await page.getByRole("link", { name: /New order/ }).count()).toBe(0)
+      await list.cell(0, 4).click()
+      await page.keyboard.press("e")
+      await list.toast("You may not change this.").waitFor()
+    })
+  })
+
+  it("an address that is not there for them says so (3)", async () => {
+    await using({ role: "sales", allow: /404/ }, async (page) => {
+      for (const path of ["/nothing_here", "/orders/1/2", "/wp-login.php"]) {
+        await page.goto(stage.url + path)
+        await page.getByRole("heading", { name: "Not found" }).waitFor()
+      }
+    })
+  })
+})
+
+describe.skipIf(chromiumPath === null)("the list", () => {
+  it("has one scrollbar over all rows, reaches the last by keys, and comes back to the same cell (19, 21)", async () => {
+    await using({}, async (page, list) => {
+      await list.open("orders")
+      const rows = await list.rows()
+      expect(rows).toBeGreaterThan(900)
+      await list.cell(0, 3).click()
+      await page.keyboard.press("Control+End")
+      await list.row(rows - 1).and(page.locator(":not([aria-busy])")).waitFor()
+      await page.keyboard.press("ArrowUp")
+      const before = await focused(page)
+      const place = await page.evaluate(() =>
+        document.activeElement?.closest("[data-index]")?.getAttribute("data-index")
+      )
+      expect(place).toBe(String(rows - 2))
+      await page.keyboard.press("Enter")
+      await page.waitForURL(/\/orders\/\d+/)
+      await page.goBack()
+      await list.row(rows - 2).and(page.locator(":not([aria-busy])")).waitFor()
+      await expect.poll(() => focused(page)).toBe(before)
+    })
+  })
+
+  it("sorts by one and by several columns, and the address says so (15, 16)", async () => {
+    await using({}, async (page, list) => {
+      await list.open("orders")
+      await list.header("Total").getByRole("button").first().click()
+      await expect.poll(() => list.query().get("order")).toBe("total")
+      await expect.poll(() => list.header("Total").getAttribute("aria-sort")).toBe("ascending")
+      await list.header("ID").getByRole("button").first().click({ modifiers: ["Shift"] })
+      await expect.poll(() => list.query().get("order")).toBe("total, id")
+      // A field that cannot sort has its menu instead.
+      await list.header("Status").getByRole("button").first().click()
+      await page.getByRole("dialog", { name: "Status" }).waitFor()
+    })
+  })
+
+  it("filters by chips out of what is there, and the tab with the same filter is the current one (15, 23)", async () => {
+    await using({}, async (page, list) => {
+      await list.open("orders")
+      await page.keyboard.press("f")
+      await page.getByLabel("Search", { exact: true }).waitFor()
+      await page.keyboard.type("status")
+      await page.keyboard.press("Enter")
+      await page.getByRole("checkbox", { name: /draft/ }).check()
+      await page.getByRole("checkbox", { name: /pending/ }).check()
+      await page.getByRole("button", { name: "Apply" }).click()
+      await expect.poll(() => list.query().get("filter")).toContain("draft")
+      expect(await list.chips()).toEqual(["Status\nis one of\ndraft, pending"])
+      await list.tab("Large").click()
+      await expect.poll(() => list.query().get("filter")).toBe("total >= 1000")
+      expect(await list.tab("Large").getAttribute("aria-selected")).toBe("true")
+      await page.getByRole("button", { name: /Remove the condition/ }).click()
+      await expect.poll(() => list.query().get("filter")).toBeNull()
+    })
+  })
+
+  it("takes the filter as text, completes it, and underlines what is wrong where it stands (16, 17)", async () => {
+    await using({}, async (page, list) => {
+      await list.open("orders")
+      await page.getByRole("button", { name: "Edit as text" }).click()
+      const text = page.getByRole("textbox", { name: "Filter as text" })
+      await text.waitFor()
+      await page.keyboard.type("stat")
+      await page.getByRole("option", { name: /status/ }).waitFor()
+      await page.keyboard.press("Escape")
+      await page.keyboard.type("is = paid")
+      await page.getByRole("button", { name: "Apply" }).click()
+      await page.getByRole("alert").getByText(/Did you mean status/).waitFor()
+      await text.fill("status = paid AND total > 100")
+      await page.getByRole("button", { name: "Apply" }).click()
+      await expect.poll(() => list.chips()).toEqual(["Status\nis\npaid", "Total\nover\n100.00"])
+    })
+  })
+
+  it("shows a filter of the address that is wrong, with its hint, and loses nothing (17)", async () => {
+    await using({ allow: /400/ }, async (page) => {
+      await page.goto(`${stage.url}/orders?filter=${encodeURIComponent("stattus = paid")}`)
+      await page.getByRole("alert").getByText(/Did you mean status/).waitFor()
+    })
+  })
+
+  it("picks, hides and pins columns, in the address and for next time (15)", async () => {
+    await using({}, async (page, list) => {
+      await list.open("orders")
+      await page.getByRole("button", { name: "Columns" }).click()
+      await page.getByRole("checkbox", { name: "Note", exact: true }).check()
+      await page.getByRole("checkbox", { name: "Channel" }).uncheck()
+      await page.getByRole("button", { name: "Pin: Customer" }).click()
+      await expect.poll(() => list.query().get("columns")).toBe(
+        "id,customer_id.p,owner_id,status,total,currency,created_at,note"
+      )
+      await page.goto(`${stage.url}/customers`)
+      await page.getByRole("heading", { name: "Customers" }).waitFor()
+      await list.open("orders")
+      await expect.poll(() => list.query().get("columns")).toContain("customer_id.p")
+      expect(await list.header("Note").count()).toBe(1)
+      await page.getByRole("button", { name: "Columns" }).click()
+      await page.getByRole("button", { name: "As usual" }).click()
+      await expect.poll(() => list.query().get("columns")).toBeNull()
+    })
+  })
+
+  it("has statistics of a column, and a press on a value filters (23)", async () => {
+    await using({}, async (page, list) => {
+      await list.open("orders")
+      await list.header("Status").getByRole("button").first().click()
+      await page.getByRole("button", { name: "Statistics" }).click()
+      await page.getByRole("dialog", { name: "Status" }).getByRole("button", { name: /shipped/ }).click()
+      await expect.poll(() => list.query().get("filter")).toBe("status = \"shipped\"")
+    })
+  })
+
+  it("selects by keys and all that match, sums up exactly, and copies (12)", async () => {
+    await using({}, async (page, list) => {
+      await list.open("orders")
+      await list.cell(0, 0).click()
+      await page.keyboard.press("Space")
+      await page.keyboard.press("Shift+ArrowDown")
+      await page.keyboard.press("Shift+ArrowDown")
+      await page.getByText("3 selected").waitFor()
+      await page.getByRole("button", { name: /^Select all \d/ }).click()
+      await page.getByText(/^All [\d,]+ selected/).waitFor()
+      await page.keyboard.press("Escape")
+      expect(await page.getByRole("toolbar").count()).toBe(0)
+    })
+  })
+
+  it("edits a cell in place with the version it was read as, and undoes it as a new write (13, 15, 31)", async () => {
+    await using({}, async (page, list, sent) => {
+      await list.open("orders")
+      await list.cell(2, 4).click()
+      const before = await list.cell(2, 4).innerText()
+      const after = before === "phone" ? "store" : "phone"
+      await page.keyboard.press("e")
+      await page.getByRole("combobox", { name: "Channel" }).selectOption(after)
+      await list.toast("Channel saved").waitFor()
+      expect(await list.cell(2, 4).innerText()).toBe(after)
+      expect(sent.filter((line) => line.startsWith("PATCH"))).toHaveLength(1)
+      await page.keyboard.press("Control+z")
+      await expect.poll(() => list.cell(2, 4).innerText()).toBe(before)
+    })
+  })
+
+  it("keeps what was typed when it is refused, with the reason at the cell (32)", async () => {
+    await using({ allow: /400/ }, async (page, list) => {
+      await list.open("orders")
+      await list.cell(3, 5).click()
+      await page.keyboard.press("e")
+      const input = page.getByRole("textbox", { name: "Total" })
+      await input.fill("1.999")
+      await page.keyboard.press("Enter")
+      await page.getByText("At most 2 decimal places.").waitFor()
+      await input.fill("-5")
+      await page.keyboard.press("Enter")
+      await page.getByRole("alert").getByText(/negative/).waitFor()
+      expect(await input.inputValue()).toBe("-5.00")
+      await page.keyboard.press("Escape")
+    })
+  }, 60_000)
+
+  it("merges with what somebody else changed meanwhile, and asks where both changed the same (31)", async () => {
+    await using({ allow: /412/ }, async (page, list) => {
+      await list.open("orders")
+      const id = await list.cell(5, 0).innerText()
+      const read = async () => (await stage.call("admin", "GET", `/orders/${id}`)).body
+      const first = await read()
+      // Another field: both changes hold.
+      await stage.call("admin", "PATCH", `/orders/${id}`, { note: "theirs" }, String(first["etag"]))
+      await list.cell(5, 4).click()
+      const mine = first["channel"] === "phone" ? "store" : "phone"
+      await page.keyboard.press("e")
+      await page.getByRole("combobox", { name: "Channel" }).selectOption(mine)
+      await list.toast("Channel saved").waitFor()
+      expect(await read()).toMatchObject({ note: "theirs", channel: mine })
+      // The same field: one of the two is chosen.
+      const second = await read()
+      await stage.call("admin", "PATCH", `/orders/${id}`, { channel: "web" }, String(second["etag"]))
+      await list.cell(5, 4).click()
+      await page.keyboard.press("e")
+      const other = mine === "phone" ? "store" : "phone"
+      await page.getByRole("combobox", { name: "Channel" }).selectOption(other)
+      const dialog = page.getByRole("dialog", { name: "Channel" })
+      await dialog.getByRole("button", { name: `Write mine: ${other}` }).click()
+      await expect.poll(async () => (await read())["channel"]).toBe(other)
+    })
+  })
+
+  it("changes many at once after a try that writes nothing, and takes it back (12, 15)", async () => {
+    await using({ allow: /400|403/ }, async (page, list, sent) => {
+      await list.open("orders", "?order=id")
+      await list.tick(0)
+      await list.tick(1)
+      await page.getByRole("button", { name: "Edit", exact: true }).click()
+      await page.getByLabel("Field").selectOption("note")
+      await page.getByRole("dialog").getByLabel("New value").fill("many at once")
+      await page.getByRole("button", { name: "Check" }).click()
+      await page.getByText("All 2 records can be written.").waitFor()
+      expect(sent.filter((line) => line.includes(":batchWrite")).every((line) => line.includes("dry_run=true"))).toBe(
+        true
+      )
+      await page.getByRole("button", { name: "Change 2 records" }).click()
+      await list.toast("2 records changed").waitFor()
+      const id = await list.cell(0, 0).innerText()
+      expect((await stage.call("admin", "GET", `/orders/${id}`)).body["note"]).toBe("many at once")
+      // A value that a rule of the resource refuses: every record is named, nothing is written.
+      await list.tick(0)
+      await page.getByRole("button", { name: "Edit", exact: true }).click()
+      await page.getByLabel("Field").selectOption("total")
+      await page.getByRole("dialog").getByLabel("New value").fill("-1")
+      await page.getByRole("button", { name: "Check" }).click()
+      await page.getByText(/would be refused/).waitFor()
+      await page.getByRole("button", { name: "Cancel" }).click()
+    })
+  })
+
+  it("deletes what is kept as deleted, shows it, and brings it back (25, 35)", async () => {
+    await using({}, async (page, list) => {
+      await list.open("orders", "?order=id")
+      const id = await list.cell(4, 0).innerText()
+      await list.tick(4)
+      await page.getByRole("button", { name: "Delete", exact: true }).click()
+      await page.getByText("They are kept as deleted records").waitFor()
+      await page.getByRole("button", { name: "Delete 1 record" }).click()
+      await list.toast("1 record deleted").waitFor()
+      await expect.poll(async () => (await stage.call("admin", "GET", `/orders/${id}`)).status).toBe(404)
+      await page.getByRole("button", { name: /^Undo/ }).click()
+      await expect.poll(async () => (await stage.call("admin", "GET", `/orders/${id}`)).status).toBe(200)
+      await list.menu("Deleted records")
+      await expect.poll(() => list.query().get("deleted")).toBe("true")
+    })
+  })
+
+  it("warns where the scan guard does, and shows its suggestion to admins (26)", async () => {
+    await using({ allow: /400/ }, async (page, list) => {
+      await page.route("**/api/v1/products:search", async (route) => {
+        const answer = await route.fetch()
+        await route.fulfill({
+          response: answer,
+          headers: { ...answer.headers(), "x-service-warning": "expensive-query" }
+        })
+      })
+      await list.open("products")
+      await page.getByText("The service warns: expensive-query").waitFor()
+      await page.unroute("**/api/v1/products:search")
+      await page.route("**/api/v1/customers:search", (route) =>
+        route.fulfill({
+          status: 400,
+          contentType: "application/problem+json",
+          headers: { "x-request-id": "request-17" },
+          body: JSON.stringify({
+            type: "urn:service:problem:expensive-query",
+            status: 400,
+            detail: "This would read the whole table.",
+            suggestion: "create index on shop.customers (city)"
+          })
+        }))
+      await page.goto(`${stage.url}/customers`)
+      await page.getByText("create index on shop.customers (city)").waitFor()
+      await page.getByRole("button", { name: /Request/ }).waitFor()
+    })
+  })
+
+  it("finds records, pages and actions by the palette, and goes by letters (12, 18)", async () => {
+    await using({}, async (page, list) => {
+      await list.open("orders")
+      await page.keyboard.press("Control+k")
+      await page.getByRole("combobox").waitFor()
+      const { body } = await stage.call("admin", "GET", "/customers?page_size=1")
+      const [customer] = body["items"] as readonly Record<string, unknown>[]
+      await page.keyboard.type(String(customer!["name"]))
+      await page.getByRole("option", { name: new RegExp(`^${String(customer!["name"])}.*Customer`) }).first().waitFor()
+      await page.keyboard.press("Enter")
+      await page.waitForURL(/\/customers\/\d+/)
+      await page.keyboard.press("g")
+      await page.keyboard.press("p")
+      await page.waitForURL(/\/products/)
+      await page.getByRole("heading", { name: "Products" }).waitFor()
+      await page.keyboard.press("?")
+      await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor()
+    })
+  })
+})
+
+describe.skipIf(chromiumPath === null)("what happens meanwhile", () => {
+  it("goes on after the session ended, with what was typed (7, 22)", async () => {
+    await using({ allow: /401/ }, async (page, list) => {
+      await list.open("orders")
+      await page.context().clearCookies()
+      await page.route("**/api/v1/**", (route) =>
+        route.fulfill({
+          status: 401,
+          contentType: "application/problem+json",
+          body: JSON.stringify({ type: "urn:service:problem:unauthenticated", status: 401 })
+        }))
+      await list.cell(6, 5).click()
+      await page.keyboard.press("e")
+      await page.getByRole("textbox", { name: "Total" }).fill("77.77")
+      await page.keyboard.press("Enter")
+      const dialog = page.getByRole("dialog", { name: "Sign in again" })
+      await dialog.waitFor()
+      await page.unroute("**/api/v1/**")
+      await dialog.getByLabel("Password", { exact: true }).fill(stage.password)
+      await dialog.getByRole("button", { name: "Sign in", exact: true }).click()
+      await dialog.waitFor({ state: "detached" })
+      expect(await page.getByRole("textbox", { name: "Total" }).inputValue()).toBe("77.77")
+      await page.getByRole("textbox", { name: "Total" }).press("Enter")
+      await list.toast("Total saved").waitFor()
+    })
+  })
+
+  it("says that it is offline, and keeps what was typed until the connection is back (22)", async () => {
+    await using({ allow: /ERR_INTERNET_DISCONNECTED|Failed to load/ }, async (page, list) => {
+      await list.open("orders")
+      await page.context().setOffline(true)
+      await page.getByText("You are offline").waitFor()
+      await list.cell(7, 5).click()
+      await page.keyboard.press("e")
+      await page.getByRole("textbox", { name: "Total" }).fill("88.88")
+      await page.keyboard.press("Enter")
+      await page.getByRole("alert").getByText(/cannot be reached/).waitFor()
+      await page.context().setOffline(false)
+      await page.getByRole("textbox", { name: "Total" }).press("Enter")
+      await list.toast("Total saved").waitFor()
+    })
+  })
+})
+
+describe.skipIf(chromiumPath === null)("for everybody", () => {
+  it.each<readonly [string, OpenOptions]>([
+    ["light", {}],
+    ["dark", { theme: "dark" }],
+    ["right to left", { language: "ar" }],
+    ["320 px", { width: 320, height: 640, touch: true }]
+  ])("axe finds nothing in %s", async (_, options) => {
+    await using(options, async (page, list) => {
+      await list.open("orders", `?filter=${encodeURIComponent("total > 10")}`)
+      if (options.width === undefined) await list.tick(1)
+      expect(await axe(page)).toEqual([])
+      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0)
+      if (options.width === undefined) {
+        await page.keyboard.press("Control+k")
+        await page.getByRole("combobox").waitFor()
+        expect(await axe(page)).toEqual([])
+      }
+    })
+  })
+
+  it("turns with the language: arrows go on where the next column is (RTL)", async () => {
+    await using({ language: "ar" }, async (page, list) => {
+      await list.open("orders")
+      expect(await page.evaluate(() => document.documentElement.dir)).toBe("rtl")
+      await list.cell(0, 1).click()
+      await page.keyboard.press("ArrowLeft")
+      expect(await page.evaluate(() => document.activeElement?.getAttribute("data-column"))).toBe("2")
+    })
+  })
+})

@@ -1,0 +1,223 @@
+/**
+ * The example shop with its admin app in a real browser: one server and one Chromium a test file, a signed-in page a test. Every page is watched: an
+ * error in the console, an exception, or a report against the policy fails the test that it happened in.
+ */
+
+import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import type { Browser, BrowserContext, Page } from "playwright-core"
+import { expect } from "vitest"
+import { compileOrThrow } from "../../../composition/create-admin.ts"
+import { openPool } from "../../../composition/database.ts"
+import { createUser, startServer } from "../../../composition/index.ts"
+import {
+  applyMigrations,
+  authMigrations,
+  findMissing,
+  followingMigrations,
+  jobsMigrations,
+  type Migration,
+  serviceMigration
+} from "../../../composition/migrations.ts"
+import type { Server } from "../../../composition/server.ts"
+import { ensureWebApp } from "../../../composition/web.ts"
+import config from "../../../examples/shop/admin.config.ts"
+import { handOver, prepareShop } from "../../../examples/shop/database.ts"
+import { freePort } from "../../support/cluster.ts"
+import { openDatabase } from "../../support/postgres.ts"
+import type { TestDatabase } from "../../support/postgres.ts"
+import { startChromium } from "../chromium.ts"
+
+export type Role = "admin" | "sales" | "viewer"
+
+const password = "correct horse battery"
+
+export interface OpenOptions {
+  /** Null: nobody is signed in. */
+  readonly role?: Role | null
+  readonly width?: number
+  readonly height?: number
+  readonly theme?: "light" | "dark"
+  readonly language?: string
+  readonly touch?: boolean
+  /** What the console may say: failures of requests that the test makes fail. */
+  readonly allow?: RegExp
+}
+
+export interface Watched {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** Everything that the page sent, as method, address and body. */
+  readonly sent: string[]
+  /** Fails for what went wrong in the page, and closes it. */
+  readonly close: () => Promise<void>
+}
+
+export interface Stage {
+  readonly url: string
+  readonly server: Server
+  readonly database: TestDatabase
+  readonly open: (options?: OpenOptions) => Promise<Watched>
+  readonly emailOf: (role: Role) => string
+  readonly password: string
+  /** A call of the API as somebody, beside the browser. */
+  readonly call: (role: Role, method: string, path: string, body?: unknown, etag?: string) => Promise<{
+    readonly status: number
+    readonly body: Record<string, unknown>
+  }>
+  readonly stop: () => Promise<void>
+}
+
+const migrate = async (url: string, wanted: readonly Migration[]): Promise<void> => {
+  const pool = openPool(url, 1)
+  try {
+    await applyMigrations(pool, await findMissing(pool, wanted))
+  } finally {
+    await pool.end()
+  }
+}
+
+/** Collects reports against the policy before any script of the page runs. */
+const watchPolicy = (): void => {
+  const reports: string[] = []
+  Object.assign(globalThis, { policyReports: reports })
+  addEventListener("securitypolicyviolation", (event) => {
+    const { blockedURI, effectiveDirective, sourceFile } = event as unknown as {
+      readonly blockedURI: string
+      readonly effectiveDirective: string
+      readonly sourceFile: string
+    }
+    reports.push(`${effectiveDirective} ${blockedURI} ${sourceFile}`)
+  })
+}
+
+export const startStage = async (orders = 1_000): Promise<Stage> => {
+  const said: string[] = []
+  await ensureWebApp((text) => said.push(text))
+  const database = await openDatabase()
+  const compiled = compileOrThrow(config)
+  await migrate(database.url, [serviceMigration, ...jobsMigrations(compiled), ...authMigrations(config)])
+  await prepareShop(database.url, orders)
+  await migrate(database.url, followingMigrations(compiled))
+  const port = await freePort()
+  const url = `http://localhost:${port}`
+  const server = await startServer(
+    { ...config, auth: { ...config.auth, signInPerMinute: 1_000 } },
+    {
+      port,
+      env: { DATABASE_URL: database.url, AUTH_URL: url, AUTH_SECRET: "a secret of the browser tests, long enough" },
+      log: () => {}
+    }
+  )
+  const emailOf = (role: Role): string => `${role}@shop.example`
+  for (const role of ["admin", "sales", "viewer"] as const) {
+    const { id } = await createUser(server.auth!, { email: emailOf(role), name: role, role, password })
+    if (role === "sales") await handOver(database.url, "seller-1", { id, name: "Ada", email: emailOf(role) })
+  }
+  const browser: Browser = await startChromium()
+
+  const sessions = new Map<Role, string>()
+  const cookiesOf = async (role: Role): Promise<string> => {
+    const known = sessions.get(role)
+    if (known !== undefined) return known
+    const answer = await fetch(`${url}/api/auth/sign-in/email`, {
+      method: "POST",
+      headers: { "content-type": "application/json", origin: url },
+      body: JSON.stringify({ email: emailOf(role), password })
+    })
+    if (!answer.ok) throw new Error(`${role} cannot sign in: ${answer.status}`)
+    const cookies = answer.headers.getSetCookie().map((each) => each.split(";", 1)[0]!).join("; ")
+    sessions.set(role, cookies)
+    return cookies
+  }
+
+  return {
+    url,
+    server,
+    database,
+    emailOf,
+    password,
+    call: async (role, method, path, body, etag) => {
+      const token = await fetch(`${url}/api/auth/token`, { headers: { cookie: await cookiesOf(role) } })
+      const answer = await fetch(`${url}/api/v1${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${(await token.json() as { readonly token: string }).token}`,
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...(etag === undefined ? {} : { "if-match": etag })
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) })
+      })
+      const text = await answer.text()
+      return { status: answer.status, body: text === "" ? {} : JSON.parse(text) as Record<string, unknown> }
+    },
+    open: async (
+      { allow, height = 800, language = "en", role = "admin", theme = "light", touch = false, width = 1280 } = {}
+    ) => {
+      const context = await browser.newContext({
+        viewport: { width, height },
+        colorScheme: theme,
+        hasTouch: touch,
+        locale: language,
+        reducedMotion: "reduce"
+      })
+      if (role !== null) {
+        const pairs = (await cookiesOf(role)).split("; ").map((pair) => pair.split(/=(.*)/s))
+        await context.addCookies(pairs.map(([name = "", value = ""]) => ({ name, value, url })))
+      }
+      await context.addInitScript(watchPolicy)
+      const page = await context.newPage()
+      page.setDefaultTimeout(10_000)
+      const wrong: string[] = []
+      const sent: string[] = []
+      page.on("console", (message) => {
+        if (message.type() !== "error" || allow?.test(message.text()) === true) return
+        wrong.push(`console: ${message.text()}`)
+      })
+      page.on("pageerror", (error) => wrong.push(`exception: ${error.stack ?? error.message}`))
+      page.on("request", (request) => sent.push(`${request.method()} ${request.url()} ${request.postData() ?? ""}`))
+      return {
+        page,
+        context,
+        sent,
+        close: async () => {
+          const reports = await page.evaluate(() =>
+            (globalThis as unknown as { policyReports: string[] }).policyReports
+          )
+          await context.close()
+          expect([...wrong, ...reports.map((report) => `policy: ${report}`)]).toEqual([])
+        }
+      }
+    },
+    stop: async () => {
+      await browser.close()
+      await server.close()
+      await database.drop()
+    }
+  }
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+
+/** Every violation of WCAG 2.2 AA and of best practice on the page as it is, as texts. The script goes around Trusted Types, so it is no tag. */
+export const axe = async (page: Page): Promise<readonly string[]> => {
+  await page.evaluate(axeSource)
+  return page.evaluate(async () => {
+    interface Found {
+      readonly id: string
+      readonly help: string
+      readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary?: string }>
+    }
+    const { axe } = globalThis as unknown as {
+      readonly axe: { readonly run: (options: object) => Promise<{ readonly violations: readonly Found[] }> }
+    }
+    const { violations } = await axe.run({
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+    })
+    return violations.map(({ help, id, nodes }) =>
+      `${id}: ${help}\n  ${
+        nodes.slice(0, 3).map(({ failureSummary = "", html }) => `${html.slice(0, 200)} ${failureSummary}`).join("\n  ")
+      }`
+    )
+  })
+}
