@@ -4,7 +4,7 @@
  */
 
 import { existsSync } from "node:fs"
-import { isAbsolute, join, relative, resolve } from "node:path"
+import { extname, isAbsolute, join, relative, resolve } from "node:path"
 import { stripVTControlCharacters } from "node:util"
 import type { Config } from "../core/domain/declare/config.ts"
 import { loadVite } from "./vite.ts"
@@ -50,6 +50,9 @@ const handover = Symbol.for("resource-admin/own-package")
 
 const virtual = "\0resource-admin"
 
+/** The entry `resource-admin/images` of this very program: loaded by Node, and only where a configuration asks for it. */
+const imagesEntry = new URL(`../adapters/images/images${extname(import.meta.url)}`, import.meta.url).href
+
 /**
  * Makes `import … from "resource-admin"` in a configuration mean this very program, which is loaded already. So declarations and program
  * are of one version, whatever is installed beside the project, and nothing of it is transformed again.
@@ -61,7 +64,12 @@ const ownPackage = async () => {
   return {
     name: "own-package",
     enforce: "pre" as const,
-    resolveId: (source: string) => source === "resource-admin" ? virtual : null,
+    resolveId: (source: string) =>
+      source === "resource-admin"
+        ? virtual
+        : source === "resource-admin/images"
+        ? { id: imagesEntry, external: true }
+        : null,
     load: (id: string) =>
       id === virtual ? `const own = globalThis[Symbol.for("${handover.description}")]\n${names.join("\n")}\n` : null
   }

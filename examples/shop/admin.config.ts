@@ -1,6 +1,7 @@
 /** The example shop: what the service is told about it. Tables and indexes are in schema.sql, the data in data.sql. */
 
 import { defineConfig } from "resource-admin"
+import { sharpImages } from "resource-admin/images"
 import { confirmOrder, reportOrders, tellCustomers, tellStatus } from "./jobs.ts"
 import { nightlyReport, orderConfirmation, orderStatus } from "./mails.ts"
 import { customers } from "./resources/customers.ts"
@@ -29,6 +30,8 @@ export default defineConfig({
   // Mails are sent by jobs, after the request. Without a mail server they are kept for http://localhost:5173/-/mail.
   jobs: [confirmOrder, tellStatus, reportOrders],
   templates: [orderConfirmation, orderStatus, nightlyReport],
+  // Files are stored in data/files. Images are made by sharp, which only those install who want it.
+  files: { imageProcessor: sharpImages() },
   options: {
     writeHooks: [tellCustomers],
     admin: { name: "Furniture shop" },

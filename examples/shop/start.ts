@@ -26,6 +26,7 @@ import { warehouse } from "../warehouse/config.ts"
 import { prepareWarehouse } from "../warehouse/database.ts"
 import config from "./admin.config.ts"
 import { handOver, prepareShop } from "./database.ts"
+import { drawPictures } from "./pictures.ts"
 
 /** The checkout. */
 const project = dirname(dirname(import.meta.dirname))
@@ -206,6 +207,8 @@ const main = async (): Promise<void> => {
     say(`${shop.generated ? "Generated" : "Found"} a furniture shop with ${shop.orders.toLocaleString("en")} orders.`)
     if (!shop.generated && values.scale !== undefined) say("--scale counts only where there are no data yet.")
 
+    const drawn = await drawPictures(databases.url, env)
+    if (drawn > 0) say(`Drew pictures of ${drawn} products.`)
     if (beside !== null) beneath = await startWarehouse(databases.url, beside, env)
     // The port first: a password that is made is then sure to be shown.
     server = await startServer(config, {

@@ -1,6 +1,7 @@
 /** The example shop under the pages of the reference whose requests tests send: its configuration and schema, with the rows that a page speaks of. */
 
 import { readFileSync } from "node:fs"
+import type { Parts } from "../../composition/create-admin.ts"
 import config from "../../examples/shop/admin.config.ts"
 import { startService } from "../support/composed.ts"
 import type { TestService } from "../support/composed.ts"
@@ -14,9 +15,13 @@ export const readPage = (name: string, folder: "guides" | "reference" = "referen
   readFileSync(new URL(`docs/${folder}/${name}.md`, root), "utf8")
 
 /** Starts the shop with one person of the staff, one customer, and what `rows` (SQL) adds. Its forms ask for little work, so that tests need not do it. */
-export const startShop = async (rows: string): Promise<TestService> => {
+export const startShop = async (rows: string, parts: Partial<Parts> = {}): Promise<TestService> => {
   const schema = readFileSync(new URL("examples/shop/schema.sql", root), "utf8")
-  const service = await startService("postgres", { config: { ...config, forms: { difficulty: 8 } }, schema, rows: {} })
+  const service = await startService(
+    "postgres",
+    { config: { ...config, forms: { difficulty: 8 } }, schema, rows: {} },
+    { parts }
+  )
   await service.database!.execute(`
     insert into shop.staff (id, tenant_id, name) values ('ann', 1, 'Ann');
     insert into shop.customers (tenant_id, name, email, country, city) values (1, 'Bo', 'bo@example.org', 'NO', 'Oslo');

@@ -22,6 +22,7 @@ export const orders = defineResource("orders", {
     ship_country: f.country().filterable(),
     due_on: f.date().optional().filterable().sortable(),
     note: f.text().max(2000).optional().searched(),
+    invoice: f.file().optional().accept(["application/pdf"]).maxSize("10 MB"),
     internal_note: f.text().max(2000).optional().sensitive(),
     created_at: f.timestamp().readOnly().dbDefault().filterable().sortable().alias("created"),
     updated_at: f.timestamp(),

@@ -1,6 +1,10 @@
 /** What is sold. What a product costs the shop is not for everybody. */
 
-import { defineResource, f } from "resource-admin"
+import { defineResource, f, imageSize } from "resource-admin"
+
+/** For lists, and for the page of a product. */
+export const cardVariant = { width: 400, height: 300, fit: "cover", format: "webp", quality: 80 } as const
+export const fullVariant = { width: 1_600, height: null, fit: "inside", format: "webp", quality: 82 } as const
 
 export const products = defineResource("products", {
   table: "shop.products",
@@ -19,6 +23,13 @@ export const products = defineResource("products", {
     stock: f.integer().default(0).filterable(),
     active: f.boolean().default(true).filterable(),
     measures: f.json().optional(),
+    image: f.file().optional().public().accept(["image/*"]).maxSize("10 MB").placeholder("image_hash")
+      .derive({ image_width: imageSize("width"), image_height: imageSize("height") })
+      .variants({ card: { width: 400, height: 300, fit: "cover", quality: 80 }, full: { width: 1_600, quality: 82 } }),
+    // An upload sets these three, and nobody else can.
+    image_hash: f.text().readOnly().optional(),
+    image_width: f.integer().readOnly().optional(),
+    image_height: f.integer().readOnly().optional(),
     updated_at: f.timestamp(),
     deleted_at: f.timestamp().optional()
   },

@@ -18,6 +18,8 @@ export const staff = defineResource("staff", {
     commission: f.decimal({ precision: 4, scale: 2 }).default("0.00"),
     active: f.boolean().readOnly().dbDefault().filterable(),
     joined_on: f.date().optional(),
+    // A picture uploaded here, or the address of one elsewhere.
+    photo: f.file().optional().accept(["image/*"]).maxSize("5 MB").externalUrls(),
     updated_at: f.timestamp()
   },
   validate: [
