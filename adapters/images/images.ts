@@ -1,6 +1,6 @@
 /**
- * The Images port on sharp, and the package's own entry `resource-admin/images`: who works with no images installs no image library. An image is
- * decoded once, as small as the largest copy allows; as many are worked on at once as there are processors.
+ * The Images port on sharp, with an entry of its own in the package, `resource-admin/images`: services without images install no image
+ * library. An image is decoded once, as small as the largest copy allows. As many images are processed at once as there are processors.
  */
 
 import * as Effect from "effect/Effect"
@@ -64,7 +64,7 @@ const encoded = (image: Sharp, { format, quality }: Pick<Variant, "format" | "qu
     case "avif":
       return image.avif(options)
     case "jpeg":
-      // JPEG has no transparency: what shines through is white, not black.
+      // JPEG has no transparency. Transparent parts become white, not black.
       return image.flatten({ background: "#ffffff" }).jpeg(options)
     case "png":
       return image.png(options)
@@ -134,7 +134,7 @@ const make = async (
   return { ...source, placeholder, copies }
 }
 
-/** Lets so many work at once; the others wait in line, but not for ever. */
+/** Lets so many work at once. The others wait in line, for a limited time. */
 const makeLine = (atOnce: number, waitMs: number) => {
   let working = 0
   const waiting: Array<() => void> = []
@@ -187,7 +187,7 @@ export const sharpImages = (options: ImageOptions = {}): ImageProcessor => {
             try {
               return await make(input, plan, reading, seconds)
             } catch {
-              // Broken, too large or too slow: it is kept as it came.
+              // An image that is broken, too large or too slow is stored as it came.
               return null
             }
           } finally {

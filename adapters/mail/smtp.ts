@@ -1,4 +1,4 @@
-/** Mails through an SMTP server, by nodemailer. One connection and one try a mail: who wants more tries sends from a job. */
+/** Mails through an SMTP server, by nodemailer. Each mail has one connection and one try. Jobs give it more tries. */
 
 import * as Result from "effect/Result"
 import { Buffer } from "node:buffer"
@@ -11,7 +11,7 @@ import { MailError } from "../../core/ports/mail.ts"
 /** Longest silence of the server, and longest wait for its name, its connection and its greeting. */
 const timeoutMs = 15_000
 
-/** Longest time of one mail from beginning to end: a server may answer slowly, but not for ever. */
+/** Longest time of one mail from beginning to end, for a server that keeps answering, but slowly. */
 const wholeMs = 60_000
 
 export interface SmtpOptions {
@@ -40,7 +40,7 @@ const transportOf = async (server: MailServer, limitMs: number) => {
     port: server.port,
     secure: server.secure,
     requireTLS: server.requireTls,
-    // What listens on loopback for development often has a certificate of its own making.
+    // A server on loopback often has a certificate that was made for development.
     ignoreTLS: server.loopback && !server.requireTls,
     tls: { rejectUnauthorized: server.verify, minVersion: "TLSv1.2" },
     ...(server.user === null ? {} : { auth: { user: server.user.name, pass: server.user.password } }),
@@ -88,7 +88,7 @@ const deliver = async (transport: Transport, from: string, message: MailMessage)
       readonly rejectedErrors?: readonly unknown[]
     }
     if (rejected.length > 0) {
-      // Some may have got it; a retry sends to them again.
+      // Some recipients may have got it. A retry sends to them again.
       throw new MailError(
         rejectedErrors.every((error) => reasonOf(error) === "refused") ? "refused" : "later",
         `The mail server refused ${rejected.length} of the recipients: ${rejectedErrors.map(messageOf).join("; ")}`

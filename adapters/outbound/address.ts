@@ -32,10 +32,10 @@ unicast.addSubnet("2000::", 3, "ipv6")
 
 for (
   const [network, bits] of [
-    // Of the protocols' own: Teredo, benchmarking, ORCHID and others.
+    // Addresses of protocols: Teredo, benchmarking, ORCHID and others.
     ["2001::", 23],
     ["2001:db8::", 32],
-    // 6to4: what it reaches is the IPv4 address within.
+    // 6to4: such an address leads to the IPv4 address inside it.
     ["2002::", 16],
     ["3fff::", 20]
   ] as const
@@ -45,7 +45,7 @@ for (
 export const isPublic = (address: string): boolean => {
   const family = isIP(address)
   if (family === 4) return !special.check(address, "ipv4")
-  // A zone is of this machine.
+  // A zone names an interface of this machine.
   if (family !== 6 || address.includes("%")) return false
   return unicast.check(address, "ipv6") && !special.check(address, "ipv6")
 }

@@ -1,6 +1,6 @@
 /**
- * The Outbound port on node:http and node:https. It resolves a host once and connects to what it checked; connections that stay open were checked
- * when they were made. What is sent, and what an answer means, is not its business.
+ * The Outbound port on node:http and node:https. It resolves a host once and connects to the address that it checked. Kept connections were
+ * checked when they were made. It does not know what is sent or what an answer means.
  */
 
 import * as Effect from "effect/Effect"
@@ -57,7 +57,9 @@ const reasonOf = (error: unknown): OutboundError => {
   return failed("unreachable", `The receiver could not be reached${code === "" ? "" : ` (${code})`}.`)
 }
 
-/** Who to connect with: kept connections, one agent for URLs of the operator and one for those that are checked, so that neither uses the other's. */
+/**
+ * The agents that keep connections: one for URLs of the operator and one for checked URLs, so that neither uses connections of the other.
+ */
 interface Agents {
   readonly http: http.Agent
   readonly https: https.Agent
@@ -87,7 +89,7 @@ const send = (
     method: "POST",
     agent: agents === null ? false : secure ? agents.https : agents.http,
     headers: { ...request.headers, "content-length": String(Buffer.byteLength(request.body)) },
-    // The name is for the certificate and the Host header; the connection goes to what was checked.
+    // The name serves for the certificate and the Host header. The connection goes to the checked address.
     lookup: (_, options, found) => {
       if (options.all === true) found(null, [...addresses])
       else found(null, addresses[0]!.address, addresses[0]!.family)
@@ -95,7 +97,7 @@ const send = (
     ...(secure && isIP(host) === 0 ? { servername: host } : {})
   })
   sent.on("error", (error) => {
-    // Nobody has judged the request yet: it goes out once more, on a connection of its own.
+    // The receiver has not handled the request yet, so it is sent once more, on a connection of its own.
     if (agents !== null && isStale(sent, error)) again = send(request, url, null, addresses, done)
     else done(reasonOf(error))
   })

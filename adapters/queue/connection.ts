@@ -49,7 +49,7 @@ export const codeOf = (error: unknown): string | null => {
 const brokenTexts =
   /connection (?:terminated|ended|timeout)|timeout exceeded when trying to connect|Client (?:was closed|has encountered a connection error)|server closed the connection|not queryable|no more connections/i
 
-/** Whether the same statement may succeed later: the server or the way to it is at fault, or another transaction. */
+/** Whether the same statement may succeed later, because the server, the way to it, or another transaction was the reason. */
 export const isTransient = (error: unknown): boolean => {
   const code = codeOf(error)
   if (code === null) return error instanceof Error && brokenTexts.test(error.message)
@@ -57,7 +57,7 @@ export const isTransient = (error: unknown): boolean => {
     .test(code)
 }
 
-/** A failure as the port's. `Refused` carries our own functions' sentence; what is no such failure is thrown again as a defect. */
+/** A failure as one of the port's. `Refused` carries the sentence of our own functions. Any other failure is thrown again as a defect. */
 export const queueError = (error: unknown): QueueError => {
   const code = codeOf(error)
   if (code === "25006") return new QueueError({ reason: { _tag: "ReadOnly" }, cause: error })

@@ -15,8 +15,8 @@ import { enqueueOn, type EnqueuingDatabase } from "./enqueue.ts"
 /** A job: listed in `jobs` of the configuration, and enqueued from anywhere. */
 export interface Job<Input = unknown> extends DeclaredJob {
   /**
-   * Enqueues the job and gives its id: when `db` is the transaction of a write hook or function, it is there once that commits. Rejects with
-   * `EnqueueError` when payload or options are refused, and as `db` does when the statement fails.
+   * Enqueues the job and gives its id. When `db` is the transaction of a write hook or function, the job exists once that commits. Rejects
+   * with `EnqueueError` when payload or options are refused, and as `db` does when the statement fails.
    */
   readonly enqueue: (
     db: EnqueuingDatabase,
@@ -40,7 +40,7 @@ const planOf = async (
   if (Result.isFailure(checked)) {
     throw new EnqueueError(`The payload of "${declaration.name}" is refused: ${checked.failure}.`)
   }
-  // As it was given: `run` gets what the schema makes of it then.
+  // The payload is kept as it was given. `run` gets what the schema makes of it at that time.
   const plan = Result.flatMap(encodePayload(payload), (text) =>
     planEnqueue(
       {

@@ -1,9 +1,11 @@
 /**
- * Runs jobs: one pool of the queue library for each name, over our own connections. The library gives the loop of a worker and the order of its shutdown; which
- * statement fetches and completes jobs is ours, so that workers of one name share them. Only this file imports the library.
+ * Runs jobs: one pool of the queue library for each name, over our own connections. The library gives the loop of a worker and the order of
+ * its shutdown. The statements that fetch and complete jobs are ours, so that workers of one name share them. Only this file imports the
+ * library.
  *
- * Of the library it relies on this, and `test/queue/library.test.ts` notices a change: a fetch and a completion begin as `fetches` and `completes` say, a failed
- * try sets `locked_at` to null, and LISTEN takes its client by the callback form of `connect`, which is never answered here.
+ * It relies on the following, and `test/queue/library.test.ts` notices a change. A fetch and a completion begin as `fetches` and
+ * `completes` say. A failed try sets `locked_at` to null. LISTEN takes its client by the callback form of `connect`, which is never
+ * answered here.
  */
 
 import * as Effect from "effect/Effect"
@@ -40,7 +42,7 @@ export interface EngineOptions {
   readonly graceMs?: number
   /** How often the chores are looked at. Default a minute. */
   readonly choreMs?: number
-  /** What tries are timed by, where that is not this process's clock. */
+  /** The clock for tries, where it is not this process's own. */
   readonly timers?: Timers
 }
 
@@ -56,7 +58,7 @@ const fetchSql = `with j as (
 update jobs._private_jobs jobs set attempts = jobs.attempts + 1, locked_by = $1::text, locked_at = now()
 from j where jobs.id = j.id returning jobs.*`
 
-/** Only what its worker still holds: a job that went to another one is that one's to complete. */
+/** Only jobs that the worker still holds. A job that another worker got is completed by that one. */
 const completeSql =
   `delete from jobs._private_jobs jobs using unnest($1::bigint[], $2::text[], $3::integer[]) as done(id, owner, try)
 where jobs.id = done.id and jobs.locked_by = done.owner and jobs.attempts = done.try`
@@ -70,7 +72,7 @@ const pendingSql =
   `select count(*)::text as count from jobs._private_jobs j join jobs._private_tasks t on t.id = j.task_id
 where t.identifier = any($1::text[]) and (j.locked_at is not null or (j.is_available and j.run_at <= now()))`
 
-/** The id of a run: 63 bits of a hash of name and time, negative, so that it is no other job's. */
+/** The id of a run: 63 bits of a hash of name and time, negative, so that no other job has it. */
 export const runId = (name: string, time: Date): string => {
   const hash = createHash("sha256").update(`${name} ${time.toISOString()}`).digest()
   const bits = hash.readBigUInt64BE(0) >> 1n
@@ -102,7 +104,7 @@ class Lane {
   #waiting: Array<(rows: Rows) => void> = []
   #poolId = ""
   #fetching = false
-  /** When a fetch last found nothing: until the next poll, others of this name need not ask. */
+  /** When a fetch last found nothing. Until the next poll others of this name need not ask. */
   #emptyAt = Number.NEGATIVE_INFINITY
   pool: WorkerPool | null = null
   /** An alarm for the next run of the schedule. */
@@ -149,7 +151,7 @@ class Lane {
             resolve(job === undefined ? nothing : { rows: [job as never], rowCount: 1 })
           }
           if (jobs.length < waiting.length) this.#emptyAt = asked
-          // There may be more: so many idle workers as have just found one look, too.
+          // There may be more jobs, so as many idle workers as were just served look, too.
           else if (!this.#engine.stopping) this.pool?.nudge(jobs.length)
         },
         (error: unknown) => {
@@ -185,7 +187,7 @@ class Engine {
     this.#pool = options.pool
   }
 
-  /** Runs a statement, again and again while the database or the way to it is at fault. After the end it is not sent. */
+  /** Runs a statement, again and again while the database or the way to it fails. After the end it is not sent. */
   async run(sql: string, params: readonly unknown[]): Promise<Rows> {
     for (let pause = 100;; pause = Math.min(pause * 2, 5_000)) {
       if (this.ended) return nothing
@@ -230,7 +232,7 @@ class Engine {
       return this.run(text, values)
     }
     const client = { query, release: () => {} }
-    // With a callback somebody wants to listen: nobody answers.
+    // A call with a callback wants to listen. It is never answered.
     return { query, connect: (callback?: unknown) => callback === undefined ? Promise.resolve(client) : undefined }
   }
 }
@@ -290,12 +292,12 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
     const lane = lanes.get(job.name)
     if (lane === undefined || engine.stopping) return
     clearTimeout(lane.alarm)
-    // Alarms of this clock hold less than 25 days; until then it is set anew each minute.
+    // Timers can wait for less than 25 days. For longer times the timer is set anew each minute.
     const wait = next.getTime() - Date.now()
     if (wait < 86_400_000) lane.alarm = setTimeout(() => lane.wake(1), Math.max(0, wait) + 5).unref()
   }
 
-  /** Drops waiting runs that are none of the schedules' times, and sees that each schedule has its next. */
+  /** Drops waiting runs that no schedule names any more, and ensures that each schedule has its next run. */
   const settleSchedules = async (): Promise<void> => {
     const { rows } = await runOn(
       pool,
@@ -385,7 +387,8 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     })
   }
 
-  // The library sweeps dead workers' jobs once a minute at a random moment, also where it is told not to: its rule is ours, so that does no harm.
+  // The library releases jobs of dead workers once a minute at a random moment, even where it is told not to. It releases them when our own
+  // rule would, so that does no harm.
   for (const job of jobs.values()) await define(job)
   const { rows: tasks } = await runOn(
     pool,
@@ -464,7 +467,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       return done
     }
     if (!await within(graceMs)) {
-      // Those that obey their signal end by themselves now; the library fails the rest, to be retried.
+      // Jobs that obey their signal end by themselves now. The library fails the rest, and they are retried.
       stopped.abort(new Error("The worker stops."))
       if (!await within(1_000)) {
         await Promise.allSettled(pools.map(async (each) => {

@@ -6,7 +6,7 @@
 import type { JobDatabase } from "../../core/domain/job/definition.ts"
 import type { EnqueuePlan } from "../../core/domain/job/enqueue.ts"
 
-/** Where a database object says that it enqueues by itself: so that workers of this process are woken, or for a fake. */
+/** How a database object says that it enqueues by itself, to wake workers of this process, or as a fake. */
 export const enqueuesItself: unique symbol = Symbol.for("resource-admin/enqueue") as never
 
 export interface EnqueuingDatabase extends JobDatabase {
@@ -15,7 +15,7 @@ export interface EnqueuingDatabase extends JobDatabase {
 
 const text = (value: number | string | null): string | null => value === null ? null : String(value)
 
-/** All texts: whichever driver binds them, the types are those of the casts. */
+/** All are texts. Whichever driver binds them, the casts give the types. */
 const parametersOf = (plan: EnqueuePlan): Array<string | null> => [
   plan.name,
   plan.payload,

@@ -16,7 +16,7 @@ export const ownLevel = 1
 /** The library's own level: its last migration. */
 export const libraryLevel = 20
 
-/** What a lock outlasts a try by, so that a worker that ends it late still finds it. */
+/** How much longer than a try its lock lasts, so that a worker that ends it late still holds it. */
 const lockMargin = "interval '10 seconds'"
 
 /** The library's own texts, in order, by number. */
@@ -26,7 +26,9 @@ export const libraryMigrations = (): ReadonlyMap<number, string> => {
   return new Map(names.map((name) => [Number(name.slice(0, 6)), readFileSync(join(folder, name), "utf8")]))
 }
 
-/** The library's tables, brought from whatever level they have to ours. A step that changes locked jobs refuses: workers have to be stopped for it. */
+/**
+ * Brings the library's tables from any level to ours. A step that changes locked jobs refuses, because workers have to be stopped for it.
+ */
 const libraryStatements = (): string => {
   const steps = [...libraryMigrations()].map(([id, text]) =>
     `  if not exists (select from jobs.migrations where id = ${id}) then
@@ -74,7 +76,7 @@ const ownStatements: readonly string[] = [
   created_at timestamptz not null default now()
 )`,
   "create index if not exists group_waiting_next on jobs.group_waiting (task_id, group_key, id)",
-  // Without payloads: what is done need not be kept readable.
+  // Without payloads: those of finished jobs need not stay readable.
   `create table if not exists jobs.completed (
   id bigint not null,
   task_id integer not null,
@@ -91,12 +93,12 @@ const ownStatements: readonly string[] = [
   result jsonb
 )`,
   "insert into jobs.chores (name) values ('minute'), ('day') on conflict do nothing",
-  // Workers ask for due jobs of one name, which the library's indexes do not serve.
+  // Workers ask for due jobs of one name. The library has no index for that.
   "create index if not exists service_due on jobs._private_jobs (task_id, priority, run_at, id) where is_available",
   "create index if not exists service_locked on jobs._private_jobs (locked_at) where locked_at is not null",
   "create index if not exists service_failed on jobs._private_jobs (updated_at, id) where attempts >= max_attempts and locked_at is null",
 
-  // A try begins: the key is free again, and the lock ends with the timeout. A try ends without success: when is the next one?
+  // A try begins: its key is free again, and the lock ends with the timeout. A try ends without success: the time of the next one is set.
   `create or replace function jobs.service_lock() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $f$
 declare d jobs.definitions; n integer;
 begin
@@ -130,7 +132,7 @@ end $f$`,
   `create trigger service_lock before update of locked_at on jobs._private_jobs for each row
   when (old.locked_at is distinct from new.locked_at) execute function jobs.service_lock()`,
 
-  // Rows that are gone: those of a worker are done, and the next of an ordered group takes its head's place.
+  // Deleted rows: those of a worker are done, and the next job of an ordered group takes the place of its head.
   `create or replace function jobs.service_gone() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $f$
 declare g record; n jobs.group_waiting;
 begin
@@ -346,7 +348,7 @@ end $f$`,
   order by t.identifier collate "C"
 $f$`,
 
-  // One worker of all does a chore: who moves its time.
+  // A chore is done by the one worker that moves its time.
   `create or replace function jobs._claim(chore text, since interval) returns boolean language sql ${secure} as $f$
   with claimed as (update jobs.chores set done_at = now() where name = chore and done_at < now() - since returning 1)
   select exists (select from claimed)
@@ -366,7 +368,7 @@ begin
   delete from jobs._private_jobs where is_available and attempts = 0 and run_at < now() - interval '14 days';
 end $f$`,
 
-  // Read from the catalogue, which everybody may.
+  // Read from the catalogue, which every role may read.
   `create or replace function jobs._level() returns text language sql immutable as $f$ select '${libraryLevel}.${ownLevel}' $f$`,
 
   "revoke all on all functions in schema jobs from public",

@@ -1,6 +1,6 @@
 /**
- * The Storage port on a folder. A file is written to a temporary name, flushed to the disk and renamed, so that no half file is ever read and none
- * that was answered for is lost. Symbolic links are not followed out of the folder.
+ * The Storage port on a folder. A file is written under a temporary name, flushed to the disk and renamed. So no half file is ever read,
+ * and no confirmed file is lost. Symbolic links are not followed out of the folder.
  */
 
 import * as Effect from "effect/Effect"
@@ -22,7 +22,7 @@ export interface LocalStorageOptions {
 /** Bytes that are gathered before they are written, and read at once. */
 const chunkBytes = 256 * 1024
 
-/** Milliseconds that a folder is taken for one without links out of the provider's. */
+/** Milliseconds for which a folder counts as one without links that lead outside. */
 const trustedMs = 5_000
 
 const codeOf = (error: unknown): string =>
@@ -57,7 +57,7 @@ const writeAll = async (file: FileHandle, body: Bytes): Promise<number> => {
     let rest = chunks
     while (rest.length > 0) {
       let { bytesWritten } = await file.writev(rest)
-      // A disk that is nearly full takes a part.
+      // A disk that is nearly full may write only a part.
       rest = rest.flatMap((chunk) => {
         const done = Math.min(bytesWritten, chunk.length)
         bytesWritten -= done
@@ -68,7 +68,7 @@ const writeAll = async (file: FileHandle, body: Bytes): Promise<number> => {
   const flush = async (): Promise<void> => {
     await writing
     writing = write(gathered)
-    // It is waited for with the next flush; until then its failure is not unhandled.
+    // The next flush waits for it. Until then its failure must not count as unhandled.
     writing.catch(() => {})
     gathered = []
     waiting = 0
@@ -242,7 +242,7 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
         const head = { size: found.size, modified: Math.floor(found.mtimeMs) }
         if (end - start >= chunkBytes) return { ...head, bytes: readRange(place, { start, end }) }
         const bytes = end < start ? new Uint8Array(0) : await readExactly(file, start, end + 1 - start)
-        // Nobody waits for a file to be closed that was only read.
+        // Nobody waits until a file that was only read is closed.
         closed = true
         file.close().catch(() => {})
         return { ...head, bytes: one(bytes) }
@@ -260,7 +260,7 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
     try {
       await checkFolder(dirname(place))
       await unlink(place)
-      // The folder of a tenant whose last file went. Anything in it, or anybody making one, keeps it.
+      // The folder of a tenant whose last file was deleted. It stays when anything is in it, or somebody makes a file in it.
       if (!path.startsWith(".")) {
         trusted.delete(dirname(place))
         await rmdir(dirname(place)).catch(() => {})

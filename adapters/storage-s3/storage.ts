@@ -1,6 +1,6 @@
 /**
- * The Storage port on a bucket of an S3-compatible store. The client's packages are loaded with the first file operation, so that nobody without
- * buckets installs them. Bodies of unknown length go up in parts, two of them in memory; an upload that fails is aborted.
+ * The Storage port on a bucket of an S3-compatible store. The client's packages are loaded with the first file operation, so nobody without
+ * buckets needs to install them. Bodies of unknown length are sent in parts, two of them in memory. An upload that fails is aborted.
  */
 
 import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3"
@@ -201,7 +201,7 @@ export const makeBucketStorage = (options: BucketOptions): StorageService => {
           throw error
         }
       }),
-    // One by one: some servers take a list of deletes only with a checksum that the client does not send.
+    // One by one, because some servers take a list of deletes only with a checksum that the client does not send.
     remove: (path) =>
       use(async ({ DeleteObjectCommand }, client, abortSignal) => {
         await client.send(new DeleteObjectCommand(keyOf(path)), { abortSignal })

@@ -39,7 +39,7 @@ const pause = (timers: Timers, milliseconds: number, signal: AbortSignal): Promi
     else signal.addEventListener("abort", stop, { once: true })
   })
 
-/** Calls `run` until it has not failed because the database takes no writes: that uses up no try. */
+/** Calls `run` again while it fails because the database takes no writes. That uses up no try. */
 const runThrough = async (
   job: JobModel,
   payload: unknown,
@@ -84,7 +84,8 @@ export const makeAttempts =
     try {
       const body = runThrough(job, checked.success, attempt, services, controller.signal)
       await Promise.race([body, ended])
-      // What blocked this process longer than the timeout blocked the alarm, too. The queue may have given the job to another worker by now.
+      // A pause of this process longer than the timeout delayed the alarm, too. The queue may have given the job to another worker
+      // meanwhile.
       return timers.now() - begun > job.timeoutMs ? failed(late, late.message, false) : { of: "completed" }
     } catch (error) {
       return failed(error, errorText(error), error instanceof FatalJobError)

@@ -1,6 +1,6 @@
 /**
- * What people and hosts ask of the queue over HTTP: counts, failed jobs, one more try, removal, and the drain. All but the drain are for admins; the drain
- * takes the operator's token. It enqueues nothing and runs nothing itself.
+ * What people and hosts ask the queue over HTTP: counts, failed jobs, one more try, removal, and the drain. All but the drain are for
+ * admins; the drain takes the operator's token. It enqueues nothing and runs nothing itself.
  */
 
 import * as Effect from "effect/Effect"
@@ -194,7 +194,7 @@ export const makeQueueApp = ({ drainToken, jobs, queue, seal, workers }: QueuePa
             : Effect.map(ask(act({ name })), (count) => json(200, JSON.stringify({ count }))))
     )
 
-  // Digests are compared, so that the time tells nothing of the token.
+  // Digests are compared, so that the time it takes tells nothing about the token.
   const permit = (token: string) => (bearer: string | null): Effect.Effect<void, Problem> =>
     bearer !== null && seal.digest(bearer) === seal.digest(token) ? Effect.void : Effect.fail(
       problem("unauthenticated", "The drain takes the operator's token.", {}, { "www-authenticate": "Bearer" })

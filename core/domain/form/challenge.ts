@@ -1,6 +1,6 @@
 /**
- * Proof of work (spec 2, Form routes): a sealed challenge for one form, and whether a solution solves it. It keeps no record of challenges: that one is
- * used once is the business of whoever stores them.
+ * Proof of work (spec 2, Form routes): a sealed challenge for one form, and whether a solution solves it. It keeps no record of challenges;
+ * the port to submissions ensures that each is used once.
  */
 
 import { isBag } from "../bag.ts"

@@ -1,6 +1,6 @@
 /**
- * What becomes of a try that failed: how long until the next one, and what errors say about it. The database applies the same rule for jobs in
- * PostgreSQL (`adapters/queue/schema.ts`), as workers may die; this one serves the fake and those who ask how long a wait will be.
+ * What follows a failed try: how long until the next one, and what errors say about it. For jobs in PostgreSQL the database applies the
+ * same rule (`adapters/queue/schema.ts`), as workers may die. This one serves the fake, and callers who ask how long a wait will be.
  */
 
 import type { JobModel } from "./definition.ts"

@@ -28,7 +28,7 @@ export const escapeHtml = (text: string): string => text.replace(/[&<>"'`]/g, (c
 
 const isHtml = (value: unknown): value is Html => isBag(value) && value["_tag"] === "Html" && made.has(value)
 
-/** What `html` made: an object of the same shape from elsewhere, such as parsed JSON, is none. */
+/** HTML that `html` made. An object of the same form from elsewhere, such as parsed JSON, does not count. */
 const made = new WeakSet<object>()
 
 const make = (text: string): Html => {
