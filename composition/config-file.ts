@@ -3,7 +3,7 @@
  * that fails; whether the configuration makes sense is decided by the compiler.
  */
 
-import { existsSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { extname, isAbsolute, join, relative, resolve } from "node:path"
 import { stripVTControlCharacters } from "node:util"
 import type { Config } from "../core/domain/declare/config.ts"
@@ -75,15 +75,30 @@ const ownPackage = async () => {
   }
 }
 
-/** The lines of an error that help: what went wrong, and where in the project. */
+/** The resource that is being declared at a place of a file (`/folder/orders.ts:12:5`), if there is one. */
+const resourceAt = (frame: string): string | null => {
+  const [, path = "", line = ""] = /(\/[^():]+\.[cm]?[jt]s):(\d+)/.exec(frame) ?? []
+  try {
+    const lines = readFileSync(path, "utf8").split("\n").slice(0, Number(line))
+    const declared = /defineResource\(\s*["'`]([^"'`]+)["'`]/g
+    return [...lines.join("\n").matchAll(declared)].at(-1)?.[1] ?? null
+  } catch {
+    return null
+  }
+}
+
+/** The lines of an error that help: what went wrong, in which resource, and where in the project. */
 const explainFailure = (error: unknown, folder: string): string => {
   if (!(error instanceof Error)) return `It threw ${String(error)}.`
-  const frames = (error.stack ?? "").split("\n")
+  const places = (error.stack ?? "").split("\n")
     .filter((line) => /^\s+at /.test(line) && line.includes(folder) && !line.includes("node_modules"))
     .slice(0, 3)
+  const resource = places[0] === undefined ? null : resourceAt(places[0].replace("file://", ""))
+  const frames = places
     .map((line) => `    ${line.trim().replaceAll("file://", "").replaceAll(`${folder}/`, "")}`)
   const causes = error.cause instanceof Error ? `\n${error.cause.message}` : ""
-  const text = `${error.name === "Error" ? "" : `${error.name}: `}${error.message}${causes}${
+  const where = resource === null ? "" : `In the resource "${resource}": `
+  const text = `${where}${error.name === "Error" ? "" : `${error.name}: `}${error.message}${causes}${
     frames.length === 0 ? "" : `\n${frames.join("\n")}`
   }`
   return process.stderr.isTTY ? text : stripVTControlCharacters(text)

@@ -42,6 +42,42 @@ describe("options of the service", () => {
   )
 })
 
+it("a rule that throws is in the log with its resource, its place and the kind of error, without values, once a minute", async () => {
+  const lines: string[] = []
+  const ruled = defineResource("papers", {
+    table: "papers",
+    primaryKey: "id",
+    fields: { id: f.integer().readOnly().dbDefault(), text: f.text().optional() },
+    access: {
+      read: ({ caller }) => {
+        throw new TypeError(`no role for ${caller.id}`)
+      },
+      fields: { text: { write: ({ caller }) => caller.roles[7]!.startsWith("a") } }
+    }
+  })
+  const fetch = makeFetch(makeService({
+    compiled: compileOrThrow({ resources: [ruled] }),
+    records: makeFakeRecords().service,
+    authenticator: () => ({ user: { id: "secret-id", roles: ["admin"] } }),
+    secret: "a secret of the tests, long enough",
+    publicUrl: "http://localhost",
+    ready: Effect.succeed(true),
+    log: (line) => void lines.push(line)
+  }))
+  for (let n = 0; n < 3; n += 1) {
+    // Denied, as every rule that throws.
+    expect((await fetch(new Request("http://localhost/api/v1/papers"))).status).not.toBe(200)
+  }
+  const failed = lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ event }) =>
+    event === "rule-failed"
+  )
+  expect(failed.map(({ error, resource, rule }) => ({ error, resource, rule }))).toEqual([
+    { error: "TypeError", resource: "papers", rule: "access.read" },
+    { error: "TypeError", resource: "papers", rule: "access.fields.text.write" }
+  ])
+  expect(JSON.stringify(failed)).not.toContain("secret-id")
+})
+
 describe("createAdmin", () => {
   // Nobody is there; nothing waits for it either.
   const db = "postgres://app:hidden@127.0.0.1:1/shop"

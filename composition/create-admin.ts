@@ -10,7 +10,7 @@ import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import { tokensOf } from "../adapters/auth/authenticator.ts"
 import type { Authenticator } from "../adapters/auth/authenticator.ts"
-import { codeBehind } from "../adapters/http/access-log.ts"
+import { codeBehind, ruleLine } from "../adapters/http/access-log.ts"
 import { docsRoutes } from "../adapters/http/docs.ts"
 import { makeFetch } from "../adapters/http/fetch.ts"
 import type { Fetch } from "../adapters/http/fetch.ts"
@@ -37,7 +37,7 @@ import { makeApp } from "../core/app/make-app.ts"
 import { makeQueueApp } from "../core/app/queue.ts"
 import { RecentVersions } from "../core/app/versions.ts"
 import type { Watching } from "../core/app/watch.ts"
-import { makeAccessResolver } from "../core/domain/access/resolve.ts"
+import { makeAccessResolver, type RuleFailed } from "../core/domain/access/resolve.ts"
 import type { AccessResolver } from "../core/domain/access/resolve.ts"
 import { isPlainUrl } from "../core/domain/account/origin.ts"
 import { compileModels, hasEvents, needsQueue } from "../core/domain/compile/compile.ts"
@@ -174,7 +174,7 @@ export const makeFoundation = (
   const { compiled, log, records, secret } = parts
   const { options } = compiled
   const seal = makeSeal(secret)
-  const resolver = makeAccessResolver(compiled.models, compiled.rules, compiled.defaults)
+  const resolver = makeAccessResolver(compiled.models, compiled.rules, compiled.defaults, ruleLog(parts.log))
   const files = makeFiles(
     compiled,
     parts.fileSettings ?? usualFileSettings(),
@@ -204,6 +204,21 @@ export const makeFoundation = (
     files
   }
   return { core, resolver }
+}
+
+/** Milliseconds in which a rule that throws is logged once. */
+const ruleLogMs = 60_000
+
+/** Writes which rule threw, what kind of error and where, never its text, which may quote values. A rule that always throws has one line a minute. */
+const ruleLog = (log: Parts["log"]): RuleFailed => {
+  const last = new Map<string, number>()
+  return (resource, place, error) => {
+    const rule = `access.${place}`
+    const name = `${resource} ${rule}`
+    if (performance.now() - (last.get(name) ?? -Infinity) < ruleLogMs) return
+    last.set(name, performance.now())
+    log?.(ruleLine(resource, rule, error))
+  }
 }
 
 /** The edge of a service over given parts: fakes in tests, PostgreSQL in `createAdmin`. */

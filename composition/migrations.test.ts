@@ -26,9 +26,9 @@ describe("the service's own tables", () => {
   it("have one text for each version", () => {
     expect([serviceMigration, ...authMigrations(everything)].map(named)).toEqual([
       "service 1 a6389c4d50e34fad",
-      "auth 4 fcc9e386d34431f3",
+      "auth 5 a7a7e6c0ea579c01",
       "second_factor 2 e13d83ded88cf6bc",
-      "passkey 1 17a21e5e987c27de"
+      "passkey 2 bb4374adeddfb383"
     ])
   })
 

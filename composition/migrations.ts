@@ -69,13 +69,13 @@ const make = (
 export const serviceMigration: Migration = make("service", 1, `${idempotencySchema.join(";\n\n")};\n`)
 
 /** Accounts, sessions, signing keys and API keys: in the database of accounts. */
-export const authMigration: Migration = make("auth", 4, authMigrationSql({ schema: "auth" }))
+export const authMigration: Migration = make("auth", 5, authMigrationSql({ schema: "auth" }))
 
 /** Of its own, so that turning second factors on asks for this table alone, and turning them off for nothing. */
 const secondFactorMigration: Migration = make("second_factor", 2, secondFactorSql("auth"))
 
 /** Of its own for the same reason. */
-const passkeyMigration: Migration = make("passkey", 1, passkeySql("auth"))
+const passkeyMigration: Migration = make("passkey", 2, passkeySql("auth"))
 
 /** Everything that a configuration needs in the database of accounts. */
 export const authMigrations = (

@@ -80,6 +80,12 @@ export const codeBehind = (error: unknown): string | undefined => {
   return undefined
 }
 
+/** A rule that threw, and so denied: which, and where the error came from. */
+export const ruleLine = (resource: string, rule: string, error: unknown): string => {
+  const line: object = JSON.parse(errorLine("rule-failed", "", error))
+  return JSON.stringify({ ...line, resource, rule })
+}
+
 /** Where an error came from: its class, code and stack frames. Its message is left out, as it may quote a row. */
 export const errorLine = (event: string, id: string, error: unknown): string =>
   JSON.stringify({

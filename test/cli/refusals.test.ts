@@ -28,6 +28,12 @@ describe.concurrent("what is wrong is said plainly", () => {
     project.write("admin.config.ts", "import { x } from \"./part.ts\"\nexport default x\n")
     project.write("part.ts", "interface A { b: string }\n\nexport const x = 1\nthrow new TypeError(\"boom\")\n")
     expect((await project.quick("serve")).stderr).toMatch(/TypeError: boom\n {4}at .*part\.ts:4:7/)
+    project.write(
+      "part.ts",
+      "import { defineResource, f } from \"resource-admin\"\n\nexport const x = defineResource(\"parts\", {\n  table: \"parts\",\n"
+        + "  primaryKey: \"id\",\n  fields: { id: (f as any).serial() }\n})\n"
+    )
+    expect((await project.quick("serve")).stderr).toContain("In the resource \"parts\": TypeError")
     project.write("part.ts", "export const x: number = ;\n")
     expect((await project.quick("serve")).stderr).toContain("part.ts:1:26")
     project.write("admin.config.ts", "export default (async () => { throw new Error(\"late\") })()\n")

@@ -107,6 +107,12 @@ const noRecord = new Error("This rule has no record.")
 
 const ignore = (): void => undefined
 
+/** Told when a rule function throws, which denies. It must not throw itself. */
+type Thrown = (error: unknown) => void
+
+/** Told which rule threw: its resource and its place in `access`, such as `update` or `fields.total.read`. Never a value. */
+export type RuleFailed = (resource: string, place: string, error: unknown) => void
+
 /** Turns what a rule function answered into a decision. */
 const settle = (answer: unknown, check: CompiledRules["check"]): Settled => {
   if (answer === true) return allow
@@ -162,7 +168,8 @@ const ask = (
   run: RuleFunction,
   caller: Caller,
   writes: boolean,
-  check: CompiledRules["check"]
+  check: CompiledRules["check"],
+  thrown: Thrown = ignore
 ): { readonly touched: boolean; readonly answer: Settled } => {
   const context = new Recordless(caller)
   if (writes) Object.defineProperty(context, "record", askedRecord)
@@ -170,15 +177,24 @@ const ask = (
     const answer = settle(run(context), check)
     const touched = context.touched()
     return { touched, answer: touched ? deny : answer }
-  } catch {
+  } catch (error) {
+    // Without a record a rule that wants one may fail on the way.
+    if (!context.touched()) thrown(error)
     return { touched: context.touched(), answer: deny }
   }
 }
 
-const askWith = (run: RuleFunction, caller: Caller, record: WireRecord, check: CompiledRules["check"]): Settled => {
+const askWith = (
+  run: RuleFunction,
+  caller: Caller,
+  record: WireRecord,
+  check: CompiledRules["check"],
+  thrown: Thrown
+): Settled => {
   try {
     return settle(run({ caller, record }), check)
-  } catch {
+  } catch (error) {
+    thrown(error)
     return deny
   }
 }
@@ -205,14 +221,20 @@ const fieldAnswers = new WeakMap<CompiledRule, WeakMap<Caller, (record: WireReco
 
 type FunctionRule = Extract<CompiledRule, { readonly of: "function" }>
 
-const decideFunction = (rule: FunctionRule, operation: Operation, caller: Caller, rules: CompiledRules): Decision => {
+const decideFunction = (
+  rule: FunctionRule,
+  operation: Operation,
+  caller: Caller,
+  rules: CompiledRules,
+  thrown: Thrown
+): Decision => {
   const { run } = rule
-  const { touched, answer } = ask(run, caller, operation !== "read", rules.check)
+  const { touched, answer } = ask(run, caller, operation !== "read", rules.check, thrown)
   if (!touched) return answer
   if (operation === "read") return deny
   return perCaller(recordDecisions, rule, caller, () => ({
     of: "record",
-    decide: (record) => askWith(run, caller, record, rules.check)
+    decide: (record) => askWith(run, caller, record, rules.check, thrown)
   }))
 }
 
@@ -222,15 +244,15 @@ type FieldAnswer = boolean | ((record: WireRecord) => boolean)
 /** A field is allowed or not; a filter, even one that lets everything pass, is no answer. */
 const noFilter = (): null => null
 
-const decideFieldFunction = (rule: FunctionRule, caller: Caller, writes: boolean): FieldAnswer => {
+const decideFieldFunction = (rule: FunctionRule, caller: Caller, writes: boolean, thrown: Thrown): FieldAnswer => {
   const { run } = rule
-  const { touched, answer } = ask(run, caller, writes, noFilter)
+  const { touched, answer } = ask(run, caller, writes, noFilter, thrown)
   if (!touched) return answer.of === "allow"
   return perCaller(
     fieldAnswers,
     rule,
     caller,
-    () => (record) => askWith(run, caller, record, noFilter).of === "allow"
+    () => (record) => askWith(run, caller, record, noFilter, thrown).of === "allow"
   )
 }
 
@@ -248,19 +270,19 @@ interface Questions {
 
 const isFunction = (rule: CompiledRule | null): rule is FunctionRule => rule?.of === "function"
 
-const questionsOf = (rules: CompiledRules): Questions => {
+const questionsOf = (rules: CompiledRules, failed: (place: string, error: unknown) => void = ignore): Questions => {
   const fields: Array<Question<FieldAnswer>> = []
   for (const [name, { read, write }] of rules.fields) {
     if (isFunction(read)) {
       fields.push({
         place: `read ${name}`,
-        ask: (caller) => decideFieldFunction(read, caller, false)
+        ask: (caller) => decideFieldFunction(read, caller, false, (error) => failed(`fields.${name}.read`, error))
       })
     }
     if (isFunction(write)) {
       fields.push({
         place: `write ${name}`,
-        ask: (caller) => decideFieldFunction(write, caller, true)
+        ask: (caller) => decideFieldFunction(write, caller, true, (error) => failed(`fields.${name}.write`, error))
       })
     }
   }
@@ -268,7 +290,10 @@ const questionsOf = (rules: CompiledRules): Questions => {
     operations: operations.flatMap((operation) => {
       const rule = rules[operation]
       return isFunction(rule)
-        ? [{ place: operation, ask: (caller: Caller) => decideFunction(rule, operation, caller, rules) }]
+        ? [{
+          place: operation,
+          ask: (caller: Caller) => decideFunction(rule, operation, caller, rules, (error) => failed(operation, error))
+        }]
         : []
     }),
     fields
@@ -504,17 +529,41 @@ const byAnswers = (
   }
 }
 
+/**
+ * The rules of reads that ask for the record, which no read has: they could only deny. Each is asked for a caller without a role and for one of each
+ * role; one that asks only in other cases is not found.
+ */
+export const recordReads = (
+  rules: RulesByResource,
+  roles: readonly string[]
+): ReadonlyArray<{ readonly resource: string; readonly place: string }> => {
+  const callers = [[], ...roles.map((role) => [role])].map((held): Caller => ({
+    id: "nobody",
+    roles: held,
+    tenant: "1"
+  }))
+  const needs = (rule: CompiledRule | null, check: CompiledRules["check"]): boolean =>
+    isFunction(rule) && callers.some((caller) => ask(rule.run, caller, false, check).touched)
+  return [...rules].flatMap(([resource, own]) => [
+    ...(needs(own.read, own.check) ? [{ resource, place: "read" }] : []),
+    ...[...own.fields].flatMap(([name, { read }]) =>
+      needs(read, own.check) ? [{ resource, place: `fields.${name}.read` }] : []
+    )
+  ])
+}
+
 /** A resolver over all models. A model without rules of its own in `rules` exists for nobody. */
 export const makeAccessResolver = (
   models: Models,
   rules: RulesByResource,
-  defaults: AccessDefaults
+  defaults: AccessDefaults,
+  failed: RuleFailed = ignore
 ): AccessResolver => {
   const resolvers = new Map<string, (caller: Caller) => Access>()
   for (const [name, model] of models) {
     const own = rules.get(name)
     if (own === undefined) continue
-    const questions = questionsOf(own)
+    const questions = questionsOf(own, (place, error) => failed(name, place, error))
     const asks = questions.operations.length + questions.fields.length > 0
     resolvers.set(name, asks ? byAnswers(model, own, defaults, questions) : byRoles(model, own, defaults))
   }

@@ -5,7 +5,7 @@
 
 import * as Result from "effect/Result"
 import { visitor } from "../access/caller.ts"
-import { makeAccessResolver } from "../access/resolve.ts"
+import { makeAccessResolver, recordReads } from "../access/resolve.ts"
 import type { AccessDefaults, Roles, RulesByResource } from "../access/rules.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { AuthDeclaration, Config, ConfigExtension, Options } from "../declare/config.ts"
@@ -20,6 +20,7 @@ import type { CompiledEvent } from "../model/event.ts"
 import type { Model, Models } from "../model/model.ts"
 import { tableName } from "../model/table.ts"
 import type { MenuItem, Page, View } from "../model/view.ts"
+import { cellFromText } from "../value/cell.ts"
 import { refuseUnknownKeys } from "./check.ts"
 import { compileFiles, type FilesConfig } from "./file.ts"
 import { compileForms, readFormSettings } from "./form.ts"
@@ -119,9 +120,16 @@ const readRoleSet = (config: Bag, say: (message: string, fix: string) => void): 
   return null
 }
 
-const knownRoles = (declared: Bag | null, auth: unknown): KnownRoles => {
+/**
+ * The roles that somebody may have. Null where nothing says which there are: nothing is declared, and credentials are verified elsewhere. The accounts
+ * of this service have the built-in ones then.
+ */
+const knownRoles = (declared: Bag | null, config: Bag): KnownRoles => {
+  const auth = config["auth"]
   const accounts = isBag(auth) && isTextList(auth["roles"]) ? auth["roles"] : null
-  if (declared === null && accounts === null) return null
+  const elsewhere = config["authenticate"] !== undefined ||
+    (isBag(auth) && (auth["jwksUrl"] ?? auth["apps"]) !== undefined)
+  if (declared === null && accounts === null && elsewhere) return null
   return new Set([...(declared === null ? [] : Object.keys(declared)), ...(accounts ?? ["user"]), ...builtInRoles])
 }
 
@@ -136,6 +144,20 @@ const extended = (config: Bag, report: Report): Bag => {
     return config
   }
   return extensions.reduce((current: Bag, extension) => extension.apply(current, report), config)
+}
+
+/** Everybody works in the configured tenant: one that a tenant column cannot hold would find no record, ever. */
+const refuseTenant = (tenant: string | number | undefined, models: Models, report: Report): void => {
+  if (tenant === undefined) return
+  for (const { name, tenant: field } of models.values()) {
+    if (field === null || Result.isSuccess(cellFromText(field, String(tenant)))) continue
+    report(
+      name,
+      field.name,
+      `auth.tenant is ${shown(tenant)}, which is no value of the tenant column (${field.kind}).`,
+      "Set auth.tenant to the tenant's value as the column holds it."
+    )
+  }
 }
 
 /** Changes are captured by table: a resource without events whose table has some writes for them, too. */
@@ -165,7 +187,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   const raw = extended(declared, report)
   refuseUnknownKeys(raw, configNames, "", say)
   const declaredRoles = readRoleSet(raw, say)
-  const roles = knownRoles(declaredRoles, raw["auth"])
+  const roles = knownRoles(declaredRoles, raw)
 
   const drafts = new Map<string, Draft>()
   const resources = raw["resources"]
@@ -198,6 +220,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   const options = readOptions(raw["options"], scope)
   const files = compileFiles(raw["files"], models, report)
   const auth = checkAuth(raw["auth"], scope)
+  refuseTenant(auth?.tenant, models, report)
   const jobs = compileJobs(raw["jobs"], report)
   const templates = readTemplates(raw["templates"])
   if (Result.isFailure(templates)) say(templates.failure, "Write templates: [defineTemplate({ name, subject, text })].")
@@ -219,6 +242,14 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     const result = compileRoles(declaredRoles as { readonly [role: string]: readonly string[] }, targets)
     if (Result.isSuccess(result)) compiledRoles = result.success
     else refusals.push(...result.failure)
+  }
+  for (const { resource, place } of recordReads(rules, [...roles ?? builtInRoles])) {
+    report(
+      resource,
+      null,
+      `access.${place} reads the record. There is none when it is decided what can be read, so it would deny everybody.`,
+      "Answer where`…` for the records that may be read, or decide from the caller."
+    )
   }
   const defaults: AccessDefaults = { roles: compiledRoles, defaultAccess: options.defaultAccess }
   const formSettings = readFormSettings(raw["forms"], auth?.tenant, say)

@@ -94,9 +94,31 @@ const readRowPermissions = (raw: unknown, of: OptionsScope, say: Say): Options["
 
 const basePathPattern = /^(?:\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*){2,}$/
 
+/** What sits beside the last segment of the base path. */
+const besideResources = [
+  "auth",
+  "docs",
+  "meta",
+  "openapi.json",
+  "files",
+  "forms",
+  "jobs",
+  "functions",
+  "saved-views"
+]
+
 const readBasePath = (raw: unknown, say: Say): string => {
   if (raw === undefined) return defaultOptions.basePath
-  if (typeof raw === "string" && raw.length <= 200 && basePathPattern.test(raw)) return raw
+  if (typeof raw === "string" && raw.length <= 200 && basePathPattern.test(raw)) {
+    const last = raw.slice(raw.lastIndexOf("/") + 1)
+    if (besideResources.includes(last)) {
+      say(
+        `options.basePath is ${shown(raw)}, and ${raw} is the path of the service's own "${last}".`,
+        `Let it end in another segment, such as "${raw.slice(0, raw.lastIndexOf("/"))}/v1".`
+      )
+    }
+    return raw
+  }
   say(
     `options.basePath is ${shown(raw)}.`,
     "Write a path of at least two segments without a slash at its end, such as \"/api/v1\": the system endpoints sit beside its last segment."

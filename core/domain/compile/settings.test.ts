@@ -1,7 +1,39 @@
 import { describe, expect, it } from "vitest"
-import { app, type RefusalCase, refusalLines } from "../../../test/support/refusals.ts"
+import { app, one, type RefusalCase, refusalLines } from "../../../test/support/refusals.ts"
+import { f } from "../declare/field.ts"
 
 const cases: readonly RefusalCase[] = [
+  [
+    "a tenant that is no value of its column",
+    { ...one({ tenant_id: f.integer() }, { tenant: "tenant_id" }), auth: { tenant: "acme" } },
+    "a.tenant_id: auth.tenant is \"acme\", which is no value of the tenant column (integer). → Set auth.tenant to the tenant's value as the column holds it."
+  ],
+  [
+    "rules of reads that want the record",
+    one({ name: f.text() }, {
+      access: {
+        read: ({ record }: { readonly record: { readonly name: string } }) => record.name === "x",
+        fields: {
+          name: {
+            read: (context: { readonly caller: { readonly roles: readonly string[] }; readonly record: object }) =>
+              context.caller.roles.includes("admin") && Object.keys(context.record).length > 0
+          }
+        }
+      }
+    }),
+    "a: access.read reads the record. There is none when it is decided what can be read, so it would deny everybody. → Answer where`…` for the records that may be read, or decide from the caller.",
+    "a: access.fields.name.read reads the record. There is none when it is decided what can be read, so it would deny everybody. → Answer where`…` for the records that may be read, or decide from the caller."
+  ],
+  [
+    "roles in rules that nobody can have, where no roles are declared",
+    one({ name: f.text() }, { access: { read: ["manager"] } }),
+    "a: access.read names the role \"manager\", which is not declared. → Use one of user, admin, anonymous."
+  ],
+  [
+    "a base path that is the service's own",
+    app({ options: { basePath: "/api/auth" } }),
+    "config: options.basePath is \"/api/auth\", and /api/auth is the path of the service's own \"auth\". → Let it end in another segment, such as \"/api/v1\"."
+  ],
   [
     "capabilities that do not check",
     app({ roles: { sales: ["a.raed", "b.read"], "Big Boss": [], x: "a.read" } }),
@@ -97,7 +129,7 @@ const cases: readonly RefusalCase[] = [
   ],
   [
     "view that can never be shown",
-    app({ views: { a: [{ name: "x" }, { name: "x", roles: ["r"] }] } }),
+    app({ views: { a: [{ name: "x" }, { name: "x", roles: ["user"] }] } }),
     "a: Two views are named \"x\". → Give each a name of its own.",
     "a: view \"x\" can never be shown: \"x\" before it is for everybody. → Put the view without roles last, or give the one before it roles."
   ],
@@ -360,4 +392,10 @@ describe("views and settings that cannot be", () => {
   it.each(cases)("%s", (_, config, ...lines) => {
     expect(refusalLines(config)).toEqual(lines)
   })
+})
+
+it("roles that somebody else gives are not judged", () => {
+  const rules = one({ name: f.text() }, { access: { read: ["manager"] } })
+  expect(refusalLines({ ...rules, authenticate: () => ({ user: { id: "1", roles: [] } }) })).toEqual([])
+  expect(refusalLines({ ...rules, auth: { jwksUrl: "https://a.example/jwks" } })).toEqual([])
 })
