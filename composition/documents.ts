@@ -129,6 +129,7 @@ export const makeDocuments = (
           caller: call.caller,
           functions,
           forms,
+          jobs: compiled.jobs.size > 0,
           basePath: compiled.options.basePath,
           authPath,
           signIn,

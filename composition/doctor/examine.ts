@@ -19,6 +19,7 @@ import {
   findMissing,
   formMigrations,
   historyMigrations,
+  jobsMigrations,
   type Migration,
   serviceMigration
 } from "../migrations.ts"
@@ -41,6 +42,7 @@ import {
 import { checkFiles } from "./files.ts"
 import type { Finding } from "./finding.ts"
 import { checkIndexes } from "./indexes.ts"
+import { checkJobs } from "./jobs.ts"
 import { checkViewRows, checkViewWrites } from "./views.ts"
 
 /** Connects with a setting of its own, and checks whether the session has it. */
@@ -131,6 +133,7 @@ export const examine = async (
       ...await checkClock(client),
       ...await checkConnections(client, settings),
       ...await checkCapture(client, assembly.compiled),
+      ...await checkJobs(client, assembly.compiled),
       ...await checkSequences(client, tables, facts.server.user),
       ...await checkViewWrites(client, { ...assembly.compiled, models: reached }),
       ...await checkViewRows(client, assembly.compiled, facts)
@@ -183,7 +186,7 @@ const ofOwnTables = async (
   const authPool = openPool(databases.authUrl, 1)
   try {
     const missing = [
-      ...await findMissing(pool, [serviceMigration, ...versions]),
+      ...await findMissing(pool, [serviceMigration, ...jobsMigrations(assembly.compiled), ...versions]),
       ...(accounts ? await findMissing(authPool, authMigrations(assembly.compiled)) : [])
     ]
     const findings = [...checkMigrations(missing, databases)]

@@ -97,6 +97,10 @@ describe("jobs on the command line", () => {
     expect((await project.quick("jobs", "delete", job.id)).stderr).toContain(`No failed job has the id ${job.id}.`)
     expect((await project.quick("jobs", "list")).stdout).toMatch(/notes\/keep +0 +0 +0 +0 +1/)
 
+    await database.execute("select jobs.enqueue('nobody/knows')")
+    const doctor = await project.quick("doctor")
+    expect(doctor.stdout).toContain("1 jobs \"nobody/knows\" wait, and the configuration has no job of this name.")
+
     // A running job is waited for; the line of it names no payload.
     await project.quick("jobs", "run", "slow", "--group", "a")
     await shows("select body from notes", "began")

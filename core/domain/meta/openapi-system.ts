@@ -10,6 +10,7 @@ import type { Json } from "../value/kind.ts"
 import { maxOperations } from "../write/batch.ts"
 import { formPaths } from "./openapi-form.ts"
 import type { OpenForm } from "./openapi-form.ts"
+import { jobPaths } from "./openapi-jobs.ts"
 import { metaSchemas } from "./openapi-meta.ts"
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
 import {
@@ -398,6 +399,8 @@ export interface SystemParts {
   readonly sessionCookie: string
   /** Whether the caller may create users. */
   readonly admin: boolean
+  /** Whether there are jobs, which admins look after. */
+  readonly jobs: boolean
 }
 
 /** Paths and components beside those of the resources. */
@@ -415,6 +418,7 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
       ...systemPaths(parentPath(basePath), systemTag),
       ...functionPaths(parentPath(basePath), parts.functions, functionsTag),
       ...formPaths(parentPath(basePath), parts.forms, formsTag),
+      ...(parts.jobs && parts.admin ? jobPaths(parentPath(basePath), freeTag(subjects, "jobs")) : {}),
       ...(authPath === null ? {} : signInPaths(authPath, parts.signIn, parts.admin))
     },
     parameters: headerParameters,

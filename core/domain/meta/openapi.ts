@@ -31,6 +31,8 @@ export interface OpenapiRequest {
   readonly functions?: Functions
   /** Public forms, the same for every caller. */
   readonly forms?: readonly OpenForm[]
+  /** Whether the configuration has jobs. */
+  readonly jobs?: boolean
   /** Path of the resources, for example `/api/v1`. */
   readonly basePath: string
   readonly title: string
@@ -153,6 +155,7 @@ export const openapiDocument = (request: OpenapiRequest): Doc => {
     signIn,
     sessionCookie: `${serverUrl.startsWith("https:") ? "__Secure-" : ""}service.session_token`,
     admin: isAdmin(request),
+    jobs: request.jobs === true,
     functions: functionsOf(request),
     forms: request.forms ?? []
   })

@@ -1,0 +1,58 @@
+/** What the doctor says about jobs: names that nothing here runs, and jobs that wait although they are due. */
+
+import type { Client } from "pg"
+import type { Compiled } from "../../core/domain/compile/compile.ts"
+import type { Finding } from "./finding.ts"
+
+/** Minutes after which a due job should have been taken. */
+const lateMinutes = 15
+
+const sql =
+  `select name, waiting::integer, failed::integer, oldest_due < now() - interval '${lateMinutes} minutes' as late from jobs._counts()`
+
+interface Row {
+  readonly name: string
+  readonly waiting: number
+  readonly failed: number
+  readonly late: boolean | null
+}
+
+export const checkJobs = async (
+  client: Pick<Client, "query">,
+  { jobs }: Pick<Compiled, "jobs">
+): Promise<readonly Finding[]> => {
+  const { rows: [place] } = await client.query<{ readonly usable: boolean }>(
+    `select exists (select from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'jobs' and p.proname = '_counts'
+      and has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute')) as usable`
+  )
+  if (place?.usable !== true) return []
+  const about = (level: Finding["level"], message: string, fix: string): Finding => ({
+    level,
+    check: "jobs",
+    resource: null,
+    field: null,
+    message,
+    fix,
+    sql: []
+  })
+  const { rows } = await client.query<Row>(sql)
+  return rows.flatMap(({ failed, late, name, waiting }) => [
+    ...(waiting > 0 && !jobs.has(name)
+      ? [about(
+        "warning",
+        `${waiting} jobs "${name}" wait, and the configuration has no job of this name.`,
+        "Declare it, or delete the jobs: nothing runs them, and they go after 14 days."
+      )]
+      : []),
+    ...(late === true && jobs.has(name)
+      ? [about(
+        "warning",
+        `Jobs "${name}" have been due for more than ${lateMinutes} minutes.`,
+        "Run a server (not with SERVICE_JOBS=false) or a worker, or give the job a higher concurrency."
+      )]
+      : []),
+    ...(failed > 0
+      ? [about("note", `${failed} jobs "${name}" have failed.`, `See why: service jobs failed --name ${name}`)]
+      : [])
+  ])
+}

@@ -1,0 +1,108 @@
+/** What the OpenAPI document tells admins of the queue: counts, failed jobs, one more try, removal. Nobody else sees these paths. */
+
+import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
+import { closedObject, type Doc, ref } from "./openapi-schema.ts"
+
+const text: Doc = { type: "string" }
+const count: Doc = { type: "integer", minimum: 0 }
+const instant: Doc = { type: "string", format: "date-time" }
+const orNull = (schema: Doc): Doc => ({ anyOf: [schema, { type: "null" }] })
+const list = (items: Doc): Doc => ({ type: "array", items })
+const whole = (properties: { readonly [name: string]: Doc }): Doc => closedObject(properties, Object.keys(properties))
+
+const counts = whole({
+  name: text,
+  declared: { type: "boolean", description: "Whether the configuration has a job of this name." },
+  waiting: count,
+  running: count,
+  retrying: count,
+  failed: count,
+  completed: { ...count, description: "Of the last 7 days." },
+  nextDue: orNull(instant),
+  oldestDue: { ...orNull(instant), description: "When the one that waits longest was due." },
+  ordered: orNull({ type: "boolean" }),
+  schedule: { ...orNull(text), description: "Cron pattern of a recurring job." },
+  timezone: orNull(text)
+})
+
+const failed = whole({
+  id: text,
+  name: text,
+  attempts: count,
+  error: text,
+  group: orNull(text),
+  enqueuedAt: instant,
+  failedAt: instant,
+  payload: { description: "Any JSON, as it was enqueued." }
+})
+
+const query = (name: string, description: string, schema: Doc, required = false): Doc => ({
+  name,
+  in: "query",
+  required,
+  description,
+  schema
+})
+
+const answered = (description: string, schema: Doc): Doc => ({
+  description,
+  headers: headersOf(),
+  content: jsonContent(schema)
+})
+
+/** The paths below `/api/jobs`, without the drain: that one is the operator's. */
+export const jobPaths = (parent: string, tag: string): Doc => {
+  const id: Doc = { name: "id", in: "path", required: true, schema: text }
+  const one = (operationId: string, summary: string): Doc => ({
+    operationId,
+    tags: [tag],
+    summary,
+    responses: { "204": ref("responses", "204"), ...refusals(400, 401, 403, 404) }
+  })
+  const all = (operationId: string, summary: string): Doc => ({
+    operationId,
+    tags: [tag],
+    summary,
+    parameters: [query("name", "The job's name.", text, true)],
+    responses: { "200": answered("How many there were.", whole({ count })), ...refusals(400, 401, 403) }
+  })
+  return {
+    [`${parent}/jobs`]: {
+      get: {
+        operationId: "listJobs",
+        tags: [tag],
+        summary: "Counts of jobs by name and state",
+        responses: {
+          "200": answered("Every name that has jobs or is declared.", whole({ jobs: list(counts) })),
+          ...refusals(400, 401, 403)
+        }
+      }
+    },
+    [`${parent}/jobs/failed`]: {
+      get: {
+        operationId: "listFailedJobs",
+        tags: [tag],
+        summary: "Failed jobs, newest first",
+        parameters: [
+          query("name", "Only jobs of this name.", text),
+          query("page_size", "0 or absent: 50. At most 500.", count),
+          query("page_token", "`next_page_token` of the page before.", text)
+        ],
+        responses: {
+          "200": answered("A page.", whole({ jobs: list(failed), next_page_token: orNull(text) })),
+          ...refusals(400, 401, 403)
+        }
+      },
+      delete: all("deleteFailedJobs", "Deletes all failed jobs of a name")
+    },
+    [`${parent}/jobs/failed:retry`]: { post: all("retryFailedJobs", "Gives all failed jobs of a name one more try") },
+    [`${parent}/jobs/failed/{id}`]: {
+      parameters: [id],
+      delete: one("deleteFailedJob", "Deletes a failed job for good")
+    },
+    [`${parent}/jobs/failed/{id}:retry`]: {
+      parameters: [id],
+      post: one("retryFailedJob", "Gives a failed job one more try")
+    }
+  }
+}
