@@ -30,6 +30,9 @@ export class Refused extends Error {
   override readonly name = "Refused"
 }
 
+/** The credential was valid, and has expired (401). */
+export class Expired extends Unauthorized {}
+
 /** The credential cannot be judged now, because keys or revocations cannot be read (503). */
 export class KeysUnavailable extends Error {
   override readonly name = "KeysUnavailable"
@@ -51,7 +54,10 @@ export const bearerOf = (request: Credentials): string => {
 
 const failed = (cause: unknown): Effect.Effect<never, TokensError> => {
   if (cause instanceof Unauthorized) {
-    return Effect.fail(new TokensError({ reason: "Unauthenticated", why: cause.message }))
+    const expired = cause instanceof Expired
+    return Effect.fail(
+      new TokensError({ reason: "Unauthenticated", why: cause.message, ...(expired ? { expired } : {}) })
+    )
   }
   if (cause instanceof Refused) return Effect.fail(new TokensError({ reason: "Refused", why: cause.message }))
   if (cause instanceof KeysUnavailable) {

@@ -5,11 +5,19 @@
  */
 
 import type { CompactJWSHeaderParameters, JWK, JWTPayload } from "jose"
-import { JOSEError } from "jose/errors"
+import { JOSEError, JWTExpired } from "jose/errors"
 import { jwtVerify } from "jose/jwt/verify"
 import { rolesOf } from "../../core/domain/account/roles.ts"
 import { saysOnce } from "../../core/domain/value/json.ts"
-import { type Authenticator, bearerOf, type Identity, KeysUnavailable, Refused, Unauthorized } from "./authenticator.ts"
+import {
+  type Authenticator,
+  bearerOf,
+  Expired,
+  type Identity,
+  KeysUnavailable,
+  Refused,
+  Unauthorized
+} from "./authenticator.ts"
 import { makeCache } from "./cache.ts"
 import { fetchKeys, type KeyCache, type KeySet, makeKeys } from "./keys.ts"
 
@@ -179,7 +187,8 @@ export const makeVerifier = (options: VerifierOptions): Authenticator => {
       return entry
     } catch (cause) {
       if (cause instanceof Unauthorized || cause instanceof Refused || cause instanceof KeysUnavailable) throw cause
-      // Besides jose's own errors, a broken key or signature causes a TypeError or DOMException of Web Crypto.
+      // Besides jose's own errors, a broken key or signature surfaces as a TypeError or DOMException of Web Crypto.
+      if (cause instanceof JWTExpired) throw new Expired("the token has expired")
       if (cause instanceof JOSEError) throw new Unauthorized(`the token is not valid: ${cause.code}`, { cause })
       throw new Unauthorized("the token cannot be verified", { cause })
     }
@@ -205,7 +214,7 @@ export const makeVerifier = (options: VerifierOptions): Authenticator => {
         return settle(known)
       }
       cache.delete(token)
-      throw new Unauthorized("the token has expired")
+      throw new Expired("the token has expired")
     }
     let verified = verifying.get(token)
     if (verified === undefined) {

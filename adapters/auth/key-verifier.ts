@@ -5,7 +5,7 @@
 
 import * as crypto from "node:crypto"
 import { keyPrefix, readKeyText, rolesOfKey } from "../../core/domain/account/key.ts"
-import { type Identity, KeysUnavailable, Refused, Unauthorized } from "./authenticator.ts"
+import { Expired, type Identity, KeysUnavailable, Refused, Unauthorized } from "./authenticator.ts"
 import { makeCache } from "./cache.ts"
 import { isUnavailable } from "./database.ts"
 import type { AuthInternals } from "./internals.ts"
@@ -144,7 +144,7 @@ export const makeKeyVerifier = (
     if (known.hash === null || !crypto.timingSafeEqual(digest, known.hash)) {
       throw new Unauthorized("there is no such key")
     }
-    if (known.expiresAt <= Date.now()) throw new Unauthorized("the key has expired")
+    if (known.expiresAt <= Date.now()) throw new Expired("the key has expired")
     if (known.identity === null) {
       throw known.narrowed ? new Refused(known.why) : new Unauthorized(known.why)
     }

@@ -28,11 +28,16 @@ export const headerTooLarge = (): Problem => problem("header-too-large", "The re
 export const methodNotAllowed = (allow: string): Problem =>
   problem("method-not-allowed", "The method is not allowed here.", {}, { allow })
 
+/** RFC 6750, 3: what is wrong with a token that was valid once. */
+const expiredChallenge = "Bearer error=\"invalid_token\", error_description=\"The token has expired.\""
+
 /** `Retry-After` in seconds: a key set is read again at the next request, an overload passes quickly. */
 export const tokensProblem = (error: TokensError): Problem => {
   switch (error.reason) {
     case "Unauthenticated":
-      return problem("unauthenticated", "A valid bearer token is required.", {}, { "www-authenticate": "Bearer" })
+      return error.expired === true
+        ? problem("unauthenticated", "The token has expired.", {}, { "www-authenticate": expiredChallenge })
+        : problem("unauthenticated", "A valid bearer token is required.", {}, { "www-authenticate": "Bearer" })
     case "Refused":
       return problem("access-denied", "This credential may not be used here.")
     case "KeysUnavailable":

@@ -398,6 +398,11 @@ const within = <A, E>(
     )
   })
 
+/** A read that the database takes for a write, of a view whose function writes, is nobody's moment of no changes: it never works. */
+const readMeaning =
+  ({ refuse: meaning = refuse }: Pick<ReadHow, "refuse">) => (error: SqlError): Effect.Effect<never, RecordsError> =>
+    sqlState(error) === "25006" ? Effect.die(error) : meaning(error)
+
 /** Opens the pools; connections are made when they are needed, so this never fails and needs no database yet. */
 export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, never, Scope.Scope> =>
   Effect.gen(function*() {
@@ -502,7 +507,7 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
 
     const read: Postgres["read"] = (sql, params, how) =>
       decided((pooler) => {
-        const meaning = how.refuse ?? refuse
+        const meaning = readMeaning(how)
         return readOn(
           pooler,
           "read",
@@ -515,7 +520,7 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
 
     const readWithin: Postgres["readWithin"] = (sql, params, bytes, how) =>
       decided((pooler) => {
-        const meaning = how.refuse ?? refuse
+        const meaning = readMeaning(how)
         const gate = (pooler ? pooled : direct).long
         const limited = pooler || how.timeoutMs !== undefined
         const begin = ["begin read only", ...(limited ? [local(how.timeoutMs ?? statementTimeoutMs)] : [])]

@@ -64,6 +64,26 @@ const byClass: { readonly [state: string]: RecordsReason["_tag"] } = {
 export const isTooLarge = ({ reason: { cause } }: SqlError): boolean =>
   typeof cause === "object" && cause !== null && "code" in cause && cause.code === tooLargeCode
 
+/** What a constraint is known by: its table, its name, and of a missing value its column. */
+export interface Violated {
+  readonly schema: string
+  readonly table: string
+  readonly constraint: string | null
+  readonly column: string | null
+}
+
+/** Which constraint a failure is about, where the database says so. */
+export const violatedBy = ({ reason: { cause } }: SqlError): Violated | null => {
+  if (typeof cause !== "object" || cause === null) return null
+  const { column, constraint, schema, table } = cause as { readonly [field: string]: unknown }
+  return typeof schema !== "string" || typeof table !== "string" ? null : {
+    schema,
+    table,
+    constraint: typeof constraint === "string" ? constraint : null,
+    column: typeof column === "string" ? column : null
+  }
+}
+
 /** The reason of a failure. Null when it is none that a caller could act on. */
 export const reasonOf = (error: SqlError): RecordsReason["_tag"] | null => {
   const state = sqlState(error)

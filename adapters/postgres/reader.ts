@@ -49,6 +49,10 @@ const noParams: readonly Cell[] = []
  */
 export interface Extensions {
   trigram: string | null
+  /** Runs a statement outside of any transaction, for what is looked up when one has failed. */
+  readonly lookUp: (sql: string) => Effect.Effect<Rows, RecordsError>
+  /** Columns of constraints that were violated before, by table and name. */
+  readonly constraints: BoundedMap<string, readonly string[]>
 }
 
 const findTrigram =

@@ -4,6 +4,7 @@
  */
 
 import * as Effect from "effect/Effect"
+import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { PagePlan } from "../../core/domain/read/plan.ts"
 import type { RecordsError, RecordsService, RecordsTransaction } from "../../core/ports/records.ts"
 import type { Postgres } from "./connection.ts"
@@ -61,7 +62,11 @@ class PoolReader extends Reader {
 
 /** The port on given connections. */
 export const makeRecords = (postgres: Postgres): RecordsService => {
-  const extensions: Extensions = { trigram: null }
+  const extensions: Extensions = {
+    trigram: null,
+    lookUp: (sql) => postgres.read(sql, [], once),
+    constraints: new BoundedMap(500)
+  }
   const reader = new PoolReader(postgres, extensions)
   return {
     page: (plan) => reader.page(plan),

@@ -10,7 +10,7 @@ import type { Transaction as HookTransaction } from "../../core/domain/declare/c
 import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
-import type { RecordsError, RecordsTransaction } from "../../core/ports/records.ts"
+import { RecordsError, type RecordsTransaction } from "../../core/ports/records.ts"
 import { captureTrigger, toldText } from "./capture.ts"
 import {
   insertStatement,
@@ -25,10 +25,10 @@ import {
   type WriteAnswer
 } from "./compile-write.ts"
 import type { Session } from "./connection.ts"
-import { failed, reasonOf, refuse, refuseAlone, refusePattern } from "./errors.ts"
+import { failed, reasonOf, refuse, refuseAlone, refusePattern, type Violated, violatedBy } from "./errors.ts"
 import { makeIdempotency } from "./idempotency.ts"
 import { type Extensions, once, Reader, regexTimeoutMs, type Rows, type RunHow } from "./reader.ts"
-import { canonicalRows, quoted, tableOf, valuesOf } from "./sql.ts"
+import { canonicalRows, identifier, quoted, tableOf, valuesOf } from "./sql.ts"
 
 /** What writing depends on besides the model. */
 interface Traits {
@@ -90,6 +90,20 @@ const traitsSql = (model: Model): string =>
   ` join pg_proc p on p.oid = d.refobjid where p.provolatile = 's'))::text,` +
   ` (select max(typmod)::text from digits)` +
   ` from members`
+
+/** Failures that a constraint stands behind. */
+const constrained: ReadonlySet<string> = new Set(["Unique", "ForeignKey", "NotNull", "Check"])
+
+/** The columns of a constraint, or of a unique index without one. An expression is a row without a name. */
+const constraintColumns = ({ schema, table }: Violated, name: string): string => {
+  const oid = `to_regclass(${quoted(`${identifier(schema)}.${identifier(table)}`)})`
+  return `select a.attname::text from (select c.conkey as key from pg_constraint c where c.conrelid = ${oid} and c.conname = ${
+    quoted(name)
+  }` +
+    ` union all select (i.indkey::int2[])[0:i.indnkeyatts - 1] from pg_index i join pg_class x on x.oid = i.indexrelid` +
+    ` where i.indrelid = ${oid} and x.relname = ${quoted(name)} limit 1) k, unnest(k.key) as n(number)` +
+    ` left join pg_attribute a on a.attrelid = ${oid} and a.attnum = n.number`
+}
 
 /** What the transaction of one row knows of it. */
 type Target = Parameters<RecordsTransaction["lock"]>[0]
@@ -182,11 +196,43 @@ export class Transaction extends Reader implements RecordsTransaction {
    * never runs so.
    */
   #write<A>(model: Model, bits: number, written: Effect.Effect<A, RecordsError>): Effect.Effect<A, RecordsError> {
-    if (!this.#session.autocommit) return written
+    const named = (error: RecordsError) => this.#named(model, error)
+    if (!this.#session.autocommit) return Effect.catch(written, named)
     return this.#knowing(
       model,
-      ({ leaves }) => (leaves & bits) === 0 ? Effect.catch(written, refuseAlone) : Effect.fail(failed("Contended"))
+      ({ leaves }) =>
+        (leaves & bits) === 0
+          ? Effect.catch(Effect.catch(written, refuseAlone), named)
+          : Effect.fail(failed("Contended"))
     )
+  }
+
+  /** Adds to a violated constraint of the model's table its columns. What cannot be found out is left out. */
+  #named(model: Model, error: RecordsError): Effect.Effect<never, RecordsError> {
+    const found = constrained.has(error.reason._tag) ? violatedBy(error.cause as SqlError) : null
+    if (found?.table !== model.table || (model.schema !== null && found.schema !== model.schema)) {
+      return Effect.fail(error)
+    }
+    const { column, constraint } = found
+    const withColumns = (columns: readonly string[]) =>
+      Effect.fail(
+        columns.length === 0 ? error : new RecordsError({ reason: error.reason, cause: error.cause, columns })
+      )
+    if (column !== null) return withColumns([column])
+    if (constraint === null) return Effect.fail(error)
+    const { constraints, lookUp } = this.extensions
+    const name = `${found.schema}.${found.table} ${constraint}`
+    const known = constraints.get(name)
+    if (known !== undefined) return withColumns(known)
+    return Effect.matchEffect(lookUp(constraintColumns(found, constraint)), {
+      onFailure: () => Effect.fail(error),
+      onSuccess: (rows) => {
+        const columns = rows.flatMap(([column]) => column ?? [])
+        // An expression is no column: then nothing is named.
+        constraints.set(name, columns.length < rows.length ? [] : columns)
+        return withColumns(constraints.get(name)!)
+      }
+    })
   }
 
   #answer(columns: readonly Field[], checks: readonly FilterTree[], must: FilterTree | undefined): WriteAnswer {

@@ -29,7 +29,8 @@ import {
 } from "../domain/write/batch.ts"
 import type { BatchOperation, Referenced } from "../domain/write/batch.ts"
 import { returnPreference } from "../domain/write/precondition.ts"
-import type { RecordsError, RecordsTransaction } from "../ports/records.ts"
+import { RecordsError } from "../ports/records.ts"
+import type { RecordsTransaction } from "../ports/records.ts"
 import { Budget } from "./budget.ts"
 import type { Call, Reply } from "./call.ts"
 import { json } from "./call.ts"
@@ -39,7 +40,7 @@ import { permitted, pipeline } from "./core.ts"
 import type { Core } from "./core.ts"
 import { ticketsOf } from "./file.ts"
 import { readJson } from "./read.ts"
-import { OperationDefect } from "./refusal.ts"
+import { OperationDefect, writeProblem } from "./refusal.ts"
 import { reorder } from "./reorder.ts"
 import { clockOf, during } from "./timing.ts"
 import { cells, createMany, execute, isRefusedValue, prepareCreate, prepareUpdate } from "./write.ts"
@@ -354,7 +355,9 @@ const flush = (run: Run): Step<void> =>
         return Effect.void
       },
       onFailure: (error): Step<void> =>
-        Effect.fail(pending.length > 1 && isOwnFailure(error) ? new GroupFailed() : error)
+        pending.length > 1
+          ? Effect.fail(isOwnFailure(error) ? new GroupFailed() : error)
+          : refusedIn(first.write.access, "create")(error)
     })
   })
 
@@ -377,13 +380,21 @@ const runOne = Effect.fnUntraced(function*(
   const midway = run.written.length > 0
   if (op === "delete") {
     const write = { op, access, key, precondition: operation.etag, midway } as const
-    return yield* Effect.fromResult(note(run, index, yield* execute(core, tx, write, bindings)))
+    const removed = yield* Effect.catch(execute(core, tx, write, bindings), refusedIn(access, op))
+    return yield* Effect.fromResult(note(run, index, removed))
   }
   const data = yield* Effect.fromResult(resolveData(access.restricted, references, operation.data))
   const write = yield* Effect.fromResult(prepareUpdate(access, key, data, operation.etag, ticketsOf(core)))
   yield* Effect.fromResult(run.budget.spend(write.values.values()))
-  yield* Effect.fromResult(note(run, index, yield* execute(core, tx, { ...write, midway }, bindings)))
+  const updated = yield* Effect.catch(execute(core, tx, { ...write, midway }, bindings), refusedIn(access, op))
+  yield* Effect.fromResult(note(run, index, updated))
 })
+
+/** What the database has against the values of one operation; other failures are the batch's. */
+const refusedIn =
+  (access: Access, op: "create" | "update" | "delete") =>
+  (error: Problem | RecordsError): Effect.Effect<never, Problem | RecordsError> =>
+    error instanceof RecordsError && isRefusedValue(error) ? writeProblem(access, op)(error) : Effect.fail(error)
 
 const runReorder = Effect.fnUntraced(function*(
   run: Run,

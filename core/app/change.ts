@@ -26,7 +26,7 @@ import type { Checks, Core } from "./core.ts"
 import { ticketsOf } from "./file.ts"
 import { readVersion, versionValues } from "./history.ts"
 import { readJson } from "./read.ts"
-import { recordsProblem } from "./refusal.ts"
+import { recordsProblem, writeProblem } from "./refusal.ts"
 import { clockOf, during, phase } from "./timing.ts"
 import type { RequestFiber } from "./timing.ts"
 import { execute, prepareCreate, prepareUndelete, prepareUpdate, ruleOf } from "./write.ts"
@@ -125,7 +125,9 @@ export const answerWrite = <E = never>(
     rehearses: boolean
   ) => Effect.Effect<Outcome, Problem | RecordsError | E>,
   /** Whether `run` may stand without a transaction around it. */
-  alone = false
+  alone = false,
+  /** What a failure of the database is for the caller. */
+  refused: (error: RecordsError) => Effect.Effect<never, Problem> = recordsProblem
 ): Effect.Effect<Reply, Problem | E> => {
   const dryRun = dryRunRequest(call.query)
   if (Result.isFailure(dryRun)) return Effect.fail(dryRun.failure)
@@ -146,7 +148,7 @@ export const answerWrite = <E = never>(
       error instanceof DryRun
         ? Effect.succeed({ reply: error.reply, written: [] })
         : error instanceof RecordsError
-        ? recordsProblem(error)
+        ? refused(error)
         : Effect.fail(error as Exclude<typeof error, RecordsError | DryRun>)
   )
   return Effect.map(phase(fiber, "write.execute", outcome), ({ reply, written }) => {
@@ -253,7 +255,8 @@ const single = (
         reply: presentWrite(core, call, written, bindings, rehearses),
         written: [traceOf(written)]
       })),
-    standsAlone(core, write)
+    standsAlone(core, write),
+    writeProblem(write.access, write.op)
   )
 
 /**

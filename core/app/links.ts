@@ -31,9 +31,9 @@ const hasLinks = (core: Core, model: Model): boolean => {
 }
 
 /** The keys that the rows point at, by their tenant-scoped resource. */
-const linkedKeys = (core: Core, access: Access, rows: Iterable<Assigned>): ReadonlyMap<Model, Set<string>> => {
+const linkedKeys = (core: Core, access: Access, rows: Iterable<Assigned>): ReadonlyMap<Model, Map<string, Field>> => {
   const { caller, model } = access
-  const found = new Map<Model, Set<string>>()
+  const found = new Map<Model, Map<string, Field>>()
   const written = new Set<Cell>()
   for (const row of rows) {
     for (const [field, cell] of row) {
@@ -43,8 +43,8 @@ const linkedKeys = (core: Core, access: Access, rows: Iterable<Assigned>): Reado
       const target = core.models.get(field.relation)
       if (target === undefined || target.tenant === null) continue
       const keys = found.get(target)
-      if (keys === undefined) found.set(target, new Set([cell]))
-      else keys.add(cell)
+      if (keys === undefined) found.set(target, new Map([[cell, field]]))
+      else if (!keys.has(cell)) keys.set(cell, field)
     }
   }
   const own = found.get(model)
@@ -52,7 +52,9 @@ const linkedKeys = (core: Core, access: Access, rows: Iterable<Assigned>): Reado
   return found
 }
 
-const missing = (): RecordsError => new RecordsError({ reason: { _tag: "ForeignKey" } })
+/** The same as the foreign key of the field says. */
+const missing = ({ column }: Field): RecordsError =>
+  new RecordsError({ reason: { _tag: "ForeignKey" }, columns: [column] })
 
 /** Fails like a broken foreign key when a row refers to one outside the caller's tenant. Null when there is nothing to check. */
 export const checkLinks = (
@@ -72,20 +74,20 @@ export const checkLinks = (
 const checkKeys = Effect.fnUntraced(function*(
   tx: RecordsTransaction,
   target: Model,
-  keys: ReadonlySet<string>,
+  keys: ReadonlyMap<string, Field>,
   bindings: Bindings
 ): Effect.fn.Return<void, RecordsError> {
   const tree = tenantRows(target.tenant!)
-  const left = new Set(keys)
+  const left = new Map(keys)
   if (left.size > 1) {
     const field = target.key[0]!
-    const values = [...left].map((text) => ({ of: "literal", text }) as const)
+    const values = [...left.keys()].map((text) => ({ of: "literal", text }) as const)
     const where = allOf([{ op: "in", field, values }, tree])
     const shape = { model: target, columns: [field], where, order: [], limit: left.size, checks: [] }
     for (const [cell] of yield* tx.page({ shape, bindings })) left.delete(cell ?? "")
   }
   // At last one by one: the column's own equality counts, which may ignore case.
-  for (const key of left) {
-    if (!(yield* tx.passes({ model: target, key: [key], tree, bindings }))) return yield* Effect.fail(missing())
+  for (const [key, from] of left) {
+    if (!(yield* tx.passes({ model: target, key: [key], tree, bindings }))) return yield* Effect.fail(missing(from))
   }
 })

@@ -1,10 +1,12 @@
 /** Turns failures of the Records port into problems, in one place. A failure that should not happen becomes a defect. */
 
 import * as Effect from "effect/Effect"
+import type { Access } from "../domain/access/access.ts"
 import { compilePattern } from "../domain/filter/pattern.ts"
 import { quote } from "../domain/filter/scope.ts"
 import type { FilterTree } from "../domain/filter/tree.ts"
 import { conditionsOf } from "../domain/filter/tree.ts"
+import type { ChangeOperation } from "../domain/model/event.ts"
 import { problem } from "../domain/problem.ts"
 import type { Problem, ProblemError, Span } from "../domain/problem.ts"
 import type { RecordsError } from "../ports/records.ts"
@@ -177,3 +179,34 @@ export const recordsProblem = (error: RecordsError): Effect.Effect<never, Proble
       return Effect.die(error)
   }
 }
+
+/** What each kind of constraint says about a field of it. */
+const violations: { readonly [reason: string]: { readonly code: string; readonly message: string } } = {
+  Unique: { code: "invalid", message: "Another record already has this value." },
+  ForeignKey: { code: "invalid", message: "There is no such record." },
+  NotNull: { code: "required", message: "A value is required." },
+  Check: { code: "invalid", message: "The value breaks a rule of the database." }
+}
+
+/**
+ * The problem that a failed write of one record is for the caller. Where they may read every field of the violated constraint, `errors` names them,
+ * never a value. What keeps a record from being deleted is not told.
+ */
+export const writeProblem =
+  (access: Access, op: ChangeOperation) => (error: RecordsError): Effect.Effect<never, Problem> => {
+    const { columns, reason: { _tag } } = error
+    if (op === "delete" && _tag === "ForeignKey") {
+      return Effect.fail(problem("still-referenced", "Other records still refer to this one."))
+    }
+    const violation = violations[_tag]
+    if (columns === undefined || violation === undefined || access.decisions.read.of === "deny") {
+      return recordsProblem(error)
+    }
+    const fields = columns.map((name) => access.restricted.fields.find(({ column }) => column === name))
+    if (fields.includes(undefined)) return recordsProblem(error)
+    const errors = fields.map((field) => ({ field: field!.name, ...violation }))
+    return Effect.catch(
+      recordsProblem(error),
+      ({ detail, headers, members, slug }) => Effect.fail(problem(slug, detail, { ...members, errors }, headers))
+    )
+  }

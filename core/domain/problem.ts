@@ -103,6 +103,11 @@ export const problemKinds = {
     meaning:
       "Another record has these values, the record is not in the state this needs, or another change got in the way."
   },
+  "still-referenced": {
+    status: 409,
+    title: "Other records refer to this one",
+    meaning: "The record cannot be deleted while other records refer to it."
+  },
   "precondition-failed": {
     status: 412,
     title: "The record has changed",

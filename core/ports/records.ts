@@ -60,6 +60,8 @@ export type RecordsReason =
 export class RecordsError extends Data.TaggedError("RecordsError")<{
   readonly reason: RecordsReason
   readonly cause?: unknown
+  /** Of a violated constraint of the model's own table: its columns, where all are plain ones. For who may read their fields, never for others. */
+  readonly columns?: readonly string[]
 }> {}
 
 /** What the database's planner thinks of a page or count: for the scan guard. */

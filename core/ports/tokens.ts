@@ -14,6 +14,8 @@ export class TokensError extends Data.TaggedError("TokensError")<{
   readonly reason: "Unauthenticated" | "Refused" | "KeysUnavailable"
   /** For logs; never sent. */
   readonly why: string
+  /** The credential was valid once, and has expired: its holder may be told. */
+  readonly expired?: boolean
 }> {}
 
 /** What authenticators may look at: a web `Request` fits, and so does the light request of the Node listener. */

@@ -27,6 +27,12 @@ describe("the list of roles", () => {
     expect(outcome(declareRoles([name], undefined))).toEqual({ refused: "invalid-roles" })
   })
 
+  it.each([5, null, true, ["sales"], {}])("refuses a role that is no text: %j", (role) => {
+    expect(outcome(declareRoles([role] as unknown as readonly string[], undefined))).toEqual({
+      refused: "invalid-roles"
+    })
+  })
+
   it("refuses a default role that is not listed", () => {
     expect(outcome(declareRoles(["sales"], "finance"))).toEqual({ refused: "invalid-roles" })
   })

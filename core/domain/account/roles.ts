@@ -25,7 +25,8 @@ export const declareRoles = (
   defaultRole: string | undefined
 ): Result.Result<RoleList, AccountError> => {
   const choices = [...new Set([adminRole, ...(roles ?? ["user"])])]
-  const wrong = choices.find((role) => !roleName.test(role))
+  // Plain JavaScript may give anything.
+  const wrong = choices.find((role: unknown) => typeof role !== "string" || !roleName.test(role))
   if (wrong !== undefined) {
     return Result.fail(refuse(
       "invalid-roles",

@@ -147,6 +147,7 @@ a
   })
 
   it("shows any value on one short line", () => {
+    expect([Number.NaN, Number.POSITIVE_INFINITY, 1.5].map(shown)).toEqual(["NaN", "Infinity", "1.5"])
     const circle: unknown[] = []
     circle.push(circle)
     expect([undefined, null, 1n, Symbol("s"), () => 1, circle, { toJSON: () => undefined }, "x\ny"].map(shown)).toEqual(

@@ -32,7 +32,8 @@ export const didYouMean = (name: unknown, known: Iterable<string>): string => {
 export const shown = (value: unknown): string => {
   if (value === undefined) return "undefined"
   if (typeof value === "function") return "a function"
-  if (typeof value === "symbol" || typeof value === "bigint") return String(value)
+  // JSON would write null for a number that is none.
+  if (typeof value === "symbol" || typeof value === "bigint" || typeof value === "number") return String(value)
   let text: string | undefined
   try {
     text = JSON.stringify(value)

@@ -159,3 +159,34 @@ describe("a slow or absent database", () => {
     }
   })
 })
+
+const views = defineResource("views", {
+  primaryKey: "id",
+  fields: { id: f.integer().filterable().sortable(), seen: f.integer() }
+})
+
+describe("a view whose function writes", () => {
+  it("is an error that the operator sees, and not a moment in which nothing can be changed", async () => {
+    const service = await startService("postgres", {
+      config: defineConfig({ resources: [views] }),
+      schema: `
+        create table visits (id integer primary key, seen integer not null);
+        insert into visits values (1, 0);
+        create function visited(visit integer) returns integer language sql as $$
+          update visits set seen = seen + 1 where id = visit returning seen $$;
+        create view views as select id, visited(id) as seen from visits;
+      `,
+      rows: {}
+    })
+    try {
+      expectProblem(await service.get(admin, "/api/v1/views"), "internal-error", "/api/v1/views")
+      expectProblem(await service.get(admin, "/api/v1/views/1"), "internal-error", "/api/v1/views/1")
+      expect(service.unhandled).toHaveLength(2)
+      expect(service.unhandled).toMatchObject([{ reason: { cause: { code: "25006" } } }, {
+        reason: { cause: { code: "25006" } }
+      }])
+    } finally {
+      await service.close()
+    }
+  })
+})

@@ -64,6 +64,14 @@ const sleeping = "wait_event = 'PgSleep' and datname = current_database()"
 const asleep = (service: TestService): Promise<void> =>
   until(async () => (await service.database!.rows(`select 1 from pg_stat_activity where ${sleeping}`)).length > 0)
 
+const takenTitle = {
+  errors: ["owner_id", "title"].map((field) => ({
+    field,
+    code: "invalid",
+    message: "Another record already has this value."
+  }))
+}
+
 const expectQuiet = (answer: Answer, slug: Parameters<typeof expectProblem>[1], path: string, members = {}): void => {
   expectProblem(answer, slug, path, members)
   expect(answer.text).not.toMatch(secrets)
@@ -87,19 +95,66 @@ on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 60_000
     await sql("alter sequence ledger.tries restart")
   })
 
-  it("unique 409; foreign key, not null and check 400; no names, no values", async () => {
-    expectQuiet(await create({ name: "x", code: "A-1" }), "conflict", accounts)
+  it("unique 409; foreign key, not null and check 400; fields that the caller can read, no values", async () => {
+    const taken = (field: string) => ({
+      errors: [{ field, code: "invalid", message: "Another record already has this value." }]
+    })
+    expectQuiet(await create({ name: "x", code: "A-1" }), "conflict", accounts, taken("code"))
     const { path } = await makeAccount(use())
-    expectQuiet(await patch(use(), ann, path, { code: "A-1" }), "conflict", path)
-    expectQuiet(await patch(use(), ann, path, { rating: -1 }), "invalid-record", path, invalid)
+    expectQuiet(await patch(use(), ann, path, { code: "A-1" }), "conflict", path, taken("code"))
+    expectQuiet(await patch(use(), ann, path, { rating: -1 }), "invalid-record", path, {
+      errors: [{ field: "rating", code: "invalid", message: "The value breaks a rule of the database." }]
+    })
     expectQuiet(await create({ name: "trigger" }), "invalid-record", accounts, invalid)
     // Codes that no server has of its own: SQL's for refusals of users, and one that somebody made up.
     expectQuiet(await create({ name: "trigger 45000" }), "invalid-record", accounts, invalid)
     expectQuiet(await create({ name: "trigger OR001" }), "invalid-record", accounts, invalid)
-    expectQuiet(await create({ title: "x", account_id: "98765" }, notes), "invalid-record", notes, invalid)
+    expectQuiet(await create({ title: "x", account_id: "98765" }, notes), "invalid-record", notes, {
+      errors: [{ field: "account_id", code: "invalid", message: "There is no such record." }]
+    })
+  })
+
+  it("names no field that the caller cannot read, nor one of a constraint over such a field or an expression", async () => {
+    const { path } = await makeAccount(use(), { name: "quiet one" })
+    await sql("alter table ledger.accounts add constraint quiet_check check (zq_note <> 'zq-bad')")
+    await sql("create unique index quiet_pair on ledger.accounts (name, zq_note) where name like 'quiet%'")
+    await sql("create unique index quiet_text on ledger.accounts (lower(name)) where name like 'Quiet%'")
+    try {
+      const bad = await patch(use(), admin, path, { zq_note: "zq-bad" })
+      expect(bad.json["errors"]).toEqual([{
+        field: "zq_note",
+        code: "invalid",
+        message: "The value breaks a rule of the database."
+      }])
+      await patch(use(), admin, path, { zq_note: "zq-x" })
+      const other = await makeAccount(use(), { name: "other" })
+      await patch(use(), admin, other.path, { zq_note: "zq-x" })
+      expectQuiet(await patch(use(), ann, other.path, { name: "quiet one" }), "conflict", other.path)
+      const seen = await patch(use(), admin, other.path, { name: "quiet one" })
+      expect((seen.json["errors"] as unknown as readonly object[]).map((error) => (error as { field: string }).field))
+        .toEqual([
+          "name",
+          "zq_note"
+        ])
+      await makeAccount(use(), { name: "Quiet two" })
+      expectQuiet(await create({ name: "Quiet TWO" }), "conflict", accounts)
+    } finally {
+      await sql(
+        "alter table ledger.accounts drop constraint quiet_check; drop index ledger.quiet_pair, ledger.quiet_text"
+      )
+    }
+  })
+
+  it("a delete that other records block, alone and in a batch", async () => {
     const note = await make(use(), ann, "notes", { title: "held" })
     await make(use(), ann, "labels", { note_id: Number(note.id), label: "holds" })
-    expectQuiet(await use().call(ann, "DELETE", note.path), "invalid-record", note.path, invalid)
+    expectQuiet(await use().call(ann, "DELETE", note.path), "still-referenced", note.path)
+    const remove = { op: "delete", resource: "notes", key: note.id }
+    expectQuiet(await batch(use(), ann, [remove]), "still-referenced", `${base}:batchWrite`, {
+      operation: 0,
+      op: "delete",
+      resource: "notes"
+    })
     expect((await use().get(ann, note.path)).status).toBe(200)
   })
 
@@ -116,7 +171,7 @@ on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 60_000
       ]
       expect([one.status, one.json["operation"], many.status, many.json["operation"]]).toEqual([403, 0, 403, 1])
     }
-    expectQuiet(await create({ title: "zq-mine" }, notes), "conflict", notes)
+    expectQuiet(await create({ title: "zq-mine" }, notes), "conflict", notes, takenTitle)
   })
 
   it("serialization failures: tried again three times, then 409", async () => {
@@ -233,7 +288,7 @@ on("postgres", "the database refuses", () => ledger({ statementTimeoutMs: 60_000
     expectQuiet(await pending, "unavailable", notes, { outcome: "unknown" })
     expect(await use().database!.rows("select count(*) from ledger.notes where title = 'doze'")).toEqual([["0"]])
     expect((await served(() => create({ title: "awake", owner_id: "root" }, notes, admin))).status).toBe(201)
-    expectQuiet(await create({ title: "awake", owner_id: "root" }, notes, admin), "conflict", notes)
+    expectQuiet(await create({ title: "awake", owner_id: "root" }, notes, admin), "conflict", notes, takenTitle)
   })
 })
 
