@@ -73,6 +73,8 @@ interface Variant {
   readonly direction: "first" | "after" | "before"
   readonly nulls: readonly boolean[]
   readonly skips: boolean
+  /** The skipped rows are counted from the beginning and walked from the end. */
+  readonly fromEnd: boolean
   readonly counted: number | null
 }
 
@@ -99,6 +101,24 @@ const compile = (shape: PageShape, variant: Variant, writer: Writer): Statement 
     const found = `select ${read} from ${table} t${condition([])} limit ${variant.counted}`
     return writer.finish(
       `with found as materialized (${found}) select ${list}, (select count(*) from found)::text from found t${sorted} limit ${limit}`
+    )
+  }
+
+  if (variant.fromEnd) {
+    writer.stable = false
+    const position = `${writer.add({ of: "offset" })}::bigint`
+    const identity = identityOf(model)
+    const keys = identity.map((field) => columnOf("t", field)).join(", ")
+    const pairs = identity.map((field) => `${columnOf("t", field)} = ${columnOf("p", field)}`).join(" and ")
+    // Rows and their number are of one snapshot: the page is the one that a walk from the beginning finds.
+    const total = "\"rows in all\""
+    const all = condition([])
+    const back = orderSql(order, "t", true)
+    return writer.finish(
+      `with ${total} as materialized (select count(*) as n from ${table} t${all})` +
+        ` select ${list} from (select ${keys} from ${table} t${condition([])} order by ${back}` +
+        ` limit (select greatest(least(${limit}, n - ${position}), 0) from ${total})` +
+        ` offset (select greatest(n - ${position} - ${limit}, 0) from ${total})) p join ${table} t on ${pairs}${sorted}`
     )
   }
 
@@ -150,6 +170,7 @@ const variantOf = (plan: PagePlan): Variant => {
     direction: plan.after !== undefined ? "after" : plan.before !== undefined ? "before" : "first",
     nulls: position === undefined ? noNulls : position.map((cell) => cell === null),
     skips: (plan.offset ?? 0) > 0,
+    fromEnd: plan.fromEnd === true,
     counted: plan.counted ?? null
   }
 }
@@ -160,8 +181,8 @@ export const writePage = (plan: PagePlan, writer: Writer): Statement => compile(
 /** The statement of a page, compiled once for each shape and kind of position. */
 export const pageStatement = (plan: PagePlan, trigramSchema: string): Statement => {
   const variant = variantOf(plan)
-  const { counted, direction, nulls, skips } = variant
-  let key = `${direction}${skips ? "+" : " "}${counted ?? ""} ${trigramSchema} `
+  const { counted, direction, fromEnd, nulls, skips } = variant
+  let key = `${direction}${fromEnd ? "-" : skips ? "+" : " "}${counted ?? ""} ${trigramSchema} `
   for (const isNull of nulls) key += isNull ? "0" : "1"
   let known = pages.get(plan.shape)
   if (known === undefined) {

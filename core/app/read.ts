@@ -33,6 +33,7 @@ import type { Expansion } from "./expand.ts"
 import { allWarnings, guardPlan, queryKey } from "./guard.ts"
 import { present } from "./page.ts"
 import { answerTooLarge, filteredProblem, recordsProblem } from "./refusal.ts"
+import { planSeek } from "./seek.ts"
 import { clockOf, during, phase } from "./timing.ts"
 import type { RequestFiber } from "./timing.ts"
 
@@ -364,7 +365,7 @@ const answerSeek = Effect.fnUntraced(
               : refused(error)
         )
       )
-    const found = yield* read(offset === 0 ? first : { ...first, offset })
+    const found = yield* read(yield* Effect.catch(planSeek(core, key, first, offset), refused))
     let rows = found.rows.slice(0, request.pageSize)
     let atStart = offset === 0
     let atEnd = found.rows.length <= request.pageSize && !found.cut

@@ -69,6 +69,19 @@ export const pageSuite = ({ ids, inTransaction, records, run, store, stored }: W
       }
     })
 
+    it("finds the rows at a number from the end as from the beginning", async () => {
+      await store(["c", null, "a", "b", null, "e", "d"].map((name) => ({ name })))
+      for (const sorted of [order("id"), order("-id"), order("name", "id"), order("-name", "id")]) {
+        for (const where of [always, equals(f("status"), "new"), not(equals(f("name"), "a"))]) {
+          const shape = shapeOf(sorted, { where, limit: 3, checks: [equals(f("name"), "b")] })
+          for (let offset = 0; offset <= 9; offset++) {
+            const forward = await run(records.page({ shape, bindings, offset }))
+            expect(await run(records.page({ shape, bindings, offset, fromEnd: true })), String(offset)).toEqual(forward)
+          }
+        }
+      }
+    })
+
     it("ends early where its rows have more bytes than are wanted, after one row at least", async () => {
       await store(["é".repeat(50), "b".repeat(100), null, "d".repeat(100), "e".repeat(100)].map((name) => ({ name })))
       const shape = shapeOf(order("id"), {

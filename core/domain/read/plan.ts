@@ -38,6 +38,8 @@ export interface PagePlan {
   readonly after?: readonly Cell[]
   readonly before?: readonly Cell[]
   readonly offset?: number
+  /** The rows at `offset`, found from the end: for a page without a position that is nearer to it. It gives the same rows, and counts all to do so. */
+  readonly fromEnd?: boolean
   readonly counted?: number
 }
 

@@ -1,0 +1,53 @@
+/** `:seek` goes the way that the planner finds shorter, and asks it now and then. */
+
+import * as Effect from "effect/Effect"
+import { expect, it } from "vitest"
+import { always } from "../domain/filter/tree.ts"
+import type { Model } from "../domain/model/model.ts"
+import type { CountPlan, PagePlan } from "../domain/read/plan.ts"
+import type { Core } from "./core.ts"
+import { makeJudgements } from "./guard.ts"
+import { planSeek } from "./seek.ts"
+
+const first = (now = 0n): PagePlan => ({
+  shape: { model: { name: "things" } as Model, columns: [], where: always, order: [], limit: 51, checks: [] },
+  bindings: { caller: { id: "1", tenant: null }, now, params: [] }
+})
+
+/** A table of a million rows: what it costs to walk one of them, and to count them all. */
+const table = (perRow: number, count: number) => {
+  const judgements = makeJudgements()
+  judgements.set("q", { rows: 1_000_000, scannedRows: 0, scannedBytes: 0, cost: 1, at: 0n, limit: 51 })
+  const asked: Array<PagePlan | CountPlan> = []
+  const estimate = (plan: PagePlan | CountPlan) =>
+    Effect.sync(() => {
+      asked.push(plan)
+      const cost = "shape" in plan ? (plan.offset ?? 0) * perRow : count
+      return { cost, rows: 1, scannedRows: 0, scannedBytes: 0 }
+    })
+  const core = { judgements, records: { estimate } } as unknown as Core
+  return { asked, ask: (offset: number, now = 0n) => Effect.runSync(planSeek(core, "q", first(now), offset)) }
+}
+
+it("walks from the nearer end where counting costs less than it saves", () => {
+  const { ask } = table(1, 100_000)
+  expect(ask(900_000)).toMatchObject({ offset: 900_000, fromEnd: true })
+  expect(ask(999_990).fromEnd).toBe(true)
+  for (const offset of [0, 1, 9_999, 100_000, 499_999, 1_000_000, 5_000_000]) {
+    expect([offset, ask(offset).fromEnd]).toEqual([offset, undefined])
+  }
+  // An index that has all that is asked for is walked faster than its rows are counted.
+  expect(table(0.01, 100_000).ask(900_000).fromEnd).toBeUndefined()
+})
+
+it("asks the planner once a minute for each part of the rows", () => {
+  const { ask, asked } = table(1, 100_000)
+  for (const offset of [900_000, 900_050, 950_000]) ask(offset)
+  expect(asked).toHaveLength(3)
+  expect(asked[2]).toMatchObject({ before: [], offset: 1_000_000 - 900_000 - 51 })
+  ask(700_000)
+  ask(900_000, 59_000_000n)
+  expect(asked).toHaveLength(6)
+  ask(900_000, 61_000_000n)
+  expect(asked).toHaveLength(9)
+})
