@@ -25,7 +25,7 @@ export const webhooksStatements = ({ schema }: Pick<Webhooks, "schema">): readon
     `create schema if not exists ${s}`,
     `create table if not exists ${s}.subscriptions (
   id bigint generated always as identity primary key,
-  tenant_id text,
+  tenant_id text not null default '',
   owner_id text not null default '',
   name text not null,
   events text not null,
@@ -74,7 +74,7 @@ join ${s}.subscriptions s on j.payload->>'subscription' = '${madePrefix}' || s.i
 where t.identifier in ${deliverNames}`,
     `create table if not exists ${s}.attempts (
   id bigint generated always as identity primary key,
-  tenant_id text,
+  tenant_id text not null default '',
   owner_id text not null,
   subscription_id bigint not null references ${s}.subscriptions on delete cascade,
   delivery_id text not null,
@@ -130,7 +130,8 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
       payload: payload === "thin" ? "thin" : "full",
       ordered: ordered === "true",
       enabled: enabled === "true",
-      tenant: tenant ?? null,
+      // Empty where the application has no tenants.
+      tenant: tenant === "" ? null : tenant ?? null,
       owner: owner!,
       secret: secret ?? null,
       previous: previous ?? null,

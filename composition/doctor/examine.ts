@@ -6,6 +6,7 @@
 import type { Client } from "pg"
 import { pgAddressOf } from "../../adapters/postgres/socket.ts"
 import { checkFacts } from "../../core/domain/compile/facts.ts"
+import { attemptsName, deliveriesName, subscriptionsName } from "../../core/domain/declare/webhooks.ts"
 import type { Models } from "../../core/domain/model/model.ts"
 import { tableName } from "../../core/domain/model/table.ts"
 import { keepsAccounts, makeAuth } from "../assembly.ts"
@@ -63,6 +64,9 @@ const probePooler = (url: string) => async (): Promise<"kept" | "dropped"> => {
   }
 }
 
+const isWebhooks = ({ compiled }: Pick<Assembly, "compiled">, resource: string): boolean =>
+  compiled.webhooks !== null && [subscriptionsName, deliveriesName, attemptsName].includes(resource)
+
 const ofTables = (assembly: Assembly, facts: LiveFacts): readonly Finding[] => {
   const { compiled } = assembly
   const known = {
@@ -71,7 +75,8 @@ const ofTables = (assembly: Assembly, facts: LiveFacts): readonly Finding[] => {
   }
   return [...compiled.models.values()].flatMap((model) => {
     const table = facts.tables.get(model.name) ?? null
-    if (table === null) return []
+    // What is kept of webhooks is the service's own: nobody is to mend its tables.
+    if (table === null || isWebhooks(assembly, model.name)) return []
     return [...checkColumns(model, table, compiled, facts.server.user), ...checkIndexes(model, table, compiled, known)]
   })
 }
@@ -122,7 +127,9 @@ export const examine = async (
     ]
     // PostgreSQL refuses to look up a name in a schema that the role may not use, so the facts do not know such tables.
     const reached: Models = new Map(
-      [...assembly.compiled.models].filter(([name]) => (facts.tables.get(name) ?? null) !== null)
+      [...assembly.compiled.models].filter(([name]) =>
+        (facts.tables.get(name) ?? null) !== null && !isWebhooks(assembly, name)
+      )
     )
     const tables = [...reached.values()].map((model) => tableName(model))
     own.push(

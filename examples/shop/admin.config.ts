@@ -1,9 +1,9 @@
 /** The example shop: what the service is told about it. Tables and indexes are in schema.sql, the data in data.sql. */
 
-import { defineConfig } from "resource-admin"
+import { defineConfig, webhooks } from "resource-admin"
 import { sharpImages } from "resource-admin/images"
-import { confirmOrder, reportOrders, tellCustomers, tellStatus } from "./jobs.ts"
-import { nightlyReport, orderConfirmation, orderStatus } from "./mails.ts"
+import { confirmOrder, reportOrders, tellCustomers, tellSales, tellStatus } from "./jobs.ts"
+import { largeOrder, nightlyReport, orderConfirmation, orderStatus } from "./mails.ts"
 import { customers } from "./resources/customers.ts"
 import { messages } from "./resources/messages.ts"
 import { orderLines } from "./resources/order-lines.ts"
@@ -13,6 +13,7 @@ import { products } from "./resources/products.ts"
 import { shops } from "./resources/shops.ts"
 import { staff } from "./resources/staff.ts"
 import { roles } from "./roles.ts"
+import { subscriptions } from "./subscriptions.ts"
 import { views } from "./views.ts"
 
 export default defineConfig({
@@ -28,10 +29,13 @@ export default defineConfig({
   ],
   pages: [{ name: "price-list", label: "Price list", resource: "products" }],
   // Mails are sent by jobs, after the request. Without a mail server they are kept for http://localhost:5173/-/mail.
-  jobs: [confirmOrder, tellStatus, reportOrders],
-  templates: [orderConfirmation, orderStatus, nightlyReport],
+  jobs: [confirmOrder, tellStatus, tellSales, reportOrders],
+  templates: [orderConfirmation, orderStatus, largeOrder, nightlyReport],
   // Files are stored in data/files. Images are made by sharp, which only those install who want it.
   files: { imageProcessor: sharpImages() },
+  subscriptions,
+  // Admins may subscribe to events, too: no other role has a right to these resources' writes.
+  extends: [webhooks()],
   options: {
     writeHooks: [tellCustomers],
     admin: { name: "Furniture shop" },

@@ -2,7 +2,7 @@
 
 import * as Schema from "effect/Schema"
 import { type ChangeOf, defineJob, FatalJobError, type Mail } from "resource-admin"
-import { nightlyReport, orderConfirmation, orderStatus } from "./mails.ts"
+import { largeOrder, nightlyReport, orderConfirmation, orderStatus } from "./mails.ts"
 import type { orders } from "./resources/orders.ts"
 
 /** Any library that follows Standard Schema will do (zod, valibot, arktype); this one comes with the service. */
@@ -46,6 +46,16 @@ export const tellStatus = defineJob({
   run: async ({ order, status }, { db, mail }) => {
     const [row] = await db.query<OrderRow>(orderSql, [order])
     if (row !== undefined) await orderStatus.send(row.email, { ...row, status }, needed(mail))
+  }
+})
+
+/** A mail to the sales desk, enqueued by a subscription to large orders. */
+export const tellSales = defineJob({
+  name: "orders/large",
+  payload: ofOrder,
+  run: async ({ order }, { db, mail }) => {
+    const [row] = await db.query<OrderRow>(orderSql, [order])
+    if (row !== undefined) await largeOrder.send("sales@shop.example", row, needed(mail))
   }
 })
 

@@ -21,6 +21,14 @@ export const orderStatus = defineTemplate<{ readonly order: string; readonly nam
   example: { order: "1042", name: "Ada", status: "shipped" }
 })
 
+/** To the sales desk: what it is about, the order says itself. */
+export const largeOrder = defineTemplate<{ readonly order: string; readonly name: string; readonly total: string }>({
+  name: "large-order",
+  subject: ({ order }) => `A large order: ${order}`,
+  text: ({ name, order, total }) => `Order ${order} of ${name} comes to ${total}.\n`,
+  example: { order: "1042", name: "Ada & Sons <GmbH>", total: "1299.00" }
+})
+
 export const nightlyReport = defineTemplate<
   { readonly day: string; readonly shops: ReadonlyArray<{ readonly name: string; readonly orders: string }> }
 >({
