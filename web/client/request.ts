@@ -175,7 +175,7 @@ export const makeTransport = (settings: TransportSettings): Transport => {
     const response = await authorized(call)
     let text: string
     try {
-      text = await readText(response, call.maxBytes ?? 64 * 1024 * 1024)
+      text = await until(call.signal, readText(response, call.maxBytes ?? 64 * 1024 * 1024))
     } catch (cause) {
       if (call.signal?.aborted === true) throw call.signal.reason
       throw cause instanceof ConnectionError ? cause : new ConnectionError(cause, "The answer broke off.")

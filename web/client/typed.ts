@@ -118,6 +118,8 @@ type ConditionOf<Field extends AnyField, Kind = KindOf<Field>> = unknown extends
 type Marked<Fields extends FieldMap, Mark extends string> = {
   [Name in FieldName<Fields>]: Fields[Name]["~field"] extends { readonly marks: infer Marks }
     ? Mark extends Marks ? Name : never
+    // Files are neither filtered nor sorted.
+    : Fields[Name]["~field"] extends { readonly kind: "file" } ? never
     : Name
 }[FieldName<Fields>]
 

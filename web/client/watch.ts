@@ -4,21 +4,31 @@
  */
 
 import { ConnectionError, ProblemError, problemOf } from "./problem.ts"
-import { backoff, pause } from "./request.ts"
+import { backoff, pause, until } from "./request.ts"
 import type { CallOptions, Transport } from "./request.ts"
-import type { Json } from "./typed.ts"
 
 export interface WatchOptions extends CallOptions {
   /** Goes on after this event, where the service still has those after it. */
   readonly after?: string
 }
 
-/** One event of the stream: its name, and its data as JSON. */
-export interface WatchEvent {
-  readonly id: string
-  readonly event: string
-  readonly data: Json
-}
+/**
+ * What happened. `open`: a connection stands, and every change from here on is told; read what is shown after the first one. `change`: to one record that
+ * the caller sees, of which nothing but the key is told. `reset`: changes were missed, so what was read before is to be read again.
+ */
+export type WatchEvent =
+  | {
+    readonly id: string
+    readonly event: "change"
+    readonly data: {
+      /** As it stands in URLs. */
+      readonly key: string
+      readonly operation: "create" | "update" | "delete" | "undelete" | "reorder"
+      /** Of this resource's changes, later ones are higher. */
+      readonly sequence: string
+    }
+  }
+  | { readonly id: string; readonly event: "open" | "reset"; readonly data: object }
 
 interface RawEvent {
   readonly id: string | null
@@ -31,7 +41,10 @@ interface RawEvent {
 const longestEvent = 1024 * 1024
 
 /** The events of a stream (HTML standard, "Server-sent events"). Comments, which keep the connection open, give nothing. */
-export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<RawEvent> {
+export async function* readEvents(
+  body: ReadableStream<Uint8Array>,
+  signal?: AbortSignal | null
+): AsyncGenerator<RawEvent> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
   let rest = ""
@@ -41,7 +54,7 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
   let retry: number | null = null
   try {
     for (;;) {
-      const { done, value } = await reader.read()
+      const { done, value } = await until(signal, reader.read())
       if (done) return
       rest += decoder.decode(value, { stream: true })
       for (;;) {
@@ -93,11 +106,19 @@ export const makeWatch = (transport: Transport) =>
           signal
         })
         if (!response.ok || response.body === null) throw problemOf(response, await response.text())
-        for await (const { data, event, id, retry } of readEvents(response.body)) {
+        let opened = false
+        for await (const { data, event, id, retry } of readEvents(response.body, signal)) {
           failures = 0
           if (retry !== null) wait = retry
           if (id !== null) last = id
-          if (data !== "") yield { id: last ?? "", event, data: JSON.parse(data) as Json }
+          if (!opened && data === "" && id !== null) {
+            opened = true
+            yield { id, event: "open", data: {} }
+          }
+          // What later versions may tell besides is for later clients.
+          if (event === "change" || event === "reset") {
+            yield { id: last ?? "", event, data: JSON.parse(data) as never }
+          }
         }
       } catch (error) {
         if (signal?.aborted === true) return

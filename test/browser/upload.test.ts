@@ -1,0 +1,81 @@
+/** Uploads in a real Chromium, to a running service with file fields: progress as the bytes go, an end in the middle, and what is refused. */
+
+import { join } from "node:path"
+import type { Browser, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { listen } from "../../adapters/http/node.ts"
+import type { Listener } from "../../adapters/http/node.ts"
+import type * as Library from "../../web/client/index.ts"
+import { admin, onStage } from "../http/files/stage.ts"
+import { tokenOf } from "../support/composed.ts"
+import { chromiumPath, startChromium } from "./chromium.ts"
+import { bundlePage } from "./page.ts"
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+declare const library: typeof Library
+
+describe.skipIf(chromiumPath === null)("in Chromium", () => {
+  onStage("uploads", (stage) => {
+    let listener: Listener
+    let browser: Browser
+    let page: Page
+    let url = ""
+    beforeAll(async () => {
+      const files = await bundlePage(join(import.meta.dirname, "client-page.ts"))
+      listener = await listen(stage().service.edge, { port: 0, host: "127.0.0.1" })
+      url = `http://127.0.0.1:${listener.port}`
+      browser = await startChromium()
+      const context = await browser.newContext({ permissions: ["local-network-access"] })
+      page = await context.newPage()
+      await page.route(`${url}/-test/**`, (route) => {
+        const name = new URL(route.request().url()).pathname.slice("/-test/".length)
+        const contentType = name.endsWith(".html") ? "text/html" : "text/javascript"
+        return route.fulfill({ status: files.has(name) ? 200 : 404, contentType, body: files.get(name) ?? "" })
+      })
+      await page.goto(`${url}/-test/index.html`)
+      await page.waitForFunction(() => "mount" in globalThis)
+    })
+    afterAll(async () => {
+      await browser?.close()
+      await listener?.close()
+    })
+
+    it("tell how far they are, and give what a write takes", async () => {
+      const seen = await page.evaluate(async (token) => {
+        const client = library.createClient({ token })
+        const progress: number[] = []
+        const file = new File([new Uint8Array(8_000_000).fill(97)], "big.txt", { type: "text/plain" })
+        const sent = await client.upload("papers", "scan", file, { onProgress: ({ loaded }) => progress.push(loaded) })
+        const paper = await client.resource("papers").create({ title: "Big", owner_id: "ann", scan: sent.value })
+        const url = library.fileUrl(paper["scan"] as unknown as Library.FileValue)!
+        return { progress, file: sent.file, length: (await (await fetch(url)).arrayBuffer()).byteLength }
+      }, tokenOf(admin))
+      expect(seen.file).toEqual({ name: "big.txt", type: "text/plain", size: 8_000_000 })
+      expect(seen.length).toBe(8_000_000)
+      expect(seen.progress[0]).toBe(0)
+      expect(seen.progress.at(-1)).toBe(8_000_000)
+      expect(seen.progress.length).toBeGreaterThan(2)
+      expect(seen.progress).toEqual(seen.progress.toSorted((a, b) => a - b))
+    })
+
+    it("end in the middle when they are told to, and say why they are refused", async () => {
+      const seen = await page.evaluate(async (token) => {
+        const client = library.createClient({ token })
+        const ending = new AbortController()
+        const file = new File([new Uint8Array(15_000_000).fill(97)], "big.txt", { type: "text/plain" })
+        const ended = await client.upload("papers", "scan", file, {
+          signal: ending.signal,
+          onProgress: ({ loaded }) => {
+            if (loaded > 0) ending.abort(new Error("enough"))
+          }
+        }).then(() => "sent", (error: Error) => error.message)
+        const text = new File(["no pdf"], "a.pdf", { type: "application/pdf" })
+        const refused = await client.upload("papers", "invoice", text, { onProgress: () => undefined })
+          .then(() => null, (error: Library.ProblemError) => [error.status, error.slug])
+        return { ended, refused }
+      }, tokenOf(admin))
+      expect(seen).toEqual({ ended: "enough", refused: [415, "unsupported-media-type"] })
+    })
+  }, ["fake"])
+})
