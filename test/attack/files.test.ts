@@ -1,0 +1,295 @@
+// Attacks on files: forged and borrowed links and tickets, tricks in paths and names, ranges, and what is never served.
+import { describe, expect, it } from "vitest"
+import { fakeImage } from "../fakes/images.ts"
+import { admin, ann, base, bob, create, eve, onStage, patch, pdf, ticketFor, tom, upload } from "../http/files/stage.ts"
+import type { Answered } from "../support/composed.ts"
+
+const textOf = (value: Answered | undefined): string => value as unknown as string
+const body = pdf("a page of some length, to have ranges in")
+
+onStage("attacks on files", (stage) => {
+  const paper = async (caller = ann, more: object = {}) => {
+    const invoice = await ticketFor(stage(), caller, "papers.invoice", body, { name: "a.pdf" })
+    const record = await create(stage(), caller, "papers", { title: "x", owner_id: caller.id, invoice, ...more })
+    return { id: textOf(record["id"]), url: textOf(record["invoice"]!["url"]), record }
+  }
+  const status = async (url: string, headers = {}): Promise<number> =>
+    (await stage().service.get(null, url, headers)).status
+
+  it("opens no link that was changed in any part", async () => {
+    const { url } = await paper()
+    const other = await paper()
+    expect(await status(url)).toBe(200)
+    const changed = [
+      url.replace("r=papers", "r=products"),
+      url.replace("f=invoice", "f=scan"),
+      url.replace("f=invoice", "f=confidential"),
+      url.replace(/k=\d+/, "k=999999"),
+      url.replace(/exp=(\d+)/, (_, exp: string) => `exp=${Number(exp) + 3_600}`),
+      url.replace(/sig=.*/, `sig=${"A".repeat(43)}`),
+      url.replace(/sig=.*/, "sig="),
+      url.replace(/&sig=.*/, ""),
+      `${url}&x=1`,
+      `${url}&sig=AAAA`,
+      url.split("?")[0]!,
+      url.replace(/private\/t1\/[^?]+/, /private\/t1\/[^?]+/.exec(other.url)![0]),
+      url.replace("/private/", "/archive/")
+    ]
+    for (const link of changed) expect([link, await status(link)]).toEqual([link, 403])
+  })
+
+  it("opens a link no more when the row lost the file, or is gone, or the time is over", async () => {
+    const cleared = await paper()
+    await patch(stage(), ann, `papers/${cleared.id}`, { invoice: null })
+    expect(await status(cleared.url)).toBe(404)
+    const replaced = await paper()
+    await patch(stage(), ann, `papers/${replaced.id}`, {
+      invoice: await ticketFor(stage(), ann, "papers.invoice", pdf("new"))
+    })
+    expect(await status(replaced.url)).toBe(404)
+    const removed = await paper()
+    await stage().service.call(ann, "DELETE", `${base}/papers/${removed.id}`)
+    expect(await status(removed.url)).toBe(404)
+    const late = await paper()
+    stage().clock.now += 2 * 3_600_000
+    expect(await status(late.url)).toBe(403)
+  })
+
+  it("gives no link to who may not read the row or the field", async () => {
+    const { record } = await paper(admin, {
+      confidential: await ticketFor(stage(), admin, "papers.confidential", "secret", { name: "s.txt" })
+    })
+    const seen = await stage().service.get(ann, `${base}/papers/${textOf(record["id"])}`)
+    expect(seen.text).not.toContain("confidential")
+    const versions = await stage().service.get(ann, `${base}/papers_history?filter=id%3D${textOf(record["id"])}`)
+    expect(versions.text).not.toContain("confidential")
+    expect((await stage().service.get(tom, `${base}/papers/${textOf(record["id"])}`)).status).toBe(404)
+    // With what they can see of another field they cannot make one for this.
+    const uri = textOf(record["confidential"]!["uri"])
+    for (const caller of [ann, bob]) {
+      const own = await paper(caller)
+      expect((await patch(stage(), caller, `papers/${own.id}`, { invoice: uri })).status).toBe(400)
+      expect((await patch(stage(), caller, `papers/${own.id}`, { confidential: uri })).status).toBe(400)
+    }
+    expect((await upload(stage(), eve, "papers.invoice", body)).status).toBe(403)
+  })
+
+  it("serves a file of another tenant to nobody, whatever a row says", async () => {
+    const mine = await paper()
+    const theirs = await paper(tom)
+    const { database, fake } = stage().service
+    const stolen = textOf(theirs.record["invoice"]!["uri"])
+    if (database !== null) await database.execute(`update papers set invoice = '${stolen}' where id = ${mine.id}`)
+    else {
+      const model = stage().service.compiled.models.get("papers")!
+      const row = fake!.rows(model).find((each) => each[0] === mine.id)!
+      fake!.seed(model, [row.map((cell, i) => model.columns[i]!.name === "invoice" ? stolen : cell)])
+    }
+    const seen = await stage().service.get(ann, `${base}/papers/${mine.id}`)
+    expect(textOf(seen.json["invoice"]!["uri"])).toBe(stolen)
+    expect(await status(textOf(seen.json["invoice"]!["url"]))).toBe(404)
+    expect(await status(theirs.url)).toBe(200)
+  })
+
+  it.each([
+    "/api/files/private/../private/t1/x.pdf",
+    "/api/files/private/t1/..%2f..%2fetc/passwd",
+    "/api/files/private/t1/%2e%2e/x.pdf",
+    "/api/files/private/%2e%2e/%2e%2e/etc/passwd",
+    "/api/files/private/t1/%5c..%5cx",
+    "/api/files/private/t1/x%00.pdf",
+    "/api/files/private/.cleanup/x.json",
+    "/api/files/private/.tmp/x",
+    "/api/files/public/.cleanup/20261123T074500123Z-a.json",
+    "/api/files/public/.tmp/a",
+    "/api/files/public/_/.hidden",
+    "/api/files/public/_/..%2f.cleanup%2fx.json",
+    "/api/files/public//x.png",
+    "/api/files/public/_",
+    "/api/files/public/_/",
+    "/api/files/public/%ff/x.png",
+    "/api/files/nowhere/t1/x.pdf",
+    "/api/files/PUBLIC/_/x.png",
+    "/api/files/__proto__/t1/x.pdf",
+    "/api/files",
+    "/api/files/"
+  ])("serves nothing at %s", async (path) => {
+    // Where the client takes dots away, another route answers.
+    expect([401, 403, 404]).toContain(await status(path))
+    expect((await stage().service.call(null, "POST", path)).status).toBeGreaterThanOrEqual(401)
+  })
+
+  it.each([
+    "../../../etc/passwd",
+    "..\\..\\boot.ini",
+    "a\r\nSet-Cookie: x=1.pdf",
+    "\u202efdp.exe",
+    "a\"; filename=\"evil.html",
+    "\u0000.pdf",
+    "x".repeat(5_000),
+    "<img src=x onerror=alert(1)>.pdf",
+    "a.html",
+    "CON.pdf "
+  ])("keeps a name harmless: %j", async (name) => {
+    const answer = await upload(stage(), ann, "papers.invoice", body, { name })
+    expect(answer.status, answer.text).toBe(201)
+    const record = await create(stage(), ann, "papers", { title: "n", owner_id: "ann", invoice: answer.json["value"] })
+    const file = record["invoice"]!
+    expect(textOf(file["uri"])).toMatch(/^private:t1\/[a-z2-7]{26}\.pdf\?/)
+    expect(new TextEncoder().encode(textOf(file["name"])).length).toBeLessThanOrEqual(255)
+    const opened = await stage().service.get(null, textOf(file["url"]))
+    expect(opened.status).toBe(200)
+    const header = opened.headers.get("content-disposition")!
+    expect(header).toMatch(/^inline; filename="[^"\\\r\n]*\.pdf"(?:; filename\*=UTF-8''[A-Za-z0-9!#$&+.^_`|~%-]+)?$/)
+    expect([opened.headers.get("content-type"), opened.headers.get("set-cookie")]).toEqual(["application/pdf", null])
+  })
+
+  it("serves no script, whatever was uploaded and claimed", async () => {
+    const scripts = [
+      "<html><script>alert(1)</script></html>",
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" onload=\"alert(1)\"/>",
+      "alert(1)",
+      "<?xml version=\"1.0\"?><x/>"
+    ]
+    for (const script of scripts) {
+      for (
+        const [name, type] of [["a.html", "text/html"], ["a.svg", "image/svg+xml"], ["a.js", "text/javascript"], [
+          "a.png",
+          "image/png"
+        ]]
+      ) {
+        const answer = await upload(stage(), ann, "papers.scan", script, { name: name!, type: type! })
+        expect(answer.json["file"]!["type"]).toBe("text/plain")
+        expect((await upload(stage(), ann, "products.image", script, { name: name!, type: type! })).status).toBe(415)
+      }
+    }
+    const record = await create(stage(), ann, "papers", {
+      title: "s",
+      owner_id: "ann",
+      scan: await ticketFor(stage(), ann, "papers.scan", scripts[0]!, { name: "a.html" })
+    })
+    const opened = await stage().service.get(null, textOf(record["scan"]!["url"]))
+    expect(opened.headers.get("content-type")).toBe("text/plain")
+    expect(opened.headers.get("content-disposition")).toBe("attachment; filename=\"a.txt\"")
+    expect(opened.headers.get("content-security-policy")).toBe("sandbox; default-src 'none'")
+  })
+
+  describe("ranges and conditions", () => {
+    it.each<[string, number, number, number]>([
+      ["bytes=0-3", 206, 0, 3],
+      ["bytes=5-", 206, 5, body.length - 1],
+      ["bytes=-4", 206, body.length - 4, body.length - 1],
+      ["bytes=-99999", 206, 0, body.length - 1],
+      ["bytes=3-99999", 206, 3, body.length - 1],
+      ["bytes=0-0,5-6", 200, 0, body.length - 1],
+      ["bytes=9-3", 200, 0, body.length - 1],
+      ["bytes=a-b", 200, 0, body.length - 1],
+      ["lines=0-1", 200, 0, body.length - 1],
+      ["bytes=", 200, 0, body.length - 1],
+      ["bytes=99999999999999999999-", 200, 0, body.length - 1]
+    ])("%s", async (range, expected, start, end) => {
+      const { url } = await paper()
+      const opened = await stage().service.get(null, url, { range })
+      expect(opened.status).toBe(expected)
+      expect(opened.text).toBe(new TextDecoder().decode(body.subarray(start, end + 1)))
+      if (expected === 206) expect(opened.headers.get("content-range")).toBe(`bytes ${start}-${end}/${body.length}`)
+    })
+
+    it.each(["bytes=99999-", "bytes=-0"])("%s is not satisfiable", async (range) => {
+      const { url } = await paper()
+      const opened = await stage().service.get(null, url, { range })
+      expect([opened.status, opened.headers.get("content-range"), opened.text]).toEqual([
+        416,
+        `bytes */${body.length}`,
+        ""
+      ])
+    })
+
+    it("answer 304 to who holds it, the whole to who holds another, and a head without a body", async () => {
+      const { url } = await paper()
+      const first = await stage().service.get(null, url)
+      const [etag, modified] = [first.headers.get("etag")!, first.headers.get("last-modified")!]
+      expect(etag).toMatch(/^"[^"]+"$/)
+      expect(await status(url, { "if-none-match": etag })).toBe(304)
+      expect(await status(url, { "if-modified-since": modified })).toBe(304)
+      expect(await status(url, { "if-none-match": "\"other\"" })).toBe(200)
+      expect(await status(url, { range: "bytes=0-1", "if-range": etag })).toBe(206)
+      expect(await status(url, { range: "bytes=0-1", "if-range": "\"other\"" })).toBe(200)
+      const head = await stage().service.call(null, "HEAD", url)
+      expect([head.status, head.text, head.headers.get("content-length")]).toEqual([200, "", String(body.length)])
+      expect((await stage().service.call(null, "DELETE", url)).status).toBe(405)
+    })
+  })
+
+  it("shows no signature in its log", async () => {
+    const { url } = await paper()
+    await status(url)
+    const signature = /sig=(.*)$/.exec(url)![1]!
+    expect(stage().service.log.join("\n")).not.toContain(signature)
+    expect(stage().service.log.some((line) => line.includes("/api/files/private/"))).toBe(true)
+  })
+
+  it("answers 507 to what has no room, and leaves nothing", async () => {
+    const { small } = stage().storages
+    const before = [...small.files.keys()]
+    expect((await upload(stage(), ann, "bins.blob", "x".repeat(1_001))).status).toBe(507)
+    expect(
+      (await upload(
+        stage(),
+        ann,
+        "bins.blob",
+        new ReadableStream({
+          start: (controller) => {
+            for (let i = 0; i < 20; i++) controller.enqueue(new TextEncoder().encode("y".repeat(100)))
+            controller.close()
+          }
+        })
+      )).status
+    ).toBe(507)
+    expect([...small.files.keys()]).toEqual(before)
+    for (let i = 0; i < 3; i++) expect((await upload(stage(), ann, "bins.blob", `file ${i}`)).status).toBe(201)
+    expect((await upload(stage(), ann, "bins.blob", "one more")).status).toBe(507)
+  })
+
+  it("answers 503 when the storage is away, 507 when it is full, and leaves nothing", async () => {
+    const { archive } = stage().storages
+    const before = [...archive.files.keys()].sort()
+    archive.down = "Unavailable"
+    const away = await upload(stage(), ann, "papers.scan", "text")
+    expect([away.status, away.headers.get("retry-after")]).toEqual([503, "5"])
+    archive.down = "Denied"
+    expect((await upload(stage(), ann, "papers.scan", "text")).status).toBe(503)
+    archive.down = null
+    archive.room = 0
+    expect((await upload(stage(), ann, "papers.scan", "text")).status).toBe(507)
+    archive.room = Number.POSITIVE_INFINITY
+    expect([...archive.files.keys()].sort()).toEqual(before)
+    expect((await upload(stage(), ann, "papers.scan", "text")).status).toBe(201)
+  })
+
+  it("answers 503 when too many images wait, and leaves nothing", async () => {
+    const { images, storages } = stage()
+    const before = [...storages.public.files.keys()].sort()
+    images.busy = true
+    const image = new Uint8Array(fakeImage("png", { width: 20, height: 20 }))
+    expect((await upload(stage(), ann, "products.image", image)).status).toBe(503)
+    images.busy = false
+    expect([...storages.public.files.keys()].sort()).toEqual(before)
+  })
+
+  it("keeps a file whose sender breaks off nowhere", async () => {
+    const { archive } = stage().storages
+    const before = [...archive.files.keys()].sort()
+    for (const after of [0, 10, 100_000]) {
+      const broken = new ReadableStream({
+        pull: (controller) => {
+          controller.enqueue(new Uint8Array(after).fill(65))
+          controller.error(new Error("gone"))
+        }
+      })
+      const answer = await upload(stage(), ann, "papers.scan", broken).catch(() => null)
+      if (answer !== null) expect([400, 499]).toContain(answer.status)
+    }
+    expect([...archive.files.keys()].sort()).toEqual(before)
+  })
+})
