@@ -8,8 +8,11 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
+import type { Auth } from "../adapters/auth/auth.ts"
 import { tokensOf } from "../adapters/auth/authenticator.ts"
 import type { Authenticator } from "../adapters/auth/authenticator.ts"
+import { builtInAuthenticator } from "../adapters/auth/built-in.ts"
+import { currentRoles } from "../adapters/auth/users.ts"
 import { codeBehind, ruleLine } from "../adapters/http/access-log.ts"
 import { docsRoutes } from "../adapters/http/docs.ts"
 import { makeFetch } from "../adapters/http/fetch.ts"
@@ -48,6 +51,8 @@ import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { shown, shownAddress } from "../core/domain/declare/refusal.ts"
 import type { JobCounts } from "../core/domain/job/state.ts"
 import type { Mail } from "../core/domain/mail/message.ts"
+import { problem } from "../core/domain/problem.ts"
+import type { Problem } from "../core/domain/problem.ts"
 import type { QueueService, Workers } from "../core/ports/queue.ts"
 import type { RecordsService } from "../core/ports/records.ts"
 import type { SubmissionsService } from "../core/ports/submissions.ts"
@@ -395,12 +400,39 @@ export interface AdminOptions extends Partial<Omit<Parts, "compiled" | "records"
   readonly onJobCounts?: (counts: readonly JobCounts[]) => void
 }
 
+/** A configuration whose `auth` is an auth server of this process, as `createAuth` makes it: its routes are mounted, and its tokens count. */
+export type ConfigWithAuth = Omit<Config, "auth" | "authenticate"> & { readonly auth: Auth }
+
+const isAuth = (value: unknown): value is Auth =>
+  typeof value === "object" && value !== null && "internals" in value && "handler" in value
+
+/** The configuration as it is compiled, with the settings that an auth server was made with. */
+const declaredOf = (config: Config | ConfigWithAuth): Config => {
+  const { auth, ...rest } = config as ConfigWithAuth
+  return isAuth(auth)
+    ? {
+      ...rest,
+      auth: { roles: auth.roles, url: auth.url, ...(auth.tenant === undefined ? {} : { tenant: auth.tenant }) }
+    }
+    : config as Config
+}
+
+/** What `GET /api/auth/status` says. */
+export const statusOf = (auth: Auth): Effect.Effect<{ readonly needsAdmin: boolean }, Problem> =>
+  Effect.tryPromise({
+    try: async () => ({ needsAdmin: await auth.needsAdmin() }),
+    catch: () => problem("unavailable", "The accounts cannot be read now.", {}, { "retry-after": "5" })
+  })
+
 /** What has to be known before anything is opened, from the options or else from the configuration; and what is not. */
-const settle = (config: Config, compiled: Compiled, options: AdminOptions) => {
+const settle = (config: Config, compiled: Compiled, options: AdminOptions, own: Auth | null) => {
   const { auth } = compiled
-  const url = options.publicUrl ?? auth?.url ?? defaultUrl
+  const url = options.publicUrl ?? own?.url ?? auth?.url ?? defaultUrl
   const database = options.database ?? (config.db === undefined ? undefined : { url: config.db })
   const authenticator = options.authenticator
+    ?? (own !== null && config.authenticate === undefined
+      ? builtInAuthenticator({ auth: own, tenant: auth?.tenant })
+      : undefined)
     ?? (config.authenticate === undefined && auth?.jwksUrl === undefined
       ? undefined
       : makeAuthenticator({ compiled, config, url }, null))
@@ -441,16 +473,28 @@ const settle = (config: Config, compiled: Compiled, options: AdminOptions) => {
 }
 
 /**
- * Makes a service from a configuration: `createAdmin(config)`, where that names its `db`, who may `authenticate`, and `auth.secret`.
+ * Makes a service from a configuration: `createAdmin(config)`, where that names its `db`, who may `authenticate`, and `auth.secret`. With what
+ * `createAuth` gives as `auth` it mounts sign-in below `/api/auth`, and takes the tokens and API keys of that auth server.
  * Options give what the configuration does not say, and win over it. It reads no environment and opens no port (see `startServer`).
  *
  * Throws `StartupError` with everything that is wrong. It does not wait for the database: until one answers, `/readyz` says 503 and
  * requests get 503 `unavailable`.
  */
-export const createAdmin = async (config: Config, options: AdminOptions = {}): Promise<Admin> => {
+export const createAdmin = async (given: Config | ConfigWithAuth, options: AdminOptions = {}): Promise<Admin> => {
+  const config = declaredOf(given)
   const compiled = compileOrThrow(config)
   const { context = Context.empty(), ...parts } = options
-  const { found, refusals } = settle(config, compiled, options)
+  const own = isAuth(given.auth) ? given.auth : isAuth(options.auth) ? options.auth : null
+  const { found, refusals } = settle(config, compiled, options, own)
+  const authPath = `${parentPath(compiled.options.basePath)}/auth`
+  if (own !== null && own.basePath !== authPath) {
+    refusals.push({
+      resource: null,
+      field: null,
+      message: `auth answers below ${own.basePath}, and sign-in of this service is below ${authPath}.`,
+      fix: `Make it with createAuth({ …, basePath: "${authPath}" }).`
+    })
+  }
   const { authenticator, database, secret } = found
   if (refusals.length > 0 || authenticator === undefined || database === undefined || secret === undefined) {
     throw new StartupError(refusals)
@@ -474,6 +518,7 @@ export const createAdmin = async (config: Config, options: AdminOptions = {}): P
       counted: options.onJobCounts
     })
     const whole: Parts = {
+      ...(own === null ? {} : { auth: own, authStatus: statusOf(own) }),
       ...parts,
       ...found,
       authenticator,
@@ -493,7 +538,7 @@ export const createAdmin = async (config: Config, options: AdminOptions = {}): P
       db: jobs.db,
       wake: (name) => jobs.workers()?.wake(name),
       log: options.log,
-      ownerRoles: options.ownerRoles
+      ownerRoles: options.ownerRoles ?? (own === null ? undefined : (id) => currentRoles(own, id))
     })
     for (const [name, job] of events.jobs) all.set(name, job)
     for (const [name, check] of events.checks) checks.set(name, check)

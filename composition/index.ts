@@ -142,7 +142,7 @@ export type { QueueService, Workers } from "../core/ports/queue.ts"
 export type { AdminDatabase } from "./jobs.ts"
 
 export { createAdmin } from "./create-admin.ts"
-export type { Admin, AdminOptions } from "./create-admin.ts"
+export type { Admin, AdminOptions, ConfigWithAuth } from "./create-admin.ts"
 export { runServer, startServer } from "./server.ts"
 export type { Server, ServerOptions } from "./server.ts"
 export { StartupError } from "./startup-error.ts"

@@ -19,13 +19,11 @@ import { hasEvents, needsQueue } from "../core/domain/compile/compile.ts"
 import { parentPath } from "../core/domain/declare/config.ts"
 import type { Config } from "../core/domain/declare/config.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
-import { problem } from "../core/domain/problem.ts"
-import type { Problem } from "../core/domain/problem.ts"
 import type { Workers } from "../core/ports/queue.ts"
 import { RecordsError } from "../core/ports/records.ts"
 import { assemble, fileSettingsOf, keepsAccounts, makeAuth, makeAuthenticator, tunnelOrigins } from "./assembly.ts"
 import type { Assembly } from "./assembly.ts"
-import { createAdmin } from "./create-admin.ts"
+import { createAdmin, statusOf } from "./create-admin.ts"
 import type { Admin } from "./create-admin.ts"
 import { openDatabases, openPool } from "./database.ts"
 import type { Databases, LazyPool } from "./database.ts"
@@ -180,12 +178,6 @@ class Opened {
     if (errors.length > 0) throw errors[0]
   }
 }
-
-const statusOf = (auth: Auth): Effect.Effect<{ readonly needsAdmin: boolean }, Problem> =>
-  Effect.tryPromise({
-    try: async () => ({ needsAdmin: await auth.needsAdmin() }),
-    catch: () => problem("unavailable", "The accounts cannot be read now.", {}, { "retry-after": "5" })
-  })
 
 /** Longest time that readiness waits for the accounts' database. */
 const readyMs = 2_000

@@ -5,7 +5,7 @@ import { defineConfig } from "../../core/domain/declare/config.ts"
 import { f } from "../../core/domain/declare/field.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
 import { defineRoles } from "../../core/domain/declare/roles.ts"
-import { checkAccounts } from "./accounts.ts"
+import { checkAccounts, checkRolesHeld } from "./accounts.ts"
 
 const fields = { id: f.integer() }
 const notes = defineResource("notes", { primaryKey: "id", fields })
@@ -55,4 +55,16 @@ describe("what accounts cannot have", () => {
   ])("leaves tenants alone with %s", (_, auth) => {
     expect(findings({ resources: [orders], auth })).toEqual([])
   })
+})
+
+it("names accounts with roles that do not exist", () => {
+  const users = [{ email: "a@x.org", role: "admin" }, { email: "b@x.org", role: "sales,boss" }, {
+    email: "c@x.org",
+    role: "boss"
+  }]
+  expect(checkRolesHeld(users, ["admin", "sales"]).map(({ fix, message }) => [message, fix])).toEqual([[
+    "2 accounts have the role \"boss\", which does not exist: b@x.org, c@x.org.",
+    "Give them another one: service users role <EMAIL> sales; or declare the role again."
+  ]])
+  expect(checkRolesHeld(users, ["admin", "sales", "boss"])).toEqual([])
 })

@@ -3,9 +3,41 @@
  * accounts: another authenticator may answer anything.
  */
 
+import { rolesOf } from "../../core/domain/account/roles.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
 import { didYouMean } from "../../core/domain/declare/refusal.ts"
 import type { Finding } from "./finding.ts"
+
+/** Most accounts that a finding names. */
+const named = 5
+
+/** Accounts with roles that the configuration does not have any more: such a role gives nothing, and nobody sees why. */
+export const checkRolesHeld = (
+  users: ReadonlyArray<{ readonly email: string; readonly role: string }>,
+  known: readonly string[]
+): readonly Finding[] => {
+  const lost = new Map<string, string[]>()
+  for (const { email, role } of users) {
+    for (const name of rolesOf(role)) {
+      if (!known.includes(name)) lost.set(name, [...lost.get(name) ?? [], email])
+    }
+  }
+  return [...lost].map(([role, emails]) => ({
+    level: "warning",
+    check: "roles",
+    resource: null,
+    field: null,
+    message: `${
+      emails.length === 1 ? "An account has" : `${emails.length} accounts have`
+    } the role "${role}", which does not exist: ${emails.slice(0, named).join(", ")}${
+      emails.length > named ? ", …" : ""
+    }.`,
+    fix: `Give ${emails.length === 1 ? "it" : "them"} another one: service users role <EMAIL> ${
+      known.at(-1) ?? "admin"
+    }; or declare the role again.`,
+    sql: []
+  }))
+}
 
 /** Findings about roles and tenants that no account can have. */
 export const checkAccounts = ({ auth, models, roles }: Compiled): readonly Finding[] => {

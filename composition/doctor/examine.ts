@@ -4,6 +4,7 @@
  */
 
 import type { Client } from "pg"
+import { listUsers } from "../../adapters/auth/users.ts"
 import { pgAddressOf } from "../../adapters/postgres/socket.ts"
 import { checkFacts } from "../../core/domain/compile/facts.ts"
 import { attemptsName, deliveriesName, subscriptionsName } from "../../core/domain/declare/webhooks.ts"
@@ -26,7 +27,7 @@ import {
 } from "../migrations.ts"
 import { findEmpty, readLiveFacts, withPostgres } from "../startup.ts"
 import type { LiveFacts } from "../startup.ts"
-import { checkAccounts } from "./accounts.ts"
+import { checkAccounts, checkRolesHeld } from "./accounts.ts"
 import { checkCapture } from "./capture.ts"
 import { checkColumns } from "./columns.ts"
 import {
@@ -197,7 +198,9 @@ const ofOwnTables = async (
       ...(accounts ? await findMissing(authPool, authMigrations(assembly.compiled)) : [])
     ]
     const findings = [...checkMigrations(missing, databases)]
-    if (accounts && !missing.includes(authMigration) && await makeAuth(assembly, settings, authPool).needsAdmin()) {
+    const auth = accounts && !missing.includes(authMigration) ? makeAuth(assembly, settings, authPool) : null
+    if (auth !== null) findings.push(...checkRolesHeld(await listUsers(auth), auth.roles))
+    if (auth !== null && await auth.needsAdmin()) {
       findings.push({
         level: "warning",
         check: "accounts",
