@@ -50,10 +50,14 @@ afterAll(async () => {
   await database.drop()
 })
 
-const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
-  admin.fetch(
-    new Request(`${url}${path}`, { ...init, headers: { "content-type": "application/json", ...init.headers } })
-  )
+interface Sent {
+  readonly method?: string
+  readonly body?: string
+  readonly headers?: { readonly [name: string]: string }
+}
+
+const ask = (path: string, { headers, ...sent }: Sent = {}): Promise<Response> =>
+  admin.fetch(new Request(`${url}${path}`, { ...sent, headers: { "content-type": "application/json", ...headers } }))
 
 const tokenOf = async (email: string): Promise<string> => {
   const body = JSON.stringify({ email, password })
