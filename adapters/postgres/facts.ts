@@ -115,6 +115,9 @@ const tablesSql = `select c.oid::text, json_build_object(
   'rowSecurity', c.relrowsecurity,
   'heirs', coalesce((select json_agg(h.relname order by h.relname) from pg_inherits i join pg_class h on h.oid = i.inhrelid
     where i.inhparent = c.oid and not h.relispartition), '[]'),
+  'fillsRows', exists (select from pg_trigger g where g.tgrelid = c.oid and not g.tgisinternal
+    -- before, for each row, at insert; and neither disabled nor for replicas only
+    and g.tgtype & 7 = 7 and g.tgenabled in ('O', 'A')),
   'privileges', json_build_object(
     'select', has_table_privilege(c.oid, 'select') or has_any_column_privilege(c.oid, 'select'),
     'insert', has_table_privilege(c.oid, 'insert') or has_any_column_privilege(c.oid, 'insert'),

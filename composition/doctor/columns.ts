@@ -114,6 +114,18 @@ const checkRequired = (model: Model, table: TableFacts, compiled: Compiled, say:
       declared.has(column.name) || column.nullable || column.default !== null || column.identity !== null ||
       column.generated
     ) continue
+    if (table.fillsRows === true) {
+      say({
+        level: "warning",
+        check: "required",
+        field: null,
+        message:
+          `The column "${column.name}" is required and no field gives it a value. A trigger that runs before an insert may.`,
+        fix: "If none does, declare the column or give it a default. If one does, nothing is wrong.",
+        sql: []
+      })
+      continue
+    }
     say({
       level: "error",
       check: "required",

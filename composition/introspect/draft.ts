@@ -83,13 +83,24 @@ const enumOf = (table: TableFacts, column: ColumnFacts): readonly string[] | nul
   return values
 }
 
-const versionNames = ["updated_at", "modified_at", "lock_version", "row_version"]
+/** Columns that change with their row. The service raises them itself; a trigger that does so, too, is none in the way. */
+const versionNames = [
+  "updated_at",
+  "modified_at",
+  "last_update",
+  "last_updated",
+  "last_modified",
+  "updated_on",
+  "modified_on",
+  "lock_version",
+  "row_version"
+]
 
 const versionOf = (columns: readonly ColumnFacts[], key: readonly string[]): ColumnFacts | null =>
   versionNames.map((name) => columns.find((column) => column.name === name)).find((column) =>
     column !== undefined && !column.nullable && !column.generated && column.identity === null &&
     !key.includes(column.name) &&
-    (column.name.endsWith("_at") ? isTimestamp(column) : isInteger(column))
+    (column.name.endsWith("_version") ? isInteger(column) : isTimestamp(column))
   ) ?? null
 
 const softDeleteOf = (columns: readonly ColumnFacts[]): ColumnFacts | null =>
@@ -245,6 +256,15 @@ export const draftResources = (tables: readonly TableFacts[]): Drafts => {
         const key = columnOf(other, other.key[0]!)
         place.notes.push(
           `${column.name} is no relation: it is ${column.type}, and ${other.table.name}.${key.name} is ${key.type}`
+        )
+      }
+      const part = place.table.foreignKeys.find(({ columns }) => columns.length === 1 && columns[0] === column.name)
+        ?.target
+      if (part !== undefined && tables.some((table) => table.kind === "partition" && same(table, part))) {
+        place.notes.push(
+          `${column.name} is no relation: it points at ${
+            tableText(part.schema, part.table)
+          }, a partition, and resources are of whole tables`
         )
       }
       if (target === null || (place.key.length === 1 && place.key[0] === column.name && !grounded(place, places))) {

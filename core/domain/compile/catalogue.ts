@@ -79,6 +79,8 @@ export interface TableFacts {
   readonly rowSecurity: boolean
   /** Tables that inherit from it, except partitions. Their rows are also rows of this table, but its key does not cover them. */
   readonly heirs: readonly string[]
+  /** Whether a trigger runs before each row is inserted, which may give columns their values. */
+  readonly fillsRows?: boolean
   readonly privileges: {
     readonly select: boolean
     readonly insert: boolean

@@ -423,3 +423,22 @@ describe("extendResource", () => {
     expect(Result.isFailure(compiled) && compiled.failure.map(({ field }) => field)).toEqual(["nmae", "extar"])
   })
 })
+
+it("says once that the role may read nothing, however many tables and columns there are", () => {
+  const fields = { id: f.integer().bits(64).readOnly().dbDefault(), x: f.text().optional(), y: f.text().optional() }
+  const models = modelsOf(
+    defineResource("things", { table: "things", primaryKey: "id", fields }),
+    defineResource("others", { table: "others", primaryKey: "id", fields })
+  )
+  const none = { select: false, insert: false, update: false, delete: false }
+  const texts = ["x", "y"].map((name) => column(name, "text", { nullable: true }))
+  const table = tableOf([id, ...texts].map((each) => ({ ...each, privileges: none })), {
+    privileges: none
+  })
+  const refusals = checkFacts(models, { server, tables: new Map([["things", table], ["others", table]]) })
+  expect(refusals.map(({ fix, message, resource }) => [resource, message, fix])).toEqual([[
+    null,
+    `The database role may read nothing of 2 tables: things, others.`,
+    `Run: grant select on things, others to <role>;`
+  ]])
+})

@@ -217,6 +217,10 @@ const checkType = (field: Field, column: ColumnFacts, table: string, say: Say): 
 const hasDefault = (column: ColumnFacts): boolean =>
   column.default !== null || column.identity !== null || column.generated
 
+/** Whether the role may read nothing of a table. */
+const isClosed = (table: TableFacts): boolean =>
+  !table.privileges.select && table.columns.every(({ privileges }) => !privileges.select)
+
 const checkColumn = (model: Model, field: Field, column: ColumnFacts, table: TableFacts, say: Say): void => {
   const name = tableName(model)
   const alter = `alter table ${name} alter column ${quotedName(column.name)}`
@@ -231,7 +235,8 @@ const checkColumn = (model: Model, field: Field, column: ColumnFacts, table: Tab
       )
     }
   }
-  if (!column.privileges.select) {
+  // Where it may read nothing of the table, that is said once.
+  if (!column.privileges.select && !isClosed(table)) {
     say("The database role may not read the column.", `Run: grant select on ${name} to <role>;`)
   }
   if (!isView(table)) {
@@ -415,6 +420,8 @@ export const checkFacts = (
     })
   }
   const trackedBy = new Map([...models.values()].map((model) => [model.history, model.name]))
+  /** Tables of which the role may read nothing: a role without grants is one refusal, not one for each column. */
+  const closed: string[] = []
   for (const model of models.values()) {
     const table = tables.get(model.name) ?? null
     const tracked = trackedBy.get(model.name)
@@ -448,7 +455,8 @@ export const checkFacts = (
       continue
     }
     const sayTable: Say = (message, fix) => refusals.push({ resource: model.name, field: null, message, fix })
-    if (!table.privileges.select) {
+    if (isClosed(table)) closed.push(tableName(model))
+    else if (!table.privileges.select) {
       sayTable("The database role may not read the table.", `Run: grant select on ${tableName(model)} to <role>;`)
     }
     if (model.events.length > 0 && isView(table)) {
@@ -492,6 +500,17 @@ export const checkFacts = (
     if (model.key.every((field) => table.columns.some((column) => column.name === field.column))) {
       checkKey(model, table, sayTable)
     }
+  }
+  if (closed.length > 0) {
+    const names = [...new Set(closed)]
+    refusals.push({
+      resource: null,
+      field: null,
+      message: names.length === 1
+        ? `The database role may read nothing of the table ${names[0]}.`
+        : `The database role may read nothing of ${names.length} tables: ${names.join(", ")}.`,
+      fix: `Run: grant select on ${names.join(", ")} to <role>;`
+    })
   }
   return refusals
 }
