@@ -10,8 +10,8 @@ import { currentPlace, setQuery } from "../shell/location.ts"
 import { useNarrow } from "../shell/narrow.ts"
 import { Item, Line, Menu } from "../shell/parts.tsx"
 import { setPreferences } from "../shell/preferences.ts"
+import { sayProblem } from "../shell/problem.tsx"
 import shell from "../shell/shell.module.css"
-import { exportRows } from "./export.ts"
 import style from "./list.module.css"
 import type { Reorder } from "./reorder.tsx"
 import type { Rows } from "./rows.ts"
@@ -36,8 +36,13 @@ export const ListHeader = (props: HeaderProps): ReactNode => {
   const { format, t } = useLocale()
   const narrow = useNarrow()
   const { total } = rows
-  const runExport = (as: "csv" | "json"): void =>
-    exportRows({ resource, as, filter, order, deleted, fields: choices.map(({ field }) => field), t, format })
+  const runExport = (as: "csv" | "json"): void => {
+    const fields = choices.map(({ field }) => field)
+    import("./export.ts").then(
+      ({ exportRows }) => exportRows({ resource, as, filter, order, deleted, fields, t, format }),
+      (error: unknown) => sayProblem(error, t)
+    )
+  }
   return (
     <header className={shell.top}>
       <div className={`${style.name} grow`}>

@@ -26,7 +26,7 @@ import shell from "../shell/shell.module.css"
 import { keepAddress } from "../shell/sidebar.tsx"
 import { useTitle } from "../shell/title.ts"
 import { Card } from "./card.tsx"
-import { CellEditor, useCellEditing } from "./edit.tsx"
+import { useCellEditing } from "./edit.tsx"
 import { ListFoot } from "./foot.tsx"
 import { ListHeader } from "./header.tsx"
 import style from "./list.module.css"
@@ -47,6 +47,7 @@ import { ViewTabs } from "./tabs.tsx"
 
 const ChartStrip = lazy(() => import("../chart/strip.tsx").then(({ ChartStrip }) => ({ default: ChartStrip })))
 const ColumnMenu = lazy(() => import("./column-menu.tsx").then(({ ColumnMenu }) => ({ default: ColumnMenu })))
+const CellEditor = lazy(() => import("./cell-editor.tsx").then(({ CellEditor }) => ({ default: CellEditor })))
 const SelectionBar = lazy(() => import("./selection-bar.tsx").then(({ SelectionBar }) => ({ default: SelectionBar })))
 
 /** Where the columns of a view are remembered in this browser. */

@@ -1,0 +1,64 @@
+/** The input in the place of a cell's value. It is loaded when somebody edits. */
+
+import { type ReactNode, useRef } from "react"
+import { cellKeys, Input } from "../field/input.tsx"
+import { type Draft, parseText } from "../field/parse.ts"
+import type { Column } from "../grid/columns.ts"
+import { useMessages } from "../messages/locale.tsx"
+import type { Resource } from "../shell/catalogue.ts"
+import type { AnyRecord } from "../shell/client.ts"
+import type { CellEditing } from "./edit.tsx"
+
+interface CellEditorProps {
+  readonly editing: CellEditing
+  readonly resource: Resource
+  readonly record: AnyRecord
+  readonly column: Column
+}
+
+/** The input in the place of a cell's value. Leaving it by mouse saves, as everywhere in the grid. */
+export const CellEditor = ({ column, editing, record, resource }: CellEditorProps): ReactNode => {
+  const field = resource.fields.get(column.id)!
+  const t = useMessages()
+  // What was typed before (a first letter, or what could not be saved) is there to be saved as it is.
+  const draft = useRef<Draft | null>(editing.typed === undefined ? null : parseText(field, editing.typed, t))
+  const done = useRef(false)
+  const commit = (then: "stay" | "down" | "next" | "before"): void => {
+    if (done.current) return
+    if (draft.current?.problem == null) done.current = true
+    editing.commit(record, column.id, draft.current, then)
+  }
+  return (
+    <div
+      className="cell-editor"
+      onKeyDown={(event) => {
+        // An open list of choices has its own Enter and Escape.
+        if (event.defaultPrevented) return
+        cellKeys(event, { onCommit: commit, onCancel: () => editing.cancel() })
+      }}
+      onBlur={(event) => {
+        if (event.currentTarget.contains(event.relatedTarget) || event.relatedTarget?.closest(".float") != null) return
+        if (draft.current === null) editing.cancel()
+        else commit("stay")
+      }}
+    >
+      <Input
+        compact
+        autoFocus
+        resource={resource}
+        field={field}
+        value={record[column.id]}
+        {...(editing.typed === undefined ? {} : { typed: editing.typed })}
+        label={column.label}
+        invalid={editing.problem !== null}
+        onChange={(next) => {
+          draft.current = next
+          // A choice is a decision: nothing is left to type.
+          const chosen = field.relation !== undefined || field.kind === "enum" || field.kind === "boolean"
+          if (chosen && next.problem === null) commit("stay")
+        }}
+      />
+      {editing.problem !== null && <p className="cell-problem" role="alert">{editing.problem}</p>}
+    </div>
+  )
+}
