@@ -14,6 +14,7 @@ import {
   useEffect,
   useImperativeHandle,
   useLayoutEffect,
+  useMemo,
   useRef,
   useState
 } from "react"
@@ -244,6 +245,9 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
   const holdsFocus = useRef(false)
   const dragEnd = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   const lead = tick === undefined ? 0 : tickWidth
+  const narrow = props.card !== undefined
+  const resizable = props.onWidth !== undefined
+  const { sorted } = props
   const offsets = useOffsets(columns, lead)
   const least = tick === undefined ? 0 : -1
   const lastColumn = props.card === undefined ? columns.length - 1 : 0
@@ -487,6 +491,38 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
     if (done) props.onWidth?.(column, width)
   }
 
+  // The header has menus: it is made anew when it says something else, and not with every row that scrolls by.
+  const headed = active.row === -1 ? active.column : null
+  const heading = useMemo(() =>
+    narrow ? null : (
+      <div role="row" aria-rowindex={1} className={style.head} data-head="">
+        {tick !== undefined && (
+          <div
+            role="columnheader"
+            aria-colindex={1}
+            data-column={-1}
+            className={`${style.column} ${style.tick} ${style.pinned}`}
+            style={pinnedStyle(0)}
+          >
+            {tick.all}
+          </div>
+        )}
+        {columns.map((column, at) => (
+          <div
+            key={column.id}
+            role="columnheader"
+            aria-colindex={at + (tick === undefined ? 1 : 2)}
+            aria-sort={sorted(column)}
+            className={`${style.column} ${column.end ? style.end : ""} ${column.pinned ? style.pinned : ""}`}
+            style={pinnedStyle(offsets.get(column.id))}
+          >
+            {head(column, at, headed === at ? 0 : -1)}
+            {resizable && <Resizer column={column} onWidth={onWidth} />}
+          </div>
+        ))}
+      </div>
+    ), [head, columns, offsets, tick, headed, narrow, lead])
+
   const { first, last, scale, shift } = view
   const shown: number[] = []
   for (let index = first; index < last; index++) shown.push(index)
@@ -539,34 +575,7 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
             if (row !== undefined && column !== undefined) props.onCellContext?.(row, column, place!, event)
           }}
         >
-          {props.card === undefined && (
-            <div role="row" aria-rowindex={1} className={style.head} data-head="">
-              {tick !== undefined && (
-                <div
-                  role="columnheader"
-                  aria-colindex={1}
-                  data-column={-1}
-                  className={`${style.column} ${style.tick} ${style.pinned}`}
-                  style={pinnedStyle(0)}
-                >
-                  {tick.all}
-                </div>
-              )}
-              {columns.map((column, at) => (
-                <div
-                  key={column.id}
-                  role="columnheader"
-                  aria-colindex={at + (tick === undefined ? 1 : 2)}
-                  aria-sort={props.sorted(column)}
-                  className={`${style.column} ${column.end ? style.end : ""} ${column.pinned ? style.pinned : ""}`}
-                  style={pinnedStyle(offsets.get(column.id))}
-                >
-                  {head(column, at, active.row === -1 && active.column === at ? 0 : -1)}
-                  {props.onWidth !== undefined && <Resizer column={column} onWidth={onWidth} />}
-                </div>
-              ))}
-            </div>
-          )}
+          {heading}
           <div role="rowgroup" className={style.body} style={{ height: scale.physical + scale.viewport }}>
             {shown.map((index) => {
               const row = rowAt(index)

@@ -1,23 +1,25 @@
 /** The line below a list: which rows are seen, how many match, what was saved last. */
 
-import type { ReactNode } from "react"
+import { type ReactNode, useSyncExternalStore } from "react"
 import { useLocale } from "../messages/locale.tsx"
 import { openShortcuts } from "../shell/overlays.ts"
 import style from "./list.module.css"
 import type { Rows } from "./rows.ts"
+import type { Sight } from "./sight.ts"
 import { totalText } from "./total.ts"
 
 interface FootProps {
   readonly rows: Rows
-  readonly seen: readonly [first: number, last: number]
+  readonly sight: Sight
   readonly filter: string
   /** When something was saved here last, or null. */
   readonly savedAt: number | null
   readonly keys: string
 }
 
-export const ListFoot = ({ filter, keys, rows, savedAt, seen }: FootProps): ReactNode => {
+export const ListFoot = ({ filter, keys, rows, savedAt, sight }: FootProps): ReactNode => {
   const { format, t } = useLocale()
+  const seen = useSyncExternalStore(sight.subscribe, sight.now)
   const { total } = rows
   const position = `${format.count(seen[0] + 1)}–${format.count(seen[1] + 1)}`
   const text = total === null ? "" : totalText(total, t, format)

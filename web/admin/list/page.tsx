@@ -33,6 +33,7 @@ import style from "./list.module.css"
 import { useReorder } from "./reorder.tsx"
 import { useRows } from "./rows.ts"
 import { isSelected, nothing, type Selection, withKeys } from "./selection.ts"
+import { makeSight } from "./sight.ts"
 import {
   type Choice,
   columnsOf,
@@ -160,7 +161,8 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
   const [selection, setSelection] = useState<Selection>(nothing)
   const anchor = useRef<number | null>(null)
   const picked = useRef(new Map<string, AnyRecord>())
-  const [seen, setSeen] = useState<readonly [number, number]>([0, 0])
+  // Outside of the page's own state: it changes with every row that scrolls by, and only the foot shows it.
+  const [sight] = useState(makeSight)
   const [menu, setMenu] = useState<string | null>(null)
   useTitle(resource.view.label.plural)
 
@@ -171,11 +173,6 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
   }, [resource])
   useEffect(() => keepAddress(resource.name, query.size === 0 ? "" : `?${query.toString()}`), [resource, query])
 
-  const onSeen = useCallback(
-    (first: number, last: number) =>
-      setSeen((before) => before[0] === first && before[1] === last ? before : [first, last]),
-    []
-  )
   const setFilter = useCallback((text: string) => {
     setQuery({ filter: text === "" ? null : text }, { replace: false })
     handle.current?.scrollTo(0)
@@ -421,7 +418,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
         {...(reorder.drag === undefined ? {} : { drag: reorder.drag })}
         want={rows.want}
         placeLabel={placeLabel}
-        onSeen={onSeen}
+        onSeen={sight.put}
         onWidth={(column, width) =>
           setChoices(choices.map((choice) => choice.field === column.id ? { ...choice, width } : choice))}
         onOpen={open}
@@ -477,7 +474,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
         </Link>
       )}
       {editing.conflict}
-      <ListFoot rows={rows} seen={seen} filter={filter} savedAt={editing.savedAt} keys={shownKeys("?").join(" ")} />
+      <ListFoot rows={rows} sight={sight} filter={filter} savedAt={editing.savedAt} keys={shownKeys("?").join(" ")} />
     </>
   )
 }
