@@ -431,6 +431,7 @@ describe.skipIf(chromiumPath === null)("what happens meanwhile", () => {
   it("says that it is offline, and keeps what was typed until the connection is back (22)", async () => {
     await using({ allow: /ERR_INTERNET_DISCONNECTED|Failed to load/ }, async (page, list) => {
       await list.open("orders")
+      await page.waitForLoadState("networkidle")
       await page.context().setOffline(true)
       await page.getByText("You are offline").waitFor()
       await list.cell(7, 5).click()

@@ -48,7 +48,8 @@ import { ViewTabs } from "./tabs.tsx"
 
 const ChartStrip = lazy(() => import("../chart/strip.tsx").then(({ ChartStrip }) => ({ default: ChartStrip })))
 const ColumnMenu = lazy(() => import("./column-menu.tsx").then(({ ColumnMenu }) => ({ default: ColumnMenu })))
-const CellEditor = lazy(() => import("./cell-editor.tsx").then(({ CellEditor }) => ({ default: CellEditor })))
+const loadEditor = () => import("./cell-editor.tsx").then(({ CellEditor }) => ({ default: CellEditor }))
+const CellEditor = lazy(loadEditor)
 const SelectionBar = lazy(() => import("./selection-bar.tsx").then(({ SelectionBar }) => ({ default: SelectionBar })))
 
 /** Where the columns of a view are remembered in this browser. */
@@ -171,6 +172,10 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
     const kept = rememberedColumns(resource)
     if (kept !== null && currentPlace().query.get("columns") === null) setQuery({ columns: kept })
   }, [resource])
+  // Editing goes on without a connection: what it needs is fetched as soon as the rows are there.
+  useEffect(() => {
+    if (!rows.loading) loadEditor().catch(() => undefined)
+  }, [rows.loading])
   useEffect(() => keepAddress(resource.name, query.size === 0 ? "" : `?${query.toString()}`), [resource, query])
 
   const setFilter = useCallback((text: string) => {
