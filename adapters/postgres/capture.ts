@@ -109,7 +109,18 @@ export const toldText = (told: Told): string => {
   return JSON.stringify(began)
 }
 
+/** Settings that texts of these columns depend on. Each costs a call of the function some time, so there are no others. */
+const settingsOf = ({ columns }: CapturedTable): readonly string[] => {
+  const has = (...kinds: ReadonlyArray<Field["kind"]>): boolean => columns.some(({ kind }) => kinds.includes(kind))
+  return [
+    ...(has("timestamp") ? ["set timezone = 'UTC'"] : []),
+    ...(has("timestamp", "date") ? ["set datestyle = 'ISO, MDY'"] : []),
+    ...(has("float") ? ["set extra_float_digits = 1"] : [])
+  ]
+}
+
 const bodyOf = (table: CapturedTable): string => `
+-- ${["text", ...settingsOf(table)].join(", ")}
 declare
   told text := nullif(current_setting('service.change', true), '');
   operation text := lower(tg_op);
@@ -150,8 +161,7 @@ export const captureStatements = (table: CapturedTable): readonly string[] => {
   return [
     // Whoever may write to the table may have its changes captured. Texts are as reads have them, whatever the writer's settings.
     `create or replace function ${name}() returns trigger language plpgsql security definer
-  set search_path = pg_catalog, pg_temp set timezone = 'UTC' set datestyle = 'ISO, MDY' set intervalstyle = 'postgres'
-  set extra_float_digits = 1 as $capture$${bodyOf(table)}$capture$`,
+  set search_path = pg_catalog, pg_temp ${settingsOf(table).join(" ")} as $capture$${bodyOf(table)}$capture$`,
     `revoke all on function ${name}() from public`,
     trigger(captureTrigger, `insert or update or delete on ${tableOf(table.model)} for each row`),
     `do $capture$ begin
