@@ -5,6 +5,7 @@
 
 import "./runtime.ts"
 
+export { checkSourceNames, sourceOptions } from "../core/domain/compile/source.ts"
 export { defineConfig } from "../core/domain/declare/config.ts"
 export type {
   AuthDeclaration,
@@ -15,6 +16,7 @@ export type {
   Config,
   OptionsDeclaration,
   Transaction,
+  TypedConfig,
   UnhandledErrorHook,
   WriteHook
 } from "../core/domain/declare/config.ts"
@@ -25,6 +27,7 @@ export { f, relation } from "../core/domain/declare/field.ts"
 export type { AnyField, FieldBuilder, FieldMap } from "../core/domain/declare/field.ts"
 export { aspectRatio, fileSize, fileType, imageSize, processor } from "../core/domain/declare/file.ts"
 export type { FilesDeclaration, ProcessorDeclaration, VariantDeclaration } from "../core/domain/declare/file.ts"
+export type { FormDeclaration, FormsDeclaration } from "../core/domain/declare/form.ts"
 export { history } from "../core/domain/declare/history.ts"
 export type { CreateOf, RecordOf, UpdateOf } from "../core/domain/declare/record.ts"
 export type { Refusal } from "../core/domain/declare/refusal.ts"
@@ -67,6 +70,8 @@ export type {
   FunctionQuery,
   FunctionRecords
 } from "../core/domain/function/declaration.ts"
+export { sourcesFor } from "../core/domain/source/source.ts"
+export type { Source, SourceShown } from "../core/domain/source/source.ts"
 
 export { smtpMail } from "../adapters/mail/smtp.ts"
 export type { SmtpOptions } from "../adapters/mail/smtp.ts"
