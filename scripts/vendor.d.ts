@@ -22,6 +22,21 @@ export declare namespace Context {
   interface Context<in R> {
     readonly [inside]: (services: R) => void
   }
+  interface Reference<in out Service> {
+    readonly [inside]: (service: Service) => Service
+  }
+}
+
+export declare namespace Clock {
+  interface Clock {
+    readonly [inside]: "clock"
+  }
+}
+
+export declare namespace Fiber {
+  interface Fiber<out A, out E = never> {
+    readonly [inside]: readonly [A, E, "fiber"]
+  }
 }
 
 export declare namespace Scope {

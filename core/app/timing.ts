@@ -59,8 +59,8 @@ export const during = <A, E>(
 }
 
 /** Whether a tracer is installed. */
-export const isTraced = ({ cache: { tracer } }: RequestFiber): boolean =>
-  tracer !== undefined && tracer !== Tracer.nativeTracer
+export const isTraced = (fiber: RequestFiber): boolean =>
+  fiber.cache.tracer !== undefined && fiber.cache.tracer !== Tracer.nativeTracer
 
 /** The clock of the running request. */
 export const clockOf = (fiber: RequestFiber): Clock.Clock => fiber.getRef(Clock.Clock)

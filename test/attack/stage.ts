@@ -180,6 +180,8 @@ export const openStage = async (migration = authMigrationSql({ schema: "auth", t
     trustedProxies: number
   ): Pick<Instance, "ask" | "edge"> => {
     const edge = makeService({
+      // Whether the admin app has been built here must not matter.
+      webFolder: "no-admin-app",
       compiled: compileOrThrow(config(trustedProxies)),
       records: makeFakeRecords().service,
       authenticator,
