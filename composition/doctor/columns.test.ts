@@ -1,12 +1,13 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { where } from "../../core/domain/access/where.ts"
+import type { TableFacts } from "../../core/domain/compile/catalogue.ts"
 import { compileModels } from "../../core/domain/compile/compile.ts"
 import { defineConfig } from "../../core/domain/declare/config.ts"
 import { f, relation } from "../../core/domain/declare/field.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
 import { defineRoles } from "../../core/domain/declare/roles.ts"
-import { tableFacts } from "../../test/support/catalogue.ts"
+import { columnFacts, tableFacts } from "../../test/support/catalogue.ts"
 import { checkColumns } from "./columns.ts"
 
 const table = tableFacts("lines", [])
@@ -42,4 +43,21 @@ describe("a resource without tenant that points at one of tenants", () => {
   ])("is left alone with %s", (_, more, config) => {
     expect(open(more, config)).toEqual([])
   })
+})
+
+it("a required column without a field fails every create, unless a trigger may fill it", () => {
+  const notes = defineResource("notes", {
+    primaryKey: "id",
+    fields: { id: f.integer().bits(64).readOnly().dbDefault() }
+  })
+  const compiled = Result.getOrThrow(compileModels(defineConfig({ resources: [notes] })))
+  const required = (more: Partial<TableFacts>) =>
+    checkColumns(
+      compiled.models.get("notes")!,
+      tableFacts("notes", [columnFacts("id", "int8", { identity: "by default" }), columnFacts("number", "text")], more),
+      compiled,
+      "app"
+    ).filter(({ check }) => check === "required").map(({ level }) => level)
+  expect(required({})).toEqual(["error"])
+  expect(required({ fillsRows: true })).toEqual(["warning"])
 })

@@ -223,9 +223,9 @@ describe("system columns", () => {
   it("must be there, of their types, and nullable or not as their role needs", () => {
     const models = things({}, declared)
     expect(lines(models, tableOf([id]))).toEqual([
-      "-: tenant (\"tenant_id\"): The table things has no column \"tenant_id\". → Add it: alter table things add column tenant_id text not null;",
-      "-: softDelete (\"deleted_at\"): The table things has no column \"deleted_at\". → Add it: alter table things add column deleted_at timestamptz;",
-      "-: version (\"updated_at\"): The table things has no column \"updated_at\". → Add it: alter table things add column updated_at timestamptz not null default now();"
+      "-: tenant (\"tenant_id\"): The table things has no column \"tenant_id\". → Run service introspect again, or add it: alter table things add column tenant_id text; update things set tenant_id = …; alter table things alter column tenant_id set not null;",
+      "-: softDelete (\"deleted_at\"): The table things has no column \"deleted_at\". → Run service introspect again, or add it: alter table things add column deleted_at timestamptz;",
+      "-: version (\"updated_at\"): The table things has no column \"updated_at\". → Run service introspect again, or add it: alter table things add column updated_at timestamptz not null default now();"
     ])
     const wrong = tableOf([
       id,

@@ -389,6 +389,16 @@ const unreached = (model: Pick<Model, "name" | "schema" | "table">): Refusal => 
   }
 }
 
+/** SQL that adds a column to a table with rows: a required one without a first value is filled before it is required. */
+const addColumnSql = (model: Model, field: Field): string => {
+  const alter = `alter table ${tableName(model)}`
+  const name = quotedName(field.column)
+  const add = `${alter} add column ${name} ${sqlTypeOf(field)}`
+  if (field.optional) return `${add};`
+  if (field === model.version) return `${add} not null${firstVersion(field)};`
+  return `${add}; update ${tableName(model)} set ${name} = …; ${alter} alter column ${name} set not null;`
+}
+
 /**
  * Everything in the models that does not fit the database, in declared order. `tables` holds the facts of each resource's table by the
  * resource's name, or null where there is no such table. `known` are names of tables that exist, for suggestions.
@@ -486,11 +496,9 @@ export const checkFacts = (
         const near = didYouMean(field.column, names)
         say(
           `The table ${tableName(model)} has no column "${field.column}".`,
-          `${near.startsWith("Did you mean") ? `${near} ` : ""}Add it: alter table ${tableName(model)} add column ${
-            quotedName(field.column)
-          } ${sqlTypeOf(field)}${field.optional ? "" : " not null"}${
-            field === model.version ? firstVersion(field) : ""
-          };`
+          `${near.startsWith("Did you mean") ? `${near} ` : ""}Run service introspect again, or add it: ${
+            addColumnSql(model, field)
+          }`
         )
         continue
       }
