@@ -147,7 +147,7 @@ const recordsOf = (
     ...(query.orderBy === undefined ? {} : { order_by: query.orderBy }),
     ...(query.pageSize === undefined ? {} : { page_size: query.pageSize }),
     ...(query.pageToken === undefined ? {} : { page_token: query.pageToken }),
-    ...(query.fields === undefined ? {} : { fields: query.fields.join(",") }),
+    ...(query.fields === undefined ? {} : { fields: query.fields }),
     ...(query.showDeleted === undefined ? {} : { show_deleted: query.showDeleted })
   })
   return {

@@ -232,6 +232,7 @@ describe("the transaction of a function", () => {
     ...fixture(),
     config: defineConfig({
       resources: [orders],
+      roles: defineRoles({ boss: ["*"] }),
       functions: {
         note: defineFunction({
           roles: true,
