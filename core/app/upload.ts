@@ -379,15 +379,16 @@ const store = Effect.fnUntraced(function*(
       const first: StoredFile = { provider: provider.name, path, name, size: null, variants: [] }
       const promises = expected(plan, first)
       const unavailable = storageProblem(files, provider.name)
-      const names = yield* Effect.catch(
+      const scheduled = Effect.catch(
         Effect.forEach(promises, (each) => schedule(files, provider, uploadEntry(each, files.now()))),
         unavailable
       )
-      const undo = Effect.ignore(Effect.forEach(
-        [...new Set(promises.flatMap((each) => [...pathsOf(each)])), ...names],
-        (each) => provider.storage.remove(each),
-        { discard: true }
-      ))
+      const undo = (names: readonly string[]) =>
+        Effect.ignore(Effect.forEach(
+          [...new Set(promises.flatMap((each) => [...pathsOf(each)])), ...names],
+          (each) => provider.storage.remove(each),
+          { discard: true }
+        ))
       const stored = Effect.gen(function*(): Effect.fn.Return<Reply, Problem> {
         const size = yield* Effect.catch(
           provider.storage.put(path, begun.bytes, { type: decided.type, size: incoming.length ?? file.maxSize }),
@@ -404,10 +405,17 @@ const store = Effect.fnUntraced(function*(
         room.keep(kept)
         return key === null ? reply : yield* key.keep(reply)
       })
-      return yield* Effect.onExit(
-        stored,
-        (exit) =>
-          exit._tag === "Success" && exit.value.headers["idempotency-replayed"] === undefined ? Effect.void : undo
+      // What is under way at a storage goes on when its sender is gone, and would end after it was undone: so it comes to its end first. A body
+      // that breaks off ends it at once.
+      return yield* Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(scheduled, (names) =>
+          Effect.onExit(
+            Effect.flatMap(stored, (reply) => Effect.as(restore(Effect.promise(() => Promise.resolve())), reply)),
+            (exit) =>
+              exit._tag === "Success" && exit.value.headers["idempotency-replayed"] === undefined
+                ? Effect.void
+                : undo(names)
+          ))
       )
     }),
     Effect.sync(() => room.release())
