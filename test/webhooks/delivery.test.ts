@@ -1,7 +1,7 @@
 // Events from a change to its receiver: envelopes, signatures, every outcome of a try, retries, order, code that fails.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { newWebhookSecret, verifyStandardWebhook } from "../../adapters/seal/webhook.ts"
-import { defineConfig, defineFunction, defineResource, f, subscription } from "../../composition/index.ts"
+import { defineConfig, defineFunction, defineResource, defineRoles, f, subscription } from "../../composition/index.ts"
 import type { EventEnvelope } from "../../composition/index.ts"
 import { openEvents, openReceiver } from "../support/events.ts"
 import type { EventService, TestReceiver } from "../support/events.ts"
@@ -70,6 +70,7 @@ beforeAll(async () => {
     schema,
     config: defineConfig({
       resources: [orders],
+      roles: defineRoles({ boss: ["*"], sales: ["orders.read"] }),
       functions: {
         take: defineFunction({
           roles: true,
