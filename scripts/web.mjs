@@ -125,7 +125,15 @@ export const buildWeb = async (out, { whole }) => {
   rmSync(out, { recursive: true, force: true })
   mkdirSync(out, { recursive: true })
   const [{ build }, { default: react }] = await Promise.all([import("vite"), import("@vitejs/plugin-react")])
-  await build({ ...settings(out), plugins: [react()] })
+  // Whoever builds (a test, for one) may run as something else: the app is React's production build.
+  const { NODE_ENV: before } = process.env
+  process.env.NODE_ENV = "production"
+  try {
+    await build({ ...settings(out), plugins: [react()] })
+  } finally {
+    if (before === undefined) delete process.env.NODE_ENV
+    else process.env.NODE_ENV = before
+  }
   await compress(out, whole)
   const sizes = await measureSizes(out)
   if (!whole) return
