@@ -399,7 +399,8 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
       access,
       path: progress.path,
       query,
-      again: tokens.authenticate(progress.request),
+      // Asked by what lasts only: a token is looked up when it is.
+      again: Effect.suspend(() => tokens.authenticate(progress.request)),
       header: (name) => progress.request.headers.get(name)
     }))
 
