@@ -13,7 +13,7 @@ beforeAll(async () => {
   database = await openDatabase(table)
   await using project = configured()
   expect(JSON.parse((await project.service("migration", "--apply", "--json")).stdout)).toEqual({
-    applied: ["service 1", "auth 4"],
+    applied: ["service 1", "auth 5"],
     changed: []
   })
 })
@@ -216,7 +216,7 @@ describe("passkeys", () => {
   it("get their table when they are turned on, and are taken away", async () => {
     await using plain = configured()
     await using project = configured("auth: { passkeys: true }")
-    expect((await project.service("migration", "--apply")).stdout).toBe("Applied passkey 1\n")
+    expect((await project.service("migration", "--apply")).stdout).toBe("Applied passkey 2\n")
     await project.service("users", "create", "pat@example.com", "--generate-password", "--role", "user")
     await database.execute(
       `insert into auth."passkey" ("id", "publicKey", "userId", "credentialID", "counter", "deviceType", "backedUp")`

@@ -5,9 +5,11 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
+import type { SqlError } from "effect/sql/SqlError"
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { makePostgres, type Postgres, type PostgresOptions } from "../../adapters/postgres/connection.ts"
+import { sqlState } from "../../adapters/postgres/errors.ts"
 import { makeRecords } from "../../adapters/postgres/records.ts"
 import type { TransactionHandle } from "../../adapters/postgres/transaction.ts"
 import { always } from "../../core/domain/filter/tree.ts"
@@ -81,6 +83,12 @@ describe("connections", () => {
       ? (error.reason as { readonly _tag: string })._tag
       : error
   }
+  /** The SQLSTATE of a defect: a read that writes can never work, so it is no failure that a caller could wait out. */
+  const stateOf = async (effect: Effect.Effect<unknown, unknown>): Promise<string | null> => {
+    const exit = await Effect.runPromise(Effect.exit(effect))
+    if (Exit.isSuccess(exit) || !Cause.hasDies(exit.cause)) throw new Error("It is no defect.")
+    return sqlState(Cause.squash(exit.cause) as SqlError)
+  }
   const names = (records: RecordsService) =>
     Effect.map(records.page({ shape, bindings }), (rows) => rows.map((row) => row[1]))
   /** Succeeds with both rows as they were made. */
@@ -136,9 +144,7 @@ describe("connections", () => {
 
     it("reads read-only", async () => {
       const { postgres } = await open({ pooler })
-      expect(await reasonOf(postgres.read("delete from jobs returning id::text", [], { prepare: false }))).toBe(
-        "ReadOnly"
-      )
+      expect(await stateOf(postgres.read("delete from jobs returning id::text", [], { prepare: false }))).toBe("25006")
       expect(await reasonOf(postgres.read("select nextval('pg_temp.none')::text", [], { prepare: false }))).not.toBe(
         "success"
       )
@@ -792,9 +798,7 @@ describe("connections", () => {
       const { postgres, records } = await open({ url: await listen(manner), statementTimeoutMs: 300 })
       expect(await reasonInTime(unchanged(records))).toBe("success")
       expect(await reasonOf(postgres.read("select pg_sleep(20)::text", [], { prepare: true }))).toBe("Timeout")
-      expect(await reasonInTime(postgres.read("delete from jobs returning id::text", [], { prepare: true }))).toBe(
-        "ReadOnly"
-      )
+      expect(await stateOf(postgres.read("delete from jobs returning id::text", [], { prepare: true }))).toBe("25006")
       expect(await reasonInTime(records.transaction((tx) => rename(tx, "1", "one")))).toBe("success")
     })
   })

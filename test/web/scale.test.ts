@@ -63,6 +63,7 @@ it("compiles in bounded work", async () => {
     JSON.stringify({
       extends: join(root, "tsconfig.json"),
       include: ["*.ts"],
+      exclude: [],
       compilerOptions: { extendedDiagnostics: true }
     })
   )
