@@ -86,7 +86,12 @@ export const runMounted = (
   return Effect.flatMap(sent, (bytes) =>
     Effect.promise((signal) => {
       const headers = headersOf(request, trustedProxies)
-      const init = { method: asked, headers, signal, ...(bytes === null ? {} : { body: bytes }) }
+      const init = {
+        method: asked,
+        headers,
+        signal,
+        ...(bytes === null ? {} : { body: bytes as Uint8Array<ArrayBuffer> })
+      }
       return handler(new Request(request.url, init)).then(answerOf)
     }))
 }

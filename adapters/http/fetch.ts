@@ -124,7 +124,11 @@ const responseOf = (reply: EdgeReply): Response => {
   const headers = new Headers(reply.headers)
   for (const cookie of reply.cookies) headers.append("set-cookie", cookie)
   const body = reply.stream === null ? reply.body : readableOf(reply.stream.bytes)
-  return new Response(body, { status: reply.status, headers })
+  // No answer is made in shared memory, which the web's types do not take.
+  return new Response(body as Exclude<typeof body, Uint8Array> | Uint8Array<ArrayBuffer>, {
+    status: reply.status,
+    headers
+  })
 }
 
 /** `context` is what the effects run in: a tracer, a logger. */
