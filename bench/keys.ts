@@ -1,4 +1,4 @@
-/** The signing key of a run, and the tokens of its callers: made anew each time, known to the systems measured and nobody else. */
+/** The signing key of a run, and the tokens of its callers: new for each run, known to the systems measured and nobody else. */
 
 import { generateKeyPairSync, sign } from "node:crypto"
 import { callers } from "./data.ts"

@@ -62,7 +62,7 @@ export const measure = async (host: Host, one: Running, task: Task): Promise<Sam
   const { cheap = false, connections, kind, ...times } = task
   const { dialect, processes, state } = one
   if (dialect.request(kind, state, 0) === null) return null
-  // Read anew: the answers that the end of the last measurement cut off took their ETags with them.
+  // Read again: the answers that the end of the last measurement cut off took their ETags with them.
   if (kind === "patch") await readEtags(dialect, state, connections)
   const read = (): Reading => ({
     servers: processes.map(({ pid }) => cpuTime(pid)),

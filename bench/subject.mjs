@@ -1,15 +1,7 @@
 // The service under measurement: one resource over the table of orders, as a project would declare it. It is started by bench/run.ts with
 // PORT, DATABASE_URL and KEY_SET, and says "up" once it answers.
-import {
-  createAdmin,
-  defineConfig,
-  defineResource,
-  defineRoles,
-  f,
-  jwtAuthenticator,
-  listen,
-  where
-} from "resource-admin"
+import { defineConfig, defineResource, defineRoles, f, where } from "resource-admin"
+import { serve } from "./serving.mjs"
 
 const orders = defineResource("orders", {
   table: "orders",
@@ -39,27 +31,7 @@ const orders = defineResource("orders", {
   }
 })
 
-const port = Number(process.env.PORT)
-const config = defineConfig({
+await serve(defineConfig({
   resources: [orders],
   roles: defineRoles({ admin: ["*"], clerk: ["orders.read", "orders.update"] })
-})
-const admin = await createAdmin(config, {
-  database: { url: process.env.DATABASE_URL },
-  secret: "a secret that measurements need not keep",
-  publicUrl: `http://127.0.0.1:${port}`,
-  authenticator: jwtAuthenticator({
-    keys: JSON.parse(process.env.KEY_SET),
-    issuer: "bench",
-    audience: "bench",
-    rolesClaim: "role",
-    tenantClaim: "tenant"
-  })
-})
-const listener = await listen(admin.edge, { port })
-const stop = async () => {
-  await listener.close()
-  await admin.close()
-}
-process.once("SIGTERM", () => void stop())
-console.log("up")
+}))

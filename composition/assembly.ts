@@ -10,6 +10,7 @@ import type { Authenticator, Identity } from "../adapters/auth/authenticator.ts"
 import { builtInAuthenticator } from "../adapters/auth/built-in.ts"
 import type { AuthDatabase } from "../adapters/auth/database.ts"
 import type { AuthLog } from "../adapters/auth/events.ts"
+import { accountMailsOf } from "../core/domain/account/mails.ts"
 import { type Bag, isBag } from "../core/domain/bag.ts"
 import { compileModels } from "../core/domain/compile/compile.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
@@ -58,7 +59,7 @@ const merge = (config: Config, settings: Settings): Config => {
   const origins = isBag(cors) ? cors["origins"] ?? [] : null
   const { auth } = config
   // `false` turns those of the environment off, too.
-  const { sources: listed = [] } = options
+  const { plugins = [], sources: listed = [] } = options
   return {
     ...config,
     ...(isBag(auth) && auth["url"] === undefined && settings.url !== null
@@ -72,6 +73,9 @@ const merge = (config: Config, settings: Settings): Config => {
       ...(settings.sources.length === 0 || !Array.isArray(listed) ? {} : {
         sources: [...listed as readonly SourceDeclaration[], ...settings.sources as readonly SourceDeclaration[]]
       }),
+      ...(settings.plugins.length === 0 || !Array.isArray(plugins)
+        ? {}
+        : { plugins: [...plugins as readonly string[], ...settings.plugins as readonly string[]] }),
       ...(settings.corsOrigins.length === 0 || !isBag(cors) || !Array.isArray(origins)
         ? {}
         : { cors: { ...cors, origins: [...new Set([...origins as readonly string[], ...settings.corsOrigins])] } })
@@ -150,7 +154,9 @@ export const makeAuth = (
     readonly log?: AuthLog
   } = {}
 ): Auth => {
-  const { auth } = compiled
+  const { auth, options } = compiled
+  const mails = accountMailsOf(auth?.mail)
+  const adminPath = options.admin?.path ?? "/"
   return createAuth({
     database,
     secret,
@@ -163,6 +169,11 @@ export const makeAuth = (
     twoFactor: auth?.twoFactor,
     passkeys: auth?.passkeys,
     oidc: auth?.oidc,
+    ...(mails === null
+      ? {}
+      : {
+        mail: { ...mails, page: mails.page ?? `${new URL(url).origin}${adminPath === "/" ? "" : adminPath}/-/reset` }
+      }),
     appName: auth?.appName,
     log: more.log,
     trustedOrigins: [...auth?.trustedOrigins ?? [], ...settings.trustedOrigins, ...more.origins ?? []],

@@ -22,11 +22,15 @@ import { formRoutes } from "../adapters/http/forms.ts"
 import { makeEdge } from "../adapters/http/handle.ts"
 import type { Edge, EdgeOptions, ExtraRoute } from "../adapters/http/handle.ts"
 import { jobRoutes } from "../adapters/http/jobs.ts"
+import { savedViewRoutes } from "../adapters/http/saved-views.ts"
+import type { LiveApp } from "../adapters/http/web-app.ts"
 import { AddressError, readAddress } from "../adapters/postgres/address.ts"
 import { makePostgres } from "../adapters/postgres/connection.ts"
 import type { Postgres, PostgresOptions } from "../adapters/postgres/connection.ts"
 import { makeRecords } from "../adapters/postgres/records.ts"
+import { makeSavedViews } from "../adapters/postgres/saved-views.ts"
 import { makeSubmissions } from "../adapters/postgres/submissions.ts"
+import { enqueuesItself } from "../adapters/queue/enqueue.ts"
 import { makeSeal, sha256 } from "../adapters/seal/seal.ts"
 import type { App } from "../core/app/app.ts"
 import { cleanup } from "../core/app/cleanup.ts"
@@ -38,6 +42,10 @@ import { makeForms } from "../core/app/form.ts"
 import { makeJudgements } from "../core/app/guard.ts"
 import { makeApp } from "../core/app/make-app.ts"
 import { makeQueueApp } from "../core/app/queue.ts"
+import { makeSavedViewsApp } from "../core/app/saved-views.ts"
+import type { TaskParts } from "../core/app/task-parts.ts"
+import { taskJob } from "../core/app/task-run.ts"
+import { makeTasks } from "../core/app/tasks.ts"
 import { RecentVersions } from "../core/app/versions.ts"
 import type { Watching } from "../core/app/watch.ts"
 import { makeAccessResolver, type RuleFailed } from "../core/domain/access/resolve.ts"
@@ -55,6 +63,7 @@ import { problem } from "../core/domain/problem.ts"
 import type { Problem } from "../core/domain/problem.ts"
 import type { QueueService, Workers } from "../core/ports/queue.ts"
 import type { RecordsService } from "../core/ports/records.ts"
+import type { SavedViewsService } from "../core/ports/saved-views.ts"
 import type { SubmissionsService } from "../core/ports/submissions.ts"
 import { makeAuthenticator } from "./assembly.ts"
 import { makeDocuments } from "./documents.ts"
@@ -64,6 +73,7 @@ import { makeFiles } from "./files.ts"
 import type { FileParts, FileSettings } from "./files.ts"
 import { type AdminDatabase, type Jobs, makeJobs } from "./jobs.ts"
 import { StartupError } from "./startup-error.ts"
+import { makeTaskParts, taskingOn } from "./tasks.ts"
 import { webFolder, webRoutes } from "./web.ts"
 
 /** Compiles a configuration or throws a `StartupError` with everything that is wrong with it. */
@@ -84,6 +94,8 @@ export interface Parts {
   readonly publicUrl: string
   /** Where submissions of public forms are counted; needed where there are forms. */
   readonly submissions?: SubmissionsService
+  /** Where saved views are kept. Without it there are none. */
+  readonly savedViews?: SavedViewsService
   /** Seals challenges of forms instead of `secret` (`SERVICE_FORMS_SECRET`), the same in every instance. */
   readonly formsSecret?: string
   readonly auth?: EdgeOptions["auth"]
@@ -97,10 +109,14 @@ export interface Parts {
   readonly maxInFlight?: number
   /** The queue and who runs it here: for the routes below `/api/jobs`. Without it there are none. */
   readonly jobs?: Pick<Jobs, "queue" | "workers">
+  /** What bulk changes and imports are kept and run by. Without it there are none. */
+  readonly tasks?: TaskParts
   /** The operator's token of `POST /api/jobs/drain`; without it there is no such route. */
   readonly drainToken?: string
   /** The folder of the built admin app. Default: the one that the package brings. */
   readonly webFolder?: string
+  /** The admin app from its sources, in place of the built one. */
+  readonly liveApp?: LiveApp
   readonly maxUploads?: number
   readonly uploadGraceMs?: number
   /** Where folders of files are, and the keys of buckets. Default: below the working directory, and no keys. */
@@ -205,7 +221,7 @@ export const makeFoundation = (
     estimates: new RowEstimates(),
     judgements: makeJudgements(),
     versions: new RecentVersions(),
-    items: { digest: seal.digest, files: files?.links ?? null },
+    items: { digest: seal.digest, hash: seal.hash, files: files?.links ?? null },
     files
   }
   return { core, resolver }
@@ -240,11 +256,12 @@ export const makeService = (
   const app = makeApp(
     core,
     resolver,
-    makeDocuments(compiled, seal, parts.publicUrl, authPath),
+    makeDocuments(compiled, seal, parts.publicUrl, authPath, parts.tasks !== undefined),
     compiled.functions,
     {
       ...(more.verb === undefined ? {} : { verb: more.verb }),
-      ...(more.watching === undefined ? {} : { watch: more.watching.watch })
+      ...(more.watching === undefined ? {} : { watch: more.watching.watch }),
+      ...(parts.tasks === undefined ? {} : { tasks: makeTasks(taskingOn(foundation, compiled, parts.tasks)) })
     }
   )
   const tokens = tokensOf(parts.authenticator)
@@ -273,7 +290,15 @@ export const makeService = (
         makeQueueApp({ ...parts.jobs, jobs: compiled.jobs, seal, drainToken: parts.drainToken ?? null }),
         options.basePath
       )),
-      ...webRoutes(compiled, signIn, parts.webFolder ?? webFolder),
+      ...(parts.savedViews === undefined
+        ? []
+        : savedViewRoutes(makeSavedViewsApp(parts.savedViews, app.accesses), options.basePath)),
+      ...webRoutes(
+        compiled,
+        signIn,
+        parts.liveApp ?? parts.webFolder ?? webFolder,
+        (parts.extraRoutes ?? []).map(({ prefix }) => prefix)
+      ),
       ...(files === null
         ? []
         : fileRoutes({ parent: files.root, download: (request) => download(core, request), cleanup: cleanup(core) })),
@@ -412,7 +437,12 @@ const declaredOf = (config: Config | ConfigWithAuth): Config => {
   return isAuth(auth)
     ? {
       ...rest,
-      auth: { roles: auth.roles, url: auth.url, ...(auth.tenant === undefined ? {} : { tenant: auth.tenant }) }
+      auth: {
+        roles: auth.roles,
+        url: auth.url,
+        ...(auth.tenant === undefined ? {} : { tenant: auth.tenant }),
+        ...(auth.mailer === null ? {} : { mail: { ...auth.mailer.mails, page: auth.mailer.page } })
+      }
     }
     : config as Config
 }
@@ -517,15 +547,29 @@ export const createAdmin = async (given: Config | ConfigWithAuth, options: Admin
       log: options.log,
       counted: options.onJobCounts
     })
+    const ownerRoles = options.ownerRoles ?? (own === null ? undefined : (id: string) => currentRoles(own, id))
+    const tasks = makeTaskParts({
+      compiled,
+      postgres,
+      queue: jobs.queue,
+      wake: (name) => jobs.workers()?.wake(name),
+      ownerRoles,
+      log: options.log
+    })
     const whole: Parts = {
+      ...(tasks === null ? {} : { tasks }),
       ...(own === null ? {} : { auth: own, authStatus: statusOf(own) }),
       ...parts,
       ...found,
       authenticator,
       secret,
       compiled,
-      records: makeRecords(postgres),
+      records: makeRecords(
+        postgres,
+        compiled.jobs.size === 0 ? undefined : (name) => jobs.workers()?.wake(name)
+      ),
       submissions: parts.submissions ?? makeSubmissions(postgres),
+      savedViews: parts.savedViews ?? makeSavedViews(postgres),
       jobs: { queue: jobs.queue, workers: () => workers.running() }
     }
     const checks = new Map<string, RecordCheck>()
@@ -538,9 +582,16 @@ export const createAdmin = async (given: Config | ConfigWithAuth, options: Admin
       db: jobs.db,
       wake: (name) => jobs.workers()?.wake(name),
       log: options.log,
-      ownerRoles: options.ownerRoles ?? (own === null ? undefined : (id) => currentRoles(own, id))
+      ownerRoles
     })
     for (const [name, job] of events.jobs) all.set(name, job)
+    const mailer = own?.mailer ?? null
+    for (const [name, job] of mailer?.jobs ?? []) all.set(name, job)
+    mailer?.sendBy((plans) => jobs.db[enqueuesItself]!(plans))
+    if (whole.tasks !== undefined) {
+      const job = taskJob(taskingOn(foundation, compiled, whole.tasks))
+      all.set(job.name, job)
+    }
     for (const [name, check] of events.checks) checks.set(name, check)
     const workers = startingOnce(compiled, jobs, events)
     const edge = makeService(whole, foundation, events)

@@ -10,6 +10,7 @@ import type { Call } from "../core/app/call.ts"
 import type { SystemDocuments } from "../core/app/make-app.ts"
 import { visitor } from "../core/domain/access/caller.ts"
 import { makeAccessResolver } from "../core/domain/access/resolve.ts"
+import { accountMailsOf } from "../core/domain/account/mails.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import { formAccess } from "../core/domain/form/form.ts"
 import { metaDocument, metaEtag } from "../core/domain/meta/meta.ts"
@@ -74,20 +75,23 @@ const trustedHosts = ({ files }: Compiled): readonly string[] | null =>
 const refuseParameters = (call: Call) =>
   call.query.length === 0
     ? Effect.void
-    : Effect.fail(invalidParameter(call.query[0]![0].slice(0, 100), "There are no parameters here."))
+    : Effect.fail(invalidParameter(call.query[0]![0].slice(0, 100), "This route takes no parameters."))
 
 /** `publicUrl` becomes the server of the OpenAPI document; `authPath` null: sign-in is not served here. */
 export const makeDocuments = (
   compiled: Compiled,
   seal: SealService,
   publicUrl: string,
-  authPath: string | null
+  authPath: string | null,
+  /** Whether there are bulk changes and imports. */
+  tasks = false
 ): SystemDocuments => {
   const version = modelsVersion({ ...compiled, sources: compiled.options.sources }, seal.digest)
   const { auth, functions, models, options: { sources }, pages, userMenu, views } = compiled
   const signIn = {
     twoFactor: auth?.twoFactor === true,
-    passkeys: auth?.passkeys !== undefined && auth.passkeys !== false
+    passkeys: auth?.passkeys !== undefined && auth.passkeys !== false,
+    mails: accountMailsOf(auth?.mail)
   }
   const resolver = makeAccessResolver(models, compiled.rules, compiled.defaults)
   const visitors = visitor(compiled.formSettings.tenant)
@@ -113,6 +117,7 @@ export const makeDocuments = (
                 userMenu,
                 pages,
                 functions,
+                tasks,
                 sources,
                 trustedHosts: trustedHosts(compiled),
                 resolve: call.access
@@ -128,8 +133,10 @@ export const makeDocuments = (
           resolve: call.access,
           caller: call.caller,
           functions,
+          tasks,
           forms,
           jobs: compiled.jobs.size > 0,
+          webhooks: compiled.webhooks !== null,
           basePath: compiled.options.basePath,
           authPath,
           signIn,

@@ -44,6 +44,8 @@ export interface Settings {
   readonly trustedProxies: number | null
   /** `SERVICE_SOURCES`: further sources, as `options.sources` has them; what they say is checked with those. */
   readonly sources: readonly unknown[]
+  /** `SERVICE_PLUGINS`: further manifests of plugins, as `options.plugins` has them. */
+  readonly plugins: readonly unknown[]
   /** `SERVICE_CORS_ORIGINS`: further origins whose pages may call the API. */
   readonly corsOrigins: readonly string[]
   /** `SERVICE_POOLER`: whether a transaction-mode pooler stands in between; null: found out. */
@@ -97,7 +99,13 @@ const isDatabaseUrl = (text: string): boolean =>
   /^postgres(?:ql)?:\/\/./.test(text) &&
   URL.canParse(text.replace(/^(postgres(?:ql)?:\/\/[^/@?]*@?)\//, "$1localhost/"))
 
-const readSources = (text: string | null, refuse: (message: string, fix: string) => void): readonly unknown[] => {
+/** A JSON list of a variable; what is in it is checked with the configuration. */
+const readJsonList = (
+  name: string,
+  text: string | null,
+  example: string,
+  refuse: (message: string, fix: string) => void
+): readonly unknown[] => {
   if (text === null) return []
   try {
     const list: unknown = JSON.parse(text)
@@ -105,10 +113,7 @@ const readSources = (text: string | null, refuse: (message: string, fix: string)
   } catch {
     // Text that is no JSON is refused below, as it is no list.
   }
-  refuse(
-    "SERVICE_SOURCES is not a JSON list.",
-    "Write [{\"url\":\"https://stock.example.com/api/v1\",\"label\":\"Stock\",\"resources\":[\"items\"]}]."
-  )
+  refuse(`${name} is not a JSON list.`, `Write ${example}.`)
   return []
 }
 
@@ -211,7 +216,18 @@ export const readSettings = (
   const logFormat = logFormats.find((format) => format === log) ?? null
   if (log !== null && logFormat === null) refuse(`SERVICE_LOG is ${shown(log)}.`, "Set json, pretty or off.")
 
-  const sources = readSources(text("SERVICE_SOURCES"), refuse)
+  const sources = readJsonList(
+    "SERVICE_SOURCES",
+    text("SERVICE_SOURCES"),
+    "[{\"url\":\"https://stock.example.com/api/v1\",\"label\":\"Stock\",\"resources\":[\"items\"]}]",
+    refuse
+  )
+  const plugins = readJsonList(
+    "SERVICE_PLUGINS",
+    text("SERVICE_PLUGINS"),
+    "[\"https://plugins.example.com/map/manifest.json\"]",
+    refuse
+  )
   const settings: Omit<Settings, "unknown"> = {
     folder: resolve(folder),
     data: resolve(folder, text("SERVICE_DATA") ?? "data"),
@@ -220,6 +236,7 @@ export const readSettings = (
     secret,
     formsSecret,
     sources,
+    plugins,
     url,
     host: text("SERVICE_HOST") ?? "127.0.0.1",
     port: count("PORT", 0, 65_535),

@@ -94,10 +94,18 @@ const allSubscriptions = (
 const rolesMs = 1_000
 
 /** Roles as the option of the extension gives them, else as the accounts do. A function that fails says nothing about a person: it is asked again. */
-const rolesOf = (settings: Webhooks, accounts: OwnerRoles | undefined): SubscriptionsService["rolesOf"] => {
+const rolesOf = (
+  settings: Webhooks,
+  accounts: OwnerRoles | undefined,
+  /** Where the accounts of this service work. */
+  home: string | number | undefined
+): SubscriptionsService["rolesOf"] => {
   const { ownerRoles } = settings
   const ask: OwnerRoles = ownerRoles === null
-    ? accounts ?? (() => Promise.resolve(null))
+    ? (id, tenant) =>
+      accounts === undefined || (tenant !== null && tenant !== String(home ?? ""))
+        ? Promise.resolve(null)
+        : accounts(id, tenant)
     : async (id, tenant) => {
       const roles: unknown = await ownerRoles({ id, tenant })
       return Array.isArray(roles) && roles.length > 0 && roles.every((role) => typeof role === "string") ? roles : null
@@ -136,7 +144,7 @@ export const makeEvents = (options: EventsOptions): Events => {
     settings,
     kept: makeWebhooks(postgres, settings),
     outbound,
-    rolesOf: rolesOf(settings, options.ownerRoles),
+    rolesOf: rolesOf(settings, options.ownerRoles, compiled.auth?.tenant),
     newSecret: newWebhookSecret,
     log: write
   }

@@ -11,7 +11,7 @@ import type { EnqueuingDatabase } from "../adapters/queue/enqueue.ts"
 import { makeQueue } from "../adapters/queue/queue.ts"
 import { makeAttempts } from "../core/app/jobs.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
-import type { JobModel, OwnDatabase } from "../core/domain/job/definition.ts"
+import { hearsEnqueued, type JobModel, type OwnDatabase } from "../core/domain/job/definition.ts"
 import type { JobCounts } from "../core/domain/job/state.ts"
 import type { Mail } from "../core/domain/mail/message.ts"
 import type { QueueService, Workers } from "../core/ports/queue.ts"
@@ -94,13 +94,17 @@ const makeDatabase = (pool: Connections, woken: (name: string) => void): AdminDa
     transaction: async (work) => {
       const connection = await pool.connect()
       let broken = true
+      const enqueued = new Set<string>()
       try {
         await connection.query("begin")
         const query = async <Row>(sql: string, params: readonly unknown[] = []): Promise<readonly Row[]> =>
           (await connection.query(sql, [...params])).rows as readonly Row[]
-        const given = await work({ query })
+        const heard = (names: readonly string[]): void => names.forEach((name) => enqueued.add(name))
+        const tx = { query, [hearsEnqueued]: heard }
+        const given = await work(tx)
         await connection.query("commit")
         broken = false
+        enqueued.forEach(woken)
         return given
       } catch (error) {
         broken = await connection.query("rollback").then(() => false, () => true)

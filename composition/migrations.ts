@@ -9,7 +9,9 @@ import { authMigrationSql, passkeySql, secondFactorSql } from "../adapters/auth/
 import { capturedTables, captureQuestion, captureStatements, changeSchema } from "../adapters/postgres/capture.ts"
 import { historyQuestion, historyStatements } from "../adapters/postgres/history.ts"
 import { idempotencySchema } from "../adapters/postgres/idempotency.ts"
+import { savedViewsSchema } from "../adapters/postgres/saved-views.ts"
 import { submissionsSchema } from "../adapters/postgres/submissions.ts"
+import { taskSchema } from "../adapters/postgres/tasks.ts"
 import { webhooksStatements } from "../adapters/postgres/webhooks.ts"
 import { ownLevel, queueQuestion, queueStatements } from "../adapters/queue/schema.ts"
 import { type Compiled, needsQueue } from "../core/domain/compile/compile.ts"
@@ -26,6 +28,7 @@ export interface Migration {
     | "passkey"
     | "events"
     | "webhooks"
+    | "tasks"
     | `history_${string}`
     | `events_${string}`
   /** Raised with every change of `statements`; a database may be ahead of the program, never behind. */
@@ -65,11 +68,15 @@ const make = (
   question
 })
 
-/** Answers kept for `Idempotency-Key`: in the application's database. */
-export const serviceMigration: Migration = make("service", 1, `${idempotencySchema.join(";\n\n")};\n`)
+/** Answers kept for `Idempotency-Key`, and saved views: in the application's database. */
+export const serviceMigration: Migration = make(
+  "service",
+  2,
+  `${[...idempotencySchema, ...savedViewsSchema].join(";\n\n")};\n`
+)
 
 /** Accounts, sessions, signing keys and API keys: in the database of accounts. */
-export const authMigration: Migration = make("auth", 5, authMigrationSql({ schema: "auth" }))
+export const authMigration: Migration = make("auth", 6, authMigrationSql({ schema: "auth" }))
 
 /** Of its own, so that turning second factors on asks for this table alone, and turning them off for nothing. */
 const secondFactorMigration: Migration = make("second_factor", 2, secondFactorSql("auth"))
@@ -87,8 +94,8 @@ export const authMigrations = (
 ]
 
 /**
- * Tables of versions of the resources that `history(…)` names, in the application's database: one for each resource, so that tracking another one
- * asks for its table alone, and services that track different ones do not disturb each other.
+ * Tables of versions of the resources that `history(…)` names, in the application's database. Each resource has a migration of its own. So a
+ * further tracked resource needs its own table only, and services that track different resources do not disturb each other.
  */
 export const historyMigrations = ({ models }: Pick<Compiled, "models">): readonly Migration[] =>
   [...models.values()].flatMap((tracked) => {
@@ -104,8 +111,9 @@ export const historyMigrations = ({ models }: Pick<Compiled, "models">): readonl
 const eventsMigration: Migration = make("events", 1, `${changeSchema.join(";\n\n")};\n`)
 
 /**
- * The capture of changes, in the application's database: where they are kept, and a trigger for each table of a resource that declares events, so
- * that another table asks for its own alone. An application without events gets nothing of it.
+ * The capture of changes, in the application's database: the table that keeps them, and a trigger for each table of a resource that declares
+ * events. Each trigger is a migration of its own, so a further table needs its own trigger only. An application without events gets nothing of
+ * it.
  */
 export const eventMigrations = ({ models }: Pick<Compiled, "models">): readonly Migration[] => {
   const tables = capturedTables(models)
@@ -125,12 +133,17 @@ export const formMigrations = ({ forms }: Pick<Compiled, "forms">): readonly Mig
 
 /** Tables of subscriptions that people make, where the extension `webhooks` is there. They stand on those of jobs. */
 export const webhookMigrations = ({ webhooks }: Pick<Compiled, "webhooks">): readonly Migration[] =>
-  webhooks === null ? [] : [make("webhooks", 1, `${webhooksStatements(webhooks).join(";\n\n")};\n`)]
+  webhooks === null ? [] : [make("webhooks", 2, `${webhooksStatements(webhooks).join(";\n\n")};\n`)]
+
+/** Bulk changes and imports, where there are any. */
+export const taskMigrations = ({ tasks }: Partial<Pick<Compiled, "tasks">>): readonly Migration[] =>
+  (tasks ?? null) === null ? [] : [make("tasks", 1, `${taskSchema.join(";\n\n")};\n`)]
 
 /** What follows the application's own tables and those of jobs, and is applied after them. */
 export const followingMigrations = (
-  compiled: Pick<Compiled, "models" | "forms" | "webhooks">
+  compiled: Pick<Compiled, "models" | "forms" | "webhooks"> & Partial<Pick<Compiled, "tasks">>
 ): readonly Migration[] => [
+  ...taskMigrations(compiled),
   ...webhookMigrations(compiled),
   ...formMigrations(compiled),
   ...historyMigrations(compiled),
@@ -141,7 +154,7 @@ let jobsMigration: Migration | undefined
 
 /** The queue's tables, in the application's database, where jobs are declared. They are made from the library's files when somebody asks. */
 export const jobsMigrations = (
-  compiled: Pick<Compiled, "jobs" | "models" | "subscriptions" | "webhooks">
+  compiled: Pick<Compiled, "auth" | "jobs" | "models" | "subscriptions" | "webhooks"> & Partial<Pick<Compiled, "tasks">>
 ): readonly Migration[] =>
   !needsQueue(compiled) ? [] : [jobsMigration ??= make("jobs", ownLevel, queueStatements(), queueQuestion)]
 
@@ -150,7 +163,7 @@ const begin = "begin isolation level read committed"
 
 /**
  * The whole migration as one script: a transaction that several processes may run at once, and again. Tables that a newer program made stay as
- * they are, also when it was faster by a moment: its triggers would fall back to older ones, and the record would not tell.
+ * they are, also when it was only a moment faster. Otherwise its triggers would be replaced by older ones, and the record would not show that.
  */
 export const migrationScript = ({ digest, name, statements, version }: Migration): string =>
   `${begin};

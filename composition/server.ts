@@ -12,6 +12,7 @@ import type { ExtraRoute } from "../adapters/http/handle.ts"
 import { mailRoute } from "../adapters/http/mail-page.ts"
 import { listen } from "../adapters/http/node.ts"
 import type { Listener } from "../adapters/http/node.ts"
+import type { LiveApp } from "../adapters/http/web-app.ts"
 import { makeOutbox } from "../adapters/mail/outbox.ts"
 import { smtpMail } from "../adapters/mail/smtp.ts"
 import { AccountError } from "../core/domain/account/account.ts"
@@ -19,6 +20,7 @@ import { hasEvents, needsQueue } from "../core/domain/compile/compile.ts"
 import { parentPath } from "../core/domain/declare/config.ts"
 import type { Config } from "../core/domain/declare/config.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
+import { accountTemplates } from "../core/domain/mail/account.ts"
 import type { Workers } from "../core/ports/queue.ts"
 import { RecordsError } from "../core/ports/records.ts"
 import { assemble, fileSettingsOf, keepsAccounts, makeAuth, makeAuthenticator, tunnelOrigins } from "./assembly.ts"
@@ -59,6 +61,8 @@ export interface ServerOptions {
   /** Runs jobs and serves no API; with a port (`port`, or `PORT`), `/livez` and `/readyz` answer there. */
   readonly worker?: boolean
   readonly extraRoutes?: readonly ExtraRoute[]
+  /** The admin app from its sources, in place of the built one. */
+  readonly liveApp?: LiveApp
   /** Takes log lines instead of standard output. */
   readonly log?: (line: string) => void
   /** How long to wait for a database that cannot be reached at start, in milliseconds. Default 10,000. */
@@ -238,8 +242,13 @@ const build = async (
   if (asked !== null) opened.add(asked.end)
   const outbox = settings.mail === null && options.dev === true ? makeOutbox() : null
   const mail = settings.mail === null ? outbox : smtpMail(settings.mail)
+  const accountMails = auth?.mailer?.mails ?? null
+  if (accountMails !== null && mail === null && (settings.jobs || options.worker === true)) {
+    throw new StartupError([noMailServer])
+  }
+  const templates = [...assembly.compiled.templates.values(), ...accountTemplates(accountMails)]
   const mailPage = options.dev === true
-    ? [mailRoute({ mails: outbox?.mails ?? (() => []), templates: [...assembly.compiled.templates.values()] })]
+    ? [mailRoute({ mails: outbox?.mails ?? (() => []), sent: outbox === null, templates })]
     : []
   const admin = await createAdmin(assembly.config, {
     database: {
@@ -267,6 +276,7 @@ const build = async (
     ...(asked === null ? {} : { accountsReady: accountsReady(asked, authMigrations(assembly.compiled)) }),
     ...(mail === null ? {} : { mail }),
     extraRoutes: [...mailPage, ...options.extraRoutes ?? []],
+    ...(options.liveApp === undefined ? {} : { liveApp: options.liveApp }),
     ...(settings.drainToken === null ? {} : { drainToken: settings.drainToken }),
     ...(telemetry.metrics === null ? {} : { onJobCounts: telemetry.metrics.jobs }),
     ...(auth === null ? {} : { ownerRoles: (id: string) => currentRoles(auth, id) }),
@@ -319,6 +329,13 @@ const build = async (
       return closing ??= opened.close()
     }
   }
+}
+
+const noMailServer: Refusal = {
+  resource: null,
+  field: null,
+  message: "auth.mail sends mails about accounts, and there is no mail server.",
+  fix: "Set SERVICE_SMTP_URL and SERVICE_MAIL_FROM, or leave auth.mail out."
 }
 
 const noJobs: Refusal = {
@@ -424,8 +441,8 @@ export const closeOnSignal = (server: Pick<Server, "close">): void => {
 }
 
 /**
- * What must not end a server that many use: a promise that a hook or rule made and nobody waited for, and a reader of the log that went away.
- * An exception that nobody caught still ends it, as nobody knows then what state it left.
+ * Two things must not end a server that many use: a rejected promise of a hook or rule that no code waited for, and a reader of the log that
+ * went away. An exception that nobody caught still ends it, as nobody knows then what state it left.
  */
 const outlive = (server: Pick<Server, "report">): void => {
   process.on("unhandledRejection", (error) => server.report("unhandled rejection", error))

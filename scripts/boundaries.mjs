@@ -44,7 +44,7 @@ const layers = [
   {
     folder: "web/*/",
     files: words(
-      "core/domain/value/ core/domain/model/ core/domain/filter/ core/domain/declare/ core/domain/meta/ web/client/ web/react/"
+      "core/domain/value/ core/domain/model/ core/domain/filter/ core/domain/declare/ core/domain/meta/ web/client/ web/react/ web/plugin/"
     ),
     effect: (name) => data.includes(name),
     open: true
@@ -65,7 +65,7 @@ const floors = [
   "job", // a job may send mail
   "read",
   "write",
-  "event form function source", // parts that stand on reads and writes
+  "event form function saved-view source task", // parts that stand on reads and writes
   "declare", // what people write
   "compile", // from declarations to models, or to refusals
   "meta" // the documents about the models
@@ -91,10 +91,13 @@ const packages = [
   { name: "@better-auth/*", in: ["adapters/auth/"] },
   { name: "kysely*", in: ["adapters/auth/"] },
   { name: "re2js*", in: ["core/domain/filter/"] },
-  { name: "react*", in: ["web/admin/", "web/react/"], instead: "only web/admin and web/react draw pages" },
+  {
+    name: "react*",
+    in: ["web/admin/", "web/react/", "web/plugin/"],
+    instead: "only web/admin, web/react and plugins draw pages"
+  },
   { name: "@tanstack/*", in: ["web/admin/", "web/react/"] },
   { name: "@codemirror/*", in: ["web/admin/filter/"] },
-  { name: "uplot*", in: ["web/admin/chart/"] },
   { name: "lucide*", in: ["web/admin/"] },
   { name: "sharp*", in: ["adapters/images/"] },
   { name: "thumbhash*", in: ["adapters/images/", "web/admin/"] },

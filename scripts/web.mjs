@@ -1,7 +1,18 @@
 // Builds the admin app into dist/web/app, once per change of what it is made of: a hash of the sources stands beside the result. It runs before
-// `npm start` and the browser tests, and in full, with the sizes checked, when the package is built. Users of the package never run it.
+// `npm start` and the browser tests, and in full, with the sizes checked, when the package is built. For `dev` it serves the app from its
+// sources instead. Users of the package never run it.
 import { createHash } from "node:crypto"
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
+import { createServer } from "node:net"
 import { dirname, join, relative } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { promisify } from "node:util"
@@ -16,14 +27,59 @@ const stamp = "-/stamp"
 /** What the server replaces in each page that it answers with: the nonce of that answer. */
 const nonceMark = "__NONCE__"
 
+const app = join(root, "web", "admin")
+
+const shared = {
+  configFile: false,
+  envDir: false,
+  logLevel: "warn",
+  root: app,
+  html: { cspNonce: nonceMark },
+  css: { transformer: "lightningcss" }
+}
+
+/** Icons of the sign-in page: they stay in its files. */
+const signInIcons = /\/(?:eye|eye-off|fingerprint-pattern)\.mjs$/
+
+/**
+ * Files of modules that several parts need. The bundler makes one for each set of parts, which were thirty for the first list. Here a module is in the file
+ * of the first part that needs it, and all icons are in one. What the sign-in page or the form of strangers needs is left as it is.
+ */
+const sharedFiles = () => {
+  const [outside, ...parts] = [["main.tsx", "form/main.ts"], ["shell/shell.tsx"], ["list/page.tsx"], [
+    "record/page.tsx"
+  ]]
+    .map((names) => names.map((name) => join(app, name)))
+  const isOwn = (id) => id.startsWith(root) && !id.includes("node_modules")
+  let reached
+  return {
+    debugName: "shared",
+    includeDependenciesRecursively: false,
+    name: (id, bundle) => {
+      if (id.includes("/lucide-react/dist/esm/icons/")) return signInIcons.test(id) ? null : "icons"
+      if (!isOwn(id) || parts.flat().includes(id)) return null
+      const from = (roots) => {
+        const seen = new Set()
+        const visit = (each) => {
+          if (seen.has(each)) return
+          seen.add(each)
+          for (const next of bundle.getModuleInfo(each)?.importedIds ?? []) if (isOwn(next)) visit(next)
+        }
+        roots.forEach(visit)
+        return seen
+      }
+      reached ??= [outside, ...parts].map(from)
+      const [left, frame, list, record] = reached.map((seen) => seen.has(id))
+      if (left) return null
+      return frame ? "frame" : list ? (record ? "fields" : "rows") : null
+    }
+  }
+}
+
 /** Hashed files below `-/assets`. Addresses are relative, since the server decides the path at which the app lives. */
 const settings = (out) => ({
-  configFile: false,
-  logLevel: "warn",
-  root: join(root, "web", "admin"),
+  ...shared,
   base: "./",
-  html: { cspNonce: nonceMark },
-  css: { transformer: "lightningcss" },
   build: {
     outDir: out,
     emptyOutDir: true,
@@ -37,7 +93,8 @@ const settings = (out) => ({
     license: { fileName: "-/licenses.md" },
     manifest: "-/manifest.json",
     rolldownOptions: {
-      input: { app: join(root, "web", "admin", "index.html"), form: join(root, "web", "admin", "form.html") }
+      input: { app: join(app, "index.html"), form: join(app, "form.html") },
+      output: { codeSplitting: { groups: [sharedFiles()] } }
     }
   }
 })
@@ -120,20 +177,25 @@ export const measureSizes = (out) => {
   }))
 }
 
-/** Builds into a folder. `whole`: for the package, with the best compression and the sizes checked. */
-export const buildWeb = async (out, { whole }) => {
-  rmSync(out, { recursive: true, force: true })
-  mkdirSync(out, { recursive: true })
-  const [{ build }, { default: react }] = await Promise.all([import("vite"), import("@vitejs/plugin-react")])
-  // Whoever builds (a test, for one) may run as something else: the app is React's production build.
+/** Vite and its plugin for React, which only a checkout has. While it makes or starts something, it sees the environment named. */
+const withVite = async (environment, work) => {
+  const [vite, { default: react }] = await Promise.all([import("vite"), import("@vitejs/plugin-react")])
   const { NODE_ENV: before } = process.env
-  process.env.NODE_ENV = "production"
+  process.env.NODE_ENV = environment
   try {
-    await build({ ...settings(out), plugins: [react()] })
+    return await work(vite, react)
   } finally {
     if (before === undefined) delete process.env.NODE_ENV
     else process.env.NODE_ENV = before
   }
+}
+
+/** Builds into a folder. `whole`: for the package, with the best compression and the sizes checked. */
+export const buildWeb = async (out, { whole }) => {
+  rmSync(out, { recursive: true, force: true })
+  mkdirSync(out, { recursive: true })
+  // Whoever builds (a test, for one) may run as something else: the app is React's production build.
+  await withVite("production", ({ build }, react) => build({ ...settings(out), plugins: [react()] }))
   await compress(out, whole)
   const sizes = await measureSizes(out)
   if (!whole) return
@@ -148,17 +210,78 @@ export const ensureWeb = async (say = (text) => process.stderr.write(`${text}\n`
   const out = join(root, "dist", "web", "app")
   const wanted = sourceHash()
   const stampFile = join(out, stamp)
-  if (existsSync(stampFile) && readFileSync(stampFile, "utf8") === wanted) return
+  const isBuilt = () => existsSync(stampFile) && readFileSync(stampFile, "utf8") === wanted
+  if (isBuilt()) return
   say("Building the admin app …")
   const started = performance.now()
   // Beside it and then in its place: a server that runs keeps what it has read, and two builds do not mix.
   const draft = join(root, "dist", `web-${process.pid}`)
   await buildWeb(draft, { whole: false })
   writeFileSync(join(draft, stamp), wanted)
-  rmSync(out, { recursive: true, force: true })
   mkdirSync(dirname(out), { recursive: true })
-  renameSync(draft, out)
+  // Another process may have put its build there meanwhile. One of the same sources stays.
+  while (!isBuilt()) {
+    rmSync(out, { recursive: true, force: true })
+    try {
+      renameSync(draft, out)
+    } catch (error) {
+      if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error
+    }
+  }
+  rmSync(draft, { recursive: true, force: true })
   say(`Admin app built in ${((performance.now() - started) / 1000).toFixed(1)} s.`)
+}
+
+const freePort = () =>
+  new Promise((resolve, reject) => {
+    const probe = createServer().once("error", reject).listen(0, "127.0.0.1", () => {
+      const { port } = probe.address()
+      probe.close(() => resolve(port))
+    })
+  })
+
+/**
+ * Serves the app from its sources on a port of this machine, where it begins at `base`. Pages hear of changes at that port and replace what
+ * changed. The bundler starts with the first request: `ready` waits for it.
+ */
+export const serveWeb = async (base) => {
+  const port = await freePort()
+  const start = () =>
+    withVite("development", async (vite, react) => {
+      const server = await vite.createServer({
+        ...shared,
+        base,
+        appType: "custom",
+        cacheDir: join(root, "dist", "vite"),
+        server: {
+          host: "127.0.0.1",
+          port,
+          strictPort: true,
+          // A page asks its own service for modules. Only the socket comes straight here.
+          ws: { protocol: "ws", host: "127.0.0.1", clientPort: port },
+          // What the service passes on, anybody may read who reaches it: no configuration, no data.
+          fs: { allow: [join(root, "web"), join(root, "core", "domain"), realpathSync(join(root, "node_modules"))] }
+        },
+        plugins: [react()]
+      })
+      return server.listen()
+    })
+  let started
+  const ready = () =>
+    started ??= start().catch((error) => {
+      started = undefined
+      throw error
+    })
+  return {
+    port,
+    ready,
+    page: async (file) => {
+      // Relative to the page, which stands at many addresses: Vite puts the base before what begins with a slash.
+      const html = readFileSync(join(app, file), "utf8").replaceAll("\"./", "\"/")
+      return (await ready()).transformIndexHtml(`/${file}`, html)
+    },
+    close: async () => (await started)?.close()
+  }
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) await ensureWeb()

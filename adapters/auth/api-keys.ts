@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto"
 import { readEmail, refuse, taken } from "../../core/domain/account/account.ts"
 import type { ApiKey, IssuedKey, NewApiKey } from "../../core/domain/account/key.ts"
 import { printKeyText, readKeyExpiry, readKeyName, readKeyRoles } from "../../core/domain/account/key.ts"
-import type { Auth } from "./auth.ts"
+import type { AuthHost } from "./internals.ts"
 import { hashOfKey } from "./key-text.ts"
 
 const shownColumns = (k: string, u: string): string =>
@@ -17,7 +17,7 @@ const shownColumns = (k: string, u: string): string =>
  * Makes a key for a user, with some or all of the user's roles; an admin's key may have any role. Throws `AccountError` for an unknown or
  * banned user, a role the user does not have, a bad name or expiry.
  */
-export const createKey = async (auth: Auth, wanted: NewApiKey): Promise<IssuedKey> => {
+export const createKey = async (auth: AuthHost, wanted: NewApiKey): Promise<IssuedKey> => {
   const { log, roles, sealer, store, table } = auth.internals
   const email = taken(readEmail(wanted.email))
   const name = taken(readKeyName(wanted.name))
@@ -51,7 +51,7 @@ export const createKey = async (auth: Auth, wanted: NewApiKey): Promise<IssuedKe
 }
 
 /** All keys, or those of one user, oldest first: revoked and expired ones too, never their text or hash. */
-export const listKeys = async (auth: Auth, email?: string): Promise<readonly ApiKey[]> => {
+export const listKeys = async (auth: AuthHost, email?: string): Promise<readonly ApiKey[]> => {
   const { store, table } = auth.internals
   const values = email === undefined ? [] : [taken(readEmail(email))]
   return store.query<ApiKey>(
@@ -62,7 +62,7 @@ export const listKeys = async (auth: Auth, email?: string): Promise<readonly Api
 }
 
 /** Revokes a key by its id, the part between the underscores; it stops working everywhere within two seconds. Throws for an unknown one. */
-export const revokeKey = async (auth: Auth, id: string): Promise<ApiKey> => {
+export const revokeKey = async (auth: AuthHost, id: string): Promise<ApiKey> => {
   const { log, store, table } = auth.internals
   const [key] = await store.query<ApiKey & { readonly user: string }>(
     `with k as (update ${table("apiKey")} set "revokedAt" = coalesce("revokedAt", now()) where "id" = $1 returning *)`

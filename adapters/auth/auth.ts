@@ -4,6 +4,7 @@
  */
 
 import { refuse, taken } from "../../core/domain/account/account.ts"
+import { type AccountMailDeclaration, readAccountMails } from "../../core/domain/account/mails.ts"
 import { isOriginPattern, isPlainUrl } from "../../core/domain/account/origin.ts"
 import { type PasskeyDeclaration, readPasskeys } from "../../core/domain/account/passkey.ts"
 import { type ProviderDeclaration, readProviders } from "../../core/domain/account/provider.ts"
@@ -17,6 +18,8 @@ import { makeHandler } from "./handler.ts"
 import type { AuthInternals } from "./internals.ts"
 import { makeSealer } from "./key-text.ts"
 import { makeLimits } from "./limits.ts"
+import { makeLinks } from "./links.ts"
+import { type AccountMailer, makeMailer } from "./mails.ts"
 import { makeProviderEngines } from "./provider-engines.ts"
 import { makeRevocations } from "./revocations.ts"
 
@@ -48,7 +51,12 @@ export interface AuthOptions {
   readonly passkeys?: boolean | PasskeyDeclaration | undefined
   /** Identity providers (OpenID Connect) that people may sign in with; default none. */
   readonly oidc?: readonly ProviderDeclaration[] | undefined
-  /** What authenticator apps and passkeys show; default `Resource Admin Service`. */
+  /**
+   * Mails about accounts: `true` for all, default none. They are sent by jobs: `createAdmin({ …, auth }, { mail })` runs them. Their links lead to `page`,
+   * default `/-/reset` at `url`.
+   */
+  readonly mail?: boolean | AccountMailDeclaration | undefined
+  /** What authenticator apps, passkeys and mails show; default `Resource Admin Service`. */
   readonly appName?: string | undefined
   /** Told what happens to sign-in, accounts and keys; never a secret. */
   readonly log?: AuthLog | undefined
@@ -83,6 +91,8 @@ export interface Auth {
   readonly twoFactor: boolean
   /** Whether people may sign in with passkeys. */
   readonly passkeys: boolean
+  /** The mails about accounts and the jobs that send them; null: there are none. */
+  readonly mailer: AccountMailer | null
   /** Loads what the first sign-in needs, so that it need not wait. */
   readonly warm: () => Promise<void>
   readonly internals: AuthInternals
@@ -138,6 +148,8 @@ export const createAuth = (options: AuthOptions): Auth => {
   const providers = taken(readProviders(options.oidc, roles.defaultRole))
   const twoFactor = options.twoFactor === true
   const passkeys = taken(readPasskeys(options.passkeys, url))
+  const mails = taken(readAccountMails(options.mail))
+  const appName = options.appName ?? "Resource Admin Service"
   const log: AuthLog = (entry) => {
     try {
       options.log?.(entry)
@@ -160,8 +172,13 @@ export const createAuth = (options: AuthOptions): Auth => {
     trustedOrigins: options.trustedOrigins ?? [],
     twoFactor,
     passkeys,
-    appName: options.appName ?? "Resource Admin Service"
+    appName
   }
+  const hashOf = makeHashes(secret)
+  const links = makeLinks(store, table)
+  const mailer = mails === null
+    ? null
+    : makeMailer({ store, table, links, mails, page: mails.page ?? `${origin}/-/reset`, appName, log, hashOf })
   let engine: Promise<Engine> | undefined
   const internals: AuthInternals = {
     store,
@@ -176,8 +193,10 @@ export const createAuth = (options: AuthOptions): Auth => {
     providers,
     providerEngine: makeProviderEngines(providers, (found) => makeEngine(settings, found), onError),
     sealer: makeSealer(secret),
+    links,
+    mailer,
     log,
-    hashOf: makeHashes(secret),
+    hashOf,
     onError,
     publicKeys: async () => {
       const rows = await store.query<KeyRow>(`select "id", "publicKey", "alg", "crv" from ${table("jwks")}`)
@@ -216,6 +235,7 @@ export const createAuth = (options: AuthOptions): Auth => {
     schema,
     twoFactor,
     passkeys: passkeys !== null,
+    mailer,
     warm: async () => {
       await internals.engine()
     },

@@ -57,7 +57,7 @@ export const readBody = async (request: Request): Promise<Body> => {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw problem("malformed-json", "The body must be a JSON object.")
   }
-  if (!plain) throw problem("malformed-json", "The body has a member that no object here can have.")
+  if (!plain) throw problem("malformed-json", "The body has a member that is not allowed.")
   // As for all bodies: when a name occurs twice, a filter in front of the service may have judged the other one.
   const strict = parseJson(text)
   if (Result.isFailure(strict)) {

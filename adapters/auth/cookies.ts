@@ -35,3 +35,17 @@ export const signedIn = (cookies: OwnCookies, name: string): string | null => {
     return null
   }
 }
+
+const deviceName = "service.device"
+
+/** What a browser's own cookie says that it is, where alerts of sign-ins gave it one. It is a secret of the browser and opens nothing. */
+export const deviceIn = (cookies: OwnCookies): string | null => {
+  const value = cookies.get(deviceName) ?? ""
+  return /^[A-Za-z0-9_-]{22}$/.test(value) ? value : null
+}
+
+/** The cookie by which an account knows a browser again. It lives as long as browsers let one. */
+export const deviceCookie = (device: string, path: string, secure: boolean): string =>
+  `${secure ? "__Secure-" : ""}${deviceName}=${device}; Max-Age=34560000; Path=${path}; HttpOnly; SameSite=Lax${
+    secure ? "; Secure" : ""
+  }`

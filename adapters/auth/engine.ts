@@ -205,7 +205,7 @@ export const makeEngine = async (
   }
   const refuse = (code: string, message: string) => new APIError("BAD_REQUEST", { code, message })
   const ended = () => new APIError("UNAUTHORIZED", { code: "UNAUTHORIZED", message: "Unauthorized" })
-  const demoted = () => new APIError("FORBIDDEN", { code: "FORBIDDEN", message: "You are no admin any more." })
+  const demoted = () => new APIError("FORBIDDEN", { code: "FORBIDDEN", message: "You are no longer an admin." })
   /** Whether a request of an admin may still make something: only while its caller is an admin. Other requests always may. */
   const standsFor = async (context: Asked | null): Promise<boolean> =>
     context?.path?.startsWith("/admin/") !== true

@@ -19,6 +19,11 @@ export type AuthEventName =
   | "passkey-removed"
   | "password-changed"
   | "password-change-failed"
+  | "reset-asked"
+  | "link-sent"
+  | "link-refused"
+  | "sign-in-alerted"
+  | "account-invited"
   | "account-created"
   | "account-deleted"
   | "account-changed"
@@ -49,7 +54,7 @@ export interface AuthEvent {
   readonly key?: string
   /** Id of a passkey: of its row, which nobody signs in with. */
   readonly passkey?: string
-  /** `password`, `totp`, `recovery-code`, `passkey`, or the id of a provider. */
+  /** `password`, `totp`, `recovery-code`, `passkey`, or the id of a provider; `reset` or `invitation` of a mailed link. */
   readonly method?: string
   /** Seconds that a minted token lives, or that a limited client waits. */
   readonly seconds?: number

@@ -15,12 +15,14 @@ import {
 } from "../../core/domain/problem.ts"
 import { checkQuery, readBody } from "./body.ts"
 import { errorIn, readAddresses, takeState, withError } from "./callback.ts"
-import { type OwnCookies, ownCookies, printCookies, signedIn } from "./cookies.ts"
+import { deviceCookie, deviceIn, type OwnCookies, ownCookies, printCookies, signedIn } from "./cookies.ts"
 import { codeOf, isDiskFull, isUnavailable, makeSweep } from "./database.ts"
 import type { AuthInternals } from "./internals.ts"
 import type { Limits } from "./limits.ts"
+import { type MailRequest, makeMailRoutes } from "./mail-routes.ts"
 import { bannedState, lastAdminState, passkeysMax } from "./migration.ts"
-import { adapt, type AuthRoute, type Body, makeRoutes, passkeySignIn, readListing } from "./routes.ts"
+import { type Asker, askerIn, makeOwnRoutes, type OwnRequest } from "./own-routes.ts"
+import { adapt, type AuthRoute, type Body, inviting, makeRoutes, passkeySignIn, readListing } from "./routes.ts"
 import { makeWitness } from "./witness.ts"
 
 export interface HandlerSettings {
@@ -57,6 +59,9 @@ const parsed = (text: string): Body => {
   }
 }
 
+/** The id of the account in an answer; better-auth always gives one. */
+const userOf = ({ user }: Body): string => isBag(user) ? String(user["id"]) : ""
+
 const slugs: { readonly [status: number]: ProblemSlug } = {
   400: "invalid-record",
   401: "unauthenticated",
@@ -77,7 +82,7 @@ const unavailable = (): Problem =>
 const diskFull = (): Problem =>
   problem("unavailable", "The disk of the database is full. Its operator must make room.", {}, { "retry-after": "30" })
 
-const unexpected = (): Problem => problem("internal-error", "Something went wrong on our side.")
+const unexpected = (): Problem => problem("internal-error", "An unexpected error occurred.")
 
 const send = (refusal: Problem, instance: string, cookies: readonly string[] = []): Response => {
   const { status } = problemKinds[refusal.slug]
@@ -169,8 +174,12 @@ export interface AuthHandler {
 
 export const makeHandler = (settings: HandlerSettings): AuthHandler => {
   const { basePath, internals, limits, needsAdmin, origin, passkeys, twoFactor } = settings
-  const { hashOf, log, onError, providers, roles, store, table } = internals
-  const routes = makeRoutes({ twoFactor, passkeys }, providers)
+  const { hashOf, log, mailer, onError, providers, roles, store, table } = internals
+  const routes = makeRoutes({ twoFactor, passkeys, mails: mailer?.mails ?? null }, providers)
+  const ownRoutes = new Map<string, (request: MailRequest & OwnRequest) => Promise<Body>>([
+    ...makeMailRoutes(internals),
+    ...makeOwnRoutes({ internals, twoFactor, passkeys })
+  ])
   const witness = makeWitness(internals, limits)
   const secure = origin.startsWith("https:")
 
@@ -354,6 +363,27 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     if (path.startsWith("/passkey/generate-") || path === "/sign-in/social") await forgetChallenges()
     if (route.signsIn === true) await forgetSessions()
     const { handle, trusts } = await engineFor(route, body)
+    const ownRoute = ownRoutes.get(path)
+    if (ownRoute !== undefined) {
+      if (route.limited !== undefined) await forgetChallenges()
+      const account = async (id: string): Promise<Body> => {
+        const asked = new URLSearchParams({ id })
+        const found = await handle(new Request(`${origin}${basePath}/admin/get-user?${asked.toString()}`, { headers }))
+        const text = await found.text()
+        if (found.ok) return parsed(text)
+        if (found.status === 401 && headers.has("cookie")) await store.query("select 1")
+        throw refusalOf(path, found.status, text)
+      }
+      const session = async (): Promise<Asker> => {
+        // The cookie's signature is judged by better-auth alone.
+        const found = await handle(new Request(`${origin}${basePath}/get-session?disableRefresh=true`, { headers }))
+        const asker = askerIn(parsed(await found.text()))
+        if (asker !== null) return asker
+        if (headers.has("cookie")) await store.query("select 1")
+        throw sessionEnded()
+      }
+      return plainly(await ownRoute({ body, client: client.group, account, session }))
+    }
     const seen = await witness.before(path, body, brought)
     // A banned account is handled exactly like an unknown one, so not even the time tells that the password was right.
     const sent = seen?.barred === true ? { ...body, email: nobody } : body
@@ -365,11 +395,14 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
       : null
     const ask = (): Promise<Response> =>
       handle(
-        new Request(`${origin}${basePath}${path}${listing?.search ?? search}`, {
-          method,
-          headers,
-          ...(payload === null ? {} : { body: payload })
-        })
+        new Request(
+          `${origin}${basePath}${path === inviting ? "/admin/create-user" : path}${listing?.search ?? search}`,
+          {
+            method,
+            headers,
+            ...(payload === null ? {} : { body: payload })
+          }
+        )
       )
     const response = typeof route.provider === "object"
       ? await callBack(ask, route.provider.id, search, brought, trusts)
@@ -419,11 +452,42 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
         [String(body["userId"])]
       )
     }
-    await witness.accepted(path, route, client.group, body, answer, brought)
+    if (path === inviting) await invite(userOf(answer.body))
+    const signedInUser = await witness.accepted(path, route, client.group, body, answer, brought)
     const answered = new Headers(response.headers)
+    const device = signedInUser === null
+      ? null
+      : await noticeSignIn(signedInUser, client, headers.get("user-agent"), brought)
+    if (device !== null) answered.append("set-cookie", deviceCookie(device, basePath, secure))
     for (const [name, value] of Object.entries(everywhere)) answered.set(name, value)
     answered.set("cache-control", path === "/jwks" ? "public, max-age=60" : "no-store")
     return new Response(response.body === null ? null : text, { status: response.status, headers: answered })
+  }
+
+  /** Has the link sent to an account that was made for it. Without the link nobody could ever use the account, so it goes again. */
+  const invite = async (user: string): Promise<void> => {
+    try {
+      await mailer?.invite(user)
+    } catch (cause) {
+      await store.query(`delete from ${table("user")} where "id" = $1`, [user])
+      throw cause
+    }
+  }
+
+  /** Has the owner of an account told of a sign-in that it did not expect. Nobody fails to sign in because that cannot be. */
+  const noticeSignIn = async (
+    user: string,
+    { address, group }: { readonly address: string | null; readonly group: string },
+    agent: string | null,
+    brought: OwnCookies
+  ): Promise<string | null> => {
+    if (mailer?.mails.signInAlerts !== true) return null
+    try {
+      return await mailer.notice({ user, device: deviceIn(brought), group, address, agent })
+    } catch (cause) {
+      onError(cause)
+      return null
+    }
   }
 
   /** What is answered without better-auth. */
@@ -431,7 +495,14 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     ["/status", async () => plainly({ needsAdmin: await needsAdmin() })],
     [
       "/providers",
-      async () => plainly({ providers: providers.map(({ id, name }) => ({ id, name })), twoFactor, passkeys })
+      async () =>
+        plainly({
+          providers: providers.map(({ id, name }) => ({ id, name })),
+          twoFactor,
+          passkeys,
+          passwordReset: mailer?.mails.passwordReset === true,
+          invitations: mailer?.mails.invitations === true
+        })
     ]
   ])
 

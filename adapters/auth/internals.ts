@@ -6,6 +6,8 @@ import type { Store } from "./database.ts"
 import type { Engine } from "./engine.ts"
 import type { AuthLog } from "./events.ts"
 import type { Sealer } from "./key-text.ts"
+import type { Links } from "./links.ts"
+import type { AccountMailer } from "./mails.ts"
 import type { Revocations } from "./revocations.ts"
 
 /** What the functions of this adapter share. Not for other code. */
@@ -19,9 +21,21 @@ export interface AuthInternals {
   /** The engine for sign-in with a provider; null when that provider cannot be had now. */
   readonly providerEngine: (id: string) => Promise<Engine | null>
   readonly sealer: Sealer
+  readonly links: Links
+  /** Null: no mail is sent about accounts. */
+  readonly mailer: AccountMailer | null
   readonly log: AuthLog
   readonly hashOf: (kind: "account" | "client", value: string) => string
   readonly onError: (cause: unknown) => void
   /** The public keys as a JWK set, read from the store. */
   readonly publicKeys: () => Promise<unknown>
+}
+
+/** What the functions of the host need of the auth server; `Auth` is one. */
+export interface AuthHost {
+  readonly internals: AuthInternals
+  /** The allowed roles, `admin` first. */
+  readonly roles: readonly string[]
+  readonly twoFactor: boolean
+  readonly passkeys: boolean
 }

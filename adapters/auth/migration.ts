@@ -36,7 +36,8 @@ export interface AuthSchema {
   readonly passkeys?: boolean | undefined
 }
 
-const barred = (row: string): string =>
+/** Whether the user of a row may not sign in now. */
+export const barred = (row: string): string =>
   `(coalesce(${row}."banned", false) and (${row}."banExpires" is null or ${row}."banExpires" > now()))`
 
 /** Whether a row of the accounts is an admin who may sign in. */
@@ -185,6 +186,7 @@ begin
   end if;
   if tg_op = 'DELETE' then
     perform ${t("revoke_tokens")}(old."id", ${deletedEpoch});
+    delete from ${t("verification")} where "value" = old."id";
     return old;
   end if;
   -- A ban that ran out is none: the next one counts anew, and clearing its marks at a sign-in changes nothing.
@@ -196,6 +198,11 @@ begin
     -- A sign-in that waits for its second factor, and devices that need none, end with everything else.
     delete from ${t("verification")}
       where "value" = new."id" and ("identifier" like '2fa-%' or "identifier" like 'trust-device-%');
+  end if;
+  -- A mailed link is for who had the address then and might sign in. A new password or a revocation ends it, another role does not.
+  if new."email" <> old."email" or ${barred("new")}
+    or (new."tokenEpoch" <> old."tokenEpoch" and new."role" is not distinct from old."role") then
+    delete from ${t("verification")} where "value" = new."id" and "identifier" like 'link-%';
   end if;
   if ${barred("new")} and not ${barred("old")} then
     delete from ${t("session")} where "userId" = new."id";

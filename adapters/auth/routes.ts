@@ -3,6 +3,7 @@
  * better-auth add. It decides nothing about who may call them.
  */
 
+import type { AccountMails } from "../../core/domain/account/mails.ts"
 import { rolesOf } from "../../core/domain/account/roles.ts"
 import { type Bag, isBag } from "../../core/domain/bag.ts"
 import { type Problem, problem } from "../../core/domain/problem.ts"
@@ -32,6 +33,12 @@ export interface AuthRoute {
 /** Where a passkey is used. */
 export const passkeySignIn = "/passkey/verify-authentication"
 
+/** Where links are asked for. Its answer must not tell whether there is an account. */
+export const resetAsking = "/request-password-reset"
+
+/** Where an account is made whose owner sets the password by a link. */
+export const inviting = "/admin/invite-user"
+
 const get: AuthRoute = { method: "GET" }
 const post: AuthRoute = { method: "POST" }
 const limited: AuthRoute = { method: "POST", limited: "client" }
@@ -44,6 +51,7 @@ const always: ReadonlyArray<readonly [string, AuthRoute]> = [
   ["/get-session", get],
   ["/list-sessions", get],
   ["/admin/get-user", get],
+  ["/admin/roles", get],
   ["/admin/list-users", get],
   ["/sign-in/email", { method: "POST", limited: "account", signsIn: true }],
   ["/sign-up/email", post],
@@ -63,7 +71,11 @@ const always: ReadonlyArray<readonly [string, AuthRoute]> = [
   ["/admin/has-permission", post],
   ["/admin/list-user-sessions", post],
   ["/admin/revoke-user-session", post],
-  ["/admin/revoke-user-sessions", post]
+  ["/admin/revoke-user-sessions", post],
+  ["/api-keys/list", get],
+  // A key outlives its session, so whoever has somebody's cookie must not make many.
+  ["/api-keys/create", guarded],
+  ["/api-keys/revoke", post]
 ]
 
 /** A factor is locked after ten wrong codes that come one after the other. Codes that come at once are counted before they are judged. */
@@ -76,7 +88,8 @@ const secondFactor: ReadonlyArray<readonly [string, AuthRoute]> = [
   ["/two-factor/get-totp-uri", guarded],
   ["/two-factor/generate-backup-codes", guarded],
   ["/two-factor/verify-totp", coded],
-  ["/two-factor/verify-backup-code", coded]
+  ["/two-factor/verify-backup-code", coded],
+  ["/admin/reset-second-factor", post]
 ]
 
 /** The options keep a challenge in the store, so asking for them is limited, too. */
@@ -87,18 +100,31 @@ const withPasskeys: ReadonlyArray<readonly [string, AuthRoute]> = [
   [passkeySignIn, { ...limited, signsIn: true }],
   ["/passkey/list-user-passkeys", get],
   ["/passkey/update-passkey", post],
-  ["/passkey/delete-passkey", post]
+  ["/passkey/delete-passkey", post],
+  ["/admin/remove-passkeys", post]
+]
+
+/** A link is as good as a password, so using one is limited. Accounts that are invited are limited by their number, links by account. */
+const withMails = ({ invitations, passwordReset }: AccountMails): ReadonlyArray<readonly [string, AuthRoute]> => [
+  ...(passwordReset ? [[resetAsking, { method: "POST", limited: "account" }] as const] : []),
+  ...(passwordReset || invitations ? [["/reset-password", limited] as const] : []),
+  ...(invitations ? [[inviting, post] as const, ["/admin/send-password-link", post] as const] : [])
 ]
 
 /** The routes by their path below the base path. */
 export const makeRoutes = (
-  { passkeys, twoFactor }: { readonly twoFactor: boolean; readonly passkeys: boolean },
+  { mails = null, passkeys, twoFactor }: {
+    readonly twoFactor: boolean
+    readonly passkeys: boolean
+    readonly mails?: AccountMails | null
+  },
   providers: ReadonlyArray<{ readonly id: string }>
 ): ReadonlyMap<string, AuthRoute> =>
   new Map([
     ...always,
     ...(twoFactor ? secondFactor : []),
     ...(passkeys ? withPasskeys : []),
+    ...(mails === null ? [] : withMails(mails)),
     ...(providers.length === 0 ? [] : [["/sign-in/social", { ...limited, provider: "named" }] as const]),
     ...providers.map(({ id }) => [`/callback/${id}`, { method: "GET", provider: { id }, signsIn: true }] as const)
   ])
@@ -233,6 +259,15 @@ export const adapt = (route: string, body: Body, defaultRole: string | undefined
       const wanted = role ?? (isBag(data) ? data["role"] : undefined) ?? defaultRole
       // Without any role an empty list is passed on. It is refused, with the choices, after the caller's rights were checked.
       return { ...rest, data, role: rolesIn(wanted ?? "") }
+    }
+    case inviting: {
+      const { email, name } = body
+      // A password that nobody knows: the account's owner sets one by the link.
+      return adapt("/admin/create-user", {
+        ...only(body, ["email", "role"]),
+        name: name ?? (typeof email === "string" ? email.slice(0, Math.max(0, email.indexOf("@"))) : ""),
+        password: `${crypto.randomUUID()}${crypto.randomUUID()}`
+      }, defaultRole)
     }
     case "/sign-in/social":
       // No scopes, no tokens from elsewhere and no request for an account, because those are settings. What is added comes back with the

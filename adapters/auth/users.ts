@@ -9,11 +9,12 @@
 
 import type { Account, AccountError, IssuedToken, NewAccount } from "../../core/domain/account/account.ts"
 import { checkPassword, readEmail, readLifetime, refuse, taken } from "../../core/domain/account/account.ts"
-import { readRoles, roleOfNew } from "../../core/domain/account/roles.ts"
-import type { Auth } from "./auth.ts"
+import { readRoles, roleOfNew, rolesOf } from "../../core/domain/account/roles.ts"
 import { codeOf, hasAny } from "./database.ts"
 import { claimsOf } from "./engine.ts"
 import type { AuthEventName } from "./events.ts"
+import type { AuthHost } from "./internals.ts"
+import { storePassword } from "./links.ts"
 import { adminLock, lastAdminState } from "./migration.ts"
 
 const emailOf = (text: string): string => taken(readEmail(text))
@@ -39,7 +40,7 @@ const returned = `"id", "email", coalesce("role", '') as role, coalesce("banned"
  * Creates a user with a password. The first user of a store is an admin, also when several are made at once. Later users get `role` or the
  * default role. Without either they are refused with the choices.
  */
-export const createUser = async (auth: Auth, user: NewAccount): Promise<Account> => {
+export const createUser = async (auth: AuthHost, user: NewAccount): Promise<Account> => {
   const { engine, log, roles, store, table } = auth.internals
   const email = emailOf(user.email)
   const password = taken(checkPassword(user.password))
@@ -75,19 +76,19 @@ export const createUser = async (auth: Auth, user: NewAccount): Promise<Account>
 }
 
 /** Whether any user exists. */
-export const hasUsers = async (auth: Auth): Promise<boolean> => {
+export const hasUsers = async (auth: AuthHost): Promise<boolean> => {
   const { store, table } = auth.internals
   return hasAny(store, table("user"))
 }
 
 /** All users, oldest first; never a password. */
-export const listUsers = async (auth: Auth): Promise<readonly Account[]> => {
+export const listUsers = async (auth: AuthHost): Promise<readonly Account[]> => {
   const { store, table } = auth.internals
   return store.query<Account>(`select ${returned} from ${table("user")} order by "createdAt", "id"`)
 }
 
 /** The roles that a user has now; null for one who is banned, deleted, or has none. */
-export const currentRoles = async (auth: Auth, id: string): Promise<readonly string[] | null> => {
+export const currentRoles = async (auth: AuthHost, id: string): Promise<readonly string[] | null> => {
   const { store, table } = auth.internals
   const [user] = await store.query<{ readonly role: string | null; readonly barred: boolean }>(
     `select "role", coalesce("banned", false) and ("banExpires" is null or "banExpires" > now()) as barred from ${
@@ -96,12 +97,12 @@ export const currentRoles = async (auth: Auth, id: string): Promise<readonly str
     [id]
   )
   if (user === undefined || user.barred) return null
-  const roles = (user.role ?? "").split(",").map((role) => role.trim()).filter((role) => role !== "")
+  const roles = rolesOf(user.role ?? "")
   return roles.length === 0 ? null : roles
 }
 
 const change = async (
-  auth: Auth,
+  auth: AuthHost,
   event: AuthEventName,
   email: string,
   statement: string,
@@ -115,7 +116,7 @@ const change = async (
 
 /** Sets a user's role or roles; tokens made before stop working within two seconds. The last active admin stays one. */
 export const setUserRole = async (
-  auth: Auth,
+  auth: AuthHost,
   { email, role }: { readonly email: string; readonly role: string | readonly string[] }
 ): Promise<Account> =>
   change(
@@ -130,7 +131,7 @@ export const setUserRole = async (
 
 /** Bans a user (sessions end, tokens stop within two seconds, sign-in is refused), or lifts a ban. */
 export const setUserBanned = async (
-  auth: Auth,
+  auth: AuthHost,
   { banned, email }: { readonly email: string; readonly banned: boolean }
 ): Promise<Account> =>
   change(
@@ -149,7 +150,7 @@ export const setUserBanned = async (
  * password; bans and second factors stay.
  */
 export const setUserPassword = async (
-  auth: Auth,
+  auth: AuthHost,
   { email, password }: { readonly email: string; readonly password: string }
 ): Promise<Account> => {
   const { engine, log, store, table } = auth.internals
@@ -158,30 +159,11 @@ export const setUserPassword = async (
   const { hash, newId } = await engine()
   const hashed = await hash(accepted)
   const changed = await store.transaction(async ({ query }) => {
-    // Several first passwords at once make one row. Rows are locked in the order of better-auth: first the password's, then the user's.
+    // Several first passwords at once make one row.
     await query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`password:${address}`])
     const [user] = await query<Account>(`select ${returned} from ${table("user")} where "email" = $1`, [address])
     if (user === undefined) throw unknownUser()
-    const replaced = await query(
-      `update ${table("account")} set "password" = $2, "updatedAt" = now()`
-        + ` where "userId" = $1 and "providerId" = 'credential' returning "id"`,
-      [user.id, hashed]
-    )
-    if (replaced.length > 0) return user
-    // The trigger sees only passwords that change, so its work is done here.
-    const [raised] = await query(
-      `update ${table("user")} set "tokenEpoch" = "tokenEpoch" + 1 where "id" = $1 returning "id"`,
-      [user.id]
-    )
-    if (raised === undefined) throw unknownUser()
-    await query(`delete from ${table("session")} where "userId" = $1`, [user.id])
-    await query(
-      `insert into ${
-        table("account")
-      } ("id", "accountId", "providerId", "userId", "password", "createdAt", "updatedAt")`
-        + ` values ($1, $2, 'credential', $2, $3, now(), now())`,
-      [newId(), user.id, hashed]
-    )
+    if (!await storePassword({ query }, table, user.id, hashed, newId)) throw unknownUser()
     return user
   })
   log({ level: "info", event: "password-set", user: changed.id })
@@ -189,7 +171,7 @@ export const setUserPassword = async (
 }
 
 /** Deletes a user with sessions and credentials; tokens stop within two seconds. */
-export const deleteUser = async (auth: Auth, email: string): Promise<void> => {
+export const deleteUser = async (auth: AuthHost, email: string): Promise<void> => {
   await change(
     auth,
     "account-deleted",
@@ -200,7 +182,7 @@ export const deleteUser = async (auth: Auth, email: string): Promise<void> => {
 }
 
 /** Ends a user's sessions and makes all tokens issued so far stop within two seconds. The user may sign in again. */
-export const revokeUser = async (auth: Auth, email: string): Promise<void> => {
+export const revokeUser = async (auth: AuthHost, email: string): Promise<void> => {
   const { table } = auth.internals
   await change(
     auth,
@@ -218,7 +200,7 @@ export const revokeUser = async (auth: Auth, email: string): Promise<void> => {
  * Takes away a second factor whose device and recovery codes are lost, and ends sessions and tokens. Whoever asks for this should be known
  * by other means than the password. Throws where second factors are not configured.
  */
-export const resetSecondFactor = async (auth: Auth, email: string): Promise<void> => {
+export const resetSecondFactor = async (auth: AuthHost, email: string): Promise<void> => {
   if (!auth.twoFactor) throw refuse("no-second-factor", "Second factors are not configured.")
   const { table } = auth.internals
   const user = `select "id" from ${table("user")} where "email" = $1`
@@ -238,7 +220,7 @@ export const resetSecondFactor = async (auth: Auth, email: string): Promise<void
  * Takes all passkeys of a user away, for a lost device or after somebody else had the account, and ends sessions and tokens. Throws where
  * passkeys are not configured.
  */
-export const removePasskeys = async (auth: Auth, email: string): Promise<void> => {
+export const removePasskeys = async (auth: AuthHost, email: string): Promise<void> => {
   if (!auth.passkeys) throw refuse("no-passkeys", "Passkeys are not configured.")
   const { table } = auth.internals
   const user = `select "id" from ${table("user")} where "email" = $1`
@@ -254,14 +236,14 @@ export const removePasskeys = async (auth: Auth, email: string): Promise<void> =
 }
 
 /** The roles a user may be given, `admin` first. */
-export const roleChoices = (auth: Auth): readonly string[] => auth.roles
+export const roleChoices = (auth: AuthHost): readonly string[] => auth.roles
 
 /**
  * A token for an existing user, signed and shaped like one from `GET /api/auth/token`. `ttlSeconds` is 1 to 86,400 (default 900). Throws
  * for an unknown or banned user.
  */
 export const issueToken = async (
-  auth: Auth,
+  auth: AuthHost,
   { email, ttlSeconds }: { readonly email: string; readonly ttlSeconds?: number | undefined }
 ): Promise<IssuedToken> => {
   const { engine, log, store, table } = auth.internals

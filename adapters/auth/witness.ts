@@ -9,7 +9,7 @@ import { type OwnCookies, ownCookies, signedIn } from "./cookies.ts"
 import type { AuthEvent, AuthEventName } from "./events.ts"
 import type { AuthInternals } from "./internals.ts"
 import type { Limits } from "./limits.ts"
-import { type AuthRoute, type Body, passkeySignIn } from "./routes.ts"
+import { type AuthRoute, type Body, inviting, passkeySignIn } from "./routes.ts"
 
 /** The account that a password was sent for, as it was before; or the accounts that the request's cookies name. */
 export interface Seen {
@@ -44,6 +44,7 @@ export interface Witness {
     cookies: OwnCookies
   ) => Promise<boolean>
   readonly refused: (seen: Seen | null, path: string, route: AuthRoute, client: string, body: Body) => void
+  /** Gives who signed in, if somebody did. */
   readonly accepted: (
     path: string,
     route: AuthRoute,
@@ -51,7 +52,7 @@ export interface Witness {
     body: Body,
     answer: Answered,
     cookies: OwnCookies
-  ) => Promise<void>
+  ) => Promise<string | null>
 }
 
 /** What an accepted request of a route means for an account; the account is the session's own or the one named in `userId`. */
@@ -62,6 +63,7 @@ const events: { readonly [path: string]: AuthEventName } = {
   "/passkey/verify-registration": "passkey-added",
   "/passkey/delete-passkey": "passkey-removed",
   "/admin/create-user": "account-created",
+  [inviting]: "account-invited",
   "/admin/update-user": "account-changed",
   "/admin/set-role": "role-changed",
   "/admin/ban-user": "account-banned",
@@ -279,15 +281,16 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
           const user = userIn(answer.body) ?? await ownerOf(token)
           const event = path === "/two-factor/verify-totp" && !endsChallenge(answer) ? "second-factor-on" : "sign-in-ok"
           log({ level: "info", event, ...who(path, route, client, body), ...(user === null ? {} : { user }) })
+          return event === "sign-in-ok" ? user : null
         } else if (answer.body["twoFactorRedirect"] === true) {
           log({ level: "info", event: "second-factor-wanted", ...who(path, route, client, body) })
         } else if (typeof route.provider === "object") {
           log({ level: "warn", event: "sign-in-failed", ...who(path, route, client, body) })
         }
-        return
+        return null
       }
       const event = events[path]
-      if (event === undefined) return
+      if (event === undefined) return null
       const byAdmin = path.startsWith("/admin/")
       const actor = await ownerOf(begun(answer) ?? signedIn(cookies, sessionCookie))
       const named = byAdmin && typeof body["userId"] === "string" ? body["userId"] : null
@@ -300,6 +303,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
         ...(passkey === null ? {} : { passkey }),
         ...(byAdmin && actor !== null ? { by: actor } : {})
       })
+      return null
     }
   }
 }

@@ -55,7 +55,7 @@ export const fileRoutes = ({ cleanup, download, parent }: FileRoutes): readonly 
     if (visit.method !== "POST") return Effect.fail(methodNotAllowed("POST"))
     if (!caller.roles.includes("admin")) return Effect.fail(accessDenied())
     if (visit.query !== null && visit.query !== "") {
-      return Effect.fail(invalidParameter("query", "There are no parameters here."))
+      return Effect.fail(invalidParameter("query", "This route takes no parameters."))
     }
     return Effect.map(cleanup, ({ deleted, kept }) => json(200, JSON.stringify({ deleted, kept })))
   }

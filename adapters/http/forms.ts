@@ -39,7 +39,8 @@ export const formRoutes = (
         log?.(JSON.stringify({
           level: "warn",
           event: "form-duplicate",
-          message: "A submission was answered as taken and not written: a record with its values is there.",
+          message:
+            "A submission was answered like one that was written, but not written: a record with its values already exists.",
           form: name,
           request: visit.id
         }))
@@ -60,7 +61,9 @@ export const formRoutes = (
       const allowed = asksChallenge ? "GET, HEAD" : "GET, HEAD, POST"
       if (method !== "GET" && (method !== "POST" || asksChallenge)) return Effect.fail(methodNotAllowed(allowed))
       if (query !== null && query !== "") {
-        return Effect.fail(invalidParameter(query.split(/[=&]/, 1)[0]!.slice(0, 100), "There are no parameters here."))
+        return Effect.fail(
+          invalidParameter(query.split(/[=&]/, 1)[0]!.slice(0, 100), "This route takes no parameters.")
+        )
       }
       if (method === "POST") return submit(visit, name)
       return asksChallenge ? forms.challenge(name) : forms.show(name)

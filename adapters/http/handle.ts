@@ -64,7 +64,13 @@ type RouteAnswer = Effect.Effect<EdgeAnswer, Problem>
  * `:`; the longest prefix wins, and all go before the resources. The prefix `/` gets what is outside the API and nobody else's.
  */
 export type ExtraRoute =
-  | { readonly prefix: string; readonly access: "public"; readonly handle: (visit: Visit) => RouteAnswer }
+  | {
+    readonly prefix: string
+    readonly access: "public"
+    readonly handle: (visit: Visit) => RouteAnswer
+    /** Writes no line of the log for its requests. */
+    readonly quiet?: boolean
+  }
   | {
     readonly prefix: string
     readonly access: "caller"
@@ -169,6 +175,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   const allExtra = [...options.extraRoutes ?? []].sort((a, b) => b.prefix.length - a.prefix.length)
   const extraRoutes = allExtra.filter((route) => route.prefix !== "/")
   const rootRoute = allExtra.find((route) => route.prefix === "/") ?? null
+  const quiet = allExtra.filter((route) => route.access === "public" && route.quiet === true)
   const prefixes = [...extraRoutes.map(({ prefix }) => prefix), ...(auth === undefined ? [] : [authPrefix])]
 
   // A body takes as long as its sender likes. Those who wait for one are counted apart, strangers apart from callers, so that slow
@@ -229,8 +236,8 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   let lastTurn: Promise<void> = Promise.resolve()
 
   /**
-   * Waits for a turn of its own: large bodies that come at once would otherwise be read one right after the other, and everybody else, health checks
-   * too, would wait for all of them.
+   * Waits for a turn of its own. Otherwise large bodies that come at once would be read one right after the other, and all other requests would
+   * wait for all of them.
    */
   const ownTurn = Effect.promise(() => lastTurn = lastTurn.then(() => new Promise((resolve) => setTimeout(resolve, 0))))
 
@@ -259,7 +266,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
       status,
       seconds: (performance.now() - progress.start) / 1_000
     })
-    if (log === undefined) return
+    if (log === undefined || quiet.some(({ prefix }) => isBelow(progress.path, prefix))) return
     log(accessLine({
       id: progress.id,
       method: progress.request.method,
@@ -291,7 +298,10 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
           return next
         } catch (error) {
           end()
-          report(error, progress.id, progress.request.method, loggedPath(progress.path, authPrefix))
+          // A refusal in the middle (a role that was taken away) cuts the answer off, and is no defect.
+          if (!(error instanceof Problem)) {
+            report(error, progress.id, progress.request.method, loggedPath(progress.path, authPrefix))
+          }
           throw error
         }
       },

@@ -51,7 +51,8 @@ export const jobRoutes = (app: QueueApp, basePath: string): readonly ExtraRoute[
       handle: (visit, caller) => {
         const methods = methodsOf(app, visit.path.slice(prefix.length))
         if (methods === null) return Effect.fail(notFound())
-        const run = methods[visit.method]
+        // Any token may be a method (RFC 9110, 9.1), the name of what every object has included.
+        const run = Object.hasOwn(methods, visit.method) ? methods[visit.method] : undefined
         return run === undefined
           ? Effect.fail(methodNotAllowed(allowOf(Object.keys(methods))))
           : withQuery(visit, (query) => run(caller, query))

@@ -4,6 +4,7 @@
  */
 
 import * as Effect from "effect/Effect"
+import { clientOf } from "../../core/domain/account/client.ts"
 import type { CheckedMessage } from "../../core/domain/mail/message.ts"
 import { escapeHtml, type Template } from "../../core/domain/mail/template.ts"
 import { notFound } from "../../core/domain/problem.ts"
@@ -22,9 +23,14 @@ export type ShownMail = Pick<CheckedMessage, "to" | "subject" | "text" | "html" 
 export interface MailPageOptions {
   readonly mails: () => readonly ShownMail[]
   readonly templates: readonly Template<never>[]
+  /** Whether mails go to a mail server, so that none is kept. */
+  readonly sent?: boolean
 }
 
-const prefix = "/-/mail"
+/** Where the page is. */
+export const mailPath = "/-/mail"
+
+const prefix = mailPath
 
 /** The page itself, and a mail in a frame without scripts, forms and links to this origin. */
 const pagePolicy =
@@ -43,12 +49,12 @@ const style =
 
 const frame = (title: string, body: string): EdgeAnswer =>
   page(
-    `<!doctype html><html lang="en"><meta charset="utf-8"><title>${
+    `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${
       escapeHtml(title)
     }</title><style>${style}</style><body>${body}`
   )
 
-const overview = ({ mails, templates }: MailPageOptions): EdgeAnswer => {
+const overview = ({ mails, sent = false, templates }: MailPageOptions): EdgeAnswer => {
   const kept = mails().map(({ at, number, subject, to }) =>
     `<tr><td>${at.toISOString().slice(11, 19)}<td>${escapeHtml(to.join(", "))}<td><a href="${prefix}/${number}">${
       escapeHtml(subject)
@@ -63,11 +69,24 @@ const overview = ({ mails, templates }: MailPageOptions): EdgeAnswer => {
   )
   return frame(
     "Mail",
-    `<h1>Mail</h1><p>Mails that were not sent: this is <code>service dev</code>. They are kept until it ends.</p>${
-      kept.length === 0 ? "<p>There are none yet.</p>" : `<table><tr><th>UTC<th>To<th>Subject${kept.join("")}</table>`
+    `<h1>Mail</h1>${
+      sent
+        ? "<p>Mails are sent: <code>SERVICE_SMTP_URL</code> names a mail server. None is kept here.</p>"
+        : `<p>Mails that were not sent: this is <code>service dev</code>. They are kept until it ends.</p>${
+          kept.length === 0
+            ? "<p>There are none yet.</p>"
+            : `<table><tr><th>UTC<th>To<th>Subject${kept.join("")}</table>`
+        }`
     }${previews.length === 0 ? "" : `<h2>Templates</h2><ul>${previews.join("")}</ul>`}`
   )
 }
+
+/** A mail's text, with addresses that can be followed: in HTML's frame no link leads anywhere. */
+const linked = (text: string): string =>
+  text.split(/(https?:\/\/[^\s<>"']+[^\s<>"'.,;:!?)])/).map((part, index) => {
+    const shown = escapeHtml(part)
+    return index % 2 === 0 ? shown : `<a href="${shown}" rel="noreferrer">${shown}</a>`
+  }).join("")
 
 const single = (
   mail: { readonly subject: string; readonly text?: string | null; readonly html?: string | null },
@@ -81,13 +100,18 @@ const single = (
       to.length === 0 ? "" : `<p>To ${escapeHtml(to.join(", "))}</p>`
     }${files.length === 0 ? "" : `<p>Files: ${escapeHtml(files.join(", "))}</p>`}${
       typeof mail.html === "string" ? `<iframe sandbox title="HTML" src="${address}/html"></iframe>` : ""
-    }${typeof mail.text === "string" ? `<h2>Text</h2><pre>${escapeHtml(mail.text)}</pre>` : ""}`
+    }${typeof mail.text === "string" ? `<h2>Text</h2><pre>${linked(mail.text)}</pre>` : ""}`
   )
 
-/** Whether the request was made on this machine and by no tunnel that ends here. */
+/**
+ * Whether the request was made on this machine, by no tunnel that ends here, and by no page that took the name of its host for this machine's. Whoever
+ * reaches the port from elsewhere can write any Host header, so the connection itself must begin here.
+ */
 const isLocal = ({ request }: Visit): boolean => {
+  const { address } = clientOf(request.address, null, 0)
   const host = request.headers.get("host") ?? ""
-  return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i.test(host) &&
+  return address !== null && /^(?:127\.|::1$)/.test(address) &&
+    /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i.test(host) &&
     ["x-forwarded-for", "x-forwarded-host", "forwarded", "cf-connecting-ip"].every((name) =>
       request.headers.get(name) === null
     )

@@ -1,6 +1,6 @@
 /**
- * The edge on `node:http`. It turns Node's objects into plain requests, runs each on one runtime context, writes head and body in one
- * go, interrupts the work when the client goes away and drains on close. It makes no `Request` or `Response` and routes nothing.
+ * The edge on `node:http`. It turns Node's objects into plain requests and runs each on one runtime context. It writes head and body at once. It
+ * interrupts the work when the client goes away, and drains on close. It makes no `Request` or `Response` and routes nothing.
  */
 
 import * as Cause from "effect/Cause"
@@ -15,7 +15,7 @@ import type { Duplex } from "node:stream"
 import type { Problem } from "../../core/domain/problem.ts"
 import type { Edge } from "./handle.ts"
 import { brokenBody, tooLarge } from "./request.ts"
-import type { EdgeHeaders, EdgeReply, EdgeRequest } from "./request.ts"
+import type { EdgeHeaders, EdgeReply, EdgeRequest, StreamedBody } from "./request.ts"
 
 /** Where to listen, and the limits of a connection. */
 export interface ListenOptions {
@@ -32,8 +32,8 @@ export interface ListenOptions {
   /** How long an idle connection stays open. Default 65,000: longer than the load balancers in front keep theirs. */
   readonly keepAliveMs?: number
   /**
-   * A connection on which nothing moves for so long is cut, also while it is being answered; but not while its client only waits for
-   * work, which has its own limits. Default 120,000.
+   * A connection on which nothing moves for so long is cut, also while it is being answered. It is not cut while its client waits for work,
+   * which has its own limits. Default 120,000.
    */
   readonly idleTimeoutMs?: number
   /** Largest request head in bytes. Default 160 KiB: the longest target, and room for a token and cookies. */
@@ -204,7 +204,7 @@ const isHost = (value: string): boolean => /^(?:[\w.~!$&'()*+,;=%-]*|\[[\w.:~%-]
 
 /**
  * Ends an answer that is sent before its request has come to the end. The rest is read and dropped first, also where the connection closes after
- * it: the client gets to see the answer, not a broken connection (RFC 9112, 9.6). But only for so long.
+ * it. So the client gets the answer and not a broken connection (RFC 9112, 9.6). But only for so long.
  */
 const linger = (req: IncomingMessage, res: ServerResponse, milliseconds: number): void => {
   const cut = setTimeout(() => req.socket.destroy(), milliseconds)
@@ -214,8 +214,9 @@ const linger = (req: IncomingMessage, res: ServerResponse, milliseconds: number)
 }
 
 /** Sends a body as fast as the client takes it, and lets its source go when the client does. */
-const pump = async (res: ServerResponse, bytes: AsyncIterable<Uint8Array>): Promise<void> => {
+const pump = async (res: ServerResponse, { bytes, length }: StreamedBody): Promise<void> => {
   const source = bytes[Symbol.asyncIterator]()
+  let sent = 0
   let wake = (): void => {}
   let closed = res.destroyed
   const onDrain = (): void => wake()
@@ -232,6 +233,14 @@ const pump = async (res: ServerResponse, bytes: AsyncIterable<Uint8Array>): Prom
         return
       }
       if (next.done === true) break
+      sent += next.value.length
+      if (length !== null && sent >= length) {
+        if (sent > length) throw new Error("the body is longer than was announced")
+        // The last bytes go with the end of the answer: a small file is one write.
+        res.end(next.value)
+        await source.return?.()
+        return
+      }
       if (!res.write(next.value)) await new Promise<void>((resolve) => wake = resolve)
     }
     res.end()
@@ -239,6 +248,10 @@ const pump = async (res: ServerResponse, bytes: AsyncIterable<Uint8Array>): Prom
     res.off("drain", onDrain).off("close", onClose)
   }
 }
+
+/** A text that is as long in bytes as in characters is ASCII. Its bytes are the same in Latin 1, which needs no encoding before it is written. */
+const encodingOf = ({ body, headers }: EdgeReply): "latin1" | "utf8" =>
+  typeof body === "string" && headers["content-length"] === String(body.length) ? "latin1" : "utf8"
 
 /** A reply for a connection that has no response object: bytes that could not be parsed. */
 const rawReply = (reply: EdgeReply): string => {
@@ -274,8 +287,8 @@ const isSafe = (method: string | undefined): boolean =>
   method === "GET" || method === "HEAD" || method === "OPTIONS" || method === "TRACE"
 
 /**
- * The earlier requests of its connection that a request has to wait for: only if all of them and it are safe, they may run side by side
- * (RFC 9112, 9.3.2).
+ * The earlier requests of its connection that a request has to wait for. They may run side by side only if all of them are safe (RFC 9112,
+ * 9.3.2).
  */
 const waitedFor = (req: IncomingMessage, owed: readonly Owed[]): readonly Owed[] => {
   const earlier = owed.filter(({ fiber }) => fiber.pollUnsafe() === undefined)
@@ -292,8 +305,8 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
   let running = 0
   let allStopped = (): void => {}
   /**
-   * Every open connection with the responses it still owes. What comes and goes with each request is kept in arrays and numbers: the outgrown
-   * tables of a Map or Set point to their successors, so that old ones keep everything alive until the next full collection.
+   * Every open connection with the responses it still owes. What comes and goes with each request is kept in arrays and numbers. When a Map or
+   * Set grows, its old table points to the new one, and keeps everything alive until the next full collection.
    */
   const connections = new Map<Duplex, Owed[]>()
 
@@ -331,14 +344,14 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
       reply.cookies.length === 0 ? reply.headers : { ...reply.headers, "set-cookie": [...reply.cookies] }
     )
     if (reply.stream !== null) {
-      pump(res, reply.stream.bytes).catch(() => res.destroy())
+      pump(res, reply.stream).catch(() => res.destroy())
       if (!req.complete && request.hasBody && !request.isRead) req.resume()
     } else if (!req.complete && request.hasBody && !request.isRead && !request.waits) {
       if (reply.body === null) res.flushHeaders()
       else res.write(reply.body)
       linger(req, res, lingerMs)
     } else if (reply.body === null) res.end()
-    else res.end(reply.body)
+    else res.end(reply.body, encodingOf(reply))
   }
 
   const send = (request: NodeRequest, req: IncomingMessage, res: ServerResponse, reply: EdgeReply): void => {

@@ -4,7 +4,8 @@
  */
 
 import type * as Effect from "effect/Effect"
-import type { App } from "../../core/app/app.ts"
+import { taskVerbs } from "../../core/app/app.ts"
+import type { App, TaskVerb } from "../../core/app/app.ts"
 import type { Call, Incoming, Reply } from "../../core/app/call.ts"
 import { parentPath } from "../../core/domain/declare/config.ts"
 import { webhookVerbs } from "../../core/domain/declare/webhooks.ts"
@@ -68,8 +69,11 @@ const resourceVerbs: ReadonlyMap<string, Methods> = new Map([
   ["facets", methods({ GET: reads((app, call, at) => app.facets(call, at.resource)) })],
   ["series", methods({ GET: reads((app, call, at) => app.series(call, at.resource)) })],
   ["histogram", methods({ GET: reads((app, call, at) => app.histogram(call, at.resource)) })],
+  ["bulk", methods({ POST: takesBody((app, call, at, body) => app.bulk(call, at.resource, body)) })],
+  ["import", methods({ POST: { body: "file", run: (app, call, at, body) => app.import(call, at.resource, body) } })],
   ["upload", methods({ POST: { body: "file", run: (app, call, at, body) => app.upload(call, at.resource, body) } })],
   ["watch", methods({ GET: reads((app, call, at) => app.watch(call, at.resource)) })],
+  ["export", methods({ GET: reads((app, call, at) => app.export(call, at.resource)) })],
   ["seek", methods({ GET: reads((app, call, at) => app.seek(call, at.resource)) })]
 ])
 
@@ -141,12 +145,35 @@ export const isBelow = (path: string, prefix: string): boolean => {
   return next === 47 /* / */ || next === 58 /* : */
 }
 
+const tasksRoute: Route = { methods: methods({ GET: reads((app, call) => app.tasks(call)) }), resource: "", key: "" }
+
+const taskMethods = methods({ GET: reads((app, call, at, body) => app.task(call, at.key, null, body)) })
+
+const taskVerbMethods: ReadonlyMap<string, Methods> = new Map(
+  (Object.keys(taskVerbs) as TaskVerb[]).map((verb) => {
+    const run: Run = (app, call, at, body) => app.task(call, at.key, verb, body)
+    return [verb, methods({ [taskVerbs[verb]]: taskVerbs[verb] === "GET" ? reads(run) : takesBody(run) })]
+  })
+)
+
+const tasksPrefix = "/tasks/"
+
+/** `/tasks/{id}` and its verbs. */
+const taskRoute = (segment: string): Route => {
+  const colon = segment.indexOf(":")
+  const key = colon === -1 ? segment : segment.slice(0, colon)
+  const found = colon === -1 ? taskMethods : taskVerbMethods.get(segment.slice(colon + 1)) ?? null
+  return key === "" || segment.includes("/") ? nothing("") : { methods: found, resource: "", key }
+}
+
 const functionMethods = methods({ POST: takesBody((app, call, at, body) => app.call(call, at.key, body)) })
 
 const functionsPrefix = "/functions/"
 
 /** Routes beside the resources: `rest` is what follows the parent of the base path. */
 const systemRoute = (rest: string): Route => {
+  if (rest === "/tasks") return tasksRoute
+  if (rest.startsWith(tasksPrefix)) return taskRoute(rest.slice(tasksPrefix.length))
   const name = rest.startsWith(functionsPrefix) ? rest.slice(functionsPrefix.length) : ""
   return name !== "" && !name.includes("/")
     ? { methods: functionMethods, resource: "", key: name }

@@ -4,7 +4,7 @@
  */
 
 import { Busboy } from "@fastify/busboy"
-import type { BusboyInstance } from "@fastify/busboy"
+import type { BusboyFileStream, BusboyInstance } from "@fastify/busboy"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { Readable } from "node:stream"
@@ -85,6 +85,10 @@ const limits = {
   headerSize: 16 * 1024
 }
 
+/** Bytes that may stand around the file in all, and how many are looked at together there. */
+const mostAround = 64 * 1024
+const stepAround = 16 * 1024
+
 /** Reads a form up to the beginning of its file; the rest comes with the file's bytes. */
 const openForm = (contentType: string, body: AsyncIterable<Uint8Array>): Promise<IncomingFile> =>
   new Promise((resolve, reject) => {
@@ -97,8 +101,9 @@ const openForm = (contentType: string, body: AsyncIterable<Uint8Array>): Promise
       return
     }
     let refusal: Problem | null = null
-    let file: Readable | null = null
+    let file: BusboyFileStream | null = null
     let ended = false
+    let taken = 0
     let wake = (): void => {}
     const fail = (error: Problem): void => {
       refusal ??= error
@@ -136,7 +141,13 @@ const openForm = (contentType: string, body: AsyncIterable<Uint8Array>): Promise
             parser.end()
             return
           }
-          if (!parser.write(next.value) && !ended) await new Promise<void>((go) => wake = go)
+          for (let at = 0; at < next.value.length && !ended;) {
+            const piece = file === null ? next.value.subarray(at, at + stepAround) : next.value.subarray(at)
+            at += piece.length
+            taken += piece.length
+            if (!parser.write(piece) && !ended) await new Promise<void>((go) => wake = go)
+            if (!ended && taken - (file?.bytesRead ?? 0) > mostAround) fail(onlyFile())
+          }
         }
       } catch (error) {
         fail(error instanceof Error && "_tag" in error ? error as Problem : brokenBody())

@@ -1,6 +1,6 @@
 /**
- * Serves the admin app as it was built: the page at every address that the app may have, and its hashed files. It knows nothing of the API. Which
- * resources there are it tells nobody: the page is the same for every name, and what a name means is decided by `/api/meta` for who signed in.
+ * Serves the admin app as it was built: the page at every address that the app may have, and its hashed files. It knows nothing of the API. It
+ * does not tell which resources exist: the page is the same for every name. `/api/meta` decides what a name means for the caller who signed in.
  */
 
 import * as Effect from "effect/Effect"
@@ -14,12 +14,22 @@ import { isHeld } from "../../core/domain/read/etag.ts"
 import { codingFor, takesHtml } from "./accept.ts"
 import type { ExtraRoute, Visit } from "./handle.ts"
 import { methodNotAllowed } from "./problem.ts"
-import type { EdgeAnswer } from "./request.ts"
+import type { EdgeAnswer, EdgeHeaders } from "./request.ts"
+
+/** The app as its sources are now, in the place of a built one: for whoever works on it. */
+export interface LiveApp {
+  /** `index.html` or `form.html`, with the nonce's mark and with whole addresses. */
+  readonly page: (file: string) => Promise<string>
+  /** What is asked for below `-/assets/`: path and query as sent, and the headers of the request. */
+  readonly asset: (target: string, headers: EdgeHeaders) => Promise<EdgeAnswer>
+  /** Where pages are told of changes: `ws://127.0.0.1:24678`. */
+  readonly changes: string
+}
 
 /** How the app is served. */
 export interface WebAppOptions {
-  /** The folder that the build left: pages, and files below `-/assets`. */
-  readonly folder: string
+  /** The folder that the build left: pages, and files below `-/assets`. Or the app from its sources. */
+  readonly app: string | LiveApp
   /** Where the app lives: `/`, or a path such as `/admin`. */
   readonly path: string
   /** Told to the page, which reads it from an attribute: plain JSON, no secret. */
@@ -27,6 +37,8 @@ export interface WebAppOptions {
   /** Origins besides its own that the page may call (sources, buckets), and that it may show images from. */
   readonly connect: readonly string[]
   readonly images: readonly string[]
+  /** Folders elsewhere whose scripts the app may run: those of plugins. */
+  readonly scripts: readonly string[]
   /** By the name of a public form: origins whose pages may frame its page. */
   readonly embeds: ReadonlyMap<string, readonly string[]>
 }
@@ -37,12 +49,16 @@ const nonceMark = "__NONCE__"
 /** The app's own pages beside those of resources: `/-/<name>`, and `/-/<name>/<part>` for the rest. */
 const ownPages: ReadonlySet<string> = new Set([
   "sign-in",
+  "reset",
   "account",
   "users",
   "jobs",
   "webhooks",
   "sources",
-  "settings"
+  "settings",
+  "tasks",
+  "import",
+  "plugins"
 ])
 
 const mediaTypes: { readonly [extension: string]: string } = {
@@ -54,7 +70,7 @@ const mediaTypes: { readonly [extension: string]: string } = {
   ".md": "text/plain; charset=utf-8"
 }
 
-/** A built page, cut where the nonce goes. */
+/** A page, cut where the nonce goes. */
 interface Page {
   readonly parts: readonly string[]
   readonly hash: string
@@ -63,11 +79,11 @@ interface Page {
 const quoted = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("\"", "&quot;").replaceAll("<", "&lt;")
 
-const readPage = (options: WebAppOptions, file: string): Page => {
+const makePage = (options: WebAppOptions, made: string): Page => {
   const base = options.path === "/" ? "/" : `${options.path}/`
   const config = JSON.stringify({ ...options.config, path: options.path })
   // The build's addresses are relative to the page, which stands at many: here they begin at the app's own.
-  const text = readFileSync(join(options.folder, file), "utf8")
+  const text = made
     .replaceAll("\"./-/", `"${quoted(base)}-/`)
     .replace("data-config=\"{}\"", () => `data-config="${quoted(config)}"`)
   return { parts: text.split(nonceMark), hash: createHash("sha256").update(text).digest("base64url").slice(0, 22) }
@@ -81,15 +97,17 @@ interface FormPolicy {
 /**
  * Nothing but the app's own files; styles that scripts make carry the nonce; no text ever becomes markup or code (Trusted Types).
  */
-const policyOf = ({ connect, images }: WebAppOptions, nonce: string, form: FormPolicy | null): string =>
+const policyOf = ({ app, connect, images, scripts }: WebAppOptions, nonce: string, form: FormPolicy | null): string =>
   [
     "default-src 'none'",
-    "script-src 'self'",
+    // The page of a form is for strangers: no plugin runs there. What replaces parts of a live app begins in the page itself.
+    ["script-src 'self'", ...typeof app === "string" ? [] : [`'nonce-${nonce}'`], ...form === null ? scripts : []]
+      .join(" "),
     `style-src 'self' 'nonce-${nonce}'`,
     ["img-src 'self' blob: data:", ...images].join(" "),
     "media-src 'self' blob:",
     "font-src 'self'",
-    ["connect-src 'self'", ...connect].join(" "),
+    ["connect-src 'self'", ...connect, ...typeof app === "string" ? [] : [app.changes]].join(" "),
     "form-action 'self'",
     "base-uri 'none'",
     form === null || form.embed.length === 0 ? "frame-ancestors 'none'" : ["frame-ancestors", ...form.embed].join(" "),
@@ -126,15 +144,21 @@ export const leadTo = (target: string): ExtraRoute => {
   return { prefix: "/", access: "caller", handle: (visit) => answer(visit, notFound()), refused: answer }
 }
 
-/** The routes of the app, for `EdgeOptions.extraRoutes`. The folder must hold a built app. */
-export const webAppRoutes = (options: WebAppOptions): readonly ExtraRoute[] => {
-  const { folder, path } = options
-  const prefix = path === "/" ? "" : path
+/** Where pages and their files come from. */
+interface Files {
+  readonly hasPage: (file: string) => boolean
+  readonly page: (file: string) => Effect.Effect<Page>
+  /** `name`: what stands after `-/assets/`. */
+  readonly asset: (visit: Visit, name: string) => Effect.Effect<EdgeAnswer, Problem>
+}
+
+/** What the build left in a folder, each file read once. */
+const builtFiles = (options: WebAppOptions, folder: string): Files => {
   const assets = new Set(readdirSync(join(folder, "-", "assets")))
   const pages = new Map<string, Page>()
   const pageOf = (file: string): Page => {
     let page = pages.get(file)
-    if (page === undefined) pages.set(file, page = readPage(options, file))
+    if (page === undefined) pages.set(file, page = makePage(options, readFileSync(join(folder, file), "utf8")))
     return page
   }
   const stored = new Map<string, Promise<Uint8Array>>()
@@ -169,12 +193,27 @@ export const webAppRoutes = (options: WebAppOptions): readonly ExtraRoute[] => {
     }))
   }
 
+  return { hasPage: (file) => existsSync(join(folder, file)), page: (file) => Effect.sync(() => pageOf(file)), asset }
+}
+
+/** What a live app makes when it is asked. */
+const liveFiles = (options: WebAppOptions, app: LiveApp): Files => ({
+  hasPage: () => true,
+  page: (file) => Effect.map(Effect.promise(() => app.page(file)), (text) => makePage(options, text)),
+  asset: ({ request }) => Effect.promise(() => app.asset(request.target, request.headers))
+})
+
+/** The routes of the app, for `EdgeOptions.extraRoutes`. A folder must hold a built app. */
+export const webAppRoutes = (options: WebAppOptions): readonly ExtraRoute[] => {
+  const { app, path } = options
+  const prefix = path === "/" ? "" : path
+  const files = typeof app === "string" ? builtFiles(options, app) : liveFiles(options, app)
+
   /**
-   * The page, with a nonce of its own. The ETag holds the nonce: a browser that asks whether its copy is still good is told so with the policy
-   * that fits the copy, and not with another one.
+   * The page, with a nonce of its own. The ETag holds the nonce. So a 304 for a browser's copy comes with the policy that fits that copy, and
+   * not with another one.
    */
-  const page = (visit: Visit, file: string, status: number): EdgeAnswer => {
-    const { hash, parts } = pageOf(file)
+  const answer = (visit: Visit, file: string, status: number, { hash, parts }: Page): EdgeAnswer => {
     const form = file === "form.html"
       ? { embed: options.embeds.get(visit.path.slice(visit.path.lastIndexOf("/") + 1)) ?? [] }
       : null
@@ -195,24 +234,37 @@ export const webAppRoutes = (options: WebAppOptions): readonly ExtraRoute[] => {
     }
   }
 
-  const app: ExtraRoute = {
+  const page = (visit: Visit, file: string, status: number): Effect.Effect<EdgeAnswer> =>
+    Effect.map(files.page(file), (made) => answer(visit, file, status, made))
+
+  const asset = (visit: Visit): Effect.Effect<EdgeAnswer, Problem> => {
+    const refusal = onlyGet(visit)
+    return refusal === null
+      ? files.asset(visit, visit.path.slice(prefix.length + "/-/assets/".length))
+      : Effect.fail(refusal)
+  }
+
+  const pages: ExtraRoute = {
     prefix: path,
     access: "public",
     handle: (visit) => {
       const below = visit.path.slice(prefix.length)
       const refusal = onlyGet(visit)
       const file = pageAt(below)
-      if (below.startsWith("/-/assets/")) {
-        return refusal === null ? asset(visit, below.slice("/-/assets/".length)) : Effect.fail(refusal)
-      }
-      if (file !== null && existsSync(join(folder, file))) {
-        return refusal === null ? Effect.succeed(page(visit, file, 200)) : Effect.fail(refusal)
+      if (below.startsWith("/-/assets/")) return asset(visit)
+      if (file !== null && files.hasPage(file)) {
+        return refusal === null ? page(visit, file, 200) : Effect.fail(refusal)
       }
       // Nobody has the address. A browser gets the app, which says so; a program gets the refusal.
       return refusal === null && takesHtml(visit.request.headers.get("accept"))
-        ? Effect.succeed(page(visit, "index.html", 404))
+        ? page(visit, "index.html", 404)
         : Effect.fail(notFound())
     }
   }
-  return path === "/" ? [app] : [app, leadTo(path)]
+  return [
+    pages,
+    ...path === "/" ? [] : [leadTo(path)],
+    // A live app is a file for each module: hundreds a page, which nobody wants to read of.
+    ...typeof app === "string" ? [] : [{ ...pages, prefix: `${prefix}/-/assets`, handle: asset, quiet: true } as const]
+  ]
 }

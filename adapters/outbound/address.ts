@@ -12,6 +12,8 @@ for (
     ["10.0.0.0", 8],
     ["100.64.0.0", 10],
     ["127.0.0.0", 8],
+    // A public number, but in Azure it is the machine's own host, which hands out its configuration.
+    ["168.63.129.16", 32],
     ["169.254.0.0", 16],
     ["172.16.0.0", 12],
     ["192.0.0.0", 24],

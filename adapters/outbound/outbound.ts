@@ -53,7 +53,7 @@ const reasonOf = (error: unknown): OutboundError => {
   if (error instanceof OutboundError) return error
   const code = error instanceof Error && "code" in error ? String(error.code) : ""
   if (certificateCodes.test(code)) return failed("certificate", `TLS failed (${code}).`)
-  if (code.startsWith("HPE_")) return failed("answer", "What came back is not HTTP.")
+  if (code.startsWith("HPE_")) return failed("answer", "The answer is not HTTP.")
   return failed("unreachable", `The receiver could not be reached${code === "" ? "" : ` (${code})`}.`)
 }
 

@@ -1,27 +1,28 @@
 /**
- * The capture of changes as statements, safe to run again: where changes are kept until they are sent on, and for each table of a resource that
- * declares events a trigger that keeps them there, whoever writes. It changes no row of the application and reads nothing.
+ * The capture of changes as SQL statements, safe to run again: tables for changes that wait for dispatch, and a trigger for each table of a
+ * resource that declares events. The trigger captures every write. It changes no row of the application and reads nothing.
  */
 
 import { createHash } from "node:crypto"
 import type { Field, Model, Models } from "../../core/domain/model/model.ts"
 import { tableName } from "../../core/domain/model/table.ts"
 import type { Cell } from "../../core/domain/value/kind.ts"
-import type { Told } from "../../core/ports/records.ts"
+import type { ChangeNote } from "../../core/ports/records.ts"
 import { textColumn } from "./compile-page.ts"
 import { identifier, quoted, tableOf } from "./sql.ts"
 
 /**
- * Triggers after a row run in the order of their names: this one runs before those of the application, whose own writes to the same row come after.
+ * Triggers after a row run in the order of their names. This trigger runs before those of the application, whose own writes to the same row come
+ * later.
  */
 export const captureTrigger = "0_service_changes"
 
 const truncateTrigger = "0_service_truncated"
 
-/** Where changes wait, who sends them on, and what people who watch have seen go by. */
+/** Tables for waiting changes, for the lease, and for changes that watchers may still ask for. */
 export const changeSchema: readonly string[] = [
   "create schema if not exists service",
-  // One value at a time for every connection: of one record, a later change has a higher number.
+  // The sequence caches no values in connections. So of one record, a later change has a higher number.
   `create table if not exists service.change (
   sequence bigint generated always as identity (cache 1) primary key,
   transaction xid8 not null default pg_current_xact_id(),
@@ -78,7 +79,7 @@ export const capturedTables = (models: Models): readonly CapturedTable[] => {
   return [...tables].map(([relation, { columns, model }]) => ({
     relation,
     model,
-    // In one order, so that another order of declarations is no other trigger.
+    // In a fixed order, so that another order of declarations does not change the trigger.
     columns: [...columns.values()].toSorted((a, b) => a.column < b.column ? -1 : 1)
   }))
 }
@@ -88,7 +89,7 @@ const functionOf = ({ relation }: CapturedTable): string => {
   return identifier(`capture_${readable}_${createHash("sha256").update(relation).digest("hex").slice(0, 8)}`)
 }
 
-/** A function of PostgreSQL takes a hundred arguments. */
+/** The most arguments of a function in PostgreSQL. */
 const mostPairs = 50
 
 /** The declared columns of a row as an object of texts, each as a read gives it. */
@@ -101,15 +102,15 @@ const rowSql = (alias: string, columns: readonly Field[]): string => {
   return parts.join(" || ")
 }
 
-/** What the API says of a change that the row does not: a step of another change, or with what values a reorder began. */
-export const toldText = (told: Told): string => {
-  if (told.of === "nothing") return "nothing"
+/** What the API knows of a change and the row does not show: it is a step of another change, or the values before a reorder. */
+export const noteText = (note: ChangeNote): string => {
+  if (note.of === "nothing") return "nothing"
   const began: Record<string, Cell> = {}
-  for (const [field, cell] of told.began) began[field.column] = cell
+  for (const [field, cell] of note.began) began[field.column] = cell
   return JSON.stringify(began)
 }
 
-/** Settings that texts of these columns depend on. Each costs a call of the function some time, so there are no others. */
+/** Settings that the texts of these columns depend on. Each setting makes the function slower, so only these are set. */
 const settingsOf = ({ columns }: CapturedTable): readonly string[] => {
   const has = (...kinds: ReadonlyArray<Field["kind"]>): boolean => columns.some(({ kind }) => kinds.includes(kind))
   return [
@@ -159,7 +160,7 @@ export const captureStatements = (table: CapturedTable): readonly string[] => {
   const trigger = (trigger: string, when: string): string =>
     `create or replace trigger ${identifier(trigger)} after ${when} execute function ${name}()`
   return [
-    // Whoever may write to the table may have its changes captured. Texts are as reads have them, whatever the writer's settings.
+    // Anyone who may write to the table may have its changes captured. Texts have the form of reads, whatever the writer's settings.
     `create or replace function ${name}() returns trigger language plpgsql security definer
   set search_path = pg_catalog, pg_temp ${settingsOf(table).join(" ")} as $capture$${bodyOf(table)}$capture$`,
     `revoke all on function ${name}() from public`,
@@ -173,8 +174,8 @@ end $capture$`
 }
 
 /**
- * Asks the catalogue whether a table's changes are captured as the statements would have it: one row, `present`. True as well where the table is
- * not there: then nothing can be made.
+ * Asks the catalogue whether the capture of a table is as the statements would make it: one row, `present`. Also true where the table does not
+ * exist, because then nothing can be made.
  */
 export const captureQuestion = (table: CapturedTable): string => {
   const { schema, table: name } = table.model
@@ -191,7 +192,7 @@ select (select id from source) is null or exists (
 ) as present`
 }
 
-/** Asks for triggers that captured the changes of tables whose resources declare no events any more: `relation` of each. */
+/** Finds triggers on tables whose resources no longer declare events: `relation` of each. */
 export const leftoverSql = (tables: readonly CapturedTable[]): string =>
   `select g.tgrelid::regclass::text as relation from pg_trigger g
 where g.tgname = ${quoted(captureTrigger)}::name and not g.tgisinternal and g.tgparentid = 0

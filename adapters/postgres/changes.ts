@@ -1,6 +1,6 @@
 /**
- * The port to captured changes on PostgreSQL, in the tables of capture.ts. Whoever dispatches holds a lease, a row that names them and an end: no
- * session keeps it, so it works through a pooler, and a process that died is waited for only until that end.
+ * The port to captured changes on PostgreSQL, in the tables of capture.ts. The dispatching process holds a lease: a row with its name and an end
+ * time. The lease needs no session, so it works through a pooler. If a process dies, others wait only until that end.
  */
 
 import * as Effect from "effect/Effect"
@@ -17,10 +17,10 @@ import { type Fate, makeHandle } from "./transaction.ts"
 
 type Rows = ReadonlyArray<ReadonlyArray<string | null>>
 
-/** Bytes of rows, as they are stored, that are taken at once. The first change is taken however large it is. */
+/** Bytes of rows, as stored, that are taken at once. The first change is taken whatever its size. */
 const mostBytes = 8 * 2 ** 20
 
-/** Minutes for which changes of watched relations are kept, and a little more for those whose watchers come back. */
+/** Minutes for which changes of watched relations are kept, with a margin for watchers that reconnect. */
 const keptMinutes = 10
 const watchedMinutes = 12
 
@@ -112,7 +112,7 @@ export const makeChanges = (postgres: Postgres, models: Models): ChangesService 
       Effect.asVoid(write("update service.dispatcher set until = '-infinity' where holder = $1", [holder])),
     settle: (changes, work) =>
       postgres.transaction<void, RecordsError | Taken>((session) => {
-        const fate: Fate = { open: true, conflict: null }
+        const fate: Fate = { open: true, conflict: null, enqueued: null }
         const settled = Effect.flatMap(
           statement(session, settleSql, [arrayLiteral(changes.map(({ sequence }) => sequence))]),
           ([row]): Effect.Effect<void, RecordsError | Taken> =>

@@ -7,6 +7,7 @@ import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Field, Model, SortKey } from "../../core/domain/model/model.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
+import { cellEnd, isFreeText } from "../../core/domain/read/etag.ts"
 import type { CountPlan, PagePlan, PageShape } from "../../core/domain/read/plan.ts"
 import { columnOf, conditionSql, truthSql } from "./compile-filter.ts"
 import { type Statement, tableOf, Writer } from "./sql.ts"
@@ -14,9 +15,32 @@ import { type Statement, tableOf, Writer } from "./sql.ts"
 /** A column as text. Its name in the output must not be that of the column, as `order by` would then sort the texts. */
 export const textColumn = (alias: string, field: Field): string => `${columnOf(alias, field)}::text`
 
+/** What `hashedText` writes of a field, as arguments of `concat`, to which null is an empty text. */
+const hashedCell = (field: Field): string => {
+  const text = textColumn("t", field)
+  return isFreeText(field)
+    ? `octet_length(${text}), ':', ${text}`
+    : `${field.kind === "timestamp" ? `replace(replace(${text}, ' ', ''), '+00', '')` : text}, chr(${
+      cellEnd.charCodeAt(0)
+    })`
+}
+
+/** Fields of one `concat`: a function takes at most 100 arguments. */
+const concatFields = 33
+
+/** The hash of some cells. */
+const hashSql = (fields: readonly Field[]): string => {
+  const parts: string[] = []
+  for (let i = 0; i < fields.length; i += concatFields) {
+    parts.push(`concat(${fields.slice(i, i + concatFields).map(hashedCell).join(", ")})`)
+  }
+  return `encode(sha256(convert_to(${parts.join(" || ")}, 'UTF8')), 'hex')`
+}
+
 const outputs = (shape: PageShape, writer: Writer): readonly string[] => [
   ...shape.columns.map((field) => textColumn("t", field)),
-  ...shape.checks.map((check) => `${truthSql(check, "t", writer)}::text`)
+  ...shape.checks.map((check) => `${truthSql(check, "t", writer)}::text`),
+  ...(shape.hashed === undefined || shape.hashed.length === 0 ? [] : [hashSql(shape.hashed)])
 ]
 
 const orderSql = (order: readonly SortKey[], alias: string, reversed: boolean): string =>

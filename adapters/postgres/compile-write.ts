@@ -8,6 +8,7 @@ import type { FilterTree } from "../../core/domain/filter/tree.ts"
 import { always } from "../../core/domain/filter/tree.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
+import { keyed } from "../../core/domain/read/key.ts"
 import { columnOf, conditionSql, truthSql } from "./compile-filter.ts"
 import { textColumn } from "./compile-page.ts"
 import { refusedByRule } from "./errors.ts"
@@ -88,15 +89,15 @@ const answerSql = ({ checks, columns }: Answer, writer: Writer): string => {
  * Tells the capture of changes who writes, and what the row's own values do not say (see capture.ts). As a last cell of what a statement gives back:
  * rows are captured when the statement has written all of them. The settings end with the transaction.
  */
-const toldSql = (model: Model, told: string | null, writer: Writer): string =>
+const noteSql = (model: Model, note: string | null, writer: Writer): string =>
   !model.captured
     ? ""
     : `, set_config('service.actor', ${writer.add({ of: "actor" })}, true)${
-      told === null ? "" : ` || set_config('service.change', ${told}, true)`
+      note === null ? "" : ` || set_config('service.change', ${note}, true)`
     }`
 
-const writeAnswerSql = (model: Model, answer: WriteAnswer, told: string | null, writer: Writer): string =>
-  checkedAnswerSql(model, answer, writer) + toldSql(model, told, writer)
+const writeAnswerSql = (model: Model, answer: WriteAnswer, note: string | null, writer: Writer): string =>
+  checkedAnswerSql(model, answer, writer) + noteSql(model, note, writer)
 
 const checkedAnswerSql = (model: Model, answer: WriteAnswer, writer: Writer): string => {
   const cells = answerSql(answer, writer)
@@ -232,19 +233,93 @@ export const updateStatement = (
   const pace = step === null ? "" : step.of === "timestamp" ? `step ${step.microseconds}` : "step"
   const name = `update${indexes(fields)} ${pace} ${stamped} ${tells} ${nameOfWrite(answer)}`
   return kept(model, name, trigramSchema, (writer) => {
-    const { key, version } = model
-    const changes = fields.map((field, i) => `${identifier(field.column)} = ${writer.given(key.length + i)}`)
-    if (step !== null && version !== null) {
-      changes.push(`${identifier(version.column)} = ${nextVersion(version, step)}`)
-    }
-    const target = `${tableOf(model)} t`
+    const { key } = model
     const where = versionSql(model, stamped ? key.length + fields.length : null, writer)
-    const told = tells ? writer.given(key.length + fields.length + (stamped ? 1 : 0)) : null
-    const cells = writeAnswerSql(model, answer, told, writer)
-    return changes.length === 0
-      ? `select ${cells} from ${target} where ${where}`
-      : `update ${target} set ${changes.join(", ")} where ${where} returning ${cells}`
+    const note = tells ? writer.given(key.length + fields.length + (stamped ? 1 : 0)) : null
+    const cells = writeAnswerSql(model, answer, note, writer)
+    const values = fields.map((_, i) => writer.given(key.length + i))
+    return updateSql(model, fields, values, step, null, where, cells)
   })
+}
+
+/** An update of the rows that a condition names, to values as SQL. `from`: what else the values and the condition are taken from. */
+const updateSql = (
+  model: Model,
+  fields: readonly Field[],
+  values: readonly string[],
+  step: VersionStep | null,
+  from: string | null,
+  where: string,
+  cells: string
+): string => {
+  const { version } = model
+  const changes = fields.map((field, i) => `${identifier(field.column)} = ${values[i]!}`)
+  if (step !== null && version !== null) {
+    changes.push(`${identifier(version.column)} = ${nextVersion(version, step)}`)
+  }
+  const target = `${tableOf(model)} t`
+  return changes.length === 0
+    ? `select ${cells} from ${target}${from === null ? "" : `, ${from}`} where ${where}`
+    : `update ${target} set ${changes.join(", ")}${
+      from === null ? "" : ` from ${from}`
+    } where ${where} returning ${cells}`
+}
+
+/** Rows by a condition on their keys, within the caller's tenant. */
+const keysSql = (model: Model, keys: readonly string[], writer: Writer): string =>
+  [
+    ...keys,
+    ...identityOf(model).slice(model.key.length).map((field) =>
+      `${columnOf("t", field)} = ${writer.add({ of: "operand", operand: { of: "caller", value: "tenant" }, field })}`
+    )
+  ].join(" and ")
+
+/**
+ * Given: for each row its key and its values of the fields of `own`, then the values of the other fields, which all rows get. The cells of the key
+ * come before those of the answer. Its text depends on the number of rows: it is not kept.
+ */
+export const updateAllStatement = (
+  model: Model,
+  fields: readonly Field[],
+  own: readonly Field[],
+  rows: number,
+  step: VersionStep | null,
+  { checks, columns }: Answer,
+  trigramSchema: string
+): Statement => {
+  const writer = new Writer(trigramSchema)
+  writer.stable = false
+  const each = [...model.key, ...own]
+  // The first row gives the list the types of the columns. No key is null, so it finds nothing.
+  const tuples = [`(${each.map((field) => `(null::${tableOf(model)}).${identifier(field.column)}`).join(", ")})`]
+  for (let row = 0; row < rows; row++) {
+    tuples.push(`(${each.map((_, i) => writer.given(row * each.length + i)).join(", ")})`)
+  }
+  const from = `(values ${tuples.join(", ")}) given (${each.map((_, i) => `c${i}`).join(", ")})`
+  let shared = rows * each.length
+  const values = fields.map((field) => {
+    const at = own.indexOf(field)
+    return at < 0 ? writer.given(shared++) : `given.c${model.key.length + at}`
+  })
+  const where = keysSql(model, model.key.map((field, i) => `${columnOf("t", field)} = given.c${i}`), writer)
+  const answer: WriteAnswer = { columns: [...model.key, ...columns], checks, must: null }
+  return writer.finish(
+    updateSql(model, fields, values, step, from, where, writeAnswerSql(model, answer, null, writer))
+  )
+}
+
+export const removeAllStatement = (
+  model: Model,
+  keys: ReadonlyArray<readonly string[]>,
+  trigramSchema: string
+): Statement => {
+  const writer = new Writer(trigramSchema)
+  writer.stable = false
+  return writer.finish(
+    `delete from ${tableOf(model)} t where ${
+      keysSql(model, [conditionSql(keyed(model, keys), "t", writer)], writer)
+    } returning 'removed'::text${noteSql(model, null, writer)}`
+  )
 }
 
 /** Given: the key, and the stamp if there is one. */
@@ -256,5 +331,5 @@ export const removeStatement = (model: Model, stamped: boolean, trigramSchema: s
     (writer) =>
       `delete from ${tableOf(model)} t where ${
         versionSql(model, stamped ? model.key.length : null, writer)
-      } returning 'removed'::text${toldSql(model, null, writer)}`
+      } returning 'removed'::text${noteSql(model, null, writer)}`
   )

@@ -79,6 +79,10 @@ export const wholeScans = (root: PlanNode): readonly Scan[] => {
   return scans
 }
 
+/** Processes that share the work of a plan: one, and the workers of its nodes that gather. */
+export const planProcesses = (node: PlanNode): number =>
+  Math.max(1 + (node["Workers Planned"] ?? 0), ...(node.Plans ?? []).map(planProcesses))
+
 const passing = new Set([
   "Limit",
   "Sort",

@@ -8,6 +8,7 @@ import type { ServerFacts, TableFacts } from "../../core/domain/compile/catalogu
 import type { RecordsError } from "../../core/ports/records.ts"
 import type { Postgres } from "./connection.ts"
 import { refuse } from "./errors.ts"
+import { identifier } from "./sql.ts"
 
 /** A table to look at; without a schema it is found on the search path, as the statements find it. */
 export interface TableName {
@@ -33,6 +34,8 @@ const columnsSql = `coalesce((select json_agg(json_build_object(
     'type', format_type(a.atttypid, a.atttypmod),
     'base', b.typname,
     'domain', case when t.typtype = 'd' then t.typname end,
+    'checks', coalesce((select json_agg(pg_get_constraintdef(k.oid) order by k.conname)
+      from pg_constraint k where k.contypid = any(m.path) and k.contype = 'c'), '[]'),
     'nullable', not (m.strict or a.attnotnull and not exists (select 1 from pg_constraint u
       where u.conrelid = c.oid and u.contype = 'n' and u.conkey = array[a.attnum] and not u.convalidated)),
     'default', case when a.attgenerated = '' then coalesce(pg_get_expr(d.adbin, d.adrelid), t.typdefault) end,
@@ -53,10 +56,10 @@ const columnsSql = `coalesce((select json_agg(json_build_object(
   ) order by a.attnum)
   from pg_attribute a
   join pg_type t on t.oid = a.atttypid
-  cross join lateral (with recursive x(type, mod, strict, i) as (
-      select a.atttypid, a.atttypmod, false, 0
-      union all select o.typbasetype, o.typtypmod, x.strict or o.typnotnull, x.i + 1 from x join pg_type o on o.oid = x.type and o.typtype = 'd')
-    select x.type, x.mod, x.strict from x order by x.i desc limit 1) m
+  cross join lateral (with recursive x(type, mod, strict, i, path) as (
+      select a.atttypid, a.atttypmod, false, 0, array[a.atttypid]
+      union all select o.typbasetype, o.typtypmod, x.strict or o.typnotnull, x.i + 1, x.path || o.typbasetype from x join pg_type o on o.oid = x.type and o.typtype = 'd')
+    select x.type, x.mod, x.strict, x.path from x order by x.i desc limit 1) m
   join pg_type b on b.oid = m.type
   left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
   where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped), '[]')`
@@ -118,6 +121,19 @@ const tablesSql = `select c.oid::text, json_build_object(
   'fillsRows', exists (select from pg_trigger g where g.tgrelid = c.oid and not g.tgisinternal
     -- before, for each row, at insert; and neither disabled nor for replicas only
     and g.tgtype & 7 = 7 and g.tgenabled in ('O', 'A')),
+  'triggers', coalesce((select json_agg(json_build_object(
+      'name', p.proname,
+      'source', case when l.lanname = 'plpgsql' then p.prosrc end,
+      -- arguments end with a zero byte each
+      'values', coalesce((select json_agg(v) from unnest(string_to_array(encode(g.tgargs, 'escape'), '\\000')) v where v <> ''), '[]'),
+      'everyUpdate', cardinality(g.tgattr::int2[]) = 0 and g.tgqual is null
+    ) order by g.tgname)
+    from pg_trigger g join pg_proc p on p.oid = g.tgfoid join pg_language l on l.oid = p.prolang
+    where g.tgrelid = c.oid and not g.tgisinternal and g.tgtype & 19 = 19 and g.tgenabled in ('O', 'A')), '[]'),
+  'reads', coalesce((select json_agg(distinct jsonb_build_object('schema', rn.nspname, 'table', rc.relname))
+    from pg_rewrite w join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid and d.refclassid = 'pg_class'::regclass
+    join pg_class rc on rc.oid = d.refobjid join pg_namespace rn on rn.oid = rc.relnamespace
+    where w.ev_class = c.oid and c.relkind in ('v', 'm') and rc.oid <> c.oid and rc.relkind in ('r', 'p', 'v', 'm', 'f')), '[]'),
   'privileges', json_build_object(
     'select', has_table_privilege(c.oid, 'select') or has_any_column_privilege(c.oid, 'select'),
     'insert', has_table_privilege(c.oid, 'insert') or has_any_column_privilege(c.oid, 'insert'),
@@ -147,6 +163,10 @@ export interface Facts {
   readonly server: Effect.Effect<ServerFacts, RecordsError>
   /** The facts of tables in the order asked; null for a table that is not there (or not visible to the role). */
   readonly tables: (names: readonly TableName[]) => Effect.Effect<ReadonlyArray<TableFacts | null>, RecordsError>
+  /**
+   * Whether these columns tell the rows of a table or view apart now, and are never null. Null: it was not found out within the time of a statement.
+   */
+  readonly identifies: (name: TableName, columns: readonly string[]) => Effect.Effect<boolean | null, RecordsError>
   /** Every table and view of the given schemas, or of all but the system's; extensions' own tables are left out. */
   readonly all: (schemas?: readonly string[]) => Effect.Effect<readonly TableFacts[], RecordsError>
 }
@@ -185,6 +205,20 @@ export const makeFacts = (postgres: Postgres): Facts => {
         const found = yield* described([...new Set(oids.filter((oid) => oid !== ""))])
         return oids.map((oid) => found.get(oid) ?? null)
       }),
+    identifies: ({ schema, table }, columns) => {
+      const from = schema === null ? identifier(table) : `${identifier(schema)}.${identifier(table)}`
+      const names = columns.map(identifier)
+      const sql =
+        `select (not exists (select from ${from} where ${names.map((name) => `${name} is null`).join(" or ")})` +
+        ` and not exists (select from ${from} group by ${names.join(", ")} having count(*) > 1))::text`
+      return Effect.catch(
+        Effect.map(
+          postgres.read(sql, [], { prepare: false, timeoutMs: 10_000 }),
+          (rows): boolean | null => rows[0]?.[0] === "true"
+        ),
+        (error) => error.reason._tag === "Timeout" ? Effect.succeed(null) : Effect.fail(error)
+      )
+    },
     all: (schemas = []) =>
       Effect.gen(function*() {
         const listed = yield* read(listSql, [schemas.length === 0 ? "{}" : schemas])

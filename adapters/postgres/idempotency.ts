@@ -4,7 +4,7 @@
  */
 
 import * as Effect from "effect/Effect"
-import type { RecordsError, RecordsTransaction } from "../../core/ports/records.ts"
+import { RecordsError, type RecordsTransaction } from "../../core/ports/records.ts"
 
 type Rows = ReadonlyArray<Array<string | null>>
 type Statement = (sql: string, params: readonly unknown[], prepare: boolean) => Effect.Effect<Rows, RecordsError>
@@ -40,6 +40,13 @@ const storeSql =
 /** Databases whose table is known to be there, by their pools. */
 const prepared = new WeakSet<object>()
 
+/**
+ * PostgreSQL refuses "if not exists" as a duplicate when somebody else makes the same schema at that moment: the lock is only between those who make this
+ * table. Nothing is wrong with the request then, so its transaction is run again.
+ */
+const madeMeanwhile = (error: RecordsError): RecordsError =>
+  error.reason._tag === "Unique" ? new RecordsError({ reason: { _tag: "Conflict" }, cause: error }) : error
+
 /** Makes the table on first use; two processes at once wait for each other. */
 const ensureTable = (database: object, statement: Statement): Effect.Effect<void, RecordsError> =>
   prepared.has(database)
@@ -48,7 +55,7 @@ const ensureTable = (database: object, statement: Statement): Effect.Effect<void
       const found = yield* statement("select to_regclass('service.idempotency_key')::text", [], false)
       if (found[0]?.[0] === null) {
         yield* statement("select pg_advisory_xact_lock(8173, 1)::text", [], false)
-        for (const sql of idempotencySchema) yield* statement(sql, [], false)
+        for (const sql of idempotencySchema) yield* Effect.mapError(statement(sql, [], false), madeMeanwhile)
         // The transaction may still roll back and undo the table, so the next one looks again.
         return
       }

@@ -11,7 +11,7 @@ import type { PlanEstimate, RecordsError, RecordsReader } from "../../core/ports
 import { aggregateColumns, aggregateStatement, writeAggregate } from "./compile-aggregate.ts"
 import { countStatement, pageStatement, writeCount, writePage } from "./compile-page.ts"
 import { failed } from "./errors.ts"
-import { passingRows, type PlanNode, wholeScans } from "./estimate.ts"
+import { passingRows, type PlanNode, planProcesses, wholeScans } from "./estimate.ts"
 import {
   bind,
   canonicalRows,
@@ -80,6 +80,7 @@ const planOf = (rows: Rows): PlanNode => {
 
 const judgement = (root: PlanNode, scannedRows: number, scannedBytes = 0): PlanEstimate => ({
   cost: root["Total Cost"],
+  processes: planProcesses(root),
   rows: passingRows(root),
   scannedRows,
   scannedBytes

@@ -60,14 +60,40 @@ class PoolReader extends Reader {
   }
 }
 
-/** The port on given connections. */
-export const makeRecords = (postgres: Postgres): RecordsService => {
+/** The port on given connections. `woken` is told the jobs that hooks enqueued, after the commit. */
+export const makeRecords = (postgres: Postgres, woken?: (job: string) => void): RecordsService => {
   const extensions: Extensions = {
     trigram: null,
     lookUp: (sql) => postgres.read(sql, [], once),
     constraints: new BoundedMap(500)
   }
   const reader = new PoolReader(postgres, extensions)
+  /** A transaction. `begun` gets its fate: what its hooks did, which counts once it has committed. */
+  const within = <A, E>(
+    body: (tx: RecordsTransaction) => Effect.Effect<A, E>,
+    alone?: boolean,
+    begun?: (fate: Fate) => void
+  ): Effect.Effect<A, E | RecordsError> =>
+    postgres.transaction((session): Effect.Effect<A, E | RecordsError> => {
+      const fate: Fate = { open: true, conflict: null, enqueued: null }
+      begun?.(fate)
+      const work = body(new Transaction(session, extensions, postgres.statementTimeoutMs, fate))
+      // Without a transaction there are no hooks to hold its handle.
+      if (session.autocommit) return work
+      // A failing hook is a defect. But a conflict in it stays a conflict, for which the whole transaction may be tried again. When a
+      // hook swallowed it, only a further statement shows whether the transaction still stands. It does when a savepoint undid it.
+      const whole = Effect.tap(
+        work,
+        () => fate.conflict === null ? Effect.void : Effect.catch(session.run("select 1", [], false), refuse)
+      )
+      const judged = Effect.catchCause(
+        whole,
+        (cause): Effect.Effect<never, E | RecordsError> =>
+          fate.conflict === null ? Effect.failCause(cause) : Effect.fail(failed("Conflict", fate.conflict))
+      )
+      return Effect.ensuring(judged, Effect.sync(() => void (fate.open = false)))
+    }, alone)
+
   return {
     page: (plan) => reader.page(plan),
     indexed: (index) => reader.indexed(index),
@@ -77,24 +103,13 @@ export const makeRecords = (postgres: Postgres): RecordsService => {
     holding: (question) => reader.holding(question),
     estimate: (plan) => reader.estimate(plan),
     transaction: <A, E>(body: (tx: RecordsTransaction) => Effect.Effect<A, E>, alone?: boolean) =>
-      postgres.transaction((session): Effect.Effect<A, E | RecordsError> => {
-        const fate: Fate = { open: true, conflict: null }
-        const work = body(new Transaction(session, extensions, postgres.statementTimeoutMs, fate))
-        // Without a transaction there are no hooks to hold its handle.
-        if (session.autocommit) return work
-        // A failing hook is a defect. But a conflict in it stays a conflict, for which the whole transaction may be tried again. When a
-        // hook swallowed it, only a further statement shows whether the transaction still stands. It does when a savepoint undid it.
-        const whole = Effect.tap(
-          work,
-          () => fate.conflict === null ? Effect.void : Effect.catch(session.run("select 1", [], false), refuse)
-        )
-        const judged = Effect.catchCause(
-          whole,
-          (cause): Effect.Effect<never, E | RecordsError> =>
-            fate.conflict === null ? Effect.failCause(cause) : Effect.fail(failed("Conflict", fate.conflict))
-        )
-        return Effect.ensuring(judged, Effect.sync(() => void (fate.open = false)))
-      }, alone),
+      woken === undefined ? within(body, alone) : Effect.suspend(() => {
+        let fate: Fate | undefined
+        const ended = within(body, alone, (own) => {
+          fate = own
+        })
+        return Effect.tap(ended, () => Effect.sync(() => fate?.enqueued?.forEach(woken)))
+      }),
     ping: postgres.ping
   }
 }

@@ -33,7 +33,7 @@ describe("watchSilence", () => {
     expect(wire.destroy.mock.calls).toMatchObject([[{ code: "ETIMEDOUT" }]])
   })
 
-  it("lets an idle line be, and counts anew once it is due", () => {
+  it("lets an idle line be, and counts again once it is due", () => {
     const wire = wireOf()
     const line = lineOf(wire)
     line.due = false
@@ -45,7 +45,7 @@ describe("watchSilence", () => {
     expect(wire.destroy).toHaveBeenCalledOnce()
   })
 
-  it.each(["bytesRead", "bytesWritten"] as const)("counts anew when something passes: %s", (way) => {
+  it.each(["bytesRead", "bytesWritten"] as const)("counts again when something passes: %s", (way) => {
     const wire = wireOf()
     lineOf(wire)
     for (let i = 0; i < 10; i++) {

@@ -45,7 +45,7 @@ export interface Statement {
   readonly sql: string
   readonly sources: readonly Source[]
   /**
-   * Whether one plan is good for every value, so that the statement may be kept prepared by name. Other statements are planned anew for
+   * Whether one plan is good for every value, so that the statement may be kept prepared by name. Other statements are planned again for
    * each run, because a generic plan does not know how rare a value is.
    */
   readonly stable: boolean

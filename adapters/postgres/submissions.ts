@@ -1,6 +1,6 @@
 /**
- * The port to submissions on PostgreSQL: exact sliding windows of a minute, and used challenges. Both are small tables whose old rows are
- * removed on the way. Ids are keyed digests, so no address stands in them.
+ * The port to submissions on PostgreSQL: exact sliding windows of a minute, and used challenges. Both are small tables. Each call also removes some
+ * old rows. Ids are keyed digests, so the tables contain no address.
  */
 
 import * as Effect from "effect/Effect"
@@ -27,7 +27,7 @@ export const submissionsSchema: readonly string[] = [
 
 const recent = "array(select s from unnest(a.stamps) s where s > clock_timestamp() - interval '1 minute' order by s)"
 
-// Rows past their time go a few at a time with those that come.
+// Each insert also removes a few expired rows.
 const attemptSql = `with old as (delete from service.form_attempt where id in (select id from service.form_attempt` +
   ` where at < now() - interval '2 minutes' order by at limit 20 for update skip locked) and id <> $1)` +
   ` insert into service.form_attempt as a (id, stamps, allowed, at)` +

@@ -8,18 +8,22 @@ import * as Exit from "effect/Exit"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Transaction as HookTransaction } from "../../core/domain/declare/config.ts"
 import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
+import { hearsEnqueued, type JobDatabase } from "../../core/domain/job/definition.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
+import { writeKey } from "../../core/domain/read/key.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import { RecordsError, type RecordsTransaction } from "../../core/ports/records.ts"
-import { captureTrigger, toldText } from "./capture.ts"
+import { captureTrigger, noteText } from "./capture.ts"
 import {
   insertStatement,
   lockAllStatement,
   lockStatement,
   mostParameters,
   passesStatement,
+  removeAllStatement,
   removeStatement,
   stampedStatement,
+  updateAllStatement,
   updateStatement,
   type VersionStep,
   type WriteAnswer
@@ -40,9 +44,11 @@ interface Traits {
   /** Bits of `tgtype`: operations that may do something although they return no row. Their effects must be undone then. */
   readonly leaves: number
   /**
-   * Whether inserting rows with one statement gives the same as inserting them one by one: no trigger, rule or default tells the two apart.
+   * Bits of `tgtype`: operations for which a trigger, a rule or a default tells whether rows are written with one statement or one by one.
    */
-  readonly together: boolean
+  readonly apart: number
+  /** Columns of unique indexes and exclusions: with values that differ, the order of the rows decides whether they pass. */
+  readonly unique: ReadonlySet<string>
   /**
    * How the version column advances. The step of a timestamp is the smallest that its precision can hold. Null where there is no version
    * column.
@@ -81,14 +87,19 @@ const traitsSql = (model: Model): string =>
   ` (case when bool_and(own) and not bool_or(rules) then (select bits from fired) & ${anyWrite} else ${anyWrite} end)::text,` +
   // Triggers after the rows of one statement run after all of its rows, so the first row is not finished when the next is written. And a
   // default from a stable function does not see the rows before.
-  ` (bool_and(own) and not bool_or(rules) and not exists (select from pg_trigger g join family f on f.oid = g.tgrelid` +
-  ` where not g.tgisinternal and g.tgname <> ${
+  ` (case when bool_and(own) and not bool_or(rules) then (select coalesce(bit_or(g.tgtype::integer), 0) from pg_trigger g` +
+  ` join family f on f.oid = g.tgrelid where not g.tgisinternal and g.tgname <> ${
     quoted(captureTrigger)
-  } and not g.tginitdeferred and g.tgtype & ${inserts} <> 0 and g.tgtype & 3 <> 3)` +
-  ` and not exists (select from pg_attrdef v join family f on f.oid = v.adrelid` +
+  } and not g.tginitdeferred and g.tgtype & 3 <> 3) & ${anyWrite}` +
+  ` | case when exists (select from pg_attrdef v join family f on f.oid = v.adrelid` +
   ` join pg_depend d on d.classid = 'pg_attrdef'::regclass and d.objid = v.oid and d.refclassid = 'pg_proc'::regclass` +
-  ` join pg_proc p on p.oid = d.refobjid where p.provolatile = 's'))::text,` +
-  ` (select max(typmod)::text from digits)` +
+  ` join pg_proc p on p.oid = d.refobjid where p.provolatile = 's') then ${inserts} else 0 end else ${anyWrite} end)::text,` +
+  ` (select max(typmod)::text from digits),` +
+  // Expressions and conditions of an index depend on their columns.
+  ` (select json_agg(distinct a.attname)::text from pg_index i join family f on f.oid = i.indrelid` +
+  ` join pg_attribute a on a.attrelid = i.indrelid where (i.indisunique or i.indisexclusion)` +
+  ` and (a.attnum = any (i.indkey) or exists (select from pg_depend d where d.classid = 'pg_class'::regclass` +
+  ` and d.objid = i.indexrelid and d.refobjid = i.indrelid and d.refobjsubid = a.attnum)))` +
   ` from members`
 
 /** Failures that a constraint stands behind. */
@@ -108,8 +119,13 @@ const constraintColumns = ({ schema, table }: Violated, name: string): string =>
 /** What the transaction of one row knows of it. */
 type Target = Parameters<RecordsTransaction["lock"]>[0]
 type Change = Parameters<RecordsTransaction["update"]>[0]
+type ManyChange = Parameters<RecordsTransaction["updateAll"]>[0]
 type Insertion = Parameters<RecordsTransaction["insert"]>[0]
 type Removal = Parameters<RecordsTransaction["remove"]>[0]
+
+/** What an update writes besides the version, which moves by itself where there is a `step`. */
+const written = (model: Model, set: Change["set"], step: VersionStep | null): Change["set"] =>
+  step === null ? set : set.filter(([field]) => field !== model.version)
 
 /**
  * What write hooks get: further statements in the same transaction, with `$1` placeholders. The handle ends with the transaction. Its
@@ -122,6 +138,8 @@ export interface Fate {
   open: boolean
   /** A hook's own statement met a serialization failure or deadlock, even if the hook ignored that. */
   conflict: SqlError | null
+  /** Names of the jobs that hooks enqueued; null: none. */
+  enqueued: Set<string> | null
 }
 
 const leadingComments = /^(?:[\s;]+|--.*|\/\*[^]*?\*\/)+/
@@ -138,7 +156,10 @@ const refusedInHook = (): Error =>
   )
 
 /** The handle of one transaction; it ends with `fate.open`. */
-export const makeHandle = (session: Session, fate: Fate): TransactionHandle => ({
+export const makeHandle = (
+  session: Session,
+  fate: Fate
+): TransactionHandle & Pick<JobDatabase, typeof hearsEnqueued> => ({
   query: (sql, params = []) =>
     leavesTransaction.test(sql.replace(leadingComments, ""))
       ? Promise.reject(refusedInHook())
@@ -147,7 +168,10 @@ export const makeHandle = (session: Session, fate: Fate): TransactionHandle => (
         Effect.sync(() => {
           if (reasonOf(error) === "Conflict") fate.conflict = error
         })))
-      : Promise.reject(new Error("The transaction of this handle has ended."))
+      : Promise.reject(new Error("The transaction of this handle has ended.")),
+  [hearsEnqueued]: (names) => {
+    fate.enqueued = new Set([...fate.enqueued ?? [], ...names])
+  }
 })
 
 /** The port's transaction on one connection. */
@@ -257,7 +281,8 @@ export class Transaction extends Reader implements RecordsTransaction {
       const traits: Traits = {
         stamps: found?.[0] === "true",
         leaves: Number(found?.[1] ?? anyWrite),
-        together: found?.[2] === "true",
+        apart: Number(found?.[2] ?? anyWrite),
+        unique: new Set(JSON.parse(found?.[4] ?? "[]") as readonly string[]),
         step: version === null
           ? null
           : version.kind === "timestamp"
@@ -313,7 +338,7 @@ export class Transaction extends Reader implements RecordsTransaction {
 
   insert(insertion: Insertion): Effect.Effect<readonly Row[], RecordsError> {
     return insertion.rows.length > 1
-      ? this.#knowing(insertion.model, ({ together }) => this.#insert(insertion, together))
+      ? this.#knowing(insertion.model, ({ apart }) => this.#insert(insertion, (apart & inserts) === 0))
       : this.#insert(insertion, true)
   }
 
@@ -347,21 +372,20 @@ export class Transaction extends Reader implements RecordsTransaction {
   }
 
   #update(
-    { bindings, checks, columns, key, model, must, set, told }: Change,
+    { bindings, checks, columns, key, model, must, note, set }: Change,
     step: VersionStep | null
   ): Effect.Effect<Row, RecordsError> {
     const answer = this.#answer(columns, checks, must)
     const stamp = this.#stamp
     const fields: Field[] = []
     const given: Cell[] = [...key]
-    for (const [field, cell] of set) {
-      if (step !== null && field === model.version) continue
+    for (const [field, cell] of written(model, set, step)) {
       fields.push(field)
       given.push(cell)
     }
     if (stamp !== null) given.push(stamp)
-    const tells = told !== undefined && model.captured
-    if (tells) given.push(toldText(told))
+    const tells = note !== undefined && model.captured
+    if (tells) given.push(noteText(note))
     const updated = this.execute(
       (trigram) => updateStatement(model, fields, step, stamp !== null, answer, trigram, tells),
       valuesOf(bindings, given)
@@ -369,6 +393,77 @@ export class Transaction extends Reader implements RecordsTransaction {
     return Effect.flatMap(this.#write(model, updates, updated), (rows) => {
       const row = canonicalRows(rows, columns)[0]
       return row === undefined ? this.#gone("update") : Effect.succeed(row)
+    })
+  }
+
+  updateAll(change: ManyChange): Effect.Effect<readonly Row[], RecordsError> {
+    const { fields, keys, model, rows } = change
+    return this.#knowing(model, ({ apart, step, unique }) => {
+      const own = fields.filter((_, i) => rows.some((row) => row[i] !== rows[0]![i]))
+      if (
+        (apart & updates) !== 0 || this.#session.autocommit ||
+        model.version !== null && fields.includes(model.version) ||
+        own.some(({ column }) => unique.has(column))
+      ) {
+        return Effect.forEach(
+          keys,
+          (key, at) =>
+            this.update({ ...change, key, set: fields.map((field, i) => [field, rows[at]![i] ?? null]), touch: true })
+        )
+      }
+      const most = Math.floor((mostParameters - fields.length) / (model.key.length + own.length))
+      const parts: ManyChange[] = []
+      for (let i = 0; i < keys.length; i += most) {
+        parts.push({ ...change, keys: keys.slice(i, i + most), rows: rows.slice(i, i + most) })
+      }
+      return Effect.map(
+        Effect.forEach(parts, (part) => this.#updateAll(part, own, model.version === null ? null : step)),
+        (found) => found.flat()
+      )
+    })
+  }
+
+  #updateAll(
+    { bindings, checks, columns, fields, keys, model, rows }: ManyChange,
+    own: readonly Field[],
+    step: VersionStep | null
+  ): Effect.Effect<readonly Row[], RecordsError> {
+    const given: Cell[] = []
+    const places = own.map((field) => fields.indexOf(field))
+    for (const [at, key] of keys.entries()) given.push(...key, ...places.map((place) => rows[at]![place] ?? null))
+    for (const [i, field] of fields.entries()) if (!own.includes(field)) given.push(rows[0]![i] ?? null)
+    const updated = this.execute(
+      (trigram) => updateAllStatement(model, fields, own, keys.length, step, { columns, checks }, trigram),
+      valuesOf(bindings, given)
+    )
+    return Effect.flatMap(this.#write(model, updates, updated), (rows) => {
+      const length = model.key.length
+      const found = new Map<string, Row>()
+      for (const row of canonicalRows(rows, [...model.key, ...columns])) {
+        found.set(writeKey(row.slice(0, length)), row.slice(length))
+      }
+      const answered: Row[] = []
+      for (const key of keys) {
+        const row = found.get(writeKey(key))
+        if (row === undefined) return this.#gone("update")
+        answered.push(row)
+      }
+      return Effect.succeed(answered)
+    })
+  }
+
+  removeAll(
+    { bindings, keys, model }: Parameters<RecordsTransaction["removeAll"]>[0]
+  ): Effect.Effect<void, RecordsError> {
+    return this.#knowing(model, ({ apart }) => {
+      if ((apart & deletes) !== 0 || this.#session.autocommit) {
+        return Effect.forEach(keys, (key) => this.remove({ model, key, bindings }), { discard: true })
+      }
+      const removed = this.execute((trigram) => removeAllStatement(model, keys, trigram), valuesOf(bindings))
+      return Effect.flatMap(
+        this.#write(model, deletes, removed),
+        (rows) => rows.length === keys.length ? Effect.void : this.#gone("remove")
+      )
     })
   }
 

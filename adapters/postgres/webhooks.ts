@@ -1,4 +1,4 @@
-/** The tables of the extension `webhooks` as statements, safe to run again, and the port to what they keep. */
+/** The tables of the extension `webhooks` as statements, safe to run again, and the port to their data. */
 
 import * as Effect from "effect/Effect"
 import type { Webhooks } from "../../core/domain/declare/webhooks.ts"
@@ -8,13 +8,19 @@ import type { Postgres } from "./connection.ts"
 import { refuse } from "./errors.ts"
 import { identifier } from "./sql.ts"
 
-/** Days without a success after which a subscription is disabled, days that tries are kept, hours that an old secret counts. */
+/** Days without a success after which a subscription is disabled, days that attempts are kept, hours that an old secret is valid. */
 const failingDays = 3
 const loggedDays = 30
 const overlapHours = 24
 
-/** Subscriptions that people made are named so in jobs; names of the configuration have no colon. */
+/** Subscriptions that people made have names of this form in jobs. Names of the configuration have no colon. */
 export const madePrefix = "made:"
+
+/** Whether nothing has succeeded for too long. */
+const overdue = `coalesce(failing_since <= now() - interval '${failingDays} days', false)`
+
+/** The time of the next version. */
+const later = "greatest(clock_timestamp(), updated_at + interval '1 microsecond')"
 
 const deliverNames = "('webhooks.deliver', 'webhooks.deliver-ordered')"
 
@@ -55,22 +61,27 @@ end
 $webhooks$`,
     `create or replace trigger service_enabled before update of enabled on ${s}.subscriptions
   for each row execute function ${s}.tg_enabled()`,
+    // Events that wait behind the first one of their record are deliveries, too. The time of their attempt is unknown.
     `create or replace view ${s}.deliveries as
-select j.id, s.id as subscription_id, s.tenant_id, s.owner_id,
-  coalesce(j.payload->>'id', j.payload#>>'{events,0,id}') as event_id,
-  (j.payload->>'resource') || '.' || coalesce(j.payload->>'event', j.payload#>>'{events,0,event}') as event_type,
-  j.payload->>'resource' as resource,
-  j.payload->>'key' as key,
-  case when j.locked_at is not null then 'running' when j.attempts >= j.max_attempts then 'failed'
-    when j.attempts = 0 and coalesce((j.payload->>'tried')::integer, 0) = 0 then 'waiting' else 'retrying' end as state,
-  j.attempts + coalesce((j.payload->>'tried')::integer, 0) as tries,
-  case when j.attempts < j.max_attempts then j.run_at end as next_try_at,
-  coalesce(substring(j.last_error from 'answered ([0-9]{3})'), j.payload->>'status')::integer as last_status,
-  coalesce(j.last_error, j.payload->>'error') as last_error,
-  j.created_at
-from jobs._private_jobs j
-join jobs._private_tasks t on t.id = j.task_id
-join ${s}.subscriptions s on j.payload->>'subscription' = '${madePrefix}' || s.id
+select d.id, s.id as subscription_id, s.tenant_id, s.owner_id,
+  coalesce(d.payload->>'id', d.payload#>>'{events,0,id}') as event_id,
+  (d.payload->>'resource') || '.' || coalesce(d.payload->>'event', d.payload#>>'{events,0,event}') as event_type,
+  d.payload->>'resource' as resource,
+  d.payload->>'key' as key,
+  case when d.locked_at is not null then 'running' when d.attempts >= d.max_attempts then 'failed'
+    when d.attempts = 0 and coalesce((d.payload->>'tried')::integer, 0) = 0 then 'waiting' else 'retrying' end as state,
+  d.attempts + coalesce((d.payload->>'tried')::integer, 0) as tries,
+  case when d.attempts < d.max_attempts then d.run_at end as next_try_at,
+  coalesce(substring(d.last_error from 'answered ([0-9]{3})'), d.payload->>'status')::integer as last_status,
+  coalesce(d.last_error, d.payload->>'error') as last_error,
+  d.created_at
+from (
+  select id, task_id, payload, locked_at, attempts, max_attempts, run_at, last_error, created_at from jobs._private_jobs
+  union all
+  select id, task_id, payload, null, 0, max_attempts, null, null, created_at from jobs.group_waiting
+) d
+join jobs._private_tasks t on t.id = d.task_id
+join ${s}.subscriptions s on d.payload->>'subscription' = '${madePrefix}' || s.id
 where t.identifier in ${deliverNames}`,
     `create table if not exists ${s}.attempts (
   id bigint generated always as identity primary key,
@@ -164,13 +175,13 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
       )),
     disable: (id, reason) =>
       Effect.asVoid(write(
-        `update ${s}.subscriptions set enabled = false, disabled_reason = $2, updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
+        `update ${s}.subscriptions set enabled = false, disabled_reason = $2, updated_at = ${later}
         where id = $1::bigint and enabled returning 1`,
         [id, reason]
       )),
     enable: (id) =>
       Effect.asVoid(write(
-        `update ${s}.subscriptions set enabled = true, updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
+        `update ${s}.subscriptions set enabled = true, updated_at = ${later}
         where id = $1::bigint and not enabled returning 1`,
         [id]
       )),
@@ -181,11 +192,10 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
       )),
     failed: (id) =>
       Effect.asVoid(write(
-        `update ${s}.subscriptions set failing_since = coalesce(failing_since, now()),
-          enabled = enabled and coalesce(failing_since, now()) > now() - interval '${failingDays} days',
-          disabled_reason = case when enabled and failing_since <= now() - interval '${failingDays} days'
-            then 'No delivery has succeeded for three days.' else disabled_reason end
-        where id = $1::bigint and (failing_since is null or (enabled and failing_since <= now() - interval '${failingDays} days')) returning 1`,
+        `update ${s}.subscriptions set failing_since = coalesce(failing_since, now()), enabled = enabled and not ${overdue},
+          disabled_reason = case when enabled and ${overdue} then 'No delivery has succeeded for three days.' else disabled_reason end,
+          updated_at = case when enabled and ${overdue} then ${later} else updated_at end
+        where id = $1::bigint and (failing_since is null or (enabled and ${overdue})) returning 1`,
         [id]
       )),
     resend: (chosen) =>

@@ -9,7 +9,7 @@
  */
 
 import * as Effect from "effect/Effect"
-import type { Job, WorkerPool } from "graphile-worker"
+import type { Job } from "graphile-worker"
 import { createHash } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import {
@@ -22,13 +22,7 @@ import type { JobCounts } from "../../core/domain/job/state.ts"
 import type { Drained, Outcome, QueueService, RunAttempt, Timers, Workers } from "../../core/ports/queue.ts"
 import { checkSchema } from "./check.ts"
 import { codeOf, type Connections, isTransient, queueError, type Rows, runOn } from "./connection.ts"
-
-/** Something that happened to a job or to the workers. No payload and no error text stands in it. */
-export type JobLog = (
-  level: "info" | "warn" | "error",
-  event: string,
-  fields: { readonly [name: string]: string | number | null }
-) => void
+import { type Fetched, type JobLog, Lane, nothing } from "./lane.ts"
 
 export interface EngineOptions {
   readonly pool: Connections
@@ -40,7 +34,7 @@ export interface EngineOptions {
   readonly counted?: (counts: readonly JobCounts[]) => void
   readonly pollMs?: number
   readonly graceMs?: number
-  /** How often the chores are looked at. Default a minute. */
+  /** How often the chores are done, and four times as often jobs of dead workers are freed. Default a minute. */
   readonly choreMs?: number
   /** The clock for tries, where it is not this process's own. */
   readonly timers?: Timers
@@ -50,18 +44,22 @@ export interface EngineOptions {
 export const fetches = /^\s*with j as \(\s*select jobs\.job_queue_id/
 export const completes = /^\s*delete from "jobs"\._private_jobs/
 
-const nothing: Rows = { rows: [], rowCount: 0 }
-
-const fetchSql = `with j as (
-  select id from jobs._private_jobs where is_available and run_at <= now() and task_id = $2::integer
-  order by priority, run_at, id limit $3::integer for update skip locked)
-update jobs._private_jobs jobs set attempts = jobs.attempts + 1, locked_by = $1::text, locked_at = now()
-from j where jobs.id = j.id returning jobs.*`
-
 /** Only jobs that the worker still holds. A job that another worker got is completed by that one. */
 const completeSql =
   `delete from jobs._private_jobs jobs using unnest($1::bigint[], $2::text[], $3::integer[]) as done(id, owner, try)
 where jobs.id = done.id and jobs.locked_by = done.owner and jobs.attempts = done.try`
+
+/**
+ * Frees jobs whose locks have ended: their workers are dead. Each worker began its jobs in turn, and had few at once ($2, by the ids of the names in
+ * $1). What comes long after those was only fetched ahead, so its attempt does not count. A job with a single attempt is never fetched ahead.
+ */
+const freeDeadSql = `with dead as (
+  select j.id, row_number() over (partition by j.task_id, j.locked_by order by j.locked_at, j.priority, j.run_at, j.id) > 2 * n.workers
+    and j.max_attempts > 1 as unstarted
+  from jobs._private_jobs j left join unnest($1::integer[], $2::integer[]) as n(task, workers) on n.task = j.task_id
+  where j.locked_at < now() - interval '4 hours')
+update jobs._private_jobs jobs set locked_at = null, locked_by = null, attempts = attempts - case when dead.unstarted then 1 else 0 end
+from dead where jobs.id = dead.id and jobs.locked_at < now() - interval '4 hours'`
 
 const fatalSql =
   "update jobs._private_jobs set max_attempts = attempts where id = $1::bigint and locked_by = $2::text and attempts = $3::integer"
@@ -89,84 +87,7 @@ const ownTimers: Timers = {
   }
 }
 
-/** A row of a fetched job, as far as it is used here. */
-type Fetched = Job & { readonly locked_by: string }
-
-const byTurn = (a: Fetched, b: Fetched): number =>
-  a.priority - b.priority || a.run_at.getTime() - b.run_at.getTime() || (BigInt(a.id) < BigInt(b.id) ? -1 : 1)
-
-/** The jobs of one name in this process. */
-class Lane {
-  readonly job: JobModel
-  readonly #taskId: number
-  readonly #engine: Engine
-  /** Workers that wait for a job, and the pool that they belong to. */
-  #waiting: Array<(rows: Rows) => void> = []
-  #poolId = ""
-  #fetching = false
-  /** When a fetch last found nothing. Until the next poll others of this name need not ask. */
-  #emptyAt = Number.NEGATIVE_INFINITY
-  pool: WorkerPool | null = null
-  /** An alarm for the next run of the schedule. */
-  alarm: NodeJS.Timeout | undefined
-
-  constructor(job: JobModel, taskId: number, engine: Engine) {
-    this.job = job
-    this.#taskId = taskId
-    this.#engine = engine
-  }
-
-  wake(workers: number): void {
-    this.#emptyAt = Number.NEGATIVE_INFINITY
-    if (this.pool !== null && !this.#engine.stopping) this.pool.nudge(workers)
-  }
-
-  /** Answers one worker's fetch. Those that ask at the same time share a statement. */
-  fetch(poolId: string): Promise<Rows> {
-    if (this.#engine.stopping || performance.now() - this.#emptyAt < this.#engine.pollMs * 0.9) {
-      return Promise.resolve(nothing)
-    }
-    this.#poolId = poolId
-    return new Promise((resolve) => {
-      this.#waiting.push(resolve)
-      this.#turn()
-    })
-  }
-
-  #turn(): void {
-    if (this.#fetching || this.#waiting.length === 0) return
-    this.#fetching = true
-    setImmediate(() => {
-      const waiting = this.#waiting.splice(0)
-      const asked = performance.now()
-      const found = this.#engine.stopping
-        ? Promise.resolve(nothing)
-        : this.#engine.run(fetchSql, [this.#poolId, this.#taskId, waiting.length])
-      found.then(
-        ({ rows }) => {
-          const jobs = (rows as unknown as Fetched[]).toSorted(byTurn)
-          for (const [index, resolve] of waiting.entries()) {
-            const job = jobs[index]
-            // The library looks the name up by the id of its task.
-            resolve(job === undefined ? nothing : { rows: [job as never], rowCount: 1 })
-          }
-          if (jobs.length < waiting.length) this.#emptyAt = asked
-          // There may be more jobs, so as many idle workers as were just served look, too.
-          else if (!this.#engine.stopping) this.pool?.nudge(jobs.length)
-        },
-        (error: unknown) => {
-          this.#engine.log("error", "jobs-fetch", { name: this.job.name, code: codeOf(error) })
-          for (const resolve of waiting) resolve(nothing)
-        }
-      ).finally(() => {
-        this.#fetching = false
-        this.#turn()
-      })
-    })
-  }
-}
-
-/** What each job that was done was when its worker got it. */
+/** What each completed job was when its worker got it. */
 interface Done {
   readonly owner: string
   readonly attempt: number
@@ -187,7 +108,7 @@ class Engine {
     this.#pool = options.pool
   }
 
-  /** Runs a statement, again and again while the database or the way to it fails. After the end it is not sent. */
+  /** Runs a statement, and repeats it while the database or the connection fails. After the end it sends nothing. */
   async run(sql: string, params: readonly unknown[]): Promise<Rows> {
     for (let pause = 100;; pause = Math.min(pause * 2, 5_000)) {
       if (this.ended) return nothing
@@ -218,7 +139,7 @@ class Engine {
     if (!this.ended && rowCount !== ids.length) {
       this.log("warn", "jobs-lost", { name: lane.job.name, jobs: ids.length - (rowCount ?? 0) })
     }
-    // The next of the groups are due now.
+    // The next jobs of the groups are due now.
     if (lane.job.ordered) lane.wake(ids.length)
     return { rows: [], rowCount }
   }
@@ -242,8 +163,8 @@ type Run = (sql: string, params: readonly unknown[]) => Promise<Rows>
 const chance = (milliseconds: number): number => milliseconds * (0.9 + Math.random() * 0.2)
 
 /**
- * Starts the workers: checks the schema again, tells the database what jobs there are, puts the schedules in order. Rejects when the database cannot be
- * used; nothing runs then.
+ * Starts the workers: checks the schema again, registers the jobs in the database, updates the schedules. Rejects when the database cannot be used;
+ * nothing runs then.
  */
 export const startEngine = async (options: EngineOptions): Promise<Workers> => {
   const { attempt, counted, jobs, log, pool, queue, timers = ownTimers } = options
@@ -279,9 +200,16 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
     )
   }
 
-  /** Has the first run after an instant enqueued, and an alarm for it. */
-  const enqueueRun = async (job: JobModel, after: Date, run: Run): Promise<void> => {
-    const next = job.schedule?.next(after) ?? null
+  /**
+   * Enqueues the first run that is after now and after a given run, and sets an alarm for it. "Now" is the database's time: with a slow clock of
+   * this machine, every completed run would seem to be in the future.
+   */
+  const enqueueRun = async (job: JobModel, last: Date | null, run: Run): Promise<void> => {
+    const { rows } = await run("select (extract(epoch from clock_timestamp()) * 1000)::text as now", [])
+    // Nothing is sent any more.
+    if (rows.length === 0) return
+    const now = Math.floor(Number(rows[0]!["now"]))
+    const next = job.schedule?.next(new Date(Math.max(now, last?.getTime() ?? now))) ?? null
     if (next === null) return
     await run("select jobs._enqueue_run($1::text, $2::bigint, $3::timestamptz, $4::integer)", [
       job.name,
@@ -292,8 +220,8 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
     const lane = lanes.get(job.name)
     if (lane === undefined || engine.stopping) return
     clearTimeout(lane.alarm)
-    // Timers can wait for less than 25 days. For longer times the timer is set anew each minute.
-    const wait = next.getTime() - Date.now()
+    // Timers can wait for less than 25 days. For longer times the timer is set again each minute.
+    const wait = next.getTime() - now
     if (wait < 86_400_000) lane.alarm = setTimeout(() => lane.wake(1), Math.max(0, wait) + 5).unref()
   }
 
@@ -313,7 +241,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       )
     }
     for (const job of jobs.values()) {
-      if (job.schedule !== null) await enqueueRun(job, new Date(), (sql, params) => runOn(pool, sql, params))
+      if (job.schedule !== null) await enqueueRun(job, null, (sql, params) => runOn(pool, sql, params))
     }
   }
 
@@ -342,14 +270,10 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
   const begin = (lane: Lane): void => {
     const { job } = lane
     const work = async (payload: unknown, helpers: { readonly job: Job }): Promise<void> => {
-      const row = helpers.job as Fetched
+      const row = helpers.job as unknown as Fetched
       const begun = performance.now()
       if (job.schedule !== null && row.id.startsWith("-")) {
-        await enqueueRun(
-          job,
-          new Date(Math.max(Date.now(), row.run_at.getTime())),
-          (sql, params) => engine.run(sql, params)
-        )
+        await enqueueRun(job, row.run_at, (sql, params) => engine.run(sql, params))
       }
       const outcome = await attempt({
         id: row.id,
@@ -360,6 +284,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
         stopped: stopped.signal,
         timers
       })
+      lane.took(performance.now() - begun)
       await settle(row, outcome, job.name, begun)
     }
     const workers = runTaskList(
@@ -380,6 +305,8 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     lane.pool = workers
     void workers.promise.then(() => {}, () => {}).then(async () => {
       lane.pool = null
+      // The library lets only the workers of one pool complete or fail what that pool fetched.
+      void lane.handBack()
       if (engine.stopping) return
       log("error", "jobs-restarted", { name: job.name })
       await sleep(2_000, undefined, { ref: false })
@@ -402,8 +329,12 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
   await settleSchedules()
 
   const freeDead = async (): Promise<void> => {
-    const { rows } = await runOn(pool, "select jobs._free_dead()::integer as freed")
-    const freed = Number(rows[0]?.["freed"] ?? 0)
+    const names = [...lanes.values()]
+    const { rowCount } = await runOn(pool, freeDeadSql, [
+      names.map(({ taskId }) => taskId),
+      names.map(({ job }) => job.concurrency)
+    ])
+    const freed = rowCount ?? 0
     if (freed > 0) {
       log("warn", "jobs-freed", { jobs: freed })
       for (const lane of lanes.values()) lane.wake(1)
@@ -421,8 +352,8 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       void stop()
       return
     }
+    await freeDead()
     if (await claim("minute", interval(choreMs * 0.9))) {
-      await freeDead()
       await settleSchedules()
       const counts = await Effect.runPromise(queue.counts)
       counted?.(counts)
@@ -443,7 +374,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     choring = chores().catch((error: unknown) => {
       if (!engine.stopping) log("warn", "jobs-chores", { code: codeOf(error) })
     }).finally(() => {
-      if (!engine.stopping) chore = setTimeout(doChores, chance(choreMs)).unref()
+      if (!engine.stopping) chore = setTimeout(doChores, chance(choreMs / 4)).unref()
     })
   }
 
@@ -453,6 +384,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     engine.stopping = true
     clearTimeout(chore)
     for (const lane of lanes.values()) clearTimeout(lane.alarm)
+    const handed = [...lanes.values()].map((lane) => lane.finish())
     const pools = [...lanes.values()].flatMap(({ pool: each }) => each === null ? [] : [each])
     const all = Promise.allSettled(
       pools.map(async (each) => {
@@ -476,6 +408,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       }
     }
     await choring
+    await Promise.race([Promise.all(handed), sleep(1_000, undefined, { ref: false })])
     engine.ended = true
   }
 

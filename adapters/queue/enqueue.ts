@@ -3,7 +3,7 @@
  * statement, no `NOTIFY`: that would make committing transactions wait for each other.
  */
 
-import type { JobDatabase } from "../../core/domain/job/definition.ts"
+import { hearsEnqueued, type JobDatabase } from "../../core/domain/job/definition.ts"
 import type { EnqueuePlan } from "../../core/domain/job/enqueue.ts"
 
 /** How a database object says that it enqueues by itself, to wake workers of this process, or as a fake. */
@@ -70,5 +70,6 @@ export const enqueueOn = async (db: EnqueuingDatabase, plans: readonly EnqueuePl
         return Object.fromEntries(names.map((name, index) => [name, values[index]]))
       }))
     ])
+  db[hearsEnqueued]?.(plans.map(({ name }) => name))
   return rows.map(({ id }) => String(id))
 }

@@ -1,7 +1,7 @@
 /** The queue on PostgreSQL for every process: enqueuing, counts, failed jobs. It runs no job. */
 
 import * as Effect from "effect/Effect"
-import type { JobCounts } from "../../core/domain/job/state.ts"
+import { type JobCounts, type LastRun, mostBehind } from "../../core/domain/job/state.ts"
 import type { Chosen, QueueService } from "../../core/ports/queue.ts"
 import { type Connections, queueError, runOn } from "./connection.ts"
 import { enqueueOn } from "./enqueue.ts"
@@ -9,15 +9,30 @@ import { enqueueOn } from "./enqueue.ts"
 /** An instant as text with microseconds, in UTC, whatever the session says. */
 const instant = (column: string): string => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 
-const countsSql = `select name, waiting::text, running::text, retrying::text, failed::text, completed::text, ${
+// Runs of schedules are the jobs with negative ids.
+const countsSql = `select c.name, waiting::text, running::text, retrying::text, failed::text, completed::text, ${
   instant("next_due")
-} as next_due, ${instant("oldest_due")} as oldest_due from jobs._counts()`
+} as next_due, ${instant("oldest_due")} as oldest_due, ${instant("n.at")} as next_run, ${
+  instant("l.at")
+} as last_run, l.state as last_state
+from jobs._counts() c join jobs._private_tasks t on t.identifier = c.name
+left join (select task_id, min(run_at) as at from jobs._private_jobs where id < 0 and attempts = 0 and locked_at is null group by task_id) n
+  on n.task_id = t.id
+left join (select distinct on (task_id) task_id, at, state from (
+    select task_id, completed_at as at, 'completed' as state from jobs.completed where id < 0
+    union all
+    select task_id, updated_at, case when locked_at is not null then 'running' when attempts >= max_attempts then 'failed' else 'retrying' end
+      from jobs._private_jobs where id < 0 and (attempts > 0 or locked_at is not null)
+  ) begun order by task_id, at desc) l on l.task_id = t.id
+order by c.name collate "C"`
 
-const failedSql = `select id::text, name, attempts, payload::text, error, group_key, ${
-  instant("enqueued_at")
-} as enqueued_at, ${instant("failed_at")} as failed_at from jobs.failed
+const failedSql = `select f.id::text, name, attempts, payload::text, error, f.group_key, (select count(*) from (
+    select from jobs.groups g join jobs.group_waiting w on w.task_id = g.task_id and w.group_key = g.group_key
+    where g.head = f.id limit ${mostBehind}) behind)::text as behind, ${instant("enqueued_at")} as enqueued_at, ${
+  instant("failed_at")
+} as failed_at from jobs.failed f
   where ($1::text is null or name = $1) and ($2::text is null or (failed_at, id) < ($2::text::timestamptz, $3::text::bigint))
-  order by jobs.failed.failed_at desc, jobs.failed.id desc limit $4::text::integer`
+  order by f.failed_at desc, f.id desc limit $4::text::integer`
 
 /** Ids are of eight bytes; what is no such number is the id of none. */
 const isId = (text: string): boolean => /^-?[0-9]{1,19}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text)
@@ -55,7 +70,11 @@ export const makeQueue = (pool: Connections, woken: (name: string) => void = () 
         failed: Number(row["failed"]),
         completed: Number(row["completed"]),
         nextDue: row["next_due"] as string | null,
-        oldestDue: row["oldest_due"] as string | null
+        oldestDue: row["oldest_due"] as string | null,
+        nextRun: row["next_run"] as string | null,
+        lastRun: row["last_run"] === null
+          ? null
+          : { at: row["last_run"] as string, state: row["last_state"] as LastRun["state"] }
       }))),
     failed: ({ after, limit, name }) =>
       Effect.map(
@@ -68,6 +87,7 @@ export const makeQueue = (pool: Connections, woken: (name: string) => void = () 
             payload: String(row["payload"]),
             error: String(row["error"]),
             group: row["group_key"] as string | null,
+            waitingBehind: Number(row["behind"]),
             enqueuedAt: String(row["enqueued_at"]),
             failedAt: String(row["failed_at"])
           }))

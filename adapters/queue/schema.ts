@@ -1,6 +1,6 @@
 /**
- * The schema `jobs`: the tables of the queue library, and beside them what makes our rules of them (definitions, ordered groups, completed jobs,
- * functions, triggers). It is SQL as text, safe to run again at any level, and decides nothing in TypeScript.
+ * The schema `jobs`: the tables of the queue library, and our additions (definitions, ordered groups, completed jobs, functions, triggers). It is
+ * SQL as text, safe to run again at any level. TypeScript decides nothing here.
  *
  * The library's own rows mean: a job waits or has failed while `locked_at` is null, is done when its row is deleted, and a lock ends at `locked_at` plus four
  * hours. The trigger `service_lock` shifts `locked_at` so that this is the try's timeout; `updated_at` has its start, later its end. Priorities are negated.
@@ -27,26 +27,52 @@ export const libraryMigrations = (): ReadonlyMap<number, string> => {
 }
 
 /**
- * Brings the library's tables from any level to ours. A step that changes locked jobs refuses, because workers have to be stopped for it.
+ * Migrates the library's tables from any level to ours. A step that changes locked jobs refuses, because workers have to be stopped for it. Views
+ * on the library's tables, such as those of webhook deliveries, would block a change of a column. So they are dropped before and created again
+ * unchanged.
  */
-const libraryStatements = (): string => {
-  const steps = [...libraryMigrations()].map(([id, text]) =>
+const libraryStatements = (library: ReadonlyMap<number, string>): string => {
+  const steps = [...library].map(([id, text]) =>
     `  if not exists (select from jobs.migrations where id = ${id}) then
     insert into jobs.migrations (id, breaking) values (${id}, ${text.startsWith("--! breaking")});
     execute $library$${text.replaceAll(":GRAPHILE_WORKER_SCHEMA", "\"jobs\"")}$library$;
   end if;`
   )
-  return `do $steps$ begin
+  return `do $steps$
+declare
+  v record;
+  g record;
+  found jsonb := '[]';
+begin
   create schema if not exists jobs;
   create table if not exists jobs.migrations (id int primary key, ts timestamptz default now() not null, breaking boolean not null default false);
+  if exists (select from jobs.migrations) and (select count(*) from jobs.migrations) < ${library.size} then
+    for v in
+      select distinct c.oid, c.oid::regclass::text as name, c.relacl as rights from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class c on c.oid = r.ev_class
+      join pg_class t on t.oid = d.refobjid join pg_namespace n on n.oid = t.relnamespace
+      where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and n.nspname = 'jobs' and t.relkind in ('r', 'p')
+        and c.relkind = 'v' and c.relnamespace <> n.oid
+    loop
+      found := found || jsonb_build_object('name', v.name, 'owner', (select relowner::regrole::text from pg_class where oid = v.oid),
+        'text', pg_get_viewdef(v.oid), 'grants', (select coalesce(jsonb_agg(format('grant %s on %s to %s', a.privilege_type, v.name,
+          case when a.grantee = 0 then 'public' else a.grantee::regrole::text end)), '[]') from aclexplode(v.rights) a));
+      execute format('drop view %s', v.name);
+    end loop;
+    drop view if exists jobs.failed;
+  end if;
 ${steps.join("\n")}
+  for v in select each from jsonb_array_elements(found) each loop
+    execute format('create view %s as %s', v.each->>'name', v.each->>'text');
+    execute format('alter view %s owner to %s', v.each->>'name', v.each->>'owner');
+    for g in select jsonb_array_elements_text(v.each->'grants') as text loop execute g.text; end loop;
+  end loop;
 end $steps$`
 }
 
 const secure = "security definer set search_path = pg_catalog, pg_temp"
 
 const ownStatements: readonly string[] = [
-  // What workers say of a job. Until the first one started it, the settings are null and the library's defaults hold.
+  // The settings of a job, as workers report them. They are null until the first worker has started. Until then the library's defaults hold.
   `create table if not exists jobs.definitions (
   task_id integer primary key,
   ordered boolean not null,
@@ -132,7 +158,7 @@ end $f$`,
   `create trigger service_lock before update of locked_at on jobs._private_jobs for each row
   when (old.locked_at is distinct from new.locked_at) execute function jobs.service_lock()`,
 
-  // Deleted rows: those of a worker are done, and the next job of an ordered group takes the place of its head.
+  // A worker deletes the row of a completed job. Then the next job of an ordered group becomes its head.
   `create or replace function jobs.service_gone() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $f$
 declare g record; n jobs.group_waiting;
 begin
@@ -254,7 +280,7 @@ end $f$`,
   select jobs._enqueue(job_name, coalesce(payload, 'null')::json, run_at, null, key, 'dedupe', group_key, coalesce(priority, 0), null, null)
 $f$`,
 
-  // A run of a recurring job: its id says which, and each is made once, even after it is done.
+  // A run of a recurring job. Its id identifies the run, so each run is created once, even after it is done.
   `create or replace function jobs._enqueue_run(job_name text, run bigint, due timestamptz, tries integer) returns boolean
 language plpgsql ${secure} as $f$
 declare d jobs.definitions;
@@ -348,12 +374,13 @@ end $f$`,
   order by t.identifier collate "C"
 $f$`,
 
-  // A chore is done by the one worker that moves its time.
+  // The one worker that moves the time of a chore does the chore.
   `create or replace function jobs._claim(chore text, since interval) returns boolean language sql ${secure} as $f$
   with claimed as (update jobs.chores set done_at = now() where name = chore and done_at < now() - since returning 1)
   select exists (select from claimed)
 $f$`,
 
+  // For operators by hand. Workers use a statement that knows how many jobs of each name run at once (engine.ts).
   `create or replace function jobs._free_dead() returns bigint language sql ${secure} as $f$
   with freed as (
     update jobs._private_jobs set locked_at = null, locked_by = null where locked_at < now() - interval '4 hours' returning 1)
@@ -377,8 +404,11 @@ end $f$`,
 
 let kept: string | undefined
 
-/** Everything, as statements in order. */
-export const queueStatements = (): string => kept ??= `${[libraryStatements(), ...ownStatements].join(";\n\n")};\n`
+/** Everything, as statements in order. `library`: the library's own migrations, where they are not those that are installed. */
+export const queueStatements = (library?: ReadonlyMap<number, string>): string =>
+  library === undefined
+    ? kept ??= queueStatements(libraryMigrations())
+    : `${[libraryStatements(library), ...ownStatements].join(";\n\n")};\n`
 
 /** Asks the catalogue whether a database has them at this level, as `present`. */
 export const queueQuestion: string =

@@ -67,6 +67,7 @@ export const makeSeal = (secret: string): SealService => {
       } else seen[place] = sum
       return made
     },
+    hash: sha256,
     seal: (context, text) => {
       const iv = freshIv()
       const cipher = crypto.createCipheriv("aes-256-gcm", sealing, iv)

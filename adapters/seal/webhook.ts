@@ -84,7 +84,7 @@ export const verifyStandardWebhook = (
   const content = signedContent(id, timestamp, request.body)
   const expected = keys.map((key) => hmac(key, content))
   if (!given.some((signature) => expected.some((own) => same(signature, own)))) {
-    throw new WebhookSignatureError("No signature is of this secret.")
+    throw new WebhookSignatureError("No signature was made with this secret.")
   }
   try {
     return { id, timestamp, event: JSON.parse(request.body) as unknown }

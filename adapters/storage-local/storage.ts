@@ -5,10 +5,11 @@
 
 import * as Effect from "effect/Effect"
 import { randomBytes } from "node:crypto"
-import { constants } from "node:fs"
+import { closeSync, constants, fstatSync, open as openCallback, read as readCallback } from "node:fs"
 import { mkdir, open, readdir, realpath, rename, rmdir, stat, unlink } from "node:fs/promises"
 import type { FileHandle } from "node:fs/promises"
 import { dirname, join, resolve, sep } from "node:path"
+import { promisify } from "node:util"
 import { StorageError } from "../../core/ports/storage.ts"
 import type { ByteRange, Bytes, ListedFile, StorageService, StoredBody, StoredHead } from "../../core/ports/storage.ts"
 
@@ -19,10 +20,13 @@ export interface LocalStorageOptions {
   readonly public: boolean
 }
 
-/** Bytes that are gathered before they are written, and read at once. */
+/** Bytes that are buffered before a write, and bytes of one read. */
 const chunkBytes = 256 * 1024
 
-/** Milliseconds for which a folder counts as one without links that lead outside. */
+/** Bytes after which the disk begins to write what it was given, while more is received. */
+const flushBytes = 16 * 2 ** 20
+
+/** Milliseconds for which the check of a folder (no links that lead outside) stays valid. */
 const trustedMs = 5_000
 
 const codeOf = (error: unknown): string =>
@@ -47,12 +51,14 @@ const failure = (error: unknown): StorageError => {
 const attempt = <A>(work: () => Promise<A>): Effect.Effect<A, StorageError> =>
   Effect.tryPromise({ try: work, catch: failure })
 
-/** Writes all of a body, gathered, the next chunks being received while the last are written. */
+/** Writes a body in buffers. The next chunks are received while the last buffer is written. */
 const writeAll = async (file: FileHandle, body: Bytes): Promise<number> => {
   let gathered: Uint8Array[] = []
   let waiting = 0
   let size = 0
   let writing: Promise<void> = Promise.resolve()
+  let flushing: Promise<void> = Promise.resolve()
+  let unflushed = 0
   const write = async (chunks: readonly Uint8Array[]): Promise<void> => {
     let rest = chunks
     while (rest.length > 0) {
@@ -64,9 +70,16 @@ const writeAll = async (file: FileHandle, body: Bytes): Promise<number> => {
         return done === chunk.length ? [] : [chunk.subarray(done)]
       })
     }
+    if (unflushed < flushBytes) return
+    unflushed = 0
+    // One at a time, so that a slow disk does not fill the memory.
+    await flushing
+    flushing = file.datasync()
+    flushing.catch(() => {})
   }
   const flush = async (): Promise<void> => {
     await writing
+    unflushed += waiting
     writing = write(gathered)
     // The next flush waits for it. Until then its failure must not count as unhandled.
     writing.catch(() => {})
@@ -90,20 +103,34 @@ const writeAll = async (file: FileHandle, body: Bytes): Promise<number> => {
     }
     await flush()
     await writing
+    await flushing
   } catch (error) {
     if (!(error instanceof BodyError)) await Promise.resolve(source.return?.()).catch(() => {})
     await writing.catch(() => {})
+    await flushing.catch(() => {})
     throw error
   }
   return size
 }
 
+const openFile = promisify(openCallback)
+const readFile = promisify(readCallback)
+
+/** A link in the place of a file is no file of ours. */
+const isNoFile = (error: unknown): boolean => isMissing(error) || codeOf(error) === "ELOOP" || error instanceof Escape
+
+/** The metadata of an open file. It is already in memory, so reading it and closing the file do not wait for the disk. */
+const headOfOpen = (file: number): StoredHead | null => {
+  const found = fstatSync(file)
+  return found.isFile() ? { size: found.size, modified: Math.floor(found.mtimeMs) } : null
+}
+
 /** A whole number of bytes of an open file, from `start`. */
-const readExactly = async (file: FileHandle, start: number, length: number): Promise<Uint8Array> => {
+const readExactly = async (file: number, start: number, length: number): Promise<Uint8Array> => {
   const buffer = Buffer.allocUnsafe(length)
   let filled = 0
   while (filled < length) {
-    const { bytesRead } = await file.read(buffer, filled, length - filled, start + filled)
+    const { bytesRead } = await readFile(file, buffer, filled, length - filled, start + filled)
     if (bytesRead === 0) throw new Error("the file is shorter than it was")
     filled += bytesRead
   }
@@ -112,12 +139,12 @@ const readExactly = async (file: FileHandle, start: number, length: number): Pro
 
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW
 
-/** A range of a file as a stream. It opens with the first chunk, so that one that nobody reads has nothing to close. */
+/** A range of a file as a stream. The file opens with the first chunk, so an unread stream has nothing to close. */
 async function* readRange(path: string, { end, start }: ByteRange): Bytes {
   const file = await open(path, flags)
   try {
     for (let at = start; at <= end; at += chunkBytes) {
-      yield await readExactly(file, at, Math.min(chunkBytes, end + 1 - at))
+      yield await readExactly(file.fd, at, Math.min(chunkBytes, end + 1 - at))
     }
   } finally {
     await file.close()
@@ -132,7 +159,7 @@ async function* one(bytes: Uint8Array): Bytes {
 export const makeLocalStorage = (options: LocalStorageOptions): StorageService => {
   const root = resolve(options.dir)
   const [fileMode, folderMode] = options.public ? [0o644, 0o755] : [0o600, 0o700]
-  /** Folders that were looked at lately, and until when that holds. */
+  /** Folders that were checked lately, and until when that is valid. */
   const trusted = new Map<string, number>()
 
   const placeOf = (path: string): string => join(root, ...path.split("/"))
@@ -147,7 +174,7 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
     trusted.set(folder, now + trustedMs)
   }
 
-  /** Makes a folder and flushes those that its name stands in. */
+  /** Makes a folder and flushes its parent folders. */
   const makeFolder = async (folder: string): Promise<void> => {
     if ((trusted.get(folder) ?? 0) > performance.now()) return
     const first = await mkdir(folder, { recursive: true, mode: folderMode })
@@ -211,20 +238,18 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
     }
   }
 
-  const headOf = async (path: string): Promise<(StoredHead & { readonly place: string }) | null> => {
+  const headOf = async (path: string): Promise<StoredHead | null> => {
     const place = placeOf(path)
     try {
       await checkFolder(dirname(place))
-      const file = await open(place, flags)
+      const file = await openFile(place, flags)
       try {
-        const found = await file.stat()
-        return found.isFile() ? { place, size: found.size, modified: Math.floor(found.mtimeMs) } : null
+        return headOfOpen(file)
       } finally {
-        await file.close()
+        closeSync(file)
       }
     } catch (error) {
-      // A link in the place of a file is no file of ours.
-      if (isMissing(error) || codeOf(error) === "ELOOP" || error instanceof Escape) return null
+      if (isNoFile(error)) return null
       throw error
     }
   }
@@ -233,24 +258,21 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
     const place = placeOf(path)
     try {
       await checkFolder(dirname(place))
-      const file = await open(place, flags)
-      let closed = false
+      const file = await openFile(place, flags)
       try {
-        const found = await file.stat()
-        if (!found.isFile()) return null
-        const { end, start } = range ?? { start: 0, end: found.size - 1 }
-        const head = { size: found.size, modified: Math.floor(found.mtimeMs) }
+        const head = headOfOpen(file)
+        if (head === null) return null
+        const { end, start } = range ?? { start: 0, end: head.size - 1 }
         if (end - start >= chunkBytes) return { ...head, bytes: readRange(place, { start, end }) }
-        const bytes = end < start ? new Uint8Array(0) : await readExactly(file, start, end + 1 - start)
-        // Nobody waits until a file that was only read is closed.
-        closed = true
-        file.close().catch(() => {})
-        return { ...head, bytes: one(bytes) }
+        return {
+          ...head,
+          bytes: one(end < start ? new Uint8Array(0) : await readExactly(file, start, end + 1 - start))
+        }
       } finally {
-        if (!closed) await file.close()
+        closeSync(file)
       }
     } catch (error) {
-      if (isMissing(error) || codeOf(error) === "ELOOP" || error instanceof Escape) return null
+      if (isNoFile(error)) return null
       throw error
     }
   }
@@ -260,7 +282,7 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
     try {
       await checkFolder(dirname(place))
       await unlink(place)
-      // The folder of a tenant whose last file was deleted. It stays when anything is in it, or somebody makes a file in it.
+      // The folder of a tenant whose last file was deleted. It stays when it is not empty, or somebody creates a file in it.
       if (!path.startsWith(".")) {
         trusted.delete(dirname(place))
         await rmdir(dirname(place)).catch(() => {})
@@ -283,7 +305,7 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
       const path = folder + name
       if (!(path.startsWith(prefix) || (entry.isDirectory() && prefix.startsWith(path)))) continue
       if (entry.isDirectory()) {
-        // All of the folder comes before, when it sorts before and is no part of, what was seen last.
+        // The whole folder comes before the last seen path when it sorts before that path and does not contain it.
         if (after === null || path > after || after.startsWith(path)) yield* walk(path, prefix, after)
       } else if (after === null || path > after) {
         const found = await stat(join(root, ...path.split("/"))).catch((error: unknown) => {
@@ -298,11 +320,7 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
   return {
     put: (path, body) => attempt(() => put(path, body)),
     read: (path, range) => attempt(() => read(path, range)),
-    head: (path) =>
-      attempt(async () => {
-        const found = await headOf(path)
-        return found === null ? null : { size: found.size, modified: found.modified }
-      }),
+    head: (path) => attempt(() => headOf(path)),
     remove: (path) => attempt(() => remove(path)),
     list: ({ after, limit, prefix }) =>
       attempt(async () => {

@@ -1,6 +1,7 @@
 /**
  * The Storage port on a bucket of an S3-compatible store. The client's packages are loaded with the first file operation, so nobody without
- * buckets needs to install them. Bodies of unknown length are sent in parts, two of them in memory. An upload that fails is aborted.
+ * buckets needs to install them. A body whose length is known is passed on as it comes. A store takes parts of no less than 5 MiB, so that much of
+ * a longer body of unknown length stands in memory, and only some of these are sent at once. An upload that fails is aborted.
  */
 
 import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3"
@@ -20,15 +21,27 @@ export interface BucketOptions {
   readonly pathStyle: boolean | null
   readonly accessKeyId: string
   readonly secretAccessKey: string
+  /** Longest time without a byte, in milliseconds. Default 30,000. */
+  readonly silenceMs?: number
+  /** Longest time that a body of unknown length waits for others, in milliseconds. Default 5,000. */
+  readonly waitMs?: number
 }
 
-/** Time to connect, and time without a byte, in milliseconds. */
+/** Time to connect, in milliseconds. */
 const connectMs = 5_000
-const silenceMs = 30_000
+
+/** Bytes that are gathered before anything is sent. What is no longer is one request, which is tried again when it fails. */
+const gatheredBytes = 512 * 1024
+
+/** The most that a store takes in one request. */
+const mostAtOnce = 5 * 2 ** 30
 
 /** Bytes of a part: a store takes 10,000 parts of at least 5 MiB. */
 const partBytes = 5 * 2 ** 20
 const mostParts = 10_000
+
+/** Bodies that are sent in parts at once. Each has up to two parts in memory: 40 MiB in all. */
+const mostInParts = 4
 
 const packages = async () => {
   try {
@@ -85,9 +98,20 @@ const failure = (error: unknown): StorageError => {
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && error.name !== "NoSuchBucket" && (error.name === "NoSuchKey" || error.name === "NotFound")
 
-async function* marked(body: Bytes, seen: (error: BodyError) => void): Bytes {
+/** A body whose failure is known by its mark; so is another length than was announced. `seen` is told of it first. */
+async function* marked(
+  body: Bytes,
+  size: number | null,
+  seen: (error: BodyError) => void
+): AsyncGenerator<Uint8Array> {
+  let passed = 0
   try {
-    yield* body
+    for await (const chunk of body) {
+      passed += chunk.length
+      if (size !== null && passed > size) throw new Error("the body is longer than was announced")
+      yield chunk
+    }
+    if (size !== null && passed < size) throw new Error("the body is shorter than was announced")
   } catch (cause) {
     const error = new BodyError("the body failed", { cause })
     seen(error)
@@ -95,9 +119,68 @@ async function* marked(body: Bytes, seen: (error: BodyError) => void): Bytes {
   }
 }
 
+/** The beginning of a body, and the whole of it. */
+interface Begun {
+  /** Null: there is more than may be gathered. */
+  readonly whole: Uint8Array | null
+  readonly bytes: Bytes
+}
+
+const begin = async (source: AsyncGenerator<Uint8Array>): Promise<Begun> => {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  while (size <= gatheredBytes) {
+    const next = await source.next()
+    if (next.done === true) return { whole: Buffer.concat(chunks), bytes: source }
+    chunks.push(next.value)
+    size += next.value.length
+  }
+  async function* bytes(): Bytes {
+    for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) yield chunk
+    yield* source
+  }
+  return { whole: null, bytes: bytes() }
+}
+
+/** Lets so many work at once. The others wait in line, for a limited time. */
+const makeLine = (atOnce: number, waitMs: number) => {
+  let working = 0
+  const waiting = new Set<() => void>()
+  return async <A>(work: () => Promise<A>): Promise<A> => {
+    if (working < atOnce) working++
+    else {
+      await new Promise<void>((resolve, reject) => {
+        const turn = (): void => {
+          clearTimeout(timer)
+          resolve()
+        }
+        const timer = setTimeout(() => {
+          waiting.delete(turn)
+          reject(new StorageError({ reason: "Unavailable", cause: new Error("too many bodies of unknown length") }))
+        }, waitMs)
+        waiting.add(turn)
+      })
+    }
+    try {
+      return await work()
+    } finally {
+      const [next] = waiting
+      if (next === undefined) working--
+      else {
+        waiting.delete(next)
+        next()
+      }
+    }
+  }
+}
+
+/** The client tells its failures by what it throws. What it would print besides is of no use to an operator. */
+const silent = { trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
 /** The storage of one bucket or a part of it. Nothing is connected before it is used. */
 export const makeBucketStorage = (options: BucketOptions): StorageService => {
-  const { bucket, prefix } = options
+  const { bucket, prefix, silenceMs = 30_000, waitMs = 5_000 } = options
+  const inLine = makeLine(mostInParts, waitMs)
   const connect = async () => {
     const loaded = await packages()
     const config: S3ClientConfig = {
@@ -106,10 +189,13 @@ export const makeBucketStorage = (options: BucketOptions): StorageService => {
       maxAttempts: 2,
       requestHandler: {
         connectionTimeout: connectMs,
-        requestTimeout: silenceMs,
+        socketTimeout: silenceMs,
         httpsAgent: { maxSockets: 200 },
         httpAgent: { maxSockets: 200 }
       },
+      // What is not gathered cannot be sent twice: the store refuses it before its first byte, on a connection of its own.
+      expectContinueHeader: gatheredBytes,
+      logger: silent,
       // Older servers know no checksums at the end of a body.
       requestChecksumCalculation: "WHEN_REQUIRED",
       responseChecksumValidation: "WHEN_REQUIRED",
@@ -143,29 +229,55 @@ export const makeBucketStorage = (options: BucketOptions): StorageService => {
   })
 
   return {
-    put: (path, body, { size, type }) =>
+    put: (path, body, { most, size, type }) =>
       Effect.tryPromise({
         try: async () => {
-          const { client, Upload } = await open()
-          let stored = 0
+          const { client, PutObjectCommand, Upload } = await open()
+          const ending = new AbortController()
           let broken: BodyError | null = null
+          const whole = marked(body, size, (error) => {
+            broken = error
+            ending.abort()
+          })
+          const begun = await begin(whole)
+          const params = { ...keyOf(path), ContentType: type }
+          if (begun.whole !== null) {
+            await client.send(new PutObjectCommand({ ...params, Body: begun.whole }))
+            return begun.whole.length
+          }
+          let stored = 0
           async function* counted(): Bytes {
-            for await (const chunk of marked(body, (error) => broken = error)) {
+            for await (const chunk of begun.bytes) {
               stored += chunk.length
               yield chunk
             }
           }
-          const upload = new Upload({
-            client,
-            params: { ...keyOf(path), Body: Readable.from(counted(), { objectMode: false }), ContentType: type },
-            queueSize: 1,
-            partSize: Math.max(partBytes, Math.ceil((size ?? 0) / (mostParts - 1))),
-            leavePartsOnError: false
-          })
+          const stream = Readable.from(counted(), { objectMode: false })
+          // Its failure is known: it was marked.
+          stream.on("error", () => {})
           try {
-            await upload.done()
+            if (size !== null && size <= mostAtOnce) {
+              const command = new PutObjectCommand({ ...params, Body: stream, ContentLength: size })
+              await client.send(command, { abortSignal: ending.signal })
+            } else {
+              const partSize = Math.max(partBytes, Math.ceil((size ?? most ?? 0) / (mostParts - 1)))
+              await inLine(() =>
+                new Upload({
+                  client,
+                  params: { ...params, Body: stream },
+                  queueSize: 1,
+                  partSize,
+                  leavePartsOnError: false
+                })
+                  .done()
+              )
+            }
           } catch (error) {
             throw broken ?? error
+          } finally {
+            stream.destroy()
+            // It may not have been read at all. Where its sender is waited for, it ends when the sender does.
+            whole.return(undefined).catch(() => {})
           }
           return stored
         },

@@ -1,74 +1,44 @@
 /**
- * What the admin app's list costs in a browser, on a running example shop: `node bench/web/run.ts --url http://localhost:5173 --email … --password …`. It
- * measures the first rows, jumps, frames while scrolling and while the thumb is dragged, long tasks and memory. It judges nothing: a slow machine
- * gives slow numbers.
+ * What the admin app's list costs in a browser, on a running example shop, beside a page by hand over the same rows of the same API (`reference.html`). Both
+ * take turns in one run, so that a busy moment of the machine is in both. It prints a table with the goals and judges nothing: a slow machine gives
+ * slow numbers.
  */
 
+import { readFileSync } from "node:fs"
+import { loadavg } from "node:os"
 import { parseArgs } from "node:util"
 import { chromium } from "playwright-core"
-import type { Page } from "playwright-core"
+import type { CDPSession, Page } from "playwright-core"
+import { dragThumb, during, firstRows, jump, noteFirstRows, scroll, type Seen, swipe } from "./watch.ts"
+
+const usage = `node bench/web/run.ts --password PASSWORD [--url URL] [--email EMAIL]
+
+  --rounds N    rounds in which the pages take turns, default 3
+  --slow N      slows the processor N times
+  --only NAMES  of first, jump, scroll, drag, touch, heap; default all but heap
+  --screens N   how far heap goes on, default 10,000`
 
 const { values } = parseArgs({
   options: {
     url: { type: "string", default: "http://localhost:5173" },
     email: { type: "string", default: "admin@shop.example" },
     password: { type: "string" },
+    rounds: { type: "string", default: "3" },
     slow: { type: "string", default: "1" },
-    screens: { type: "string", default: "500" }
+    only: { type: "string", default: "first,jump,scroll,drag,touch" },
+    screens: { type: "string", default: "10000" }
   }
 })
-if (values.password === undefined) throw new Error("Give --password, as the example prints it.")
+if (values.password === undefined) throw new Error(`Give --password, as the example prints it.\n\n${usage}`)
+const { email, password, url } = values
+const rounds = Number(values.rounds)
+const slow = Number(values.slow)
+const only = new Set(values.only.split(","))
 
 const quantile = (numbers: readonly number[], share: number): number =>
   numbers.toSorted((a, b) => a - b)[Math.min(numbers.length - 1, Math.floor(numbers.length * share))] ?? Number.NaN
 
-const shown = (numbers: readonly number[]): string =>
-  `p50 ${quantile(numbers, 0.5).toFixed(0)} ms, p95 ${quantile(numbers, 0.95).toFixed(0)} ms (n=${numbers.length})`
-
-/** In the page: frames, long tasks, and whether rows are there at three heights of the list, for as long as `work` runs. */
-const inPage = {
-  begin: `(() => {
-    const seen = { frames: [], blank: 0, samples: 0, long: [], running: true }
-    const scroller = document.querySelector("[role=grid]").parentElement
-    new PerformanceObserver((list) => seen.long.push(...list.getEntries().map((e) => e.duration))).observe({ entryTypes: ["longtask"] })
-    let last = performance.now()
-    const frame = (now) => {
-      seen.frames.push(now - last); last = now
-      const box = scroller.getBoundingClientRect()
-      for (const share of [0.2, 0.5, 0.8]) {
-        seen.samples++
-        const at = document.elementFromPoint(box.left + 60, box.top + 32 + (box.height - 40) * share)
-        if (at === null || at.closest("[role=row]") === null) seen.blank++
-      }
-      if (seen.running) requestAnimationFrame(frame)
-    }
-    requestAnimationFrame(frame)
-    globalThis.benchSeen = seen
-  })()`,
-  end: `(() => { benchSeen.running = false; return benchSeen })()`
-}
-
-interface Seen {
-  readonly frames: readonly number[]
-  readonly blank: number
-  readonly samples: number
-  readonly long: readonly number[]
-}
-
-const during = async (page: Page, work: () => Promise<unknown>): Promise<Seen> => {
-  await page.evaluate(inPage.begin)
-  await work()
-  return await page.evaluate(inPage.end) as Seen
-}
-
-const tell = (name: string, { blank, frames, long, samples }: Seen): void => {
-  const longest = long.length === 0 ? 0 : Math.max(...long)
-  process.stdout.write(
-    `${name}: frames ${shown(frames.slice(1))}, ${long.length} long tasks (longest ${
-      longest.toFixed(0)
-    } ms), blank ${blank} of ${samples}\n`
-  )
-}
+const median = (numbers: readonly number[]): number => quantile(numbers, 0.5)
 
 const browser = await chromium.launch({
   executablePath: process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium",
@@ -76,99 +46,221 @@ const browser = await chromium.launch({
   // A thumb can be dragged only where there is one.
   ignoreDefaultArgs: ["--hide-scrollbars"]
 })
-try {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
-  await context.request.post(`${values.url}/api/auth/sign-in/email`, {
-    data: { email: values.email, password: values.password },
-    headers: { origin: values.url }
+
+/** The list that the app asks for, and how many rows it has. */
+interface Asked {
+  readonly list: object
+  readonly columns: readonly string[]
+  readonly total: number
+}
+
+const at = `${url}/bench-reference`
+const reference = readFileSync(new URL("reference.html", import.meta.url)).toString("base64")
+
+const sessions = new Map<Page, CDPSession>()
+
+const open = async (byHand: boolean, touch = false): Promise<Page> => {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, hasTouch: touch })
+  const answer = await context.request.post(`${url}/api/auth/sign-in/email`, {
+    data: { email, password },
+    headers: { origin: url }
   })
+  if (!answer.ok()) throw new Error(`Signing in was refused: ${answer.status()} ${await answer.text()}`)
   const page = await context.newPage()
+  await noteFirstRows(page)
   const session = await context.newCDPSession(page)
-  await session.send("Emulation.setCPUThrottlingRate", { rate: Number(values.slow) })
+  if (byHand) {
+    // Not by Playwright's routes: with one, the browser keeps no file, and every request of the page waits for this process.
+    session.on("Fetch.requestPaused", ({ requestId }) =>
+      void session.send("Fetch.fulfillRequest", {
+        requestId,
+        responseCode: 200,
+        responseHeaders: [{ name: "content-type", value: "text/html; charset=utf-8" }],
+        body: reference
+      }))
+    await session.send("Fetch.enable", { patterns: [{ urlPattern: at, resourceType: "Document" }] })
+  }
+  await session.send("Network.enable")
+  await session.send("Emulation.setCPUThrottlingRate", { rate: slow })
+  await session.send("Performance.enable", { timeDomain: "threadTicks" })
+  sessions.set(page, session)
+  return page
+}
+
+/** Milliseconds of processor time that the page's main thread has taken so far: unlike frames it does not depend on who else computes. */
+const processorOf = async (page: Page): Promise<number> => {
+  const { metrics } = await sessions.get(page)!.send("Performance.getMetrics")
+  return 1_000 * (metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN)
+}
+
+/** Reads from the app what the reference is to show. */
+const ask = async (page: Page): Promise<Asked> => {
+  const sent = page.waitForRequest((request) => request.url().includes("/orders:search"))
+  await firstRows(page, `${url}/orders`)
+  const list = (await sent).postDataJSON() as { readonly fields: readonly string[] }
+  const grid = page.getByRole("grid")
+  // The service counts all rows beside its first answers.
+  const deadline = performance.now() + 20_000
+  let total = 0
+  while (performance.now() < deadline && total <= 10_000) {
+    total = Number(await grid.getAttribute("aria-rowcount")) - 1
+    await page.waitForTimeout(200)
+  }
+  return { list, total, columns: list.fields.slice(0, 9) }
+}
+
+const line = (cells: readonly string[]): void => void process.stdout.write(`| ${cells.join(" | ")} |\n`)
+
+const ms = (value: number): string => `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ms`
+
+/** One row of the table: what the app took, the reference, how many times that is, and the goal. */
+const tell = (
+  name: string,
+  app: number,
+  reference: number,
+  goal: string,
+  shown: (value: number) => string = ms
+): void => line([name, shown(app), shown(reference), (app / reference).toFixed(2), goal])
+
+/** What was seen, and the processor time that each frame took. */
+interface Frames extends Seen {
+  readonly processor: number
+}
+
+const tellFrames = (name: string, app: readonly Frames[], reference: readonly Frames[], goal: string): void => {
+  const all = (seen: readonly Seen[], of: "frames" | "long") => seen.flatMap((each) => each[of])
+  const sum = (seen: readonly Seen[], of: "blank" | "samples") => seen.reduce((count, each) => count + each[of], 0)
+  tell(`${name}, p95 of frames`, quantile(all(app, "frames"), 0.95), quantile(all(reference, "frames"), 0.95), goal)
+  const processor = (seen: readonly Frames[]) => median(seen.map((each) => each.processor))
+  tell(`${name}, processor time a frame`, processor(app), processor(reference), "")
+  const longest = (seen: readonly Seen[]) => {
+    const tasks = all(seen, "long")
+    return tasks.length === 0 ? "none" : `${tasks.length}, ${ms(Math.max(...tasks))}`
+  }
+  line([`${name}, tasks above 50 ms and the longest`, longest(app), longest(reference), "", "none above 100 ms"])
+  const blank = (seen: readonly Seen[]) => `${sum(seen, "blank")} of ${sum(seen, "samples")}`
+  line([`${name}, looks without a row`, blank(app), blank(reference), "", "0"])
+}
+
+/** Both pages in turn, so many times: what each round gave. */
+const inTurn = async <A>(pages: readonly [Page, Page], work: (page: Page) => Promise<A>): Promise<[A[], A[]]> => {
+  const found: [A[], A[]] = [[], []]
+  for (let round = 0; round < rounds; round++) {
+    for (const which of round % 2 === 0 ? [0, 1] as const : [1, 0] as const) {
+      await pages[which].bringToFront()
+      found[which].push(await work(pages[which]))
+    }
+  }
+  return found
+}
+
+/** Screen after screen, and the heap between them. The first screens fill the cache of pages, which is no growth. */
+const measureHeap = async (page: Page, total: number): Promise<void> => {
+  const session = await page.context().newCDPSession(page)
   const heap = async (): Promise<number> => {
+    await page.waitForTimeout(1_000)
     await session.send("HeapProfiler.collectGarbage")
-    const { metrics } = await session.send("Performance.getMetrics")
-    return (metrics.find(({ name }) => name === "JSHeapUsedSize")?.value ?? 0) / 1e6
+    await session.send("HeapProfiler.collectGarbage")
+    const { usedSize } = await session.send("Runtime.getHeapUsage")
+    return usedSize / 1e6
   }
-  await session.send("Performance.enable")
-
-  const loads: number[] = []
-  for (let run = 0; run < 5; run++) {
-    const begun = performance.now()
-    await page.goto(`${values.url}/orders`)
-    await page.locator("[data-index='0']:not([aria-busy])").waitFor()
-    loads.push(performance.now() - begun)
-  }
-  const rows = Number(await page.getByRole("grid").getAttribute("aria-rowcount")) - 1
-  process.stdout.write(`${rows} rows\nfirst rows: ${shown(loads)}\n`)
-  const before = await heap()
-
-  const jump = (share: number): Promise<number> =>
-    page.evaluate(async (to) => {
-      const scroller = document.querySelector("[role=grid]")!.parentElement!
-      const begun = performance.now()
-      scroller.scrollTop = to * (scroller.scrollHeight - scroller.clientHeight)
-      for (;;) {
-        await new Promise((done) => requestAnimationFrame(done))
-        const box = scroller.getBoundingClientRect()
-        const row = document.elementFromPoint(box.left + 60, box.top + box.height / 2)?.closest("[role=row]")
-        if (row != null && row.getAttribute("aria-busy") === null) return performance.now() - begun
-        if (performance.now() - begun > 10_000) throw new Error("No rows came.")
-      }
-    }, share)
-  const near: number[] = []
-  const far: number[] = []
-  for (let run = 0; run < 16; run++) {
-    near.push(await jump(0.03 + (run * 0.029) % 0.47))
-    await page.waitForTimeout(400)
-    far.push(await jump(0.52 + (run * 0.031) % 0.46))
-    await page.waitForTimeout(400)
-  }
-  process.stdout.write(`jump, first half: ${shown(near)}\njump, second half: ${shown(far)}\n`)
-
-  await jump(0)
-  const scroll = (pixels: number): Promise<void> =>
-    page.evaluate(async (speed) => {
-      const scroller = document.querySelector("[role=grid]")!.parentElement!
-      let last = performance.now()
-      const end = last + 4_000
-      while (last < end) {
-        const now = await new Promise<number>((done) => requestAnimationFrame(done))
-        scroller.scrollTop += speed * Math.max(0, now - last) / 1000
-        last = now
-      }
-    }, pixels)
-  tell("scrolling at 1,500 px/s", await during(page, () => scroll(1_500)))
-  tell("scrolling at 6,000 px/s", await during(page, () => scroll(6_000)))
-
-  await jump(0)
-  const box = await page.evaluate(() => {
-    const { height, right, top } = document.querySelector("[role=grid]")!.parentElement!.getBoundingClientRect()
-    return { height, right, top }
-  })
-  tell(
-    "dragging the thumb",
-    await during(page, async () => {
-      await page.mouse.move(box.right - 6, box.top + 14)
-      await page.mouse.down()
-      for (let step = 0; step < 120; step++) {
-        await page.mouse.move(box.right - 6, box.top + 14 + (box.height - 60) * Math.abs(Math.sin(step / 20)))
-        await page.waitForTimeout(25)
-      }
-      await page.mouse.up()
-    })
-  )
-
   const screens = Number(values.screens)
-  for (let run = 0; run < screens; run++) {
-    await page.evaluate((to) => {
-      const scroller = document.querySelector("[role=grid]")!.parentElement!
-      scroller.scrollTop = to * (scroller.scrollHeight - scroller.clientHeight)
-    }, (run * 0.0373) % 1)
-    await page.waitForTimeout(40)
+  const marks = [0, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000].filter((mark) => mark <= screens)
+  let begun = Number.NaN
+  for (let screen = 0; screen <= screens; screen++) {
+    if (marks.includes(screen)) {
+      const now = await heap()
+      if (screen === 0) begun = now
+      line([`heap after ${screen} screens`, `${now.toFixed(1)} MB`, "", `+${(now - begun).toFixed(1)} MB`, "+10 MB"])
+    }
+    // One in ten is waited for, so that its rows are read; the others are left again at once, as by whoever drags the thumb.
+    const row = Math.floor(screen * 0.0373 % 1 * total)
+    if (screen % 10 === 0) await jump(page, row, total)
+    else {
+      await page.evaluate(([to, all]) => {
+        const scroller = document.querySelector("[role=grid]")!.parentElement!
+        scroller.scrollTop = to / all * (scroller.scrollHeight - scroller.clientHeight)
+        return new Promise((done) => requestAnimationFrame(done))
+      }, [row, total] as const)
+    }
   }
-  await page.waitForTimeout(1_000)
-  process.stdout.write(`heap: ${before.toFixed(1)} MB, after ${screens} screens ${(await heap()).toFixed(1)} MB\n`)
+}
+
+try {
+  const pages: [Page, Page] = [await open(false), await open(true)]
+  const asked = await ask(pages[0])
+  const { total } = asked
+  const told = { api: "/api", path: "/api/v1/orders", ...asked }
+  const addresses = [`${url}/orders`, `${at}#${encodeURIComponent(JSON.stringify(told))}`] as const
+  const load = (page: Page) => firstRows(page, addresses[page === pages[0] ? 0 : 1])
+  process.stdout.write(
+    `${total} rows, ${rounds} rounds, processor slowed ${slow} times, load ${loadavg()[0]!.toFixed(1)}\n\n`
+  )
+  line(["", "the app", "by hand", "ratio", "goal"])
+  line(["---", "---", "---", "---", "---"])
+
+  for (const page of pages) await load(page)
+  if (only.has("first")) {
+    // As for whoever was here before, and as for whoever comes for the first time: no file is kept then.
+    for (
+      const [name, cacheDisabled, goal] of [["", false, "at most 1.3 times"], [", nothing cached", true, ""]] as const
+    ) {
+      const found = await inTurn(pages, async (page) => {
+        await sessions.get(page)!.send("Network.setCacheDisabled", { cacheDisabled })
+        const taken: number[] = []
+        for (let run = 0; run < 5; run++) taken.push(await load(page))
+        return taken
+      })
+      const [app, reference] = [found[0].flat(), found[1].flat()]
+      tell(`first rows${name}, median`, median(app), median(reference), goal)
+      tell(`first rows${name}, p95`, quantile(app, 0.95), quantile(reference, 0.95), "")
+    }
+    for (const page of pages) await sessions.get(page)!.send("Network.setCacheDisabled", { cacheDisabled: false })
+  }
+  if (only.has("jump")) {
+    for (const [name, from, goal] of [["first", 0.03, "200 ms"], ["second", 0.52, ""]] as const) {
+      const found = await inTurn(pages, async (page) => {
+        const taken: number[] = []
+        for (let run = 0; run < 12; run++) {
+          // Elsewhere in each round: what was read before is still there.
+          taken.push(await jump(page, Math.floor((from + (run + Math.random()) * 0.037) * total), total))
+          await page.waitForTimeout(400)
+        }
+        return taken
+      })
+      const [app, reference] = [found[0].flat(), found[1].flat()]
+      tell(`jump, ${name} half, median`, median(app), median(reference), "")
+      tell(`jump, ${name} half, p95`, quantile(app, 0.95), quantile(reference, 0.95), goal)
+    }
+  }
+  const fromTop = (work: (page: Page) => Promise<unknown>) => async (page: Page) => {
+    await jump(page, 0, total)
+    const before = await processorOf(page)
+    const seen = await during(page, () => work(page))
+    return { ...seen, processor: (await processorOf(page) - before) / seen.frames.length }
+  }
+  if (only.has("scroll")) {
+    for (const speed of [1_500, 6_000]) {
+      const found = await inTurn(pages, fromTop((page) => scroll(page, speed)))
+      tellFrames(`scrolling at ${speed} px/s`, ...found, "17 ms")
+    }
+  }
+  if (only.has("drag")) {
+    tellFrames("dragging the thumb", ...await inTurn(pages, fromTop(dragThumb)), slow > 1 ? "50 ms" : "34 ms")
+  }
+  if (only.has("touch")) {
+    const fingers: [Page, Page] = [await open(false, true), await open(true, true)]
+    for (const [which, page] of fingers.entries()) await firstRows(page, addresses[which]!)
+    const [app, reference] = await inTurn(fingers, async (page) => {
+      await jump(page, 0, total)
+      await page.waitForTimeout(500)
+      return swipe(page, 4)
+    })
+    const px = (value: number): string => `${value.toFixed(0)} px`
+    tell("four swipes of 300 px by touch", median(app), median(reference), "within 10 %", px)
+  }
+  if (only.has("heap")) await measureHeap(pages[0], total)
+  process.stdout.write(`\nload at the end ${loadavg()[0]!.toFixed(1)}\n`)
 } finally {
   await browser.close()
 }

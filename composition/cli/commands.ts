@@ -67,6 +67,7 @@ const introspect = Command.make("introspect", {
   ...json,
   schema: textFlag("schema", "Schemas to read, separated by commas (default: public)", "names"),
   tables: textFlag("tables", "Only these tables, separated by commas", "names"),
+  views: yesFlag("views", "Write resources for views, too, where columns tell their rows apart"),
   out: textFlag("out", "The generated file (default: admin.resources.ts)", "file"),
   check: yesFlag("check", "Write nothing; exit code 1 when the generated file is not up to date"),
   force: yesFlag("force", "Replace a generated file even if it was edited by hand")

@@ -1,6 +1,6 @@
 /**
- * The `dev` command: a server that starts anew whenever the configuration, anything it imports, or the `.env` file changes. A version that is
- * wrong is reported and leaves the running server as it is.
+ * The `dev` command: a server that restarts whenever the configuration, anything it imports, or the `.env` file changes. A version that is
+ * wrong is reported and leaves the running server as it is. In a checkout the admin app comes from its sources, and its pages change with them.
  */
 
 import { existsSync, type FSWatcher, watch } from "node:fs"
@@ -10,7 +10,7 @@ import { ConfigFileError, findConfig, loadConfig } from "../config-file.ts"
 import { type Databases, openDatabases } from "../database.ts"
 import { envFile, loadEnvFile, portOf, settingsOf } from "../environment.ts"
 import { explain, type Server, startServer } from "../server.ts"
-import { ensureWebApp } from "../web.ts"
+import { openLiveApp } from "../web.ts"
 import { describe, note } from "./output.ts"
 import type { ProjectFlags } from "./project.ts"
 
@@ -53,6 +53,16 @@ interface Session {
   files: readonly string[]
   /** Held from the first good version on, so that the embedded database does not restart with every change. */
   databases: Databases | null
+  /** The admin app from its sources, at a path; null where it is off. It outlives servers, so that open pages keep what they hold. */
+  app: { readonly path: string; readonly live: Awaited<ReturnType<typeof openLiveApp>> } | null
+}
+
+/** Puts the app where the configuration wants it. */
+const settleApp = async (session: Session, path: string | null): Promise<void> => {
+  if (session.app?.path === path) return
+  await session.app?.live?.close()
+  session.app = null
+  if (path !== null) session.app = { path, live: await openLiveApp(path) }
 }
 
 /** The address to open first. Pages can sign in at the public URL only, so another port is printed with that remark. */
@@ -75,13 +85,16 @@ const reload = async (
     watchAgain()
     // Everything that needs no database is checked before the running server is given up.
     const read = settingsOf({ folder: flags.project })
-    assemble(loaded.config, read)
+    const { compiled } = assemble(loaded.config, read)
+    await settleApp(session, compiled.options.admin?.path ?? null)
+    const live = session.app?.live ?? null
     session.databases ??= await openDatabases(read.settings, loaded.config.db, () => {})
     await session.server?.close()
     session.server = null
     session.server = await startServer(loaded.config, {
       folder: flags.project,
       dev: true,
+      ...(live === null ? {} : { liveApp: live }),
       ...(flags.port === undefined ? {} : { port: flags.port })
     })
     note(readyAt(session.server))
@@ -96,8 +109,7 @@ const reload = async (
 }
 
 export const dev = async (flags: ProjectFlags & { readonly port: number | undefined }): Promise<void> => {
-  await ensureWebApp(note)
-  const session: Session = { server: null, files: [], databases: null }
+  const session: Session = { server: null, files: [], databases: null, app: null }
   let running = Promise.resolve()
   let stopWatching = (): void => {}
   let stopped = false
@@ -129,6 +141,7 @@ export const dev = async (flags: ProjectFlags & { readonly port: number | undefi
   await running
   stopWatching()
   await session.server?.close()
+  await session.app?.live?.close()
   await session.databases?.release()
   process.exit(0)
 }

@@ -3,6 +3,7 @@
  * belongs to people. A generated file that somebody edited is not replaced unless that is asked for.
  */
 
+import * as Effect from "effect/Effect"
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { basename, join, relative, resolve } from "node:path"
 import { parseEnv } from "node:util"
@@ -10,7 +11,8 @@ import { makeFacts } from "../../adapters/postgres/facts.ts"
 import type { TableFacts } from "../../core/domain/compile/catalogue.ts"
 import { configNames } from "../config-file.ts"
 import { envFile, settingsOf } from "../environment.ts"
-import { draftResources } from "../introspect/draft.ts"
+import { draftResources, viewKeys } from "../introspect/draft.ts"
+import type { ViewKey } from "../introspect/draft.ts"
 import { printModule, provenance, selectionOf } from "../introspect/print.ts"
 import { StartupError } from "../startup-error.ts"
 import { withPostgres } from "../startup.ts"
@@ -21,9 +23,28 @@ import { exampleConfig, introspectedConfig, projectFiles } from "./scaffold.ts"
 const namesOf = (text: string | undefined): readonly string[] =>
   (text ?? "").split(",").map((name) => name.trim()).filter((name) => name !== "")
 
-/** Everything in the given schemas. */
-const readTables = (url: string, schemas: readonly string[]): Promise<readonly TableFacts[]> =>
-  withPostgres({ url, readConnections: 1 }, (postgres) => makeFacts(postgres).all(schemas))
+/** Everything in the given schemas, and a key for each view that has one, where views are asked for. */
+const readTables = (
+  url: string,
+  schemas: readonly string[],
+  views: boolean
+): Promise<{ readonly tables: readonly TableFacts[]; readonly views: readonly ViewKey[] }> =>
+  withPostgres({ url, readConnections: 1 }, (postgres) =>
+    Effect.gen(function*() {
+      const facts = makeFacts(postgres)
+      const tables = yield* facts.all(schemas)
+      const keys: ViewKey[] = []
+      for (const table of views ? tables : []) {
+        if (!table.privileges.select) continue
+        for (const columns of viewKeys(table, tables)) {
+          const holds = yield* facts.identifies({ schema: table.schema, table: table.name }, columns)
+          if (holds === false) continue
+          keys.push({ table, columns, holds })
+          break
+        }
+      }
+      return { tables, views: keys }
+    }))
 
 const chosen = (
   tables: readonly TableFacts[],
@@ -50,8 +71,11 @@ const replace = (path: string, text: string): void => {
   renameSync(`${path}.new`, path)
 }
 
-/** Writes what a project needs beside the generated file and does not have; gives the names. */
-const completeProject = (folder: string, module: string): readonly string[] => {
+/** Writes what a project needs beside the generated file and does not have; gives the names, and what it replaced. */
+const completeProject = (
+  folder: string,
+  module: string
+): { readonly written: readonly string[]; readonly replaced: string | null } => {
   const written: string[] = []
   for (const { path, secret, text } of projectFiles(folder)) {
     if (existsSync(join(folder, path))) continue
@@ -62,9 +86,10 @@ const completeProject = (folder: string, module: string): readonly string[] => {
   // The unchanged example of a new project is replaced by the real thing.
   if (config === undefined || readFileSync(join(folder, config), "utf8") === exampleConfig) {
     replace(join(folder, config ?? configNames[0]), introspectedConfig(module))
-    written.push(config ?? configNames[0])
+    if (config !== undefined) return { written, replaced: config }
+    written.push(configNames[0])
   }
-  return written
+  return { written, replaced: null }
 }
 
 export const introspectCommand = async (
@@ -72,6 +97,7 @@ export const introspectCommand = async (
     readonly schema: string | undefined
     readonly tables: string | undefined
     readonly out: string | undefined
+    readonly views: boolean
     readonly check: boolean
     readonly force: boolean
     readonly json: boolean
@@ -83,12 +109,13 @@ export const introspectCommand = async (
   const path = resolve(settings.folder, flags.out ?? "admin.resources.ts")
   const before = existsSync(path) ? readFileSync(path, "utf8") : null
   const asked = { schemas: namesOf(flags.schema), tables: namesOf(flags.tables) }
-  const selection = asked.schemas.length === 0 && asked.tables.length === 0 && before !== null
-    ? selectionOf(before)
-    : asked
+  const known = before === null ? null : selectionOf(before)
+  const selection = asked.schemas.length === 0 && asked.tables.length === 0 && known !== null
+    ? { ...known, views: known.views || flags.views }
+    : { ...asked, views: flags.views }
   const schemas = selection.schemas.length === 0 ? ["public"] : selection.schemas
-  const tables = await withDatabases(settings, null, ({ url }) => readTables(url, schemas))
-  const drafts = draftResources(chosen(tables, selection.tables, schemas))
+  const { tables, views } = await withDatabases(settings, null, ({ url }) => readTables(url, schemas, selection.views))
+  const drafts = draftResources(chosen(tables, selection.tables, schemas), views)
   if (drafts.resources.length === 0) {
     throw new CliFailure(
       `There is no table with a primary key in ${schemas.map((name) => `schema ${name}`).join(", ")}${
@@ -136,10 +163,16 @@ export const introspectCommand = async (
     replace(path, text)
     files.push(relative(settings.folder, path))
   }
-  const made = completeProject(settings.folder, relative(settings.folder, path).replaceAll("\\", "/"))
-  files.push(...made)
+  const { replaced, written: made } = completeProject(
+    settings.folder,
+    relative(settings.folder, path).replaceAll("\\", "/")
+  )
+  files.push(...made, ...(replaced === null ? [] : [replaced]))
   report(state === "current" ? "unchanged" : "written", files)
   if (flags.json) return
+  if (replaced !== null) {
+    print(`${replaced} was the unchanged example of init. It now has the resources of your tables.`)
+  }
   const config = configNames.map((name) => join(settings.folder, name)).find((file) => existsSync(file))
   if (config !== undefined && !readFileSync(config, "utf8").includes(basename(path).replace(/\.[cm]?ts$/, ""))) {
     print(

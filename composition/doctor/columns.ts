@@ -6,7 +6,7 @@
 import type { Operation } from "../../core/domain/access/rules.ts"
 import type { TableFacts } from "../../core/domain/compile/catalogue.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
-import { checkedValues } from "../../core/domain/compile/facts.ts"
+import { checkedValues } from "../../core/domain/compile/constraint.ts"
 import type { Model } from "../../core/domain/model/model.ts"
 import { quotedName, tableName } from "../../core/domain/model/table.ts"
 import type { Finding } from "./finding.ts"
@@ -70,7 +70,7 @@ const checkValues = (model: Model, table: TableFacts, say: Say): void => {
       })
     }
     if (field.kind === "enum" && column.values === null) {
-      const more = (checkedValues(table, column.name) ?? []).filter((value) => !field.values.includes(value))
+      const more = (checkedValues(table, column) ?? []).filter((value) => !field.values.includes(value))
       if (more.length > 0) {
         say({
           level: "warning",

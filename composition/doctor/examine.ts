@@ -74,11 +74,17 @@ const ofTables = (assembly: Assembly, facts: LiveFacts): readonly Finding[] => {
     large: compiled.options.scanGuard.seqScanRows,
     trigrams: facts.server.extensions["pg_trgm"] !== undefined
   }
+  const versions = new Set([...compiled.models.values()].map(({ history }) => history))
   return [...compiled.models.values()].flatMap((model) => {
     const table = facts.tables.get(model.name) ?? null
     // What is kept of webhooks is the service's own: nobody is to mend its tables.
     if (table === null || isWebhooks(assembly, model.name)) return []
-    return [...checkColumns(model, table, compiled, facts.server.user), ...checkIndexes(model, table, compiled, known)]
+    const indexes = checkIndexes(model, table, compiled, known)
+    return [
+      ...checkColumns(model, table, compiled, facts.server.user),
+      // Versions are read record by record, for which their table has an index. Others are worth their cost once it is large.
+      ...versions.has(model.name) ? indexes.filter(({ level }) => level !== "note") : indexes
+    ]
   })
 }
 

@@ -28,7 +28,7 @@ const byReason: { readonly [reason in StorageError["reason"]]: string } = {
   Full: "it is full",
   Unavailable: "it does not answer",
   Denied: "its rights or keys do not allow it",
-  Body: "it broke off"
+  Body: "it ended early"
 }
 
 async function* probe() {

@@ -2,6 +2,7 @@
 
 import type { Client } from "pg"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
+import { isOwnJob } from "../../core/domain/compile/jobs.ts"
 import type { Finding } from "./finding.ts"
 
 /** Minutes after which a due job should have been taken. */
@@ -35,16 +36,17 @@ export const checkJobs = async (
     fix,
     sql: []
   })
+  const isKnown = (name: string): boolean => jobs.has(name) || isOwnJob(name)
   const { rows } = await client.query<Row>(sql)
   return rows.flatMap(({ failed, late, name, waiting }) => [
-    ...(waiting > 0 && !jobs.has(name)
+    ...(waiting > 0 && !isKnown(name)
       ? [about(
         "warning",
-        `${waiting} jobs "${name}" wait, and the configuration has no job of this name.`,
+        `${waiting} ${waiting === 1 ? "job" : "jobs"} "${name}" waiting: the configuration has no job of this name.`,
         "Declare it, or delete the jobs: nothing runs them, and they go after 14 days."
       )]
       : []),
-    ...(late === true && jobs.has(name)
+    ...(late === true && isKnown(name)
       ? [about(
         "warning",
         `Jobs "${name}" have been due for more than ${lateMinutes} minutes.`,
@@ -52,7 +54,13 @@ export const checkJobs = async (
       )]
       : []),
     ...(failed > 0
-      ? [about("note", `${failed} jobs "${name}" have failed.`, `See why: service jobs failed --name ${name}`)]
+      ? [
+        about(
+          "note",
+          `${failed} ${failed === 1 ? "job" : "jobs"} "${name}" failed.`,
+          `See why: service jobs failed --name ${name}`
+        )
+      ]
       : [])
   ])
 }

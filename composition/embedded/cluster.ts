@@ -301,7 +301,7 @@ export const obtainServer = async (
 ): Promise<Postmaster | Superseded> => {
   const { base } = cluster
   const lock = lockPrefix(cluster.identity, dataFolder(base), cluster.env)
-  const patience = ADOPT_MS + Math.random() * 200 // several may want to adopt
+  const graceMs = ADOPT_MS + Math.random() * 200 // several may want to adopt
   let ready = 0
   let busy = 0
   for (let last = performance.now();; await sleep(25)) {
@@ -311,7 +311,7 @@ export const obtainServer = async (
     if (file !== undefined && isServer(base, file.pid)) {
       if (await signs.superseded()) return "superseded"
       ready = file.state === "ready" && !signs.stopping(file.pid) ? ready + passed : 0
-      if (ready > patience) return adopted(cluster, file)
+      if (ready > graceMs) return adopted(cluster, file)
       continue // starting, stopping, or its supervisor is about to appear
     }
     if (busy > BUSY_MS) throw inUse(base)
@@ -462,7 +462,7 @@ export const stopServer = async (cluster: Cluster, pid: number): Promise<void> =
     }
     return
   }
-  for (const [signal, patience] of [["SIGINT", 8000], ["SIGQUIT", 3000], ["SIGKILL", 1000]] as const) {
+  for (const [signal, graceMs] of [["SIGINT", 8000], ["SIGQUIT", 3000], ["SIGKILL", 1000]] as const) {
     if (!isServer(base, pid)) return
     if (signal === "SIGINT" && !existsSync(dataFolder(base))) continue
     try {
@@ -470,6 +470,6 @@ export const stopServer = async (cluster: Cluster, pid: number): Promise<void> =
     } catch (error) {
       if (errorCode(error) !== "ESRCH") throw error
     }
-    for (let waited = 0; waited < patience && isServer(base, pid); waited += 10) await sleep(10)
+    for (let waited = 0; waited < graceMs && isServer(base, pid); waited += 10) await sleep(10)
   }
 }

@@ -132,10 +132,10 @@ export const openEmbedded = async (folder: string, options: EmbeddedOptions = {}
       if (released) return
       released = true
       let timer: NodeJS.Timeout | undefined // also keeps the process alive, which a search does not
-      const patience = new Promise<void>((resolve) => {
+      const grace = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, BYE_MS)
       })
-      await Promise.race([leave(), patience])
+      await Promise.race([leave(), grace])
       clearTimeout(timer)
       held?.socket.destroy()
     }

@@ -4,7 +4,9 @@
  */
 
 import type { ColumnFacts, TableFacts } from "../../core/domain/compile/catalogue.ts"
-import { checkedValues, declarationOf, enumText } from "../../core/domain/compile/facts.ts"
+import { boundsOf, checkedValues, renewedColumns } from "../../core/domain/compile/constraint.ts"
+import type { Bounds } from "../../core/domain/compile/constraint.ts"
+import { declarationOf, enumText } from "../../core/domain/compile/facts.ts"
 import { fieldNames, resourceNames, snakeCase, tableText, unique } from "./names.ts"
 
 export interface DraftedField {
@@ -24,9 +26,11 @@ export interface DraftedResource {
   readonly key: readonly string[]
   readonly softDelete: string | null
   readonly version: string | null
-  /** Whether the database would refuse every create through the service. */
-  readonly closedToCreates: boolean
+  /** The operations that the database would refuse through the service. */
+  readonly closed: readonly string[]
   readonly fields: readonly DraftedField[]
+  /** Expressions of `record` that say what is wrong with it, by field: `[condition, field, message]`. */
+  readonly bounds: ReadonlyArray<readonly [wrong: string, field: string, message: string]>
   /** What a person should know: columns left out, guesses not made. */
   readonly notes: readonly string[]
 }
@@ -53,6 +57,12 @@ const secretName =
 /** However its words are separated: `access_token`, `accessToken`. */
 const looksSecret = (name: string): boolean => secretName.test(name) || secretName.test(snakeCase(name))
 
+const fileName =
+  /(?:^|_)(?:avatar|photo|image|img|picture|thumbnail|logo|icon|banner|scan|attachment|upload|file|pdf|video|audio)(?:_(?:path|url|uri|file|key|src))?$/
+
+/** Columns by whose name a person would expect a file. */
+const looksLikeFile = (column: ColumnFacts): boolean => isText(column) && fileName.test(snakeCase(column.name))
+
 /** The columns that name a row: the primary key, else a unique key whose columns are never null. */
 const keyOf = (table: TableFacts): readonly string[] | null => {
   if (table.primaryKey !== null) return table.primaryKey
@@ -78,7 +88,7 @@ const leftOut = (column: ColumnFacts, key: readonly string[]): string | null => 
 /** The values a check allows a text column, where each could be an enum value. */
 const enumOf = (table: TableFacts, column: ColumnFacts): readonly string[] | null => {
   if (!isText(column)) return null
-  const values = checkedValues(table, column.name)
+  const values = checkedValues(table, column)
   if (values === null || values.length === 0 || values.includes("") || new Set(values).size < values.length) return null
   return values
 }
@@ -96,12 +106,20 @@ const versionNames = [
   "row_version"
 ]
 
-const versionOf = (columns: readonly ColumnFacts[], key: readonly string[]): ColumnFacts | null =>
-  versionNames.map((name) => columns.find((column) => column.name === name)).find((column) =>
-    column !== undefined && !column.nullable && !column.generated && column.identity === null &&
-    !key.includes(column.name) &&
-    (column.name.endsWith("_version") ? isInteger(column) : isTimestamp(column))
-  ) ?? null
+const canBeVersion = (column: ColumnFacts, key: readonly string[]): boolean =>
+  !column.nullable && !column.generated && column.identity === null && !key.includes(column.name)
+
+/** A column that triggers renew, whatever its name is; else one whose name says so. */
+const versionOf = ({ columns, triggers = [] }: TableFacts, key: readonly string[]): ColumnFacts | null => {
+  const renewed = renewedColumns(triggers)
+  const byTrigger = columns.filter((column) =>
+    renewed.has(column.name) && canBeVersion(column, key) && (isTimestamp(column) || isInteger(column))
+  )
+  const byName = versionNames.flatMap((name) => columns.filter((column) => column.name === name)).filter((column) =>
+    canBeVersion(column, key) && (column.name.endsWith("_version") ? isInteger(column) : isTimestamp(column))
+  )
+  return byTrigger.find((column) => byName.includes(column)) ?? byTrigger[0] ?? byName[0] ?? null
+}
 
 const softDeleteOf = (columns: readonly ColumnFacts[]): ColumnFacts | null =>
   columns.find((column) =>
@@ -197,17 +215,48 @@ interface Pointer {
   readonly as: string
 }
 
-/** Drafts resources for all tables that have a key. Partitions are left to the table they are part of. */
-export const draftResources = (tables: readonly TableFacts[]): Drafts => {
+/** A key for a view, and whether it tells the view's rows apart now; null: nobody knows. */
+export interface ViewKey {
+  readonly table: TableFacts
+  readonly columns: readonly string[]
+  readonly holds: boolean | null
+}
+
+const isView = (table: TableFacts): boolean => table.kind === "view" || table.kind === "materialized view"
+
+/**
+ * Columns that may tell the rows of a view apart, the likeliest first: a unique index of a materialized view, the keys of the tables that it
+ * reads, where it shows them, a column `id`.
+ */
+export const viewKeys = (view: TableFacts, tables: readonly TableFacts[]): ReadonlyArray<readonly string[]> => {
+  if (!isView(view)) return []
+  const shown = new Map(view.columns.map((column) => [column.name, column.type]))
+  const read = tables.filter((table) => view.reads?.some((each) => same(table, each)) === true)
+  const ofTables = read.flatMap((table) => {
+    const key = keyOf(table)
+    const whole = key?.every((name) => shown.get(name) === table.columns.find((column) => column.name === name)?.type)
+    return key !== null && whole === true ? [key] : []
+  })
+  const keys = [...view.uniques.filter((key) => key.length > 0), ...ofTables, ...(shown.has("id") ? [["id"]] : [])]
+  return keys.filter((key, i) => keys.findIndex((other) => other.join("\0") === key.join("\0")) === i)
+}
+
+/** Drafts resources for all tables that have a key, and for views with a given one. Partitions are left to the table they are part of. */
+export const draftResources = (tables: readonly TableFacts[], views: readonly ViewKey[] = []): Drafts => {
   const left: string[] = []
-  const found: Array<{ readonly table: TableFacts; readonly key: readonly string[] }> = []
+  const found: Array<{ readonly table: TableFacts; readonly key: readonly string[]; readonly notes: string[] }> = []
   for (const table of tables) {
     if (table.kind === "partition") continue
     const full = tableText(table.schema, table.name)
-    const key = keyOf(table)
-    if (table.kind !== "table" && table.kind !== "partitioned") {
+    const view = views.find((each) => each.table === table)
+    const key = view?.columns ?? keyOf(table)
+    if (table.kind !== "table" && table.kind !== "partitioned" && view === undefined) {
       const kind = table.kind === "foreign" ? "foreign table" : table.kind
-      left.push(`${full}: a ${kind} has no key; declare it yourself and name columns that tell its rows apart`)
+      left.push(
+        `${full}: a ${kind} has no key; ${
+          isView(table) ? "run with --views, or " : ""
+        }declare it yourself and name columns that tell its rows apart`
+      )
       continue
     }
     if (!table.privileges.select) {
@@ -226,14 +275,14 @@ export const draftResources = (tables: readonly TableFacts[]): Drafts => {
       left.push(`${full}: ${unfit.name} (${unfit.type}) cannot be part of a key`)
       continue
     }
-    found.push({ table, key })
+    found.push({ table, key, notes: view === undefined ? [] : [viewNote(view)] })
   }
   const names = resourceNames(found.map(({ table: { name, schema } }) => ({
     schema,
     table: name,
     ambiguous: tables.some((other) => other.schema !== schema && other.name === name && other.kind !== "partition")
   })))
-  const places = found.map(({ key, table }, i): Place => {
+  const places = found.map(({ key, notes, table }, i): Place => {
     const columns = table.columns.map((column) => column.name)
     const fields = fieldNames(columns)
     return {
@@ -241,7 +290,7 @@ export const draftResources = (tables: readonly TableFacts[]): Drafts => {
       key,
       name: names[i]!,
       names: new Map(columns.map((column, at) => [column, fields[at]!])),
-      notes: []
+      notes
     }
   })
 
@@ -285,6 +334,52 @@ export const draftResources = (tables: readonly TableFacts[]): Drafts => {
   return { resources: places.map((place) => draftResource(place, written)), left }
 }
 
+const viewNote = ({ columns, holds, table }: ViewKey): string =>
+  `a ${table.kind}: ${holds === null ? "nobody has checked that" : "check that"} ${
+    columns.join(", ")
+  } always tells its rows apart; remove the access rules where it takes writes`
+
+/** Whole numbers that JavaScript compares exactly; other numbers travel as texts. */
+const isSmall = (column: ColumnFacts): boolean => column.base === "int2" || column.base === "int4"
+
+/**
+ * Whether a value that JavaScript may have rounded stands on the same side of a bound as before. No number rounds to zero but a numeric with hundreds of
+ * fraction digits.
+ */
+const holdsRounded = (column: ColumnFacts, bound: string): boolean =>
+  isSmall(column) ||
+  (Number(bound) === 0 && (column.base !== "numeric" || (column.scale !== null && column.scale <= 300)))
+
+/**
+ * Bounds of a number as a condition under which it is wrong. A text is rounded when it is compared, so a bound that is no value itself is left to
+ * the database there, unless it is zero.
+ */
+const wrongNumber = (
+  column: ColumnFacts,
+  name: string,
+  { above, below, from, to }: Bounds
+): readonly [wrong: string, field: string, message: string] | null => {
+  const value = isSmall(column) ? `record.${name}` : `Number(record.${name})`
+  const [low, high] = [from ?? above, to ?? below]
+  if (low === undefined && high === undefined) return null
+  const tests = [
+    ...(low === undefined ? [] : [`${value} ${from === undefined && holdsRounded(column, low) ? "<=" : "<"} ${low}`]),
+    ...(high === undefined ? [] : [`${value} ${to === undefined && holdsRounded(column, high) ? ">=" : ">"} ${high}`])
+  ]
+  const words = [
+    ...(from === undefined ? [] : [`at least ${from}`]),
+    ...(from !== undefined || above === undefined ? [] : [`more than ${above}`]),
+    ...(to === undefined ? [] : [`at most ${to}`]),
+    ...(to !== undefined || below === undefined ? [] : [`less than ${below}`])
+  ]
+  const any = tests.join(" || ")
+  const wrong = column.nullable ? `record.${name} !== null && ${tests.length > 1 ? `(${any})` : any}` : any
+  return [wrong, name, `Must be ${words.join(" and ")}.`]
+}
+
+const isNumber = (column: ColumnFacts): boolean =>
+  isInteger(column) || ["numeric", "float4", "float8"].includes(column.base)
+
 const draftResource = (
   place: Place,
   pointers: ReadonlyMap<string, { readonly target: string; readonly modifiers: readonly string[] }>
@@ -293,13 +388,14 @@ const draftResource = (
   const fields: DraftedField[] = []
   const indexed = indexedFirst(table)
   const softDelete = softDeleteOf(table.columns)
-  const version = versionOf(table.columns, key)
-  let closedToCreates = false
+  const version = versionOf(table, key)
+  const closed = new Set(isView(table) ? ["create", "update", "delete"] : [])
+  const bounds: Array<readonly [string, string, string]> = []
   for (const column of table.columns) {
     const reason = leftOut(column, key)
     if (reason !== null) {
       const needed = !column.nullable && !hasDefault(column)
-      closedToCreates ||= needed
+      if (needed) closed.add("create")
       notes.push(
         `${column.name} is left out: ${reason}${needed ? "; it is required, so records cannot be created here" : ""}`
       )
@@ -310,6 +406,15 @@ const draftResource = (
       softDelete: column === softDelete,
       readOnly: column === softDelete || column === version || isCreation(column)
     }))
+    const found = boundsOf(table, column)
+    const own = names.get(column.name)!
+    const wrong = !isView(table) && isNumber(column) && !pointers.has(`${name}\0${column.name}`) && column !== version
+      ? wrongNumber(column, own, found.bounds)
+      : null
+    if (wrong !== null) bounds.push(wrong)
+    for (const other of found.others) {
+      notes.push(`${column.name} (domain ${column.domain}): the database takes only values that pass ${other}`)
+    }
   }
   if (table.heirs.length > 0) {
     notes.push(
@@ -325,6 +430,16 @@ const draftResource = (
     ) {
       notes.push(`tenant: ${JSON.stringify(own)} would limit callers to their own tenant's records`)
     }
+    if (looksLikeFile(column) && leftOut(column, key) === null && !pointers.has(`${name}\0${column.name}`)) {
+      const room = column.maxLength !== null && column.maxLength < 500
+        ? "; widen the column first, values are long"
+        : ""
+      notes.push(
+        `${column.name} looks like a file: ${own}: f.file()${
+          column.nullable ? ".optional()" : ""
+        } takes uploads, and f.file().externalUrls() https URLs, too${room}`
+      )
+    }
     if (/^(?:owner|user|author|creator)_id$|^created_by$/.test(column.name) && !key.includes(column.name)) {
       notes.push(
         `owner: ${JSON.stringify(own)} would allow capabilities with .own, if it holds ids of this service's accounts`
@@ -339,10 +454,18 @@ const draftResource = (
     key: key.map((column) => names.get(column)!),
     softDelete: field(softDelete),
     version: field(version),
-    closedToCreates,
+    closed: [...closed],
     fields,
+    bounds,
     notes
   }
+}
+
+/** The kind of a column, with the length that a check allows where the type has none. */
+const kindOf = (table: TableFacts, column: ColumnFacts): string => {
+  const kind = declarationOf(column)!
+  const { maxLength } = boundsOf(table, column).bounds
+  return kind === "f.text()" && maxLength !== undefined && maxLength > 0 ? `f.text().max(${maxLength})` : kind
 }
 
 const draftField = (
@@ -377,7 +500,7 @@ const draftField = (
     name,
     column: column.name,
     kind: pointer === null
-      ? { of: "kind", text: values === null ? declarationOf(column)! : enumText(values) }
+      ? { of: "kind", text: values === null ? kindOf(table, column) : enumText(values) }
       : { of: "relation", target: pointer.target },
     modifiers
   }

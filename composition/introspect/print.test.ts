@@ -18,7 +18,8 @@ const drafted = (number: number): DraftedResource => ({
   key: ["id"],
   softDelete: null,
   version: null,
-  closedToCreates: false,
+  closed: [],
+  bounds: number === 7 ? [["record.own_7 < 1 || record.own_7 > 9", "own_7", "Must be at least 1 and at most 9."]] : [],
   fields: ["id", `own_${number}`].map((name) => ({
     name,
     column: name,
@@ -38,7 +39,8 @@ it("type-checks as it is printed, however many tables there are", { timeout: 120
       join(folder, "admin.resources.ts"),
       printModule({ resources: Array.from({ length: 1200 }, (_, number) => drafted(number)), left: [] }, {
         schemas: [],
-        tables: []
+        tables: [],
+        views: false
       })
     )
     // Views and change hooks follow from the names of the resources, which one list of them all has to keep.
@@ -74,7 +76,7 @@ export const wrong = defineConfig({ resources, views: { table_7: { columns: ["ow
 })
 
 it("is plain JavaScript in a file of that name", () => {
-  const text = printModule({ resources: [drafted(1)], left: [] }, { schemas: [], tables: [] }, false)
+  const text = printModule({ resources: [drafted(1)], left: [] }, { schemas: [], tables: [], views: false }, false)
   expect(text).toContain("export const resources = [\n  table_1\n]\n")
   expect(text).not.toContain(" as const")
 })

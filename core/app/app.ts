@@ -10,8 +10,22 @@ import type { Accesses, Call, Incoming, Reply } from "./call.ts"
 
 type Answer = Effect.Effect<Reply, Problem>
 
+/** Words after a task's id, with the method of each. */
+export const taskVerbs = { check: "POST", start: "POST", cancel: "POST", report: "GET" } as const
+export type TaskVerb = keyof typeof taskVerbs
+
+/** Bulk changes and imports. */
+export interface TasksApp {
+  /** `:bulk`: starts a change of all records that pass a filter, or tries it. */
+  readonly bulk: (call: Call, resource: string, body: Uint8Array) => Answer
+  /** `:import`: keeps a file of records. */
+  readonly import: (call: Call, resource: string, incoming: Incoming) => Answer
+  readonly tasks: (call: Call) => Answer
+  readonly task: (call: Call, id: string, verb: TaskVerb | null, body: Uint8Array) => Answer
+}
+
 /** Bodies arrive as bytes already limited in size; the use case parses JSON itself (depth, duplicate and prototype keys are refused). */
-export interface App {
+export interface App extends TasksApp {
   readonly list: (call: Call, resource: string) => Answer
   readonly search: (call: Call, resource: string, body: Uint8Array) => Answer
   /** `key` is the raw path segment, still percent-encoded (composite keys are comma-separated encoded parts). */
@@ -29,6 +43,8 @@ export interface App {
   readonly batch: (call: Call, body: Uint8Array) => Answer
   /** `:watch`: changes of the resource as they happen, as an answer that streams. */
   readonly watch: (call: Call, resource: string) => Answer
+  /** `:export`: all that a list shows, as an answer that streams. */
+  readonly export: (call: Call, resource: string) => Answer
   /** A record verb that an extension adds, such as `:test` of a subscription. */
   readonly verb: (call: Call, resource: string, key: string, verb: string) => Answer
   /** `POST /api/functions/{name}`: an API function. */

@@ -1,9 +1,11 @@
 /**
- * `:batchWrite`: operations in order inside one transaction, each through the write pipeline. Consecutive creates of one resource go to the database
- * together where nobody can tell the difference; when such a group fails, the batch runs again one by one, so that the failing operation is named.
+ * `:batchWrite`: operations in order inside one transaction, each through the write pipeline. Consecutive creates of one resource go to the
+ * database together where the result is the same. When such a group fails, the batch runs again one by one, so that the failing operation is
+ * named.
  *
- * A batch is bounded as a whole: the records that it reads, writes and copies (`maxBatchBytes`), its answer (`maxAnswerBytes`), and its time. Of a record
- * it keeps only what the answer and later operations need. Existing rows are locked in the order of their keys before the first operation.
+ * A batch is bounded as a whole: the records that it reads, writes and copies (`maxBatchBytes`), its answer (`maxAnswerBytes`), and its time. Of
+ * a record it keeps only what the answer and later operations need. Existing rows are locked in the order of their keys before the first
+ * operation.
  */
 
 import * as Cause from "effect/Cause"
@@ -11,10 +13,10 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
 import { allOf, always } from "../domain/filter/tree.ts"
-import type { Bindings, FilterTree } from "../domain/filter/tree.ts"
-import type { Field, Model } from "../domain/model/model.ts"
+import type { Bindings } from "../domain/filter/tree.ts"
+import type { Field } from "../domain/model/model.ts"
 import { invalidParameter, Problem, problem } from "../domain/problem.ts"
-import { readKey, writeKey } from "../domain/read/key.ts"
+import { keyed, readKey, writeKey } from "../domain/read/key.ts"
 import { visibleRows } from "../domain/read/list.ts"
 import { rowBytes } from "../domain/value/bytes.ts"
 import type { Cell, Json } from "../domain/value/kind.ts"
@@ -200,7 +202,8 @@ interface Named {
   readonly keys: Map<string, readonly string[]>
 }
 
-const noReferences: ReadonlyMap<string, Referenced> = new Map()
+/** Nothing to refer to. */
+export const noReferences: ReadonlyMap<string, Referenced> = new Map()
 
 /** The rows that updates, deletes and reorders name, by resource. What an operation has against its key or access it says in its turn. */
 const namedRows = (run: Run, operations: readonly BatchOperation[]): readonly Named[] => {
@@ -225,23 +228,9 @@ const namedRows = (run: Run, operations: readonly BatchOperation[]): readonly Na
 /** Most values of one statement's keys: the driver takes 32,767 parameters, and rules need some. */
 const mostKeyParts = 30_000
 
-const literal = (text: string) => ({ of: "literal", text }) as const
-
-const keyed = ({ key: fields }: Model, keys: ReadonlyArray<readonly string[]>): FilterTree => {
-  const [only] = fields
-  return fields.length === 1
-    ? { op: "in", field: only!, values: keys.map(([part]) => literal(part!)) }
-    : {
-      op: "or",
-      items: keys.map((parts) =>
-        allOf(fields.map((field, i) => ({ op: "compare", field, is: "=", value: literal(parts[i]!) })))
-      )
-    }
-}
-
 /**
- * Locks what the batch will change in one order, whatever the order of its operations: batches that have rows in common wait for each other, and
- * neither holds what the other is about to take. One row alone is locked when its turn comes.
+ * Locks what the batch will change in the order of keys, whatever the order of its operations. So batches that have rows in common wait for each
+ * other and do not deadlock. One row alone is locked when its turn comes.
  */
 const lockNamed = Effect.fnUntraced(function*(run: Run, operations: readonly BatchOperation[]): Steps<void> {
   const rows = namedRows(run, operations)
@@ -308,13 +297,13 @@ const prepare = (run: Run, { data, ref, resource }: Create): Result.Result<Creat
   const write = prepareCreate(access.success, resolved.success, ticketsOf(run.core))
   if (Result.isFailure(write)) return write
   if (ref !== null && (run.references.has(ref) || run.pending.some((other) => other.operation.ref === ref))) {
-    return Result.fail(invalidParameter("ref", `The ref "${ref}" stands twice in this batch.`))
+    return Result.fail(invalidParameter("ref", `The ref "${ref}" is used twice in this batch.`))
   }
   return Result.map(run.budget.spend(write.success.values.values()), () => write.success)
 }
 
 /** Whether two creates can go into one statement: same access, same fields given. */
-const sameShape = (a: CreateWrite, b: CreateWrite): boolean => {
+export const sameShape = (a: CreateWrite, b: CreateWrite): boolean => {
   if (a.access.model !== b.access.model || a.access.decisions.create !== b.access.decisions.create) return false
   if (a.values.size !== b.values.size) return false
   for (const field of a.values.keys()) if (!b.values.has(field)) return false

@@ -3,7 +3,8 @@
  * `test` and other edges do the same.
  */
 
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { Access } from "../domain/access/access.ts"
 import type { Caller } from "../domain/access/caller.ts"
 import type { Problem } from "../domain/problem.ts"
@@ -55,6 +56,20 @@ export interface Reply {
   readonly headers: { readonly [name: string]: string }
   readonly body: string | Uint8Array | null
 }
+
+/** A reply whose body is sent as it comes, of no known length. */
+export interface StreamedReply extends Reply {
+  readonly stream: { readonly length: null; readonly bytes: AsyncIterable<Uint8Array> }
+}
+
+/** Whether a credential still stands for the same caller, with the same roles: what lasts asks it again and again. */
+export const stillHeld = (again: Effect.Effect<Caller, unknown>, caller: Caller): Effect.Effect<boolean> =>
+  Effect.map(
+    Effect.exit(again),
+    (exit) =>
+      Exit.isSuccess(exit) && exit.value.id === caller.id && exit.value.tenant === caller.tenant &&
+      exit.value.roles.join("\0") === caller.roles.join("\0")
+  )
 
 /** A reply whose body is JSON text. */
 export const json = (status: number, body: string, headers: { readonly [name: string]: string } = {}): Reply => ({

@@ -1,9 +1,11 @@
 /**
- * Cleanup runs (spec 2, Deferred deletion): deletes the files whose time has come and that no row holds, with their variants, and what broken-off
- * uploads left. Entries are checked in groups under a lock that those who attach uploads share, so that no file is deleted while somebody takes it.
+ * Cleanup runs (spec 2, Deferred deletion): they delete files that are due and that no row holds, with their variants, and the remains of
+ * interrupted uploads. Entries are checked in groups under a lock that attaching a file shares, so that no file is deleted while a write attaches
+ * it.
  */
 
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import {
   cleanupFolder,
   cleanupLimits,
@@ -32,10 +34,10 @@ export interface CleanupResult {
   readonly failed: number
 }
 
-/** An entry that is due, and where it stands. */
+/** An entry that is due, and where it is stored. */
 interface Due {
   readonly listed: ListedFile
-  /** Null: it is no entry that anybody could have written; it goes. */
+  /** Null: the entry is invalid and is removed. */
   readonly entry: CleanupEntry | null
 }
 
@@ -58,7 +60,7 @@ const readText = (provider: FileProvider, path: string): Effect.Effect<string | 
       })
   )
 
-/** Which of some files a row of any declared resource holds. Versions that a history keeps hold nothing. */
+/** Which of some files a row of any declared resource holds. Versions in a history do not hold files. */
 const heldOf = Effect.fnUntraced(function*(
   core: Core,
   tx: RecordsTransaction,
@@ -75,9 +77,10 @@ const heldOf = Effect.fnUntraced(function*(
   return held
 })
 
-/** Checks and handles entries that are due, all under one lock. */
+/** Checks and handles due entries, all under one lock. Entries that fail stay, and the failure is reported. */
 const handleGroup = (
   core: Core,
+  files: Files,
   provider: FileProvider,
   group: readonly Due[],
   now: number
@@ -90,7 +93,7 @@ const handleGroup = (
       let [deleted, kept, failed] = [0, 0, 0]
       for (const { entry, listed } of group) {
         const isKept = entry !== null && held.has(heldText(entry))
-        // Its write may not have committed yet: then the row lets the file go in a moment.
+        // The write that let the file go may not have committed yet.
         if (isKept && now - listed.modified < settlingMs) {
           kept++
           continue
@@ -98,15 +101,23 @@ const handleGroup = (
         const work = isKept
           ? Effect.as(provider.storage.remove(listed.path), false)
           : removeAll(provider, entry, listed)
-        const done = yield* Effect.exit(work)
-        if (done._tag === "Failure") failed++
-        else if (isKept) kept++
-        else if (done.value) deleted++
+        const done = yield* Effect.result(work)
+        if (Result.isFailure(done)) {
+          const { cause, reason } = done.failure
+          files.report("file-cleanup-failed", {
+            provider: provider.name,
+            path: entry?.path ?? listed.path,
+            reason,
+            cause
+          })
+          failed++
+        } else if (isKept) kept++
+        else if (done.success) deleted++
       }
       return { deleted, kept, failed }
     }))
 
-/** Deletes a file with its variants, then its entry: whatever breaks off in between is done by the next run. Answers whether there was a file. */
+/** Deletes a file with its variants, then its entry. If that is interrupted, the next run completes it. Answers whether there was a file. */
 const removeAll = Effect.fnUntraced(function*(
   { quota, storage }: FileProvider,
   entry: CleanupEntry | null,
@@ -126,7 +137,7 @@ const removeAll = Effect.fnUntraced(function*(
   return found
 })
 
-/** Removes what uploads left that were cut off. */
+/** Removes the remains of interrupted uploads. */
 const sweep = Effect.fnUntraced(
   function*({ storage }: FileProvider, now: number): Effect.fn.Return<void, StorageError> {
     const left = yield* storage.list({ prefix: temporaryFolder, after: null, limit: 10_000 })
@@ -134,7 +145,7 @@ const sweep = Effect.fnUntraced(
   }
 )
 
-/** Handles a provider's due entries. What fails is counted and told; the other providers go on. */
+/** Handles a provider's due entries. Failures are counted and reported. The other providers continue. */
 const cleanProvider = Effect.fnUntraced(function*(
   core: Core,
   files: Files,
@@ -152,7 +163,7 @@ const cleanProvider = Effect.fnUntraced(function*(
     const due: Due[] = []
     for (const listed of page) {
       const at = dueOf(listed.path)
-      // Names sort as their times do: from here on nothing is due.
+      // Names sort in the order of their times, so no later entry is due.
       if (at !== null && at > now) {
         more = false
         break
@@ -165,7 +176,7 @@ const cleanProvider = Effect.fnUntraced(function*(
     for (let i = 0; i < due.length && budget.entries > 0 && files.now() < budget.until; i += cleanupLimits.group) {
       const group = due.slice(i, i + cleanupLimits.group)
       budget.entries -= group.length
-      const done = yield* handleGroup(core, provider, group, now)
+      const done = yield* handleGroup(core, files, provider, group, now)
       total = {
         deleted: total.deleted + done.deleted,
         kept: total.kept + done.kept,

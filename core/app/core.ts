@@ -65,7 +65,11 @@ export interface Core {
 }
 
 /** Access that allows the operation for at least some records, or 404, 403 `tenant-required`, 403 `access-denied`. */
-export const permitted = (call: Call, resource: string, operation: Operation): Result.Result<Access, Problem> => {
+export const permitted = (
+  call: Pick<Call, "access">,
+  resource: string,
+  operation: Operation
+): Result.Result<Access, Problem> => {
   const access = call.access(resource)
   if (access === null) return Result.fail(notFound())
   if (access.tenantMissing) return Result.fail(tenantRequired())

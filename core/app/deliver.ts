@@ -1,6 +1,6 @@
 /**
- * One try of a delivery: the event as its subscription may see it now, signed, and sent to a URL, an API function or code. It never fails but for the
- * database; what went wrong with a receiver is its result. When to try again is decided elsewhere.
+ * One delivery attempt: the event as its subscription may see it now, signed, and sent to a URL, an API function or code. It fails only with the
+ * database. A receiver's failure is its result. Other modules decide when to try again.
  */
 
 import * as Clock from "effect/Clock"
@@ -30,7 +30,7 @@ import type { SubscriptionsService } from "../ports/subscriptions.ts"
 import type { FunctionsCore } from "./function.ts"
 import { runFunction } from "./function.ts"
 
-/** How long a receiver has, in milliseconds. */
+/** How long a receiver may take, in milliseconds. */
 export const receiverMs = 15_000
 
 /** A line of the log about something that happened outside of any request. */
@@ -40,7 +40,7 @@ export type EventLog = (
   fields: { readonly [name: string]: string | number | null }
 ) => void
 
-/** What delivering stands on. */
+/** The dependencies of deliveries. */
 export interface Delivering {
   readonly outbound: OutboundService
   readonly subscriptions: SubscriptionsService
@@ -60,7 +60,7 @@ export interface Delivery {
   readonly test: boolean
 }
 
-/** The same for every copy of an event, whoever gets it and however often. */
+/** The same for every copy of an event, for all receivers and all attempts. */
 export const eventId = (seal: SealService, { change: { model, stored }, event }: Happened): string =>
   `evt_${seal.digest(JSON.stringify([stored.sequence, stored.transaction, stored.at, model.name, event]))}`
 
@@ -69,7 +69,7 @@ const keyOf = ({ change }: Happened): string => {
   return writeKey(change.model.key.map(({ index }) => row[index] ?? null))
 }
 
-/** What a try is made of: the roles that an owner has now; null for one who may not act any more. */
+/** The input of an attempt: the current roles of the owner. Null for an owner who may not act any more. */
 export const rolesFor = (
   { subscriptions }: Pick<Delivering, "subscriptions">,
   subscription: Subscription
@@ -84,7 +84,7 @@ const delivered: Sent = { outcome: "delivered", status: null, error: null, answe
 const skipped: Sent = { ...delivered, outcome: "skipped" }
 const failed = (error: string): Sent => ({ ...delivered, outcome: "failed", error })
 
-/** Errors of the application's code are for its log and its failed jobs: kept short. */
+/** Errors of the application's code go to its log and its failed jobs, so they are cut to a short text. */
 const codeFailed = (place: string, error: unknown): Sent =>
   failed(`${place} threw: ${(error instanceof Error ? error.message : String(error)).slice(0, 1_000)}`)
 
@@ -200,8 +200,8 @@ const send = Effect.fnUntraced(function*(
 })
 
 /**
- * Tries a delivery once. What the subscription may see is asked anew: an owner may have lost a role since. Every outcome is a line in the log. Fails
- * when an access rule of its roles throws.
+ * Makes one delivery attempt. It checks again what the subscription may see, because an owner may have lost a role since. Every outcome is logged.
+ * Fails when an access rule of its roles throws.
  */
 export const tryDelivery = Effect.fnUntraced(function*(
   use: Delivering,
@@ -215,7 +215,7 @@ export const tryDelivery = Effect.fnUntraced(function*(
   let sent: Sent
   if (roles === null) {
     yield* use.subscriptions.orphaned(subscription)
-    sent = { ...failed("Its owner may not act any more."), gone: true }
+    sent = { ...failed("The owner of the subscription no longer has access."), gone: true }
   } else {
     const sight = sightOf(subscription, happened, roles, use.readers, BigInt(now) * 1000n)
     if (Result.isFailure(sight)) return yield* Effect.fail(sight.failure)

@@ -1,6 +1,7 @@
 /**
- * Dispatch: takes captured changes, finds who is to be told, makes the first tries side by side, and leaves what is not delivered to jobs. One process
- * of the cluster does it at a time. A change is removed in the transaction that enqueues its jobs, so that each is delivered at least once.
+ * Dispatch: takes captured changes, finds their receivers, makes the first attempts in parallel, and creates jobs for the deliveries that are left.
+ * One process of the cluster does it at a time. The transaction that enqueues the jobs of a change removes the change, so each is delivered at
+ * least once.
  */
 
 import * as Clock from "effect/Clock"
@@ -27,21 +28,21 @@ export const deliverName = "webhooks.deliver"
 export const orderedName = "webhooks.deliver-ordered"
 export const changeName = "webhooks.dispatch-change"
 
-/** Payload of a `webhooks.deliver` job. `tried`: tries that were made before the job. */
+/** Payload of a `webhooks.deliver` job. `tried`: attempts made before the job. */
 export interface DeliverPayload {
   readonly subscription: string
   readonly resource: string
   readonly event: string
   readonly change: StoredChange
-  /** Of the event and of its record, for those who look at the queue. */
+  /** The id of the event and the key of its record, for people who look at the queue. */
   readonly id: string
   readonly key: string
   readonly tried: number
-  /** What the first try came to. */
+  /** The result of the first attempt. */
   readonly status?: number
   readonly error?: string
   readonly test?: boolean
-  /** It failed for good already, and why: the job is there to be looked at and retried. */
+  /** It failed permanently, and why. The job exists so that people can see and retry it. */
   readonly failed?: string
 }
 
@@ -58,22 +59,34 @@ export interface ChangePayload {
   readonly change: StoredChange
 }
 
-/** Changes that are taken at once. */
+const eventJobs: ReadonlySet<string> = new Set([deliverName, orderedName, changeName])
+
+/**
+ * The payload of a job as it is shown to people, as JSON text. Events are shown without rows, because rows hold sensitive fields and records of
+ * every tenant.
+ */
+export const shownPayload = (name: string, payload: string): string =>
+  eventJobs.has(name)
+    ? JSON.stringify(JSON.parse(payload), (member, value: unknown) =>
+      member === "before" || member === "after" ? undefined : value)
+    : payload
+
+/** Changes that are taken in one batch. */
 export const mostChanges = 200
-/** First tries of one subscription that run at once, and of all. */
+/** Most first attempts that run at once, for one subscription and for all. */
 const mostOfOne = 32
 const mostTriesAtOnce = 128
-/** How long a batch waits for its first tries. Those that take longer go on by themselves. */
+/** How long a batch waits for its first attempts. Longer attempts continue without the batch. */
 const patienceMs = 1_000
-/** When the job of a try that goes on by itself begins, unless the try was a success. */
+/** When the job of a continuing attempt starts, unless the attempt succeeds first. */
 const takeOverMs = receiverMs + 5_000
 
-/** What dispatch stands on. */
+/** The dependencies of dispatch. */
 export interface Dispatching extends Delivering {
   readonly changes: ChangesService
   readonly queue: QueueService
   readonly models: EventModels
-  /** Has the workers of this process look for jobs of a name. */
+  /** Makes the workers of this process look for jobs of a name. */
   readonly wake: (name: string) => void
   /** From 0 to 1, for jitter. */
   readonly random: () => number
@@ -113,7 +126,7 @@ const plan = (
   ...more
 })
 
-/** A job that delivers an event. `tried`: tries that were made; `last`: what the last of them came to. */
+/** A job that delivers an event. `tried`: attempts made so far; `last`: the result of the last one. */
 export const deliverPlan = (
   { seal }: Pick<Dispatching, "seal">,
   { happened, subscription, test }: Delivery,
@@ -163,11 +176,11 @@ const orderedPlans = (use: Dispatching, deliveries: readonly Planned[]): readonl
   })
 }
 
-/** A group is a text of at most 1,000 characters: longer ones are told apart by a digest. */
+/** A group is a text of at most 1,000 characters. Longer ones are replaced by a digest. */
 const shortGroup = (use: Dispatching, each: EnqueuePlan): EnqueuePlan =>
   each.group !== null && each.group.length > 500 ? { ...each, group: use.seal.digest(each.group) } : each
 
-/** Finds the deliveries of changes. One whose code throws is none, and is kept for people to look at. */
+/** Finds the deliveries of changes. A change whose code throws gives no deliveries, and is kept for people to look at. */
 const planChanges = Effect.fnUntraced(function*(
   use: Dispatching,
   changes: readonly StoredChange[]
@@ -189,6 +202,8 @@ const planChanges = Effect.fnUntraced(function*(
     }
     const own: Planned[] = []
     let error: string | null = null
+    // With many subscriptions a batch takes long. It must not block requests for all of that time.
+    if (subscriptions.length > 20) yield* Effect.yieldNow
     for (const each of events.success) {
       for (const subscription of subscriptions) {
         let held = roles.get(subscription)
@@ -209,12 +224,12 @@ const planChanges = Effect.fnUntraced(function*(
   return { deliveries, failing }
 })
 
-/** Slots of subscriptions, kept as long as their tries run. */
+/** Slots of subscriptions. An attempt keeps its slot until it ends. */
 export class Lanes {
   readonly #all = Semaphore.makeUnsafe(mostTriesAtOnce)
   readonly #running = new Map<string, number>()
 
-  /** Whether another try of the subscription may begin; those beyond wait for a job. */
+  /** Whether another attempt of the subscription may begin. Attempts beyond the limit become jobs. */
   enter(id: string): boolean {
     const running = this.#running.get(id) ?? 0
     if (running >= mostOfOne) return false
@@ -241,9 +256,34 @@ const asRecordsError = (error: QueueError): RecordsError =>
     cause: error
   })
 
+/** The job that follows a first attempt, or null where none is needed. */
+const followUp = (use: Dispatching, delivery: Planned, result: TryResult): EnqueuePlan | null => {
+  if (result.outcome !== "failed") return null
+  const wait = result.gone
+    ? 0
+    : retryWait({ tries: 1, ordered: false, asked: result.asked, random: use.random() })
+  return deliverPlan(use, delivery, 1, wait ?? 0, result)
+}
+
 /**
- * Dispatches some changes. First tries run side by side for a moment; what has failed by then, what is still under way and what had no place become
- * jobs, committed together with the removal of the changes. A try under way that succeeds later takes its job back.
+ * Removes the job of an attempt that was still running when the job was made: the result of the attempt decides. The follow-up job is enqueued
+ * first, so that no delivery is lost in between.
+ */
+const takeBack = Effect.fnUntraced(function*(
+  use: Dispatching,
+  delivery: Planned,
+  exit: Exit.Exit<TryResult, unknown>,
+  job: string
+): Effect.fn.Return<void, QueueError> {
+  if (Exit.isFailure(exit)) return
+  const next = followUp(use, delivery, exit.value)
+  if (next !== null) yield* use.queue.enqueue([next])
+  yield* use.queue.cancel([job])
+})
+
+/**
+ * Dispatches some changes. First attempts run in parallel for a short time. Failed attempts, running attempts and deliveries without a slot become
+ * jobs, committed together with the removal of the changes. A running attempt that succeeds later removes its job.
  */
 export const dispatchChanges = Effect.fnUntraced(function*(
   use: Dispatching,
@@ -254,7 +294,7 @@ export const dispatchChanges = Effect.fnUntraced(function*(
   const first = deliveries.filter(({ subscription }) => !subscription.ordered)
   const ended = new Map<Planned, Exit.Exit<TryResult, unknown>>()
   const begun = new Set<Planned>()
-  /** Jobs of tries that were still under way when the changes were settled. */
+  /** Committed jobs of attempts that are still running. */
   const jobs = new Map<Planned, string>()
   let settled = false
   const bySubscription = Map.groupBy(first, ({ subscription }) => subscription.id)
@@ -265,7 +305,7 @@ export const dispatchChanges = Effect.fnUntraced(function*(
         own,
         (delivery) =>
           Effect.suspend(() => {
-            // Once the changes are settled, what has not begun belongs to its job.
+            // Once the changes are settled, the jobs make all attempts that have not begun.
             if (settled || !lanes.enter(delivery.subscription.id)) return Effect.void
             begun.add(delivery)
             return Effect.ignore(Effect.onExit(lanes.run(tryDelivery(use, delivery, 1)), (exit) =>
@@ -273,9 +313,7 @@ export const dispatchChanges = Effect.fnUntraced(function*(
                 lanes.leave(delivery.subscription.id)
                 ended.set(delivery, exit)
                 const job = jobs.get(delivery)
-                return job !== undefined && Exit.isSuccess(exit) && exit.value.outcome !== "failed"
-                  ? Effect.ignore(use.queue.cancel([job]))
-                  : Effect.void
+                return job === undefined ? Effect.void : Effect.ignore(takeBack(use, delivery, exit, job))
               })))
           }),
         { concurrency: mostOfOne, discard: true }
@@ -294,10 +332,10 @@ export const dispatchChanges = Effect.fnUntraced(function*(
         begun.has(delivery) ? deliverPlan(use, delivery, 1, takeOverMs) : deliverPlan(use, delivery, 0, 0)
       ])
     } else if (Exit.isFailure(exit)) kept.push([null, deliverPlan(use, delivery, 1, 5_000)])
-    else if (exit.value.outcome === "failed" && !exit.value.gone) {
-      const wait = retryWait({ tries: 1, ordered: false, asked: exit.value.asked, random: use.random() })
-      kept.push([null, deliverPlan(use, delivery, 1, wait ?? 0, exit.value)])
-    } else if (exit.value.gone) kept.push([null, deliverPlan(use, delivery, 1, 0, exit.value)])
+    else {
+      const next = followUp(use, delivery, exit.value)
+      if (next !== null) kept.push([null, next])
+    }
   }
   const ordered = orderedPlans(use, deliveries.filter(({ subscription }) => subscription.ordered))
   for (const each of ordered) kept.push([null, shortGroup(use, each)])
@@ -305,19 +343,21 @@ export const dispatchChanges = Effect.fnUntraced(function*(
     use.log("error", "dispatch-change", { sequence: change.sequence, table: change.relation, error })
     kept.push([null, plan(changeName, { change } satisfies ChangePayload, { maxAttempts: 1 })])
   }
+  let ids: readonly string[] = []
   yield* use.changes.settle(changes, (transaction) =>
     kept.length === 0 ? Effect.void : Effect.mapError(
-      Effect.map(use.queue.enqueue(kept.map(([, each]) => each), transaction), (ids) => {
-        for (const [index, [delivery]] of kept.entries()) if (delivery !== null) jobs.set(delivery, ids[index]!)
-      }),
+      Effect.map(use.queue.enqueue(kept.map(([, each]) => each), transaction), (made) => void (ids = made)),
       asRecordsError
     ))
-  // A try may have ended between the look at it and its job.
-  const late = [...jobs].flatMap(([delivery, job]) => {
+  // An attempt may have ended between this check and the commit of its job.
+  const late: Array<Effect.Effect<void, QueueError>> = []
+  for (const [index, [delivery]] of kept.entries()) {
+    if (delivery === null) continue
     const exit = ended.get(delivery)
-    return exit !== undefined && Exit.isSuccess(exit) && exit.value.outcome !== "failed" ? [job] : []
-  })
-  if (late.length > 0) yield* Effect.ignore(use.queue.cancel(late))
+    if (exit === undefined) jobs.set(delivery, ids[index]!)
+    else late.push(takeBack(use, delivery, exit, ids[index]!))
+  }
+  for (const each of late) yield* Effect.ignore(each)
   if (ordered.length > 0) use.wake(orderedName)
   if (failing.length > 0) use.wake(changeName)
   if (kept.some(([, { delayMs, name }]) => name === deliverName && delayMs === 0)) use.wake(deliverName)

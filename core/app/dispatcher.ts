@@ -1,6 +1,6 @@
 /**
- * The loop that keeps changes moving: it looks for them when it is woken and now and then, holds the lease while it works, and gives it back. It decides
- * when to look; what becomes of changes is decided in dispatch.ts.
+ * The dispatch loop: it looks for changes when it is woken and at intervals, holds the lease while it works, and releases it. It decides when to
+ * look. dispatch.ts decides what happens to changes.
  */
 
 import * as Cause from "effect/Cause"
@@ -10,26 +10,26 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { dispatchChanges, type Dispatching, Lanes, mostChanges } from "./dispatch.ts"
 
-/** How often changes are looked for that nobody told of: "within two seconds" with some time to spare. */
+/** The poll interval for changes without a notification: "within two seconds", with a margin. */
 const pollMs = 1_500
-/** How soon is looked again while another process has the lease. */
+/** How soon it looks again while another process has the lease. */
 const heldMs = 200
 /** Wait after a failure of the database, doubling up to the longest. */
 const firstWaitMs = 200
 const longestWaitMs = 10_000
-/** How often what nobody may ask for any more is removed. */
+/** How often expired changes are removed. */
 const forgetMs = 60_000
 
 export interface Dispatcher {
-  /** Changes were committed: they are looked for at once. */
+  /** Changes were committed: it looks for them at once. */
   readonly wake: () => void
-  /** Whether nothing waits: dispatches what there is. Fails as the database does. */
+  /** Dispatches the waiting changes, and tells whether none is left. Fails as the database does. */
   readonly settle: Effect.Effect<void, unknown>
-  /** Stops after the batch under way; first tries that take longer go on until their time is over. */
+  /** Stops after the current batch. First attempts that take longer continue until their timeout. */
   readonly stop: () => Promise<void>
 }
 
-/** Starts the loop. `holder` names this process, and no other has that name. */
+/** Starts the loop. `holder` is the unique name of this process. */
 export const startDispatcher = (use: Dispatching, holder: string): Dispatcher => {
   const lanes = new Lanes()
   let woken = false
@@ -57,7 +57,7 @@ export const startDispatcher = (use: Dispatching, holder: string): Dispatcher =>
       const changes = yield* use.changes.take(holder, mostChanges)
       if (changes === null) return false
       if (changes.length === 0) break
-      // Another holder took over meanwhile: what it left is taken anew.
+      // Another holder took over meanwhile, so the remaining changes are taken again.
       yield* Effect.catchTag(dispatchChanges(use, lanes, changes), "Taken", () => Effect.void)
       if (stopping) break
     }
@@ -105,7 +105,7 @@ export const startDispatcher = (use: Dispatching, holder: string): Dispatcher =>
   }
 }
 
-/** What kind of failure it was: never its text, which may hold values. */
+/** The kind of a failure, never its text, which may hold values. */
 const nameOf = (cause: Cause.Cause<unknown>): string => {
   const error = Cause.squash(cause)
   if (typeof error === "object" && error !== null && "reason" in error) {

@@ -1,6 +1,6 @@
 /**
- * `GET /api/files/<provider>/<path>` (spec 2, Download): public files for everybody, private ones for whoever has a signed link whose row still holds
- * the file. It decides what is sent under which headers; the bytes are the storage's.
+ * `GET /api/files/<provider>/<path>` (spec 2, Download): public files for everybody, private files for a signed link whose row still holds the
+ * file. It decides the answer and its headers. The storage sends the bytes.
  */
 
 import * as Effect from "effect/Effect"
@@ -33,32 +33,32 @@ export interface FileRequest {
   readonly path: string
   readonly query: ReadonlyArray<readonly [name: string, value: string]>
   readonly header: (name: string) => string | null
-  /** HEAD: the bytes are not wanted. */
+  /** HEAD: the body is not sent. */
   readonly headOnly: boolean
 }
 
-/** An answer whose body is sent as it comes. */
+/** An answer whose body is streamed. */
 export interface FileReply {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
   readonly stream: { readonly length: number; readonly bytes: Bytes } | null
 }
 
-/** What every download carries (spec 2, Download, 3). */
+/** Headers of every download (spec 2, Download, 3). */
 const sandboxed = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "sandbox; default-src 'none'",
-  // Public files are shown in pages of other origins, and private ones by whoever has their link.
+  // Pages of other origins may show public files. Anyone with the link may show private files.
   "cross-origin-resource-policy": "cross-origin",
   "accept-ranges": "bytes"
 }
 
-/** Seconds that a public file is kept by whoever asks for it: a year. */
+/** Seconds that clients may cache a public file: a year. */
 const publicSeconds = 31_536_000
 
 async function* nothing(): Bytes {}
 
-/** A right link whose row holds the file no more, and a path where nothing is: the same answer. */
+/** The answer for a valid link whose row no longer holds the file, and for a path without a file. Both are the same. */
 const gone = (): Effect.Effect<never, Problem> => Effect.fail(notFound())
 
 /** What the row of a link holds, or null. */
@@ -72,7 +72,7 @@ const heldFile = Effect.fnUntraced(function*(
   if (model === undefined || field === undefined || field.file === null) return null
   const key = readKey(model, keyText)
   if (Result.isFailure(key)) return null
-  // A key may be unique within each tenant only: the folder says whose row it is.
+  // A key may be unique within each tenant only. The folder tells the tenant of the row.
   const tenant = model.tenant === null ? null : tenantCell(model.tenant, path)
   if (tenant === undefined) return null
   const params = tenant === null ? key.success : [...key.success, tenant]
@@ -87,7 +87,7 @@ const heldFile = Effect.fnUntraced(function*(
     : null
 })
 
-/** The tenant of a path as its column has it; undefined for what no tenant can be. */
+/** The tenant of a path as its column has it. Undefined for a text that cannot be a tenant. */
 const tenantCell = (field: Field, path: string): string | undefined => {
   const text = tenantOfFolder(path)
   const cell = text === null ? null : cellFromText(field, text)
@@ -96,7 +96,7 @@ const tenantCell = (field: Field, path: string): string | undefined => {
 
 const conditions = new WeakMap<Model, FilterTree>()
 
-/** The key, and the tenant behind it where there is one. */
+/** The key, followed by the tenant where there is one. */
 const whereOf = (model: Model): FilterTree => {
   let where = conditions.get(model)
   if (where === undefined) {
@@ -134,7 +134,7 @@ export const download = Effect.fnUntraced(function*(
   return yield* send(files, provider, request, held.name, sent.link.expires - now, null)
 })
 
-/** Sends a file that may be sent. `publicAge` null: it is private, and kept until its link ends. */
+/** Sends a file that the caller may get. `publicAge` null: the file is private, and cached until its link ends. */
 const send = Effect.fnUntraced(function*(
   files: Files,
   provider: FileProvider,
@@ -154,7 +154,7 @@ const send = Effect.fnUntraced(function*(
       storage.link(path, { seconds: publicAge === null ? seconds : 3_600, type, disposition: shown }),
       unavailable
     )
-    // Kept no longer than what it leads to.
+    // The redirect is not cached longer than its target is valid.
     const age = publicAge === null ? Math.min(seconds, 300) : 1_800
     return {
       status: 302,

@@ -50,7 +50,7 @@ const unknownRelation = (call: Call, from: Access, path: string): Problem => {
   return invalidParameter(
     "expand",
     `There is no relation "${path.slice(0, 100)}".`,
-    names.length === 0 ? "There is none to follow from here." : `Relations from here: ${listed}.`
+    names.length === 0 ? "No relation can be expanded here." : `The relations here: ${listed}.`
   )
 }
 
@@ -214,7 +214,7 @@ const readRelated = Effect.fnUntraced(function*(
   if (rows.length > maxRelated) {
     return yield* Effect.fail(invalidParameter(
       "expand",
-      `More than ${maxRelated} records of "${relation.name}" belong to this page; ask for a smaller page.`
+      `This page has more than ${maxRelated} records of "${relation.name}". Ask for a smaller page.`
     ))
   }
   const below = step.below.length === 0 ? null : yield* readSteps(core, step.below, rows, shape.layout, room)

@@ -1,6 +1,6 @@
 /**
- * Public forms as use cases: what a form asks for, a challenge, and a submission, which is a create by the role `anonymous` through the pipeline of every
- * other. Visitors learn whether they may send again and what is wrong with their values, and nothing of stored records.
+ * The use cases of public forms: the description of a form, a challenge, and a submission. A submission is a create by the role `anonymous` through
+ * the same pipeline as all creates. Visitors learn whether they may retry and which values are wrong, and nothing of stored records.
  */
 
 import * as Clock from "effect/Clock"
@@ -34,7 +34,7 @@ import { createUnseen } from "./change.ts"
 import type { Core } from "./core.ts"
 import { readJson } from "./read.ts"
 
-/** What the forms of a service stand on besides its core. */
+/** The dependencies of forms besides the core. */
 export interface FormParts {
   readonly forms: Forms
   readonly settings: FormSettings
@@ -46,7 +46,7 @@ export interface FormParts {
   readonly sha256: (text: string) => string
 }
 
-/** How a submission ended that was answered as taken. A `duplicate` was not written, and its sender is not told. */
+/** The result of a submission that was answered as accepted. A `duplicate` was not written, and its sender is not told. */
 export type Submitted = "created" | "duplicate"
 
 export interface FormApp {
@@ -54,14 +54,14 @@ export interface FormApp {
   readonly challenge: (name: string) => Effect.Effect<Reply, Problem>
   /** Whether there is such a form: decides 404 before a byte of a body is read. */
   readonly has: (name: string) => boolean
-  /** `client`: what one limit counts together (spec 2, Limits). */
+  /** `client`: requests with the same text share one limit (spec 2, Limits). */
   readonly submit: (name: string, client: string, body: Uint8Array) => Effect.Effect<Submitted, Problem>
 }
 
 const botCheckFailed = (): Problem =>
   problem(
     "bot-check-failed",
-    "The check against robots failed: it is missing, wrong, expired or used. Ask for a new one."
+    "The bot check failed: the challenge is missing, wrong, expired or used. Ask for a new one."
   )
 
 const tooManySubmissions = (seconds: number): Problem =>
@@ -93,7 +93,7 @@ export const makeForms = (core: Core, parts: FormParts): FormApp => {
   const { forms, resolver, seal, settings, sha256, submissions } = parts
   const caller = visitor(settings.tenant)
 
-  /** The form and what a visitor may do with it. A rule that has changed its mind makes the form vanish. */
+  /** The form and what a visitor may do with it. If a rule no longer allows it, the form does not exist. */
   const formOf = (name: string): Result.Result<{ readonly form: Form; readonly access: Access }, Problem> => {
     const form = forms.get(name)
     const access = form === undefined ? null : resolver.resolve(caller, form.model.name)
@@ -113,7 +113,7 @@ export const makeForms = (core: Core, parts: FormParts): FormApp => {
     if (proof === null || challenge === null || !hasZeroBits(sha256(provenText(proof)), challenge.difficulty)) {
       return yield* Effect.fail(botCheckFailed())
     }
-    // A minute more, since the clocks of two instances are not one.
+    // A minute more, because the clocks of two instances may differ.
     const fresh = yield* counted(submissions.spend(seal.digest(proof.challenge), challenge.expires + 60_000))
     if (!fresh) return yield* Effect.fail(botCheckFailed())
   })

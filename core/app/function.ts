@@ -1,6 +1,6 @@
 /**
- * API functions as a use case: who may call, the input checked, the run with a transaction that begins when it is first used, and the answer. Records
- * inside are read and written by the same use cases as over HTTP, as the same caller.
+ * API functions as a use case: access check, input check, a run whose transaction begins with its first use, and the answer. Records inside are
+ * read and written by the same use cases as over HTTP, as the same caller.
  */
 
 import * as Cause from "effect/Cause"
@@ -49,7 +49,7 @@ export interface FunctionsCore {
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** A transaction that begins when it is first asked for. What becomes of it is said once, when the function has ended. */
+/** A transaction that begins when it is first used. When the function has ended, it is committed or rolled back once. */
 class LazyTransaction {
   readonly #core: Core
   readonly #caller: Caller
@@ -65,7 +65,7 @@ class LazyTransaction {
 
   readonly database: FunctionDatabase = {
     query: async (sql, params) => {
-      if (this.#over) throw new Error("The function has ended, and its transaction with it.")
+      if (this.#over) throw new Error("The function and its transaction have ended.")
       return (await this.#open()).query(sql, params)
     }
   }
@@ -74,7 +74,7 @@ class LazyTransaction {
     if (this.#fiber === null) {
       const work = this.#core.records.transaction((tx) => {
         const handle = tx.handle as Transaction
-        // What it writes is written through the API: captured changes name the caller.
+        // These writes count as writes through the API: captured changes name the caller.
         const told = Effect.promise(() =>
           handle.query("select set_config('service.actor', $1, true)", [
             JSON.stringify({ id: this.#caller.id, roles: this.#caller.roles })
@@ -109,7 +109,7 @@ class Abandoned {
   readonly _tag = "Abandoned"
 }
 
-/** A refusal as the code of a function meets it. */
+/** A refusal in the form that the function's code gets. */
 const refusalOf = (refused: Problem): FunctionRefusal => new FunctionRefusal(refused.slug, refused.detail, refused)
 
 /** One resource as a function reads and writes it. */
@@ -139,7 +139,7 @@ const recordsOf = (
   const segment = (key: Json): string =>
     (Array.isArray(key) ? key : [key]).map((part) => encodeURIComponent(String(part))).join(",")
   const bytes = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value))
-  /** A resource that the caller does not see is none, as over HTTP. */
+  /** A resource that the caller cannot see does not exist, as over HTTP. */
   const seen = (use: () => Effect.Effect<Reply, Problem>): Promise<never> =>
     run(access(resource) === null ? Effect.fail(notFound()) : use(), recordOf)
   const queryOf = (query: FunctionQuery): { readonly [name: string]: unknown } => ({
@@ -199,12 +199,12 @@ const thrown = (error: unknown): Effect.Effect<never, Problem> => {
     return Effect.fail(error.problem instanceof Problem ? error.problem : problem(error.slug, error.message))
   }
   if (error instanceof Problem) return Effect.fail(error)
-  // Of verifyStandardWebhook: nobody with the secret signed the request.
+  // From verifyStandardWebhook: no holder of the secret signed the request.
   if (error instanceof Error && error.name === "WebhookSignatureError") return Effect.fail(accessDenied())
   return Effect.die(error)
 }
 
-/** Runs a function for a caller. Gives what it answered, as JSON text; null for nothing. */
+/** Runs a function for a caller. Gives its result as JSON text, or null without a result. */
 export const runFunction = (
   { accesses, app, core }: FunctionsCore,
   of: ApiFunction,

@@ -148,7 +148,7 @@ const adviceFor = (
       there
         ? {
           hint:
-            `There is an index for this that the planner does not take: analyze the table, narrow the filter, or ${option}.`,
+            `An index for this exists, but the planner does not use it: analyze the table, narrow the filter, or ${option}.`,
           suggestion: null
         }
         : { hint: index.sql, suggestion: index.sql }

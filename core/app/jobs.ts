@@ -1,6 +1,6 @@
 /**
- * One try of a job: its payload parsed anew, `run` called with what it may use, the try timed, and what it threw turned into an outcome. It keeps no
- * job and knows no queue.
+ * One attempt of a job: parses the payload again, calls `run` with its context, applies the timeout, and turns what it throws into an outcome. It
+ * stores no job and knows no queue.
  */
 
 import * as Result from "effect/Result"
@@ -24,7 +24,7 @@ const failed = (error: unknown, message: string, fatal: boolean): Outcome => ({
   retryAt: error instanceof RetryAt && Number.isFinite(error.time.getTime()) ? error.time : null
 })
 
-/** Waits, unless the signal aborts before: then it rejects with its reason. */
+/** Waits. If the signal aborts first, it rejects with the signal's reason. */
 const pause = (timers: Timers, milliseconds: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const stop = (): void => {
@@ -39,7 +39,7 @@ const pause = (timers: Timers, milliseconds: number, signal: AbortSignal): Promi
     else signal.addEventListener("abort", stop, { once: true })
   })
 
-/** Calls `run` again while it fails because the database takes no writes. That uses up no try. */
+/** Calls `run` again while it fails because the database takes no writes. That uses no attempt. */
 const runThrough = async (
   job: JobModel,
   payload: unknown,
@@ -58,7 +58,7 @@ const runThrough = async (
   }
 }
 
-/** Makes what runs a try: for the workers of the queue. */
+/** Makes the function that runs attempts, for the workers of the queue. */
 export const makeAttempts =
   (jobs: ReadonlyMap<string, JobModel>, services: JobServices): RunAttempt => async (attempt) => {
     const { name, stopped, timers } = attempt

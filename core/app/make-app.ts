@@ -7,11 +7,12 @@ import type { Functions } from "../domain/function/declaration.ts"
 import { notFound } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import { facets, histogram, series } from "./aggregate.ts"
-import type { App } from "./app.ts"
+import type { App, TasksApp } from "./app.ts"
 import { batch } from "./batch.ts"
 import type { Accesses } from "./call.ts"
 import { create, remove, restore, undelete, update } from "./change.ts"
 import type { Core } from "./core.ts"
+import { makeExporting } from "./export.ts"
 import { callFunction } from "./function.ts"
 import type { FunctionsCore } from "./function.ts"
 import { get, list, search, seek } from "./read.ts"
@@ -40,13 +41,20 @@ export const makeApp = (
   resolver: AccessResolver,
   documents: SystemDocuments,
   functions: Functions = new Map(),
-  { verb = nothing, watch = nothing }: { readonly verb?: App["verb"]; readonly watch?: App["watch"] } = {}
+  { tasks = noTasks, verb = nothing, watch = nothing }: {
+    readonly verb?: App["verb"]
+    readonly watch?: App["watch"]
+    readonly tasks?: TasksApp
+  } = {}
 ): App => {
   const use = functionsCore(core, resolver, functions)
+  const exporting = makeExporting(core)
   return {
     ...documents,
     verb,
     watch,
+    ...tasks,
+    export: exporting.run,
     ...makeUses(core),
     call: (call, name, body) => callFunction(use, call, name, body),
     accesses: use.accesses
@@ -56,6 +64,8 @@ export const makeApp = (
 /** What there is without events and extensions. */
 const nothing = (): Effect.Effect<never, Problem> => Effect.fail(notFound())
 
+const noTasks: TasksApp = { bulk: nothing, import: nothing, task: nothing, tasks: nothing }
+
 /** What API functions stand on, whoever calls them. */
 export const functionsCore = (core: Core, resolver: AccessResolver, functions: Functions): FunctionsCore => ({
   core,
@@ -64,7 +74,9 @@ export const functionsCore = (core: Core, resolver: AccessResolver, functions: F
   accesses: (caller) => resolvedOnce((resource) => resolver.resolve(caller, resource))
 })
 
-const makeUses = (core: Core): Omit<App, keyof SystemDocuments | "accesses" | "call" | "verb" | "watch"> => ({
+const makeUses = (
+  core: Core
+): Omit<App, keyof SystemDocuments | keyof TasksApp | "accesses" | "call" | "export" | "verb" | "watch"> => ({
   list: (call, resource) => list(core, call, resource),
   search: (call, resource, body) => search(core, call, resource, body),
   get: (call, resource, key) => get(core, call, resource, key),

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Bindings } from "../domain/filter/tree.ts"
 import type { Problem } from "../domain/problem.ts"
+import { leftOut } from "../domain/read/item.ts"
 import type { ListShape } from "../domain/read/list.ts"
 import { byteLength } from "../domain/value/bytes.ts"
 import type { Row } from "../domain/value/kind.ts"
@@ -31,6 +32,8 @@ export interface Page {
   /** Writes the members after the items, for the rows that are shown; `cut`: more of them were read. */
   readonly tail: (rows: readonly Row[], cut: boolean) => string
   readonly warning: Warning
+  /** The whole request once more, for rules that ask for columns which were not read. */
+  readonly again: Effect.Effect<Reply, Problem>
 }
 
 /** Bytes of an answer that are left for what is not its items: tokens, numbers, names. */
@@ -44,11 +47,14 @@ export const present = (
   bindings: Bindings
 ): Effect.Effect<Reply, Problem> =>
   page.expansion.length === 0
-    ? Effect.fromResult(writePage(fiber, core, page, bindings, null))
+    ? answer(page, writePage(fiber, core, page, bindings, null))
     : Effect.flatMap(
       phase(fiber, "list.expand", expandRows(core, page.expansion, page.rows, page.shape.layout)),
-      (expanded) => Effect.fromResult(writePage(fiber, core, page, bindings, expanded))
+      (expanded) => answer(page, writePage(fiber, core, page, bindings, expanded))
     )
+
+const answer = (page: Page, written: Result.Result<Reply, Problem>): Effect.Effect<Reply, Problem> =>
+  leftOut(page.shape.layout) ? page.again : Effect.fromResult(written)
 
 const writePage = (
   fiber: RequestFiber,

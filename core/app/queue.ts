@@ -1,18 +1,20 @@
 /**
- * What people and hosts ask the queue over HTTP: counts, failed jobs, one more try, removal, and the drain. All but the drain are for
- * admins; the drain takes the operator's token. It enqueues nothing and runs nothing itself.
+ * The HTTP use cases of the queue: counts, failed jobs, retry, removal, and the drain. All but the drain are for admins. The drain takes the
+ * operator's token. It enqueues nothing and runs nothing itself.
  */
 
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Caller } from "../domain/access/caller.ts"
 import { adminRole } from "../domain/account/roles.ts"
+import { isOwnJob } from "../domain/compile/jobs.ts"
 import type { JobModel } from "../domain/job/definition.ts"
 import type { FailedJob, FailedPosition, JobCounts } from "../domain/job/state.ts"
 import { accessDenied, invalidParameter, notFound, Problem, problem } from "../domain/problem.ts"
 import type { Chosen, QueueError, QueueService, Workers } from "../ports/queue.ts"
 import type { SealService } from "../ports/seal.ts"
 import { json, type Reply } from "./call.ts"
+import { shownPayload } from "./dispatch.ts"
 
 /** Decoded query parameters in order. */
 type Query = ReadonlyArray<readonly [name: string, value: string]>
@@ -24,7 +26,7 @@ export interface QueueApp {
   readonly remove: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
   readonly retryAll: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
   readonly removeAll: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
-  /** Null: there is no token for it, so there is no such route. */
+  /** Null: no token is configured, so the route does not exist. */
   readonly drain: {
     /** Whether it is the operator's token; else a 401. */
     readonly permit: (bearer: string | null) => Effect.Effect<void, Problem>
@@ -41,20 +43,20 @@ export interface QueueParts {
   readonly drainToken: string | null
 }
 
-/** How long a drain may run: from 1 to 300 seconds, usually 25. */
+/** How long a drain may run: from 1 to 300 seconds, 25 by default. */
 const usualSeconds = 25
 const mostSeconds = 300
 
 const usualPage = 50
 const largestPage = 500
 
-/** The problem that a failure of the queue is. */
+/** The problem document for a failure of the queue. */
 export const queueProblem = (error: QueueError): Problem => {
   switch (error.reason._tag) {
     case "Refused":
       return problem("conflict", error.reason.message)
     case "Conflict":
-      return problem("conflict", "Another change got in the way; try again.")
+      return problem("conflict", "Another change was made at the same time. Try again.")
     case "ReadOnly":
       return problem("unavailable", "The database accepts no changes at the moment.", {}, { "retry-after": "5" })
     case "Unavailable":
@@ -65,7 +67,7 @@ export const queueProblem = (error: QueueError): Problem => {
 const ask = <A>(effect: Effect.Effect<A, QueueError>): Effect.Effect<A, Problem> =>
   Effect.mapError(effect, queueProblem)
 
-/** Reads parameters, each at most once and none but these. */
+/** Reads parameters. Each is allowed at most once, and no others are allowed. */
 const readParameters = <Name extends string>(
   query: Query,
   names: readonly Name[]
@@ -77,11 +79,11 @@ const readParameters = <Name extends string>(
       return Result.fail(invalidParameter(
         name.slice(0, 100),
         names.length === 0
-          ? "There are no parameters here."
-          : `There is no such parameter; use ${names.join(", ")}.`
+          ? "This route takes no parameters."
+          : `There is no such parameter. Use ${names.join(", ")}.`
       ))
     }
-    if (found[known] !== undefined) return Result.fail(invalidParameter(name, "The parameter stands twice."))
+    if (found[known] !== undefined) return Result.fail(invalidParameter(name, "The parameter is given twice."))
     found[known] = value
   }
   return Result.succeed(found)
@@ -93,31 +95,32 @@ const countsJson = (counts: readonly JobCounts[], jobs: ReadonlyMap<string, JobM
   return {
     jobs: names.map((name) => {
       const job = jobs.get(name)
-      const { completed = 0, failed = 0, nextDue = null, oldestDue = null, retrying = 0, running = 0, waiting = 0 } =
-        known
-          .get(name) ?? {}
+      const counts = known.get(name)
+      const { completed = 0, failed = 0, retrying = 0, running = 0, waiting = 0 } = counts ?? {}
       return {
         name,
-        declared: job !== undefined,
+        declared: job !== undefined || isOwnJob(name),
         waiting,
         running,
         retrying,
         failed,
         completed,
-        nextDue,
-        oldestDue,
+        nextDue: counts?.nextDue ?? null,
+        oldestDue: counts?.oldestDue ?? null,
         ordered: job?.ordered ?? null,
         schedule: job?.schedule?.pattern ?? null,
-        timezone: job?.schedule?.timezone ?? null
+        timezone: job?.schedule?.timezone ?? null,
+        nextRun: counts?.nextRun ?? null,
+        lastRun: counts?.lastRun ?? null
       }
     })
   }
 }
 
-/** A failed job as JSON text: its payload stands there as it was stored. */
+/** A failed job as JSON text. Its payload is shown as it was stored, and that of an event without records. */
 const failedJson = (job: FailedJob): string => {
   const { payload, ...rest } = job
-  return `${JSON.stringify(rest).slice(0, -1)},"payload":${payload}}`
+  return `${JSON.stringify(rest).slice(0, -1)},"payload":${shownPayload(job.name, payload)}}`
 }
 
 const readPageSize = (text: string | undefined): Result.Result<number, Problem> => {
@@ -156,7 +159,7 @@ export const makeQueueApp = ({ drainToken, jobs, queue, seal, workers }: QueuePa
     const size = yield* Effect.fromResult(readPageSize(page_size))
     const context = pageContext(caller, name)
     const after = yield* Effect.fromResult(readPosition(page_token, context))
-    // One more than the page, to know whether it is the last.
+    // One more than the page, to know whether there is a next page.
     const found = yield* ask(queue.failed({ name: name ?? null, after, limit: size + 1 }))
     const page = found.slice(0, size)
     const last = found.length > size ? page.at(-1) : undefined
@@ -190,14 +193,14 @@ export const makeQueueApp = ({ drainToken, jobs, queue, seal, workers }: QueuePa
       () =>
         Effect.flatMap(Effect.fromResult(readParameters(query, ["name"])), ({ name }) =>
           name === undefined || name === ""
-            ? Effect.fail(invalidParameter("name", "Name the job whose failed ones are meant."))
+            ? Effect.fail(invalidParameter("name", "Give the name of the job."))
             : Effect.map(ask(act({ name })), (count) => json(200, JSON.stringify({ count }))))
     )
 
-  // Digests are compared, so that the time it takes tells nothing about the token.
+  // Digests are compared, so that the timing reveals nothing about the token.
   const permit = (token: string) => (bearer: string | null): Effect.Effect<void, Problem> =>
     bearer !== null && seal.digest(bearer) === seal.digest(token) ? Effect.void : Effect.fail(
-      problem("unauthenticated", "The drain takes the operator's token.", {}, { "www-authenticate": "Bearer" })
+      problem("unauthenticated", "The drain needs the operator's token.", {}, { "www-authenticate": "Bearer" })
     )
 
   const drain = (query: Query): Effect.Effect<Reply, Problem> => {

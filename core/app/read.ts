@@ -11,6 +11,7 @@ import type { Bindings, FilterTree } from "../domain/filter/tree.ts"
 import { invalidParameter, notFound, problem } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import { isHeld } from "../domain/read/etag.ts"
+import { leftOut } from "../domain/read/item.ts"
 import { keyCondition, readKey } from "../domain/read/key.ts"
 import { checkFields, checkFilter, checkOrder, checkShowDeleted, listShape } from "../domain/read/list.ts"
 import type { ListShape } from "../domain/read/list.ts"
@@ -57,7 +58,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true })
 export const list = (core: Core, call: Call, resource: string): Effect.Effect<Reply, Problem> =>
   pipeline(
     (fiber) => planned(fiber, core, call, resource, () => listRequest(call.query)),
-    (plan, fiber) => answerList(fiber, core, call, plan)
+    (plan, fiber) => answerList(fiber, core, call, plan, () => list(core, call, resource))
   )
 
 /** `POST /{resource}:search`: a list whose parameters stand in the body, where longer filters fit. */
@@ -68,11 +69,11 @@ export const search = (core: Core, call: Call, resource: string, body: Uint8Arra
         call.query.length > 0
           ? Result.fail(invalidParameter(call.query[0]![0], "A search takes its parameters in the body."))
           : Result.flatMap(readJson(body), searchRequest)),
-    (plan, fiber) => answerList(fiber, core, call, plan)
+    (plan, fiber) => answerList(fiber, core, call, plan, () => search(core, call, resource, body))
   )
 
 /** A list request whose texts have been checked against the caller's model. */
-interface Checked {
+export interface Checked {
   readonly access: Access
   readonly shape: ListShape
   readonly key: string
@@ -81,11 +82,13 @@ interface Checked {
   readonly filter: FilterTree
 }
 
-const checkList = function*(
+/** Checks a list's parameters; `permissions: false` leaves them out of its items. */
+export const checkList = function*(
   core: Core,
   call: Call,
   access: Access,
-  request: ListRequest
+  request: ListRequest,
+  permissions = core.options.rowPermissions(access.model.name)
 ): Checks<Checked> {
   yield* checkShowDeleted(access.model, request.showDeleted)
   const filter = yield* checkFilter(access.restricted, request.filter)
@@ -98,7 +101,7 @@ const checkList = function*(
     filter,
     order,
     fields: request.fields,
-    shown: { fields, permissions: core.options.rowPermissions(access.model.name) ? "row" : "none" },
+    shown: { fields, permissions: permissions ? "row" : "none" },
     showDeleted: request.showDeleted,
     limit: request.pageSize + 1,
     more: expandFields(expansion)
@@ -162,14 +165,15 @@ const openPosition = (
 }
 
 /** The cells a row has for the keys of the order: the position of a token. */
-const positionCells = (shape: ListShape, row: Row): readonly Cell[] =>
+export const positionCells = (shape: ListShape, row: Row): readonly Cell[] =>
   shape.order.map((sort) => row[shape.layout.position.get(sort.field)!] ?? null)
 
 const answerList = Effect.fnUntraced(function*(
   fiber: RequestFiber,
   core: Core,
   call: Call,
-  { access, context, expansion, filter, key, position, request, shape }: ListPlan
+  { access, context, expansion, filter, key, position, request, shape }: ListPlan,
+  again: () => Effect.Effect<Reply, Problem>
 ): Effect.fn.Return<Reply, Problem> {
   const clock = clockOf(fiber)
   const bindings = bindingsAt(clock, call.caller)
@@ -239,7 +243,8 @@ const answerList = Effect.fnUntraced(function*(
       `,"total_size_estimate":${size},"total_size_accuracy":"${accuracy}"` +
       (total === null ? "" : `,"total_size":${size}`)
   }
-  return yield* present(fiber, core, { expansion, rows: page, backward, shape, tail, warning }, bindings)
+  const shown = { expansion, rows: page, backward, shape, tail, warning, again: Effect.suspend(again) }
+  return yield* present(fiber, core, shown, bindings)
 })
 
 /** How well the answered number of rows is known. While it is counted, it is a lower bound. */
@@ -391,7 +396,8 @@ const answerSeek = Effect.fnUntraced(
       const previous = atStart && (!backward || !shortened) ? "" : token("before", shown[0])
       return `"next_page_token":"${next}","prev_page_token":"${previous}"`
     }
-    return yield* present(fiber, core, { expansion, rows, backward, shape, tail, warning }, bindings)
+    const again = Effect.suspend(() => seek(core, call, access.model.name))
+    return yield* present(fiber, core, { expansion, rows, backward, shape, tail, warning, again }, bindings)
   }
 )
 
@@ -449,7 +455,7 @@ export const get = (core: Core, call: Call, resource: string, segment: string): 
       const page = Effect.catch(core.records.page({ shape: shape.page, bindings }), recordsProblem)
       return Effect.flatMap(
         phase(fiber, "get.execute", page),
-        (rows) => presentOne(core, call, shape, expansion, rows, bindings)
+        (rows) => presentOne(core, call, shape, expansion, rows, bindings, () => get(core, call, resource, segment))
       )
     }
   )
@@ -460,11 +466,13 @@ const presentOne = (
   shape: ListShape,
   expansion: Expansion,
   rows: readonly Row[],
-  bindings: Bindings
+  bindings: Bindings,
+  again: () => Effect.Effect<Reply, Problem>
 ): Effect.Effect<Reply, Problem> => {
   const row = rows[0]
   if (row === undefined) return Effect.fail(notFound())
   const { etag, open } = shape.write(row, bindings)
+  if (leftOut(shape.layout)) return Effect.suspend(again)
   // The tag covers the record alone. With related records it does not tell whether the answer is still the same.
   if (expansion.length > 0) {
     return Effect.flatMap(expandRows(core, expansion, rows, shape.layout), ({ membersOf, warnings }) => {

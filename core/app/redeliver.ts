@@ -1,6 +1,6 @@
 /**
- * The jobs that deliveries become: a try of one event, the events of a record in their order, and a change whose code failed. It decides what a try's
- * result means for the job; the queue keeps jobs and times.
+ * The delivery jobs: an attempt of one event, the events of a record in their order, and a change whose code failed. It decides what the result of
+ * an attempt means for the job. The queue stores jobs and times.
  */
 
 import * as Cause from "effect/Cause"
@@ -29,11 +29,11 @@ import {
 
 const fatal = (message: string): Effect.Effect<never, FatalJobError> => Effect.fail(new FatalJobError(message))
 
-/** The subscription of a job as it is now: one that is gone or disabled fails what waits for it. */
+/** The current subscription of a job. If it was removed or disabled, the jobs that wait for it fail. */
 const subscriptionOf = (use: Dispatching, id: string): Effect.Effect<Subscription, FatalJobError | RecordsError> =>
   Effect.flatMap(use.subscriptions.find(id), (found): Effect.Effect<Subscription, FatalJobError> =>
     found === null
-      ? fatal("The subscription is not there any more.")
+      ? fatal("The subscription no longer exists.")
       : found.enabled
       ? Effect.succeed(found)
       : fatal("The subscription is disabled."))
@@ -47,11 +47,11 @@ const happenedOf = (
   const model = use.models.of(stored.relation).find(({ name }) => name === resource)
   const change = model === undefined ? null : recordChange(model, stored)
   return change === null
-    ? fatal(`The resource "${resource}" does not declare this event any more.`)
+    ? fatal(`The resource "${resource}" no longer declares this event.`)
     : Effect.succeed({ change, event })
 }
 
-/** A failed try as the queue is to see it: the next one at its time, or none. */
+/** A failed attempt as an error for the queue: with the time of the next one, or without a next one. */
 const refused = (use: Dispatching, result: TryResult, tries: number, ordered: boolean): Effect.Effect<never, Error> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const message = result.error ?? "It failed."
@@ -90,7 +90,7 @@ const isFailure = (error: unknown): error is EventFailure =>
   typeof error === "object" && error !== null && "place" in error && "error" in error
 
 /** Runs an effect for a job: resolves, or rejects with an error that the queue understands. */
-const runJob = async (effect: Effect.Effect<void, unknown>, signal: AbortSignal): Promise<void> => {
+export const runJob = async (effect: Effect.Effect<unknown, unknown>, signal: AbortSignal): Promise<void> => {
   const exit = await Effect.runPromiseExit(effect, { signal })
   if (Exit.isSuccess(exit)) return
   const error = Cause.squash(exit.cause)
@@ -123,7 +123,7 @@ export const deliveryJobs = (use: Dispatching): ReadonlyMap<string, JobModel> =>
       ...defaults,
       name: orderedName,
       maxAttempts: 10,
-      // Its events go one after the other, and the receiver has its time for each.
+      // Its events are sent one after the other, each with its own timeout.
       timeoutMs: 3_600_000,
       concurrency: 16,
       ordered: true,

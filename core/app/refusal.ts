@@ -29,7 +29,7 @@ export class OperationDefect {
 
 /** An answer that would be larger than `options.maxAnswerBytes` and cannot end early. `hint` says what makes it smaller. */
 export const answerTooLarge = (hint: string): Problem => {
-  const message = "The answer would be larger than the service sends."
+  const message = "The answer would be larger than the service's limit."
   return problem("answer-too-large", message, { errors: [{ message, hint }] })
 }
 
@@ -66,8 +66,8 @@ const unsupported = (filter: FilterTree, error: RecordsError): Effect.Effect<nev
   const inside = (["match", "contains", "search"] as const).some((op) => conditionsOf(filter, op).length > 0)
   const patterns = conditionsOf(filter, "regex")
   if (error.cause === undefined || (!inside && patterns.length === 0)) return Effect.die(error)
-  const message = "The database cannot look inside the texts of this field."
-  const hint = "Its column has a nondeterministic collation: compare whole values."
+  const message = "The database cannot search within the texts of this field."
+  const hint = "The column has a nondeterministic collation. Compare whole values."
   return Effect.fail(conditionErrors(code, message, hint, inside ? [{}] : patterns))
 }
 
@@ -148,7 +148,7 @@ export const recordsProblem = (error: RecordsError): Effect.Effect<never, Proble
     case "OutcomeUnknown":
       return Effect.fail(problem(
         "unavailable",
-        "The connection to the database broke while the change was being committed; read the record to see whether it happened.",
+        "The connection to the database broke during the commit. Read the record to see whether the change was made.",
         { outcome: "unknown" },
         { "retry-after": "2" }
       ))
@@ -169,7 +169,7 @@ export const recordsProblem = (error: RecordsError): Effect.Effect<never, Proble
     case "TooLarge":
       return Effect.fail(answerTooLarge("Ask for less: fewer records, fields, relations or values."))
     case "Conflict":
-      return Effect.fail(problem("conflict", "Another change got in the way; try again."))
+      return Effect.fail(problem("conflict", "Another change was made at the same time. Try again."))
     case "SlowPattern":
       return Effect.fail(statementTimeout())
     case "Contended":

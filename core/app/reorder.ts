@@ -58,7 +58,7 @@ const fieldOf = (access: Access, name: string): Step<FieldOf<"integer">> => {
     : Effect.fail(invalidRecord([{ field: name, code: "type", message: `The field "${name}" is not an integer.` }]))
 }
 
-const keyTwice = () => invalidParameter("keys", "A key stands twice.")
+const keyTwice = () => invalidParameter("keys", "A key is given twice.")
 
 /** Runs one reorder inside a transaction; answers all named records in their final order. */
 export const reorder = Effect.fnUntraced(function*(
@@ -92,8 +92,8 @@ export const reorder = Effect.fnUntraced(function*(
     const write = { ...target, precondition: typeof etag === "string" ? etag : null }
     const judged = judge(core, tx, write, row, () => checkPatch(access, row, values, values), bindings)
     const settled = yield* Effect.mapError(judged, ofRecord(key))
-    const told = { of: "reorder", began: [[field, row[field.index] ?? null]] } as const
-    const run = Effect.mapError(apply(core, tx, write, row, values, settled, bindings, told), ofRecord(key))
+    const note = { of: "reorder", began: [[field, row[field.index] ?? null]] } as const
+    const run = Effect.mapError(apply(core, tx, write, row, values, settled, bindings, note), ofRecord(key))
     changing.push({ key, before: row, run })
   }
   if (own.size < texts.length) return yield* Effect.fail(keyTwice())
@@ -158,7 +158,7 @@ const moveAway = Effect.fnUntraced(function*(
         touch: false,
         columns: [],
         checks: [],
-        told: { of: "nothing" },
+        note: { of: "nothing" },
         bindings
       }), { discard: true })
     return Effect.matchEffect(tx.savepoint(moved), {

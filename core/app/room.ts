@@ -12,12 +12,12 @@ import type { FileProvider, Files } from "./provider.ts"
 
 /** What one upload may take. */
 export interface Room {
-  /** Bytes of its own. */
-  readonly most: number
+  /** Whether it may have so many bytes in all; keeps room for them, as others are under way, too. */
+  readonly grow: (bytes: number) => boolean
   /** Whether so many bytes more fit, for copies of an image. */
   readonly take: (bytes: number) => boolean
-  /** The upload is stored: it counts from now on. */
-  readonly keep: (file: StoredFile & { size: number }) => void
+  /** The upload is stored: it counts from now on. `replaced`: one of its copies stands for it. */
+  readonly keep: (file: StoredFile & { size: number }, replaced: boolean) => void
   /** The upload has ended, stored or not. */
   readonly release: () => void
 }
@@ -67,7 +67,7 @@ const counted = (files: Files, provider: FileProvider): Effect.Effect<void, Prob
   })
 }
 
-const unlimited: Room = { most: Number.POSITIVE_INFINITY, take: () => true, keep: () => {}, release: () => {} }
+const unlimited: Room = { grow: () => true, take: () => true, keep: () => {}, release: () => {} }
 
 /** Keeps room for an upload of an announced length (null: not announced), or refuses it with 507. */
 export const roomFor = (
@@ -84,10 +84,17 @@ export const roomFor = (
     }
     quota.reserve(wanted)
     let reserved = wanted
+    let own = wanted.bytes
     let taken = 0
     return Effect.succeed<Room>({
-      get most() {
-        return quota.room() + reserved.bytes
+      grow: (bytes) => {
+        const more = bytes - own
+        if (more <= 0) return true
+        if (!quota.fits({ bytes: more, files: 0 })) return false
+        quota.reserve({ bytes: more, files: 0 })
+        own = bytes
+        reserved = { bytes: reserved.bytes + more, files: reserved.files }
+        return true
       },
       take: (bytes) => {
         if (!quota.fits({ bytes, files: 1 })) return false
@@ -96,7 +103,8 @@ export const roomFor = (
         taken += bytes
         return true
       },
-      keep: ({ size, variants }) => quota.add({ bytes: size + taken, files: 1 + variants.length }),
+      keep: ({ size, variants }, replaced) =>
+        quota.add({ bytes: (replaced ? 0 : size) + taken, files: 1 + variants.length }),
       release: () => quota.release(reserved)
     })
   })

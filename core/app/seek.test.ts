@@ -15,15 +15,16 @@ const first = (now = 0n): PagePlan => ({
 })
 
 /** A table of a million rows: what it costs to walk one of them, and to count them all. */
-const table = (perRow: number, count: number) => {
+const table = (perRow: number, count: number, workers = 0) => {
   const judgements = makeJudgements()
-  judgements.set("q", { rows: 1_000_000, scannedRows: 0, scannedBytes: 0, cost: 1, at: 0n, limit: 51 })
+  judgements.set("q", { rows: 1_000_000, scannedRows: 0, scannedBytes: 0, cost: 1, processes: 1, at: 0n, limit: 51 })
   const asked: Array<PagePlan | CountPlan> = []
   const estimate = (plan: PagePlan | CountPlan) =>
     Effect.sync(() => {
       asked.push(plan)
       const cost = "shape" in plan ? (plan.offset ?? 0) * perRow : count
-      return { cost, rows: 1, scannedRows: 0, scannedBytes: 0 }
+      const processes = "shape" in plan ? 1 : 1 + workers
+      return { cost, processes, rows: 1, scannedRows: 0, scannedBytes: 0 }
     })
   const core = { judgements, records: { estimate } } as unknown as Core
   return { asked, ask: (offset: number, now = 0n) => Effect.runSync(planSeek(core, "q", first(now), offset)) }
@@ -38,6 +39,9 @@ it("walks from the nearer end where counting costs less than it saves", () => {
   }
   // An index that has all that is asked for is walked faster than its rows are counted.
   expect(table(0.01, 100_000).ask(900_000).fromEnd).toBeUndefined()
+  // Three processes that count at once work three times as much as their time says.
+  expect(table(0.5, 200_000).ask(900_000).fromEnd).toBe(true)
+  expect(table(0.5, 200_000, 2).ask(900_000).fromEnd).toBeUndefined()
 })
 
 it("asks the planner once a minute for each part of the rows", () => {

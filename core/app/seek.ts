@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import { BoundedMap } from "../domain/bounded.ts"
 import type { PagePlan } from "../domain/read/plan.ts"
-import type { RecordsError } from "../ports/records.ts"
+import type { PlanEstimate, RecordsError } from "../ports/records.ts"
 import type { Core } from "./core.ts"
 import type { Judgements } from "./guard.ts"
 
@@ -20,6 +20,9 @@ interface Way {
   readonly fromEnd: boolean
   readonly at: bigint
 }
+
+/** What a plan costs all processors: parallel workers save time only while the others rest. */
+const work = ({ cost, processes }: PlanEstimate): number => cost * processes
 
 const ways = new WeakMap<Judgements, BoundedMap<string, Way>>()
 
@@ -49,7 +52,7 @@ export const planSeek = (
     core.records.estimate({ ...first, before: [], offset: Math.max(0, Math.floor(rows) - offset - shape.limit) })
   ])
   return Effect.map(estimates, ([walk, count, back]) => {
-    const fromEnd = count.cost + back.cost < walk.cost
+    const fromEnd = work(count) + work(back) < work(walk)
     known.set(name, { fromEnd, at: bindings.now })
     return fromEnd ? backward : forward
   })

@@ -1,6 +1,6 @@
 /**
- * `POST /{resource}:upload` (spec 2, Upload): decides who may and what it is, streams the bytes to their provider, has images made, and answers a
- * ticket that a write takes. Whatever is refused or breaks off leaves nothing behind; what nobody attaches goes with a later cleanup.
+ * `POST /{resource}:upload` (spec 2, Upload): checks access and type, streams the bytes to their provider, has copies of images made, and answers a
+ * ticket that a write takes. A refused or interrupted upload leaves nothing behind. A later cleanup removes files that no write attaches.
  */
 
 import * as Effect from "effect/Effect"
@@ -43,16 +43,16 @@ interface UploadPlan {
   readonly file: FileField
   readonly provider: FileProvider
   readonly files: Files
-  /** As in the query; null: the body names it, or nobody. */
+  /** As in the query. Null: only the body can name it. */
   readonly name: string | null
   readonly key: UploadKey | null
 }
 
-/** What forms add around their file. */
+/** Bytes that a multipart form adds around its file. */
 const formBytes = 64 * 1024
 
 const tooLarge = ({ maxSize }: FileField): Problem =>
-  problem("payload-too-large", `The file is larger than ${printBytes(maxSize)}, the most that this field takes.`)
+  problem("payload-too-large", `The file is larger than ${printBytes(maxSize)}, the maximum for this field.`)
 
 const parameters = ["field", "name"]
 
@@ -64,13 +64,13 @@ const readParameters = function*(call: Call): Checks<ReadonlyMap<string, string>
         invalidParameter(name.slice(0, 100), "There is no such parameter.", "Use field and name.")
       )
     }
-    if (values.has(name)) return yield* Result.fail(invalidParameter(name, "The parameter stands twice."))
+    if (values.has(name)) return yield* Result.fail(invalidParameter(name, "The parameter is given twice."))
     values.set(name, value)
   }
   return values
 }
 
-/** Access for a create or an update: an upload serves either. */
+/** Access for a create or an update: an upload can serve either. */
 const writable = function*(call: Call, resource: string): Checks<Access> {
   const create = permitted(call, resource, "create")
   return Result.isSuccess(create) ? create.success : yield* permitted(call, resource, "update")
@@ -93,14 +93,14 @@ const planUpload = function*(core: Core, call: Call, resource: string, incoming:
   const { files } = core
   const provider = files?.providers.get(file.provider)
   if (files === null || provider === undefined) {
-    return yield* Result.fail(problem("unavailable", "Files are not stored here.", {}, { "retry-after": "60" }))
+    return yield* Result.fail(problem("unavailable", "This service stores no files.", {}, { "retry-after": "60" }))
   }
   const most = file.maxSize + (incoming.isForm ? formBytes : 0)
   if (incoming.length !== null && incoming.length > most) return yield* Result.fail(tooLarge(file))
   return { access, field, file, provider, files, name: values.get("name") ?? null, key: yield* readMaybe(core, call) }
 }
 
-/** The beginning of a body, and all of it again. */
+/** The beginning of a body, and the whole body including that beginning. */
 interface Begun {
   readonly head: Uint8Array
   /** Whether the head is the whole. */
@@ -119,13 +119,13 @@ const concat = (chunks: readonly Uint8Array[], size: number): Uint8Array => {
   return all
 }
 
-/** Reads what the type is decided by. The rest stays where it is until it is wanted. */
-const begin = async (body: Bytes): Promise<Begun> => {
+/** Reads the first bytes, which decide the type. The rest is read only when it is needed. */
+const begin = async (body: Bytes, wanted: number): Promise<Begun> => {
   const source = body[Symbol.asyncIterator]()
   const chunks: Uint8Array[] = []
   let size = 0
   let ended = false
-  while (size < detectedBytes && !ended) {
+  while (size < wanted && !ended) {
     const next = await source.next()
     if (next.done === true) ended = true
     else {
@@ -152,30 +152,40 @@ const begin = async (body: Bytes): Promise<Begun> => {
   return { head, whole: ended, bytes: bytes() }
 }
 
-/** What was counted on the way to the storage. */
+/** What was counted while the body went to the storage. */
 interface Meter {
   size: number
   hash: { readonly update: (chunk: Uint8Array) => void } | null
 }
 
-/** A body under a limit: a chunk more than it throws what `refuse` gives. */
+/** A body with limits: at the first chunk beyond a limit it throws the refusal, and where it is not as long as was announced. */
 async function* metered(
   body: Bytes,
+  length: number | null,
   meter: Meter,
-  limits: ReadonlyArray<readonly [most: number, refuse: () => unknown]>
+  limits: ReadonlyArray<readonly [fits: (size: number) => boolean, refuse: () => unknown]>
 ): Bytes {
+  const lies = () => problem("malformed-request", "The body is not as long as Content-Length says.")
   for await (const chunk of body) {
     meter.size += chunk.length
-    for (const [most, refuse] of limits) if (meter.size > most) throw refuse()
+    for (const [fits, refuse] of limits) if (!fits(meter.size)) throw refuse()
+    if (length !== null && meter.size > length) throw lies()
     meter.hash?.update(chunk)
     yield chunk
   }
+  if (length !== null && meter.size < length) throw lies()
+}
+
+/** A body that ends only after a promise has resolved. A storage shows a file with its last byte, and by then its delete is scheduled. */
+async function* after(body: Bytes, done: Promise<void>): Bytes {
+  yield* body
+  await done
 }
 
 const isProblem = (error: unknown): error is Problem =>
   error instanceof Error && "_tag" in error && error._tag === "Problem"
 
-/** What the body throws is a refusal for its sender; anything else is a defect. */
+/** What the body throws is a refusal for its sender. Any other failure is a defect. */
 const reading = <A>(work: () => Promise<A>): Effect.Effect<A, Problem> =>
   Effect.flatMap(
     Effect.promise(() => work().then((value) => ({ value }), (error: unknown) => ({ error }))),
@@ -190,11 +200,11 @@ const reading = <A>(work: () => Promise<A>): Effect.Effect<A, Problem> =>
 const refusedType = ({ accept }: FileField, { type }: DecidedType): Problem =>
   problem(
     "unsupported-media-type",
-    `The file is of the type ${type}, which this field does not take.`,
+    `This field does not take files of the type ${type}.`,
     { accept: accept ?? ["*/*"], detected: type }
   )
 
-/** Values that go into other fields, by their names. */
+/** Values for other fields, by their names. */
 interface Derived {
   readonly cells: ReadonlyMap<string, Cell>
 }
@@ -218,7 +228,10 @@ const builtIn = (
   }
 }
 
-/** Runs the processors of a field over a stored file. A throw, or a value that its field refuses, is a defect of the configuration: a 500. */
+/**
+ * Runs the processors of a field over a stored file. If one throws, or gives a value that its field refuses, that is a defect of the configuration:
+ * a 500.
+ */
 const derive = Effect.fnUntraced(function*(
   { access: { model }, field, file: { derive: processors, placeholder }, files, provider }: UploadPlan,
   file: StoredFile & { size: number },
@@ -263,7 +276,7 @@ const derive = Effect.fnUntraced(function*(
   return { cells }
 })
 
-/** The stored file as a stream that opens when it is read. */
+/** The stored file as a stream that opens with the first read. */
 async function* readAgain(provider: FileProvider, path: string): Bytes {
   const found = await Effect.runPromise(provider.storage.read(path, null))
   if (found === null) throw new Error("the uploaded file is not there")
@@ -275,13 +288,21 @@ const copyOf = (bytes: Uint8Array): Bytes =>
     yield bytes
   })()
 
-/** Makes what the field wants of an image, and stores it beside the upload or in its place. Null: it is no image that can be read. */
+/** The result of processing an image. */
+interface Rendered {
+  readonly image: RenderedImage
+  readonly file: StoredFile & { size: number }
+  /** Bytes of what is stored instead of the upload; null: the upload itself is stored. */
+  readonly head: Uint8Array | null
+}
+
+/** Makes the variants and values that the field needs of an image. Stores them beside the upload or in its place. Null: the image cannot be read. */
 const render = Effect.fnUntraced(function*(
   { file, files, provider }: UploadPlan,
   stored: StoredFile & { size: number },
   type: string,
   room: { readonly take: (bytes: number) => boolean }
-): Effect.fn.Return<{ readonly image: RenderedImage; readonly file: StoredFile & { size: number } } | null, Problem> {
+): Effect.fn.Return<Rendered | null, Problem> {
   if (files.images === null || !needsImage(file) || !isProcessed(type)) return null
   const { original, placeholder, variants } = file
   const copies = original === null ? variants : [...variants, original]
@@ -321,12 +342,12 @@ const render = Effect.fnUntraced(function*(
     yield* put(variantPath(kept.path, name, extension), bytes, extension)
     made.push({ name, extension, width, height })
   }
-  return { image, file: { ...kept, variants: made } }
+  return { image, file: { ...kept, variants: made }, head: replacement?.bytes ?? null }
 })
 
 const typeOf = (extension: string): string => `image/${extension === "jpg" ? "jpeg" : extension}`
 
-/** What the field of an upload would store at most, for the entry that is written before its file. */
+/** The most that the field of an upload can store, for the entry that is written before its file. */
 const expected = ({ file }: UploadPlan, stored: StoredFile): readonly StoredFile[] => {
   const variants = file.variants.map(({ format, name }) => ({
     name,
@@ -340,7 +361,7 @@ const expected = ({ file }: UploadPlan, stored: StoredFile): readonly StoredFile
   return path === stored.path ? [whole] : [stored, { ...whole, path }]
 }
 
-/** Stores an upload that was accepted. Should anything fail, what was stored is removed, and what cannot be removed is scheduled already. */
+/** Stores an accepted upload. If anything fails, the stored files are removed. The delete of files that cannot be removed is already scheduled. */
 const store = Effect.fnUntraced(function*(
   call: Call,
   plan: UploadPlan,
@@ -354,19 +375,21 @@ const store = Effect.fnUntraced(function*(
     incoming.length ?? (length === null ? null : Math.min(length, file.maxSize))
   )
   const meter: Meter = { size: 0, hash: key === null ? null : key.hash }
-  const limits = [[file.maxSize, () => tooLarge(file)], [
-    room.most,
+  const limits = [[(size: number) => size <= file.maxSize, () => tooLarge(file)], [
+    room.grow,
     () => problem("insufficient-storage", "There is no room for the file.")
   ]] as const
-  const limited = metered(incoming.bytes, meter, limits)
+  const limited = metered(incoming.bytes, incoming.length, meter, limits)
   return yield* Effect.ensuring(
     Effect.gen(function*(): Effect.fn.Return<Reply, Problem> {
-      const begun = yield* reading(() => begin(limited))
+      const reads = [...file.derive.values()].some(({ of }) => of === "custom")
+      const begun = yield* reading(() => begin(limited, reads ? headBytes : detectedBytes))
       const name = cleanName(plan.name ?? incoming.name ?? "")
-      const content = yield* files.detector.detect(begun.head)
+      const looked = begun.head.subarray(0, detectedBytes)
+      const content = yield* files.detector.detect(looked)
       const decided = decideType({
         content,
-        text: isText(begun.head, begun.whole),
+        text: isText(looked, begun.whole && looked.length === begun.head.length),
         extension: extensionOf(name),
         declared: incoming.type
       }, file.accept)
@@ -379,50 +402,62 @@ const store = Effect.fnUntraced(function*(
       const first: StoredFile = { provider: provider.name, path, name, size: null, variants: [] }
       const promises = expected(plan, first)
       const unavailable = storageProblem(files, provider.name)
-      const scheduled = Effect.catch(
-        Effect.forEach(promises, (each) => schedule(files, provider, uploadEntry(each, files.now()))),
-        unavailable
+      let names: readonly string[] = []
+      const gate = Promise.withResolvers<void>()
+      gate.promise.catch(() => {})
+      const scheduled = Effect.onExit(
+        Effect.map(
+          Effect.forEach(promises, (each) => schedule(files, provider, uploadEntry(each, files.now()))),
+          (all) => void (names = all)
+        ),
+        (exit) => Effect.sync(() => exit._tag === "Success" ? gate.resolve() : gate.reject(new Error("not scheduled")))
       )
-      const undo = (names: readonly string[]) =>
+      const undo = Effect.suspend(() =>
         Effect.ignore(Effect.forEach(
           [...new Set(promises.flatMap((each) => [...pathsOf(each)])), ...names],
           (each) => provider.storage.remove(each),
           { discard: true }
         ))
+      )
       const stored = Effect.gen(function*(): Effect.fn.Return<Reply, Problem> {
-        const size = yield* Effect.catch(
-          provider.storage.put(path, begun.bytes, { type: decided.type, size: incoming.length ?? file.maxSize }),
-          unavailable
-        )
-        if (incoming.length !== null && incoming.length !== size) {
-          return yield* Effect.fail(problem("malformed-request", "The body is not as long as Content-Length says."))
-        }
+        // Neither interrupts the other, because a running storage operation has to end by itself.
+        const [entries, put] = yield* Effect.all([
+          Effect.exit(scheduled),
+          Effect.exit(
+            provider.storage.put(path, after(begun.bytes, gate.promise), {
+              type: decided.type,
+              size: incoming.length,
+              most: file.maxSize
+            })
+          )
+        ], { concurrency: 2 })
+        yield* Effect.catch(entries, unavailable)
+        const size = yield* Effect.catch(put, unavailable)
         const rendered = yield* render(plan, { ...first, size }, decided.type, room)
         const kept = rendered?.file ?? { ...first, size }
         const type = kept.path === path ? decided.type : typeOf(extensionOf(kept.path))
-        const derived = yield* derive(plan, kept, type, begun.head, rendered?.image ?? null)
+        const derived = yield* derive(plan, kept, type, rendered?.head ?? begun.head, rendered?.image ?? null)
         const reply = yield* answer(plan, call, kept, type, decided, derived)
-        room.keep(kept)
+        room.keep(kept, rendered !== null && rendered.head !== null)
         return key === null ? reply : yield* key.keep(reply)
       })
-      // What is under way at a storage goes on when its sender is gone, and would end after it was undone: so it comes to its end first. A body
-      // that breaks off ends it at once.
+      // A storage operation continues after its sender has disconnected. It would end after the rollback, so the rollback waits for it. A body that
+      // breaks off ends it at once.
       return yield* Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(scheduled, (names) =>
-          Effect.onExit(
-            Effect.flatMap(stored, (reply) => Effect.as(restore(Effect.promise(() => Promise.resolve())), reply)),
-            (exit) =>
-              exit._tag === "Success" && exit.value.headers["idempotency-replayed"] === undefined
-                ? Effect.void
-                : undo(names)
-          ))
+        Effect.onExit(
+          Effect.flatMap(stored, (reply) => Effect.as(restore(Effect.promise(() => Promise.resolve())), reply)),
+          (exit) =>
+            exit._tag === "Success" && exit.value.headers["idempotency-replayed"] === undefined
+              ? Effect.void
+              : undo
+        )
       )
     }),
     Effect.sync(() => room.release())
   )
 })
 
-/** The ticket, and what the sender should know of the file. */
+/** The ticket, and what the answer tells the sender about the file. */
 const answer = (
   { access, field, files }: UploadPlan,
   call: Call,

@@ -1,6 +1,6 @@
 /**
- * `:watch`: changes of a resource as they are sent on, for callers who look at it (Server-Sent Events). One loop of the process reads for all who watch;
- * each is told of what they may see, and nothing of what is in it. Whoever is too slow, or was away for too long, is told to read anew.
+ * `:watch`: streams the changes of a resource to callers (Server-Sent Events). One loop of the process reads for all streams. Each caller learns
+ * which visible records changed, without their values. A caller that is too slow, or was away for too long, is told to read again.
  */
 
 import * as Clock from "effect/Clock"
@@ -10,43 +10,41 @@ import type { Access } from "../domain/access/access.ts"
 import type { Caller } from "../domain/access/caller.ts"
 import { cellsOf, judgedRow, recordChange, type StoredChange } from "../domain/event/change.ts"
 import { evaluate } from "../domain/filter/evaluate.ts"
+import type { Model } from "../domain/model/model.ts"
 import { tableName } from "../domain/model/table.ts"
 import { invalidParameter, problem } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import { writeKey } from "../domain/read/key.ts"
+import type { Row } from "../domain/value/kind.ts"
 import type { ChangesService } from "../ports/changes.ts"
 import type { RecordsError } from "../ports/records.ts"
-import type { Call, Reply } from "./call.ts"
+import { stillHeld } from "./call.ts"
+import type { Call, StreamedReply } from "./call.ts"
 import { permitted } from "./core.ts"
 import { recordsProblem } from "./refusal.ts"
 
-/** How often changes are looked for while somebody watches, and how often those who hear nothing are told so. */
+/** How often changes are looked for while somebody watches, and how often idle streams get a sign of life. */
 const pollMs = 500
 const beatMs = 10_000
-/** How often it is said that somebody watches. */
+/** How often the process announces that somebody watches. */
 const renewMs = 60_000
-/** For how long a stream can be taken up again, in seconds. */
+/** For how long a stream can be resumed, in seconds. */
 const resumableSeconds = 600
-/** Changes read at once, and most that are caught up on. */
+/** Changes read at once, and the most that a resumed stream catches up on. */
 const mostRead = 500
 const mostBehind = 5_000
-/** Most texts that wait for one who is slow. */
+/** Most texts that are queued for a slow caller. */
 const mostWaiting = 1_000
-/** Streams of one caller, and of all in this process. */
+/** Most streams of one caller, and of all in this process. */
 const mostOfOne = 16
 const mostOfAll = 2_000
-
-/** A body that is sent as it comes, of no known length. */
-export interface WatchReply extends Reply {
-  readonly stream: { readonly length: null; readonly bytes: AsyncIterable<Uint8Array> }
-}
 
 interface Watcher {
   readonly access: Access
   readonly relation: string
   readonly again: Effect.Effect<Caller, unknown>
   position: bigint
-  /** Changes that came while older ones were read. */
+  /** Changes that arrived while older ones were read. */
   early: Array<{ readonly position: string; readonly change: StoredChange }> | null
   texts: string[]
   wake: () => void
@@ -54,24 +52,54 @@ interface Watcher {
 }
 
 export interface Watching {
-  readonly watch: (call: Call, resource: string) => Effect.Effect<WatchReply, Problem>
-  /** How many watch now. */
+  readonly watch: (call: Call, resource: string) => Effect.Effect<StreamedReply, Problem>
+  /** How many streams are open now. */
   readonly count: () => number
-  /** Ends all streams, and takes no more. */
+  /** Ends all streams, and accepts no new ones. */
   readonly close: () => void
 }
 
 const encoder = new TextEncoder()
 
+/** A change as it is sent, the same for all who see it. Null: the API could not have seen the change. */
+type News = { readonly rows: ReadonlyArray<Row | null>; readonly text: string } | null
+
+/** The texts of one round, by resource and position. All streams of a resource share them. */
+const makeNews = () => {
+  const known = new Map<string, News>()
+  return (model: Model, at: string, stored: StoredChange, now: number): News => {
+    const name = `${model.name} ${at}`
+    const found = known.get(name)
+    if (found !== undefined) return found
+    const change = recordChange(model, stored)
+    let news: News = null
+    if (change !== null) {
+      const row = judgedRow(change)
+      const data = {
+        key: writeKey(model.key.map(({ index }) => row[index] ?? null)),
+        operation: change.operation,
+        sequence: stored.sequence
+      }
+      const id = markOf(at, Math.floor(now / 1_000))
+      news = {
+        rows: [change.before, change.after],
+        text: `id: ${id}\nevent: change\ndata: ${JSON.stringify(data)}\n\n`
+      }
+    }
+    known.set(name, news)
+    return news
+  }
+}
+
 const markOf = (position: bigint | string, seconds: number): string => `${position}-${seconds}`
 
-/** Where a stream is to go on: the position of a `Last-Event-ID` that is not too old. */
-const resumeAt = (mark: string | null, seconds: number): { readonly position: string } | "anew" | null => {
+/** Where a stream resumes: the position of a `Last-Event-ID` that is not too old. */
+const resumeAt = (mark: string | null, seconds: number): { readonly position: string } | "too-old" | null => {
   if (mark === null) return null
   const parts = /^(\d{1,19})-(\d{1,12})$/.exec(mark)
-  if (parts === null) return "anew"
+  if (parts === null) return "too-old"
   const age = seconds - Number(parts[2])
-  return age < -60 || age > resumableSeconds ? "anew" : { position: parts[1]! }
+  return age < -60 || age > resumableSeconds ? "too-old" : { position: parts[1]! }
 }
 
 /** Makes `:watch` over captured changes. */
@@ -99,32 +127,26 @@ export const makeWatching = (changes: ChangesService): Watching => {
     watcher.wake()
   }
 
-  const tell = (watcher: Watcher, at: string, stored: StoredChange, now: number): void => {
+  const tell = (
+    watcher: Watcher,
+    at: string,
+    stored: StoredChange,
+    now: number,
+    newsOf: ReturnType<typeof makeNews>
+  ): void => {
     const { access } = watcher
     if (watcher.ended || BigInt(at) <= watcher.position) return
     watcher.position = BigInt(at)
-    const change = recordChange(access.model, stored)
-    if (change === null) return
+    const news = newsOf(access.model, at, stored, now)
+    if (news === null) return
     const bindings = { caller: access.caller, now: BigInt(now) * 1000n, params: [] }
-    const sees = [change.before, change.after].some((row) =>
-      row !== null && evaluate(access.rows, cellsOf(row), bindings)
-    )
-    if (!sees) return
-    const row = judgedRow(change)
-    const data = {
-      key: writeKey(access.model.key.map(({ index }) => row[index] ?? null)),
-      operation: change.operation,
-      sequence: stored.sequence
-    }
-    say(watcher, `id: ${markOf(at, Math.floor(now / 1_000))}\nevent: change\ndata: ${JSON.stringify(data)}\n\n`)
+    const sees = news.rows.some((row) => row !== null && evaluate(access.rows, cellsOf(row), bindings))
+    if (sees) say(watcher, news.text)
   }
 
-  /** A credential may have been revoked since: who has none any more is told nothing more. */
+  /** A credential may have been revoked since. Without a valid one, the caller is told nothing more. */
   const valid = (watcher: Watcher): Effect.Effect<boolean> =>
-    Effect.map(Effect.exit(watcher.again), (exit) => {
-      const held = Exit.isSuccess(exit) && exit.value.id === watcher.access.caller.id &&
-        exit.value.tenant === watcher.access.caller.tenant &&
-        exit.value.roles.join("\0") === watcher.access.caller.roles.join("\0")
+    Effect.map(stillHeld(watcher.again, watcher.access.caller), (held) => {
       if (!held) end(watcher)
       return held
     })
@@ -135,12 +157,13 @@ export const makeWatching = (changes: ChangesService): Watching => {
     for (;;) {
       const found = yield* changes.since(relations(), String(position), mostRead)
       const now = yield* Clock.currentTimeMillis
+      const newsOf = makeNews()
       const touched = new Set(found.map(({ change }) => change.relation))
       for (const watcher of watchers) {
         if (!touched.has(watcher.relation) || !(yield* valid(watcher))) continue
         for (const each of found) {
           if (each.change.relation !== watcher.relation) continue
-          if (watcher.early === null) tell(watcher, each.position, each.change, now)
+          if (watcher.early === null) tell(watcher, each.position, each.change, now, newsOf)
           else if (watcher.early.length < mostBehind) watcher.early.push(each)
         }
       }
@@ -159,7 +182,7 @@ export const makeWatching = (changes: ChangesService): Watching => {
         yield* Effect.ignore(changes.watch(relations()))
         renewed = now
       }
-      // A database that is away for a while is asked again: nothing is lost by that.
+      // The loop asks again when the database was unavailable. No change is lost.
       yield* Effect.ignore(round())
       if (now - beat > beatMs) {
         beat = now
@@ -181,7 +204,8 @@ export const makeWatching = (changes: ChangesService): Watching => {
     for (let count = 0; count < mostBehind; count += mostRead) {
       const found = yield* changes.since([watcher.relation], at, mostRead)
       const now = yield* Clock.currentTimeMillis
-      for (const each of found) tell(watcher, each.position, each.change, now)
+      const newsOf = makeNews()
+      for (const each of found) tell(watcher, each.position, each.change, now, newsOf)
       at = found.at(-1)?.position ?? at
       if (found.length < mostRead) return true
     }
@@ -200,8 +224,8 @@ export const makeWatching = (changes: ChangesService): Watching => {
       running = true
       yield* Effect.forkDetach(loop)
     }
-    watcher.position = BigInt(from === null || from === "anew" ? last : from.position)
-    const whole = from === null || (from !== "anew" && (yield* catchUp(watcher, from.position)))
+    watcher.position = BigInt(from === null || from === "too-old" ? last : from.position)
+    const whole = from === null || (from !== "too-old" && (yield* catchUp(watcher, from.position)))
     if (!whole) {
       watcher.position = BigInt(last)
       say(watcher, "event: reset\ndata: {}\n\n")
@@ -210,7 +234,8 @@ export const makeWatching = (changes: ChangesService): Watching => {
     const early = watcher.early ?? []
     watcher.early = null
     const now = yield* Clock.currentTimeMillis
-    for (const each of early) tell(watcher, each.position, each.change, now)
+    const newsOf = makeNews()
+    for (const each of early) tell(watcher, each.position, each.change, now, newsOf)
   })
 
   const bytesOf = (watcher: Watcher): AsyncIterable<Uint8Array> => ({
@@ -237,11 +262,11 @@ export const makeWatching = (changes: ChangesService): Watching => {
       closed = true
       for (const watcher of watchers) end(watcher)
     },
-    watch: Effect.fnUntraced(function*(call: Call, resource: string): Effect.fn.Return<WatchReply, Problem> {
+    watch: Effect.fnUntraced(function*(call: Call, resource: string): Effect.fn.Return<StreamedReply, Problem> {
       const access = yield* Effect.fromResult(permitted(call, resource, "read"))
       const { caller, model } = access
       if (call.query.length > 0) {
-        return yield* Effect.fail(invalidParameter(call.query[0]![0].slice(0, 100), "There are no parameters here."))
+        return yield* Effect.fail(invalidParameter(call.query[0]![0].slice(0, 100), "This route takes no parameters."))
       }
       if (model.events.length === 0) {
         return yield* Effect.fail(

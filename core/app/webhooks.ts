@@ -1,6 +1,6 @@
 /**
- * Subscriptions that people make (extension `webhooks`): what a save is checked for, what the record verbs do, and each as dispatch takes it: with its
- * owner's eyes. Who may do what with the records is decided by the access to them, like for any resource.
+ * Subscriptions that people make (extension `webhooks`): the checks of a save, the record verbs, and the form that dispatch takes, with the access
+ * of the owner. Access to the records follows the same rules as for any resource.
  */
 
 import * as Clock from "effect/Clock"
@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Caller } from "../domain/access/caller.ts"
 import type { AccessResolver } from "../domain/access/resolve.ts"
+import { adminRole } from "../domain/account/roles.ts"
 import { readEventNames, readHeaders } from "../domain/compile/subscription.ts"
 import { deliveriesName, subscriptionsName, type Webhooks } from "../domain/declare/webhooks.ts"
 import type { EventModels, Happened } from "../domain/event/delivery.ts"
@@ -17,11 +18,11 @@ import { evaluate } from "../domain/filter/evaluate.ts"
 import { readFilter } from "../domain/filter/read.ts"
 import type { FilterTree } from "../domain/filter/tree.ts"
 import { always, both } from "../domain/filter/tree.ts"
-import type { Model } from "../domain/model/model.ts"
+import type { Model, WireRecord } from "../domain/model/model.ts"
 import { accessDenied, notFound, problem } from "../domain/problem.ts"
 import type { Problem, ProblemError } from "../domain/problem.ts"
-import { wireRecord } from "../domain/read/item.ts"
 import { keyCondition, readKey } from "../domain/read/key.ts"
+import { wireRecord } from "../domain/read/record.ts"
 import { timestampFromMicros } from "../domain/value/instant.ts"
 import type { Row } from "../domain/value/kind.ts"
 import type { OutboundService } from "../ports/outbound.ts"
@@ -35,7 +36,7 @@ import type { Core, RecordCheck } from "./core.ts"
 import { type Delivering, type EventLog, tryDelivery } from "./deliver.ts"
 import { recordsProblem } from "./refusal.ts"
 
-/** What the extension stands on. */
+/** The dependencies of the extension. */
 export interface WebhooksCore {
   readonly core: Core
   readonly resolver: AccessResolver
@@ -43,7 +44,7 @@ export interface WebhooksCore {
   readonly settings: Webhooks
   readonly kept: WebhooksService
   readonly outbound: OutboundService
-  /** The roles that a person has now; null: they may not act any more. */
+  /** The current roles of a person. Null: the person may not act any more. */
   readonly rolesOf: SubscriptionsService["rolesOf"]
   readonly newSecret: () => string
   readonly log: EventLog
@@ -52,7 +53,7 @@ export interface WebhooksCore {
 /** How such subscriptions are named in jobs; names of the configuration have no colon. */
 const prefix = "made:"
 
-/** How long what was read is believed, in milliseconds. */
+/** How long read data is cached, in milliseconds. */
 const believedMs = 1_000
 
 const sealContext = (id: string): string => `webhook secret ${id}`
@@ -63,7 +64,7 @@ const keyOf = (core: Core, id: string, sealed: string | null): Uint8Array | null
   return key !== null && Result.isSuccess(key) ? key.success : null
 }
 
-/** The secret of a subscription, made when somebody first needs it; null where it cannot be opened. */
+/** The secret of a subscription, made when it is first needed. Null where it cannot be decrypted. */
 const secretOf = (use: WebhooksCore, { id, secret }: KeptSubscription): Effect.Effect<string | null, RecordsError> =>
   Effect.map(
     secret === null
@@ -74,7 +75,7 @@ const secretOf = (use: WebhooksCore, { id, secret }: KeptSubscription): Effect.E
 
 const ignore = (): void => {}
 
-/** Fields that a filter of people may name: those given, and nothing of who they are. */
+/** Fields that a filter of people may name: the given ones, without the fields about who people are. */
 const scopeOf = (fields: Model["fields"]) => ({
   names: new Map(
     fields.flatMap((field) =>
@@ -96,14 +97,14 @@ const conditionsOf = (
   if (text === null || text.trim() === "") return trees
   for (const resource of events.keys()) {
     const tree = readFilter(text, scopeOf(core.models.get(resource)?.fields ?? []))
-    // A resource that has lost a field since: nothing of it is sent, rather than everything.
+    // A resource may have lost a field since. Then nothing of it is sent, rather than every event.
     if (Result.isFailure(tree)) return null
     trees.set(resource, tree.success)
   }
   return trees
 }
 
-/** A kept subscription as dispatch takes it. */
+/** A stored subscription in the form that dispatch takes. */
 const subscriptionOf = (
   use: WebhooksCore,
   each: KeptSubscription
@@ -137,20 +138,36 @@ const subscriptionOf = (
 
 const idOf = ({ id }: Subscription): string => id.slice(prefix.length)
 
-/** The subscriptions that people made, as dispatch and deliveries ask for them. */
+/** The subscriptions that people made, for dispatch and deliveries. */
 export const madeSubscriptions = (use: WebhooksCore): SubscriptionsService => {
   let read:
     | { readonly all: readonly Subscription[]; readonly failing: ReadonlySet<string>; readonly until: number }
     | null = null
   const forget = Effect.sync(() => void (read = null))
+  /** The compiled form of each subscription, cached until it changes. Parsing filters and decrypting secrets takes long for a thousand of them. */
+  let made = new Map<string, { readonly text: string; readonly subscription: Subscription }>()
+  const makeAll = Effect.fnUntraced(function*(
+    kept: readonly KeptSubscription[]
+  ): Effect.fn.Return<readonly Subscription[], RecordsError> {
+    const next: typeof made = new Map()
+    for (const each of kept) {
+      const text = JSON.stringify(each)
+      const known = made.get(each.id)
+      const subscription = known?.text === text ? known.subscription : yield* subscriptionOf(use, each)
+      // A subscription without a secret gets one now, and is read again with it.
+      next.set(each.id, { text: each.secret === null ? "" : text, subscription })
+    }
+    made = next
+    return [...next.values()].map(({ subscription }) => subscription)
+  })
   const all = Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
     if (read !== null && now < read.until) return read.all
     const kept = yield* use.kept.all
-    const made = yield* Effect.forEach(kept, (each) => subscriptionOf(use, each))
+    const all = yield* makeAll(kept)
     const failing = new Set(kept.flatMap(({ failing, id }) => failing ? [prefix + id] : []))
-    read = { all: made, failing, until: now + believedMs }
-    return made
+    read = { all, failing, until: now + believedMs }
+    return all
   })
   return {
     all,
@@ -164,7 +181,10 @@ export const madeSubscriptions = (use: WebhooksCore): SubscriptionsService => {
         ),
     rolesOf: use.rolesOf,
     orphaned: (subscription) =>
-      Effect.andThen(use.kept.disable(idOf(subscription), "Its owner may not act any more."), forget),
+      Effect.andThen(
+        use.kept.disable(idOf(subscription), "The owner of the subscription no longer has access."),
+        forget
+      ),
     ended: (subscription, result) => {
       if (result.test) return Effect.void
       const id = idOf(subscription)
@@ -187,16 +207,29 @@ const invalid = (field: string, message: string, hint?: string): ProblemError =>
   ...(hint === undefined ? {} : { hint })
 })
 
-/** The models that a caller sees, as far as they know of events. */
+/** The models that a caller sees, with only what events need. */
 const visibleModels = ({ core, resolver }: WebhooksCore, caller: Caller): ReadonlyMap<string, Model> =>
   new Map([...core.models].filter(([name]) => {
     const access = resolver.resolve(caller, name)
     return access !== null && access.decisions.read.of !== "deny"
   }))
 
-/** Checks a subscription as it is saved: events and filter against what the caller sees, the URL against where it leads. */
-export const subscriptionCheck = (use: WebhooksCore): RecordCheck => (caller, _, after) => {
+/**
+ * Whether somebody decides where the requests of a subscription go, and sees what it sends: its owner, and admins. It sends what its owner may read, so
+ * anybody else who may change subscriptions could read with the owner's rights.
+ */
+const directs = (caller: Caller, owner: unknown): boolean => owner === caller.id || caller.roles.includes(adminRole)
+
+/** Whether a save leads the requests of a subscription elsewhere. */
+const redirects = (before: WireRecord, after: WireRecord): boolean =>
+  ["url", "headers"].some((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+
+/** Checks a subscription when it is saved: events and filter against what the caller sees, and the URL against the allowed addresses. */
+export const subscriptionCheck = (use: WebhooksCore): RecordCheck => (caller, before, after) => {
   if (after === null) return Effect.void
+  if (before !== null && redirects(before, after) && !directs(caller, before["owner_id"])) {
+    return Effect.fail(accessDenied())
+  }
   const errors: ProblemError[] = []
   const models = visibleModels(use, caller)
   const { events: named, filter, headers, url } = after
@@ -210,7 +243,11 @@ export const subscriptionCheck = (use: WebhooksCore): RecordCheck => (caller, _,
       if (Result.isSuccess(tree)) continue
       const [first] = tree.failure
       errors.push(
-        invalid("filter", `It does not check for ${resource}: ${first?.message ?? "it is no filter"}`, first?.hint)
+        invalid(
+          "filter",
+          `The filter is not valid for ${resource}: ${first?.message ?? "it is no filter"}`,
+          first?.hint
+        )
       )
       break
     }
@@ -267,7 +304,7 @@ const newest = Effect.fnUntraced(function*(
   for (const [resource, names] of subscription.events) {
     const model = use.core.models.get(resource)
     const declared = use.models.events.get(resource)
-    // As the subscription names them, else as they are declared.
+    // In the order of the subscription, else in declared order.
     const [first] = names ?? declared?.keys() ?? []
     const event = first === undefined ? undefined : declared?.get(first)
     if (model === undefined || event === undefined || subscription.reader.of !== "owner") continue
@@ -310,6 +347,13 @@ const madeUp = (
     }
   }
 })
+
+/** The result of a test event, for callers who may see the subscription's URL and headers. */
+interface SentRequest {
+  readonly url: string
+  readonly headers: { readonly [name: string]: string }
+  readonly body: string
+}
 
 /** The record verbs. */
 export const webhookVerb = (use: WebhooksCore, delivering: () => Delivering) =>
@@ -354,16 +398,32 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Delivering) =>
       case "resendFailed":
         return json(200, JSON.stringify({ resent: yield* asked(use.kept.resend({ subscription: id })) }))
       case "test": {
+        if (!directs(call.caller, kept.owner)) return yield* Effect.fail(accessDenied())
         const subscription = yield* asked(subscriptionOf(use, kept))
         const roles = yield* asked(use.rolesOf(kept.owner, kept.tenant))
         const happened = roles === null ? null : yield* asked(newest(use, subscription, roles))
         if (happened === null) {
           return yield* Effect.fail(
-            problem("conflict", "There is no record that its owner may read, so there is nothing to make an event of.")
+            problem(
+              "conflict",
+              "The owner of the subscription may read no record, so there is no record for a test event."
+            )
           )
         }
-        // The event is made of a record as it is, whatever the filter says to it.
-        const tried = tryDelivery(delivering(), {
+        const parts = delivering()
+        let request: SentRequest | null = null
+        const shown: Delivering = {
+          ...parts,
+          outbound: {
+            ...parts.outbound,
+            post: (sent) => {
+              request = { url: sent.url, headers: sent.headers, body: sent.body }
+              return parts.outbound.post(sent)
+            }
+          }
+        }
+        // The test event is made of a record as it is. The filter is not applied.
+        const tried = tryDelivery(shown, {
           subscription: { ...subscription, when: new Map() },
           happened,
           test: true
@@ -380,6 +440,7 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Delivering) =>
             outcome: result.outcome,
             status: result.status,
             error: result.error,
+            request,
             answer: result.answer,
             duration_ms: result.milliseconds
           })

@@ -13,12 +13,11 @@ import { evaluate, evaluateKnown } from "../domain/filter/evaluate.ts"
 import type { Bindings, FilterTree } from "../domain/filter/tree.ts"
 import { always, both } from "../domain/filter/tree.ts"
 import type { Field, Model, WireRecord } from "../domain/model/model.ts"
-import { accessDenied, invalidParameter, notFound, problem } from "../domain/problem.ts"
-import type { Problem } from "../domain/problem.ts"
+import { accessDenied, invalidParameter, notFound, Problem, problem } from "../domain/problem.ts"
 import { etagOf, tagListed } from "../domain/read/etag.ts"
-import { wireRecord, wireValue } from "../domain/read/item.ts"
 import { keyCondition } from "../domain/read/key.ts"
 import { visibleRows } from "../domain/read/list.ts"
+import { wireRecord, wireValue } from "../domain/read/record.ts"
 import { timestampFromMicros } from "../domain/value/instant.ts"
 import type { Cell, Json, Row } from "../domain/value/kind.ts"
 import {
@@ -37,7 +36,7 @@ import type { FileValueGiven, Tickets } from "../domain/write/file.ts"
 import { preconditionFailed, preconditionHolds, preconditionRequired } from "../domain/write/precondition.ts"
 import type { Precondition } from "../domain/write/precondition.ts"
 import { RecordsError } from "../ports/records.ts"
-import type { RecordsTransaction, Told } from "../ports/records.ts"
+import type { ChangeNote, RecordsTransaction } from "../ports/records.ts"
 import type { Core } from "./core.ts"
 import { claimUploads } from "./file.ts"
 import { keepVersion } from "./history.ts"
@@ -74,7 +73,7 @@ export type Write =
 
 export type CreateWrite = Write & { readonly op: "create" }
 export type UpdateWrite = Write & { readonly op: "update" }
-type ExistingWrite = Exclude<Write, { op: "create" }>
+export type ExistingWrite = Exclude<Write, { op: "create" }>
 
 /** What a write did. `row` has the cells of all columns of the model as written; for a removal, as they were. */
 export interface Written {
@@ -146,7 +145,7 @@ export const prepareUndelete = (
 export type Settled = Exclude<Decision, { of: "record" }>
 
 /** The tree that a decision asks the database to judge; other decisions ask nothing. */
-const decisionTree = (decision: Decision): FilterTree => decision.of === "filter" ? decision.tree : always
+export const decisionTree = (decision: Decision): FilterTree => decision.of === "filter" ? decision.tree : always
 
 /** Settles a decision for a record. The resolver has turned a rule that throws into a denial. */
 const settle = (decision: Decision, record: () => WireRecord): Settled =>
@@ -240,7 +239,7 @@ const changedSince = (
   bindings: Bindings
 ): readonly string[] | null => {
   const held = core.versions.recent(access, ownKey(access.model, row)).find((old) =>
-    tagListed(precondition, etagOf(access.restricted, old, core.seal.digest), false) &&
+    tagListed(precondition, etagOf(access.restricted, old, core.seal), false) &&
     evaluate(access.rows, cells(old), bindings)
   )
   if (held === undefined) return null
@@ -367,7 +366,7 @@ const preconditionRefusal = (
 ): Problem | null => {
   const { access, op, precondition } = write
   if (precondition === null) return op === "update" ? preconditionRequired() : null
-  const etag = etagOf(access.restricted, row, core.seal.digest)
+  const etag = etagOf(access.restricted, row, core.seal)
   return preconditionHolds(precondition, etag)
     ? null
     : preconditionFailed(precondition, etag, changedSince(core, access, precondition, row, bindings))
@@ -398,13 +397,13 @@ export const apply = (
   set: Values,
   settled: Settled,
   bindings: Bindings,
-  told?: Told
+  note?: ChangeNote
 ): Step<Row> => {
   const { columns } = access.model
   const checks = [access.rows, decisionTree(settled)] as const
   const must = both(...checks)
   const change = { model: access.model, key, set: [...set], touch: true, columns, checks, must, bindings }
-  const updated = tx.update(told === undefined ? change : { ...change, told })
+  const updated = tx.update(note === undefined ? change : { ...change, note })
   const links = checkLinks(core, tx, access, [set], bindings)
   return Effect.flatMap(
     Effect.catch(
@@ -418,35 +417,202 @@ export const apply = (
   )
 }
 
-const update = (core: Core, tx: RecordsTransaction, write: UpdateWrite, bindings: Bindings): Step<Written> =>
-  Effect.flatMap(lockRow(tx, write, bindings), (row) => {
-    const { access, files } = write
-    const values = write.lenient === true ? writableValues(access, row, write.values) : write.values
-    const settled = files.length === 0 ? nothingSettled : settleFiles(files, row)
-    const set = changedValues(
-      cells(row),
-      settled.derived.size === 0 ? values : new Map([...values, ...settled.derived])
-    )
-    const judged = judge(core, tx, write, row, () => {
-      if (settled.errors.length > 0) return Result.fail(invalidRecord(settled.errors))
-      const fits = write.lenient === true ? checkValues(set) : fitting
-      return Result.isFailure(fits) ? fits : checkPatch(access, row, values, set)
-    }, bindings)
-    const claim = claimUploads(core, tx, files.filter(({ field }) => set.has(field)))
-    return Effect.flatMap(
-      claim === null ? judged : Effect.tap(judged, () => claim),
-      (settled): Step<Written> => {
-        const key = ownKey(access.model, row)
-        const written = { op: "update", access, before: row, key, visible: true } as const
-        return set.size === 0
-          ? Effect.succeed({ ...written, row, changed: false })
-          : Effect.flatMap(
-            apply(core, tx, write, row, set, settled, bindings),
-            (after) => done(core, tx, { ...written, row: after, changed: true }, after)
-          )
+/** What a write would do to its locked row: the values that would change, and whether it may. */
+interface Planned {
+  readonly set: Values
+  readonly judged: Step<Settled>
+}
+
+const plan = (core: Core, tx: RecordsTransaction, write: ExistingWrite, row: Row, bindings: Bindings): Planned => {
+  const { model } = write.access
+  switch (write.op) {
+    case "update":
+      return planUpdate(core, tx, write, row, bindings)
+    case "undelete": {
+      const softDelete = model.softDelete!
+      const judged = judge(core, tx, write, row, nothingToCheck, bindings)
+      return {
+        set: new Map([[softDelete, null]]),
+        judged: row[softDelete.index] === null
+          ? Effect.andThen(judged, Effect.fail(problem("conflict", "The record is not deleted.")))
+          : judged
       }
-    )
+    }
+    case "delete": {
+      const judged = judge(core, tx, write, row, nothingToCheck, bindings)
+      const { softDelete } = model
+      return {
+        set: softDelete === null ? noValues : new Map([[softDelete, timestampFromMicros(bindings.now)]]),
+        judged
+      }
+    }
+  }
+}
+
+const planUpdate = (core: Core, tx: RecordsTransaction, write: UpdateWrite, row: Row, bindings: Bindings): Planned => {
+  const { access, files } = write
+  const values = write.lenient === true ? writableValues(access, row, write.values) : write.values
+  const settled = files.length === 0 ? nothingSettled : settleFiles(files, row)
+  const set = changedValues(
+    cells(row),
+    settled.derived.size === 0 ? values : new Map([...values, ...settled.derived])
+  )
+  const judged = judge(core, tx, write, row, () => {
+    if (settled.errors.length > 0) return Result.fail(invalidRecord(settled.errors))
+    const fits = write.lenient === true ? checkValues(set) : fitting
+    return Result.isFailure(fits) ? fits : checkPatch(access, row, values, set)
+  }, bindings)
+  const claim = claimUploads(core, tx, files.filter(({ field }) => set.has(field)))
+  return { set, judged: claim === null ? judged : Effect.tap(judged, () => claim) }
+}
+
+/** Writes what was planned. Null: the row is gone. */
+const put = (
+  core: Core,
+  tx: RecordsTransaction,
+  write: ExistingWrite,
+  row: Row,
+  set: Values,
+  settled: Settled,
+  bindings: Bindings
+): Step<Row | null> => {
+  if (write.op !== "delete") return apply(core, tx, write, row, set, settled, bindings)
+  const { model } = write.access
+  const key = ownKey(model, row)
+  // No filter is asked about the row as written, because a filter for live rows would forbid every delete.
+  return set.size === 0
+    ? Effect.as(tx.remove({ model, key, bindings }), null)
+    : tx.update({ model, key, set: [...set], touch: true, columns: model.columns, checks: [], bindings })
+}
+
+const writtenOf = ({ access, op }: ExistingWrite, before: Row, row: Row, changed: boolean): Written => ({
+  op,
+  access,
+  row,
+  before,
+  key: ownKey(access.model, before),
+  changed,
+  visible: true
+})
+
+/** Whether a write would change nothing. */
+const isIdle = (write: ExistingWrite, set: Values): boolean => write.op === "update" && set.size === 0
+
+const change = (core: Core, tx: RecordsTransaction, write: ExistingWrite, bindings: Bindings): Step<Written> =>
+  Effect.flatMap(lockRow(tx, write, bindings), (row) => {
+    const { judged, set } = plan(core, tx, write, row, bindings)
+    return Effect.flatMap(judged, (settled): Step<Written> =>
+      isIdle(write, set)
+        ? Effect.succeed(writtenOf(write, row, row, false))
+        : Effect.flatMap(
+          put(core, tx, write, row, set, settled, bindings),
+          (after) => done(core, tx, writtenOf(write, row, after ?? row, true), after)
+        ))
   })
+
+/** Writes of the same fields to several rows. */
+interface Alike {
+  readonly write: ExistingWrite
+  readonly settled: Settled
+  readonly rows: Row[]
+  /** The values of each row. */
+  readonly sets: Values[]
+}
+
+const isAlike = ({ sets, settled, write }: Alike, other: ExistingWrite, set: Values, itsSettled: Settled): boolean => {
+  const first = sets[0]!
+  if (write.op !== other.op || write.access !== other.access || first.size !== set.size) return false
+  if (decisionTree(settled) !== decisionTree(itsSettled)) return false
+  for (const field of first.keys()) if (!set.has(field)) return false
+  return true
+}
+
+/** The same for rows that change alike: one statement for all. */
+const putAll = Effect.fnUntraced(function*(
+  core: Core,
+  tx: RecordsTransaction,
+  { rows, sets, settled, write }: Alike,
+  bindings: Bindings
+): Steps<ReadonlyArray<Row | null>> {
+  const { access, op } = write
+  const { model } = access
+  const { columns } = model
+  const first = sets[0]!
+  if (rows.length === 1) return [yield* put(core, tx, write, rows[0]!, first, settled, bindings)]
+  const keys = rows.map((row) => ownKey(model, row))
+  if (op === "delete" && first.size === 0) {
+    yield* tx.removeAll({ model, keys, bindings })
+    return rows.map(() => null)
+  }
+  const checks = op === "delete" ? [] : [access.rows, decisionTree(settled)]
+  const links = op === "delete" ? null : checkLinks(core, tx, access, sets, bindings)
+  if (links !== null) yield* links
+  const fields = [...first.keys()]
+  const after = yield* tx.updateAll({
+    model,
+    keys,
+    fields,
+    rows: sets.map((set) => fields.map((field) => set.get(field) ?? null)),
+    columns,
+    checks,
+    bindings
+  })
+  const passed = after.every((row) => checks.every((_, i) => row[columns.length + i] === "true"))
+  return passed ? after : yield* Effect.fail(accessDenied())
+})
+
+/** What became of several writes: what was written, and which were refused, by their places. */
+interface Executed {
+  readonly written: readonly Written[]
+  readonly refused: ReadonlyMap<number, Problem>
+}
+
+/**
+ * Runs writes to records that are there, no two of them to the same. All are judged first; those that are refused are left out, and those that change
+ * the same fields are written together. A failure while writing ends it, and does not say which write it is of.
+ */
+export const executeAll = Effect.fnUntraced(function*(
+  core: Core,
+  tx: RecordsTransaction,
+  writes: readonly ExistingWrite[],
+  bindings: Bindings
+): Steps<Executed> {
+  const written: Written[] = []
+  const refused = new Map<number, Problem>()
+  const groups: Alike[] = []
+  for (const [at, write] of writes.entries()) {
+    const judged = yield* Effect.catch(
+      Effect.flatMap(lockRow(tx, write, bindings), (row) => {
+        const planned = plan(core, tx, write, row, bindings)
+        return Effect.map(planned.judged, (settled) => ({ row, set: planned.set, settled }))
+      }),
+      (error) => error instanceof Problem ? Effect.succeed(error) : Effect.fail(error)
+    )
+    if (judged instanceof Problem) {
+      refused.set(at, judged)
+      continue
+    }
+    const { row, set, settled } = judged
+    if (isIdle(write, set)) {
+      written.push(writtenOf(write, row, row, false))
+      continue
+    }
+    const group = groups.find((each) => isAlike(each, write, set, settled))
+    if (group === undefined) groups.push({ write, settled, rows: [row], sets: [set] })
+    else {
+      group.rows.push(row)
+      group.sets.push(set)
+    }
+  }
+  for (const group of groups) {
+    const after = yield* putAll(core, tx, group, bindings)
+    for (const [i, row] of group.rows.entries()) {
+      const now = after[i] ?? null
+      written.push(yield* done(core, tx, writtenOf(group.write, row, now ?? row, true), now))
+    }
+  }
+  return { written, refused }
+})
 
 /** The values of fields that the rules allow to be written to the stored record. */
 const writableValues = (access: Access, stored: Row, values: Values): Values => {
@@ -472,59 +638,16 @@ export const checkPatch = (access: Access, stored: Row, values: Values, set: Val
 }
 
 const nothingSettled = settleFiles([], [])
+const noValues: Values = new Map()
 
 const fitting: Result.Result<void, Problem> = Result.succeed(undefined)
 const nothingToCheck = () => fitting
 
-const undelete = (core: Core, tx: RecordsTransaction, write: ExistingWrite, bindings: Bindings): Step<Written> =>
-  Effect.flatMap(lockRow(tx, write, bindings), (row) => {
-    const { access } = write
-    const key = ownKey(access.model, row)
-    const softDelete = access.model.softDelete!
-    return Effect.flatMap(
-      judge(core, tx, write, row, nothingToCheck, bindings),
-      (settled): Step<Written> =>
-        row[softDelete.index] === null
-          ? Effect.fail(problem("conflict", "The record is not deleted."))
-          : Effect.flatMap(apply(core, tx, write, row, new Map([[softDelete, null]]), settled, bindings), (after) =>
-            done(
-              core,
-              tx,
-              { op: "undelete", access, row: after, before: row, key, changed: true, visible: true },
-              after
-            ))
-    )
-  })
-
-const remove = (core: Core, tx: RecordsTransaction, write: ExistingWrite, bindings: Bindings): Step<Written> =>
-  Effect.flatMap(lockRow(tx, write, bindings), (row) => {
-    const { access } = write
-    const { model } = access
-    const key = ownKey(model, row)
-    const removed = (after: Row | null): Step<Written> =>
-      done(core, tx, { op: "delete", access, row: after ?? row, before: row, key, changed: true, visible: true }, after)
-    return Effect.flatMap(judge(core, tx, write, row, nothingToCheck, bindings), (): Step<Written> => {
-      if (model.softDelete === null) return Effect.flatMap(tx.remove({ model, key, bindings }), () => removed(null))
-      // No filter is asked about the row as written, because a filter for live rows would forbid every delete.
-      const set = [[model.softDelete, timestampFromMicros(bindings.now)]] as const
-      const change = { model, key, set, touch: true, columns: model.columns, checks: [], bindings }
-      return Effect.flatMap(tx.update(change), removed)
-    })
-  })
-
 /** Runs one write inside a transaction. */
-export const execute = (core: Core, tx: RecordsTransaction, write: Write, bindings: Bindings): Step<Written> => {
-  switch (write.op) {
-    case "create":
-      return Effect.map(createMany(core, tx, [write], bindings), (written) => written[0]!)
-    case "update":
-      return update(core, tx, write, bindings)
-    case "delete":
-      return remove(core, tx, write, bindings)
-    case "undelete":
-      return undelete(core, tx, write, bindings)
-  }
-}
+export const execute = (core: Core, tx: RecordsTransaction, write: Write, bindings: Bindings): Step<Written> =>
+  write.op === "create"
+    ? Effect.map(createMany(core, tx, [write], bindings), (written) => written[0]!)
+    : change(core, tx, write, bindings)
 
 /** Ends a write: does what belongs to it, then says what it did. */
 const done = (core: Core, tx: RecordsTransaction, written: Written, after: Row | null): Step<Written> => {
@@ -561,7 +684,7 @@ export const runHooks = (
     ? kept
     : Effect.andThen(kept, Effect.suspend(() => check(caller, record(before), record(after))))
   if (core.options.writeHooks.length === 0) return checked
-  // Made anew for each hook, so that the next one does not see what a hook did to its records.
+  // A new one for each hook, so that the next one does not see what a hook did to its records.
   const change = () =>
     ({
       operation,

@@ -72,7 +72,7 @@ export const writtenRecord = (
     write = itemWriter(
       access,
       shown,
-      { ...layoutOf(access, shown, []), columns: access.model.columns, position: all },
+      { ...layoutOf(access, shown, []), columns: access.model.columns, position: all, hashed: [] },
       rehearses ? { ...core.items, digest: (text) => `dry-run-${core.seal.digest(text)}` } : core.items
     )
     known.set(access.restricted, write)

@@ -8,100 +8,104 @@ import * as Data from "effect/Data"
 interface ProblemKind {
   readonly status: number
   readonly title: string
-  /** What it means to a caller: the reference page's text. */
+  /** What it means for a caller. The reference page shows this text. */
   readonly meaning: string
 }
 
-/** Slug to status and title: the source of the reference page and of the golden file. */
+/** Status, title and meaning of each slug. The reference page and the golden file are made from it. */
 export const problemKinds = {
   "invalid-filter": {
     status: 400,
     title: "The filter is not valid",
     meaning:
-      "The filter breaks the language, names what is not there, or asks too much of it. `errors` say where, with hints."
+      "The filter is not valid: the syntax is wrong, a name is unknown, or it is too large. Each entry of `errors` has the position and a hint."
   },
   "invalid-order-by": {
     status: 400,
     title: "The order is not valid",
-    meaning: "The order names what is not there or cannot be sorted. `errors` say where, with hints."
+    meaning:
+      "The order is not valid: a name is unknown, or the field cannot be sorted. Each entry of `errors` has the position and a hint."
   },
   "invalid-parameter": {
     status: 400,
     title: "A parameter is not valid",
-    meaning: "A query parameter, header or body member is unknown, repeated or out of range; `errors` name it."
+    meaning:
+      "A query parameter, a header or a member of the body is unknown, repeated or out of range. `errors` names it."
   },
   "invalid-key": {
     status: 400,
     title: "The key is not valid",
-    meaning: "The key in the path is not of the form the resource's key has."
+    meaning: "The key in the path does not have the form of this resource's keys."
   },
   "invalid-record": {
     status: 400,
     title: "The record is not valid",
     meaning:
-      "Fields of the body are unknown, read-only, missing or wrong, or the record breaks a rule; `errors` list all of them."
+      "Fields of the body are unknown, read-only, missing or wrong, or the record breaks a rule. `errors` lists all of them."
   },
   "malformed-json": {
     status: 400,
     title: "The body is not valid JSON",
-    meaning: "The body is not strict JSON: broken, too deep, a name twice, or a number that cannot be held exactly."
+    meaning:
+      "The body is not strict JSON. It has a syntax error, too many levels, a repeated name, or a number that cannot be stored exactly."
   },
   "expensive-query": {
     status: 400,
     title: "The query would read too many rows",
-    meaning: "The scan guard refused to scan a big table; `suggestion` is the index that would help."
+    meaning: "The scan guard refused a query that would read too many rows. `suggestion` is an index that would help."
   },
   "answer-too-large": {
     status: 400,
     title: "The answer would be too large",
     meaning:
-      "The answer would be larger than the service sends, and cannot end early as a page can; `errors` say what makes it smaller."
+      "The answer would be larger than the service's limit, and it cannot be split into pages. `errors` says how to make it smaller."
   },
   "bot-check-failed": {
     status: 400,
-    title: "The check against robots failed",
-    meaning: "A form was sent without a solved challenge, or with one that is wrong, expired, used, or of another form."
+    title: "The bot check failed",
+    meaning:
+      "A form was sent without a solved challenge. Or its challenge is wrong, expired, already used, or for another form."
   },
   "malformed-request": {
     status: 400,
     title: "The request is not valid HTTP",
-    meaning: "Bytes that are no HTTP request."
+    meaning: "The bytes are not a valid HTTP request."
   },
   "unauthenticated": {
     status: 401,
     title: "Authentication is required",
-    meaning: "No credential, or one that is expired, revoked or not valid."
+    meaning: "The request has no credential, or the credential is expired, revoked or not valid."
   },
   "access-denied": {
     status: 403,
     title: "Access is denied",
-    meaning: "The caller may not do this, to this record, or with these values."
+    meaning: "The caller may not do this, may not do it to this record, or may not write these values."
   },
   "tenant-required": {
     status: 403,
     title: "A tenant is required",
-    meaning: "The resource belongs to tenants, and the credential names none."
+    meaning: "The records of this resource belong to tenants, and the credential has no tenant."
   },
   "not-found": {
     status: 404,
     title: "Not found",
-    meaning: "No such resource or record, or none that this caller can see: the two look the same."
+    meaning: "The resource or record does not exist, or the caller may not see it. Both cases get the same answer."
   },
   "method-not-allowed": {
     status: 405,
     title: "The method is not allowed",
-    meaning: "The path exists, the method does not; `Allow` names those that do."
+    meaning: "The path exists, but not with this method. The header `Allow` lists the methods."
   },
   "request-timeout": {
     status: 408,
     title: "The request took too long to arrive",
-    meaning: "Head or body did not arrive in time; the connection is closed."
+    meaning: "The headers or the body did not arrive in time. The service closes the connection."
   },
   "conflict": {
     status: 409,
     title: "Conflict with the current state",
     meaning:
-      "Another record has these values, the record is not in the state this needs, or another change got in the way."
+      "Another record has the same unique values, the record is in the wrong state, or another change was made at the same time."
   },
   "still-referenced": {
     status: 409,
@@ -112,65 +116,64 @@ export const problemKinds = {
     status: 412,
     title: "The record has changed",
     meaning:
-      "`If-Match` names an older version. `etag` is the current one; `changed`, where known, the fields that differ."
+      "`If-Match` has the ETag of an older version. `etag` is the current ETag. `changed` lists the fields that differ, if they are known."
   },
   "payload-too-large": {
     status: 413,
     title: "The body is too large",
     meaning:
-      "The body is larger than the service takes, or the records of a batch are; of a batch `operation` says where it ended."
+      "The body, or the records of a batch, are larger than the service's limit. For a batch, `operation` is where it stopped."
   },
   "unsupported-media-type": {
     status: 415,
     title: "The media type is not supported",
-    meaning: "The body has a content type or encoding that this route does not read."
+    meaning: "This route does not read this content type or content encoding."
   },
   "idempotency-key-reused": {
     status: 422,
     title: "The idempotency key was used for another request",
-    meaning: "The `Idempotency-Key` was used within 24 hours for a request with other content."
+    meaning: "The same `Idempotency-Key` was used within 24 hours for a request with other content."
   },
   "precondition-required": {
     status: 428,
     title: "A precondition is required",
-    meaning: "A PATCH needs `If-Match` with the record's ETag, or `*`."
+    meaning: "A PATCH needs the header `If-Match` with the record's ETag, or with `*`."
   },
   "too-many-requests": {
     status: 429,
     title: "Too many requests",
-    meaning: "Too many attempts; `Retry-After` says when to try again."
+    meaning: "There were too many attempts. `Retry-After` says when to try again."
   },
   "too-many-submissions": {
     status: 429,
     title: "Too many submissions",
-    meaning: "A form was sent too often by this client; `Retry-After` says when to try again."
+    meaning: "This client sent a form too often. `Retry-After` says when to try again."
   },
   "header-too-large": {
     status: 431,
     title: "The request header is too large",
-    meaning: "The request line or the headers are longer than the service takes."
+    meaning: "The request line or the headers are longer than the service's limit."
   },
   "internal-error": {
     status: 500,
     title: "Internal error",
-    meaning: "Something unexpected went wrong. It was reported to the operator; nothing more is told."
+    meaning: "An unexpected error occurred. The operator finds it in the log. The caller gets no details."
   },
   "unavailable": {
     status: 503,
     title: "The service is not available",
     meaning:
-      "The database or the keys cannot be reached, or too many requests wait; `Retry-After` says when to try again."
-  },
-  "insufficient-storage": {
-    status: 507,
-    title: "There is no room for the file",
-    meaning:
-      "The disk or the quota of the place where the file would be stored is full. Nothing of the upload was kept."
+      "The database or the signing keys cannot be reached, or too many requests are waiting. `Retry-After` says when to try again."
   },
   "statement-timeout": {
     status: 504,
     title: "The database took too long",
     meaning: "The database did not finish within the statement timeout."
+  },
+  "insufficient-storage": {
+    status: 507,
+    title: "There is no room for the file",
+    meaning: "The disk or the quota for the file is full. The service stored nothing of the upload."
   }
 } as const satisfies { readonly [slug: string]: ProblemKind }
 
@@ -182,7 +185,7 @@ export interface Span {
   readonly end: number
 }
 
-/** One error of `errors` in a problem. Which members stand depends on the slug (spec 1, Errors, 2). */
+/** One entry of `errors` in a problem. Its members depend on the slug (spec 1, Errors, 2). */
 export interface ProblemError {
   readonly code?: string
   readonly message: string
@@ -192,7 +195,7 @@ export interface ProblemError {
   readonly field?: string
 }
 
-/** Further members of a problem document; `errors` and `parameter` are the common ones. */
+/** Further members of a problem document. `errors` and `parameter` are the common ones. */
 export interface ProblemMembers {
   readonly parameter?: string
   readonly errors?: readonly ProblemError[]
@@ -214,16 +217,16 @@ export const problem = (
   headers: { readonly [name: string]: string } = {}
 ): Problem => new Problem({ slug, detail, members, headers })
 
-/** One answer to "no such thing": the same text for absent, hidden, foreign and deleted. */
+/** The answer for what is absent, hidden, of another tenant or deleted. The text is the same for all, so that it reveals nothing. */
 export const notFound = (): Problem => problem("not-found", "There is no such resource or record.")
 
-/** The caller may not do it, and never learns more than that. */
+/** The refusal of an operation. It gives no reason. */
 export const accessDenied = (): Problem => problem("access-denied", "You may not do this.")
 
 export const tenantRequired = (): Problem =>
-  problem("tenant-required", "This resource belongs to tenants, and the credential names none.")
+  problem("tenant-required", "The records of this resource belong to tenants, and your credential has no tenant.")
 
-/** A parameter's refusal: `errors: [{ parameter, message, hint? }]`. */
+/** The refusal of a parameter: `errors: [{ parameter, message, hint? }]`. */
 export const invalidParameter = (parameter: string, message: string, hint?: string): Problem =>
   problem("invalid-parameter", message, { errors: [{ parameter, message, ...(hint === undefined ? {} : { hint }) }] })
 

@@ -1,12 +1,12 @@
 /**
- * The port to captured changes: those that wait to be sent on, and those that people who watch may still ask for. Whoever writes to a captured table
- * leaves a change here, in the same transaction.
+ * The port to captured changes: those that wait for dispatch, and those that watchers may still ask for. A write to a captured table stores a
+ * change here, in the same transaction.
  *
  * Contract (test/contracts/changes.ts):
  * - A change is there when its transaction has committed, and never was when it rolled back.
- * - Of one record, a later change has a higher sequence. Changes of different records may appear out of that order, as transactions commit when they do.
- * - One holder at a time takes changes. Who stops renewing the lease loses it after `leaseSeconds`.
- * - `settle` removes changes and does what belongs to that in one transaction, or neither: it fails with `Taken` when one of them is gone.
+ * - Of one record, a later change has a higher sequence. Changes of different records may appear out of that order, as transactions commit in any.
+ * - One holder at a time takes changes. A holder that does not renew the lease loses it after `leaseSeconds`.
+ * - `settle` removes changes and does the related work in one transaction, or neither: it fails with `Taken` when one of them is gone.
  */
 
 import * as Data from "effect/Data"
@@ -31,14 +31,16 @@ export interface ChangesService {
   readonly take: (holder: string, limit: number) => Effect.Effect<readonly StoredChange[] | null, RecordsError>
   /** Gives the lease back. */
   readonly release: (holder: string) => Effect.Effect<void, RecordsError>
-  /** Removes changes and runs the work in one transaction; keeps those of watched relations for people who watch. */
+  /** Removes changes and runs the work in one transaction. Changes of watched relations are kept for watchers. */
   readonly settle: (
     changes: readonly StoredChange[],
     work: (transaction: Transaction) => Effect.Effect<void, RecordsError>
   ) => Effect.Effect<void, RecordsError | Taken>
-  /** Says that somebody watches: changes of these relations are kept for the next minutes. */
+  /** Announces that somebody watches: changes of these relations are kept for the next minutes. */
   readonly watch: (relations: readonly string[]) => Effect.Effect<void, RecordsError>
-  /** The last position, and the database's time in unix seconds: changes after a position of the last ten minutes are there if somebody watched. */
+  /**
+   * The last position, and the database's time in unix seconds. Changes after a position of the last ten minutes are available if somebody watched.
+   */
   readonly last: Effect.Effect<{ readonly position: string; readonly seconds: number }, RecordsError>
   /** Changes of relations after a position, in the order in which they were sent on, at most `limit`. */
   readonly since: (
@@ -46,6 +48,6 @@ export interface ChangesService {
     position: string,
     limit: number
   ) => Effect.Effect<ReadonlyArray<{ readonly position: string; readonly change: StoredChange }>, RecordsError>
-  /** Removes what nobody may ask for any more. */
+  /** Removes expired changes. */
   readonly forget: Effect.Effect<void, RecordsError>
 }

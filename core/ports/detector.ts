@@ -1,6 +1,6 @@
 /**
- * The port to what bytes say of themselves: the media type of a known signature at the beginning of a file, or null. It never fails; what becomes
- * of the answer is decided in the domain (`decideType`).
+ * The port to the content type of bytes: the media type of a known signature at the beginning of a file, or null. It never fails. The domain
+ * decides how the answer is used (`decideType`).
  */
 
 import type * as Effect from "effect/Effect"

@@ -1,11 +1,11 @@
 /**
- * The port to other people's servers: one POST, judged and sent. It follows nothing, keeps nothing and never throws anything but its error.
+ * The port to external servers: it checks and sends one POST. It follows no redirect, has no state, and fails only with its own error.
  *
  * Contract (test/contracts/outbound.ts runs it against every implementation):
  * - The host is resolved once. Unless `anyAddress`, every address that it has must be public, and the connection goes to one of those that were
  *   checked.
- * - No redirect is followed; a 3xx is an answer like any other. Certificates are verified.
- * - The request ends `timeoutMs` after it began, whatever the receiver does. At most 64 KiB of an answer are read; of a longer one the rest is left.
+ * - No redirect is followed. A 3xx is an ordinary answer. Certificates are verified.
+ * - The request ends `timeoutMs` after it began, whatever the receiver does. At most 64 KiB of an answer are read.
  * - Interrupting the effect closes the connection.
  */
 
@@ -17,7 +17,7 @@ export interface OutboundRequest {
   readonly url: string
   readonly headers: { readonly [name: string]: string }
   readonly body: string
-  /** Whether private addresses may be reached: for URLs that the operator wrote. */
+  /** Whether private addresses are allowed, for URLs that the operator wrote. */
   readonly anyAddress: boolean
   readonly timeoutMs: number
 }
@@ -26,22 +26,22 @@ export interface OutboundAnswer {
   readonly status: number
   /** The header `Retry-After`, or null. */
   readonly retryAfter: string | null
-  /** The answer's beginning as text, at most 2 KB of it. */
+  /** The first 2 KB of the answer as text. */
   readonly text: string
 }
 
 export class OutboundError extends Data.TaggedError("OutboundError")<{
   /**
-   * `url`: not one that a request may be sent to · `address`: the host has an address that is not public · `unknown-host` · `unreachable`: no
-   * connection, or it was closed · `certificate`: TLS failed · `timeout` · `answer`: what came is no HTTP answer.
+   * `url`: the URL is not allowed · `address`: the host has an address that is not public · `unknown-host` · `unreachable`: no connection, or it
+   * was closed · `certificate`: TLS failed · `timeout` · `answer`: the answer is not HTTP.
    */
   readonly reason: "url" | "address" | "unknown-host" | "unreachable" | "certificate" | "timeout" | "answer"
-  /** For people, without anything secret of the URL. */
+  /** A message for people, without secret parts of the URL. */
   readonly message: string
 }> {}
 
 export interface OutboundService {
   readonly post: (request: OutboundRequest) => Effect.Effect<OutboundAnswer, OutboundError>
-  /** Whether a request to the URL would be sent now: resolves the host, connects to nothing. */
+  /** Checks whether a request to the URL would be sent now. It resolves the host, but does not connect. */
   readonly check: (url: string) => Effect.Effect<void, OutboundError>
 }

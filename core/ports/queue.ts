@@ -86,7 +86,7 @@ export interface Timers {
   readonly after: (milliseconds: number, call: () => void) => () => void
 }
 
-/** What a try gave. `fatal`: no further one; `retryAt`: the next one at this time. `message` is kept with the job. */
+/** The result of an attempt. `fatal`: there is no further one; `retryAt`: the next one is at this time. `message` is stored with the job. */
 export type Outcome =
   | { readonly of: "completed" }
   | {
@@ -100,7 +100,7 @@ export type Outcome =
 /** Runs one try. Never rejects. */
 export type RunAttempt = (attempt: Attempt) => Promise<Outcome>
 
-/** What became of a drain (spec 3, Endpoints). */
+/** The result of a drain (spec 3, Endpoints). */
 export interface Drained {
   /** Whether nothing was due or running at the end. */
   readonly drained: boolean

@@ -73,8 +73,10 @@ export interface PlanEstimate {
   readonly scannedRows: number
   /** Bytes of that table. */
   readonly scannedBytes: number
-  /** The planner's total cost. */
+  /** The planner's total cost: the time, not the work, where several processes share it. */
   readonly cost: number
+  /** Processes that share the work; 1 where none helps. */
+  readonly processes: number
   /** The planner's estimate of rows passing the filter. */
   readonly rows: number
 }
@@ -100,7 +102,7 @@ export interface RecordsReader {
  * What cannot be seen from the values of a changed row. `nothing`: the write is a step of another change and is none itself · `reorder`: it
  * ends a reorder that began with these values.
  */
-export type Told = { readonly of: "nothing" } | { readonly of: "reorder"; readonly began: Assignments }
+export type ChangeNote = { readonly of: "nothing" } | { readonly of: "reorder"; readonly began: Assignments }
 
 /** Values to write: pairs of field and cell. */
 export type Assignments = ReadonlyArray<readonly [field: Field, value: Cell]>
@@ -159,12 +161,33 @@ export interface RecordsTransaction extends RecordsReader {
     /** As of `insert`. */
     readonly must?: FilterTree
     /** What is known of the change, where changes are captured. Without it the change is an update. */
-    readonly told?: Told
+    readonly note?: ChangeNote
     readonly bindings: Bindings
   }) => Effect.Effect<Row, RecordsError>
+  /**
+   * Updates locked rows, no two of them the same, to values of the same fields. Each row has its own values. One statement does it where that gives
+   * the same as updating them one by one. Answers them as written in the order of the keys, each as `update` does. A row that is not there is a
+   * defect.
+   */
+  readonly updateAll: (change: {
+    readonly model: Model
+    readonly keys: ReadonlyArray<readonly string[]>
+    readonly fields: readonly Field[]
+    /** The cells of the fields for each key. */
+    readonly rows: ReadonlyArray<readonly Cell[]>
+    readonly columns: readonly Field[]
+    readonly checks: readonly FilterTree[]
+    readonly bindings: Bindings
+  }) => Effect.Effect<readonly Row[], RecordsError>
   readonly remove: (target: {
     readonly model: Model
     readonly key: readonly string[]
+    readonly bindings: Bindings
+  }) => Effect.Effect<void, RecordsError>
+  /** Removes locked rows, otherwise as `updateAll`. */
+  readonly removeAll: (target: {
+    readonly model: Model
+    readonly keys: ReadonlyArray<readonly string[]>
     readonly bindings: Bindings
   }) => Effect.Effect<void, RecordsError>
   /** Whether the row as it stands in this transaction passes the tree. */

@@ -9,6 +9,8 @@
 export interface SealService {
   /** 22 characters of base64url (128 bits and a little). */
   readonly digest: (text: string) => string
+  /** SHA-256 of the text in UTF-8, in hexadecimal. It has no key: for what a digest is made of. */
+  readonly hash: (text: string) => string
   readonly seal: (context: string, text: string) => string
   readonly open: (context: string, token: string) => string | null
 }

@@ -1,12 +1,12 @@
 /**
- * The port to stored bytes: one provider, a folder or a bucket. Files are written once and never changed; names are paths that the domain has
- * checked. Limits, types, quotas and who may see what are decided above.
+ * The port to stored bytes: one provider, which is a folder or a bucket. Files are written once and never changed. The domain has checked their paths.
+ * Callers decide about limits, types, quotas and access.
  *
  * Contract (test/contracts/storage.ts runs it against every implementation):
- * - `put` makes the file visible with its last byte and not before. When the body throws or the storage fails, nothing stays behind that `read` or
- *   `list` shows; a body's own error comes back as `Body` with the error as its cause. An existing file is replaced.
- * - Bodies are pulled: a slow storage makes a slow sender.
- * - `read`, `head` of what is not there give null; `remove` of it succeeds.
+ * - `put` makes the file visible only when it is complete. If the body throws or the storage fails, `read` and `list` show nothing of it. An error of the
+ *   body is returned as `Body` with that error as its cause. An existing file is replaced.
+ * - Bodies are pulled, so a slow storage slows down the sender.
+ * - `read` and `head` of a missing file give null; `remove` of it succeeds.
  * - `list` gives paths in the order of their code units, `after` not included.
  * - Every failure is a `StorageError`.
  */
@@ -14,16 +14,16 @@
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 
-/** Bytes in order. Whoever stops early calls `return`, so that files and connections close. */
+/** Bytes in order. A consumer that stops early calls `return`, so that files and connections close. */
 export type Bytes = AsyncIterable<Uint8Array>
 
 export class StorageError extends Data.TaggedError("StorageError")<{
-  /** `Full`: no room. `Unavailable`: it does not answer, or not now. `Denied`: it refuses our credentials or rights. `Body`: the sender failed. */
+  /** `Full`: no space. `Unavailable`: it does not answer. `Denied`: it refuses our credentials or rights. `Body`: the sender failed. */
   readonly reason: "Full" | "Unavailable" | "Denied" | "Body"
   readonly cause?: unknown
 }> {}
 
-/** What is known of a stored file without its bytes. */
+/** Size and time of a stored file. */
 export interface StoredHead {
   readonly size: number
   /** Milliseconds since 1970. */
@@ -44,7 +44,7 @@ export interface ListedFile extends StoredHead {
   readonly path: string
 }
 
-/** How a link that the storage itself serves answers. */
+/** Headers of the answer to a link that the storage itself serves. */
 export interface LinkOptions {
   readonly seconds: number
   readonly type: string
@@ -53,11 +53,14 @@ export interface LinkOptions {
 }
 
 export interface StorageService {
-  /** Stores a file and answers its size in bytes. `size`: what the sender announced; the storage may use it and must not trust it. */
+  /**
+   * Stores a file and returns its size in bytes. `size`: its length, if that is known before. A storage that needs it fails with `Body` if the body
+   * has another length. `most`: the maximum length of a body of unknown length.
+   */
   readonly put: (
     path: string,
     body: Bytes,
-    options: { readonly type: string; readonly size: number | null }
+    options: { readonly type: string; readonly size: number | null; readonly most?: number }
   ) => Effect.Effect<number, StorageError>
   /** The file, or the bytes of a range that lies within it. */
   readonly read: (path: string, range: ByteRange | null) => Effect.Effect<StoredBody | null, StorageError>
@@ -69,6 +72,6 @@ export interface StorageService {
     readonly after: string | null
     readonly limit: number
   }) => Effect.Effect<readonly ListedFile[], StorageError>
-  /** A link that the storage serves itself, or null where it has none: the service then sends the bytes. */
+  /** Makes a link that the storage serves itself. Null if the storage has no links: the service then sends the bytes. */
   readonly link: ((path: string, options: LinkOptions) => Effect.Effect<string, StorageError>) | null
 }

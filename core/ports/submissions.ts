@@ -1,5 +1,5 @@
 /**
- * The port to what public forms have to remember in all instances: how often a client has sent one, and which challenges are used up.
+ * The port to the state of public forms that all instances share: how often a client has sent a form, and which challenges are used up.
  *
  * Contract (test/contracts/submissions.ts runs it against every implementation):
  * - `attempt` counts one attempt in any sixty seconds, exactly, also of many at once in several instances. A refused one does not count.
@@ -10,11 +10,11 @@
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 
-/** Nothing could be counted; nothing was. */
+/** Nothing was counted, because counting failed. */
 export class SubmissionsError extends Data.TaggedError("SubmissionsError")<{ readonly cause?: unknown }> {}
 
 export interface SubmissionsService {
-  /** Counts one of at most `most` (up to 1,000) attempts a minute. Gives 0 when it may go on, else the seconds after which the next one may. */
+  /** Counts an attempt, at most `most` (up to 1,000) a minute. Gives 0 when it is allowed, else the seconds until the next one is allowed. */
   readonly attempt: (id: string, most: number) => Effect.Effect<number, SubmissionsError>
   /** Uses up an id. `expires`: milliseconds since 1970 until which it is remembered. */
   readonly spend: (id: string, expires: number) => Effect.Effect<boolean, SubmissionsError>

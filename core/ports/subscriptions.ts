@@ -1,7 +1,7 @@
 /**
  * The port to subscriptions: those of the configuration and those that people made, as they are now. What it gives may be up to a second old.
  *
- * Contract: `all` has each subscription once, disabled ones too. `rolesOf` gives the roles that a person has now in a tenant, or null when they may not
+ * Contract (test/contracts/subscriptions.ts): `all` has each subscription once, disabled ones too. `rolesOf` gives the roles that a person has now in a tenant, or null when they may not
  * act any more: banned, deleted, or without a role there. `ended` is told of every try; it decides when a subscription is disabled.
  */
 
@@ -15,7 +15,7 @@ export interface SubscriptionsService {
   /** By id, as it is now; null: there is none any more. */
   readonly find: (id: string) => Effect.Effect<Subscription | null, RecordsError>
   readonly rolesOf: (owner: string, tenant: string | null) => Effect.Effect<readonly string[] | null, RecordsError>
-  /** The owner may not act any more: the subscription is disabled, with that as its reason. */
+  /** The owner may not act any more: the subscription is disabled for that reason. */
   readonly orphaned: (subscription: Subscription) => Effect.Effect<void, RecordsError>
   readonly ended: (subscription: Subscription, result: TryResult) => Effect.Effect<void, RecordsError>
 }

@@ -1,6 +1,9 @@
 /**
- * The port to what the extension `webhooks` keeps besides the records that people see: sealed secrets, since when a subscription fails, tries. Ids are
- * keys of `webhook_subscriptions` as texts.
+ * The port to data of the extension `webhooks` besides the visible records: sealed secrets, the time since when a subscription fails, and attempts.
+ * Ids are keys of `webhook_subscriptions` as texts.
+ *
+ * Contract (test/contracts/webhooks.ts): of all who make a first secret, one does. A secret counts for 24 hours after a rotation. Each change of `enabled`
+ * is a new version of the record, and one that changes nothing is none.
  */
 
 import type * as Effect from "effect/Effect"
@@ -33,7 +36,7 @@ export interface KeptSubscription {
 export interface WebhooksService {
   readonly all: Effect.Effect<readonly KeptSubscription[], RecordsError>
   readonly find: (id: string) => Effect.Effect<KeptSubscription | null, RecordsError>
-  /** Keeps a first secret unless there is one already; gives the one that is kept then. */
+  /** Stores a first secret unless there is one already. Gives the stored one. */
   readonly firstSecret: (id: string, sealed: string) => Effect.Effect<string | null, RecordsError>
   /** Puts a new secret in the place of the old one, which counts for 24 hours. */
   readonly rotate: (id: string, sealed: string) => Effect.Effect<void, RecordsError>
@@ -42,10 +45,10 @@ export interface WebhooksService {
   readonly succeeded: (id: string) => Effect.Effect<void, RecordsError>
   /** Notes a failure; disables a subscription that has not succeeded for three days. */
   readonly failed: (id: string) => Effect.Effect<void, RecordsError>
-  /** Gives failed deliveries of a subscription, or one delivery, another try. Tells how many. */
+  /** Retries the failed deliveries of a subscription, or one delivery. Tells how many. */
   readonly resend: (
     chosen: { readonly subscription: string } | { readonly delivery: string }
   ) => Effect.Effect<number, RecordsError>
-  /** Keeps a try; old ones go. */
+  /** Stores an attempt. Old ones are removed. */
   readonly log: (id: string, result: TryResult) => Effect.Effect<void, RecordsError>
 }

@@ -1,9 +1,11 @@
 /** The example shop: what the service is told about it. Tables and indexes are in schema.sql, the data in data.sql. */
 
-import { defineConfig, webhooks } from "resource-admin"
+import { defineConfig, history, webhooks } from "resource-admin"
 import { sharpImages } from "resource-admin/images"
+import { functions } from "./functions.ts"
 import { confirmOrder, reportOrders, tellCustomers, tellSales, tellStatus } from "./jobs.ts"
 import { largeOrder, nightlyReport, orderConfirmation, orderStatus } from "./mails.ts"
+import { pages } from "./pages.ts"
 import { customers } from "./resources/customers.ts"
 import { messages } from "./resources/messages.ts"
 import { orderLines } from "./resources/order-lines.ts"
@@ -19,6 +21,7 @@ import { views } from "./views.ts"
 export default defineConfig({
   resources: [orders, orderLines, customers, products, productTags, staff, shops, messages],
   views,
+  functions,
   roles,
   // Everybody who signs in here works in shop 1; what belongs to other shops does not exist for them.
   auth: { tenant: 1, roles: ["admin", "sales", "viewer"] },
@@ -27,15 +30,15 @@ export default defineConfig({
     { label: "Price list", page: "price-list" },
     { label: "API reference", href: "/api/docs" }
   ],
-  pages: [{ name: "price-list", label: "Price list", resource: "products" }],
+  pages,
   // Mails are sent by jobs, after the request. Without a mail server they are kept for http://localhost:5173/-/mail.
   jobs: [confirmOrder, tellStatus, tellSales, reportOrders],
   templates: [orderConfirmation, orderStatus, largeOrder, nightlyReport],
   // Files are stored in data/files. Images are made by sharp, which only those install who want it.
   files: { imageProcessor: sharpImages() },
   subscriptions,
-  // Admins may subscribe to events, too: no other role has a right to these resources' writes.
-  extends: [webhooks()],
+  // Admins may subscribe to events, too: no other role has a right to these resources' writes. And who changed what is kept.
+  extends: [webhooks(), history({ resources: ["orders", "customers", "products"] })],
   options: {
     writeHooks: [tellCustomers],
     admin: { name: "Furniture shop" },

@@ -66,7 +66,7 @@ export const reportOrders = defineJob({
   timezone: "Europe/Berlin",
   run: async (_, { db, mail }) => {
     const shops = await db.query<{ readonly name: string; readonly orders: string }>(
-      `select s.name, count(o.id)::text as orders from shop.shops s
+      `select s.name, count(o.id)::text as orders from shop.tenants s
        left join shop.orders o on o.tenant_id = s.id and o.created_at >= now() - interval '1 day' group by s.id order by s.name`
     )
     const day = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)

@@ -1,6 +1,6 @@
 /**
- * Pictures of the shop's first products: the seed draws them itself, stores them as an import would, and writes their values into the rows. Products
- * that have a picture keep it.
+ * Pictures of the shop's products and people: the seed draws them itself, stores them as an import would, and writes their values into the rows. Who
+ * has a picture keeps it.
  */
 
 import * as Effect from "effect/Effect"
@@ -10,9 +10,6 @@ import { storeFile, variantPath } from "resource-admin"
 import { sharpImages } from "resource-admin/images"
 import sharp from "sharp"
 import { cardVariant, fullVariant } from "./resources/products.ts"
-
-/** How many products get a picture. */
-const pictures = 36
 
 const [width, height] = [1_200, 900]
 
@@ -50,47 +47,89 @@ const draw = (category: string, index: number): Promise<Buffer> => {
   return sharp(Buffer.from(svg)).jpeg({ quality: 84 }).toBuffer()
 }
 
-interface Product {
-  readonly id: string
-  readonly sku: string
-  readonly category: string
+/** Colours of each piece of furniture. */
+const colours = 8
+
+/** Whoever has a photo: heads and shoulders in the colours of their names. */
+const portrait = (index: number): Promise<Buffer> => {
+  const hue = (index * 83 + 20) % 360
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="480" height="480">
+<rect width="100%" height="100%" fill="hsl(${hue} 40% 82%)"/><circle cx="240" cy="190" r="86" fill="hsl(${hue} 35% 45%)"/><path d="M70 480C70 350 150 300 240 300S410 350 410 480Z" fill="hsl(${hue} 35% 45%)"/></svg>`
+  return sharp(Buffer.from(svg)).webp({ quality: 84 }).toBuffer()
 }
 
-/** Gives pictures to products that have none; answers how many. `env` says where the provider `public` is, as it does for the service. */
-export const drawPictures = async (
-  url: string,
-  env: { readonly [name: string]: string | undefined }
-): Promise<number> => {
-  const images = sharpImages()
+type Env = { readonly [name: string]: string | undefined }
+
+/** A stored picture: the value for the column, and what stands beside it. */
+interface Drawn {
+  readonly value: string
+  readonly placeholder: string | null
+  readonly width: number
+  readonly height: number
+}
+
+/** Draws a picture, and stores it with its variants as an import does. */
+const storePicture = async (category: string, colour: number, env: Env): Promise<Drawn> => {
+  const body = await draw(category, colour)
+  const path = `1/${randomBytes(16).toString("hex")}.jpg`
+  async function* source() {
+    yield body
+  }
+  const made = await Effect.runPromise(
+    sharpImages().render(source, body.length, { copies: [cardVariant, fullVariant], placeholder: true })
+  )
+  const [card, full] = made?.copies ?? []
+  if (made === null || card === undefined || full === undefined) throw new Error("the picture cannot be read")
+  await storeFile({ provider: "public", path, body, env })
+  await storeFile({ provider: "public", path: variantPath(path, "card", "webp"), body: card.bytes, env })
+  await storeFile({ provider: "public", path: variantPath(path, "full", "webp"), body: full.bytes, env })
+  const { height, placeholder, width } = made
+  const value = `public:${path}?name=${category}-${colour + 1}.jpg&size=${body.length}` +
+    `&variants=card.webp,full.webp&sizes=${card.width}x${card.height},${full.width}x${full.height}`
+  return { value, placeholder, width, height }
+}
+
+/** Gives pictures to products that have none. Products of one category and colour share one: a file may be in several rows. */
+const drawProducts = async (client: Client, env: Env): Promise<number> => {
+  const { rows } = await client.query<{ readonly category: string; readonly colour: number; readonly ids: string[] }>(
+    `select category, (id % ${colours})::integer as colour, array_agg(id::text) as ids from shop.products
+      where tenant_id = 1 and image is null and deleted_at is null group by 1, 2 order by 1, 2`
+  )
+  for (const { category, colour, ids } of rows) {
+    const { height, placeholder, value, width } = await storePicture(category, colour, env)
+    await client.query(
+      `update shop.products set image = $2, image_hash = $3, image_width = $4, image_height = $5, updated_at = clock_timestamp()
+        where tenant_id = 1 and id = any($1::bigint[]) and image is null`,
+      [ids, value, placeholder, width, height]
+    )
+  }
+  return rows.length
+}
+
+/** Gives photos to the generated sellers. Photos are private: their links are signed. */
+const drawStaff = async (client: Client, env: Env): Promise<number> => {
+  const { rows } = await client.query<{ readonly id: string; readonly name: string }>(
+    "select id, name from shop.staff where tenant_id = 1 and photo is null and id like 'seller-%' order by id"
+  )
+  for (const [index, { id, name }] of rows.entries()) {
+    const body = await portrait(index)
+    const path = `1/${randomBytes(16).toString("hex")}.webp`
+    const stored = await storeFile({ provider: "private", path, body, env })
+    const called = encodeURIComponent(`${name.toLowerCase().replaceAll(" ", "-")}.webp`)
+    await client.query(
+      "update shop.staff set photo = $2, updated_at = clock_timestamp() where tenant_id = 1 and id = $1 and photo is null",
+      [id, `${stored}?name=${called}&size=${body.length}`]
+    )
+  }
+  return rows.length
+}
+
+/** Draws what is missing and answers how many pictures that were. `env` says where the providers are, as it does for the service. */
+export const drawPictures = async (url: string, env: Env): Promise<number> => {
   const client = new Client({ connectionString: url, application_name: "shop-example" })
   await client.connect()
   try {
-    const { rows } = await client.query<Product>(
-      "select id::text, sku, category from shop.products where tenant_id = 1 and image is null and deleted_at is null and id <= $1 order by id",
-      [pictures]
-    )
-    for (const { category, id, sku } of rows) {
-      const body = await draw(category, Number(id))
-      const path = `1/${randomBytes(16).toString("hex")}.jpg`
-      async function* source() {
-        yield body
-      }
-      const made = await Effect.runPromise(
-        images.render(source, body.length, { copies: [cardVariant, fullVariant], placeholder: true })
-      )
-      const [card, full] = made?.copies ?? []
-      if (made === null || card === undefined || full === undefined) throw new Error("the picture cannot be read")
-      await storeFile({ provider: "public", path, body, env })
-      await storeFile({ provider: "public", path: variantPath(path, "card", "webp"), body: card.bytes, env })
-      await storeFile({ provider: "public", path: variantPath(path, "full", "webp"), body: full.bytes, env })
-      const value = `public:${path}?name=${encodeURIComponent(`${sku.toLowerCase()}.jpg`)}&size=${body.length}` +
-        `&variants=card.webp,full.webp&sizes=${card.width}x${card.height},${full.width}x${full.height}`
-      await client.query(
-        "update shop.products set image = $2, image_hash = $3, image_width = $4, image_height = $5, updated_at = clock_timestamp() where id = $1 and image is null",
-        [id, value, made.placeholder, made.width, made.height]
-      )
-    }
-    return rows.length
+    return await drawProducts(client, env) + await drawStaff(client, env)
   } finally {
     await client.end()
   }

@@ -208,13 +208,15 @@ const main = async (): Promise<void> => {
     if (!shop.generated && values.scale !== undefined) say("--scale counts only where there are no data yet.")
 
     const drawn = await drawPictures(databases.url, env)
-    if (drawn > 0) say(`Drew pictures of ${drawn} products.`)
+    if (drawn > 0) say(`Drew ${drawn} pictures of products and people.`)
     if (beside !== null) beneath = await startWarehouse(databases.url, beside, env)
     // The port first: a password that is made is then sure to be shown.
-    server = await startServer(config, {
+    const dev = settings.databaseUrl === null
+    // Mails about accounts, too: as in `service dev`, they are kept and shown where there is no mail server.
+    server = await startServer(dev ? { ...config, auth: { ...config.auth, mail: true } } : config, {
       folder: project,
       env: { ...env, ...sources },
-      dev: settings.databaseUrl === null
+      dev
     })
     closeOnSignal({ close })
     const { auth, url } = server

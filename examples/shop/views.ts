@@ -37,7 +37,7 @@ export const views = [
     search: ["note", "status", "channel", "ship_country", "total", "created_at"],
     layout: [
       { label: "Order", fields: ["id", "status", "channel", "customer_id", "owner_id"] },
-      { label: "Amounts", fields: ["total", "currency", "due_on"] },
+      { label: "Amounts", fields: ["total", "currency", "due_on", "invoice"] },
       { label: "Delivery", fields: ["ship_country", "note"] },
       { label: "Inside", fields: ["internal_note", "created_at", "updated_at"] }
     ],
@@ -52,18 +52,29 @@ export const views = [
     filters: [{ name: "Companies", filter: "kind = company" }, { name: "Abroad", filter: "NOT country = DE" }],
     search: ["name", "email", "country", "city"],
     chart: { of: "facets", field: "country", limit: 10 },
+    // Drawn by examples/plugin where it is loaded.
+    cells: { country: "map" },
     title: "name",
+    links: [{ label: "Write a mail", href: "mailto:{email}" }, {
+      label: "Find on a map",
+      href: "https://www.openstreetmap.org/search?query={city}"
+    }],
     nav: { group: "Sales", order: 2, icon: "people" }
   }),
   defineView(products, {
     label: { singular: "Product", plural: "Products" },
-    columns: ["sku", "name", "category", "price", "cost", "stock", "active"],
+    columns: ["image", "sku", "name", "category", "price", "cost", "stock", "active"],
     sort: "name",
     filters: [
       { name: "Sold out", filter: "stock = 0 AND active = true" },
       { name: "Costly", filter: "cost >= 200" }
     ],
     search: ["name", "sku", "category", "price"],
+    layout: [
+      { label: "Product", fields: ["image", "name", "sku", "category", "description"] },
+      { label: "Price and stock", fields: ["price", "cost", "stock", "active"] },
+      { label: "Details", fields: ["measures", "image_width", "image_height", "updated_at"] }
+    ],
     chart: { of: "histogram", field: "price", buckets: 20 },
     title: "name",
     nav: { group: "Catalogue", order: 1, icon: "box" }
@@ -80,7 +91,7 @@ export const views = [
   }),
   defineView(staff, {
     label: { singular: "Colleague", plural: "Staff" },
-    columns: ["name", "email", "team", "active"],
+    columns: ["photo", "name", "email", "team", "active"],
     sort: "name",
     title: "name",
     nav: { group: "Shop", order: 1, icon: "badge" }
@@ -91,6 +102,8 @@ export const views = [
     columns: ["received_at", "name", "topic", "done"],
     sort: "received_at desc",
     filters: [{ name: "To answer", filter: "done = false" }],
+    links: [{ label: "Answer by mail", href: "mailto:{email}" }],
+    actions: [{ label: "Mark as done", function: "answered", on: "selection" }],
     title: "name",
     nav: { group: "Shop", order: 3, icon: "mail" }
   }).form({

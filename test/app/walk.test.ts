@@ -81,7 +81,7 @@ const worldOf = (rows: readonly Row[]): World => {
       estimates: new RowEstimates(),
       judgements: makeJudgements(),
       versions: new RecentVersions(),
-      items: { digest: seal.digest, files: null },
+      items: { digest: seal.digest, hash: seal.hash, files: null },
       files: null
     }
   }

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest"
 import { fakeImage } from "../fakes/images.ts"
 import { admin, ann, base, bob, create, eve, onStage, patch, pdf, ticketFor, tom, upload } from "../http/files/stage.ts"
 import type { Answered } from "../support/composed.ts"
+import { cpuMilliseconds } from "../support/cpu.ts"
 
 const textOf = (value: Answered | undefined): string => value as unknown as string
 const body = pdf("a page of some length, to have ranges in")
@@ -247,6 +248,21 @@ onStage("attacks on files", (stage) => {
       )).status
     ).toBe(507)
     expect([...small.files.keys()]).toEqual(before)
+    // Of two that say nothing of their length and do not fit together, one gets the room.
+    const slow = () =>
+      new ReadableStream({
+        async pull(controller) {
+          for (let i = 0; i < 7; i++) {
+            controller.enqueue(new TextEncoder().encode("z".repeat(100)))
+            await new Promise((done) => setTimeout(done, 5))
+          }
+          controller.close()
+        }
+      })
+    const both = await Promise.all([1, 2].map(() => upload(stage(), ann, "bins.blob", slow())))
+    expect(both.map((each) => each.status).toSorted((a, b) => a - b)).toEqual([201, 507])
+    stage().clock.now += 26 * 3_600_000
+    await stage().service.call(admin, "POST", "/api/files:cleanup")
     for (let i = 0; i < 3; i++) expect((await upload(stage(), ann, "bins.blob", `file ${i}`)).status).toBe(201)
     expect((await upload(stage(), ann, "bins.blob", "one more")).status).toBe(507)
   })
@@ -275,6 +291,60 @@ onStage("attacks on files", (stage) => {
     expect((await upload(stage(), ann, "products.image", image)).status).toBe(503)
     images.busy = false
     expect([...storages.public.files.keys()].sort()).toEqual(before)
+  })
+
+  describe("forms", () => {
+    const part = (name: string, content: string, file = true, more = ""): string =>
+      `--b\r\nContent-Disposition: form-data; name="${name}"${
+        file ? "; filename=\"a.txt\"" : ""
+      }\r\n${more}\r\n${content}\r\n`
+    const repeated = (count: number, one: (i: number) => string): string =>
+      Array.from({ length: count }, (_, i) => one(i)).join("")
+    const end = "--b--\r\n"
+
+    it.each<readonly [string, () => string]>([
+      ["10,000 files", () => repeated(10_000, (i) => part(`f${i}`, "x")) + end],
+      ["10,000 fields", () => repeated(10_000, (i) => part(`f${i}`, "x", false)) + end],
+      [
+        "a file and 10,000 fields behind it",
+        () => part("file", "x") + repeated(10_000, () => part("file", "x", false)) + end
+      ],
+      ["10,000 empty parts", () => "--b\r\n\r\n\r\n".repeat(10_000) + end],
+      ["a part of 10,000 headers", () => part("file", "x", true, "X-A: b\r\n".repeat(10_000)) + end],
+      ["a header of a megabyte", () => part("file", "x", true, `X-A: ${"b".repeat(1_000_000)}\r\n`) + end],
+      ["a name of a megabyte", () => part("n".repeat(1_000_000), "x") + end],
+      ["a megabyte before the first part", () => "x".repeat(1_000_000) + part("file", "x", false) + end],
+      ["no end of boundaries", () => "--b\r\n".repeat(100_000)],
+      ["names of prototypes", () => part("__proto__", "x", false) + part("constructor", "x", false) + end],
+      ["nothing at all", () => ""]
+    ])("%s: refused at once, and nothing is left", async (_, make) => {
+      const { archive } = stage().storages
+      const before = [...archive.files.keys()].sort()
+      const body = make()
+      const spent = await cpuMilliseconds(async () => {
+        const answer = await upload(stage(), ann, "papers.scan", body, { type: "multipart/form-data; boundary=b" })
+        expect([400, 413], answer.text).toContain(answer.status)
+      })
+      expect(spent).toBeLessThan(1_500)
+      expect([...archive.files.keys()].sort()).toEqual(before)
+    })
+  })
+
+  it("refuses a form that goes on and on behind its file", async () => {
+    let sent = 0
+    const body = new ReadableStream({
+      pull: (controller) => {
+        if (sent === 0) {
+          controller.enqueue(
+            Buffer.from("--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.txt\"\r\n\r\nx\r\n--b--\r\n")
+          )
+        } else controller.enqueue(new Uint8Array(65_536).fill(65))
+        if (++sent > 10_000) controller.close()
+      }
+    })
+    const answer = await upload(stage(), ann, "papers.scan", body, { type: "multipart/form-data; boundary=b" })
+    expect(answer.status, answer.text).toBe(400)
+    expect(sent).toBeLessThan(100)
   })
 
   it("keeps a file whose sender breaks off nowhere", async () => {

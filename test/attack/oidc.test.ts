@@ -101,7 +101,13 @@ describe("sign-in with a provider", () => {
     expect(url.searchParams.get("nonce")?.length).toBeGreaterThanOrEqual(32)
     expect(url.toString()).not.toContain(provider.client.secret)
     const list = await service.ask("GET", "/api/auth/providers")
-    expect(list.body).toEqual({ providers: [{ id: "corp", name: "Corporation" }], twoFactor: true, passkeys: false })
+    expect(list.body).toEqual({
+      providers: [{ id: "corp", name: "Corporation" }],
+      twoFactor: true,
+      passkeys: false,
+      passwordReset: false,
+      invitations: false
+    })
   })
 
   it("makes no account for a stranger, whatever the request wishes", async () => {

@@ -6,17 +6,10 @@
 import { createServer } from "node:http"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import {
-  ConnectionError,
-  createClient,
-  isSafeLink,
-  isSafeSource,
-  mergeMeta,
-  sourceClient,
-  sourceMeta
-} from "resource-admin/client"
+import { ConnectionError, createClient, isSafeSource, mergeMeta, sourceClient, sourceMeta } from "resource-admin/client"
 import type { Source } from "resource-admin/client"
 import { afterEach, describe, expect, it } from "vitest"
+import { isSafeLink } from "../../web/client/source-meta.ts"
 
 interface Recorded {
   readonly url: string
@@ -194,13 +187,21 @@ describe("a meta document", () => {
           links: [
             { label: "good", href: "https://example.org/{id}" },
             { label: "mail", href: "mailto:a@example.org" },
-            { label: "path", href: "/orders" },
+            { label: "path", href: "/stock/{id}?a={id}" },
+            { label: "not drawn", href: "/orders" },
+            { label: "page", href: "/reports" },
             { label: "script", href: "javascript:alert(1)" },
             { label: "script", href: "java\nscript:alert(1)" },
             { label: "data", href: "data:text/html,x" },
             { label: "elsewhere", href: "//evil.example" },
             { label: "no text", href: { toString: "x" } }
-          ]
+          ],
+          actions: [
+            { label: "Count", function: "count", on: "record", confirm: null },
+            { label: "Number", function: 7, on: "record" },
+            { label: "Nowhere", function: "count" }
+          ],
+          cells: ["map"]
         }
       }
     }, sourceAt("https://s.example"))
@@ -217,6 +218,8 @@ describe("a meta document", () => {
     })
     expect((view["links"] as ReadonlyArray<{ readonly label: string }>).map(({ label }) => label))
       .toEqual(["good", "mail", "path"])
+    expect(view["actions"]).toEqual([{ label: "Count", function: "count", confirm: null, on: "record" }])
+    expect(view["cells"]).toEqual({})
     for (
       const href of [
         "javascript:x",

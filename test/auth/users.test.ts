@@ -4,6 +4,7 @@ import type { Auth, AuthOptions } from "../../adapters/auth/auth.ts"
 import { adminLock } from "../../adapters/auth/migration.ts"
 import {
   createUser,
+  currentRoles,
   deleteUser,
   hasUsers,
   listUsers,
@@ -46,6 +47,39 @@ const withAdmin = async (options: Partial<AuthOptions> = {}) => {
     post: (path: string, body: unknown) => ask(on, "POST", `/admin/${path}`, { cookie, body })
   }
 }
+
+describe("the roles that a user has now", () => {
+  it("are those that are stored, and none for who may not act", async () => {
+    const on = store.instance({ roles: ["sales", "editor"], defaultRole: "sales" })
+    await add("ann", undefined, on)
+    await add("bob", undefined, on)
+    const bob = await idOf("bob")
+    const of = (id: string) => currentRoles(on, id)
+    expect(await of(await idOf("ann"))).toEqual(["admin"])
+    expect(await of(bob)).toEqual(["sales"])
+    await setUserRole(on, { email: "bob@example.org", role: "editor" })
+    expect(await of(bob)).toEqual(["editor"])
+    await store.database.execute(`update auth."user" set "role" = 'sales, editor,sales' where "id" = '${bob}'`)
+    expect(await of(bob)).toEqual(["sales", "editor"])
+    await store.database.execute(`update auth."user" set "role" = '' where "id" = '${bob}'`)
+    expect(await of(bob)).toBeNull()
+    await store.database.execute(`update auth."user" set "role" = 'sales' where "id" = '${bob}'`)
+    await setUserBanned(on, { email: "bob@example.org", banned: true })
+    expect(await of(bob)).toBeNull()
+    // A ban that is over no longer counts.
+    await store.database.execute(
+      `update auth."user" set "banExpires" = now() - interval '1 second' where "id" = '${bob}'`
+    )
+    expect(await of(bob)).toEqual(["sales"])
+    await store.database.execute(
+      `update auth."user" set "banExpires" = now() + interval '1 hour' where "id" = '${bob}'`
+    )
+    expect(await of(bob)).toBeNull()
+    await deleteUser(on, "bob@example.org")
+    expect(await of(bob)).toBeNull()
+    expect(await of("nobody")).toBeNull()
+  })
+})
 
 describe("the first user", () => {
   it("is an admin, whatever was asked for; later ones are users", async () => {

@@ -5,7 +5,15 @@ import type { ReactElement } from "react"
 import { createRoot } from "react-dom/client"
 import * as library from "../../web/client/index.ts"
 import type { Client } from "../../web/client/index.ts"
-import { AdminProvider, useList, useMeta, useRecord, useSave } from "../../web/react/index.ts"
+import {
+  AdminProvider,
+  useClient,
+  useList,
+  useMeta,
+  useRecord,
+  useResourceClient,
+  useSave
+} from "../../web/react/index.ts"
 
 const Sources = (): ReactElement => {
   const { data, sources } = useMeta()
@@ -30,6 +38,16 @@ const Stock = (): ReactElement => {
     null,
     createElement("pre", { id: "stock" }, JSON.stringify([items.length, page?.total_size_estimate ?? null])),
     createElement("button", { id: "more", disabled: !hasNextPage, onClick: fetchNextPage }, "More")
+  )
+}
+
+const Hooks = (): ReactElement => {
+  const client = useClient()
+  const orders = useResourceClient("orders")
+  return createElement(
+    "pre",
+    { id: "hooks" },
+    JSON.stringify([typeof client.batch === "function", client.baseUrl, typeof orders.list === "function"])
   )
 }
 
@@ -58,6 +76,7 @@ const mount = (client: Client, order: string): void => {
       AdminProvider,
       { client },
       createElement(Sources),
+      createElement(Hooks),
       createElement(Stock),
       createElement(Edit, { id: order })
     )

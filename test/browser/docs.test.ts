@@ -268,7 +268,7 @@ describe.skipIf(chromiumPath === null)("/api/docs in Chromium", { timeout: 180_0
     await shoot("schemas")
   })
 
-  it("goes back to the form when the session is over, and starts anew for whoever signs in next", async () => {
+  it("goes back to the form when the session is over, and starts again for whoever signs in next", async () => {
     await page.goto(server.url)
     await signIn()
     await listOrders().waitFor()

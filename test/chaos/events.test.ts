@@ -135,18 +135,23 @@ describe("events", () => {
     }
   }, 180_000)
 
-  it("of two instances and a worker are delivered once each when nothing fails", async () => {
+  it("of two instances and a worker process are delivered once each when nothing fails", async () => {
     receiver.received.length = ordered.received.length = 0
     const config = eventsConfig(settings())
     const one = await openEvents({ config, schema: eventsSchema })
     const two = await openEvents({ config, schema: eventsSchema, database: one.database })
+    const child = await startWorker(one.database.url)
     try {
       const committed = await write(one, 4, 20)
-      await one.until(() => isComplete(committed, receiver) && isComplete(committed, ordered), "all events")
+      await one.until(() => isComplete(committed, receiver) && isComplete(committed, ordered), "all events", 30_000)
+      await one.settled()
       const total = [...committed.values()].reduce((sum, values) => sum + values.length, 0)
       expect(receiver.received).toHaveLength(total)
       expect(ordered.received).toHaveLength(total)
     } finally {
+      const ended = once(child, "exit")
+      child.kill("SIGKILL")
+      await ended
       await two.close()
       await one.close()
     }
@@ -173,7 +178,7 @@ describe("events", () => {
     })
     try {
       await service.database.execute("insert into counters (id, count) select i, 1 from generate_series(1000, 50999) i")
-      const end = performance.now() + 150_000
+      const end = performance.now() + 270_000
       const keys = new Set<string>()
       let read = 0
       while (keys.size < 50_000 && performance.now() < end) {
@@ -185,5 +190,5 @@ describe("events", () => {
     } finally {
       await service.close()
     }
-  }, 180_000)
+  }, 300_000)
 })

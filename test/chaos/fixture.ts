@@ -192,7 +192,7 @@ export const watchMachine = (signs: readonly Sign[]): Watch => {
 
 /**
  * Milliseconds until `attempt` gives true on a machine that goes on: whenever this process or one that `signs` come from stood still, counting
- * begins anew, as whatever it caused ended only then. Infinity when it never does within `longest`, whatever stood still.
+ * begins again, as whatever it caused ended only then. Infinity when it never does within `longest`, whatever stood still.
  */
 export const untilTrueOf = async (
   signs: readonly Sign[],

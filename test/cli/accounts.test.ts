@@ -13,7 +13,7 @@ beforeAll(async () => {
   database = await openDatabase(table)
   await using project = configured()
   expect(JSON.parse((await project.service("migration", "--apply", "--json")).stdout)).toEqual({
-    applied: ["service 1", "auth 5"],
+    applied: ["service 2", "auth 6"],
     changed: []
   })
 })

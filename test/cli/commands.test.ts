@@ -47,7 +47,9 @@ describe("init", () => {
     )
     expect(created).toMatchObject({ email: "ann@example.com", role: "admin" })
 
-    expect((await project.service("introspect")).stdout).toContain("1 resources from public")
+    const introspected = await project.service("introspect")
+    expect(introspected.stdout).toContain("1 resources from public")
+    expect(introspected.stdout).toContain("admin.config.ts was the unchanged example of init.")
     expect(project.read("admin.config.ts")).toContain("./admin.resources.ts")
     const running = await project.start("serve")
     const token = (await project.service("token", "ann@example.com", "--ttl", "60")).stdout.trim()
@@ -180,7 +182,7 @@ describe("on a database", () => {
     await stuck.release()
   })
 
-  it("starts anew when the configuration changes, and keeps serving while it is wrong", async () => {
+  it("starts again when the configuration changes, and keeps serving while it is wrong", async () => {
     await using project = configured()
     const running = await project.start("dev")
     await running.shows(`ready at http://127.0.0.1:${running.port}\nPages sign in at AUTH_URL only`)

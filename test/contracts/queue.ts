@@ -591,7 +591,7 @@ export const queueContract = (name: string, make: () => Promise<QueueHarness>): 
       await harness.advance(61 * minutes)
       await harness.until(has("held", "failed", 1))
       const [failed] = await failedJobs()
-      expect(failed).toMatchObject({ group: "a", error: "no" })
+      expect(failed).toMatchObject({ group: "a", error: "no", waitingBehind: 2 })
       await harness.advance(10 * seconds)
       expect(await countsOf("held")).toMatchObject({ waiting: 2, failed: 1, completed: 3 })
       await run(harness.queue.retry({ id: failed!.id }))
@@ -618,6 +618,31 @@ export const queueContract = (name: string, make: () => Promise<QueueHarness>): 
       await harness.until(() => seen.length >= 3)
       expect(new Set(seen).size).toBe(seen.length)
       expect(await countsOf("tick")).toMatchObject({ failed: 0 })
+    })
+
+    it("says when a schedule runs next, and what became of its latest run; jobs made by hand are none", async () => {
+      const job = defineJob({
+        name: "told",
+        schedule: "* * * * * *",
+        maxAttempts: 1,
+        concurrency: 2,
+        run: (payload) => {
+          if (payload === undefined) throw new Error("no")
+        }
+      })
+      const daily = defineJob({ name: "calm", schedule: "0 7 * * *", run: () => {} })
+      expect(await countsOf("told")).toBeUndefined()
+      await start(job as never, daily as never)
+      await daily.enqueue(harness.db)
+      await harness.until(has("calm", "completed", 1))
+      const calm = await countsOf("calm")
+      expect(calm).toMatchObject({ lastRun: null })
+      expect(calm!.nextRun!.slice(11)).toBe("07:00:00.000000Z")
+      await harness.until(has("told", "failed", 1))
+      const told = await countsOf("told")
+      expect(told!.lastRun!.state).toBe("failed")
+      expect(Math.abs(Date.parse(told!.lastRun!.at) - await harness.now())).toBeLessThan(30 * seconds)
+      expect(Date.parse(told!.nextRun!)).toBeGreaterThan(Date.parse(told!.lastRun!.at) - 2 * seconds)
     })
 
     it("drops the waiting run of a schedule that changed, and of a job that lost its schedule", async () => {

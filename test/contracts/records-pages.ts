@@ -1,9 +1,11 @@
 /** The records contract: pages, counts and filters. */
 
+import * as crypto from "node:crypto"
 import { beforeEach, describe, expect, it } from "vitest"
 import { allOf, always, not } from "../../core/domain/filter/tree.ts"
 import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Field } from "../../core/domain/model/model.ts"
+import { hashedText } from "../../core/domain/read/etag.ts"
 import type { PageShape } from "../../core/domain/read/plan.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import { bindings, equals, f, literal, order, pairs, reasonOf, shapeOf, things, type Words } from "./records-tables.ts"
@@ -271,6 +273,37 @@ export const pageSuite = ({ ids, inTransaction, records, run, store, stored }: W
         "1",
         "2"
       ])
+    })
+
+    it("hashes cells as they are read, after the checks", async () => {
+      await store([
+        {
+          name: "a\"b\\c/\u0001\u007f\u2028\u{1f600}\t\n",
+          at: "2026-01-01T00:00:00.000001Z",
+          plain: "2026-01-01T10:00:00Z"
+        },
+        { name: "", at: "0044-03-15T00:00:00Z BC", plain: "0044-03-15T00:00:00.5Z BC", share: "1.50", ratio: "0.1" },
+        { name: null, at: "infinity", plain: "-infinity", flag: "true", day: "2026-02-28", data: "{\"é\": [1, null]}" },
+        { name: "a", ref: "00000000-0000-4000-8000-000000000001", qty: "-1" }
+      ])
+      const sorted = order("name", "id")
+      const checks = [equals(f("name"), "a")]
+      const columns = things.columns
+      const whole = await run(records.page({ shape: shapeOf(sorted, { columns }), bindings }))
+      const expected = whole.map((row) => [
+        row[columns.indexOf(f("id"))]!,
+        String(row[columns.indexOf(f("name"))] === "a"),
+        crypto.hash("sha256", hashedText(columns, (field) => row[columns.indexOf(field)]!), "hex")
+      ])
+      expect(new Set(expected.map((row) => row[2])).size).toBe(4)
+      const shape = shapeOf(sorted, { columns: [f("id")], checks, hashed: columns })
+      const page = (more: object) => run(records.page({ shape, bindings, ...more }))
+      expect(await page({})).toEqual(expected)
+      expect(await page({ after: ["", "2"] })).toEqual(expected.slice(1))
+      expect(await page({ before: [null, "3"] })).toEqual(expected.slice(0, 3))
+      expect(await page({ offset: 1 })).toEqual(expected.slice(1))
+      expect(await page({ offset: 1, fromEnd: true })).toEqual(expected.slice(1))
+      expect(await page({ counted: 10 })).toEqual(expected.map((row) => [...row, "4"]))
     })
 
     it("reads composite keys", async () => {

@@ -58,6 +58,96 @@ export const writeSuite = ({ inTransaction, lock, records, run, store, stored, u
       expect(await run(reasonOf(insert([[], []])))).toMatch(/^(NotNull|Unique)$/)
     })
 
+    it("lets many share a lock, and one have it alone once they have ended", async () => {
+      const events: string[] = []
+      const shared = (name: string, gate: Deferred.Deferred<void>, entered: Deferred.Deferred<void>) =>
+        inTransaction((tx) =>
+          Effect.gen(function*() {
+            yield* tx.hold("a lock of the tests", "shared")
+            events.push(`${name} in`)
+            yield* Deferred.succeed(entered, undefined)
+            yield* Deferred.await(gate)
+            events.push(`${name} out`)
+          })
+        )
+      await run(Effect.gen(function*() {
+        const gate = yield* Deferred.make<void>()
+        const [one, two] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        const sharing = [
+          yield* Effect.forkChild(shared("one", gate, one)),
+          yield* Effect.forkChild(shared("two", gate, two))
+        ]
+        yield* Deferred.await(one)
+        yield* Deferred.await(two)
+        const alone = yield* Effect.forkChild(inTransaction((tx) =>
+          Effect.gen(function*() {
+            yield* tx.hold("a lock of the tests", "alone")
+            events.push("alone")
+          })
+        ))
+        // Another name is another lock.
+        yield* inTransaction((tx) => tx.hold("another lock of the tests", "alone"))
+        expect(events).not.toContain("alone")
+        yield* Deferred.succeed(gate, undefined)
+        for (const fiber of [...sharing, alone]) yield* Fiber.join(fiber)
+      }))
+      expect(events.at(-1)).toBe("alone")
+      expect(events.slice(0, 2).toSorted()).toEqual(["one in", "two in"])
+    })
+
+    it("lets go of a lock with a transaction that fails, and knows what waits alone from what shares", async () => {
+      await run(
+        Effect.exit(
+          inTransaction((tx) => Effect.andThen(tx.hold("a lock of the tests", "alone"), Effect.fail("undone" as const)))
+        )
+      )
+      const order: string[] = []
+      const alone = (name: string) =>
+        inTransaction((tx) =>
+          Effect.gen(function*() {
+            yield* tx.hold("a lock of the tests", "alone")
+            order.push(`${name} in`)
+            yield* Effect.yieldNow
+            order.push(`${name} out`)
+          })
+        )
+      await run(Effect.all([alone("a"), alone("b"), alone("c")], { concurrency: "unbounded" }))
+      expect(order.map((each) => each.split(" ")[1])).toEqual(["in", "out", "in", "out", "in", "out"])
+      for (let i = 0; i < 6; i += 2) expect(order[i]!.split(" ")[0]).toBe(order[i + 1]!.split(" ")[0])
+    })
+
+    it("says which texts a column holds up to their first question mark, of every tenant, deleted or not", async () => {
+      await store([
+        { name: "private:1/a.pdf?name=a.pdf&size=1", tenant_id: "1" },
+        { name: "private:2/b.pdf?name=b.pdf&size=1", tenant_id: "2" },
+        { name: "private:1/gone.pdf?name=g.pdf&size=1", deleted_at: "2026-01-01T00:00:00.000000Z" },
+        { name: "private:1/plain.pdf" },
+        { name: "private:1/a_pdf.pdf?name=x" },
+        { name: "other:1/c.pdf?name=private:1/d.pdf" },
+        { name: null }
+      ])
+      const texts = [
+        "private:1/a.pdf",
+        "private:2/b.pdf",
+        "private:1/gone.pdf",
+        "private:1/plain.pdf",
+        "private:1/a%",
+        "private:1/a_pdf",
+        "private:1/d.pdf",
+        "private:1/a.pd",
+        "PRIVATE:1/A.PDF",
+        ""
+      ]
+      const held = await run(inTransaction((tx) => tx.holding({ model: things, field: f("name"), texts })))
+      expect(held.toSorted()).toEqual([
+        "private:1/a.pdf",
+        "private:1/gone.pdf",
+        "private:1/plain.pdf",
+        "private:2/b.pdf"
+      ])
+      expect(await run(inTransaction((tx) => tx.holding({ model: things, field: f("name"), texts: [] })))).toEqual([])
+    })
+
     it("locks a row within a condition and judges checks", async () => {
       await store([{ qty: "1" }])
       const result = await run(inTransaction((tx) =>
@@ -139,6 +229,156 @@ export const writeSuite = ({ inTransaction, lock, records, run, store, stored, u
       ))
       expect(seen).toEqual([[["2", "7"]], "1", true, false, true, false])
       expect(await stored("1")).toBeNull()
+    })
+
+    it("updates and removes many as it does one, and answers in the order of the keys", async () => {
+      await store([{ qty: "1" }, { qty: "2", updated_at: "2100-01-01T00:00:00.999999Z" }, { qty: "3" }, { qty: "4" }])
+      const big: FilterTree = { op: "compare", field: f("qty"), is: ">", value: literal("5") }
+      const rows = await run(inTransaction((tx) =>
+        tx.updateAll({
+          model: things,
+          keys: [["3"], ["2"], ["1"]],
+          fields: [f("qty"), f("name")],
+          rows: [["7", null], ["7", null], ["7", null]],
+          columns: [f("id"), f("qty"), f("updated_at")],
+          checks: [big, not(big)],
+          bindings
+        })
+      ))
+      expect(rows.map(([id, qty, , one, other]) => [id, qty, one, other])).toEqual([
+        ["3", "7", "true", "false"],
+        ["2", "7", "true", "false"],
+        ["1", "7", "true", "false"]
+      ])
+      expect(rows[1]![2]).toBe("2100-01-01T00:00:01Z")
+      expect((await stored("4"))!["qty"]).toBe("4")
+      const gone = inTransaction((tx) => tx.removeAll({ model: things, keys: [["1"], ["99"]], bindings }))
+      expect(Exit.isFailure(await run(Effect.exit(gone)))).toBe(true)
+      expect(await stored("1")).not.toBeNull()
+      const missing = inTransaction((tx) =>
+        tx.updateAll({
+          model: things,
+          keys: [["1"], ["99"]],
+          fields: [f("qty")],
+          rows: [["8"], ["8"]],
+          columns: [],
+          checks: [],
+          bindings
+        })
+      )
+      expect(Exit.isFailure(await run(Effect.exit(missing)))).toBe(true)
+      expect((await stored("1"))!["qty"]).toBe("7")
+      await run(inTransaction((tx) => tx.removeAll({ model: things, keys: [["4"], ["1"]], bindings })))
+      expect([await stored("1"), await stored("4")]).toEqual([null, null])
+      expect((await stored("3"))!["qty"]).toBe("7")
+    })
+
+    it("updates and removes many by keys of several parts", async () => {
+      const [a, b, note, version] = pairs.fields as [Field, Field, Field, Field]
+      const seen = await run(inTransaction((tx) =>
+        Effect.gen(function*() {
+          const rows = [["11", "x,y"], ["11", "z"], ["12", "z"]]
+          yield* tx.insert({ model: pairs, fields: [a, b], rows, columns: [], checks: [], bindings })
+          const updated = yield* tx.updateAll({
+            model: pairs,
+            keys: [["12", "z"], ["11", "x,y"]],
+            fields: [note],
+            rows: [["n"], ["n"]],
+            columns: [note, version],
+            checks: [],
+            bindings
+          })
+          yield* tx.removeAll({ model: pairs, keys: [["11", "z"], ["12", "z"]], bindings })
+          const left = yield* tx.count({ model: pairs, where: always, bindings, cap: null })
+          yield* tx.remove({ model: pairs, key: ["11", "x,y"], bindings })
+          return [updated, left, yield* tx.count({ model: pairs, where: always, bindings, cap: null })] as const
+        })
+      ))
+      expect(seen[0]).toEqual([["n", "2"], ["n", "2"]])
+      expect(Number(seen[1]) - Number(seen[2])).toBe(1)
+    })
+
+    it("updates many to values of their own, of every kind, exactly", async () => {
+      await store(Array.from({ length: 4 }, () => ({ qty: "1", name: "as it was" })))
+      const fields = ["status", "total", "share", "ratio", "day", "at", "plain", "qty", "flag", "data", "ref"].map(f)
+      const one = [
+        "it's \\ \"one\"",
+        "9999999999.99",
+        "0.10000000000000000000000001",
+        "0.1",
+        "2024-02-29",
+        "2024-02-29T12:00:00.123456Z",
+        "2024-02-29T12:00:00.000001Z",
+        "2147483647",
+        "true",
+        "{\"a\": [1, 9007199254740993]}",
+        "00000000-0000-4000-8000-000000000001"
+      ]
+      const two = ["", "-0.01", "1E-3", "-1.5", "0001-01-01", null, null, "-1", "false", "null", null]
+      const none = ["none", ...one.slice(1).map(() => null)]
+      const rows = await run(inTransaction((tx) =>
+        tx.updateAll({
+          model: things,
+          keys: [["2"], ["1"], ["4"]],
+          fields,
+          rows: [one, two, none],
+          columns: [f("id"), ...fields, f("name")],
+          checks: [equals(f("qty"), "-1")],
+          bindings
+        })
+      ))
+      expect(rows.map((row) => row[0])).toEqual(["2", "1", "4"])
+      expect(rows.map((row) => row.at(-1))).toEqual(["false", "true", "false"])
+      const single = async (id: string, cells: readonly Cell[]) => {
+        const row = await run(
+          inTransaction((tx) => update(tx, id, Object.fromEntries(fields.map((field, i) => [field.name, cells[i]!]))))
+        )
+        return fields.map((field) => row[field.index])
+      }
+      for (const [at, cells] of [one, two, none].entries()) {
+        expect(rows[at]!.slice(1, 1 + fields.length)).toEqual(await single("3", cells))
+      }
+      expect((await stored("3"))!["name"]).toBe("as it was")
+    })
+
+    it("updates more rows than one statement takes", async () => {
+      const [a, b, note] = pairs.fields as [Field, Field, Field, Field]
+      const keys = Array.from({ length: 10_100 }, (_, i) => [String(100_000 + i), "many"])
+      const updated = await run(inTransaction((tx) =>
+        Effect.gen(function*() {
+          yield* tx.insert({ model: pairs, fields: [a, b], rows: keys, columns: [], checks: [], bindings })
+          const rows = yield* tx.updateAll({
+            model: pairs,
+            keys,
+            fields: [note],
+            rows: keys.map((_, i) => [`n${i}`]),
+            columns: [note],
+            checks: [],
+            bindings
+          })
+          yield* tx.removeAll({ model: pairs, keys, bindings })
+          return rows
+        })
+      ))
+      expect(updated).toEqual(keys.map((_, i) => [`n${i}`]))
+    })
+
+    it("updates keys one after the other, so that what is free then can be taken", async () => {
+      await store([{}, {}, {}])
+      const moved = (...keys: ReadonlyArray<readonly [string, string]>) =>
+        inTransaction((tx) =>
+          tx.updateAll({
+            model: things,
+            keys: keys.map(([from]) => [from]),
+            fields: [f("id")],
+            rows: keys.map(([, to]) => [to]),
+            columns: [f("id")],
+            checks: [],
+            bindings
+          })
+        )
+      expect(await run(moved(["1", "7"], ["2", "1"], ["3", "2"]))).toEqual([["7"], ["1"], ["2"]])
+      for (let i = 0; i < 3; i++) expect(await run(reasonOf(moved(["7", "2"], ["2", "3"])))).toBe("Unique")
     })
 
     it("rolls back on failure, defect and interruption", async () => {

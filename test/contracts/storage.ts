@@ -128,15 +128,21 @@ export const storageContract = (name: string, make: () => Promise<StorageHarness
       expect(await paths()).toEqual([])
     })
 
-    it.each([["at once", 0], ["after a while", 200_000], ["late", 7_000_000]])(
+    it.each([
+      ["at once", 0, null],
+      ["after a while", 200_000, null],
+      ["late", 7_000_000, null],
+      ["after a while, of a known length", 200_000, 9_000_000],
+      ["late, of a known length", 7_000_000, 9_000_000]
+    ])(
       "shows nothing of a body that fails %s, and tells its error",
-      async (_, after) => {
+      async (_, after, size) => {
         const cause = new Error("the sender is gone")
         async function* body(): Bytes {
           if (after > 0) yield* pattern(after)
           yield* broken(cause)
         }
-        const error = await failure((storage) => storage.put("t1/half.bin", body(), plain))
+        const error = await failure((storage) => storage.put("t1/half.bin", body(), { ...plain, size }))
         expect(error).toBeInstanceOf(StorageError)
         expect([error.reason, error.cause]).toEqual(["Body", cause])
         expect(await run((storage) => storage.read("t1/half.bin", null))).toBeNull()

@@ -104,6 +104,26 @@ describe("the documentation", () => {
     expect(lost).toEqual([])
   })
 
+  it("gives a reason for every package that users install", () => {
+    const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+      readonly [kind in "dependencies" | "peerDependencies"]: Readonly<Record<string, string>>
+    }
+    const design = readFileSync(join(root, "docs", "design.md"), "utf8").split("\n").filter((line) =>
+      line.startsWith("| `")
+    )
+    const missing = Object.keys({ ...dependencies, ...peerDependencies }).filter((name) =>
+      !design.some((line) => line.split("|")[1]!.includes(`\`${name}\``))
+    )
+    expect(missing).toEqual([])
+  })
+
+  it("names every command in the README", () => {
+    const reference = readFileSync(join(root, "docs", "reference", "cli.md"), "utf8")
+    const commands = [...new Set([...reference.matchAll(/^\| `service (\w+)/gm)].map(([, name]) => name))]
+    const row = readme.split("\n").find((line) => line.startsWith("| Commands |"))!
+    expect([...row.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(commands)
+  })
+
   it("has every page in its index", () => {
     const index = readFileSync(join(root, "docs", "README.md"), "utf8")
     const missing = pages.filter((page) =>

@@ -1,7 +1,9 @@
 /** The example shop under the pages of the reference whose requests tests send: its configuration and schema, with the rows that a page speaks of. */
 
 import { readFileSync } from "node:fs"
+import { compileOrThrow } from "../../composition/create-admin.ts"
 import type { Parts } from "../../composition/create-admin.ts"
+import { historyMigrations } from "../../composition/migrations.ts"
 import config from "../../examples/shop/admin.config.ts"
 import { startService } from "../support/composed.ts"
 import type { TestService } from "../support/composed.ts"
@@ -22,7 +24,9 @@ export const startShop = async (rows: string, parts: Partial<Parts> = {}): Promi
     { config: { ...config, forms: { difficulty: 8 } }, schema, rows: {} },
     { parts }
   )
+  const versions = historyMigrations(compileOrThrow(config)).map(({ statements }) => statements).join("\n")
   await service.database!.execute(`
+    ${versions}
     insert into shop.staff (id, tenant_id, name) values ('ann', 1, 'Ann');
     insert into shop.customers (tenant_id, name, email, country, city) values (1, 'Bo', 'bo@example.org', 'NO', 'Oslo');
     ${rows}

@@ -236,7 +236,7 @@ describe("when the data folder is removed under the server", () => {
     const base = dataBase()
     const client = await startClient(base)
     const { supervisor, postmaster } = running(base)
-    // Whoever removes it while the supervisor names itself there anew has to try again.
+    // Whoever removes it while the supervisor writes its name there once more has to try again.
     rmSync(base, { recursive: true, maxRetries: 20, retryDelay: 50 })
     kill(client.process.pid)
     await until(() => !isRunning(postmaster) && !isRunning(supervisor), "the end of server and supervisor")

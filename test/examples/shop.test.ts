@@ -144,6 +144,24 @@ describe("what each role sees", () => {
     expect((await list("admin", "staff?page_size=500")).items.map(({ id }) => id)).not.toContain("seller-5")
   })
 
+  it("an admin's webhooks show a viewer neither address nor headers", async () => {
+    const made = await ask("admin", "/v1/webhook_subscriptions", {
+      method: "POST",
+      body: {
+        name: "desk",
+        events: "orders.paid",
+        url: "https://93.184.216.34/T0/secret",
+        headers: { "x-key": "hush" }
+      }
+    })
+    expect(made.status, JSON.stringify(made.body)).toBe(201)
+    const [seen] = (await list("viewer", "webhook_subscriptions")).items
+    expect(Object.keys(seen!)).toEqual(expect.arrayContaining(["name", "events", "enabled"]))
+    expect(JSON.stringify(seen)).not.toMatch(/secret|hush|"url"|"headers"/)
+    const meta = JSON.stringify((await ask("admin", "/meta")).body)
+    expect(meta).toContain("\"Operations\"")
+  })
+
   it("a viewer reads all orders, and no cost anywhere", async () => {
     const all = await list("admin", "orders?page_size=1&count=exact")
     expect((await list("viewer", "orders?page_size=1&count=exact")).total_size).toBe(all.total_size)

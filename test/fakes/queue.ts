@@ -9,7 +9,7 @@ import type { EnqueuingDatabase } from "../../adapters/queue/enqueue.ts"
 import { type JobModel, pollMs, shutdownGraceMs } from "../../core/domain/job/definition.ts"
 import type { EnqueuePlan } from "../../core/domain/job/enqueue.ts"
 import { retryDelayMs } from "../../core/domain/job/retry.ts"
-import type { FailedJob, JobCounts } from "../../core/domain/job/state.ts"
+import { type FailedJob, type JobCounts, type LastRun, mostBehind } from "../../core/domain/job/state.ts"
 import {
   type Chosen,
   QueueError,
@@ -49,6 +49,8 @@ const day = 86_400_000
 const marginMs = 10_000
 
 const iso = (time: number): string => new Date(time).toISOString().replace("Z", "000Z")
+
+const isBegun = ({ attempts, done, owner }: Stored): boolean => done || owner !== null || attempts > 0
 
 const refuse = (message: string): QueueError => new QueueError({ reason: { _tag: "Refused", message } })
 
@@ -294,9 +296,35 @@ export class FakeQueue {
         failed: jobs.filter((job) => this.#hasFailed(job)).length,
         completed: jobs.filter(({ done }) => done).length,
         nextDue: next === null ? null : iso(next),
-        oldestDue: next === null || next > this.#now ? null : iso(next)
+        oldestDue: next === null || next > this.#now ? null : iso(next),
+        nextRun: this.#nextRun(jobs),
+        lastRun: this.#lastRun(jobs)
       }
     })
+  }
+
+  #nextRun(jobs: readonly Stored[]): string | null {
+    const times = jobs.flatMap((job) => job.scheduled && !isBegun(job) ? [job.runAt] : [])
+    return times.length === 0 ? null : iso(Math.min(...times))
+  }
+
+  #lastRun(jobs: readonly Stored[]): LastRun | null {
+    const last = jobs.filter((job) => job.scheduled && isBegun(job)).toSorted((a, b) => b.updatedAt - a.updatedAt)[0]
+    if (last === undefined) return null
+    const state = last.done
+      ? "completed"
+      : last.owner !== null
+      ? "running"
+      : this.#hasFailed(last)
+      ? "failed"
+      : "retrying"
+    return { at: iso(last.updatedAt), state }
+  }
+
+  #behind(job: Stored): number {
+    const waiting = (each: Stored): boolean =>
+      each !== job && !each.done && each.name === job.name && each.group === job.group
+    return job.group === null ? 0 : Math.min(mostBehind, this.#jobs.filter(waiting).length)
   }
 
   #hasFailed(job: Stored): boolean {
@@ -313,6 +341,7 @@ export class FakeQueue {
         payload: job.payload,
         error: job.error ?? "",
         group: job.group,
+        waitingBehind: this.#behind(job),
         enqueuedAt: iso(job.createdAt),
         failedAt: iso(job.updatedAt)
       }))

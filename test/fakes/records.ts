@@ -6,12 +6,14 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as crypto from "node:crypto"
 import { evaluate, operandCell } from "../../core/domain/filter/evaluate.ts"
 import { compilePattern } from "../../core/domain/filter/pattern.ts"
 import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Field, Model, SortKey } from "../../core/domain/model/model.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
-import type { PagePlan } from "../../core/domain/read/plan.ts"
+import { hashedText } from "../../core/domain/read/etag.ts"
+import type { PagePlan, PageShape } from "../../core/domain/read/plan.ts"
 import { rowBytes } from "../../core/domain/value/bytes.ts"
 import { compareCells } from "../../core/domain/value/cell.ts"
 import { microsFromCell, timestampFromMicros } from "../../core/domain/value/instant.ts"
@@ -54,11 +56,26 @@ interface Owner {
   readonly held: Set<string>
   /** Whom it waits for, to notice deadlocks. */
   waitsFor: Owner | null
+  /** What other fakes do when it commits, and when it ends in any way. */
+  readonly after: Array<() => void>
+  readonly ends: Array<() => void>
+}
+
+/** The handle of a transaction of the fake, for other fakes that take part in it. */
+export interface FakeHandle {
+  readonly onCommit: (call: () => void) => void
+  readonly onEnd: (call: () => void) => void
 }
 
 interface Lock {
   owner: Owner
   readonly queue: Array<{ readonly owner: Owner; readonly go: () => void }>
+}
+
+/** A lock of a name: many share it, or one has it alone. Whoever waits goes in turn. */
+interface Hold {
+  readonly owners: Map<Owner, "shared" | "alone">
+  readonly queue: Array<{ readonly owner: Owner; readonly how: "shared" | "alone"; readonly go: () => void }>
 }
 
 interface StoredAnswer {
@@ -113,6 +130,13 @@ const checkPatterns = (tree: FilterTree): Effect.Effect<void, RecordsError> => {
 const passesTree = (tree: FilterTree, row: Row, bindings: Bindings): boolean =>
   evaluate(tree, (field) => cellOf(row, field), bindings)
 
+/** A row of a page: columns, checks, hash. */
+const pageRow = (row: Row, { checks, columns, hashed = [] }: PageShape, bindings: Bindings): Row => {
+  const cells = answer(row, columns, checks, bindings)
+  if (hashed.length === 0) return cells
+  return [...cells, crypto.hash("sha256", hashedText(hashed, (field) => cellOf(row, field)), "hex")]
+}
+
 const answer = (row: Row, columns: readonly Field[], checks: readonly FilterTree[], bindings: Bindings): Row => [
   ...columns.map((field) => cellOf(row, field)),
   ...checks.map((check) => String(passesTree(check, row, bindings)))
@@ -132,14 +156,10 @@ const pageOf = (plan: PagePlan, rows: readonly Row[]): readonly Row[] => {
   } else if (before !== undefined) {
     if (before.length > 0) found = found.filter((row) => compareKeys(order, place(row), (index) => before[index]!) < 0)
     const end = found.length - offset
-    return found.slice(Math.max(0, end - shape.limit), Math.max(0, end)).map((row) =>
-      answer(row, shape.columns, shape.checks, bindings)
-    )
+    return found.slice(Math.max(0, end - shape.limit), Math.max(0, end)).map((row) => pageRow(row, shape, bindings))
   }
   const { counted } = plan
-  const page = found.slice(offset, offset + shape.limit).map((row) =>
-    answer(row, shape.columns, shape.checks, bindings)
-  )
+  const page = found.slice(offset, offset + shape.limit).map((row) => pageRow(row, shape, bindings))
   return counted === undefined ? page : page.map((row) => [...row, String(Math.min(found.length, counted))])
 }
 
@@ -205,6 +225,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
   const tables = new Map<string, Table>()
   const serials = new Map<string, bigint>()
   const locks = new Map<string, Lock>()
+  const holds = new Map<string, Hold>()
   const answers = new Map<string, StoredAnswer>()
   const calls: string[] = []
   let broken: RecordsReason["_tag"] | null = null
@@ -229,6 +250,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
       Effect.succeed({
         scannedRows: 0,
         scannedBytes: 0,
+        processes: 1,
         cost: 1,
         rows: expected ?? committed("shape" in plan ? plan.shape.model : plan.model).length
       }))
@@ -263,7 +285,34 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
       })
     })
 
+  const fits = ({ owners }: Hold, owner: Owner, how: "shared" | "alone"): boolean =>
+    [...owners].every(([other, has]) => other === owner || (how === "shared" && has === "shared"))
+
+  /** Holds a name for the rest of the transaction. Nobody here waits for rows while alone, so that no circle can come of it. */
+  const hold = (owner: Owner, name: string, how: "shared" | "alone"): Effect.Effect<void> =>
+    Effect.callback<void>((resume) => {
+      const held: Hold = holds.get(name) ?? { owners: new Map(), queue: [] }
+      holds.set(name, held)
+      const go = (): void => {
+        if (held.owners.get(owner) !== "alone") held.owners.set(owner, how)
+        resume(Effect.void)
+      }
+      if (held.owners.has(owner) ? fits(held, owner, how) : held.queue.length === 0 && fits(held, owner, how)) {
+        return go()
+      }
+      const waiter = { owner, how, go }
+      held.queue.push(waiter)
+      return Effect.sync(() => {
+        const at = held.queue.indexOf(waiter)
+        if (at >= 0) held.queue.splice(at, 1)
+      })
+    })
+
   const release = (owner: Owner): void => {
+    for (const held of holds.values()) {
+      if (!held.owners.delete(owner)) continue
+      while (held.queue.length > 0 && fits(held, held.queue[0]!.owner, held.queue[0]!.how)) held.queue.shift()!.go()
+    }
     for (const name of owner.held) {
       const lock = locks.get(name)!
       const next = lock.queue.shift()
@@ -361,10 +410,13 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
       return timestampFromMicros(after > now ? after : now)
     }
 
-    return {
+    const tx: RecordsTransaction = {
       ...makeReader(read, begin, estimate, answerBytes),
-      hold: (name) => Effect.andThen(begin("hold"), acquire(owner, `hold ${name}`)),
-      handle: { fake: true },
+      hold: (name, how) => Effect.andThen(begin("hold"), hold(owner, name, how)),
+      handle: {
+        onCommit: (call) => void owner.after.push(call),
+        onEnd: (call) => void owner.ends.push(call)
+      } satisfies FakeHandle,
       checkDeferred: Effect.void,
       lock: ({ bindings, checks, columns, key, model, where }) =>
         Effect.gen(function*() {
@@ -429,6 +481,14 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
           }
           write(model, text, null)
         }),
+      updateAll: ({ fields, keys, rows, ...change }) =>
+        Effect.forEach(
+          keys,
+          (key, at) =>
+            tx.update({ ...change, key, set: fields.map((field, i) => [field, rows[at]![i] ?? null]), touch: true })
+        ),
+      removeAll: ({ keys, ...target }) =>
+        Effect.forEach(keys, (key) => tx.remove({ ...target, key }), { discard: true }),
       lockAll: ({ bindings, model, where }) =>
         Effect.gen(function*() {
           yield* begin("lockAll")
@@ -477,6 +537,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
           owner.draft.set("answers", drafted)
         })
     }
+    return tx
   }
 
   const commit = (owner: Owner): void => {
@@ -505,12 +566,16 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
       }),
     transaction: (body, alone = false) =>
       Effect.suspend(() => {
-        const owner: Owner = { draft: new Map(), held: new Set(), waitsFor: null }
+        const owner: Owner = { draft: new Map(), held: new Set(), waitsFor: null, after: [], ends: [] }
         return Effect.onExit(
           Effect.andThen(begin("transaction"), body(transactionOn(owner, alone))),
           (exit) =>
             Effect.sync(() => {
-              if (Exit.isSuccess(exit)) commit(owner)
+              if (Exit.isSuccess(exit)) {
+                commit(owner)
+                for (const call of owner.after) call()
+              }
+              for (const call of owner.ends) call()
               release(owner)
             })
         )

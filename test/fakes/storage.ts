@@ -16,6 +16,8 @@ export interface FakeStorage {
   down: StorageError["reason"] | null
   /** Most bytes that it holds. */
   room: number
+  /** Paths that cannot be removed. */
+  readonly stuck: Set<string>
 }
 
 const chunkBytes = 64 * 1024
@@ -60,6 +62,7 @@ export const makeFakeStorage = (
     files,
     down: null,
     room: Number.POSITIVE_INFINITY,
+    stuck: new Set(),
     service: {
       put: (path, body) =>
         attempt(async () => {
@@ -79,7 +82,11 @@ export const makeFakeStorage = (
           const kept = files.get(path)
           return kept === undefined ? null : { size: kept.bytes.length, modified: kept.modified }
         }),
-      remove: (path) => attempt(() => void files.delete(path)),
+      remove: (path) =>
+        attempt(() => {
+          if (fake.stuck.has(path)) throw new StorageError({ reason: "Denied" })
+          files.delete(path)
+        }),
       list: ({ after, limit, prefix }) =>
         attempt(() =>
           [...files.keys()].filter((path) => path.startsWith(prefix) && (after === null || path > after))

@@ -9,16 +9,34 @@ import {
   S3Client
 } from "@aws-sdk/client-s3"
 import * as Effect from "effect/Effect"
+import { createServer } from "node:net"
+import type { AddressInfo, Server } from "node:net"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { makeBucketStorage } from "../../adapters/storage-s3/storage.ts"
 import type { BucketOptions } from "../../adapters/storage-s3/storage.ts"
-import type { StorageError, StorageService } from "../../core/ports/storage.ts"
+import type { Bytes, StorageError, StorageService } from "../../core/ports/storage.ts"
 import { storageContract } from "../contracts/storage.ts"
 import { bucketServerNeeded, hasBucketServer, startBucketServer } from "../support/bucket.ts"
 import type { BucketServer } from "../support/bucket.ts"
-import { gather, pieces } from "../support/bytes.ts"
+import { gather, pattern, pieces } from "../support/bytes.ts"
 
 if (process.env["CI"] !== undefined && !hasBucketServer) throw new Error(bucketServerNeeded)
+
+/** A body that knows how much of it was taken, and whether it was let go. */
+const watched = (size: number) => {
+  const state = { pulled: 0, ended: false }
+  async function* body(): Bytes {
+    try {
+      for await (const chunk of pattern(size)) {
+        state.pulled += chunk.length
+        yield chunk
+      }
+    } finally {
+      state.ended = true
+    }
+  }
+  return { body: body(), state }
+}
 
 describe.skipIf(!hasBucketServer)(`a real S3 server${hasBucketServer ? "" : ` (${bucketServerNeeded})`}`, () => {
   let server: BucketServer
@@ -37,7 +55,7 @@ describe.skipIf(!hasBucketServer)(`a real S3 server${hasBucketServer ? "" : ` ($
     })
     await client.send(new CreateBucketCommand({ Bucket: bucket }))
     await client.send(new CreateBucketCommand({ Bucket: "others" }))
-  }, 180_000)
+  }, 400_000)
   afterAll(() => server?.stop())
 
   const options = (more: Partial<BucketOptions> = {}): BucketOptions => ({
@@ -118,6 +136,25 @@ describe.skipIf(!hasBucketServer)(`a real S3 server${hasBucketServer ? "" : ` ($
     expect((await refusal(storage.list({ prefix: "", after: null, limit: 1 }))).reason).toBe("Denied")
   })
 
+  it("refuses a long body before its first byte, and lets go of it", async () => {
+    const storage = makeBucketStorage(options({ secretAccessKey: "wrong" }))
+    const { body, state } = watched(12_000_000)
+    const error = await refusal(storage.put("t1/a.bin", body, { type: "application/octet-stream", size: 12_000_000 }))
+    expect(error.reason).toBe("Denied")
+    expect(state.pulled).toBeLessThan(1_000_000)
+    await expect.poll(() => state.ended).toBe(true)
+  })
+
+  it.each([["shorter", -1], ["longer", 1]])("stores nothing of a body that is %s than announced", async (_, more) => {
+    await clear()
+    const storage = makeBucketStorage(options())
+    for (const size of [3, 3_000_000]) {
+      const put = storage.put("t1/a.bin", pattern(size + more), { type: "application/octet-stream", size })
+      expect((await refusal(put)).reason).toBe("Body")
+      expect(await Effect.runPromise(storage.head("t1/a.bin"))).toBeNull()
+    }
+  })
+
   it("serves no link after its time, and none of another path", async () => {
     const storage = makeBucketStorage(options())
     await put(storage, "t1/a.txt", "linked")
@@ -148,4 +185,50 @@ describe.skipIf(!hasBucketServer)(`a real S3 server${hasBucketServer ? "" : ` ($
       value: { size: 4 }
     })
   }, 60_000)
+})
+
+describe("a store that takes connections and says nothing", () => {
+  let server: Server
+  let storage: StorageService
+
+  beforeAll(async () => {
+    server = createServer((socket) => socket.on("error", () => {}).resume())
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    storage = makeBucketStorage({
+      bucket: "files",
+      prefix: "",
+      region: "us-east-1",
+      pathStyle: null,
+      endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      accessKeyId: "key",
+      secretAccessKey: "secret",
+      silenceMs: 1_500,
+      waitMs: 500
+    })
+  })
+  afterAll(() => void server.close())
+
+  const type = "application/octet-stream"
+
+  it("is unavailable after its time, and the body is let go", async () => {
+    const { body, state } = watched(8_000_000)
+    const error = await Effect.runPromise(Effect.flip(storage.put("t1/a.bin", body, { type, size: 8_000_000 })))
+    expect(error.reason).toBe("Unavailable")
+    // Nobody said that the store wants it.
+    expect(state.pulled).toBeLessThan(1_000_000)
+    await expect.poll(() => state.ended).toBe(true)
+    expect((await Effect.runPromise(Effect.flip(storage.head("t1/a.bin")))).reason).toBe("Unavailable")
+  }, 20_000)
+
+  it("holds parts of four bodies of unknown length at once; the others wait, and are then refused", async () => {
+    const bodies = Array.from({ length: 10 }, () => watched(20_000_000))
+    const refused = bodies.map(({ body }, i) =>
+      Effect.runPromise(Effect.flip(storage.put(`t1/${i}.bin`, body, { type, size: null })))
+    )
+    for (const each of refused) expect((await each).reason).toBe("Unavailable")
+    const pulled = bodies.map(({ state }) => state.pulled).sort((a, b) => a - b)
+    for (const bytes of pulled.slice(0, 6)) expect(bytes).toBeLessThan(1_000_000)
+    for (const bytes of pulled.slice(6)) expect([bytes > 5 * 2 ** 20, bytes < 6 * 2 ** 20]).toEqual([true, true])
+    await expect.poll(() => bodies.every(({ state }) => state.ended)).toBe(true)
+  }, 30_000)
 })

@@ -89,8 +89,11 @@ describe("files on disk", () => {
     expect(most - before).toBeLessThan(200 * 2 ** 20)
   }, 60_000)
 
+  /** What is there once no upload is under way. */
+  let before: readonly string[] = []
+
   it("keeps nothing of a sender that goes away, and notices readers that do", async () => {
-    const before = await left()
+    before = await left()
     for (const size of [10, 100_000, 3_000_000]) {
       await new Promise<void>((resolve) => {
         const sending = request(url() + place, {
@@ -106,7 +109,6 @@ describe("files on disk", () => {
   }, 30_000)
 
   it("cuts off a sender that stalls, with an answer, and keeps nothing of it", async () => {
-    const before = await left()
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(listener.port, "127.0.0.1")
       let text = ""

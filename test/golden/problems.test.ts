@@ -1,5 +1,5 @@
 /**
- * The table of problems as a golden file and as the reference page. `UPDATE_GOLDEN=1` writes both anew; a change of either is a change of
+ * The table of problems as a golden file and as the reference page. `UPDATE_GOLDEN=1` writes both; a change of either is a change of
  * the contract and shows in the diff.
  */
 
@@ -24,7 +24,7 @@ const documents = `${
 const reference = `# Problems
 
 Every error is \`application/problem+json\` (RFC 9457) with \`type\`, \`title\`, \`status\`, \`detail\` and \`instance\` (the request's path).
-Programs look at \`type\`; \`detail\` is for people and may change. This page is generated from \`core/domain/problem.ts\`.
+Programs read \`type\`. \`detail\` is for people, and its text may change. This page is generated from \`core/domain/problem.ts\`.
 
 | status | type | title | meaning |
 | --- | --- | --- | --- |
@@ -36,18 +36,21 @@ ${
   ).join("\n")
 }
 
-Further members, where they apply:
+Some problems have further members:
 
-- \`errors\`: a list. Filter and order errors: \`{ code, message, hint, span: { start, end } }\` with \`parameter\` beside the list; spans are UTF-16
-  offsets into the decoded text, end exclusive. Parameters: \`{ parameter, message, hint? }\`. Records: \`{ field, code, message }\` with the codes
-  \`required\`, \`type\`, \`max\`, \`enum\`, \`unknown\`, \`read-only\`, \`invalid\`.
-- \`operation\`, \`op\`, \`resource\`: which operation of a batch failed; \`key\`: which record of a reorder.
-- \`etag\`, \`changed\`: on 412, the current version and, where known, the readable fields that differ.
-- \`suggestion\`: on \`expensive-query\`, a \`create index\` statement that would help.
-- \`outcome: "unknown"\`: on 503, the connection broke during the commit; read before trying again.
-- \`code\`: on routes under \`/api/auth\`, the auth server's own code.
+- \`errors\`: a list of everything that is wrong.
+  - In filters and orders an entry is \`{ code, message, hint, span: { start, end } }\`. The span has UTF-16 offsets into the decoded text; the
+    end is exclusive. \`parameter\` stands beside the list.
+  - For parameters an entry is \`{ parameter, message, hint? }\`.
+  - In records an entry is \`{ field, code, message }\`. The codes are \`required\`, \`type\`, \`max\`, \`enum\`, \`unknown\`, \`read-only\` and
+    \`invalid\`.
+- \`operation\`, \`op\`, \`resource\`: the operation of a batch that failed. \`key\`: the record of a reorder that failed.
+- \`etag\`, \`changed\`: with 412, the current version, and the readable fields that differ, if they are known.
+- \`suggestion\`: with \`expensive-query\`, a \`create index\` statement that would help.
+- \`outcome: "unknown"\`: with 503, the connection broke during the commit. Read the record before you try again.
+- \`code\`: on routes below \`/api/auth\`, the code of the auth server.
 
-A hidden field, resource or record is refused exactly like one that does not exist.
+A hidden field, resource or record gets the same answer as one that does not exist.
 `
 
 const check = (file: URL, text: string): void => {

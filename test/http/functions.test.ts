@@ -271,7 +271,7 @@ describe("the transaction of a function", () => {
     })
     it("ends with it", async () => {
       expect((await call(use(), eve, "late")).json).toBe("done")
-      await expect(later()).rejects.toThrow("has ended")
+      await expect(later()).rejects.toThrow("have ended")
     })
   })
 })

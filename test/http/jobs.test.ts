@@ -1,11 +1,13 @@
 // The routes of the queue: who may, what they answer, what they refuse; on the fake, and once with everything on PostgreSQL.
 import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { makeFetch } from "../../adapters/http/fetch.ts"
 import { defineJob } from "../../adapters/queue/define.ts"
 import { queueStatements } from "../../adapters/queue/schema.ts"
 import { type Admin, compileOrThrow, createAdmin, makeService } from "../../composition/create-admin.ts"
 import { StartupError } from "../../composition/startup-error.ts"
+import { shownPayload } from "../../core/app/dispatch.ts"
 import { makeAttempts } from "../../core/app/jobs.ts"
 import { defineConfig } from "../../core/domain/declare/config.ts"
 import { f } from "../../core/domain/declare/field.ts"
@@ -91,6 +93,79 @@ const setUp = (options: { readonly token?: string; readonly workers?: boolean } 
   return { call, fail, log, queue }
 }
 
+describe("failed deliveries", () => {
+  it("are shown without the records of their events", async () => {
+    const rows = { before: { id: "7", pin: "hush" }, after: { id: "7", pin: "hush again" } }
+    const change = { sequence: "1", relation: "orders", ...rows }
+    const payloads = {
+      "webhooks.deliver": { subscription: "desk", resource: "orders", event: "updated", id: "evt_1", key: "7", change },
+      "webhooks.deliver-ordered": {
+        subscription: "desk",
+        resource: "orders",
+        key: "7",
+        events: [{ id: "evt_2", event: "updated", change }]
+      },
+      "webhooks.dispatch-change": { change }
+    }
+    for (const [name, payload] of Object.entries(payloads)) {
+      const shown = shownPayload(name, JSON.stringify(payload))
+      expect(shown).not.toMatch(/hush|before|after/)
+      expect(JSON.parse(shown)).toEqual(
+        JSON.parse(
+          JSON.stringify(
+            payload,
+            (member, value: unknown) => member === "before" || member === "after" ? undefined : value
+          )
+        )
+      )
+      expect(shown).toContain("orders")
+    }
+    // Jobs of the application are its own.
+    const own = JSON.stringify({ before: 1, after: 2 })
+    expect(shownPayload("mail/send", own)).toBe(own)
+    const job = { ...failing, name: "webhooks.deliver" }
+    const queue = new FakeQueue()
+    const compiled = compileOrThrow(defineConfig({ resources: [notes] }))
+    const jobs = new Map([["webhooks.deliver", {
+      ...compileOrThrow(defineConfig({ resources: [notes], jobs: [failing] })).jobs.get("mail/send")!,
+      name: job.name
+    }]])
+    const workers = queue.start(
+      jobs,
+      makeAttempts(jobs, {
+        db: { query: async () => [], transaction: (work) => work({ query: async () => [] }) },
+        mail: undefined
+      })
+    )
+    const edge = makeService({
+      compiled,
+      records: makeFakeRecords().service,
+      authenticator: testAuthenticator,
+      secret: testSecret,
+      publicUrl: "http://service.test",
+      jobs: { queue: queue.service, workers: () => workers }
+    })
+    await Effect.runPromise(queue.service.enqueue([{
+      name: "webhooks.deliver",
+      payload: JSON.stringify(payloads["webhooks.deliver"]),
+      runAt: null,
+      delayMs: null,
+      priority: 0,
+      key: null,
+      mode: "dedupe",
+      group: null,
+      ordered: false,
+      maxAttempts: null
+    }]))
+    await queue.advance(1_000)
+    const answer = await makeFetch(edge, Context.empty())(
+      new Request("http://service.test/api/jobs/failed", { headers: { authorization: `Bearer ${tokenOf(admin)}` } })
+    )
+    const text = await answer.text()
+    expect([answer.status, text.includes("evt_1"), text.includes("hush")]).toEqual([200, true, false])
+  })
+})
+
 describe("routes of the queue", () => {
   it("are for admins, and tell nobody else whether there is anything", async () => {
     const { call } = setUp()
@@ -140,13 +215,20 @@ describe("routes of the queue", () => {
           failed: 0,
           schedule: "0 7 * * *",
           timezone: "Europe/Berlin",
-          nextDue: "2026-01-01T06:00:00.000000Z"
+          nextDue: "2026-01-01T06:00:00.000000Z",
+          nextRun: "2026-01-01T06:00:00.000000Z",
+          lastRun: null
         }
       ]
     })
     await queue.advance(86_400_000)
     expect((await call(admin, "GET", "/api/jobs")).json).toMatchObject({
-      jobs: [{}, { completed: 1, nextDue: "2026-01-02T06:00:00.000000Z" }]
+      jobs: [{ nextRun: null, lastRun: null }, {
+        completed: 1,
+        nextDue: "2026-01-02T06:00:00.000000Z",
+        nextRun: "2026-01-02T06:00:00.000000Z",
+        lastRun: { at: "2026-01-01T06:00:00.000000Z", state: "completed" }
+      }]
     })
   })
 
@@ -162,7 +244,8 @@ describe("routes of the queue", () => {
           attempts: 1,
           error: "the secret of the payload",
           payload: { n: 5 },
-          group: null
+          group: null,
+          waitingBehind: 0
         },
         { id: ids[3], payload: { n: 4 } }
       ]
@@ -226,8 +309,11 @@ describe("routes of the queue", () => {
         "DELETE"
       ], ["/failed/1:retry", "POST"]]
     ) {
-      const answer = await call(admin, "PATCH", `/api/jobs${path}`)
-      expect([answer.status, answer.headers.get("allow")]).toEqual([405, allow])
+      // Names of what every object has are methods like any other: none of these routes takes them.
+      for (const method of ["PATCH", "constructor", "toString", "__proto__"]) {
+        const answer = await call(admin, method, `/api/jobs${path}`)
+        expect([method, answer.status, answer.headers.get("allow")]).toEqual([method, 405, allow])
+      }
     }
   })
 })

@@ -32,9 +32,10 @@ const open = () => {
     extraRoutes: [mailRoute({ mails: outbox.mails, templates: [welcome, bare] as never })]
   })
   const fetch = makeFetch(edge, Context.empty())
-  const get = async (path: string, headers: Record<string, string> = {}, method = "GET") => {
+  const get = async (path: string, headers: Record<string, string> = {}, method = "GET", address = "127.0.0.1") => {
     const response = await fetch(
-      new Request(`http://localhost:5173${path}`, { method, headers: { host: "localhost:5173", ...headers } })
+      new Request(`http://localhost:5173${path}`, { method, headers: { host: "localhost:5173", ...headers } }),
+      { address }
     )
     return { status: response.status, headers: response.headers, text: await response.text() }
   }
@@ -42,6 +43,38 @@ const open = () => {
 }
 
 describe("the page of mails", () => {
+  it("makes the addresses in a text links, and nothing else of it", async () => {
+    const { get, outbox } = open()
+    const text =
+      "Here: https://shop.example/-/reset#token=a_b-c. Or (http://x.example/?a=1&b=\"2\"), javascript:alert(1)"
+    await outbox.send({ to: "ada@example.com", subject: "s", text })
+    const page = (await get("/-/mail/1")).text
+    expect(Array.from(page.matchAll(/<a href="(http[^"]*)"/g), ([, href]) => href)).toEqual([
+      "https://shop.example/-/reset#token=a_b-c",
+      "http://x.example/?a=1&amp;b="
+    ])
+    expect(page).not.toContain("href=\"javascript")
+  })
+
+  it("says so where mails are sent instead of kept", async () => {
+    const edge = makeService({
+      compiled: compileOrThrow(defineConfig({ resources: [notes] })),
+      records: makeFakeRecords().service,
+      authenticator: testAuthenticator,
+      secret: testSecret,
+      publicUrl: "http://localhost:5173",
+      extraRoutes: [mailRoute({ mails: () => [], sent: true, templates: [welcome] as never })]
+    })
+    const answer = await makeFetch(edge, Context.empty())(
+      new Request("http://localhost:5173/-/mail", { headers: { host: "localhost:5173" } }),
+      { address: "127.0.0.1" }
+    )
+    const page = await answer.text()
+    expect(page).toContain("Mails are sent")
+    expect(page).not.toContain("not sent")
+    expect(page).toContain("mails/welcome")
+  })
+
   it("shows what was kept, newest first, escaped, with its HTML in a frame that can do nothing", async () => {
     const { get, outbox } = open()
     expect((await get("/-/mail")).text).toContain("There are none yet.")
@@ -103,6 +136,13 @@ describe("the page of mails", () => {
     ) expect([headers, (await get("/-/mail", headers)).status]).toEqual([headers, 404])
     for (const host of ["127.0.0.1:5173", "[::1]:5173", "LOCALHOST"]) {
       expect((await get("/-/mail", { host })).status).toBe(200)
+    }
+    // A neighbour who reaches the port names any host.
+    for (const address of ["192.168.0.7", "172.17.0.1", "::ffff:10.0.0.7", "fe80::1", "2001:db8::1", "unknown"]) {
+      expect([address, (await get("/-/mail", {}, "GET", address)).status]).toEqual([address, 404])
+    }
+    for (const address of ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"]) {
+      expect([address, (await get("/-/mail", {}, "GET", address)).status]).toEqual([address, 200])
     }
     expect((await get("/-/mail", {}, "POST")).headers.get("allow")).toBe("GET, HEAD")
   })

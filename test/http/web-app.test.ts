@@ -7,6 +7,12 @@ import { afterAll, describe, expect, it } from "vitest"
 import { makeFetch } from "../../adapters/http/fetch.ts"
 import { makeEdge } from "../../adapters/http/handle.ts"
 import { leadTo, webAppRoutes } from "../../adapters/http/web-app.ts"
+import { compileOrThrow } from "../../composition/create-admin.ts"
+import { webRoutes } from "../../composition/web.ts"
+import { defineConfig } from "../../core/domain/declare/config.ts"
+import { f } from "../../core/domain/declare/field.ts"
+import { defineResource } from "../../core/domain/declare/resource.ts"
+import { s3Files } from "../../core/domain/file/provider.ts"
 import { script } from "./edge-app.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "resource-admin-web-"))
@@ -26,11 +32,12 @@ const html = { accept: "text/html,*/*;q=0.8" }
 const open = (path = "/") => {
   const { app, tokens } = script()
   const routes = webAppRoutes({
-    folder,
+    app: folder,
     path,
     config: { name: "A & \"B\" <c>", api: "/api" },
     connect: ["https://stock.example.org"],
     images: ["https://files.example.org"],
+    scripts: ["https://plugins.example.org/map/"],
     embeds: new Map([["contact", []], ["visit", ["https://www.example.org"]]])
   })
   const fetch = makeFetch(makeEdge(app, tokens, { extraRoutes: routes }))
@@ -98,7 +105,7 @@ describe("the pages of the admin app", () => {
       const policy = response.headers.get("content-security-policy")!
       const nonce = /'nonce-([A-Za-z0-9_-]{22})'/.exec(policy)![1]!
       expect(policy).toBe(
-        `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' blob: data: https://files.example.org; ` +
+        `default-src 'none'; script-src 'self' https://plugins.example.org/map/; style-src 'self' 'nonce-${nonce}'; img-src 'self' blob: data: https://files.example.org; ` +
           "media-src 'self' blob:; font-src 'self'; connect-src 'self' https://stock.example.org; form-action 'self'; base-uri 'none'; " +
           "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
       )
@@ -194,5 +201,64 @@ describe("without the app", () => {
     const get = (path: string) => fetch(new Request(`http://localhost${path}`))
     expect((await get("/")).headers.get("location")).toBe("/api/docs")
     expect((await get("/orders")).status).toBe(401)
+  })
+
+  it.each<[string, false | { readonly path: string }, string, string, string]>([
+    ["it is switched off", false, "/api/v1", folder, "/api/docs"],
+    ["it is not built", { path: "/" }, "/api/v1", join(folder, "nothing"), "/api/docs"],
+    ["the API is elsewhere", false, "/shop/v2", folder, "/shop/docs"]
+  ])("leads to the reference where %s", async (_, admin, basePath, built, target) => {
+    const compiled = compileOrThrow(defineConfig({
+      resources: [defineResource("orders", { primaryKey: "id", fields: { id: f.integer() } })],
+      options: { admin, basePath }
+    }))
+    const { app, tokens } = script()
+    const fetch = makeFetch(makeEdge(app, tokens, { extraRoutes: webRoutes(compiled, "token", built) }))
+    const root = await fetch(new Request("http://localhost/"))
+    expect([root.status, root.headers.get("location")]).toEqual([302, target])
+  })
+})
+
+describe("the policy of the app", () => {
+  it("lets the page call sources and the places of files, and show images from there, and nothing else", async () => {
+    const place = { accessKeyId: "key", secretAccessKey: "secret" }
+    const compiled = compileOrThrow(defineConfig({
+      resources: [defineResource("orders", {
+        primaryKey: "id",
+        fields: {
+          id: f.integer(),
+          invoice: f.file().optional().storage("archive"),
+          photo: f.file().optional().storage("media"),
+          paper: f.file().optional()
+        }
+      })],
+      files: {
+        providers: {
+          archive: s3Files({ bucket: "papers", region: "eu-central-1", ...place }),
+          media: s3Files({
+            bucket: "shop",
+            endpoint: "https://s3.example.net",
+            public: true,
+            publicUrl: "https://cdn.example.net/a",
+            ...place
+          }),
+          // No field names it.
+          spare: s3Files({ bucket: "spare", endpoint: "https://spare.example.net", ...place })
+        }
+      },
+      options: { sources: [{ url: "https://stock.example.org/api/v1", label: "Stock", resources: ["stock"] }] }
+    }))
+    const { app, tokens } = script()
+    const fetch = makeFetch(makeEdge(app, tokens, { extraRoutes: webRoutes(compiled, "token", folder) }))
+    const policy =
+      (await fetch(new Request("http://localhost/", { headers: html }))).headers.get("content-security-policy") ?? ""
+    const places =
+      "https://stock.example.org https://papers.s3.eu-central-1.amazonaws.com https://cdn.example.net https://s3.example.net https://shop.s3.example.net"
+    const rules = policy.split("; ")
+    expect(rules.filter((rule) => /^(?:connect|img)-src/.test(rule))).toEqual([
+      `img-src 'self' blob: data: ${places}`,
+      `connect-src 'self' ${places}`
+    ])
+    expect(rules).toContain("script-src 'self'")
   })
 })

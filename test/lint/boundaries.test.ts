@@ -182,7 +182,6 @@ const refused: ReadonlyArray<readonly [string, string]> = [
   ["composition/a", "react-aria-components"],
   ["web/react/a", "../admin/main.tsx"],
   ["web/admin/list/a", "@codemirror/state"],
-  ["web/admin/list/a", "uplot"],
   // a test beside the code keeps to its layer but for tools and test/
   ["core/domain/read/a.test", "../../app/list.ts"],
   ["core/domain/read/a.test", "pg"],

@@ -3,7 +3,9 @@
  * described there. Nothing is looked at that the document does not close.
  */
 
+import { Validator } from "@seriousme/openapi-schema-validator"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { boss, clerk, fixture, idOf, startTasks, type TaskScene, viewer as taskViewer } from "../http/tasks/scenes.ts"
 import { type Answer, type CallOptions, startService, type TestCaller, type TestService } from "../support/composed.ts"
 import { admin, ann, bob, ledger, viewer, writer } from "../support/ledger.ts"
 import type { OpenapiDoc } from "../support/openapi.ts"
@@ -57,7 +59,7 @@ const makeAsk = (use: () => TestService) => {
     const at = `${method} ${target}`
     expect([at, answer.status, answer.text]).toEqual([at, status, answer.text])
     const [path = ""] = target.split("?")
-    const keyed = path.replace(/(\/api\/v1\/\w+\/)[^/:]+/, "$1{key}")
+    const keyed = path.replace(/(\/api\/v1\/\w+\/)[^/:]+/, "$1{key}").replace(/(\/api\/tasks\/)\w+/, "$1{id}")
     const operation = ["paths", keyed, method.toLowerCase()]
     const responses = doc.paths[keyed]?.[method.toLowerCase()]?.responses as
       | { readonly [status: string]: Described }
@@ -82,7 +84,7 @@ const makeAsk = (use: () => TestService) => {
     } else {
       const type = answer.headers.get("content-type")!.split(";")[0]!
       expect(Object.keys(described.content ?? {}), at).toContain(type)
-      check(`${place}${pointerOf("content", type, "schema")}`, answer.json)
+      check(`${place}${pointerOf("content", type, "schema")}`, /[/+]json$/.test(type) ? answer.json : answer.text)
     }
     return answer
   }
@@ -213,5 +215,92 @@ describe("what the shop answers", () => {
       "GET",
       "/api/v1/orders:series?field=placed_at&range=all&granularity=year&measure=avg:total"
     )
+  })
+})
+
+describe.each(["fake", "postgres"] as const)("what a service with tasks answers, %s", (backend) => {
+  let scene: TaskScene
+  const ask = makeAsk(() => scene.service)
+  beforeAll(async () => {
+    scene = await startTasks(backend, fixture(1_030))
+  })
+  afterAll(() => scene?.service.close())
+  const bulk = (status: number, caller: TestCaller, body: unknown, target = "/api/v1/notes:bulk", headers = {}) =>
+    ask(status, caller, "POST", target, { body, headers })
+  const csv = { "content-type": "text/csv" }
+
+  it("is described: documents", async () => {
+    for (const caller of [boss, clerk, taskViewer]) {
+      await ask(200, caller, "GET", "/api/meta")
+      const { json } = await ask(200, caller, "GET", "/api/openapi.json")
+      expect(await new Validator().validate(JSON.parse(JSON.stringify(json)) as never)).toEqual({ valid: true })
+    }
+  })
+
+  it("is described: bulk changes in each state", async () => {
+    await bulk(200, boss, { op: "update", data: { title: "bad" } }, "/api/v1/notes:bulk?dry_run=true")
+    for (
+      const body of [{ op: "update", filter: "id < 3", data: { title: "x" } }, { op: "delete", filter: "id < 3" }, {
+        op: "undelete"
+      }]
+    ) {
+      const id = idOf(await bulk(202, boss, body))
+      await ask(200, boss, "GET", `/api/tasks/${id}`)
+      await scene.work()
+      expect((await ask(200, boss, "GET", `/api/tasks/${id}`)).json["state"]).toBe("completed")
+    }
+    const key = { "Idempotency-Key": "k" }
+    await bulk(202, boss, { op: "undelete" }, "/api/v1/notes:bulk", key)
+    await bulk(202, boss, { op: "undelete" }, "/api/v1/notes:bulk", key)
+    await bulk(422, boss, { op: "delete" }, "/api/v1/notes:bulk", key)
+    const id = idOf(await bulk(202, boss, { op: "update", data: { title: "bad" } }))
+    await ask(200, boss, "POST", `/api/tasks/${id}:cancel`)
+    await ask(200, boss, "POST", `/api/tasks/${id}:cancel`)
+    await scene.work()
+    const refused = idOf(await bulk(202, boss, { op: "update", data: { title: "bad" } }))
+    await scene.work()
+    expect((await ask(200, boss, "GET", `/api/tasks/${refused}`)).json).toMatchObject({ refused: 1_030 })
+    await ask(200, boss, "GET", `/api/tasks/${refused}:report`)
+    await ask(200, boss, "GET", `/api/tasks/${refused}:report?format=ndjson`)
+    await ask(400, boss, "GET", `/api/tasks/${refused}:report?format=xml`)
+    await ask(200, boss, "GET", "/api/tasks")
+    await ask(400, boss, "GET", "/api/tasks?page=2")
+    await ask(404, clerk, "GET", `/api/tasks/${refused}`)
+    await bulk(400, boss, { op: "replace" })
+    for (let i = 0; i < 5; i++) await bulk(202, boss, { op: "undelete" })
+    await bulk(429, boss, { op: "undelete" })
+    await scene.work()
+  })
+
+  it("is described: imports in each state", async () => {
+    const upload = (status: number, text: string, query = "", headers: CallOptions["headers"] = csv) =>
+      ask(status, boss, "POST", `/api/v1/notes:import${query}`, { raw: text, headers: headers! })
+    await upload(400, "id,title\r\n1,\"x")
+    await upload(400, "id\r\n1", "?format=xml")
+    await upload(413, `id,title\r\n${"1,x\r\n".repeat(1_100_000)}`)
+    await upload(415, "id", "", { ...csv, "content-encoding": "gzip" })
+    const id = idOf(await upload(201, "id,title,more\r\n5000,x,1\r\n5001,bad,2\r\n", "?name=a.csv"))
+    const verb = (status: number, name: string, body?: unknown) =>
+      ask(status, boss, "POST", `/api/tasks/${id}:${name}`, body === undefined ? {} : { body })
+    await verb(400, "start", { mode: "replace" })
+    await verb(202, "check")
+    await verb(409, "start")
+    await scene.work()
+    await ask(200, boss, "GET", `/api/tasks/${id}`)
+    await verb(202, "start", { mapping: ["id", "title", null], mode: "upsert", match: ["id"], errors: "stop" })
+    await scene.work()
+    expect((await ask(200, boss, "GET", `/api/tasks/${id}`)).json).toMatchObject({
+      state: "failed",
+      error: { slug: "invalid-record" }
+    })
+    const composite = await ask(201, boss, "POST", "/api/v1/parts:import", {
+      raw: "note_id,number,label\r\n1,1,x\r\n",
+      headers: csv
+    })
+    await ask(202, boss, "POST", `/api/tasks/${idOf(composite)}:start`, { body: { mode: "upsert" } })
+    await scene.work()
+    const { json } = await ask(200, boss, "GET", `/api/tasks/${idOf(composite)}`)
+    expect(json).toMatchObject({ state: "completed", plan: { match: ["note_id", "number"] } })
+    await ask(200, boss, "GET", "/api/tasks")
   })
 })

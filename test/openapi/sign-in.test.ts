@@ -7,6 +7,7 @@ import { createUser, issueToken } from "../../adapters/auth/users.ts"
 import { openPool } from "../../composition/database.ts"
 import { applyMigrations, authMigrations, serviceMigration } from "../../composition/migrations.ts"
 import { type Server, startServer } from "../../composition/server.ts"
+import type { AccountMails } from "../../core/domain/account/mails.ts"
 import { defineConfig } from "../../core/domain/declare/config.ts"
 import { f } from "../../core/domain/declare/field.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
@@ -25,8 +26,8 @@ import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { checker } from "../support/schema.ts"
 import { codeAt, holdHalfMinute } from "../support/totp.ts"
 
-const signInOf = (twoFactor: boolean, passkeys: boolean): OpenapiDoc =>
-  documentOf(requestOf(callerOf("admin"), shopRoles, shop, { signIn: { twoFactor, passkeys } }))
+const signInOf = (twoFactor: boolean, passkeys: boolean, mails: AccountMails | null = null): OpenapiDoc =>
+  documentOf(requestOf(callerOf("admin"), shopRoles, shop, { signIn: { twoFactor, passkeys, mails } }))
 
 /** Routes of a feature, as `METHOD path`. */
 const routesOf = (prefix: string, routes: Iterable<string>): readonly string[] =>
@@ -43,6 +44,21 @@ describe("the document", () => {
       expect(routesOf("/two-factor/", listed)).toEqual(twoFactor ? routesOf("/two-factor/", served) : [])
       expect(routesOf("/passkey/", listed)).toEqual(passkeys ? routesOf("/passkey/", served) : [])
       expect(new Set(listed).size).toBe(listed.length)
+    }
+  )
+
+  it.each([[true, true], [true, false], [false, true], [false, false]])(
+    "has the routes of mails that are served: new passwords %s, invitations %s",
+    (passwordReset, invitations) => {
+      const mails = { passwordReset, invitations, signInAlerts: true, page: null }
+      const routes = /password-reset|reset-password|invite-user|send-password-link/
+      const listed = operationsOf(signInOf(false, false, mails)).map(([at]) => at).filter((at) => routes.test(at))
+      const there = [...makeRoutes({ twoFactor: false, passkeys: false, mails }, [])]
+        .map(([path, { method }]) => `${method} /api/auth${path}`).filter((at) => routes.test(at))
+      expect(listed.toSorted()).toEqual(there.toSorted())
+      expect(listed).toHaveLength(
+        (passwordReset ? 1 : 0) + (invitations ? 2 : 0) + (passwordReset || invitations ? 1 : 0)
+      )
     }
   )
 

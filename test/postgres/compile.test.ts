@@ -169,11 +169,11 @@ describe("compile", () => {
       "public"
     )
     expect(statement.sql).toBe(
-      `update ${table} set "note" = $1, "status" = $2,` +
+      `update ${table} set "note" = $3, "status" = $4,` +
         ` "updated_at" = greatest(clock_timestamp(), nullif(t."updated_at", 'infinity') + interval '1000 microseconds')` +
-        ` where t."id" = $3 returning t."id"::text, ((t."tenant_id" = $4) is true)::text`
+        ` where t."id" = $1 returning t."id"::text, ((t."tenant_id" = $2) is true)::text`
     )
-    expect(bind(statement, { ...values, given: ["1", null, "paid"] })).toEqual([null, "paid", "1", "7"])
+    expect(bind(statement, { ...values, given: ["1", null, "paid"] })).toEqual(["1", "7", null, "paid"])
   })
 
   it("an update whose step is another one, since the column is", () => {
@@ -187,11 +187,11 @@ describe("compile", () => {
     const answer = { columns: [f("id")], checks: [], must: tenant }
     const statement = updateStatement(model, [f("note")], null, true, answer, "public")
     expect(statement.sql).toBe(
-      `update ${table} set "note" = $1 where t."id" = $2 and t.xmin = $3::xid returning t."id"::text,` +
-        ` case when ((t."tenant_id" = $4) is true) then null` +
+      `update ${table} set "note" = $4 where t."id" = $1 and t.xmin = $2::xid returning t."id"::text,` +
+        ` case when ((t."tenant_id" = $3) is true) then null` +
         ` else ('an access rule refuses the row' || coalesce(left(t."id"::text, 0), ''))::integer end::text`
     )
-    expect(bind(statement, { ...values, given: ["1", "n", "4711"] })).toEqual(["n", "1", "4711", "7"])
+    expect(bind(statement, { ...values, given: ["1", "n", "4711"] })).toEqual(["1", "4711", "7", "n"])
     expect(statement.stable).toBe(true)
     expect(updateStatement(model, [f("note")], null, true, { ...answer, checks: [] }, "public")).toBe(statement)
   })

@@ -1,7 +1,7 @@
 // Jobs when something goes wrong in the same process or database: races, lost connections, a read-only phase, a blocked event loop, hand-written SQL.
 import * as Effect from "effect/Effect"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
-import { runOn } from "../../adapters/queue/connection.ts"
+import { type Connections, runOn } from "../../adapters/queue/connection.ts"
 import { defineJob, type Job } from "../../adapters/queue/define.ts"
 import { makeAttempts } from "../../core/app/jobs.ts"
 import type { OwnDatabase } from "../../core/domain/job/definition.ts"
@@ -147,6 +147,32 @@ describe("jobs under faults", () => {
     expect(new Set(order).size).toBe(60)
   })
 
+  it("use up no attempt of what a dead worker had only fetched ahead", async () => {
+    const attempts = new Map<number, number>()
+    const work = defineJob<number>({
+      name: "ahead",
+      concurrency: 2,
+      retryDelay: 0,
+      maxAttempts: 5,
+      run: (n, { job }) => void attempts.set(n, job.attempt)
+    })
+    const once = defineJob<number>({ name: "once", maxAttempts: 1, run: () => {} })
+    const many = Array.from({ length: 30 }, (_, payload) => ({ payload }))
+    await work.enqueueMany(harness.db, many)
+    await once.enqueueMany(harness.db, many.slice(0, 10))
+    await harness.database.execute(
+      "update jobs._private_jobs set attempts = attempts + 1, locked_by = 'dead', locked_at = now() - interval '2 days'"
+    )
+    await start(work, once)
+    await harness.until(completed("ahead", 30))
+    // It had two at once. Twice as many count as begun, because what it completed last may still have been on its way.
+    expect([...attempts].toSorted(([a], [b]) => a - b).map(([, attempt]) => attempt)).toEqual(
+      many.map(({ payload }) => payload < 4 ? 2 : 1)
+    )
+    // A job with a single attempt never runs twice.
+    expect(await counts("once")).toMatchObject({ failed: 10, completed: 0 })
+  })
+
   it("wait while the database takes no writes, and use up no try", async () => {
     const attempts: number[] = []
     const work = defineJob<number>({
@@ -252,4 +278,160 @@ describe("jobs under faults", () => {
     await again.stop()
     expect(new Set(runs).size).toBe(runs.length)
   })
+
+  it("that were fetched ahead are handed back when their workers are busy longer than usual, and at the end", async () => {
+    const gate = Promise.withResolvers<void>()
+    let quick = 0
+    let held = 0
+    const short = defineJob<"quick" | "held">({
+      name: "short",
+      concurrency: 2,
+      timeout: "1 day",
+      run: async (kind) => {
+        if (kind === "quick") return void quick++
+        held++
+        await gate.promise
+      }
+    })
+    const all = (kind: "quick" | "held", length: number) => Array.from({ length }, () => ({ payload: kind }))
+    await short.enqueueMany(harness.db, [...all("quick", 400), ...all("held", 40)])
+    const locked = async () =>
+      Number(
+        (await harness.database.rows("select count(*) from jobs._private_jobs where locked_at is not null"))[0]![0]
+      )
+    const workers = await start(short)
+    await harness.until(() => held === 2)
+    // They stood in the same statement as quick ones before them.
+    expect(await locked()).toBeGreaterThan(2)
+    await harness.until(async () => await locked() === 2)
+    expect(await counts("short")).toMatchObject({ running: 2, waiting: 38, retrying: 0 })
+    expect(await harness.database.rows("select max(attempts)::text from jobs._private_jobs where locked_at is null"))
+      .toEqual([["0"]])
+    gate.resolve()
+    await harness.until(completed("short", 440))
+    expect([quick, held]).toEqual([400, 40])
+
+    await short.enqueueMany(harness.db, Array.from({ length: 2_000 }, () => ({ payload: "quick" as const })))
+    workers.wake("short")
+    await harness.until(() => quick > 420)
+    await workers.stop()
+    expect(await locked()).toBe(0)
+    const done = quick
+    expect(await counts("short")).toMatchObject({ running: 0, retrying: 0, failed: 0, completed: done + 40 })
+    expect(await harness.database.rows("select max(attempts)::text from jobs._private_jobs")).toEqual([["0"]])
+    await start(short)
+    await harness.until(completed("short", 2_440))
+    expect(quick).toBe(2_400)
+  })
+
+  it("with keys keep them until they begin: they are not fetched ahead, and what was is handed back with its key", async () => {
+    const gate = Promise.withResolvers<void>()
+    const begun: string[] = []
+    const keyed = defineJob<string>({
+      name: "keyed",
+      concurrency: 2,
+      timeout: "1 day",
+      run: async (text) => {
+        begun.push(text)
+        if (text !== "quick") await gate.promise
+      }
+    })
+    await keyed.enqueueMany(harness.db, Array.from({ length: 200 }, () => ({ payload: "quick" })))
+    await keyed.enqueueMany(
+      harness.db,
+      Array.from({ length: 40 }, (_, n) => ({ payload: `first ${n}`, options: { key: `k${n}` } }))
+    )
+    await start(keyed)
+    // Quick jobs that were handed back may wait behind these two: what counts is that no key was taken from a job that waits.
+    await harness.until(async () =>
+      begun.filter((text) => text !== "quick").length === 2 &&
+      (await harness.database.rows("select count(*) from jobs._private_jobs where key is not null"))[0]![0] === "38"
+    )
+    expect(await counts("keyed")).toMatchObject({ running: 2 })
+    await keyed.enqueue(harness.db, "again", { key: "k30" })
+    await keyed.enqueue(harness.db, "second 31", { key: "k31", mode: "replace" })
+    // Which two have begun depends on the fetch that brought them.
+    const running = begun.find((text) => text !== "quick")!
+    await keyed.enqueue(harness.db, "beside a running one", { key: running.replace("first ", "k") })
+    gate.resolve()
+    await harness.until(completed("keyed", 241))
+    expect(begun).not.toContain("again")
+    expect(begun).not.toContain("first 31")
+    expect(begun.filter((text) => text === "second 31" || text === "beside a running one")).toHaveLength(2)
+  })
+
+  it.each(["before it arrives", "on its way back"])(
+    "are completed once, and run once, when the connection breaks at the completion alone: %s",
+    async (moment) => {
+      const ran = new Map<number, number>()
+      const work = defineJob<number>({
+        name: "work",
+        concurrency: 5,
+        timeout: "1 day",
+        run: (n) => void ran.set(n, (ran.get(n) ?? 0) + 1)
+      })
+      const models = modelsOf(work)
+      let cuts = 0
+      const cutting: Connections = {
+        connect: async () => {
+          const client = await harness.pool.connect()
+          return {
+            query: async (text, values) => {
+              const cut = text.startsWith("delete from jobs._private_jobs jobs using") && cuts < 20
+              if (cut) cuts++
+              if (cut && moment === "before it arrives") throw Object.assign(new Error("cut"), { code: "ECONNRESET" })
+              const rows = await client.query<Record<string, unknown>>(text, values)
+              if (cut) throw Object.assign(new Error("cut"), { code: "ECONNRESET" })
+              return rows
+            },
+            release: (failure) => client.release(failure)
+          }
+        }
+      }
+      await work.enqueueMany(harness.db, Array.from({ length: 200 }, (_, payload) => ({ payload })))
+      const workers = await harness.startWith({
+        jobs: models,
+        attempt: makeAttempts(models, { db: {} as never, mail: undefined }),
+        pool: cutting as never
+      })
+      started.push(workers)
+      await harness.until(completed("work", 200))
+      expect(cuts).toBeGreaterThan(0)
+      expect([...ran.values()].filter((times) => times !== 1)).toEqual([])
+      expect(ran.size).toBe(200)
+      expect(await counts("work")).toMatchObject({ running: 0, retrying: 0, failed: 0 })
+    }
+  )
+
+  it.each([["an hour slow", -3_600_000], ["an hour fast", 3_600_000], ["a day slow", -86_400_000]])(
+    "start by the database's clock where that of the worker is %s, also when it is put right",
+    async (_, wrong) => {
+      vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + wrong })
+      try {
+        const runs: string[] = []
+        const done: string[] = []
+        const tick = defineJob({ name: "tick", schedule: "* * * * * *", run: (_, { job }) => void runs.push(job.id) })
+        const work = defineJob<string>({ name: "work", run: (text) => void done.push(text) })
+        await start(tick, work)
+        await work.enqueue(harness.db, "later", { delay: 1_500 })
+        await work.enqueue(harness.db, "now")
+        await harness.until(() => done.length === 1)
+        expect(done).toEqual(["now"])
+        await harness.until(() => done.length === 2 && runs.length >= 2)
+        vi.setSystemTime(performance.timeOrigin + performance.now())
+        const before = runs.length
+        await harness.until(() => runs.length >= before + 2)
+        // Each run is one of the last seconds: none of another hour was made up, and none came twice.
+        expect(new Set(runs).size).toBe(runs.length)
+        expect(runs.length).toBeLessThanOrEqual(12)
+        expect(
+          await harness.database.rows(
+            "select count(*)::text from (select run_at from jobs.completed union all select run_at from jobs._private_jobs) r where abs(extract(epoch from run_at - now())) > 60"
+          )
+        ).toEqual([["0"]])
+      } finally {
+        vi.useRealTimers()
+      }
+    }
+  )
 })

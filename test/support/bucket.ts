@@ -5,10 +5,9 @@
 
 import { execFile, spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
-import { randomBytes, randomUUID } from "node:crypto"
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
+import { randomBytes, randomInt, randomUUID } from "node:crypto"
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
-import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -34,15 +33,18 @@ export interface BucketServer {
   readonly stop: () => Promise<void>
 }
 
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
+/** Below the range from which the system gives ports to others, so that nobody takes one between the look and the start. */
+const freePort = async (): Promise<number> => {
+  for (;;) {
+    const port = randomInt(20_000, 32_000)
     const server = createServer()
-    server.once("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
+    const isFree = await new Promise<boolean>((done) => {
+      server.once("error", () => done(false))
+      server.listen(port, "127.0.0.1", () => server.close(() => done(true)))
     })
-  })
+    if (isFree) return port
+  }
+}
 
 /** Asks until the answer is yes: nothing else tells that a server is up. */
 const until = async (what: string, seconds: number, isUp: () => Promise<boolean>): Promise<void> => {
@@ -53,7 +55,10 @@ const until = async (what: string, seconds: number, isUp: () => Promise<boolean>
   }
 }
 
-export const startBucketServer = async (): Promise<BucketServer> => {
+/** Starts the server. A start that fails is tried again, once, in a new folder and on new ports: one of its programs may die of a busy machine. */
+export const startBucketServer = (): Promise<BucketServer> => startOnce().catch(startOnce)
+
+const startOnce = async (): Promise<BucketServer> => {
   const folder = await mkdtemp(join(tmpdir(), "bucket-"))
   const [first, second, http] = [await freePort(), await freePort(), await freePort()]
   const fsid = randomUUID()
@@ -145,7 +150,7 @@ rgw run sync thread = false
     await until("The store", 60, async () => (await ceph("ceph", "osd", "stat")).stdout.includes("1 up"))
     const gateway = start("radosgw", "-n", "client.rgw")
     const endpoint = `http://127.0.0.1:${http}`
-    await until("The gateway", 90, async () => (await fetch(endpoint)).ok)
+    await until("The gateway", 60, async () => (await fetch(endpoint)).ok)
     const accessKeyId = "TESTKEY"
     const secretAccessKey = randomBytes(18).toString("hex")
     await ceph(
@@ -168,7 +173,12 @@ rgw run sync thread = false
       stop
     }
   } catch (error) {
+    const logs = await Promise.all(
+      (await readdir(join(folder, "log"))).map(async (name) =>
+        `${name}: ${(await readFile(join(folder, "log", name), "utf8")).slice(-1_000)}`
+      )
+    )
     await stop()
-    throw error
+    throw new Error([String(error), ...logs].join("\n"), { cause: error })
   }
 }

@@ -13,8 +13,10 @@ import type { Authenticator } from "../../adapters/auth/authenticator.ts"
 import { makeFetch } from "../../adapters/http/fetch.ts"
 import type { Edge } from "../../adapters/http/handle.ts"
 import { makePostgres } from "../../adapters/postgres/connection.ts"
+import type { Postgres } from "../../adapters/postgres/connection.ts"
 import { idempotencySchema } from "../../adapters/postgres/idempotency.ts"
 import { makeRecords } from "../../adapters/postgres/records.ts"
+import { makeSavedViews } from "../../adapters/postgres/saved-views.ts"
 import { makeSubmissions } from "../../adapters/postgres/submissions.ts"
 import { queueStatements } from "../../adapters/queue/schema.ts"
 import { compileOrThrow, makeService } from "../../composition/create-admin.ts"
@@ -28,6 +30,7 @@ import type { Cell, Json, Row } from "../../core/domain/value/kind.ts"
 import type { RecordsService } from "../../core/ports/records.ts"
 import { makeFakeRecords } from "../fakes/records.ts"
 import type { FakeRecords } from "../fakes/records.ts"
+import { makeFakeSavedViews } from "../fakes/saved-views.ts"
 import { makeFakeSubmissions } from "../fakes/submissions.ts"
 import { openDatabase } from "./postgres.ts"
 import type { TestDatabase } from "./postgres.ts"
@@ -95,7 +98,8 @@ export interface Fixture {
 
 export const testSecret = "a secret of the tests, long enough"
 
-const cellsOf = (model: Model, row: { readonly [name: string]: Json }): Row =>
+/** A row of a fixture as cells. */
+export const cellsOf = (model: Model, row: { readonly [name: string]: Json }): Row =>
   model.columns.map((column): Cell => {
     const value = row[column.name] ?? row[column.column] ?? null
     return value === null ? null : Result.getOrThrow(cellFromJson(column, value))
@@ -129,11 +133,17 @@ export const testAuthenticator: Authenticator = (request) => {
 
 /** How a service is started besides its fixture. */
 export interface StartOptions {
-  /** Puts something between the service and its database: gives the URL to connect to. */
   /** Storages, images and clock of files instead of the configured ones. */
   readonly files?: FileParts
-  /** Further parts of the service. */
-  readonly parts?: Partial<Parts>
+  /** Further parts of the service. A function is given what they may stand on. */
+  readonly parts?:
+    | Partial<Parts>
+    | ((
+      made: { readonly compiled: Compiled; readonly records: RecordsService; readonly postgres: Postgres | null }
+    ) => Partial<Parts>)
+  /** Most connections for transactions. Default 4. */
+  readonly writeConnections?: number
+  /** Puts something between the service and its database: gives the URL to connect to. */
   readonly through?: (database: TestDatabase) => Promise<{ readonly url: string; readonly close: () => Promise<void> }>
 }
 
@@ -141,7 +151,7 @@ export interface StartOptions {
 export const startService = async (
   backend: "fake" | "postgres",
   fixture: Fixture,
-  { files, parts = {}, through }: StartOptions = {}
+  { files, parts = {}, through, writeConnections = 4 }: StartOptions = {}
 ): Promise<TestService> => {
   const unhandled: unknown[] = []
   const log: string[] = []
@@ -158,8 +168,10 @@ export const startService = async (
   let records: RecordsService
   let fake: FakeRecords | null = null
   let submissions = makeFakeSubmissions()
+  let savedViews = makeFakeSavedViews()
   let database: TestDatabase | null = null
   let release = async (): Promise<void> => {}
+  let connected: Postgres | null = null
   if (backend === "fake") {
     fake = makeFakeRecords(fixture.defaultOf === undefined ? {} : { defaultOf: fixture.defaultOf })
     for (const { model, rows } of seeds) fake.seed(model, rows)
@@ -178,13 +190,15 @@ export const startService = async (
         url: between?.url ?? opened.url,
         statementTimeoutMs: compiled.options.statementTimeoutMs,
         readConnections: 4,
-        writeConnections: 4
+        writeConnections
       }),
       Scope.Scope,
       scope
     ))
+    connected = postgres
     records = makeRecords(postgres)
     submissions = makeSubmissions(postgres)
+    savedViews = makeSavedViews(postgres)
     release = async () => {
       await Effect.runPromise(Scope.close(scope, Exit.void))
       await between?.close()
@@ -195,6 +209,7 @@ export const startService = async (
     compiled,
     records,
     submissions,
+    savedViews,
     authenticator: testAuthenticator,
     secret: testSecret,
     publicUrl: "http://service.test",
@@ -202,7 +217,7 @@ export const startService = async (
     // Whether the admin app has been built here must not matter to a test of the API.
     webFolder: "no-admin-app",
     ...(files === undefined ? {} : { files }),
-    ...parts
+    ...(typeof parts === "function" ? parts({ compiled, records, postgres: connected }) : parts)
   })
   const fetch = makeFetch(edge, Context.empty())
   const call: TestService["call"] = async (caller, method, path, { body, headers = {}, raw } = {}) => {

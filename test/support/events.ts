@@ -12,6 +12,7 @@ import type { AddressInfo } from "node:net"
 import { Pool } from "pg"
 import { Webhook } from "standardwebhooks"
 import { makeFetch } from "../../adapters/http/fetch.ts"
+import type { Edge } from "../../adapters/http/handle.ts"
 import { makePostgres } from "../../adapters/postgres/connection.ts"
 import { makeRecords } from "../../adapters/postgres/records.ts"
 import { pgAddressOf } from "../../adapters/postgres/socket.ts"
@@ -25,6 +26,7 @@ import type { EventsOptions } from "../../composition/events.ts"
 import { eventMigrations, webhookMigrations } from "../../composition/migrations.ts"
 import type { RecordCheck } from "../../core/app/core.ts"
 import { makeAttempts } from "../../core/app/jobs.ts"
+import type { Compiled } from "../../core/domain/compile/compile.ts"
 import type { Config } from "../../core/domain/declare/config.ts"
 import type { EventEnvelope } from "../../core/domain/event/envelope.ts"
 import type { OwnDatabase } from "../../core/domain/job/definition.ts"
@@ -52,6 +54,8 @@ export type Answering =
     readonly afterMs?: number
   }
   | "reset"
+  /** Status and headers at once, and then a byte a second without an end. */
+  | "trickle"
 
 export interface TestReceiver {
   readonly url: string
@@ -84,6 +88,13 @@ export const openReceiver = async (secret: string = newWebhookSecret()): Promise
       received.push(one)
       const answer = receiver.answer(one, received.length - 1)
       if (answer === "reset") return void request.socket.destroy()
+      if (answer === "trickle") {
+        response.writeHead(200).write("x")
+        const timer = setInterval(() => response.write("x"), 1_000)
+        timers.add(timer)
+        response.on("close", () => clearInterval(timer))
+        return
+      }
       const reply = (): void =>
         void response.writeHead(answer.status, { connection: "close", ...answer.headers }).end(answer.body)
       if (answer.afterMs === undefined) reply()
@@ -123,7 +134,7 @@ export interface EventService {
   /** The response as it is, for answers that stream. */
   readonly fetch: (caller: TestCaller, path: string, init?: RequestInit) => Promise<Response>
   /** Waits until it holds. */
-  readonly until: (holds: () => boolean | Promise<boolean>, what?: string) => Promise<void>
+  readonly until: (holds: () => boolean | Promise<boolean>, what?: string, milliseconds?: number) => Promise<void>
   /** Brings waiting jobs forward. */
   readonly advance: (seconds: number) => Promise<void>
   /** Jobs by name with their state: payload, seconds until the next try, attempts, error. */
@@ -144,6 +155,8 @@ export interface EventService {
   /** Everything captured has been dispatched. */
   readonly settled: () => Promise<void>
   readonly events: ReturnType<typeof makeEvents>
+  /** For a listener. */
+  readonly edge: Edge
   readonly close: () => Promise<void>
 }
 
@@ -158,15 +171,17 @@ export interface EventServiceOptions {
   readonly database?: TestDatabase
 }
 
+/** Everything that a database of such a service needs, as statements. */
+export const eventStatements = (compiled: Pick<Compiled, "models" | "webhooks">, schema: string): string => {
+  const captured = eventMigrations(compiled).map(({ statements }) => statements).join("\n")
+  const made = webhookMigrations(compiled).map(({ statements }) => statements).join("\n")
+  return `create schema service;\n${schema};\n${captured}\n${queueStatements()}\n${made}`
+}
+
 /** Starts a service with events. */
 export const openEvents = async (options: EventServiceOptions): Promise<EventService> => {
   const compiled = compileOrThrow(options.config)
-  const captured = eventMigrations(compiled).map(({ statements }) => statements).join("\n")
-  const database = options.database ?? await openDatabase(
-    `create schema service;\n${options.schema};\n${captured}\n${queueStatements()}\n${
-      webhookMigrations(compiled).map(({ statements }) => statements).join("\n")
-    }`
-  )
+  const database = options.database ?? await openDatabase(eventStatements(compiled, options.schema))
   const between = options.pooler === undefined ? null : await openPooler(options.pooler, database)
   const url = between?.url ?? database.url
   const scope = Scope.makeUnsafe()
@@ -247,10 +262,10 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
         headers: { authorization: `Bearer ${tokenOf(caller)}`, ...init.headers as object }
       })
     )
-  const until: EventService["until"] = async (holds, what = "that") => {
-    const end = performance.now() + 15_000
+  const until: EventService["until"] = async (holds, what = "that", milliseconds = 15_000) => {
+    const end = performance.now() + milliseconds
     while (!await holds()) {
-      if (performance.now() > end) throw new Error(`It did not come to ${what} within 15 seconds.`)
+      if (performance.now() > end) throw new Error(`It did not come to ${what} within ${milliseconds / 1_000} seconds.`)
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
   }
@@ -258,6 +273,7 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
     database,
     log,
     events,
+    edge,
     until,
     call: async (caller, method, path, body, headers = {}) => {
       const response = await request(caller, path, {

@@ -122,7 +122,7 @@ export const requestOf = (
     version: "1.2.3",
     serverUrl: "http://localhost:5173",
     authPath: "/api/auth",
-    signIn: { twoFactor: false, passkeys: false },
+    signIn: { twoFactor: false, passkeys: false, mails: null },
     ...parts
   }
 }

@@ -7,6 +7,7 @@ import { and, createClient, now, or } from "resource-admin/client"
 import type { Client, Json, RecordIn } from "resource-admin/client"
 import { adminHooks } from "resource-admin/react"
 import type config from "../../examples/shop/admin.config.ts"
+import type { Whole } from "./whole.ts"
 
 type Shop = typeof config
 
@@ -105,6 +106,17 @@ export const bodies = (client: Client<Shop>) => {
   void orders.update("1", { note: null })
   // @ts-expect-error There is no such field.
   void orders.update("1", { colour: "red" }, { etag: "*" })
+}
+
+export const versions = async (client: Client<Whole>) => {
+  const { items: [version] } = await client.resource("notes_history").list({ filter: (v) => v.id.eq("1") })
+  same<NonNullable<typeof version>["history_operation"], "create" | "update" | "delete" | "undelete" | null>(true)
+  // A version may be older than the field.
+  same<NonNullable<typeof version>["text"], string | null>(true)
+  // @ts-expect-error Sensitive values are in no version.
+  void version!.secret
+  // @ts-expect-error It is not tracked.
+  client.resource("other_history")
 }
 
 export const batches = async (client: Client<Shop>) => {

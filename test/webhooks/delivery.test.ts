@@ -314,6 +314,9 @@ describe("a try", () => {
       "a delivery"
     )
     expect(new Set(receiver.received.map(({ event }) => event.id)).size).toBe(1)
+    expect(new Set(receiver.received.map(({ headers }) => headers["webhook-id"]))).toEqual(
+      new Set([receiver.received[0]!.event.id])
+    )
     expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1)
   })
 
@@ -366,6 +369,58 @@ describe("a try", () => {
     await service.until(async () => (await service.jobs("webhooks.deliver")).length === 1, "its job")
     await service.until(async () => (await service.jobs("webhooks.deliver")).length === 0, "no job")
     expect(receiver.received).toHaveLength(2)
+  })
+
+  it("that is refused late is followed as one that is refused at once", async () => {
+    receiver.answer = (_, index) =>
+      index === 0
+        ? { status: 503, afterMs: 2_000, headers: { "retry-after": "3600" } }
+        : { status: 410, afterMs: 2_000 }
+    await create()
+    await service.until(async () => (await service.jobs("webhooks.deliver"))[0]?.payload["status"] === 503, "its job")
+    const [busy, ...others] = await service.jobs("webhooks.deliver")
+    expect(others).toEqual([])
+    expect(busy!.seconds).toBeGreaterThan(3_500)
+    expect(busy!.payload).toMatchObject({ tried: 1, error: "The receiver answered 503." })
+    await create()
+    await service.until(
+      async () => (await service.database.rows("select 1 from jobs.failed")).length === 1,
+      "a failed job"
+    )
+    expect(receiver.received).toHaveLength(2)
+    expect(await service.jobs("webhooks.deliver")).toHaveLength(2)
+  })
+
+  it("has fifteen seconds, also where the answer trickles", async () => {
+    receiver.answer = (_, index) => index === 0 ? { status: 200, afterMs: 20_000 } : "trickle"
+    const lines = () => service.log.filter((line) => line["event"] === "delivery" && line["outcome"] === "failed")
+    const before = lines().length
+    await create()
+    await create()
+    await service.until(() => lines().length === before + 2, "two refusals", 25_000)
+    for (const line of lines().slice(before)) {
+      expect(line).toMatchObject({ subscription: "all", status: null, attempt: 1 })
+      expect(line["ms"]).toBeGreaterThanOrEqual(14_990)
+      expect(line["ms"]).toBeLessThan(17_000)
+    }
+    await service.until(
+      async () => (await service.jobs("webhooks.deliver")).every(({ payload }) => payload["error"] !== undefined),
+      "two jobs"
+    )
+    const jobs = await service.jobs("webhooks.deliver")
+    expect(jobs.map(({ payload }) => [payload["tried"], payload["error"]])).toEqual([
+      [1, "The receiver took longer than 15 seconds."],
+      [1, "The receiver took longer than 15 seconds."]
+    ])
+    for (const { seconds } of jobs) expect(seconds).toBeLessThan(5.6)
+  }, 40_000)
+
+  it("that answers more than anybody reads counts by its status", async () => {
+    receiver.answer = () => ({ status: 200, body: "x".repeat(1_000_000) })
+    await create()
+    await service.until(() => receiver.received.length === 1, "one event")
+    await service.settled()
+    expect(await service.jobs("webhooks.deliver")).toEqual([])
   })
 
   it("of code that throws is tried again", async () => {

@@ -4,6 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { defineConfig, defineResource, defineRoles, f, webhooks } from "../../composition/index.ts"
 import { openEvents, openReceiver } from "../support/events.ts"
 import type { EventService, TestReceiver } from "../support/events.ts"
+import type { OpenapiDoc } from "../support/openapi.ts"
+import { checker } from "../support/schema.ts"
 
 const orders = defineResource("orders", {
   table: "orders",
@@ -58,6 +60,7 @@ const config = (more: Parameters<typeof webhooks>[0] = {}) =>
     resources: [orders, secrets],
     roles: defineRoles({
       boss: ["*"],
+      admin: ["*"],
       sales: ["orders.read", "orders.create", ...hookRights] as never,
       owner: ["orders.read.own", ...hookRights] as never,
       low: ["orders.read", "webhook_subscriptions.read", "webhook_deliveries.read"] as never
@@ -84,7 +87,7 @@ beforeEach(async () => {
   receiver.received.length = 0
   receiver.answer = () => ({ status: 204 })
   await service.database.execute(
-    "truncate webhooks.subscriptions cascade; begin; set session_replication_role = replica; delete from jobs._private_jobs; commit"
+    "truncate webhooks.subscriptions cascade; begin; set session_replication_role = replica; delete from jobs._private_jobs; delete from jobs.group_waiting; delete from jobs.groups; commit"
   )
 })
 
@@ -112,6 +115,12 @@ const insert = (tenant: number, more = "") =>
   )
 /** What was read a second ago may still be believed. */
 const fresh = () => new Promise((resolve) => setTimeout(resolve, 1_100))
+const itemsOf = async (
+  person: Person,
+  path: string
+) => ((await service.call(person, "GET", path)).json["items"] as unknown as ReadonlyArray<
+  { readonly [field: string]: unknown }
+>)
 const stored = async (id: string) =>
   (await service.database.rows(
     `select enabled::text, disabled_reason, failing_since::text from webhooks.subscriptions where id = ${id}`
@@ -171,7 +180,7 @@ describe("a subscription", () => {
       await insert(1)
       await service.settled()
       await service.until(async () => (await stored(id))[0] === "false", "disabled")
-      expect((await stored(id))[1]).toBe("Its owner may not act any more.")
+      expect((await stored(id))[1]).toBe("The owner of the subscription no longer has access.")
       expect(receiver.received).toEqual([])
     }
   )
@@ -214,6 +223,9 @@ describe("a subscription", () => {
     await insert(1)
     await service.until(async () => (await stored(failing.id))[0] === "false", "disabled")
     expect((await stored(failing.id))[1]).toBe("No delivery has succeeded for three days.")
+    // Whoever held the record as it was has to read it again.
+    const stale = await service.call(sam, "PATCH", `${base}/${failing.id}`, { name: "x" }, { "if-match": failing.etag })
+    expect(stale.status).toBe(412)
     const list = await service.call(sam, "GET", `${base}/${failing.id}`)
     expect(list.json).toMatchObject({ enabled: false, disabled_reason: "No delivery has succeeded for three days." })
     const patched = await service.call(sam, "PATCH", `${base}/${failing.id}`, { enabled: true }, {
@@ -232,6 +244,42 @@ describe("a subscription", () => {
     await fresh()
     await insert(1)
     await service.until(async () => (await stored(id))[2] === null, "not failing")
+  })
+})
+
+describe("who reads what", () => {
+  it("shows addresses and headers to roles that may write subscriptions only", async () => {
+    const { id } = await subscribe(sam, { headers: { authorization: "Bearer hush" } })
+    const shown = await service.call(low, "GET", `${base}/${id}`)
+    expect(shown.status).toBe(200)
+    expect(shown.json).toMatchObject({ name: expect.any(String) as unknown, events: "orders.*" })
+    expect(shown.json).not.toHaveProperty("url")
+    expect(shown.json).not.toHaveProperty("headers")
+    const refusal = async (field: string) => {
+      const refused = await service.call(low, "GET", `${base}?filter=${field}%20%3D%20%22x%22`)
+      return [refused.status, refused.text.replaceAll(`"${field}\\"`, "").replaceAll(field, "")]
+    }
+    expect(await refusal("url")).toEqual(await refusal("zzz"))
+    expect((await refusal("url"))[0]).toBe(400)
+    expect((await service.call(ann, "GET", `${base}/${id}`)).json).toMatchObject({
+      url: receiver.url,
+      headers: { authorization: "Bearer hush" }
+    })
+  })
+
+  it("offers the pages under Operations, with what the caller may read", async () => {
+    const views = async (person: Person) =>
+      (await service.call(person, "GET", "/api/meta")).json["views"] as unknown as {
+        readonly [resource: string]: { readonly nav: { readonly group: string }; readonly columns: readonly string[] }
+      }
+    const all = await views(ann)
+    expect(["subscriptions", "deliveries", "attempts"].map((name) => all[`webhook_${name}`]!.nav.group)).toEqual([
+      "Operations",
+      "Operations",
+      "Operations"
+    ])
+    expect(all["webhook_subscriptions"]!.columns).toContain("url")
+    expect((await views(low))["webhook_subscriptions"]!.columns).not.toContain("url")
   })
 })
 
@@ -294,6 +342,38 @@ describe("a save", () => {
   })
 })
 
+describe("a subscription of somebody else", () => {
+  const elsewhere = { url: "http://127.0.0.1:9/elsewhere" }
+
+  it("is led nowhere else by who may change it, and shows them nothing that it sends", async () => {
+    const { etag, id, path } = await subscribe(ann)
+    await insert(1)
+    const send = (changes: object) => service.call(sam, "PATCH", path, changes, { "if-match": etag })
+    for (const changes of [elsewhere, { headers: { "x-route": "sam" } }, { ...elsewhere, name: "mine" }]) {
+      const refused = await send(changes)
+      expect([changes, refused.status]).toEqual([changes, 403])
+    }
+    const batch = await service.call(sam, "POST", "/api/v1:batchWrite", {
+      operations: [{ op: "update", resource: "webhook_subscriptions", key: id, etag, data: elsewhere }]
+    })
+    expect(batch.status).toBe(403)
+    const tested = await service.call(sam, "POST", `${path}:test`)
+    expect([tested.status, tested.text.includes("cost")]).toEqual([403, false])
+    expect((await service.call(ann, "GET", path)).json).toMatchObject({ url: receiver.url, headers: null })
+    expect(receiver.received).toEqual([])
+    // What leads nowhere else is theirs to change.
+    expect((await send({ name: "renamed", url: receiver.url, headers: null })).status).toBe(200)
+    expect((await service.call(sam, "POST", `${path}:disable`)).status).toBe(204)
+  })
+
+  it("is led elsewhere by an admin", async () => {
+    const chief = { id: "chief", roles: ["admin"], tenant: "1" }
+    const { etag, path } = await subscribe(sam)
+    const changed = await service.call(chief, "PATCH", path, elsewhere, { "if-match": etag })
+    expect(changed.json, changed.text).toMatchObject({ ...elsewhere, owner_id: "sam" })
+  })
+})
+
 describe("private addresses", () => {
   it("are refused unless they are allowed", async () => {
     const guarded = await openEvents({ schema, runs: false, config: config({ allowPrivateAddresses: false }) })
@@ -329,6 +409,10 @@ describe("actions", () => {
     const tested = await service.call(sam, "POST", `${path}:test`)
     expect(tested.json, tested.text).toMatchObject({ outcome: "delivered", status: 204, event: "orders.updated" })
     const [{ event }] = receiver.received as [typeof receiver.received[number]]
+    // What was sent is shown: whoever asks is the owner, who may read it.
+    const sent = tested.json["request"] as { readonly headers: Record<string, string>; readonly body: string }
+    expect(JSON.parse(sent.body)).toEqual(event)
+    expect(sent.headers).toMatchObject({ "webhook-id": event.id, "content-type": "application/json" })
     expect(event).toMatchObject({ test: true, type: "orders.updated", data: { tenant: 1, operation: "update" } })
     const [[newest]] = await service.database.rows("select max(id)::text from orders where tenant_id = 1") as [[string]]
     expect(event.data.key).toBe(newest)
@@ -389,7 +473,92 @@ describe("actions", () => {
   )
 })
 
+describe("the OpenAPI document", () => {
+  const documentOf = async (person: Person) =>
+    (await service.call(person, "GET", "/api/openapi.json")).json as unknown as OpenapiDoc
+
+  it("has the verbs for those who may update, and :watch of what has events", async () => {
+    const verbs = async (person: Person) =>
+      Object.keys((await documentOf(person)).paths).filter((path) => /webhook_.*:|:watch$/.test(path)).filter((path) =>
+        path.endsWith(":watch") || path.includes("{key}")
+      )
+    const record = `${base}/{key}`
+    expect((await verbs(ann)).toSorted()).toEqual([
+      "/api/v1/orders:watch",
+      "/api/v1/secrets:watch",
+      "/api/v1/webhook_deliveries/{key}:resend",
+      ...["disable", "enable", "resendFailed", "revealSecret", "rotateSecret", "test"].map((verb) =>
+        `${record}:${verb}`
+      )
+    ])
+    expect(await verbs(low)).toEqual(["/api/v1/orders:watch"])
+  })
+
+  it("describes what they answer", async () => {
+    const doc = await documentOf(ann)
+    const { check } = checker(doc)
+    await insert(1)
+    const { path } = await subscribe(ann)
+    for (const verb of ["test", "revealSecret", "resendFailed", "rotateSecret", "disable", "enable"]) {
+      const answer = await service.call(ann, "POST", `${path}:${verb}`)
+      const at = `${base}/{key}:${verb}`
+      const described = doc.paths[at]!["post"]!.responses as { readonly [status: string]: object }
+      expect(Object.keys(described), verb).toContain(String(answer.status))
+      if (answer.status === 200) {
+        check(`/paths/${at.replaceAll("/", "~1")}/post/responses/200/content/application~1json/schema`, answer.json)
+      }
+    }
+  })
+})
+
 describe("deliveries", () => {
+  it("of an ordered subscription are listed with those that wait behind the first of their record", async () => {
+    await service.database.execute("truncate orders")
+    const { id } = await subscribe(sam, { ordered: true })
+    await fresh()
+    receiver.answer = () => ({ status: 500 })
+    await insert(1)
+    await service.until(
+      async () => (await itemsOf(sam, "/api/v1/webhook_deliveries"))[0]?.["state"] === "retrying",
+      "a retry"
+    )
+    await service.database.execute("update orders set status = 'draft' where owner = 'sam'")
+    await service.settled()
+    await service.database.execute("update orders set status = 'paid' where owner = 'sam'")
+    await service.settled()
+    const items = await itemsOf(sam, "/api/v1/webhook_deliveries")
+    const last = items.toSorted((a, b) => Number(a["id"]) - Number(b["id"]))
+    expect(last.map(({ event_type, state, tries }) => [event_type, state, tries])).toEqual([
+      ["orders.created", "retrying", 1],
+      ["orders.updated", "waiting", 0],
+      ["orders.updated", "waiting", 0]
+    ])
+    expect(last.every(({ subscription_id }) => subscription_id === id)).toBe(true)
+    expect(last.slice(1).every(({ next_try_at }) => next_try_at === null)).toBe(true)
+    const behind = last[1]!["id"] as string
+    expect((await service.call(sam, "GET", `/api/v1/webhook_deliveries/${behind}`)).json).toMatchObject({
+      state: "waiting"
+    })
+    expect((await service.call(sam, "POST", `/api/v1/webhook_deliveries/${behind}:resend`)).status).toBe(409)
+    // Nothing of it can be written.
+    const one = `/api/v1/webhook_deliveries/${behind}`
+    const { headers } = await service.call(sam, "GET", one)
+    const nothing = await service.call(sam, "PATCH", one, {}, { "if-match": headers.get("etag")! })
+    expect(nothing.status, nothing.text).toBe(200)
+    expect((await service.call(sam, "GET", one)).json).toMatchObject({ state: "waiting", tries: 0 })
+    expect((await service.call(sam, "PATCH", one, { state: "failed" }, { "if-match": "*" })).status).toBe(400)
+    expect((await service.call(sam, "DELETE", one)).status).toBe(403)
+    expect((await service.call(eve, "GET", `/api/v1/webhook_deliveries/${behind}`)).status).toBe(404)
+    receiver.answer = () => ({ status: 204 })
+    await service.advance(60)
+    await service.until(async () => (await itemsOf(sam, "/api/v1/webhook_deliveries")).length === 0, "an empty list")
+    expect(receiver.received.slice(1).map(({ event }) => event.type)).toEqual([
+      "orders.created",
+      "orders.updated",
+      "orders.updated"
+    ])
+  })
+
   it("are listed while they wait or have failed, and tries are logged", async () => {
     const { id } = await subscribe(sam)
     await fresh()

@@ -9,7 +9,11 @@ export interface AppConfig {
   /** Where the app lives: `/` or `/admin`. */
   readonly path: string
   /** `token`: accounts live elsewhere, and people paste a token. */
+  /** Manifests of plugins. */
+  readonly plugins?: readonly string[]
   readonly signIn: "password" | "token"
+  /** Where mails are shown that were not sent: in development only. */
+  readonly mails?: string
 }
 
 const usual: AppConfig = { name: "Admin", api: "/api", basePath: "/api/v1", path: "/", signIn: "password" }

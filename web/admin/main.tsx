@@ -1,5 +1,6 @@
-/** Where the app begins: the styles, the language, and whoever is at the gate. */
+/** Where the app begins: the first requests, the styles, the language, and whoever is at the gate. */
 
+import "./sign-in/begin.ts"
 import { createRoot } from "react-dom/client"
 import "./style/fonts.css"
 import "./style/tokens.css"

@@ -1,6 +1,6 @@
 /**
- * Builds a batch: operations in order, one transaction, with references to records that it creates itself. It collects and prints; what an
- * operation may do is decided by the service.
+ * Builds a batch: operations in order, one transaction, with references to records that it creates itself. It only collects and serializes. The
+ * service decides what an operation may do.
  */
 
 import { idempotencyKey, keyParts } from "./key.ts"
@@ -18,7 +18,7 @@ export interface Reference {
 export interface Created<C = unknown, Name extends ResourceName<C> = ResourceName<C>> extends Reference {
   /** Types only. */
   readonly "~result"?: RecordIn<C, Name>
-  /** The value of one of its fields, as the operations before have left it. */
+  /** The value of one of its fields, after the operations before. */
   readonly value: (field: FieldOf<C, Name>) => Reference
 }
 
@@ -49,7 +49,7 @@ export interface BatchBuilder<C = unknown> {
     resource: Name,
     data: Referring<CreateIn<C, Name>>
   ) => Created<C, Name> & Operation<RecordIn<C, Name>>
-  /** Changes a record; `etag` is the version that is changed, `"*"` for any. */
+  /** Changes a record. `etag` is the expected version, `"*"` for any. */
   readonly update: <Name extends ResourceName<C>>(
     resource: Name,
     key: KeyOf<C, Name> | Reference,
@@ -70,14 +70,14 @@ export interface BatchBuilder<C = unknown> {
   ) => Operation<Reordered>
   /** How many operations it has; the service takes 500. */
   readonly size: number
-  /** Sends all of it. On failure nothing is written: the problem is the failing operation's, and `operation` its index. */
+  /** Sends the batch. On failure nothing is written: the problem is that of the failing operation, and `operation` its index. */
   readonly send: (options?: CreateOptions) => Promise<BatchResults>
 }
 
 const isReference = (value: unknown): value is Reference =>
   typeof value === "object" && value !== null && "$ref" in value
 
-/** A reference without what only this side knows. */
+/** A reference without the members that only the client uses. */
 const plain = (value: unknown): unknown => {
   if (!isReference(value)) return value
   const { $ref, field } = value
@@ -87,7 +87,7 @@ const plain = (value: unknown): unknown => {
 const bodyOf = (data: object): { readonly [field: string]: unknown } =>
   Object.fromEntries(Object.entries(data).map(([name, value]) => [name, plain(value)]))
 
-// A text alone would be read as it stands in URLs, with its commas between parts; in a list it is one part, whatever it holds.
+// A key as one text is read as in URLs, with commas between its parts. In a list it is one part, whatever it contains.
 const keyOf = (key: unknown): unknown => isReference(key) ? plain(key) : keyParts(key)
 
 export const makeBatch = (

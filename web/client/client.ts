@@ -1,5 +1,5 @@
 /**
- * Puts the client together: one transport, one token, one kept meta, and the routes over them. It has no state but these and opens nothing until it is
+ * Assembles the client: one transport, one token, one cached meta, and the routes over them. It has no other state, and sends nothing until it is
  * called.
  */
 
@@ -64,6 +64,8 @@ export interface Client<C = unknown> extends FormClient, Pick<MetaHolder, "meta"
   readonly call: <Output = unknown>(name: string, input?: unknown, options?: CallOptions) => Promise<Output>
   /** Any other route, with the token, the retries and the errors of all calls. */
   readonly request: <T = unknown>(call: Call) => Promise<Answer<T>>
+  /** Any other route whose answer is a file: the response with its body unread. A refusal rejects; nothing is retried. */
+  readonly open: (call: Call) => Promise<Response>
   readonly auth: AuthClient
   /** The bearer token; with the one that was refused, another one. */
   readonly token: (rejected?: string | null) => Promise<string | null>
@@ -140,6 +142,7 @@ const build = <C>(options: ClientOptions, limits: Pick<Call, "maxBytes">): Clien
         signal
       })).data,
     request: send,
+    open: transport.open,
     meta: meta.meta,
     onMetaVersion: meta.onVersion,
     auth: {
@@ -166,7 +169,7 @@ const build = <C>(options: ClientOptions, limits: Pick<Call, "maxBytes">): Clien
 export const createClient = <C = unknown>(options: ClientOptions = {}): Client<C> => build(options, {})
 
 /**
- * The client of a source, which calls with the person's own token. Throws where the token must not go: over plain http, but to this machine.
+ * The client of a source, which sends the person's own token. Throws where the token must not be sent: over plain http to another machine.
  */
 export const sourceClient = (
   own: Pick<Client, "token">,

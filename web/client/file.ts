@@ -1,10 +1,10 @@
 /**
- * Files: sending one, with progress where the runtime can tell it, and the addresses of those in records. A file goes first, as a call of its own;
- * the value that comes back is what a write then takes.
+ * Files: upload, with progress where the runtime can report it, and the addresses of files in records. An upload is a call of its own. A write then
+ * takes the value that it returns.
  */
 
 import { idempotencyKey } from "./key.ts"
-import { ConnectionError, problemOf } from "./problem.ts"
+import { ConnectionError, isObject, problemOf } from "./problem.ts"
 import { until } from "./request.ts"
 import type { Call, CallOptions, Transport } from "./request.ts"
 import type { TokenHolder } from "./token.ts"
@@ -24,22 +24,22 @@ export interface UploadOptions extends CallOptions {
   readonly name?: string
   /** Its media type; that of a `Blob` when left out. The service looks at the content first. */
   readonly type?: string
-  /** Told while the file is sent, and once at the end. Without `XMLHttpRequest` (outside of browsers) at the beginning and the end only. */
+  /** Called while the file is sent, and once at the end. Without `XMLHttpRequest` (outside of browsers) only at the beginning and the end. */
   readonly onProgress?: (progress: UploadProgress) => void
   readonly idempotencyKey?: string | true
 }
 
-/** A file as it was taken. `value` is a ticket: within 24 hours it is the field's value in a create, an update or a batch. */
+/** An uploaded file. `value` is a ticket: for 24 hours it can be the field's value in a create, an update or a batch. */
 export interface Uploaded {
   readonly value: string
   readonly file: { readonly name: string; readonly type: string; readonly size: number }
   /** Values that were computed from the file, by field. They are written with it. */
   readonly derived: { readonly [field: string]: Json }
-  /** The content was of another type than the name or the sender said. */
+  /** The content was of another type than the name or the media type said. */
   readonly corrected?: { readonly from: string; readonly to: string }
 }
 
-/** A file in a record. `missing`: there is a value that leads to no file. */
+/** A file in a record. `missing`: there is a value, but no file for it. */
 export interface FileValue {
   readonly uri: string
   readonly name?: string
@@ -67,9 +67,6 @@ export const fileUrl = (file: FileValue | null | undefined, variant?: string): s
   return of?.url ?? file?.url ?? null
 }
 
-const isObject = (value: unknown): value is { readonly [member: string]: unknown } =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** Puts the origin of an absolute base before the addresses of files in a record, and in those that came with it. */
 export const presenter = (system: string): <T>(record: T) => T => {
   if (!/^https?:/.test(system)) return (record) => record
@@ -93,7 +90,8 @@ export const presenter = (system: string): <T>(record: T) => T => {
   const isFile = (value: unknown): value is { readonly [member: string]: unknown } =>
     isObject(value) && typeof value["uri"] === "string" && absolute(value["url"]) !== value["url"]
   const present = <T>(record: T): T => {
-    if (!isObject(record)) return record
+    // The answer of a source is not trusted.
+    if (!isObject(record)) throw new ConnectionError(null, "The answer is not the service's.")
     let changed: { [member: string]: unknown } | null = null
     for (const [name, value] of Object.entries(record)) {
       const next = isFile(value)
@@ -183,7 +181,7 @@ async (
     query: { field, name },
     body: file,
     headers: { "content-type": type === "" ? "application/octet-stream" : type, "idempotency-key": key },
-    // A stream is gone once it was read.
+    // A stream cannot be sent again.
     repeatable: key !== undefined && total !== null,
     signal
   }

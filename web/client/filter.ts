@@ -1,6 +1,6 @@
 /**
- * Builds filters as text of the service's language (AIP-160) with every value quoted, so that nothing a person typed becomes a part of the
- * language. It prints and never judges: what the service refuses comes back with spans in the printed text.
+ * Builds filters as text of the service's language (AIP-160). Every value is quoted, so that typed text never becomes syntax. It validates nothing:
+ * the service reports errors with spans in the text.
  */
 
 /** A filter of a resource: its text is `String(filter)`, empty when it keeps everything. */
@@ -25,7 +25,7 @@ export class Filter<out Name extends string = string> {
   }
 }
 
-/** Left out of `and` and `or`: what a condition in JavaScript gives where it does not hold. */
+/** Left out of `and` and `or`: the result of a JavaScript condition that is false. */
 type Skipped = null | undefined | false | ""
 
 const join = <Name extends string>(
@@ -44,7 +44,7 @@ export const and = <Name extends string>(...filters: ReadonlyArray<Filter<Name> 
 /** One of them or more. Throws without any, because "none of these" must not turn into "everything". */
 export const or = <Name extends string>(...filters: ReadonlyArray<Filter<Name> | Skipped>): Filter<Name> => {
   if (!filters.some((each) => each instanceof Filter)) throw new TypeError("or() needs at least one filter.")
-  // One that keeps everything makes all of it keep everything.
+  // If one filter keeps everything, the whole OR keeps everything.
   return filters.some((each) => each instanceof Filter && String(each) === "") ? new Filter("") : join("OR", filters)
 }
 
@@ -54,7 +54,7 @@ export const not = <Name extends string>(filter: Filter<Name>): Filter<Name> => 
   return new Filter(`NOT ${filter.inside("NOT")}`)
 }
 
-/** A time before or after the request's, as `now()` in the language. */
+/** A time relative to that of the request, as `now()` in the language. */
 export class Now {
   readonly #text: string
   constructor(text: string) {
@@ -126,7 +126,7 @@ export class Condition {
     return this.#compare(">=", value)
   }
 
-  /** Equals one of the values; none of none. */
+  /** Equals one of the values. Without values it matches nothing. */
   in(values: readonly unknown[]): Filter<never> {
     if (values.length === 0) return and(this.isNull(), this.isPresent())
     return new Filter(`in(${[this.#name, ...values.map(print)].join(", ")})`)

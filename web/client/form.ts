@@ -1,6 +1,6 @@
 /**
- * Public forms: what a form asks for, the proof of work that keeps machines from sending it by the thousand, and sending it. No call here carries a
- * token, so a visitor and a user who is signed in are the same to the service.
+ * Public forms: the description of a form, the proof of work against automated submissions, and sending. No call sends a token, so the service
+ * cannot tell a visitor from a signed-in user.
  */
 
 import type { MetaModel, MetaView } from "./meta.ts"
@@ -20,7 +20,7 @@ export interface FormDocument {
   readonly view: Partial<MetaView>
 }
 
-/** A task that proves work: good for one submission of one form until it expires. */
+/** A proof-of-work challenge: valid for one submission of one form until it expires. */
 export interface FormChallenge {
   readonly challenge: string
   /** Zero bits that the digest has to begin with. */
@@ -49,12 +49,12 @@ const startWorker = (): WorkerLike | null => {
       ? null
       : new Worker(new URL("./worker.ts", import.meta.url), { type: "module" })
   } catch {
-    // A page whose policy allows no worker solves it itself.
+    // A page whose policy allows no worker solves the challenge itself.
     return null
   }
 }
 
-/** Solves in slices, so that what else runs here goes on. */
+/** Solves in slices, so that the page stays responsive. */
 const solveHere = async (
   { challenge, difficulty }: FormChallenge,
   signal: AbortSignal | undefined
@@ -90,8 +90,8 @@ export interface FormClient {
   readonly form: (name: string, options?: CallOptions) => Promise<FormDocument>
   readonly formChallenge: (name: string, options?: CallOptions) => Promise<FormChallenge>
   /**
-   * Sends a form. Without a proof it fetches a challenge and solves it, and does so once more when the first one was not accepted. A refused field is in the
-   * problem's `fields`; a 429 `too-many-submissions` says how long to wait.
+   * Sends a form. Without a proof it fetches a challenge and solves it. It does so once more when the first proof was not accepted. Refused fields
+   * are in the problem's `fields`. A 429 `too-many-submissions` says how long to wait.
    */
   readonly submitForm: (
     name: string,
@@ -121,7 +121,7 @@ export const makeForms = (send: <T>(call: Call) => Promise<Answer<T>>): FormClie
       try {
         await post(await solve())
       } catch (error) {
-        // The challenge may have expired while a slow machine, or one that slept, worked on it.
+        // The challenge may have expired while a slow or sleeping machine worked on it.
         if (!(error instanceof ProblemError && error.slug === "bot-check-failed")) throw error
         await post(await solve())
       }

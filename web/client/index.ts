@@ -13,7 +13,16 @@ export { solveChallenge } from "./form.ts"
 export type { FormChallenge, FormClient, FormDocument, FormProof } from "./form.ts"
 export { keyParts, keyText, readKey } from "./key.ts"
 export type { KeyInput } from "./key.ts"
-export type { MetaDocument, MetaField, MetaMenuItem, MetaModel, MetaPage, MetaRelation, MetaView } from "./meta.ts"
+export type {
+  MetaBlock,
+  MetaDocument,
+  MetaField,
+  MetaMenuItem,
+  MetaModel,
+  MetaPage,
+  MetaRelation,
+  MetaView
+} from "./meta.ts"
 export { ConnectionError, ProblemError } from "./problem.ts"
 export type { ProblemDocument, ProblemEntry } from "./problem.ts"
 export type {
@@ -38,8 +47,10 @@ export type {
 export type { Answer, Call, CallOptions, FetchFunction, QueryValue } from "./request.ts"
 export { routedClient } from "./routed.ts"
 export type { AuthClient, Session, SessionUser, SignIn, SignInMethods } from "./session.ts"
-export { isSafeLink, isSafeSource, mergeMeta, sourceMeta, sourceMetaBytes, sourceTimeout } from "./source.ts"
-export type { Source, SourceMeta } from "./source.ts"
+export { mergeMeta, sourceMeta } from "./source-meta.ts"
+export type { SourceMeta } from "./source-meta.ts"
+export { isSafeSource, sourceTimeout } from "./source.ts"
+export type { Source } from "./source.ts"
 export type { TokenSource } from "./token.ts"
 export type {
   CreateIn,

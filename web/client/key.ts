@@ -1,11 +1,11 @@
 /**
- * Keys of records as they are given, as they stand in URLs, and keys of requests. It knows no resource: whether a key exists is the service's to say.
+ * Record keys as values and in URLs, and idempotency keys of requests. It knows no resource: only the service knows whether a key exists.
  */
 
 /** A key in any form that stands for one: itself, or its parts in order. */
 export type KeyInput = string | number | bigint | readonly (string | number | bigint)[]
 
-/** The parts of a key as texts. Throws a TypeError for what is no key. */
+/** The parts of a key as texts. Throws a TypeError for an invalid key. */
 export const keyParts = (key: unknown): readonly string[] =>
   (Array.isArray(key) ? key as readonly unknown[] : [key]).map((part) => {
     if (typeof part === "string" || typeof part === "number" || typeof part === "bigint") return String(part)
@@ -19,7 +19,7 @@ export const keyText = (key: unknown): string => {
   return parts.map((part) => encodeURIComponent(part)).join(",")
 }
 
-/** The parts of a key that stands in a URL. Throws a URIError for a text that is none. */
+/** The parts of a key that stands in a URL. Throws a URIError for an invalid text. */
 export const readKey = (text: string): readonly string[] => text.split(",").map(decodeURIComponent)
 
 /** The idempotency key that was asked for; `true` makes one that no other request has. */

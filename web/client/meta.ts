@@ -1,13 +1,13 @@
 /**
- * Keeps the meta document: read once, asked for again with its ETag, and known to be old when an answer names another version. It draws nothing
- * from it.
+ * Caches the meta document. It is requested again with its ETag, and is outdated when an answer names another version. It does not interpret the
+ * document.
  */
 
 import type { MetaDocument } from "../../core/domain/meta/meta.ts"
 import type { Answer, Call, CallOptions } from "./request.ts"
 
 export type { MetaDocument, MetaField, MetaModel, MetaRelation } from "../../core/domain/meta/meta.ts"
-export type { MetaMenuItem, MetaPage, MetaView } from "../../core/domain/meta/view.ts"
+export type { MetaBlock, MetaMenuItem, MetaPage, MetaView } from "../../core/domain/meta/view.ts"
 
 export interface MetaHolder {
   /** What the caller sees of the declarations. Unchanged, it is the same object as before. */
@@ -21,15 +21,17 @@ export interface MetaHolder {
 
 export const holdMeta = (
   send: <T>(call: Call) => Promise<Answer<T>>,
-  /** Bounds for a service that is not one's own. */
+  /** Limits that protect against a foreign service. */
   limits: Pick<Call, "maxBytes"> = {}
 ): MetaHolder => {
   let kept: { readonly etag: string; readonly document: MetaDocument } | null = null
   let version: string | null = null
+  let reading = 0
   const listeners = new Set<(version: string) => void>()
   return {
     meta: async (options) => {
       const held = kept
+      reading++
       const { data, headers, status } = await send<MetaDocument>({
         method: "GET",
         path: "/meta",
@@ -37,12 +39,15 @@ export const holdMeta = (
         headers: { "if-none-match": held?.etag },
         signal: options?.signal,
         ...limits
-      })
+      }).finally(() => reading--)
+      // The version of the document that was read. Otherwise a service that names another version in every answer would cause endless reads.
+      version = headers.get("x-meta-version") ?? version
       if (status === 304 && held !== null) return held.document
       kept = { etag: headers.get("etag") ?? "", document: data }
       return data
     },
     saw: (seen) => {
+      if (reading > 0) return
       const before = version
       version = seen
       if (before !== null && before !== seen) { for (const listener of listeners) listener(seen) }

@@ -1,6 +1,6 @@
 /**
- * What a call can fail with: a problem that a service answered (RFC 9457), or no answer at all. An aborted call rejects with the reason of its
- * signal and with neither of these. Nothing here decides whether a call is tried again.
+ * The errors of a call: a problem that a service answered (RFC 9457), or no answer at all. An aborted call rejects with the reason of its signal
+ * instead. Other files decide whether a call is retried.
  */
 
 /** One entry of `errors`: of a filter or order (`span`), of a parameter, or of a record's field. */
@@ -30,14 +30,16 @@ export interface ProblemDocument {
 
 const text = (value: unknown): string => typeof value === "string" ? value : ""
 
-const isObject = (value: unknown): boolean => typeof value === "object" && value !== null
+/** A JSON object. */
+export const isObject = (value: unknown): value is { readonly [member: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** A refusal by a service. `document` holds every member as it came. */
 export class ProblemError extends Error {
   override readonly name = "ProblemError"
   readonly status: number
   readonly document: ProblemDocument
-  /** The last part of `type`: `not-found`, `precondition-failed`, …; empty where something else than the service answered. */
+  /** The last part of `type`: `not-found`, `precondition-failed`, …; empty where something other than the service answered. */
   readonly slug: string
   readonly title: string
   /** A sentence for people; may be empty. */
@@ -51,13 +53,15 @@ export class ProblemError extends Error {
   readonly etag: string | null
   /** 412: the readable fields that differ from the version that was held; null where that is not known. */
   readonly changed: readonly string[] | null
+  /** The address that answered; empty where the runtime does not tell it. */
+  readonly url: string
   /** Batches: the index of the operation that failed, from 0; else null. */
   readonly operation: number | null
 
   constructor(
     status: number,
     document: ProblemDocument,
-    facts: { readonly retryAfter?: number | null; readonly requestId?: string | null } = {}
+    facts: { readonly retryAfter?: number | null; readonly requestId?: string | null; readonly url?: string } = {}
   ) {
     const title = text(document.title) || `The answer has the status ${status}`
     super(text(document.detail) || title)
@@ -69,6 +73,7 @@ export class ProblemError extends Error {
     this.errors = (Array.isArray(document.errors) ? document.errors as readonly ProblemEntry[] : []).filter(isObject)
     this.retryAfter = facts.retryAfter ?? null
     this.requestId = facts.requestId ?? null
+    this.url = facts.url ?? ""
     this.etag = text(document["etag"]) || null
     const { changed, operation } = document
     this.changed = Array.isArray(changed) ? changed.filter((each) => typeof each === "string") : null
@@ -110,10 +115,11 @@ export const problemOf = (response: Response, body: string): ProblemError => {
     const parsed: unknown = JSON.parse(body)
     if (isObject(parsed) && !Array.isArray(parsed)) document = parsed as ProblemDocument
   } catch {
-    // Something in front of the service answered with a page of its own: its status says enough.
+    // A proxy in front of the service answered with a page of its own. The status is enough.
   }
   return new ProblemError(response.status, document, {
     retryAfter: readRetryAfter(response.headers.get("retry-after")),
-    requestId: response.headers.get("x-request-id")
+    requestId: response.headers.get("x-request-id"),
+    url: response.url
   })
 }

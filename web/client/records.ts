@@ -1,6 +1,6 @@
 /**
- * The routes of one resource: lists and their pages, single records, counts and charts, and the four writes. Parameters and answers have the names that
- * they have on the wire, so the reference of the API is the reference of these, too.
+ * The routes of one resource: lists and their pages, single records, counts and charts, and the four writes. Parameters and answers have the same names
+ * as in the HTTP API, so the API reference describes them, too.
  */
 
 import type { Uploaded, UploadOptions, UploadSource } from "./file.ts"
@@ -23,26 +23,26 @@ import type {
 } from "./typed.ts"
 import type { WatchEvent, WatchOptions } from "./watch.ts"
 
-/** Which related records and fields come along. */
+/** Which fields and related records the answer has. */
 export interface Selection<C, Name extends ResourceName<C>, Field extends FieldOf<C, Name>> {
-  /** Fields of the records; all that the caller may read when left out. `etag` always comes along. */
+  /** Fields of the records. Default: all that the caller may read. `etag` is always included. */
   readonly fields?: readonly Field[]
   readonly expand?: readonly ExpandIn<C, Name>[]
-  /** Also deleted records; resources with soft delete only. */
+  /** Includes deleted records. For resources with soft delete only. */
   readonly show_deleted?: boolean
 }
 
-/** What a list is asked for. */
+/** The parameters of a list. */
 export interface ListQuery<C, Name extends ResourceName<C>, Field extends FieldOf<C, Name> = FieldOf<C, Name>>
   extends Selection<C, Name, Field>
 {
   readonly filter?: FilterIn<C, Name> | null
-  /** `"total desc"`, or several of them in a list. The key is added at the end. */
+  /** An order such as `"total desc"`, or a list of them. The key is added at the end. */
   readonly order_by?: SortIn<C, Name> | readonly SortIn<C, Name>[]
-  /** 50 when left out, at most 500. */
+  /** Default 50, at most 500. */
   readonly page_size?: number
   readonly page_token?: string
-  /** Adds `total_size`, counted in full. */
+  /** Adds `total_size`, the exact count. */
   readonly count?: "exact"
 }
 
@@ -55,6 +55,8 @@ export interface Page<Item> {
   readonly total_size_accuracy?: "exact" | "estimate" | "counting"
   /** With `count: "exact"`. */
   readonly total_size?: number
+  /** A warning of the service (`X-Service-Warning`) about a scan of a large table. */
+  readonly warning?: string
 }
 
 /** The page at a row number, with tokens for both directions. */
@@ -63,26 +65,26 @@ export interface SeekPage<Item> extends Page<Item> {
 }
 
 /**
- * The first page, as a promise; also all records, from page to page: `for await (const order of orders.list())`. The next page is asked for
- * when the last record of the one before has been taken.
+ * As a promise: the first page. As an iterable: all records of all pages, `for await (const order of orders.list())`. It requests the next page after
+ * the last record of a page was taken.
  */
 export interface Listing<Item> extends Promise<Page<Item>>, AsyncIterable<Item> {
-  /** Page by page. */
+  /** Iterates over the pages. */
   readonly pages: () => AsyncIterable<Page<Item>>
 }
 
 export interface WriteOptions extends CallOptions {
-  /** Runs everything, answers as if, and writes nothing. */
+  /** A dry run: the same checks and the same answer, but nothing is written. */
   readonly dryRun?: boolean
 }
 
 export interface CreateOptions extends WriteOptions {
-  /** The create happens once: it may be sent again with the same key, and the client does so when no answer came. `true` makes a key. */
+  /** With a key, a repeated create has no second effect, and the client retries if no answer arrives. `true` generates a key. */
   readonly idempotencyKey?: string | true
 }
 
 export interface ChangeOptions extends WriteOptions {
-  /** The version that is changed; `"*"` for any. When it is not the current one, the call fails with a 412. */
+  /** The version to change, or `"*"` for any. The call fails with a 412 if it is not the current one. */
   readonly etag: string
 }
 
@@ -97,7 +99,7 @@ interface Narrowing<C, Name extends ResourceName<C>> {
 }
 
 export interface FacetsQuery<C, Name extends ResourceName<C>> extends Narrowing<C, Name> {
-  /** 50 when left out, at most 500. */
+  /** Default 50, at most 500. */
   readonly limit?: number
 }
 
@@ -109,13 +111,13 @@ export interface Facets {
 export type Granularity = "hour" | "day" | "week" | "month" | "quarter" | "year"
 
 export interface SeriesQuery<C, Name extends ResourceName<C>> extends Narrowing<C, Name> {
-  /** `30d` when left out; or `from` and `to`. */
+  /** Default `30d`. Or use `from` and `to`. */
   readonly range?: "7d" | "30d" | "90d" | "1y" | "all"
   readonly from?: string
   readonly to?: string
-  /** `day` when left out. */
+  /** Default `day`. */
   readonly granularity?: Granularity
-  /** An IANA name; `UTC` when left out. */
+  /** An IANA name. Default `UTC`. */
   readonly time_zone?: string
   readonly measure?: "count" | `${"sum" | "avg" | "min" | "max"}:${FieldOf<C, Name>}`
 }
@@ -125,12 +127,12 @@ export interface Series {
   readonly granularity: Granularity
   readonly time_zone: string
   readonly measure?: string
-  /** `count` of a count; else `value`, exact as text, null where there is none. */
+  /** With the measure `count`: `count`. Else `value`, an exact text, or null if there are no values. */
   readonly points: ReadonlyArray<{ readonly start: string; readonly count?: number; readonly value?: string | null }>
 }
 
 export interface HistogramQuery<C, Name extends ResourceName<C>> extends Narrowing<C, Name> {
-  /** 10 when left out, at most 100. */
+  /** Default 10, at most 100. */
   readonly buckets?: number
 }
 
@@ -147,21 +149,21 @@ export interface Histogram {
 /** The routes of one resource. */
 export interface ResourceClient<C = unknown, Name extends ResourceName<C> = ResourceName<C>> {
   readonly name: Name
-  /** URL of the resources API that it is of. */
+  /** The base URL of the resource's API. */
   readonly baseUrl: string
-  /** Builds a filter from the fields, for later. */
+  /** Builds a filter from the fields, for later use. */
   readonly where: (build: (fields: ScopeOf<C, Name>) => Filter<Name>) => Filter<Name>
-  /** A page of records, and all after it. Long filters and tokens go as a `:search`. */
+  /** A page of records, and all pages after it. Long filters and tokens are sent as a `:search`. */
   readonly list: <Field extends FieldOf<C, Name> = FieldOf<C, Name>>(
     query?: ListQuery<C, Name, Field>,
     options?: CallOptions
   ) => Listing<RecordIn<C, Name, Field>>
-  /** The same by `POST …:search`, so that the filter stands in no log of addresses. */
+  /** The same by `POST …:search`, so that the filter appears in no log of addresses. */
   readonly search: <Field extends FieldOf<C, Name> = FieldOf<C, Name>>(
     query?: ListQuery<C, Name, Field>,
     options?: CallOptions
   ) => Listing<RecordIn<C, Name, Field>>
-  /** The page that begins at a row number, from 0; beyond the end the last page. */
+  /** The page that begins at a row number, from 0. Beyond the end: the last page. */
   readonly seek: <Field extends FieldOf<C, Name> = FieldOf<C, Name>>(
     position: number,
     query?: Omit<ListQuery<C, Name, Field>, "page_token" | "count">,
@@ -172,25 +174,25 @@ export interface ResourceClient<C = unknown, Name extends ResourceName<C> = Reso
     query?: Selection<C, Name, Field>,
     options?: CallOptions
   ) => Promise<RecordIn<C, Name, Field>>
-  /** The record if its version is another than this, else null. */
+  /** The record if its version differs from this one, else null. */
   readonly getIfChanged: (
     key: KeyOf<C, Name>,
     etag: string,
     query?: { readonly fields?: readonly FieldOf<C, Name>[]; readonly show_deleted?: boolean },
     options?: CallOptions
   ) => Promise<RecordIn<C, Name> | null>
-  /** The record as created. A caller who may not read it gets one without fields. */
+  /** The created record. A caller who may not read it gets a record without fields. */
   readonly create: (data: CreateIn<C, Name>, options?: CreateOptions) => Promise<RecordIn<C, Name>>
-  /** The record as changed. Only the fields in `data` change. */
+  /** The changed record. Only the fields in `data` change. */
   readonly update: (
     key: KeyOf<C, Name>,
     data: UpdateIn<C, Name>,
     options: ChangeOptions
   ) => Promise<RecordIn<C, Name>>
   readonly delete: (key: KeyOf<C, Name>, options?: DeleteOptions) => Promise<void>
-  /** Brings a soft-deleted record back; a 409 when it is not deleted. */
+  /** Restores a soft-deleted record. A 409 if it is not deleted. */
   readonly undelete: (key: KeyOf<C, Name>, options?: DeleteOptions) => Promise<RecordIn<C, Name>>
-  /** Writes a kept version back (extension `history`): `version` is its `history_id`. */
+  /** Restores an earlier version (extension `history`). `version` is its `history_id`. */
   readonly restore: (
     key: KeyOf<C, Name>,
     version: string | number,
@@ -199,20 +201,20 @@ export interface ResourceClient<C = unknown, Name extends ResourceName<C> = Reso
   readonly facets: (query: FacetsQuery<C, Name>, options?: CallOptions) => Promise<Facets>
   readonly series: (query: SeriesQuery<C, Name>, options?: CallOptions) => Promise<Series>
   readonly histogram: (query: HistogramQuery<C, Name>, options?: CallOptions) => Promise<Histogram>
-  /** Sends a file; `value` of the answer is what a write of the field takes. */
+  /** Uploads a file. `value` of the answer is the value for a write of the field. */
   readonly upload: (
     field: FieldOf<C, Name>,
     file: UploadSource,
     options?: UploadOptions
   ) => Promise<Uploaded>
-  /** Changes as they happen, of records that the caller sees, until the signal ends. */
+  /** Changes of records that the caller sees, as they happen, until the signal aborts. */
   readonly watch: (options?: WatchOptions) => AsyncIterable<WatchEvent>
 }
 
-/** From which length on a list goes as a `:search`: addresses have bounds in proxies, bodies have not. */
+/** Lists with longer addresses are sent as a `:search`, because proxies limit the length of addresses. */
 const longestAddress = 4_000
 
-/** The text of a filter as any of the forms gives it. */
+/** The text of a filter in any of its forms. */
 const filterOf = (given: unknown): string => {
   const filter: unknown = typeof given === "function" ? given(fieldScope) : given
   if (filter == null) return ""
@@ -220,11 +222,11 @@ const filterOf = (given: unknown): string => {
   throw new TypeError("A filter is a text, a Filter, or a function that gives one.")
 }
 
-/** The text of an order: keys with commas between them. */
+/** The text of an order: its keys, separated by commas. */
 const orderOf = (order: unknown): string =>
   Array.isArray(order) ? order.join(",") : typeof order === "string" ? order : ""
 
-/** Without types: what the typed face is made of. */
+/** The untyped parameters of a list. */
 interface Query {
   readonly [name: string]: unknown
 }
@@ -262,7 +264,10 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
   const path = `/${encodeURIComponent(name)}`
   const record = (key: unknown): string => `${path}/${keyText(key)}`
 
-  const page = <T extends Page<unknown>>({ data }: Answer<T>): T => ({ ...data, items: data.items.map(present) })
+  const page = <T extends Page<unknown>>({ data, headers }: Answer<T>): T => {
+    const warning = headers.get("x-service-warning")
+    return { ...data, items: data.items.map(present), ...(warning === null ? {} : { warning }) }
+  }
 
   const read = async <T>(verb: string, query: Query, options?: CallOptions): Promise<T> => {
     const { data } = await send<T>({

@@ -1,6 +1,6 @@
 /**
- * The one way to a service: every call goes through here, with its token, its retries and the size of its answer bounded. It follows no redirect,
- * so a token never goes anywhere but to the address that was asked. What the paths mean is the business of the files beside it.
+ * The transport: every call goes through it, with its token, its retries and a limit for the size of its answer. It follows no redirect, so a token
+ * goes only to the requested address. The files beside it define the paths.
  */
 
 import { ConnectionError, ProblemError, problemOf } from "./problem.ts"
@@ -58,12 +58,12 @@ export interface TransportSettings {
 
 export interface Transport {
   readonly send: <T>(call: Call) => Promise<Answer<T>>
-  /** The response itself, of which the body is unread: for streams. Not tried again but for a new token. */
+  /** The response with its body unread: for streams. A refusal rejects. Only a new token causes a retry. */
   readonly open: (call: Call) => Promise<Response>
   readonly urlOf: (call: Pick<Call, "path" | "system" | "query">) => string
 }
 
-/** Longest wait before a call is tried again; what asks for a longer one fails with it. */
+/** Longest wait before a retry. A call whose answer asks for a longer wait fails. */
 const longestWait = 15_000
 
 /** Rejects with the reason of a signal that has ended, also while something else is awaited. */
@@ -84,7 +84,7 @@ export const pause = (milliseconds: number, signal?: AbortSignal | null): Promis
   return until(signal, waiting).finally(() => clearTimeout(timer))
 }
 
-/** The wait before attempt `n` (from 0): doubling, with a random part so that clients do not come back together. */
+/** The wait before attempt `n` (from 0): it doubles, with a random part so that clients do not retry at the same time. */
 export const backoff = (n: number, longest = longestWait): number =>
   Math.min(longest, 250 * 2 ** n) * (0.5 + Math.random() / 2)
 
@@ -117,7 +117,7 @@ const isRedirect = ({ status, type }: Response): boolean =>
 export const printJson = (value: unknown): string =>
   JSON.stringify(value, (_, each: unknown) => typeof each === "bigint" ? String(each) : each)
 
-/** Whether a parameter says anything: empty texts and lists mean that it was left out. */
+/** Whether a parameter has a value. Empty texts and lists count as left out. */
 export const isGiven = (value: unknown): boolean =>
   value != null && value !== "" && !(Array.isArray(value) && value.length === 0)
 
@@ -159,7 +159,7 @@ export const makeTransport = (settings: TransportSettings): Transport => {
     return response
   }
 
-  /** One attempt, or two where the first one's token had run out. */
+  /** One attempt, or two where the token of the first one had expired. */
   const authorized = async (call: Call): Promise<Response> => {
     if (call.token === false) return attempt(call, null)
     const token = await until(call.signal, tokens.token())
@@ -185,18 +185,18 @@ export const makeTransport = (settings: TransportSettings): Transport => {
     try {
       data = text === "" ? undefined : JSON.parse(text)
     } catch (cause) {
-      throw new ConnectionError(cause, "The answer is not the service's: it is no JSON.")
+      throw new ConnectionError(cause, "The answer is not the service's.")
     }
     return { status: response.status, headers: response.headers, data: data as T }
   }
 
-  /** Milliseconds after which the call may be sent again, or null: it may not. */
+  /** Milliseconds after which the call may be sent again, or null when it may not. */
   const waitAfter = (call: Call, error: unknown, n: number): number | null => {
     const repeatable = call.repeatable ?? call.method === "GET"
     if (error instanceof ConnectionError) return repeatable && error.cause !== null ? backoff(n) : null
     if (!(error instanceof ProblemError)) return null
     const { document, retryAfter, slug, status } = error
-    // The service's own 503 says that nothing happened; a proxy's says nothing.
+    // The service's own 503 means that nothing was written. A proxy's 503 leaves that open.
     const untouched = slug === "unavailable" && document["outcome"] === undefined
     const again = untouched || (repeatable && (status === 429 || (status >= 502 && status <= 504 && slug === "")))
       || (repeatable && (status === 503 || (status === 409 && retryAfter !== null)))
@@ -205,7 +205,11 @@ export const makeTransport = (settings: TransportSettings): Transport => {
 
   return {
     urlOf,
-    open: authorized,
+    open: async (call) => {
+      const response = await authorized(call)
+      if (!response.ok) throw problemOf(response, await readText(response, 1024 * 1024))
+      return response
+    },
     send: async <T>(call: Call): Promise<Answer<T>> => {
       for (let n = 0;; n++) {
         try {

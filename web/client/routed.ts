@@ -1,5 +1,5 @@
 /**
- * One client over several services: what an app uses that draws resources of sources beside its own. It sends nothing itself.
+ * One client over several services, for an app that shows resources of sources beside its own. It sends nothing itself.
  */
 
 import type { Client } from "./client.ts"

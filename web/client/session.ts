@@ -1,12 +1,12 @@
 /**
- * Signing in at the service itself: the routes below `/api/auth`, and the bearer token that a session gives. In a browser the session is a cookie
- * that no script sees. Elsewhere the cookie is kept here, in memory, for as long as the client lives.
+ * Sign-in at the service itself: the routes below `/api/auth`, and the bearer token of a session. In a browser, the session is a cookie that scripts
+ * cannot read. Elsewhere this file keeps the cookie in memory, as long as the client exists.
  */
 
 import type { Answer, Call, CallOptions, FetchFunction, QueryValue } from "./request.ts"
 import type { TokenHolder } from "./token.ts"
 
-/** A user as the sign-in routes tell of them. */
+/** A user in the answers of the sign-in routes. */
 export interface SessionUser {
   readonly id: string
   readonly email: string
@@ -16,22 +16,26 @@ export interface SessionUser {
   readonly [member: string]: unknown
 }
 
-/** Who is signed in, and the session. */
+/** The signed-in user and the session. */
 export interface Session {
   readonly user: SessionUser
   readonly session: { readonly id: string; readonly expiresAt: string; readonly [member: string]: unknown }
 }
 
-/** `twoFactorRedirect`: a code is asked for next, `post("/two-factor/verify-totp", { code })`. */
+/** The result of a sign-in. `twoFactorRedirect`: send a code next, `post("/two-factor/verify-totp", { code })`. */
 export type SignIn =
   | { readonly user: SessionUser; readonly twoFactorRedirect?: never }
   | { readonly twoFactorRedirect: true; readonly user?: never }
 
-/** What one may sign in with. */
+/** The sign-in methods of the service. */
 export interface SignInMethods {
   readonly providers: ReadonlyArray<{ readonly id: string; readonly name: string }>
   readonly twoFactor: boolean
   readonly passkeys: boolean
+  /** Whether users can request a link for a new password: `post("/request-password-reset", { email })`. */
+  readonly passwordReset: boolean
+  /** Whether admins can invite people: `post("/admin/invite-user", { email, name, role })`. */
+  readonly invitations: boolean
 }
 
 export interface AuthClient {
@@ -40,9 +44,9 @@ export interface AuthClient {
     credentials: { readonly email: string; readonly password: string; readonly rememberMe?: boolean },
     options?: CallOptions
   ) => Promise<SignIn>
-  /** Ends the session and forgets the token, also when the service cannot be reached. */
+  /** Ends the session and drops the token, even if the service cannot be reached. */
   readonly signOut: (options?: CallOptions) => Promise<void>
-  /** Who is signed in, or null. */
+  /** The signed-in user and the session, or null. */
   readonly session: (options?: CallOptions) => Promise<Session | null>
   /** `needsAdmin`: there is no account yet; the first one is made on the host. */
   readonly status: (options?: CallOptions) => Promise<{ readonly needsAdmin: boolean }>
@@ -53,11 +57,11 @@ export interface AuthClient {
     query?: { readonly [name: string]: QueryValue },
     options?: CallOptions
   ) => Promise<T>
-  /** Any other route below `/api/auth`. The token is renewed after it, since it may have begun, changed or ended a session. */
+  /** Any other route below `/api/auth`. The token is renewed afterwards, because the call may have begun, changed or ended a session. */
   readonly post: <T = unknown>(path: string, body?: unknown, options?: CallOptions) => Promise<T>
 }
 
-/** Cookies outside of browsers, which keep theirs themselves and show none. */
+/** Keeps cookies outside of browsers. Browsers keep them themselves and show none to scripts. */
 export const withCookies = (fetch: FetchFunction): FetchFunction => {
   const jar = new Map<string, string>()
   return async (url, init) => {
@@ -112,7 +116,7 @@ export const makeSession = (
     session: async (options) => (await get<Session | null>("/get-session", {}, options)) ?? null,
     status: (options) => get("/status", {}, options),
     methods: (options) => get("/providers", {}, options),
-    // Without a session this is the 401 that the waiting calls fail with.
+    // Without a session this fails with a 401, and so do the waiting calls.
     fetchToken: async () => (await get<{ readonly token: string }>("/token")).token
   }
 }

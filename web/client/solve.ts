@@ -1,12 +1,12 @@
 /**
- * The proof of work of public forms: finds a decimal number such that SHA-256 of `challenge + "." + number` begins with enough zero bits. Plain arithmetic,
- * because an asynchronous digest for each try costs many times the hash itself. It makes no request and keeps no time.
+ * The proof of work of public forms: finds a decimal number such that SHA-256 of `challenge + "." + number` begins with enough zero bits. It uses plain
+ * arithmetic, because an asynchronous digest for each try costs much more than the hash itself. It makes no request and reads no clock.
  */
 
 const roots = new Int32Array(64)
 const start = new Int32Array(8)
 
-/** The constants of SHA-256 (FIPS 180-4): bits after the point of the cube and square roots of the first primes. */
+/** The constants of SHA-256 (FIPS 180-4): the fractional bits of cube and square roots of the first primes. */
 const prepare = (): void => {
   const bits = (root: number): number => ((root - Math.floor(root)) * 2 ** 32) | 0
   let found = 0
@@ -22,7 +22,7 @@ prepare()
 
 const words = new Int32Array(64)
 
-/** Takes 64 bytes into a state. */
+/** Updates a hash state with a block of 64 bytes. */
 const compress = (state: Int32Array, bytes: Uint8Array, at: number): void => {
   for (let i = 0; i < 16; i++, at += 4) {
     words[i] = (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!
@@ -66,7 +66,7 @@ const compress = (state: Int32Array, bytes: Uint8Array, at: number): void => {
   state[7] = (state[7]! + h) | 0
 }
 
-/** Tries the numbers from 0 on, so many in each call; gives the one that fits, or null: call again. */
+/** Returns a function that tries the next numbers, from 0. It gives the solution, or null if it has to be called again. */
 export const solver = (challenge: string, difficulty: number): (tries: number) => string | null => {
   const prefix = new TextEncoder().encode(`${challenge}.`)
   // Whole blocks of the challenge are the same for every try.

@@ -1,6 +1,6 @@
 /**
- * Holds the bearer token: in memory only, with one renewal for all calls that wait for one. Where a token comes from (a text, a function, a session)
- * is given to it. It reads of a token only how long it lasts, and judges nothing by it.
+ * Holds the bearer token: in memory only, with one renewal for all waiting calls. The caller gives the source of the token (a text, a function, a
+ * session). Of a token it reads only the lifetime.
  */
 
 /** `rejected`: the token that the service has just refused. Give another one, or the same one when there is none. */
@@ -25,7 +25,7 @@ export const lifetimeOf = (token: string): number | null => {
     }
     const { exp, iat } = claims
     if (typeof exp !== "number") return null
-    // A new token's own length: the clock of this machine may be wrong.
+    // The token's own lifetime is used, because the clock of this machine may be wrong.
     return (exp - (typeof iat === "number" ? iat : Date.now() / 1000)) * 1000
   } catch {
     return null
@@ -44,7 +44,7 @@ export const holdTokens = (source: TokenSource): TokenHolder => {
     renewal = null
     if (token !== null && token !== current) {
       const lifetime = lifetimeOf(token)
-      // Half of a short life is left for use.
+      // Of a short lifetime, half is left for use.
       ends = lifetime === null ? Infinity : Date.now() + lifetime - Math.min(margin * 1000, lifetime / 2)
     }
     current = token

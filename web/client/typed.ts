@@ -1,6 +1,6 @@
 /**
- * Types of the client, from `typeof config` where it is given and open ones (any name, JSON values) where it is not. Types only: nothing
- * in this file exists at run time. Roles hide fields: what a caller may not read is absent from their records, whatever the type says.
+ * Types of the client. With `typeof config` they are exact; without it, any name and any JSON value is allowed. Nothing in this file exists at run time.
+ * A field that the caller may not read is absent from their records, whatever the type says.
  */
 
 import type { AnyField, FieldMap, RelationWay } from "../../core/domain/declare/field.ts"
@@ -11,7 +11,7 @@ import type { Filter, Now } from "./filter.ts"
 
 export type { Json }
 
-/** The resources of a configuration by name. Without one, any name stands for a resource of any fields. */
+/** The resources of a configuration by name. Without a configuration, any name is a resource with any fields. */
 export type ResourcesOf<C> = C extends { readonly "~resources": infer R extends { readonly [name: string]: Resource } }
   ? R
   : { readonly [name: string]: Resource<string, FieldMap, Json, never, never> }
@@ -21,40 +21,42 @@ export type ResourceName<C> = keyof ResourcesOf<C> & string
 type FieldsOf<C, Name extends ResourceName<C>> = ResourcesOf<C>[Name]["~fields"]
 
 /** Names of the fields of a resource. */
-export type FieldOf<C, Name extends ResourceName<C>> = FieldName<FieldsOf<C, Name>>
+export type FieldOf<C, Name extends ResourceName<C>> = FieldsOf<C, Name> extends infer Fields extends FieldMap
+  ? keyof Fields & string
+  : never
 
-/** What a key may be given as: the key, a number or bigint where it is numeric, the parts of a composite one in order. */
+/** The forms of a key: its text, a number or bigint if it is numeric, or the parts of a composite key in order. */
 export type KeyOf<C, Name extends ResourceName<C>> =
   | (ResourcesOf<C>[Name]["~key"] extends string | number ? ResourcesOf<C>[Name]["~key"] : string)
   | number
   | bigint
   | readonly (string | number | bigint)[]
-  // Without a configuration a record's own value, whatever its type says.
+  // Without a configuration: any value of a record.
   | (string extends ResourceName<C> ? Json : never)
 
-/** What a user may do with one record. It informs; every write is decided again. */
+/** What a user may do with one record. For information only: the service checks every write again. */
 export interface RecordPermissions {
   readonly update: boolean
   readonly delete: boolean
-  /** Of a get: each readable field, and whether it may be changed in this record. */
+  /** In the answer of a get: each readable field, and whether it may be changed in this record. */
   readonly fields?: { readonly [field: string]: "edit" | "read" }
 }
 
-/** What records carry besides their fields. */
+/** Members of records besides their fields. */
 export interface RecordExtras {
   /** The version, for `etag` of a write: the text of the ETag header. */
   readonly etag: string
-  /** Absent where `rowPermissions` is off, and from the answers to writes. */
+  /** Absent if `rowPermissions` is off, and in answers to writes. */
   readonly permissions?: RecordPermissions
 }
 
-/** A record with those of its fields that were asked for. `expand` has the related records, where some were asked for. */
+/** A record with the requested fields. `expand` has the requested related records. */
 export type RecordIn<C, Name extends ResourceName<C>, Field extends FieldOf<C, Name> = FieldOf<C, Name>> =
   RecordOf<FieldsOf<C, Name>> extends infer All
     ? { readonly [Each in Field & keyof All]: All[Each] } & RecordExtras & { readonly expand?: ExpandedIn<C, Name> }
     : never
 
-// Written out by `infer`, so that editors and errors show members and not the names of these types.
+// `infer` resolves these types, so that editors and errors show members and not type names.
 /** The body of a create and of an update. */
 export type CreateIn<C, Name extends ResourceName<C>> =
   CreateOf<FieldsOf<C, Name>, ResourcesOf<C>[Name]["~managed"], ResourcesOf<C>[Name]["~owner"]> extends infer Body
@@ -78,7 +80,7 @@ interface Presence {
 
 interface Equality<Value> extends Presence {
   readonly eq: (value: Value | null) => Filter<never>
-  /** Also records without a value. */
+  /** Not equal. Also matches records without a value. */
   readonly ne: (value: Value | null) => Filter<never>
 }
 
@@ -96,7 +98,7 @@ interface Ordered<Value> extends Choice<Value> {
 interface Textual extends Ordered<Text> {
   /** Contains the text, in any case. */
   readonly contains: (text: Text) => Filter<never>
-  /** The whole value, with stars for any text: `"Acme*"`. A star itself is `\*`. */
+  /** Matches the whole value. A star means any text: `"Acme*"`. Write `\*` for a star itself. */
   readonly matches: (pattern: Text) => Filter<never>
   readonly startsWith: (text: Text) => Filter<never>
   readonly similar: (text: Text) => Filter<never>
@@ -105,7 +107,7 @@ interface Textual extends Ordered<Text> {
 
 interface Anything extends Ordered<Json | bigint | Date | Now>, Omit<Textual, keyof Ordered<Text>> {}
 
-/** The conditions that a field of this kind takes. */
+/** The conditions of a field of this kind. */
 type ConditionOf<Field extends AnyField, Kind = KindOf<Field>> = unknown extends Kind ? Anything
   : Kind extends "text" ? Textual
   : Kind extends "integer" | "decimal" | "float" ? Ordered<Numeric>
@@ -114,7 +116,7 @@ type ConditionOf<Field extends AnyField, Kind = KindOf<Field>> = unknown extends
   : Kind extends "json" | "file" ? Presence
   : Choice<Field["~field"]["value"]>
 
-/** The fields with a mark; all of them where nothing is known of their marks. */
+/** The fields with a mark, such as filterable. All fields if their marks are unknown. */
 type Marked<Fields extends FieldMap, Mark extends string> = {
   [Name in FieldName<Fields>]: Fields[Name]["~field"] extends { readonly marks: infer Marks }
     ? Mark extends Marks ? Name : never
@@ -123,12 +125,12 @@ type Marked<Fields extends FieldMap, Mark extends string> = {
     : Name
 }[FieldName<Fields>]
 
-/** The filterable fields, each with the conditions that its kind takes. */
-export type ScopeOf<C, Name extends ResourceName<C>> = {
-  readonly [Each in Marked<FieldsOf<C, Name>, "filterable">]: ConditionOf<FieldsOf<C, Name>[Each]>
-}
+/** The filterable fields, each with the conditions of its kind. */
+export type ScopeOf<C, Name extends ResourceName<C>> = FieldsOf<C, Name> extends infer Fields extends FieldMap
+  ? { readonly [Each in Marked<Fields, "filterable">]: ConditionOf<Fields[Each]> }
+  : never
 
-/** A filter: its text, one that was built, or a function that builds it from the fields. */
+/** A filter: a text, a built filter, or a function that builds one from the fields. */
 export type FilterIn<C, Name extends ResourceName<C>> =
   | string
   | Filter<Name>
@@ -143,7 +145,7 @@ type WayOf<Field extends AnyField> = Field["~field"] extends { readonly way: inf
 
 type Stem<Name extends string> = Name extends `${infer Rest}_id` ? Rest : Name
 
-/** Every relation of a configuration, once: where it is declared, where it leads, and what its two ways are called. */
+/** The relations of a configuration: the declaring resource, the target, and the names of both directions. */
 type EdgeOf<C> = {
   [From in ResourceName<C>]: {
     [Field in FieldOf<C, From>]: [WayOf<FieldsOf<C, From>[Field]>] extends [never] ? never
@@ -160,7 +162,7 @@ interface Edge<Way extends RelationWay, From extends string, Field extends strin
 
 type AnyEdge = { readonly from: string; readonly target: string; readonly forth: string; readonly back: string }
 
-/** The ways that start at a resource: to one record by its own fields, and back to all records that point at it. */
+/** The relations of a resource: to one record by its own fields, and to all records that point at it. */
 type WaysOf<C, Name extends ResourceName<C>> =
   & {
     readonly [Each in Extract<EdgeOf<C>, AnyEdge & { readonly from: Name }> as Each["forth"]]: {
@@ -185,7 +187,7 @@ type Next<C, Name extends ResourceName<C>, Each extends WayName<C, Name>> = Ways
 export type ExpandIn<C, Name extends ResourceName<C>> = string extends FieldOf<C, Name> ? string
   : WayName<C, Name> | { [Each in WayName<C, Name>]: `${Each}.${WayName<C, Next<C, Name, Each>>}` }[WayName<C, Name>]
 
-/** Related records, where they were asked for and the caller sees them. */
+/** Related records, if they were requested and the caller sees them. */
 export type ExpandedIn<C, Name extends ResourceName<C>> = string extends FieldOf<C, Name>
   ? { readonly [way: string]: RecordIn<C, Name> & readonly RecordIn<C, Name>[] | null }
   : {

@@ -1,14 +1,14 @@
 /**
- * Follows the changes of a resource (Server-Sent Events over `fetch`, since `EventSource` cannot send a token). It reconnects where it left off and never
- * ends by itself; which changes there are to see is decided by the service.
+ * Follows the changes of a resource (Server-Sent Events over `fetch`, because `EventSource` cannot send a token). It resumes after a lost
+ * connection and never ends by itself. The service decides which changes the caller sees.
  */
 
-import { ConnectionError, ProblemError, problemOf } from "./problem.ts"
+import { ConnectionError, ProblemError } from "./problem.ts"
 import { backoff, pause, until } from "./request.ts"
 import type { CallOptions, Transport } from "./request.ts"
 
 export interface WatchOptions extends CallOptions {
-  /** Goes on after this event, where the service still has those after it. */
+  /** Resumes after this event, if the service still has the later ones. */
   readonly after?: string
 }
 
@@ -105,9 +105,8 @@ export const makeWatch = (transport: Transport) =>
           headers: { accept: "text/event-stream", "last-event-id": last },
           signal
         })
-        if (!response.ok || response.body === null) throw problemOf(response, await response.text())
         let opened = false
-        for await (const { data, event, id, retry } of readEvents(response.body, signal)) {
+        for await (const { data, event, id, retry } of readEvents(response.body!, signal)) {
           failures = 0
           if (retry !== null) wait = retry
           if (id !== null) last = id
@@ -115,7 +114,7 @@ export const makeWatch = (transport: Transport) =>
             opened = true
             yield { id, event: "open", data: {} }
           }
-          // What later versions may tell besides is for later clients.
+          // Unknown events of later versions are ignored.
           if (event === "change" || event === "reset") {
             yield { id: last ?? "", event, data: JSON.parse(data) as never }
           }

@@ -1,4 +1,4 @@
-/** The worker in which a form's proof of work is solved: gets the challenge, answers the number. */
+/** The worker that solves a form's proof of work: it receives the challenge and answers the number. */
 
 import { solver } from "./solve.ts"
 

@@ -1,6 +1,6 @@
 /**
- * Gives the parts of an app one client, and keeps what it and its sources say of themselves: read at once, again when the window gets the focus (a 304
- * where nothing changed) and when an answer names another version. A source that fails leaves everything else as it is.
+ * Provides one client to the app, and caches the meta of the service and its sources. The meta is read at once, again when the window gets the
+ * focus, and when an answer names another version. A source that fails does not affect the rest.
  */
 
 import { QueryClient, QueryClientProvider, useQueries, useQuery, useQueryClient } from "@tanstack/react-query"
@@ -10,7 +10,7 @@ import type { ReactElement, ReactNode } from "react"
 import { mergeMeta, routedClient, sourceClient, sourceMeta, sourceTimeout } from "../client/index.ts"
 import type { Client, MetaDocument, ResourceClient, Source, SourceMeta } from "../client/index.ts"
 
-/** How a source is: `ready` with what was read, also when it fails later; `error` when it never answered. */
+/** The state of a source: `ready` with its meta, also when a later read fails; `error` when it never answered. */
 export interface SourceStatus {
   readonly source: Source
   readonly state: "loading" | "ready" | "error"
@@ -53,7 +53,7 @@ const fetchOptions = {
   gcTime: Infinity,
   refetchOnWindowFocus: "always",
   refetchOnReconnect: "always",
-  // Unchanged, a client gives the very object it gave before.
+  // When the meta is unchanged, a client returns the same object as before.
   structuralSharing: false,
   retry: false
 } as const
@@ -63,7 +63,7 @@ const noSources: readonly Source[] = []
 const isNamed = (value: unknown): value is Source =>
   typeof value === "object" && value !== null && "url" in value && "resources" in value
 
-/** What the state is made of, so that it changes only when that does. */
+/** The parts of the state. The state changes only when one of them does. */
 const outcomes = (results: ReadonlyArray<UseQueryResult<SourceMeta, Error>>) =>
   results.map(({ data, error, refetch }) => ({ data, error, refetch }))
 
@@ -71,7 +71,7 @@ export interface AdminProviderProps {
   readonly client: Client
   /** The app's own, where it has one. */
   readonly queryClient?: QueryClient
-  /** False: nothing is read yet, as nobody is signed in. */
+  /** False: nothing is read yet, because nobody is signed in. */
   readonly enabled?: boolean
   readonly children?: ReactNode
 }

@@ -1,6 +1,6 @@
 /**
- * Hooks over the records of one resource: a list that grows page by page, one record, and saving. They keep what was read in TanStack Query and tell
- * it what a write has made old; what a caller may see or do is decided by the service.
+ * Hooks over the records of one resource: a list that grows page by page, one record, and saving. They cache reads in TanStack Query and invalidate
+ * them after writes. The service decides what a caller may see or do.
  */
 
 import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
@@ -35,9 +35,9 @@ export interface ListState<Item> {
   readonly page: Page<Item> | undefined
   readonly error: Error | null
   readonly isPending: boolean
-  /** Something is under way, be it the first page, the next one, or all again. */
+  /** A request is running: for the first page, the next one, or all again. */
   readonly isFetching: boolean
-  /** What is shown belongs to the question before this one. */
+  /** The rows shown belong to the previous query. */
   readonly isPlaceholder: boolean
   readonly hasNextPage: boolean
   readonly fetchNextPage: () => void
@@ -113,7 +113,7 @@ const useList = (
       queryKey: resourceKey(records, "list", text, rest),
       queryFn: ({ pageParam, signal }) =>
         records.list({ ...rest, filter: text, ...(pageParam === "" ? {} : { page_token: pageParam }) }, { signal })
-          // A promise alone: what can be iterated is not for a cache.
+          // A plain promise: the cache must not hold an iterable.
           .then((page) => page),
       initialPageParam: rest.page_token ?? "",
       getNextPageParam: (page) => page.next_page_token === "" ? undefined : page.next_page_token,
@@ -151,7 +151,7 @@ const useRecord = (
 
 const same = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
 
-/** Rejects a save so that its state holds what happened. */
+/** Rejects a save, so that its state holds the reason. */
 class Conflicted extends Error {
   readonly conflict: SaveConflict<AnyRecord>
   constructor(cause: ProblemError, conflict: SaveConflict<AnyRecord>) {
@@ -179,7 +179,7 @@ const conflictOf = async (records: ResourceClient, save: Save, error: ProblemErr
   return new Conflicted(error, {
     current,
     changed,
-    // What somebody else set to the same value is no conflict.
+    // Equal values from somebody else are no conflict.
     overlap: changed.filter((field) => field in changes && !same(changes[field], current?.[field]))
   })
 }

@@ -219,7 +219,7 @@ describe("explicit rules", () => {
     })
   }
 
-  it("runs record-level rules for each record anew", () => {
+  it("runs record-level rules once for each record", () => {
     const access = accessOf(ruled("update", run((ctx) => ctx.record["total"] === "1.00")), caller(), open)
     const { update } = access.decisions
     if (update.of !== "record") throw new Error("not record-level")

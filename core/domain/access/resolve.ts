@@ -25,7 +25,7 @@ import type { Field, Model, Models, WireRecord } from "../model/model.ts"
 import type { Access, Decision } from "./access.ts"
 import { type Caller, rolesKey } from "./caller.ts"
 import { creatableBit, readableBit, restrictModel, updatableBit } from "./restrict.ts"
-import { operations, type RulesByResource } from "./rules.ts"
+import { operations, type RulesByResource, Unread } from "./rules.ts"
 import type {
   AccessDefaults,
   Capability,
@@ -194,7 +194,7 @@ const askWith = (
   try {
     return settle(run({ caller, record }), check)
   } catch (error) {
-    thrown(error)
+    if (!(error instanceof Unread)) thrown(error)
     return deny
   }
 }

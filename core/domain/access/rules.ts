@@ -31,6 +31,13 @@ export interface RuleContext {
 
 export type RuleFunction = (context: RuleContext) => RuleAnswer
 
+/** Thrown at a rule that asks for a column which was not read. That is no failure of the rule: it is asked again once the column is there. */
+export class Unread extends Error {
+  constructor() {
+    super("This column was not read.")
+  }
+}
+
 export type CompiledRule =
   | { readonly of: "constant"; readonly allow: boolean }
   | { readonly of: "roles"; readonly roles: readonly string[] }

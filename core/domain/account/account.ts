@@ -61,6 +61,7 @@ export type AccountRefusal =
   | "no-passkeys"
   | "invalid-origin"
   | "invalid-app"
+  | "invalid-mail"
 
 /** A refused account operation. The message is for the person who asked for it and holds no secret. */
 export class AccountError extends Data.TaggedError("AccountError")<{

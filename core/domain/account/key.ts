@@ -123,5 +123,7 @@ export const readKeyRoles = (
     const missing = rolesOf(text).find((role) => !granted.includes(role))
     return missing === undefined
       ? Result.succeed(text)
-      : Result.fail(refuse("role-not-held", `The user does not have the role "${missing}", so no key of theirs can.`))
+      : Result.fail(
+        refuse("role-not-held", `The user does not have the role "${missing}", so a key of this user cannot have it.`)
+      )
   })

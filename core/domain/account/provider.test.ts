@@ -31,7 +31,7 @@ describe("identity providers", () => {
     ["an unknown setting", [{ ...good, creteUsers: true }], /creteUsers/],
     ["an id with a slash", [{ ...good, id: "a/b" }], /id must/],
     ["the id of passwords", [{ ...good, id: "credential" }], /id must/],
-    ["an id twice", [good, good], /stands twice/],
+    ["an id twice", [good, good], /is given twice/],
     ["plain http", [{ ...good, issuer: "http://id.example.org" }], /https/],
     ["an issuer with a password", [{ ...good, issuer: "https://a:b@id.example.org" }], /https/],
     ["an issuer with a query", [{ ...good, issuer: "https://id.example.org?x=1" }], /https/],

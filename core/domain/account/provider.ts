@@ -110,7 +110,7 @@ export const readProviders = (
     const read = readOne(item, `auth.oidc[${index}]`, defaultRole)
     if (Result.isFailure(read)) return Result.fail(read.failure)
     if (providers.some(({ id }) => id === read.success.id)) {
-      return Result.fail(refuse("invalid-provider", `auth.oidc[${index}]: the id "${read.success.id}" stands twice.`))
+      return Result.fail(refuse("invalid-provider", `auth.oidc[${index}]: the id "${read.success.id}" is given twice.`))
     }
     providers.push(read.success)
   }

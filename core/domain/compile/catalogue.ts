@@ -12,6 +12,8 @@ export interface ColumnFacts {
   readonly base: string
   /** Name of the domain when the column is of one. */
   readonly domain: string | null
+  /** Check constraints of its domain, and of those that this one builds on; they call the value VALUE. */
+  readonly checks?: readonly string[]
   /** Whether rows may hold null. True also while a `not null` is not validated yet. */
   readonly nullable: boolean
   /** SQL of the default, the column's own or its domain's, or null. */
@@ -61,6 +63,18 @@ export interface ForeignKeyFacts {
   readonly onDelete: "no action" | "restrict" | "cascade" | "set null" | "set default"
 }
 
+/** A trigger that runs before each row is updated. */
+export interface TriggerFacts {
+  /** The name of its function. */
+  readonly name: string
+  /** The function's text in PL/pgSQL; null in another language. */
+  readonly source: string | null
+  /** What the trigger gives its function. */
+  readonly values: readonly string[]
+  /** Whether it runs at every update, not only at those of some columns or under a condition. */
+  readonly everyUpdate: boolean
+}
+
 /** What a table or view is. */
 export interface TableFacts {
   readonly schema: string
@@ -81,6 +95,10 @@ export interface TableFacts {
   readonly heirs: readonly string[]
   /** Whether a trigger runs before each row is inserted, which may give columns their values. */
   readonly fillsRows?: boolean
+  /** Triggers that run before each row is updated. */
+  readonly triggers?: readonly TriggerFacts[]
+  /** Of a view: the tables and views that it reads. */
+  readonly reads?: ReadonlyArray<{ readonly schema: string; readonly table: string }>
   readonly privileges: {
     readonly select: boolean
     readonly insert: boolean

@@ -59,3 +59,14 @@ export type Say = (message: string, fix: string) => void
 export const isFunction = (value: unknown): value is (...args: never) => unknown => typeof value === "function"
 
 export const isAsync = (value: unknown): boolean => Object.prototype.toString.call(value) === "[object AsyncFunction]"
+
+/** A text that people read: not empty, at most 200 characters. */
+export const isLabel = (value: unknown): value is string =>
+  typeof value === "string" && value.trim() !== "" && value.length <= 200
+
+/** A path of this site, or an http, https or mailto address. Never `javascript:`, never `//host`. */
+export const isAddress = (value: unknown): value is string =>
+  typeof value === "string" && value.length <= 2000 && !/[\s\\\p{Cc}]/u.test(value) &&
+  (/^\/(?!\/)/.test(value) || (/^(?:https?:\/\/[^/]|mailto:.)/i.test(value) && URL.canParse(value)))
+
+export const addressFix = "Write a path such as \"/reports\", or an http(s) or mailto address."

@@ -239,6 +239,7 @@ describe("compileModels", () => {
       group: "Sales",
       order: 0,
       icon: "cart",
+      bottom: false,
       recent: { sort: "created_at desc", limit: 5, fields: ["created_at"] }
     })
     expect(ofCustomers).toMatchObject({
@@ -246,14 +247,14 @@ describe("compileModels", () => {
       columns: ["id", "name", "country"],
       search: ["name"],
       title: null,
-      nav: { group: null, order: 0, icon: null, recent: null }
+      nav: { group: null, order: 0, icon: null, bottom: false, recent: null }
     })
     expect(ofLines!.label).toEqual({ singular: "Order line", plural: "Order lines" })
   })
 
   it("compiles menus and pages", () => {
     expect(compiled.pages).toEqual([
-      { name: "reports", label: "Reports", href: "/reports", roles: ["finance"], resource: null }
+      { name: "reports", label: "Reports", href: "/reports", roles: ["finance"], resource: null, blocks: null }
     ])
     expect(compiled.userMenu).toEqual([
       { label: "Reports", href: "/reports", page: "reports", roles: null, resource: null },

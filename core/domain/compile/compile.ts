@@ -7,6 +7,7 @@ import * as Result from "effect/Result"
 import { visitor } from "../access/caller.ts"
 import { makeAccessResolver, recordReads } from "../access/resolve.ts"
 import type { AccessDefaults, Roles, RulesByResource } from "../access/rules.ts"
+import { accountMailsOf } from "../account/mails.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { AuthDeclaration, Config, ConfigExtension, Options } from "../declare/config.ts"
 import { type Refusal, type Report, shown } from "../declare/refusal.ts"
@@ -68,15 +69,50 @@ export interface Compiled {
   /** As declared and checked; null: not given. */
   readonly auth: AuthDeclaration | null
   readonly files: FilesConfig
+  /** Null: there are no bulk changes and imports. */
+  readonly tasks: TaskSettings | null
 }
 
 /** Whether any resource declares events. */
 export const hasEvents = ({ models }: Pick<Compiled, "models">): boolean =>
   [...models.values()].some(({ events }) => events.length > 0)
 
-/** Whether a service needs the queue: it has jobs of its own, or events that somebody may subscribe to. */
-export const needsQueue = (compiled: Pick<Compiled, "jobs" | "models" | "subscriptions" | "webhooks">): boolean =>
-  compiled.jobs.size > 0 || compiled.webhooks !== null || (compiled.subscriptions.length > 0 && hasEvents(compiled))
+/** Bulk changes and imports. */
+export interface TaskSettings {
+  /** Null: the accounts of the service know. */
+  readonly ownerRoles: NonNullable<Options["tasks"]["ownerRoles"]> | null
+  readonly maxImportBytes: number
+}
+
+/** Whether and how there are tasks: somebody has to know which roles the person behind one has at each batch. */
+const settleTasks = (
+  { maxImportBytes, mode, ownerRoles }: Options["tasks"],
+  webhooks: Webhooks | null,
+  elsewhere: boolean,
+  hasQueue: boolean,
+  say: (message: string, fix: string) => void
+): TaskSettings | null => {
+  const roles = ownerRoles ?? webhooks?.ownerRoles ?? null
+  const unknown = elsewhere && roles === null
+  if (mode === "off" || (mode === "auto" && (unknown || !hasQueue))) return null
+  if (unknown) {
+    say(
+      "options.tasks: accounts are not kept here, so nobody knows which roles a person has while their task runs.",
+      "Write tasks: { ownerRoles: async ({ id, tenant }) => [roles] }."
+    )
+  }
+  return { ownerRoles: roles, maxImportBytes }
+}
+
+/** Whether a service needs the queue: it has jobs or tasks of its own, mails about accounts, or events that somebody may subscribe to. */
+export const needsQueue = (
+  compiled:
+    & Pick<Compiled, "auth" | "jobs" | "models" | "subscriptions" | "webhooks">
+    & Partial<Pick<Compiled, "tasks">>
+): boolean =>
+  (compiled.tasks ?? null) !== null || compiled.jobs.size > 0 || accountMailsOf(compiled.auth?.mail) !== null ||
+  compiled.webhooks !== null ||
+  (compiled.subscriptions.length > 0 && hasEvents(compiled))
 
 const configNames = [
   "resources",
@@ -205,17 +241,18 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   shareCapture([...built.values()].map(({ model }) => model))
   const models = new Map<string, Model>([...built].map(([name, { model }]) => [name, model]))
 
+  const functions = compileFunctions(raw["functions"], roles, report)
+  const callable = new Set(functions.keys())
   const scopes = new Map([...built].map(([name, { model, broken }]): [string, ViewScope] => [
     name,
-    { model, broken, roles, report }
+    { model, broken, roles, functions: callable, report }
   ]))
   const formDrafts: FormDraft[] = []
   const views = compileViews(raw["views"], scopes, report, formDrafts)
   const names = new Set(models.keys())
-  const pages = compilePages(raw["pages"], { resources: names, roles, report })
-  const userMenu = compileMenu(raw["userMenu"], pages, { resources: names, roles, report })
+  const pages = compilePages(raw["pages"], { resources: scopes, roles, report })
+  const userMenu = compileMenu(raw["userMenu"], pages, { resources: scopes, roles, report })
   const scope = { resources: names, pages: new Set(pages.map((page) => page.name)), roles, report }
-  const functions = compileFunctions(raw["functions"], roles, report)
   const subscriptions = compileSubscriptions(raw["subscriptions"], { models, functions, roles, report })
   const options = readOptions(raw["options"], scope)
   const files = compileFiles(raw["files"], models, report)
@@ -231,9 +268,26 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     )
   }
   refuseIdleAuth(raw["auth"], raw["authenticate"], say)
+  const mails = accountMailsOf(auth?.mail)
+  if (mails !== null && mails.page === null && options.admin === null && (mails.passwordReset || mails.invitations)) {
+    say(
+      "auth.mail sends links, and there is no page for them: options.admin is false.",
+      "Write auth: { mail: { …, page: \"https://…\" } } with a page that takes the token behind \"#\", or serve the admin app."
+    )
+  }
   if (raw["db"] !== undefined && (typeof raw["db"] !== "string" || !/^postgres(?:ql)?:\/\/./.test(raw["db"]))) {
     say("db is not the URL of a PostgreSQL database.", "Write \"postgres://…\", or set DATABASE_URL and leave db out.")
   }
+
+  const webhooks = (raw as { readonly [webhooksOf]?: Webhooks })[webhooksOf] ?? null
+  const elsewhere = raw["authenticate"] !== undefined || (isBag(raw["auth"]) && raw["auth"]["jwksUrl"] !== undefined)
+  const tasks = settleTasks(
+    options.tasks,
+    webhooks,
+    elsewhere,
+    needsQueue({ auth, jobs, models, subscriptions, webhooks }),
+    say
+  )
 
   const rules: RulesByResource = new Map([...built].map(([name, each]) => [name, each.rules]))
   let compiledRoles: Roles | null = null
@@ -270,7 +324,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     views,
     functions,
     subscriptions,
-    webhooks: (raw as { readonly [webhooksOf]?: Webhooks })[webhooksOf] ?? null,
+    webhooks,
     userMenu,
     pages,
     forms,
@@ -281,6 +335,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     jobs,
     templates: Result.getOrElse(templates, () => new Map()),
     auth,
-    files
+    files,
+    tasks
   })
 }

@@ -9,7 +9,8 @@ import type { Models } from "../model/model.ts"
 import { tableName } from "../model/table.ts"
 import type { ColumnFacts, TableFacts } from "./catalogue.ts"
 import { compileModels } from "./compile.ts"
-import { checkFacts, createTableSql, declarationOf, valuesInCheck } from "./facts.ts"
+import { valuesInCheck } from "./constraint.ts"
+import { checkFacts, createTableSql, declarationOf } from "./facts.ts"
 
 const modelsOf = (...resources: readonly Resource[]): Models =>
   Result.getOrThrowWith(compileModels(defineConfig({ resources })), (refusals) => new Error(JSON.stringify(refusals)))

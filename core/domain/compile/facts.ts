@@ -10,6 +10,7 @@ import { quotedName, tableName } from "../model/table.ts"
 import type { Kind } from "../value/kind.ts"
 import type { ColumnFacts, ServerFacts, TableFacts } from "./catalogue.ts"
 import type { Say } from "./check.ts"
+import { checkedValues } from "./constraint.ts"
 
 const textLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
@@ -94,39 +95,6 @@ export const declarationOf = (column: ColumnFacts): string | null => {
   }
   if (texts.includes(column.base)) return column.maxLength === null ? "f.text()" : `f.text().max(${column.maxLength})`
   return Object.hasOwn(known, column.base) ? known[column.base]! : null
-}
-
-/** Literals, quoted names, casts (to be dropped), words, and every other character by itself. */
-const checkTokens =
-  /'(?:[^']|'')*'|"(?:[^"]|"")*"|::[a-z_][a-z0-9_. ]*(?:\([0-9, ]+\))?(?:\[\])?|[A-Za-z_][A-Za-z0-9_$]*|\S/g
-
-/**
- * The values that a check constraint allows a column, where it simply lists them: `status IN ('draft', 'paid')`, as the database prints it.
- * Null for any other constraint.
- */
-export const valuesInCheck = (definition: string, column: string): readonly string[] | null => {
-  // Parentheses and casts are ignored. Any other form has further words or signs and is not read as a list.
-  const tokens = (definition.match(checkTokens) ?? []).filter((token) =>
-    token !== "(" && token !== ")" && !token.startsWith("::")
-  )
-  const [check, name, equals, ...rest] = tokens
-  if (check !== "CHECK" || equals !== "=" || (name !== column && name !== `"${column.replaceAll("\"", "\"\"")}"`)) {
-    return null
-  }
-  const listed = rest[0] === "ANY" && rest[1] === "ARRAY" && rest[2] === "[" && rest.at(-1) === "]"
-  const items = listed ? rest.slice(3, -1) : rest
-  const fits = items.length % 2 === 1 && (listed || items.length === 1) &&
-    items.every((item, i) => i % 2 === 0 ? item.startsWith("'") : item === ",")
-  return fits ? items.filter((_, i) => i % 2 === 0).map((item) => item.slice(1, -1).replaceAll("''", "'")) : null
-}
-
-/** The values that checks allow a column; null where no check lists them. */
-export const checkedValues = (table: Pick<TableFacts, "checks">, column: string): readonly string[] | null => {
-  for (const { definition } of table.checks) {
-    const values = valuesInCheck(definition, column)
-    if (values !== null) return values
-  }
-  return null
 }
 
 const isView = (table: TableFacts): boolean => table.kind === "view" || table.kind === "materialized view"
@@ -226,7 +194,7 @@ const checkColumn = (model: Model, field: Field, column: ColumnFacts, table: Tab
   const alter = `alter table ${name} alter column ${quotedName(column.name)}`
   checkType(field, column, name, say)
   if (field.kind === "enum" && column.values === null) {
-    const allowed = checkedValues(table, column.name)
+    const allowed = checkedValues(table, column)
     const refused = allowed === null ? [] : (field.values ?? []).filter((value) => !allowed.includes(value))
     if (allowed !== null && refused.length > 0) {
       say(

@@ -24,6 +24,20 @@ const optionNames = [
   "timezone"
 ] as const
 
+/** The names of the service's own jobs: mails about accounts, bulk changes, deliveries of events. */
+const ownNames: ReadonlySet<string> = new Set([
+  "accounts.reset-password",
+  "accounts.invite",
+  "accounts.sign-in-alert",
+  "tasks.run",
+  "webhooks.deliver",
+  "webhooks.deliver-ordered",
+  "webhooks.dispatch-change"
+])
+
+/** Whether a name is that of a job which the service runs for itself: no configuration declares it. */
+export const isOwnJob = (name: string): boolean => ownNames.has(name)
+
 type Say = (message: string, fix: string) => void
 
 /** Longest try, in milliseconds: a day. */
@@ -113,6 +127,7 @@ const readJob = (raw: unknown, place: string, report: Report): JobModel | null =
     say(`name is ${shown(name)}.`, "Write 1 to 128 letters, digits, \"_\", \"-\", \".\" and \"/\".")
     return null
   }
+  if (isOwnJob(name)) say("its name is that of a job of the service's own.", "Give it another name.")
   refuseUnknownKeys(declared, optionNames, "", say)
   if (typeof run !== "function") {
     say(`run is ${shown(run)}, not a function.`, "Write run: async (payload, { db }) => { … }.")

@@ -5,29 +5,21 @@
 import { isBag } from "../bag.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import type { MenuItem, Page } from "../model/view.ts"
-import { addressName, refuseUnknownKeys } from "./check.ts"
+import { readBlocks } from "./block.ts"
+import { addressFix, addressName, isAddress, isLabel, refuseUnknownKeys } from "./check.ts"
 import type { KnownRoles } from "./roles.ts"
 import { readRoles } from "./roles.ts"
+import type { ViewScope } from "./view.ts"
 
 /** What menus and pages are checked against. */
 export interface MenuScope {
-  /** Names of the declared resources. */
-  readonly resources: ReadonlySet<string>
+  /** The declared resources, by name. */
+  readonly resources: ReadonlyMap<string, ViewScope>
   readonly roles: KnownRoles
   readonly report: Report
 }
 
-const isLabel = (value: unknown): value is string =>
-  typeof value === "string" && value.trim() !== "" && value.length <= 200
-
 const pageName = /^[a-z][a-z0-9_-]{0,62}$/
-
-/** A path of this site, or an http, https or mailto address. Never `javascript:`, never `//host`. */
-const isAddress = (value: unknown): value is string =>
-  typeof value === "string" && value.length <= 2000 && !/[\s\\\p{Cc}]/u.test(value) &&
-  (/^\/(?!\/)/.test(value) || (/^(?:https?:\/\/[^/]|mailto:.)/i.test(value) && URL.canParse(value)))
-
-const addressFix = "Write a path such as \"/reports\", or an http(s) or mailto address."
 
 const readResource = (raw: unknown, path: string, of: MenuScope): string | null => {
   if (raw === undefined) return null
@@ -36,7 +28,7 @@ const readResource = (raw: unknown, path: string, of: MenuScope): string | null 
     null,
     null,
     `${path}.resource is ${shown(raw)}, which is not a resource.`,
-    didYouMean(raw, of.resources)
+    didYouMean(raw, of.resources.keys())
   )
   return null
 }
@@ -65,7 +57,7 @@ export const compilePages = (raw: unknown, of: MenuScope): readonly Page[] => {
   const pages: Page[] = []
   for (const [path, item] of eachEntry(raw, "pages", fix, of)) {
     const say = (message: string, how: string): void => of.report(null, null, message, how)
-    refuseUnknownKeys(item, ["name", "label", "href", "roles", "resource"], path, say)
+    refuseUnknownKeys(item, ["name", "label", "href", "blocks", "roles", "resource"], path, say)
     const { name, label, href } = item
     if (typeof name !== "string" || !pageName.test(name)) {
       say(`${path}.name is ${shown(name)}, which is not a page's name.`, "Use lower-case letters, digits, _ and -.")
@@ -80,12 +72,16 @@ export const compilePages = (raw: unknown, of: MenuScope): readonly Page[] => {
     if (href !== undefined && !isAddress(href)) {
       say(`${path}.href is ${shown(href)}, which is not an address.`, addressFix)
     }
+    if (href !== undefined && item["blocks"] !== undefined) {
+      say(`${path} has href and blocks.`, "Keep one of them: the admin app draws blocks at the page's own address.")
+    }
     pages.push({
       name: typeof name === "string" ? name : "",
       label: isLabel(label) ? label : "",
       href: isAddress(href) ? href : `/${typeof name === "string" ? name : ""}`,
       roles: readRoles(item["roles"], `${path}.roles`, of.roles, say),
-      resource: readResource(item["resource"], path, of)
+      resource: readResource(item["resource"], path, of),
+      blocks: readBlocks(item["blocks"], path, of.resources, say)
     })
   }
   return pages

@@ -4,6 +4,7 @@
  */
 
 import * as Result from "effect/Result"
+import { readAccountMails } from "../account/mails.ts"
 import { isOriginPattern, isPlainUrl } from "../account/origin.ts"
 import { readPasskeys } from "../account/passkey.ts"
 import { readProviders } from "../account/provider.ts"
@@ -34,12 +35,14 @@ const optionNames = [
   "onUnhandledError",
   "cors",
   "sources",
+  "plugins",
   "serverTiming",
   "maxBodyBytes",
   "maxAnswerBytes",
   "maxBatchBytes",
   "trustedProxies",
-  "admin"
+  "admin",
+  "tasks"
 ] as const
 
 const count = (raw: unknown, path: string, least: number, most: number, usual: number, say: Say): number => {
@@ -104,7 +107,8 @@ const besideResources = [
   "forms",
   "jobs",
   "functions",
-  "saved-views"
+  "saved-views",
+  "tasks"
 ]
 
 const readBasePath = (raw: unknown, say: Say): string => {
@@ -170,6 +174,33 @@ const readCors = (raw: unknown, say: Say): Options["cors"] => {
   }
 }
 
+const readTasks = (raw: unknown, say: Say): Options["tasks"] => {
+  const usual = defaultOptions.tasks
+  if (raw === undefined) return usual
+  if (typeof raw === "boolean") return { ...usual, mode: raw ? "on" : "off" }
+  if (!isBag(raw)) {
+    say(`options.tasks is ${shown(raw)}.`, "Write true, false, or { ownerRoles: async ({ id, tenant }) => [roles] }.")
+    return usual
+  }
+  refuseUnknownKeys(raw, ["ownerRoles", "maxImportBytes"], "options.tasks", say)
+  const { ownerRoles = null } = raw
+  if (ownerRoles !== null && typeof ownerRoles !== "function") {
+    say(`options.tasks.ownerRoles is ${shown(ownerRoles)}.`, "Write async ({ id, tenant }) => [roles].")
+  }
+  return {
+    mode: "on",
+    ownerRoles: typeof ownerRoles === "function" ? ownerRoles as Options["tasks"]["ownerRoles"] : null,
+    maxImportBytes: count(
+      raw["maxImportBytes"],
+      "options.tasks.maxImportBytes",
+      1_024,
+      4_294_967_296,
+      usual.maxImportBytes,
+      say
+    )
+  }
+}
+
 const adminPathPattern = /^(?:\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$/
 
 /** Where the admin app lives. Below the API's own path it would hide routes, or be hidden by them. */
@@ -199,6 +230,35 @@ const readAdmin = (raw: unknown, basePath: unknown, say: Say): Options["admin"] 
     return usual
   }
   return { path, name }
+}
+
+/** What is wrong with the address of a plugin's manifest, or null. */
+const manifestProblem = (raw: unknown): string | null => {
+  if (typeof raw !== "string" || raw.length > 2_000) return "is no address."
+  if (/^\/(?![/\\])[\w./~-]+$/.test(raw)) return null
+  // What else an address may hold would end the directive of the policy that names it.
+  if (!/^https?:\/\/[\w.:@/~?#&=[\]-]+$/.test(raw) || !URL.canParse(raw)) return "is no http(s) URL, and no path."
+  const { hash, hostname, password, protocol, search, username } = new URL(raw)
+  if (username !== "" || password !== "" || hash !== "" || search !== "") return "has more than a host and a path."
+  return protocol === "https:" || /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
+    ? null
+    : "is not https; http is for this machine."
+}
+
+const readPlugins = (raw: unknown, say: Say): readonly string[] => {
+  if (raw === undefined || raw === false) return []
+  const fix = "Write plugins: [\"https://plugins.example.com/map/manifest.json\"], or false."
+  if (!Array.isArray(raw) || raw.length > 50) {
+    say(`options.plugins is ${shown(raw)}, not a list of at most 50 manifests.`, fix)
+    return []
+  }
+  const plugins: string[] = []
+  for (const [index, address] of (raw as readonly unknown[]).entries()) {
+    const problem = plugins.includes(String(address)) ? "is listed twice." : manifestProblem(address)
+    if (problem === null) plugins.push(String(address))
+    else say(`options.plugins[${index}] ${problem} It is ${shownAddress(address)}.`, fix)
+  }
+  return plugins
 }
 
 /** Reads `options`, with every default filled in. */
@@ -236,13 +296,15 @@ export const readOptions = (raw: unknown, of: OptionsScope): Options => {
     onUnhandledError: typeof onUnhandledError === "function" ? onUnhandledError as Options["onUnhandledError"] : null,
     cors: readCors(raw["cors"], say),
     sources: readSources(sources, of),
+    plugins: readPlugins(raw["plugins"], say),
     serverTiming: serverTiming === true,
     maxBodyBytes: bytes("maxBodyBytes", 1024, 1024 ** 3),
     // The engine's longest text is half a gigabyte, and an answer may take two or three times its bytes on the way.
     maxAnswerBytes: bytes("maxAnswerBytes", 65_536, 128 * 1024 ** 2),
     maxBatchBytes: bytes("maxBatchBytes", 65_536, 1024 ** 3),
     trustedProxies: count(raw["trustedProxies"], "options.trustedProxies", 0, 100, defaultOptions.trustedProxies, say),
-    admin: readAdmin(raw["admin"], raw["basePath"], say)
+    admin: readAdmin(raw["admin"], raw["basePath"], say),
+    tasks: readTasks(raw["tasks"], say)
   }
 }
 
@@ -261,6 +323,7 @@ const authNames = [
   "twoFactor",
   "passkeys",
   "oidc",
+  "mail",
   "appName"
 ] as const satisfies readonly (keyof AuthDeclaration)[]
 
@@ -399,6 +462,10 @@ export const checkAuth = (raw: unknown, of: OptionsScope): AuthDeclaration | nul
       "Write passkeys: true, or { rpName: \"…\", rpId: \"example.org\", origins: [\"https://…\"] }."
     )
   }
+  const mails = readAccountMails(raw["mail"])
+  if (Result.isFailure(mails)) {
+    say(`auth.${mails.failure.message}`, "Write mail: true, or { passwordReset: true, invitations: true }.")
+  }
   const { appName } = raw
   if (appName !== undefined && (typeof appName !== "string" || appName.trim() === "")) {
     say(`auth.appName is ${shown(appName)}.`, "Write the name that people know, such as \"Shop administration\".")
@@ -429,6 +496,7 @@ const accountNames = [
   "twoFactor",
   "passkeys",
   "oidc",
+  "mail",
   "appName"
 ] as const satisfies readonly (keyof AuthDeclaration)[]
 

@@ -9,6 +9,26 @@ const cases: readonly RefusalCase[] = [
     "a.tenant_id: auth.tenant is \"acme\", which is no value of the tenant column (integer). → Set auth.tenant to the tenant's value as the column holds it."
   ],
   [
+    "mails about accounts that are none",
+    app({ auth: { mail: { resets: true } } }),
+    "config: auth.mail has no \"resets\": there are passwordReset, invitations, signInAlerts and page. → Write mail: true, or { passwordReset: true, invitations: true }."
+  ],
+  [
+    "links of mails to a page without https",
+    app({ auth: { mail: { passwordReset: true, page: "http://shop.example/reset" } } }),
+    "config: auth.mail.page must be an https URL without password, query and fragment. → Write mail: true, or { passwordReset: true, invitations: true }."
+  ],
+  [
+    "links of mails that lead nowhere",
+    app({ auth: { mail: true }, options: { admin: false } }),
+    "config: auth.mail sends links, and there is no page for them: options.admin is false. → Write auth: { mail: { …, page: \"https://…\" } } with a page that takes the token behind \"#\", or serve the admin app."
+  ],
+  [
+    "mails about accounts that are kept elsewhere",
+    app({ auth: { jwksUrl: "https://id.example/api/auth/jwks", mail: true } }),
+    "config: auth.mail means nothing beside auth.jwksUrl, as another server keeps the accounts. → Remove it, or auth.jwksUrl."
+  ],
+  [
     "rules of reads that want the record",
     one({ name: f.text() }, {
       access: {

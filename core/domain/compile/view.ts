@@ -8,38 +8,17 @@ import { type Bag, isBag } from "../bag.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import type { FilterScope } from "../filter/read.ts"
 import { readOrder } from "../filter/read.ts"
-import type { FilterTree } from "../filter/tree.ts"
+import { fieldsOf } from "../filter/tree.ts"
 import type { Field, Model, SortKey } from "../model/model.ts"
 import type { Chart, Label, Nav, View, ViewFilter } from "../model/view.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
-import { isCount, refuseUnknownKeys } from "./check.ts"
+import { isCount, isLabel, refuseUnknownKeys } from "./check.ts"
 import type { FormDraft } from "./form.ts"
+import { readActions, readCells, readLinks } from "./link.ts"
 import { readRoles } from "./roles.ts"
 import type { KnownRoles } from "./roles.ts"
 import { checkFilterText, mentions } from "./rule.ts"
-
-/** Names of the fields that a tree uses. */
-const fieldsOf = (tree: FilterTree, into: Set<string> = new Set()): Set<string> => {
-  switch (tree.op) {
-    case "true":
-    case "false":
-      break
-    case "and":
-    case "or":
-      for (const item of tree.items) fieldsOf(item, into)
-      break
-    case "not":
-      fieldsOf(tree.item, into)
-      break
-    case "search":
-      for (const field of tree.fields) into.add(field.name)
-      break
-    default:
-      into.add(tree.field.name)
-  }
-  return into
-}
 
 /** `order_lines` as people read it: `Order lines`. */
 const sentence = (name: string): string => {
@@ -56,14 +35,13 @@ const singular = (plural: string): string =>
     ? plural.slice(0, -1)
     : plural
 
-const isLabel = (value: unknown): value is string =>
-  typeof value === "string" && value.trim() !== "" && value.length <= 200
-
 /** What a view is checked against. */
 export interface ViewScope {
   readonly model: Model
   readonly broken: ReadonlySet<string>
   readonly roles: KnownRoles
+  /** Names of the declared functions. */
+  readonly functions: ReadonlySet<string>
   readonly report: Report
 }
 
@@ -78,12 +56,16 @@ const properties = [
   "chart",
   "title",
   "nav",
+  "links",
+  "actions",
+  "cells",
+  "inputs",
   "roles",
   "forms"
 ] as const
 
-/** Reads views of one model. One reader per view keeps paths and reports short. */
-class ViewReader {
+/** Reads views of one model, and blocks over it. One reader per view keeps paths and reports short. */
+export class ViewReader {
   readonly of: ViewScope
   readonly scope: FilterScope
   /** Where the view stands, for messages: `view "orders"`. */
@@ -180,12 +162,18 @@ class ViewReader {
         this.say(`${path} has the name ${shown(name)}.`, "Give it a text that people read.")
       } else if (names.has(name)) this.say(`Two filters are named ${shown(name)}.`, "Rename one of them.")
       names.add(name)
-      const tree = checkFilterText(filter, this.scope, this.of.broken, path, this.say)
-      if (tree !== null && typeof filter === "string" && typeof name === "string") {
-        filters.push({ name, filter, fields: [...fieldsOf(tree)] })
-      }
+      const checked = this.filter(filter, path)
+      if (checked !== null && typeof name === "string") filters.push({ name, ...checked })
     }
     return filters
+  }
+
+  /** A checked filter, with the names of the fields that it uses. */
+  filter(raw: unknown, path: string): Omit<ViewFilter, "name"> | null {
+    const tree = checkFilterText(raw, this.scope, this.of.broken, path, this.say)
+    return tree === null || typeof raw !== "string"
+      ? null
+      : { filter: raw, fields: [...fieldsOf(tree)].map((field) => field.name) }
   }
 
   search(raw: unknown): readonly string[] {
@@ -261,7 +249,7 @@ class ViewReader {
   }
 
   /** Refuses a field that the aggregate routes would refuse. */
-  private aggregated(field: Field, path: string, accepts: (field: Field) => string | null): void {
+  aggregated(field: Field, path: string, accepts: (field: Field) => string | null): void {
     if (this.of.broken.has(field.name)) return
     if (!field.filterable) {
       this.say(
@@ -274,7 +262,7 @@ class ViewReader {
     if (reason !== null) this.say(`${path}: ${reason}`, "Name another field, or draw another chart.", field.name)
   }
 
-  private count(raw: unknown, path: string, most: number, usual: number): number {
+  count(raw: unknown, path: string, most: number, usual: number): number {
     if (raw === undefined) return usual
     if (isCount(raw, 1, most)) return raw
     this.say(`${path} is ${shown(raw)}.`, `Write a whole number from 1 to ${most}.`)
@@ -310,7 +298,7 @@ class ViewReader {
   }
 
   nav(raw: unknown): Nav | null {
-    const usual: Nav = { group: null, order: 0, icon: null, recent: null }
+    const usual: Nav = { group: null, order: 0, icon: null, bottom: false, recent: null }
     if (raw === undefined) return usual
     if (raw === false) return null
     if (!isBag(raw)) {
@@ -320,13 +308,16 @@ class ViewReader {
       )
       return usual
     }
-    refuseUnknownKeys(raw, ["group", "order", "icon", "recent"], "nav", this.say)
-    const { group, order, icon, recent } = raw
+    refuseUnknownKeys(raw, ["group", "order", "icon", "recent", "bottom"], "nav", this.say)
+    const { bottom, group, order, icon, recent } = raw
     if (group !== undefined && !isLabel(group)) {
       this.say(`nav.group is ${shown(group)}.`, "Give it a text that people read.")
     }
     if (order !== undefined && !Number.isFinite(order)) this.say(`nav.order is ${shown(order)}.`, "Write a number.")
     if (icon !== undefined && !isLabel(icon)) this.say(`nav.icon is ${shown(icon)}.`, "Write the name of an icon.")
+    if (bottom !== undefined && typeof bottom !== "boolean") {
+      this.say(`nav.bottom is ${shown(bottom)}.`, "Write true for an entry in the phone's bottom bar.")
+    }
     let recently: Nav["recent"] = null
     if (recent !== undefined) {
       if (!isBag(recent)) {
@@ -345,6 +336,7 @@ class ViewReader {
       group: isLabel(group) ? group : null,
       order: typeof order === "number" && Number.isFinite(order) ? order : 0,
       icon: isLabel(icon) ? icon : null,
+      bottom: bottom === true,
       recent: recently
     }
   }
@@ -354,6 +346,7 @@ class ViewReader {
     const { model } = this.of
     const name = raw["name"]
     if (name !== undefined && !isLabel(name)) this.say(`name is ${shown(name)}.`, "Give it a text.")
+    const reading = { say: this.say, field: (name: unknown, path: string) => this.field(name, path) }
     return {
       resource: model.name,
       name: isLabel(name) ? name : model.name,
@@ -368,6 +361,10 @@ class ViewReader {
       chart: this.chart(raw["chart"]),
       title: raw["title"] === undefined ? null : this.field(raw["title"], "title")?.name ?? null,
       nav: this.nav(raw["nav"]),
+      links: readLinks(raw["links"], reading),
+      actions: readActions(raw["actions"], this.of.functions, this.of.roles, this.say),
+      cells: readCells(raw["cells"], reading),
+      inputs: readCells(raw["inputs"], reading, "inputs"),
       roles: readRoles(raw["roles"], "roles", this.of.roles, this.say)
     }
   }

@@ -4,6 +4,7 @@
  */
 
 import type { Caller } from "../access/caller.ts"
+import type { AccountMailDeclaration } from "../account/mails.ts"
 import type { PasskeyDeclaration } from "../account/passkey.ts"
 import type { ProviderDeclaration } from "../account/provider.ts"
 import type { DeclaredSubscription } from "../event/subscription.ts"
@@ -18,6 +19,7 @@ import type { FormsDeclaration } from "./form.ts"
 import type { Report } from "./refusal.ts"
 import type { RecordFrom, Resource } from "./resource.ts"
 import type { DeclaredRoles } from "./roles.ts"
+import type { VersionsOf } from "./versions.ts"
 import type { DeclaredView, MenuDeclaration, PageDeclaration, ViewDeclaration } from "./view.ts"
 
 /**
@@ -105,6 +107,8 @@ export interface OptionsDeclaration<C = Change> {
   readonly cors?: { readonly origins: readonly string[]; readonly maxAgeSeconds?: number }
   /** Other instances whose resources the app draws (`docs/guides/sources.md`); `false` for none, also of `SERVICE_SOURCES`. */
   readonly sources?: false | readonly SourceDeclaration[]
+  /** Manifests of plugins that the admin app loads (`docs/guides/plugins.md`): URLs, or paths of this host. `false` for none, also of `SERVICE_PLUGINS`. */
+  readonly plugins?: false | readonly string[]
   /** Adds `Server-Timing` with the phases of each request. Default false. */
   readonly serverTiming?: boolean
   /** Largest request body in bytes; 1,024 to 1,073,741,824, default 2 MiB. */
@@ -120,6 +124,19 @@ export interface OptionsDeclaration<C = Change> {
    * leads to the reference.
    */
   readonly admin?: false | { readonly path?: string; readonly name?: string }
+  /**
+   * Bulk changes and imports. They need the queue: without this option they are there where jobs or subscriptions bring it. `true` brings it for them alone,
+   * `false` turns them off. Where accounts are kept elsewhere, `ownerRoles` has to say which roles a person has now.
+   */
+  readonly tasks?: boolean | TasksDeclaration
+}
+
+/** Settings of bulk changes and imports. */
+export interface TasksDeclaration {
+  /** The roles that a person has now in a tenant; none or an error stops their tasks. */
+  readonly ownerRoles?: (owner: { readonly id: string; readonly tenant: string | null }) => Promise<readonly string[]>
+  /** Largest file of an import in bytes; 1,024 to 4,294,967,296, default 256 MiB. */
+  readonly maxImportBytes?: number
 }
 
 /** Options with every default filled in. */
@@ -136,6 +153,8 @@ export interface Options {
   readonly cors: { readonly origins: readonly string[]; readonly maxAgeSeconds: number }
   /** Null: turned off. */
   readonly sources: readonly Source[] | null
+  /** Addresses of manifests. */
+  readonly plugins: readonly string[]
   readonly serverTiming: boolean
   readonly maxBodyBytes: number
   readonly maxAnswerBytes: number
@@ -143,6 +162,12 @@ export interface Options {
   readonly trustedProxies: number
   /** Null: not served. `path` begins with `/` and does not end with it, but for `/` itself. */
   readonly admin: { readonly path: string; readonly name: string | null } | null
+  readonly tasks: {
+    /** `auto`: where the queue is needed anyway, and somebody knows people's roles. */
+    readonly mode: "on" | "off" | "auto"
+    readonly ownerRoles: TasksDeclaration["ownerRoles"] | null
+    readonly maxImportBytes: number
+  }
 }
 
 /** Path of the system endpoints, beside the resources: `/api` for `/api/v1`. */
@@ -158,12 +183,14 @@ export const defaultOptions: Options = {
   onUnhandledError: null,
   cors: { origins: [], maxAgeSeconds: 600 },
   sources: [],
+  plugins: [],
   serverTiming: false,
   maxBodyBytes: 2 * 1024 * 1024,
   maxAnswerBytes: 32 * 1024 * 1024,
   maxBatchBytes: 64 * 1024 * 1024,
   trustedProxies: 0,
-  admin: { path: "/", name: null }
+  admin: { path: "/", name: null },
+  tasks: { mode: "auto", ownerRoles: null, maxImportBytes: 256 * 1024 * 1024 }
 }
 
 /** Sign-in and accounts as configured (spec 1, Authentication). What is left out comes from the environment or has a default. */
@@ -194,7 +221,9 @@ export interface AuthDeclaration {
   readonly passkeys?: boolean | PasskeyDeclaration
   /** Identity providers that people may sign in with; default none. */
   readonly oidc?: readonly ProviderDeclaration[]
-  /** What authenticator apps show beside the account. */
+  /** Mails about accounts: `true` for all of them, default none. */
+  readonly mail?: boolean | AccountMailDeclaration
+  /** What authenticator apps show beside the account, and what mails call the service. */
   readonly appName?: string
 }
 
@@ -225,7 +254,10 @@ export type ViewsByName<Resources extends readonly Resource[]> = {
 }
 
 /** A configuration with types that follow from its resources. */
-export interface ConfigDeclaration<Resources extends readonly Resource[]> {
+export interface ConfigDeclaration<
+  Resources extends readonly Resource[],
+  Extensions extends readonly ConfigExtension<string>[] = readonly ConfigExtension<string>[]
+> {
   readonly resources: Resources
   readonly views?: ViewsByName<Resources> | readonly DeclaredView[]
   /** From `defineRoles`. Once declared, an operation without a rule needs a capability. */
@@ -250,7 +282,7 @@ export interface ConfigDeclaration<Resources extends readonly Resource[]> {
   /** Where files are stored, and what makes their images (`docs/guides/files.md`). */
   readonly files?: FilesDeclaration
   /** Extensions such as `history(…)`, applied in order before the configuration is compiled. */
-  readonly extends?: readonly ConfigExtension[]
+  readonly extends?: Extensions
 }
 
 /** A configuration as startup takes it: checked by `compileModels`, whatever language it was written in. */
@@ -272,27 +304,42 @@ export interface Config {
   readonly jobs?: readonly DeclaredJob[]
   readonly templates?: ReadonlyArray<Pick<Template<never>, "_tag" | "name">>
   readonly files?: FilesDeclaration
-  readonly extends?: readonly ConfigExtension[]
+  readonly extends?: readonly ConfigExtension<string>[]
 }
 
-/** A configuration that knows the types of its resources: `typeof config` gives them to `createClient`. */
-export interface TypedConfig<Resources extends readonly Resource[]> extends Config {
+/**
+ * A configuration that knows the types of its resources, and of the versions of those that are tracked: `typeof config` gives them to
+ * `createClient`.
+ */
+export interface TypedConfig<Resources extends readonly Resource[], Tracked extends string = never> extends Config {
   /** Types only; there is no such member at run time. */
-  readonly "~resources": { readonly [R in Resources[number] as R["name"]]: R }
+  readonly "~resources":
+    & { readonly [R in Resources[number] as R["name"]]: R }
+    & { readonly [R in Resources[number] as R["name"] extends Tracked ? `${R["name"]}_history` : never]: VersionsOf<R> }
 }
 
 /**
  * Declares a service: the default export of `admin.config.ts`, and what `createAdmin` takes. It returns its argument. Mistakes that types
  * do not catch are refused at startup, all together.
  */
-export const defineConfig = <const Resources extends readonly Resource[]>(
-  config: ConfigDeclaration<Resources>
-): TypedConfig<Resources> => config as unknown as TypedConfig<Resources>
+export const defineConfig = <
+  const Resources extends readonly Resource[],
+  const Extensions extends readonly ConfigExtension<string>[] = readonly []
+>(
+  config: ConfigDeclaration<Resources, Extensions>
+): TypedConfig<Resources, TrackedBy<Extensions>> => config as unknown as TypedConfig<Resources, TrackedBy<Extensions>>
 
-/** A change of the whole configuration, applied before it is compiled. */
-export interface ConfigExtension {
+/** A change of the whole configuration, applied before it is compiled. `Tracked` are the resources of which it adds the versions. */
+export interface ConfigExtension<Tracked extends string = never> {
   readonly _tag: "ConfigExtension"
   readonly name: string
   /** Gives the configuration to compile, and reports what cannot be. The argument may be anything that a plain-JavaScript file exports. */
   readonly apply: (config: { readonly [key: string]: unknown }, report: Report) => { readonly [key: string]: unknown }
+  /** Types only; there is no such member at run time. */
+  readonly "~tracked"?: Tracked
 }
+
+type TrackedBy<Extensions extends readonly ConfigExtension<string>[]> = Exclude<
+  Extensions[number]["~tracked"],
+  undefined
+>

@@ -166,7 +166,7 @@ export class FieldBuilder<
   }
 
   /** The value never appears in logs or change history. */
-  sensitive(): FieldBuilder<K, Value, Optional, ReadOnly, Generated, Marks, Way> {
+  sensitive(): FieldBuilder<K, Value, Optional, ReadOnly, Generated, Marks | "sensitive", Way> {
     return new FieldBuilder({ ...this.spec, sensitive: true })
   }
 

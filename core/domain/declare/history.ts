@@ -168,7 +168,9 @@ const historyNames = (raw: unknown, report: Report): readonly string[] => {
  * @example
  * defineConfig({ resources: [orders, customers], extends: [history({ resources: ["orders"] })] })
  */
-export const history = (options: { readonly resources: readonly string[] }): ConfigExtension => ({
+export const history = <const Name extends string>(
+  options: { readonly resources: readonly Name[] }
+): ConfigExtension<Name> => ({
   _tag: "ConfigExtension",
   name: "history",
   apply: (config, report) => {

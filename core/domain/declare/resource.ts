@@ -104,13 +104,17 @@ type KeyOf<Fields extends FieldMap, Key> = Key extends FieldName<Fields> ? Field
   : Key extends readonly [infer Only extends FieldName<Fields>] ? Fields[Only]["~field"]["value"]
   : string
 
+type KeyField<Fields extends FieldMap, Key> = Key extends readonly (infer Each extends FieldName<Fields>)[] ? Each
+  : Extract<Key, FieldName<Fields>>
+
 /** A declared resource. Its declaration is read at startup only, so a mistake in it is a refusal and not a crash. */
 export interface Resource<
   Name extends string = string,
   Fields extends FieldMap = FieldMap,
   Key extends Json = Json,
   Managed extends string = string,
-  Owner extends string = string
+  Owner extends string = string,
+  KeyField extends string = string
 > {
   readonly _tag: "Resource"
   readonly name: Name
@@ -121,6 +125,8 @@ export interface Resource<
   /** Fields that the service sets itself (tenant, soft delete, version), and the one that it may fill in (owner). */
   readonly "~managed": Managed
   readonly "~owner": Owner
+  /** Names of the fields of the key. */
+  readonly "~keyField": KeyField
 }
 
 /** The record type of a resource: `RecordFrom<typeof orders>`. */
@@ -152,7 +158,8 @@ export const defineResource = <
   Fields,
   KeyOf<Fields, Key>,
   Extract<Tenant | SoftDelete | Version, FieldName<Fields>>,
-  Owner
+  Owner,
+  KeyField<Fields, Key>
 > => {
   const resource: Pick<Resource<Name>, "_tag" | "name" | "declaration"> = { _tag: "Resource", name, declaration }
   return resource as Resource<
@@ -160,6 +167,7 @@ export const defineResource = <
     Fields,
     KeyOf<Fields, Key>,
     Extract<Tenant | SoftDelete | Version, FieldName<Fields>>,
-    Owner
+    Owner,
+    KeyField<Fields, Key>
   >
 }

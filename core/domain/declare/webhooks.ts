@@ -3,10 +3,11 @@
  * that the same access decides who may do what. It keeps and sends nothing itself.
  */
 
-import { type Bag, isBag } from "../bag.ts"
+import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { ConfigExtension } from "./config.ts"
 import { blankField, type FieldSpec } from "./field.ts"
 import { shown } from "./refusal.ts"
+import { parseCapability } from "./roles.ts"
 
 /** Where a configuration says that people may subscribe: a symbol, so that nobody writes it by hand; all copies of the package share it. */
 export const webhooksOf = Symbol.for("resource-admin/webhooks")
@@ -110,6 +111,65 @@ const tenanted = (tenants: boolean, fields: Bag): Bag =>
 const hasTenant = (resource: unknown): boolean =>
   isBag(resource) && isBag(resource["declaration"]) && resource["declaration"]["tenant"] !== undefined
 
+/** Roles that may write subscriptions; null: the configuration declares no roles. */
+const writersOf = (config: Bag): readonly string[] | null => {
+  const { options } = config
+  const roles = isBag(config["roles"])
+    ? config["roles"]
+    : isBag(options) && isBag(options["roles"])
+    ? options["roles"]
+    : null
+  if (roles === null) return null
+  return Object.keys(roles).filter((role) => {
+    const texts = roles[role]
+    return isTextList(texts) && texts.some((text) => {
+      const parts = parseCapability(text)
+      return parts !== null && ["*", subscriptionsName].includes(parts.resource) &&
+        ["*", "create", "update"].includes(parts.operation)
+    })
+  })
+}
+
+/**
+ * Addresses and headers of receivers often hold a credential. So `*.read` is not enough for them: they are read by roles that may write subscriptions.
+ */
+const credentials = (config: Bag): Bag => {
+  const writers = writersOf(config)
+  const read = writers !== null && writers.length === 0 ? false : writers
+  return read === null ? {} : { access: { fields: { url: { read }, headers: { read } } } }
+}
+
+const view = (resource: string, order: number, icon: string, declaration: Bag): Bag => ({
+  _tag: "View",
+  resource,
+  declaration: { ...declaration, nav: { group: "Operations", order, icon } }
+})
+
+const views = ({ deliveryLog }: Webhooks): readonly Bag[] => [
+  view(subscriptionsName, 1, "bell", {
+    label: { singular: "Webhook", plural: "Webhooks" },
+    columns: ["name", "events", "url", "enabled", "disabled_reason", "updated_at"],
+    sort: "name",
+    filters: [{ name: "Disabled", filter: "enabled = false" }],
+    title: "name"
+  }),
+  view(deliveriesName, 2, "truck", {
+    label: { singular: "Webhook delivery", plural: "Webhook deliveries" },
+    columns: ["event_type", "key", "subscription_id", "state", "tries", "next_try_at", "last_status", "last_error"],
+    sort: "id desc",
+    filters: [{ name: "Failed", filter: "state = failed" }],
+    title: "event_type"
+  }),
+  ...(deliveryLog
+    ? [view(attemptsName, 3, "list", {
+      label: { singular: "Webhook try", plural: "Webhook tries" },
+      columns: ["at", "subscription_id", "delivery_id", "try", "outcome", "status", "duration_ms", "error"],
+      sort: "id desc",
+      filters: [{ name: "Failed", filter: "outcome = failed" }]
+    })]
+    : [])
+]
+
 const schemaName = /^[a-z_][a-z0-9_]{0,62}$/
 
 /**
@@ -148,7 +208,7 @@ export const webhooks = (options: WebhooksDeclaration = {}): ConfigExtension => 
     const elsewhere = config["authenticate"] !== undefined || (isBag(auth) && auth["jwksUrl"] !== undefined)
     if (ownerRoles === undefined && elsewhere) {
       say(
-        "Accounts are not kept here, so nobody knows which roles the owner of a subscription has.",
+        "Without accounts, the service cannot know the roles of a subscription's owner.",
         "Write ownerRoles: async ({ id, tenant }) => [roles]."
       )
     }
@@ -173,12 +233,19 @@ export const webhooks = (options: WebhooksDeclaration = {}): ConfigExtension => 
         ...more
       }
     })
+    const shownAs = Array.isArray(config["views"]) ? config["views"] as readonly unknown[] : []
+    const viewed = new Set(shownAs.map((each) => isBag(each) ? each["resource"] : null))
     return {
       ...config,
       [webhooksOf]: settings,
+      views: [...shownAs, ...views(settings).filter(({ resource }) => !viewed.has(resource))],
       resources: [
         ...resources,
-        add(subscriptionsName, "subscriptions", subscriptionFields(), { version: "updated_at", [stampsOwner]: true }),
+        add(subscriptionsName, "subscriptions", subscriptionFields(), {
+          version: "updated_at",
+          [stampsOwner]: true,
+          ...credentials(config)
+        }),
         add(deliveriesName, "deliveries", deliveryFields(), { access: { create: false, delete: false } }),
         ...(settings.deliveryLog ? [add(attemptsName, "attempts", attemptFields(), { access: readOnly })] : [])
       ]

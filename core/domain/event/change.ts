@@ -1,6 +1,6 @@
 /**
- * Changes as they were captured, and what each is to a resource: a create, an update, a delete … of one record. What is soft-deleted is not there for
- * the API, so nothing happens to it. Who is told is decided elsewhere.
+ * Captured changes, and their meaning for a resource: a create, an update, a delete and so on of one record. The API does not see soft-deleted records,
+ * so their changes are not events. Other modules decide who gets an event.
  */
 
 import type { ChangeOperation, CompiledEvent } from "../model/event.ts"
@@ -19,12 +19,12 @@ export interface Actor {
 
 /** A captured change of a table. All of it is text, so that it survives a queue as it is. */
 export interface StoredChange {
-  /** Decimal text; higher for a later change of the same record. */
+  /** Decimal text. It increases with every change of a record. */
   readonly sequence: string
   readonly transaction: string
   /** Canonical timestamp. */
   readonly at: string
-  /** The table as changes name it. */
+  /** The table's name in captured changes. */
   readonly relation: string
   readonly operation: "insert" | "update" | "delete" | "reorder" | "truncate"
   readonly before: StoredRow | null
@@ -49,7 +49,7 @@ const rowOf = ({ columns }: Model, stored: StoredRow | null): Row | null =>
 const isLive = ({ softDelete }: Model, row: Row | null): boolean =>
   row !== null && (softDelete === null || row[softDelete.index] === null)
 
-/** What a captured change is to a resource over its table; null: nothing that the API could have seen. */
+/** The meaning of a captured change for a resource over its table. Null: the change is not visible in the API. */
 export const recordChange = (model: Model, stored: StoredChange): RecordChange | null => {
   const before = rowOf(model, stored.before)
   const after = rowOf(model, stored.after)
@@ -61,7 +61,7 @@ export const recordChange = (model: Model, stored: StoredChange): RecordChange |
     : is
     ? before === null ? "create" : "undelete"
     : "delete"
-  // The table may hold what this resource does not declare.
+  // The table may have columns that this resource does not declare.
   if (was && is && changedFields(model, before, after).length === 0 && sameSystem(model, before!, after!)) return null
   return { model, operation, before, after, stored }
 }
@@ -69,11 +69,11 @@ export const recordChange = (model: Model, stored: StoredChange): RecordChange |
 const sameSystem = ({ columns }: Model, before: Row, after: Row): boolean =>
   columns.every(({ index }) => before[index] === after[index])
 
-/** Declared fields whose values differ; where there is only one row, those that have a value in it. */
+/** Declared fields whose values differ. If there is only one row: the fields that have a value in it. */
 export const changedFields = ({ fields }: Model, before: Row | null, after: Row | null): readonly Field[] =>
   fields.filter(({ index }) => (before?.[index] ?? null) !== (after?.[index] ?? null))
 
-/** The row that a change is judged by: as written, before it for a delete. */
+/** The row that decides about a change: the row as written, or for a delete the row before it. */
 export const judgedRow = ({ after, before, operation }: RecordChange): Row => (operation === "delete" ? before : after)!
 
 /** The cells of a row by field. */

@@ -1,6 +1,6 @@
 /**
- * Which subscriptions a change is delivered to, and what each of them gets to see of it. It asks the same access as the API does; whoever may not read a
- * record is not told of it. It sends nothing and knows no clock.
+ * Decides which subscriptions get a change, and which fields each of them sees. It applies the same access rules as the API, so nobody gets an event of
+ * a record that they cannot read. It sends nothing and reads no clock.
  */
 
 import * as Result from "effect/Result"
@@ -8,7 +8,7 @@ import type { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
 import type { CompiledRules, RulesByResource } from "../access/rules.ts"
 import { evaluate } from "../filter/evaluate.ts"
-import { type Bindings, fieldsOf } from "../filter/tree.ts"
+import { type Bindings, fieldsOf, type FilterTree } from "../filter/tree.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import type { Model, Models } from "../model/model.ts"
 import { tableName } from "../model/table.ts"
@@ -31,7 +31,7 @@ export interface Happened {
   readonly event: string
 }
 
-/** Code of the application that failed, and where it stands. */
+/** Code of the application that failed, and where it is declared. */
 export interface EventFailure {
   readonly place: string
   readonly error: unknown
@@ -42,7 +42,7 @@ const textOf = (error: unknown): string => error instanceof Error ? error.messag
 /** A failure as it is kept with a change: `orders.large_order: match threw: …`. */
 export const failureText = ({ error, place }: EventFailure): string => `${place} threw: ${textOf(error)}`
 
-/** What is declared, by the table that changes name. */
+/** The declared resources and events, by table. */
 export interface EventModels {
   readonly of: (relation: string) => readonly Model[]
   readonly events: ReadonlyMap<string, ReadonlyMap<string, CompiledEvent>>
@@ -61,7 +61,7 @@ export const eventModels = (models: Models, events: EventModels["events"]): Even
   return { of: (relation) => byTable.get(relation) ?? [], events }
 }
 
-/** All events that a captured change is, or the event whose code failed. */
+/** All events of a captured change, or the event whose code failed. */
 export const happened = (of: EventModels, stored: StoredChange): Result.Result<readonly Happened[], EventFailure> => {
   const found: Happened[] = []
   for (const model of of.of(stored.relation)) {
@@ -82,7 +82,8 @@ const tenantOf = ({ model, ...change }: RecordChange): string | null =>
   model.tenant === null ? null : judgedRow({ model, ...change })[model.tenant.index] ?? null
 
 /**
- * Who a subscription reads a change as; null: as the service itself, which reads everything. `roles` are those that the owner has now, where it has one.
+ * Who a subscription reads a change as. Null: the service itself, which reads everything. `roles` are the current roles of the owner, if there is
+ * an owner.
  */
 export const readerOf = (subscription: Subscription, change: RecordChange, roles: readonly string[]): Caller | null => {
   const { reader } = subscription
@@ -97,7 +98,7 @@ export const readerOf = (subscription: Subscription, change: RecordChange, roles
 
 const noRecord = new Error("There is no record.")
 
-/** What a function among the rules of reading throws for this caller; a rule that asks for a record, which reads never have, only denies. */
+/** What a function in a read rule throws for this caller. A rule that asks for a record only denies, because reads have none. */
 const thrownBy = (run: (context: never) => unknown, caller: Caller): unknown => {
   let asked = false
   const context = {
@@ -131,13 +132,13 @@ const failingRule = (
   return null
 }
 
-/** How readers come to their access. */
+/** How the access of a reader is resolved. */
 export interface ReaderAccess {
   readonly resolve: (caller: Caller, resource: string) => Access | null
   readonly rules: RulesByResource
 }
 
-/** Who sees the records of an event, and which fields of them. */
+/** The reader of an event, and the access that decides about its fields. */
 export interface Sight {
   readonly caller: Caller | null
   readonly access: Access | null
@@ -145,11 +146,20 @@ export interface Sight {
 
 const service: Caller = { id: "", roles: [], tenant: null }
 
+/** Whether a row passes; null where the condition throws. */
+const passes = (tree: FilterTree, row: Row, bindings: Bindings): boolean | null => {
+  try {
+    return evaluate(tree, cellsOf(row), bindings)
+  } catch {
+    return null
+  }
+}
+
 const seesRow = ({ access }: Sight, row: Row, bindings: Bindings): boolean =>
   access === null || evaluate(access.rows, cellsOf(row), bindings)
 
 /**
- * Whether a subscription is to be told of what happened, and with which eyes; null: it is not. Fails with an access rule or a condition that throws.
+ * Whether a subscription gets an event, and with which access. Null: it does not. Fails when an access rule or a condition throws.
  */
 export const sightOf = (
   subscription: Subscription,
@@ -164,6 +174,11 @@ export const sightOf = (
     return Result.succeed(null)
   }
   const caller = readerOf(subscription, change, roles)
+  const bindings: Bindings = { caller: caller ?? service, now, params: [] }
+  const row = judgedRow(change)
+  const when = subscription.when.get(model.name)
+  // The condition is checked first, because it is cheaper than the reader's access and excludes most subscriptions.
+  if (when !== undefined && passes(when, row, bindings) === false) return Result.succeed(null)
   let access: Access | null = null
   if (caller !== null) {
     const rules = readers.rules.get(model.name)
@@ -178,11 +193,8 @@ export const sightOf = (
     if (access === null || access.decisions.read.of === "deny") return Result.succeed(null)
   }
   const sight = { caller, access }
-  const bindings: Bindings = { caller: caller ?? service, now, params: [] }
-  const row = judgedRow(change)
   try {
-    const when = subscription.when.get(model.name)
-    // What somebody else wrote may only ask for what its owner may read.
+    // The condition of a user may use only fields that its owner may read.
     if (when !== undefined && access !== null && subscription.reader.of === "owner") {
       for (const field of fieldsOf(when)) if (!access.restricted.byName.has(field.name)) return Result.succeed(null)
     }
@@ -214,7 +226,7 @@ export const eventJson = (
     model,
     operation,
     before: seen(before),
-    // What is deleted softly is judged by what it was before.
+    // A soft delete is judged by the row before it.
     after: operation === "delete" && seen(before) !== null ? after : seen(after),
     row: judgedRow(change),
     fields: readable.filter(({ sensitive }) => !sensitive),

@@ -1,6 +1,6 @@
 /**
- * The envelope of an event: what a receiver gets (document 3, Events, 4). Records in it are as a get returns them to whoever it is made for: exact
- * texts spliced into JSON, no field that they may not read, and never a sensitive one.
+ * The envelope of an event: what a receiver gets (document 3, Events, 4). Its records are what a get returns to the receiver: exact texts as JSON,
+ * without fields that the receiver may not read, and without sensitive fields.
  */
 
 import type { ChangeOperation } from "../model/event.ts"
@@ -27,9 +27,9 @@ export interface EventEnvelope {
     readonly sequence: string
     /** Left out in a thin event. Null when the row was removed. */
     readonly after?: WireRecord | null
-    /** Left out in a thin event. Null for a create, and where it could not be read. */
+    /** Left out in a thin event. Null for a create, and where the row before could not be read. */
     readonly before?: WireRecord | null
-    /** Names of the fields that changed; for a create those that have a value. */
+    /** Names of the fields that changed. For a create: the fields that have a value. */
     readonly changed: readonly string[]
     /** The record's tenant as its field has it, or null. */
     readonly tenant: Json
@@ -38,7 +38,7 @@ export interface EventEnvelope {
     readonly source: "api" | "database"
     readonly transaction: string
   }
-  /** True for events that somebody had made up to try a receiver. */
+  /** True for test events. */
   readonly test: boolean
 }
 
@@ -51,7 +51,7 @@ export interface EnvelopeParts {
   readonly operation: ChangeOperation
   readonly before: Row | null
   readonly after: Row | null
-  /** Whose key and tenant it has. */
+  /** The row that gives the key and the tenant. */
   readonly row: Row
   /** Fields that records show, in order. */
   readonly fields: readonly Field[]

@@ -1,6 +1,6 @@
 /**
- * The forms of Standard Webhooks signatures (version `v1`): what is signed, how secrets and headers are written and read, how old a signature
- * may be. The hash itself is computed outside, where keys and constant-time comparison are at home.
+ * Standard Webhooks signatures (version `v1`): what is signed, the format of secrets and headers, and the maximum age of a signature. A port
+ * computes the hash and compares in constant time.
  */
 
 import * as Result from "effect/Result"
@@ -18,7 +18,7 @@ export const readSecret = (secret: unknown): Result.Result<Uint8Array, string> =
     return Result.fail("a secret is whsec_ followed by base64")
   }
   const text = secret.slice(secretPrefix.length)
-  // Canonical base64 only: two texts must not be one key.
+  // Canonical base64 only: two different texts must not give the same key.
   if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) {
     return Result.fail("what follows whsec_ is not base64")
   }
@@ -38,7 +38,7 @@ export const signedContent = (id: string, seconds: number, body: string): string
 export const signatureHeader = (signatures: readonly string[]): string =>
   signatures.map((signature) => `v1,${signature}`).join(" ")
 
-/** Most signatures of one header that are looked at: more are nobody's rotation. */
+/** Most signatures of one header that are checked. A key rotation never needs more. */
 const mostSignatures = 20
 
 /** The signatures of version 1 in a `webhook-signature` header. */

@@ -1,5 +1,5 @@
 /**
- * Subscriptions: who gets which events, and how (document 3, Subscription). It holds what people write and what startup made of it; nothing here judges
+ * Subscriptions: who gets which events, and how (document 3, Subscription). These are the declared form and the compiled form. Nothing here checks
  * a declaration or sends anything.
  */
 
@@ -20,7 +20,7 @@ export interface RunContext {
 interface Common {
   /** `<resource>.<event>`, every event of a resource (`<resource>.*`), or all (`*`). */
   readonly events: readonly string[]
-  /** A filter on the record after the change, before it for a delete: a text, or where`…`. It must check against every resource covered. */
+  /** A filter on the record after the change, or before it for a delete. Either a text or where`…`. It must be valid for every resource covered. */
   readonly when?: string | Where
   /** Delivers what these roles may read. Without it: every record, and every field but the sensitive ones. */
   readonly as?: { readonly roles: readonly string[] }
@@ -77,20 +77,20 @@ export const subscription = (name: string, options: SubscriptionDeclaration): De
 
 /** Where deliveries go. */
 export type Target =
-  /** `anyAddress`: the operator wrote the URL, so that it may be any host. */
+  /** `anyAddress`: the operator wrote the URL, so it may lead to any host. */
   | { readonly of: "url"; readonly url: string; readonly anyAddress: boolean }
   | { readonly of: "function"; readonly name: string }
   | { readonly of: "run"; readonly run: (event: EventEnvelope, context: RunContext) => void | Promise<void> }
 
-/** Who a subscription reads as. `owner`: with the roles that this person has now. */
+/** Who a subscription reads as. `owner`: with the current roles of this person. */
 export type Reader =
   | { readonly of: "service" }
   | { readonly of: "roles"; readonly roles: readonly string[] }
   | { readonly of: "owner"; readonly id: string }
 
-/** A subscription that holds. */
+/** A checked subscription. */
 export interface Subscription {
-  /** Of a configured one its name; of one that people made, its key with a prefix that no name has. */
+  /** For a configured subscription its name. For one that a user made, its key with a prefix that no name has. */
   readonly id: string
   /** For people and logs. */
   readonly name: string

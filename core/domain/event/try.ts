@@ -1,8 +1,8 @@
-/** What one try of a delivery came to, and what a receiver's answer means (document 3, Delivery and retries). */
+/** The result of one delivery attempt, and what a receiver's answer means (document 3, Delivery and retries). */
 
 import { readRetryAfter } from "./retry.ts"
 
-/** `skipped`: the subscription may not see the record any more, so nothing was sent. */
+/** `skipped`: the subscription may no longer see the record, so nothing was sent. */
 export interface TryResult {
   readonly outcome: "delivered" | "failed" | "skipped"
   readonly eventId: string
@@ -14,11 +14,11 @@ export interface TryResult {
   readonly attempt: number
   /** The HTTP status, where there was one. */
   readonly status: number | null
-  /** Why it failed, for people: no value of a record stands in it. */
+  /** Why it failed, for people. It contains no value of a record. */
   readonly error: string | null
   /** The beginning of what the receiver answered, or null. */
   readonly answer: string | null
-  /** The receiver said that it is gone for good. */
+  /** The receiver said that the endpoint is permanently gone. */
   readonly gone: boolean
   /** Seconds that the receiver asked to wait, or null. */
   readonly asked: number | null
@@ -26,7 +26,7 @@ export interface TryResult {
   readonly test: boolean
 }
 
-/** What an answer means: 2xx is success, everything else (a redirect, too) is failure. `now` in milliseconds. */
+/** What an answer means: 2xx is success, everything else is failure, redirects included. `now` in milliseconds. */
 export const judgeAnswer = (
   answer: { readonly status: number; readonly retryAfter: string | null; readonly text: string },
   now: number

@@ -10,19 +10,22 @@ import type { StoredFile } from "./uri.ts"
 
 export const cleanupFolder = ".cleanup/"
 
-/** Files of uploads that are under way or were cut off: never served, removed when nothing has been written to them for so long. */
+/**
+ * Files of uploads that are in progress or were interrupted. They are never served, and are removed when nothing has been written to them for this
+ * long.
+ */
 export const temporaryFolder = ".tmp/"
 export const temporaryMs = 3_600_000
 
 /** An upload is deleted an hour after its ticket expires, unless a row holds it. */
 export const uploadDueMs = ticketMs + 3_600_000
 
-/** Most entries that one run handles, how long it takes at most, and how many are checked together. */
+/** Most entries that one run handles, the longest time of a run, and how many entries are checked together. */
 export const cleanupLimits = { entries: 10_000, milliseconds: 5 * 60_000, group: 100 } as const
 
 /**
- * A write may schedule the delete of a file and not have committed yet: for so long an entry whose file is still held stays, so that the delete is
- * not forgotten. Longer than any transaction of ours.
+ * A write can schedule the delete of a file before it commits. An entry whose file is still held stays for this long, so that the delete is not
+ * lost. This is longer than any transaction of the service.
  */
 export const settlingMs = 10 * 60_000
 
@@ -42,11 +45,11 @@ export const entryOf = (file: StoredFile, due: number): CleanupEntry => {
   return { provider: file.provider, path, variants, due }
 }
 
-/** The name of an entry: names sort as their times do. `id` makes it the only one. */
+/** The name of an entry: names sort in the order of their times. `id` makes the name unique. */
 export const entryName = (due: number, id: string): string =>
   `${cleanupFolder}${new Date(due).toISOString().replace(/[-:.]/g, "")}-${id}.json`
 
-/** When an entry of this name is due; null for a name that is none of ours. */
+/** When an entry of this name is due. Null for a name of another form. */
 export const dueOf = (name: string): number | null => {
   const match = /^\.cleanup\/(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z-[A-Za-z0-9_-]{1,64}\.json$/.exec(name)
   if (match === null) return null
@@ -63,7 +66,7 @@ export const writeEntry = ({ due, path, provider, variants }: CleanupEntry): str
     ...(variants.length === 0 ? {} : { variants })
   })
 
-/** Reads an entry; null for what is none, or names what can be no file of ours. */
+/** Reads an entry. Null for a text of another form, or one with paths that this service never uses. */
 export const readEntry = (text: string): CleanupEntry | null => {
   let parsed: unknown
   try {
@@ -81,5 +84,5 @@ export const readEntry = (text: string): CleanupEntry | null => {
   return { provider, path, variants, due: at }
 }
 
-/** The column's text without its parameters: what tells whether a row holds a file. */
+/** The column's text without its parameters. It tells whether a row holds a file. */
 export const heldText = ({ path, provider }: Pick<CleanupEntry, "path" | "provider">): string => `${provider}:${path}`

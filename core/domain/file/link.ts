@@ -1,6 +1,6 @@
 /**
- * Addresses of files: the path below `/api/files`, what a signature covers, and how long it is good (spec 2, File value in responses and Download).
- * The signature itself is made by a port.
+ * Addresses of files: the path below `/api/files`, what a signature covers, and how long it is valid (spec 2, File value in responses and
+ * Download). A port makes the signature.
  */
 
 /** What a signed link is about. */
@@ -17,10 +17,10 @@ export interface Link {
 
 const hour = 3_600
 
-/** The end of the next full hour, in Unix seconds: a link is good for one to two hours, and the same within the hour. */
+/** The end of the next full hour, in Unix seconds. So a link is valid for one to two hours, and links made within one hour are the same. */
 export const linkExpiry = (nowSeconds: number): number => (Math.floor(nowSeconds / hour) + 2) * hour
 
-/** The text that is signed. A list, so that no two links have the same. */
+/** The text that is signed. It is a list, so that two different links never give the same text. */
 export const signedText = ({ expires, field, key, path, provider, resource }: Link): string =>
   JSON.stringify([provider, path, resource, key, field, expires])
 
@@ -41,7 +41,7 @@ export const linkQuery = ({ expires, field, key, resource }: Link, signature: st
     encodeURIComponent(field)
   }&exp=${expires}&sig=${signature}`
 
-/** What a request for a file says; null when its parameters are not those of a link. */
+/** What a request for a file asks for. Null when its parameters are not those of a link. */
 export const readLink = (
   provider: string,
   path: string,

@@ -1,6 +1,6 @@
 /**
- * Names of files: what becomes of the name that an uploader sends, and how a download is named (RFC 6266, RFC 8187). A name is shown to people and
- * never becomes a path.
+ * Names of files: how an uploaded name is cleaned, and how a download is named (RFC 6266, RFC 8187). A name is shown to people and never becomes a
+ * path.
  */
 
 import { extensionOf } from "./uri.ts"
@@ -26,8 +26,8 @@ const cut = (text: string, bytes: number): string => {
 }
 
 /**
- * The name to keep of what an uploader sent: the last segment, without control characters, at most 255 bytes (its extension stays). What is left
- * empty is `file`.
+ * The name to keep of the uploaded name: the last segment without control characters, at most 255 bytes with its extension. An empty result becomes
+ * `file`.
  */
 export const cleanName = (sent: string): string => {
   const last = sent.slice(Math.max(sent.lastIndexOf("/"), sent.lastIndexOf("\\")) + 1)
@@ -47,11 +47,11 @@ export const downloadName = (name: string, extension: string, fits: (extension: 
   return `${own === "" || own.length > 10 ? name : name.slice(0, -own.length - 1)}.${extension}`
 }
 
-/** A text in the form of RFC 8187: what is no `attr-char` is percent-encoded UTF-8. */
+/** A text in the form of RFC 8187: every character that is not an `attr-char` is percent-encoded UTF-8. */
 const extended = (text: string): string =>
   encodeURIComponent(text).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
 
-/** The value of `Content-Disposition`. No name can end the quoted text or the header: everything unusual becomes `_` there. */
+/** The value of `Content-Disposition`. In the quoted text every unusual character becomes `_`, so no name can end the quoted text or the header. */
 export const disposition = (kind: "inline" | "attachment", name: string): string => {
   const plain = cleanName(name)
   const ascii = plain.replace(/[^\x20-\x7e]|["\\%]/g, "_")

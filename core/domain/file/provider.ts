@@ -1,6 +1,6 @@
 /**
- * Providers: the places where bytes live, as configuration and environment declare them (spec 2, Providers and configuration). It reads
- * declarations and `file://` and `s3://` addresses; it opens nothing.
+ * Providers: where file bytes are stored, as configuration and environment declare it (spec 2, Providers and configuration). It reads declarations
+ * and `file://` and `s3://` addresses. It opens nothing.
  */
 
 import { type Bag, isBag } from "../bag.ts"
@@ -31,15 +31,15 @@ export interface Provider {
   readonly name: string
   readonly place: LocalProvider | BucketProvider
   readonly public: boolean
-  /** Where public files are linked from instead of the service; null: here. */
+  /** The base URL of links to public files. Null: the service itself. */
   readonly publicUrl: string | null
-  /** Milliseconds between taking a file out of a row and its delete; null: the default. */
+  /** Milliseconds between the removal of a file from a row and its delete. Null: the default. */
   readonly retention: number | null
   readonly maxBytes: number | null
   readonly maxFiles: number | null
 }
 
-/** What `localFiles` and `s3Files` give: as written, judged at the start. */
+/** What `localFiles` and `s3Files` give: as written. The service checks it when it starts. */
 export interface FileProviderDeclaration {
   readonly _tag: "FileProvider"
   readonly of: "local" | "s3"
@@ -51,9 +51,9 @@ export interface LocalFilesOptions {
   readonly dir: string
   /** Anyone with the link may open files. */
   readonly public?: boolean
-  /** Where public files are linked from instead of the service: a CDN in front of the folder. */
+  /** The base URL of links to public files in place of the service: a CDN in front of the folder. */
   readonly publicUrl?: string
-  /** How long a file stays after its row let it go: `1d`, `12 hours`, `0`. */
+  /** How long a file stays after its row no longer holds it: `1d`, `12 hours`, `0`. */
   readonly retention?: string | 0
   /** Most bytes it may hold: a number, or a text such as `20 GB`. */
   readonly maxBytes?: number | string
@@ -87,7 +87,7 @@ export const s3Files = (options: S3FilesOptions): FileProviderDeclaration => ({
   options
 })
 
-/** Retention where nothing is said: none for public files, a day for others. */
+/** The default retention: none for public files, a day for others. */
 export const defaultRetention = (isPublic: boolean): number => isPublic ? 0 : 86_400_000
 
 type Say = (message: string, fix: string) => void
@@ -99,7 +99,7 @@ const isHttpUrl = (raw: unknown): raw is string => {
     url.hash === ""
 }
 
-/** A prefix without a slash at its beginning and with one at its end; null when segments of it are empty or dots. */
+/** A prefix without a slash at its beginning and with one at its end. Null when a segment is empty or consists of dots. */
 const readPrefix = (raw: string): string | null => {
   const plain = raw.replace(/^\/+|\/+$/g, "")
   if (plain === "") return ""
@@ -120,7 +120,7 @@ const bucketNames = [
   ...localNames.slice(1)
 ]
 
-/** Reads the options of a provider, declared or from the environment; says everything that is wrong with them. */
+/** Reads the options of a provider, declared or from the environment. Reports every mistake in them. */
 const readOptions = (name: string, of: "local" | "s3", options: Bag, at: string, say: Say): Provider | null => {
   let fits = true
   const wrong = (key: string, fix: string): void => {
@@ -190,7 +190,7 @@ const readOptions = (name: string, of: "local" | "s3", options: Bag, at: string,
     : { ...shared, place: { of, bucket, prefix, endpoint, region, pathStyle, accessKeyId, secretAccessKey } }
 }
 
-/** Reads a declared provider; says what is wrong with it. */
+/** Reads a declared provider. Reports what is wrong with it. */
 export const readProvider = (name: string, raw: unknown, say: Say): Provider | null => {
   if (!isBag(raw) || raw["_tag"] !== "FileProvider" || (raw["of"] !== "local" && raw["of"] !== "s3")) {
     say(`files.providers.${name} is no provider.`, "Write localFiles({ dir: \"…\" }) or s3Files({ bucket: \"…\" }).")
@@ -222,8 +222,8 @@ const bucketKeys: { readonly [key: string]: string } = {
 const flags: { readonly [text: string]: boolean } = { "1": true, "true": true, "0": false, "false": false }
 
 /**
- * Reads `file://<dir>?…` or `s3://<bucket>/<prefix>?…` (spec 2, Providers and configuration, 3). `variable` names the variable in messages; its value
- * is never repeated, as somebody may have put a key into it.
+ * Reads `file://<dir>?…` or `s3://<bucket>/<prefix>?…` (spec 2, Providers and configuration, 3). `variable` names the variable in messages.
+ * Messages never repeat its value, because it may contain a key.
  */
 export const readProviderAddress = (name: string, address: string, variable: string, say: Say): Provider | null => {
   const [, scheme, place = "", query = ""] = /^(file|s3):\/\/([^?#]*)(?:\?([^#]*))?$/.exec(address.trim()) ?? []
@@ -282,7 +282,7 @@ export const readProviderAddress = (name: string, address: string, variable: str
 /** The variable that configures a provider: its name in upper case, `-` as `_`. */
 export const providerVariable = (name: string): string => `SERVICE_FILES_${name.toUpperCase().replaceAll("-", "_")}`
 
-/** The providers that are there without being configured, in a folder that the service keeps. */
+/** The providers that exist without configuration, in a folder of the service. */
 export const defaultProvider = (name: "private" | "public", folder: string): Provider => ({
   name,
   place: { of: "local", dir: `${folder}/files/${name}` },

@@ -1,6 +1,6 @@
 /**
- * How much a provider may hold (spec 2, Providers and configuration, 7): the count of what is there, what uploads under way may add, and whether
- * one more fits. It counts; it lists nothing itself.
+ * How much a provider may hold (spec 2, Providers and configuration, 7): the count of stored files, the space reserved by running uploads, and
+ * whether another file fits. It counts, and lists nothing itself.
  */
 
 /** What a provider holds, or may hold. */
@@ -15,18 +15,18 @@ export interface QuotaLimits {
   readonly maxFiles: number | null
 }
 
-/** How long a count is good: five minutes. */
+/** How long a count is valid: five minutes. */
 export const countedMs = 5 * 60_000
 
 export const isLimited = ({ maxBytes, maxFiles }: QuotaLimits): boolean => maxBytes !== null || maxFiles !== null
 
-/** The count of one provider in this process: a list now and then, own writes in between, and uploads under way. */
+/** The count of one provider in this process: a list from time to time, the writes of this process since then, and running uploads. */
 export class Quota {
   readonly limits: QuotaLimits
   #counted: Amount = { bytes: 0, files: 0 }
   #countedAt: number | null = null
   #pending: Amount = { bytes: 0, files: 0 }
-  /** What was stored since the list of a count began: a list may or may not have seen it. */
+  /** What was stored since the running list began. The list may or may not include it. */
   #since: Amount = { bytes: 0, files: 0 }
 
   constructor(limits: QuotaLimits) {
@@ -43,28 +43,23 @@ export class Quota {
     this.#since = { bytes: 0, files: 0 }
   }
 
-  /** A list has ended with this amount. What was stored meanwhile counts too, seen or not: rather too much than too little. */
+  /**
+   * A list has ended with this amount. What was stored meanwhile is added even if the list included it: an overestimate is safer than an
+   * underestimate.
+   */
   count(held: Amount, now: number): void {
     this.#counted = { bytes: held.bytes + this.#since.bytes, files: held.files + this.#since.files }
     this.#countedAt = now
   }
 
-  /** Whether so much more fits beside what is there and what is under way. */
+  /** Whether this much more fits, beside stored files and running uploads. */
   fits({ bytes, files }: Amount): boolean {
     const { maxBytes, maxFiles } = this.limits
     return (maxBytes === null || this.#counted.bytes + this.#pending.bytes + bytes <= maxBytes) &&
       (maxFiles === null || this.#counted.files + this.#pending.files + files <= maxFiles)
   }
 
-  /** Bytes that are left for one upload. */
-  room(): number {
-    const { maxBytes } = this.limits
-    return maxBytes === null
-      ? Number.POSITIVE_INFINITY
-      : Math.max(0, maxBytes - this.#counted.bytes - this.#pending.bytes)
-  }
-
-  /** Keeps room for an upload until `release`. */
+  /** Reserves space for an upload until `release`. */
   reserve({ bytes, files }: Amount): void {
     this.#pending = { bytes: this.#pending.bytes + bytes, files: this.#pending.files + files }
   }
@@ -76,7 +71,7 @@ export class Quota {
     }
   }
 
-  /** Something was stored (or, with negative numbers, removed) by this process. */
+  /** This process stored something, or removed something (negative numbers). */
   add({ bytes, files }: Amount): void {
     this.#counted = {
       bytes: Math.max(0, this.#counted.bytes + bytes),

@@ -6,14 +6,14 @@ export interface WantedRange {
   readonly end: number
 }
 
-/** Whether a text is a date as HTTP writes it: everything else in a condition is no condition. */
+/** Whether a text is a date as HTTP writes it. A condition with any other text is ignored. */
 export const isHttpDate = (text: string): boolean =>
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/.test(text) &&
   !Number.isNaN(Date.parse(text))
 
 /**
- * What a Range header wants of a file of `size` bytes: null is the whole, also for several ranges and for what is no range of bytes. `If-Range` that
- * names another version makes it the whole, too.
+ * The part of a file of `size` bytes that a Range header asks for. Null is the whole file: also for several ranges and for an invalid range. An
+ * `If-Range` that names another version also gives the whole file.
  */
 export const rangeOf = (
   header: string | null,

@@ -1,15 +1,16 @@
 /**
  * The object that stands for a file in answers (spec 2, File value in responses), and the one that rules and hooks see. It turns stored texts into
- * JSON; who may read them was decided before.
+ * JSON. The caller has already checked who may read them.
  */
 
 import type { FileField, FileValue } from "../model/file.ts"
+import type { Cell, Row } from "../value/kind.ts"
 import { encodePath, fileAddress, linkExpiry, linkQuery, publicAddress, signedText } from "./link.ts"
 import { typeOfExtension } from "./type.ts"
 import { extensionOf, externalName, isExternalUrl, readStored, variantPath } from "./uri.ts"
 import type { StoredFile } from "./uri.ts"
 
-/** What links need to know of a provider. */
+/** What links need of a provider. */
 export interface LinkedProvider {
   readonly public: boolean
   /** Where its public files are linked from; null: at this service. */
@@ -28,7 +29,7 @@ export interface FileLinks {
   readonly now: () => number
 }
 
-/** What a stored value is: a file of ours, a file elsewhere, or neither. */
+/** What a stored value is: a file of a provider, an external file, or neither. */
 export type Reading =
   | { readonly of: "stored"; readonly file: StoredFile }
   | { readonly of: "external"; readonly name: string; readonly type: string }
@@ -59,21 +60,39 @@ export const fileRecord = (field: FileField, uri: string | null): FileValue | nu
   return { uri, name, type: typeOfExtension(extensionOf(path)), ...(size === null ? {} : { size }) }
 }
 
-/** Writes the JSON of one field's files. `key` as in URLs; `placeholder` undefined: the caller does not see one. */
-export type FileWriter = (uri: string, key: string, placeholder: string | null | undefined) => string
+/** Where the writer of a field's files finds what else it needs of a row. */
+export interface FilePlace {
+  /** The key as in URLs. */
+  readonly key: (row: Row) => string
+  /** A text that tells the row from others of its table, at less cost than its key. */
+  readonly mark: (row: Row) => string
+  /** Where the placeholder stands; -1: the caller does not see one. */
+  readonly placeholder: number
+}
 
-/** Objects that are remembered for a field: a page that is read again within the hour signs nothing. */
+/** Writes the JSON of one field's file. */
+export type FileWriter = (uri: string, row: Row) => string
+
+/** Rows of a field whose objects are kept: a page that is read again within the hour needs no new signatures. */
 const remembered = 4_000
 const longestRemembered = 1_000
 
 interface Remembered {
-  readonly key: string
-  readonly placeholder: string | null | undefined
+  readonly uri: string
+  readonly placeholder: Cell
   readonly text: string
 }
 
+const hourMs = 3_600_000
+
 /** The writer of a field of a resource. */
-export const fileWriter = (links: FileLinks, resource: string, field: string, file: FileField): FileWriter => {
+export const fileWriter = (
+  links: FileLinks,
+  resource: string,
+  field: string,
+  file: FileField,
+  place: FilePlace
+): FileWriter => {
   const addressOf = (name: string, provider: LinkedProvider, path: string, key: string, expires: number): string => {
     if (provider.public) {
       return provider.publicUrl === null
@@ -84,8 +103,8 @@ export const fileWriter = (links: FileLinks, resource: string, field: string, fi
     return fileAddress(links.root, name, path) + linkQuery(link, links.sign(signedText(link)))
   }
 
-  const write = (uri: string, key: string, placeholder: string | null | undefined, expires: number): string => {
-    const more = placeholder === undefined ? {} : { placeholder }
+  const write = (uri: string, key: string, placeholder: Cell, expires: number): string => {
+    const more = place.placeholder === -1 ? {} : { placeholder }
     const reading = readFile(file, uri, (name) => links.provider(name) !== null)
     if (reading.of === "missing") return JSON.stringify({ uri, missing: true })
     if (reading.of === "external") {
@@ -114,23 +133,28 @@ export const fileWriter = (links: FileLinks, resource: string, field: string, fi
   }
 
   let known = new Map<string, Remembered>()
+  /** The hour that the kept links were made in, in milliseconds since 1970. All links of an hour end at the same time. */
+  let from = 0
   let until = 0
-  return (uri, key, placeholder) => {
-    const expires = linkExpiry(Math.floor(links.now() / 1_000))
-    if (expires !== until) {
-      until = expires
+  return (uri, row) => {
+    const now = links.now()
+    if (now >= until || now < from) {
+      from = Math.floor(now / hourMs) * hourMs
+      until = from + hourMs
       known = new Map()
     }
-    const hit = known.get(uri)
-    if (hit !== undefined && hit.key === key && hit.placeholder === placeholder) return hit.text
-    const text = write(uri, key, placeholder, until)
+    const mark = place.mark(row)
+    const placeholder = place.placeholder === -1 ? null : row[place.placeholder] ?? null
+    const hit = known.get(mark)
+    if (hit !== undefined && hit.uri === uri && hit.placeholder === placeholder) return hit.text
+    const text = write(uri, place.key(row), placeholder, linkExpiry(from / 1_000))
     if (uri.length <= longestRemembered) {
       if (known.size >= remembered) known = new Map()
-      known.set(uri, { key, placeholder, text })
+      known.set(mark, { uri, placeholder, text })
     }
     return text
   }
 }
 
-/** Whether a URL path is one that `encodePath` gives: only one address leads to a file. */
+/** Whether a URL path has exactly the form that `encodePath` gives. So each file has only one address. */
 export const isCanonical = (raw: string, path: string): boolean => raw === encodePath(path)

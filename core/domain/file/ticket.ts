@@ -1,18 +1,18 @@
 /**
- * Tickets: what an upload is answered and a write takes as the value of a file field. The text inside is sealed by a port; here is what stands in it
- * and for whom it is good.
+ * Tickets: an upload answers one, and a write takes it as the value of a file field. A port seals the text. This file defines the content and the
+ * context in which a ticket is valid.
  */
 
 import type { Caller } from "../access/caller.ts"
 import { isBag } from "../bag.ts"
 
-/** How long a ticket is good: 24 hours (spec 2, Limits). */
+/** How long a ticket is valid: 24 hours (spec 2, Limits). */
 export const ticketMs = 24 * 3_600_000
 
 /** Longest ticket in characters, sealed. */
 export const maxTicket = 16 * 1024
 
-/** What an upload left for the write. */
+/** What an upload passes to the write. */
 export interface Ticket {
   /** The value to store. */
   readonly uri: string
@@ -22,14 +22,14 @@ export interface Ticket {
   readonly expires: number
 }
 
-/** Whom and what a ticket is good for: it opens with the very same context only. */
+/** The context of a ticket: it opens only with exactly the same context. */
 export const ticketContext = ({ id, tenant }: Pick<Caller, "id" | "tenant">, resource: string, field: string): string =>
   JSON.stringify(["file-ticket", id, tenant, resource, field])
 
 /** The text to seal. */
 export const writeTicket = ({ derived, expires, uri }: Ticket): string => JSON.stringify([uri, expires, [...derived]])
 
-/** Reads an opened ticket. The text is our own, but maybe an older version's: null when it is not of this form. */
+/** Reads an opened ticket. An older version of the service may have written the text: null when it is not of this form. */
 export const readTicket = (text: string): Ticket | null => {
   let parsed: unknown
   try {
@@ -50,8 +50,8 @@ export const readTicket = (text: string): Ticket | null => {
   return { uri, expires, derived: cells }
 }
 
-/** Whether a text sent as a value can be a ticket at all: sealed texts have no colon, stored values and URLs have one. */
+/** Whether a text sent as a value can be a ticket. Sealed texts contain no colon. Stored values and URLs do. */
 export const looksLikeTicket = (text: string): boolean => /^[A-Za-z0-9_-]{38,}$/.test(text)
 
-/** Whether a value is the object that answers show in a record, whose `uri` is what a write takes. */
+/** Whether a value is the file object of an answer. A write takes its `uri`. */
 export const isShownFile = (value: unknown): boolean => isBag(value) && typeof value["uri"] === "string"

@@ -1,14 +1,14 @@
 /**
- * Types of files: the one table from extensions to types, what an `accept` takes, and how three hints (content, name, Content-Type) become one
- * type (spec 2, How the type is decided). It reads no file: what the content says is an argument.
+ * Types of files: the table from extensions to types, what an `accept` takes, and how three hints (content, name, Content-Type) give one type (spec
+ * 2, How the type is decided). It reads no file: the hint from the content is an argument.
  */
 
 const octetStream = "application/octet-stream"
 const office = "application/vnd.openxmlformats-officedocument"
 
 /**
- * Types and their extensions; the first extension of a type is the one its files are stored with, and an extension stands once. HTML and scripts
- * are not in it, so that nothing is ever served as such.
+ * Types and their extensions. Files of a type are stored with its first extension. Each extension occurs once. HTML and scripts are not in the
+ * table, so that nothing is ever served as such.
  */
 const table: ReadonlyArray<readonly [type: string, extensions: string]> = [
   [octetStream, "bin"],
@@ -214,7 +214,7 @@ const synonyms: { readonly [type: string]: string } = {
   "video/mp2p": "video/mpeg"
 }
 
-/** A media type in lower case without parameters, under the name that the table has for it; null for what is none. */
+/** A media type in lower case without parameters, under the name that the table uses. Null for an invalid one. */
 export const mediaType = (raw: string | null): string | null => {
   if (raw === null) return null
   const type = raw.split(";", 1)[0]!.trim().toLowerCase()
@@ -228,10 +228,10 @@ export const typeOfExtension = (extension: string): string => typeByExtension.ge
 /** The extension that files of a type are stored with. */
 export const extensionOfType = (type: string): string => extensionByType.get(type) ?? "bin"
 
-/** Whether the table has the type: only then a file can be stored and served as it. */
+/** Whether the table has the type. Files are stored and served only with types of the table. */
 export const isKnownType = (type: string): boolean => extensionByType.has(type)
 
-/** What the text row of the spec takes from a name or a Content-Type. */
+/** The types that the text rule of the spec takes from a name or a Content-Type. */
 const textTypes: ReadonlySet<string> = new Set([
   "text/csv",
   "text/tab-separated-values",
@@ -256,7 +256,7 @@ export const isInline = (type: string): boolean =>
 export const isProcessed = (type: string): boolean =>
   ["image/jpeg", "image/png", "image/webp", "image/avif", "image/gif", "image/tiff"].includes(type)
 
-/** Signatures of two or three letters that ordinary text begins with by chance: "BMW is …", "MZ is …", "ID3", "BZh". */
+/** Signatures of two or three letters with which ordinary text can begin: "BMW is …", "MZ is …", "ID3", "BZh". */
 const weakSignatures: ReadonlySet<string> = new Set([
   "image/bmp",
   "application/x-msdownload",
@@ -270,10 +270,10 @@ const weakSignatures: ReadonlySet<string> = new Set([
   "application/x-nintendo-nes-rom"
 ])
 
-/** Types that are text, whatever says so: the rules for text decide then. */
+/** Types that are text, whichever hint names them. The rules for text then decide. */
 const textual: ReadonlySet<string> = new Set(["application/xml", "text/plain"])
 
-/** Old Office files have one container; only their names tell them apart. */
+/** Old Office files share one container format. Only their names tell them apart. */
 const containers: ReadonlySet<string> = new Set([
   "application/msword",
   "application/vnd.ms-excel",
@@ -307,7 +307,7 @@ export interface TypeHints {
   readonly declared: string | null
 }
 
-/** The type of a file, and what was claimed where that was something else. */
+/** The type of a file, and the claimed type where it differs. */
 export interface DecidedType {
   readonly type: string
   readonly corrected: { readonly from: string; readonly to: string } | null
@@ -321,7 +321,7 @@ const recognized = ({ content, extension, text }: TypeHints): string | null => {
   return isKnownType(type) ? type : octetStream
 }
 
-/** Decides the type from the three hints; whether the field accepts it is asked afterwards (`isAccepted`). */
+/** Decides the type from the three hints. The caller then checks whether the field accepts it (`isAccepted`). */
 export const decideType = (hints: TypeHints, accept: readonly string[] | null): DecidedType => {
   const sent = mediaType(hints.declared)
   const declared = sent === octetStream ? null : sent

@@ -1,6 +1,6 @@
 /**
- * The stored value of a file field: a URI that names provider and path and carries name, size and variants (spec 2, Stored value). It reads and
- * writes the text and decides which paths can be ours at all. It knows neither what a provider is nor whether the file exists.
+ * The stored value of a file field: a URI with provider, path, name, size and variants (spec 2, Stored value). It reads and writes the text, and
+ * decides which paths are valid. It knows no provider, and not whether the file exists.
  */
 
 /** A resized copy beside an image. `width` and `height` are null in values that were stored without them. */
@@ -11,7 +11,7 @@ export interface StoredVariant {
   readonly height: number | null
 }
 
-/** A file that a provider of ours holds. */
+/** A file at a configured provider. */
 export interface StoredFile {
   readonly provider: string
   /** `<tenant or _>/<id>.<extension>`; imports may have more segments. */
@@ -28,7 +28,7 @@ export const maxStored = 4_096
 const maxPath = 512
 
 const providerPattern = /^[a-z][a-z0-9_-]{0,31}$/
-/** Schemes that mean something else to whoever reads the column. */
+/** Schemes that have another meaning to readers of the column. */
 const takenSchemes: ReadonlySet<string> = new Set([
   "http",
   "https",
@@ -42,15 +42,15 @@ const takenSchemes: ReadonlySet<string> = new Set([
   "urn"
 ])
 
-/** Whether a text can name a provider: the scheme of every value stored with it. */
+/** Whether a text can be the name of a provider: the scheme of every value stored with it. */
 export const isProviderName = (name: string): boolean => providerPattern.test(name) && !takenSchemes.has(name)
 
-/** Control characters, backslashes and what turns the direction of writing; lone surrogates have no UTF-8. */
+/** Control characters, backslashes and characters that change the direction of writing. Lone surrogates have no UTF-8. */
 const unwanted = /[\u0000-\u001f\u007f-\u009f\\\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
 
 /**
- * Whether a path can be one of ours: at least a folder and a name, no segment that is empty or begins with a dot (`..`, `.cleanup`, temporary
- * names), nothing that a file system or a URL would read in another way.
+ * Whether a path is valid: at least a folder and a name, no segment that is empty or begins with a dot (`..`, `.cleanup`, temporary names), and
+ * nothing that a file system or a URL reads in another way.
  */
 export const isStoredPath = (path: string): boolean => {
   if (path.length > maxPath || unwanted.test(path) || !path.isWellFormed()) return false
@@ -68,7 +68,7 @@ export const extensionOf = (path: string): string => {
 /** Where a variant of a file is stored (spec 2, Variants, 3). */
 export const variantPath = (path: string, name: string, extension: string): string => `${path}.${name}.${extension}`
 
-/** The folder of a tenant: its text where that is a plain one, `_` without a tenant. Other texts are encoded, as they must not become a path. */
+/** The folder of a tenant: its text where it is plain, `_` without a tenant. Other texts are encoded, so that they cannot form a path. */
 export const tenantFolder = (tenant: string | null): string =>
   tenant === null
     ? "_"
@@ -76,7 +76,7 @@ export const tenantFolder = (tenant: string | null): string =>
     ? tenant
     : `~${Array.from(new TextEncoder().encode(tenant), (byte) => byte.toString(16).padStart(2, "0")).join("")}`
 
-/** The tenant whose folder a path lies in, as `tenantFolder` made it; null for `_` and for what is no folder of a tenant. */
+/** The tenant of a path, from the folder that `tenantFolder` made. Null for `_` and for a folder of no tenant. */
 export const tenantOfFolder = (path: string): string | null => {
   const folder = path.slice(0, path.indexOf("/"))
   if (folder === "_") return null
@@ -121,7 +121,7 @@ const decoded = (text: string): string | null => {
   }
 }
 
-/** The parameters behind the path; null when they are not of the right form. The first of a name counts, unknown names are left alone. */
+/** The parameters after the path. Null when they are not of the right form. The first of several with one name counts. Unknown names are ignored. */
 const readParameters = (query: string): ReadonlyMap<string, string> | null => {
   const parameters = new Map<string, string>()
   for (const part of query.split("&")) {
@@ -133,7 +133,7 @@ const readParameters = (query: string): ReadonlyMap<string, string> | null => {
   return parameters
 }
 
-/** Reads a stored value; null when it is none (an https URL is none either). */
+/** Reads a stored value. Null when it has another form (such as an https URL). */
 export const readStored = (text: string): StoredFile | null => {
   if (text.length > maxStored) return null
   const colon = text.indexOf(":")
@@ -192,7 +192,7 @@ export const isExternalUrl = (text: string): boolean => {
     !/^https:\/\/[^/?#]*@/i.test(text) && (query === "?" ? "" : query) === url.search
 }
 
-/** Name and extension that an external URL shows: of the last segment of its path. */
+/** Name and extension that are shown for an external URL, from the last segment of its path. */
 export const externalName = (text: string): { readonly name: string; readonly extension: string } => {
   const { pathname } = new URL(text)
   const segment = pathname.slice(pathname.lastIndexOf("/") + 1)

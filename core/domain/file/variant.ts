@@ -1,6 +1,6 @@
 /**
- * Resized copies of images: what is cut out of the source and how large the copy becomes (spec 2, Variants). Numbers only; pixels are moved
- * elsewhere.
+ * Resized copies of images: which part of the source is used, and the size of the copy (spec 2, Variants). It only computes numbers. A port
+ * processes the pixels.
  */
 
 import type { ImageFormat, Variant } from "../model/file.ts"
@@ -11,7 +11,7 @@ export interface Pixels {
   readonly height: number
 }
 
-/** What of a source becomes a copy of which size. */
+/** Which part of a source becomes a copy, and of which size. */
 export interface Cut extends Pixels {
   /** The part of the source that is kept. */
   readonly from: { readonly left: number; readonly top: number } & Pixels
@@ -22,8 +22,8 @@ export const extensionOfFormat = (format: ImageFormat): string => format === "jp
 const side = (pixels: number): number => Math.max(1, Math.round(pixels))
 
 /**
- * Plans a copy: `inside` keeps the whole image, `cover` cuts it, centred, to the shape of the box. Nothing is ever enlarged: a `cover` of an image
- * smaller than the box has the box's shape and fewer pixels.
+ * Plans a copy: `inside` keeps the whole image, `cover` crops it around its centre to the shape of the box. Images are never enlarged: for an image
+ * smaller than the box, `cover` gives the box's shape with fewer pixels.
  */
 export const cutOf = ({ fit, height, width }: Pick<Variant, "fit" | "height" | "width">, source: Pixels): Cut => {
   let kept: Pixels = source
@@ -45,7 +45,7 @@ export const cutOf = ({ fit, height, width }: Pick<Variant, "fit" | "height" | "
   }
 }
 
-/** Width divided by height as decimal text with so many places, rounded half up and exact: `1.7778`. */
+/** Width divided by height as decimal text with the given number of places, rounded half up and exact: `1.7778`. */
 export const ratioText = ({ height, width }: Pixels, decimals: number): string => {
   const scale = 10n ** BigInt(decimals)
   const [w, h] = [BigInt(width), BigInt(height)]

@@ -16,7 +16,7 @@ export interface Challenge {
   readonly difficulty: number
 }
 
-/** What a challenge of a form is sealed with, so that it is none of another. */
+/** The context that a challenge of a form is sealed with, so that it is not valid for another form. */
 export const challengeContext = (form: string): string => `form challenge ${form}`
 
 export const printChallenge = ({ difficulty, expires }: Challenge): string => `${expires}.${difficulty}`
@@ -35,10 +35,10 @@ export interface Proof {
   readonly solution: string
 }
 
-/** Longest sealed challenge that is looked at. */
+/** Longest sealed challenge that is accepted. */
 const longest = 256
 
-/** The proof in a body, or null where it has none of that form. */
+/** The proof in a body, or null where the body has no valid one. */
 export const readProof = (proof: Json | undefined): Proof | null => {
   if (!isBag(proof) || Object.keys(proof).length !== 2) return null
   const { challenge, solution } = proof

@@ -1,6 +1,6 @@
 /**
- * Public forms (spec 2, Public form declaration): what a form is once its declaration holds, the caller who sends it, and the access that a submission
- * has. It reads no request and makes no challenge.
+ * Public forms (spec 2, Public form declaration): a compiled form, the caller who sends it, and the access of a submission. It reads no request and
+ * makes no challenge.
  */
 
 import type { Access } from "../access/access.ts"
@@ -37,14 +37,14 @@ export interface FormSettings {
 }
 
 /**
- * The proof of work of a form that says nothing else. Each bit doubles the work: 21 take a laptop about half a second in a browser's worker and a phone
- * about two.
+ * The default proof of work of a form. Each bit doubles the work: 21 bits take about half a second in a browser's worker on a laptop, and about two
+ * seconds on a phone.
  */
 export const defaultDifficulty = 21
 
 /**
- * What a visitor may do with a form's resource: create records of the form's fields, whatever else the role `anonymous` may write. Nothing is readable, so
- * no answer shows a record. `access` is that of the visitor.
+ * What a visitor may do with a form's resource: create records with the form's fields, whatever else the role `anonymous` may write. Nothing is
+ * readable, so no answer shows a record. `access` is that of the visitor.
  */
 export const formAccess = (form: Form, access: Access): Access => {
   const marks = form.model.fields.map(({ name }) =>
@@ -53,7 +53,7 @@ export const formAccess = (form: Form, access: Access): Access => {
   return {
     ...access,
     restricted: restrictModel(form.model, marks, false),
-    // A record that nobody signed in made belongs to nobody.
+    // A record that an anonymous visitor creates has no owner.
     createOwn: false
   }
 }

@@ -1,6 +1,6 @@
 /**
- * API functions: code of the application's own that callers run with `POST /api/functions/{name}`. It holds what people write and what startup made of
- * it; access to a function and the run itself are decided elsewhere.
+ * API functions: application code that callers run with `POST /api/functions/{name}`. These are the declared form and the compiled form. Other
+ * modules decide access and run functions.
  */
 
 import type { Caller } from "../access/caller.ts"
@@ -26,8 +26,8 @@ export interface FunctionQuery {
 }
 
 /**
- * One resource under the caller's access: the same rules, fields and rows as over HTTP. A refusal rejects with `FunctionRefusal`; one that the
- * function does not catch becomes its answer. Each write is a transaction of its own.
+ * One resource under the caller's access: the same rules, fields and rows as over HTTP. A refusal rejects with `FunctionRefusal`. If the function
+ * does not catch it, it becomes the answer. Each write is a transaction of its own.
  */
 export interface FunctionRecords<Record_ = WireRecord, Key = Json> {
   readonly list: (query?: FunctionQuery) => Promise<FunctionPage<Record_>>
@@ -44,7 +44,7 @@ export interface FunctionRecords<Record_ = WireRecord, Key = Json> {
   readonly undelete: (key: Key) => Promise<Record_ & { readonly etag: string }>
 }
 
-/** A resource as `defineResource` gives it, for typed records; a name will do as well. */
+/** A resource as `defineResource` gives it, for typed records. A name also works. */
 interface TypedResource<Fields, Key> {
   readonly name: string
   readonly "~fields": Fields
@@ -63,7 +63,7 @@ interface EnqueuedJob<Payload, Options> {
   readonly enqueue: (db: FunctionDatabase, payload: Payload, options?: Options) => Promise<string>
 }
 
-/** Statements in the function's own transaction, which begins with the first and commits when the function resolves. */
+/** Statements in the function's own transaction. It begins with the first statement and commits when the function resolves. */
 export interface FunctionDatabase {
   readonly query: (
     sql: string,
@@ -74,7 +74,7 @@ export interface FunctionDatabase {
 /** The request as it came. */
 export interface FunctionRequest {
   readonly headers: { readonly get: (name: string) => string | null }
-  /** The body's text, untouched: what a signature is about. */
+  /** The body's text, unchanged: signatures are computed over it. */
   readonly body: string
 }
 
@@ -86,14 +86,14 @@ export interface FunctionContext {
     (resource: string): FunctionRecords
   }
   readonly db: FunctionDatabase
-  /** Enqueues a job in the function's transaction: it is there when the function has succeeded, and only then. Gives its id. */
+  /** Enqueues a job in the function's transaction: the job exists only if the function succeeds. Gives its id. */
   readonly enqueue: <Payload, Options>(
     job: EnqueuedJob<Payload, Options>,
     payload: Payload,
     options?: Options
   ) => Promise<string>
   readonly request: FunctionRequest
-  /** Aborts when the caller goes away or the function's time is over. */
+  /** Aborts when the caller disconnects or the function's time is over. */
   readonly signal: AbortSignal
 }
 
@@ -101,9 +101,9 @@ export interface FunctionContext {
 export interface FunctionDeclaration<Input, Output> {
   /** A Standard Schema that checks the body; without it, `run` gets the JSON as it came, `undefined` for an empty body. */
   readonly input?: StandardSchema<Input, Output>
-  /** Who may call it: everybody with a credential (`true`), who holds one of the roles, or who a rule lets. */
+  /** Who may call it: everybody with a credential (`true`), callers with one of the roles, or callers whom a rule allows. */
   readonly roles: true | readonly string[] | ((context: { readonly caller: Caller }) => boolean)
-  /** Its answer becomes the body of a 200; nothing becomes a 204. */
+  /** Its result becomes the body of a 200. Without a result, the answer is a 204. */
   readonly run: (input: Output, context: FunctionContext) => unknown
   /** One sentence for the reference. */
   readonly description?: string
@@ -125,7 +125,7 @@ export const defineFunction = <Input = unknown, Output = Input>(
   declaration: FunctionDeclaration<Input, Output>
 ): DeclaredFunction => ({ _tag: "Function", declaration })
 
-/** A function that holds. */
+/** A checked function. */
 export interface ApiFunction {
   readonly name: string
   readonly input: StandardSchema | null
@@ -148,11 +148,11 @@ export type FunctionRefusalSlug = Extract<
   | "unavailable"
 >
 
-/** A refusal that the caller is to see: thrown by `run`, its slug and message become the answer. */
+/** A refusal for the caller: `run` throws it, and its slug and message become the answer. */
 export class FunctionRefusal extends Error {
   override readonly name = "FunctionRefusal"
   readonly slug: ProblemSlug
-  /** The refusal of records that it repeats, if it does. */
+  /** The refusal of `records` that it passes on, if any. */
   readonly problem: unknown
 
   constructor(slug: ProblemSlug, message: string, problem?: unknown) {

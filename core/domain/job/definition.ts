@@ -30,13 +30,13 @@ export const jobDefaults = {
   timezone: "UTC"
 } as const
 
-/** How long a read-only database is waited for before `run` is called again, without using up a try. */
+/** How long `run` waits for a read-only database before it is called again. This uses no attempt. */
 export const readOnlyWaitMs = 5_000
 
 /** How often each worker asks for due jobs of each name. */
 export const pollMs = 2_000
 
-/** How long running jobs have once their worker stops. */
+/** How long running jobs may continue after their worker stops. */
 export const shutdownGraceMs = 30_000
 
 /** A running job, as `run` sees it. `attempt` counts from 1. */
@@ -46,6 +46,9 @@ export interface RunningJob {
   readonly attempt: number
   readonly maxAttempts: number
 }
+
+/** How a transaction is told which jobs were enqueued in it: once it has committed, it wakes their workers in this process. */
+export const hearsEnqueued: unique symbol = Symbol.for("resource-admin/enqueued") as never
 
 /**
  * A database that jobs are enqueued in and that `run` may use: `query` runs one statement with `$1` placeholders. What a write hook gets is one, a
@@ -59,6 +62,7 @@ export interface JobDatabase {
     | ReadonlyArray<{ readonly [column: string]: unknown }>
     | { readonly rows: ReadonlyArray<{ readonly [column: string]: unknown }> }
   >
+  readonly [hearsEnqueued]?: (names: readonly string[]) => void
 }
 
 /** The application's own database, as `run` gets it. */
@@ -116,7 +120,7 @@ export interface DeclaredJob {
   readonly declaration: unknown
 }
 
-/** A job that holds. */
+/** A checked job. */
 export interface JobModel {
   readonly name: string
   readonly payload: StandardSchema | null

@@ -1,6 +1,6 @@
 /**
- * What an enqueue asks for, checked: payload as JSON text, time, key, group, priority. It decides everything that can be decided without the queue,
- * which alone knows whether a name is ordered there.
+ * Checks what an enqueue asks for: payload as JSON text, time, key, group, priority. It decides everything that needs no queue. Only the queue
+ * knows whether a name is ordered there.
  */
 
 import * as Result from "effect/Result"
@@ -17,9 +17,9 @@ export interface EnqueueOptions {
   readonly delay?: Duration
   /** Higher runs first; from -32,767 to 32,767, default 0. */
   readonly priority?: number
-  /** One waiting job of this name has it. */
+  /** At most one waiting job of this name has this key. */
   readonly key?: string
-  /** What happens while one with this key waits: `dedupe` (default) keeps it, `replace` gives it this payload and these options. */
+  /** What happens when a job with this key already waits: `dedupe` (default) keeps it, `replace` gives it this payload and these options. */
   readonly mode?: "dedupe" | "replace"
   /** Required for ordered jobs, refused for others. */
   readonly group?: string
@@ -107,7 +107,7 @@ export const planEnqueue = (
 
 const encoder = new TextEncoder()
 
-/** A payload as JSON text of at most 256 KiB; nothing at all is `null`. Fails with a sentence. */
+/** A payload as JSON text of at most 256 KiB. `undefined` becomes `null`. Fails with a sentence. */
 export const encodePayload = (payload: unknown): Result.Result<string, string> => {
   let text: string | undefined
   try {
@@ -124,7 +124,7 @@ export const encodePayload = (payload: unknown): Result.Result<string, string> =
     )
 }
 
-/** Validates a payload. What a schema throws or rejects with is its refusal, too. */
+/** Validates a payload. If a schema throws or rejects, that counts as a refusal. */
 export const checkPayload = async (
   schema: StandardSchema | null,
   payload: unknown
@@ -138,7 +138,7 @@ export const checkPayload = async (
   }
 }
 
-/** Validates what was stored. JSON's null stands for nothing at all, unless the schema wants the null itself. */
+/** Validates what was stored. JSON's null is read as `undefined`, unless the schema accepts null itself. */
 export const checkStored = async (
   schema: StandardSchema | null,
   stored: unknown

@@ -1,4 +1,4 @@
-// Times of schedules, held to a clock that is read minute by minute: over zones and both changes of the clock.
+// Times of schedules, compared with a clock that is read minute by minute, in several zones and over both clock changes.
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { isTimeZone, readSchedule } from "./schedule.ts"
@@ -45,7 +45,7 @@ const wall = (
   }
 }
 
-/** A generator of numbers that is the same in every run. */
+/** A generator of numbers that gives the same sequence in every run. */
 const random = (seed: number) => () => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648
 
 describe("the next time of a schedule", () => {
@@ -118,7 +118,7 @@ describe("the next time of a schedule", () => {
     const autumn = next("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z")!
     expect(["2026-10-25T00:30:00.000Z", "2026-10-25T01:30:00.000Z"]).toContain(autumn)
     expect(next("30 2 * * *", "Europe/Berlin", autumn)).toBe("2026-10-26T01:30:00.000Z")
-    // What runs every so often goes on through both changes.
+    // An interval schedule continues through both clock changes.
     expect(next("*/20 * * * *", "Europe/Berlin", "2026-03-29T00:59:59Z")).toBe("2026-03-29T01:00:00.000Z")
     expect(next("*/20 * * * *", "Europe/Berlin", "2026-10-25T00:41:00Z")).toBe("2026-10-25T01:00:00.000Z")
   })

@@ -1,12 +1,12 @@
 /**
- * The times of recurring jobs: a cron pattern in a time zone, and the id of each run, which is made from name and time so that a run is one job however
- * many workers enqueue it. It asks no clock.
+ * The times of recurring jobs: a cron pattern in a time zone, and the id of each run. The id is made from name and time, so that a run is one job
+ * however many workers enqueue it. It reads no clock.
  */
 
 import { Cron } from "croner"
 import * as Result from "effect/Result"
 
-/** A schedule that holds. Times are whole seconds. */
+/** A checked schedule. Times are whole seconds. */
 export interface Schedule {
   readonly pattern: string
   readonly timezone: string
@@ -27,8 +27,8 @@ export const isTimeZone = (name: string): boolean => {
 }
 
 /**
- * Reads a pattern of five fields, or of six with seconds first. A time that a clock change skips comes at the next valid one, and one that it repeats
- * comes once. Fails with what is wrong with it.
+ * Reads a pattern of five fields, or of six with seconds first. A time that a clock change skips runs at the next valid time. A time that a clock
+ * change repeats runs once. Fails with what is wrong with the pattern.
  */
 export const readSchedule = (pattern: string, timezone: string): Result.Result<Schedule, string> => {
   try {
@@ -38,7 +38,7 @@ export const readSchedule = (pattern: string, timezone: string): Result.Result<S
       pattern,
       timezone,
       next,
-      // Not the pattern's own test: a time that was moved by a clock change is one of its times, too.
+      // The pattern's own test is not used: a time that a clock change moved also counts as one of its times.
       has: (time) => next(new Date(time.getTime() - 1_000))?.getTime() === time.getTime()
     })
   } catch (error) {

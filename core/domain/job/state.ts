@@ -1,4 +1,4 @@
-/** The states of a job by name, and what is told about jobs that failed and about queues as a whole. */
+/** The states of a job by name, and the data shown for failed jobs and for queues. */
 
 /** In the API, on the page and in SQL. */
 export const jobStates = ["waiting", "running", "retrying", "failed", "completed"] as const
@@ -15,9 +15,22 @@ export interface JobCounts {
   readonly completed: number
   /** When the next one is due, as an RFC 3339 text with microseconds; null when none waits. */
   readonly nextDue: string | null
-  /** When the one that waits longest was due; null when none is due. */
+  /** When the job that has waited longest was due. Null when none is due. */
   readonly oldestDue: string | null
+  /** When the waiting run of its schedule is due. Null without a schedule, and until a worker has seen it. */
+  readonly nextRun: string | null
+  /** The latest started run of its schedule: its state, and when it reached it. Completed runs are known for 7 days. */
+  readonly lastRun: LastRun | null
 }
+
+/** What became of a run. */
+export interface LastRun {
+  readonly at: string
+  readonly state: Exclude<JobState, "waiting">
+}
+
+/** Jobs of a group behind a failed one are counted up to this number. */
+export const mostBehind = 1_000
 
 /** A job that used up its tries or failed for good. */
 export interface FailedJob {
@@ -28,11 +41,13 @@ export interface FailedJob {
   readonly payload: string
   readonly error: string
   readonly group: string | null
+  /** How many jobs of its group wait for it. `mostBehind` means that many or more. */
+  readonly waitingBehind: number
   readonly enqueuedAt: string
   readonly failedAt: string
 }
 
-/** Where a page of failed jobs goes on: behind this one. */
+/** The position after which the next page of failed jobs begins. */
 export interface FailedPosition {
   readonly failedAt: string
   readonly id: string

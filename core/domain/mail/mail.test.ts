@@ -1,4 +1,4 @@
-// Messages, addresses of servers and templates: what they take, what they refuse, what they escape.
+// Messages, server addresses and templates: what they accept, what they refuse, what they escape.
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { checkMessage } from "./message.ts"
@@ -121,7 +121,7 @@ describe("a template", () => {
     for (const address of ["https://a.example/?a=1&b=2", "mailto:a@b", "/path", "#top", "cid:logo"]) {
       expect(html`<a href="${address}">`.text).toBe(`<a href="${address.replace("&", "&amp;")}">`)
     }
-    // What only looks like it, as parsed JSON may, is escaped or refused.
+    // An object of the same form, such as parsed JSON, is escaped or refused.
     expect(() => html`${{ _tag: "Html", text: "<script>" }}`).toThrow(TypeError)
   })
 

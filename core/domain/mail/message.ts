@@ -1,6 +1,6 @@
 /**
- * One mail: what `mail.send` takes, and what is checked before any server sees it. Headers are never made from what stands here by joining texts;
- * a line break in an address or subject is refused. It sends nothing.
+ * One mail: what `mail.send` takes, and what is checked before it goes to a server. Headers are never built by joining texts. A line break in an
+ * address or subject is refused. It sends nothing.
  */
 
 import * as Result from "effect/Result"
@@ -33,7 +33,7 @@ export interface Mail {
   readonly send: (message: MailMessage) => Promise<void>
 }
 
-/** A message that holds: lists in place of single addresses, both bodies known or null. */
+/** A checked message: lists in place of single addresses, both bodies known or null. */
 export interface CheckedMessage {
   readonly to: readonly string[]
   readonly cc: readonly string[]
@@ -45,12 +45,12 @@ export interface CheckedMessage {
   readonly attachments: readonly Attachment[]
 }
 
-/** Most recipients of one mail, most attachments, and most bytes of all that stands in it. */
+/** Most recipients of one mail, most attachments, and most bytes of the whole content. */
 export const mailLimits = { recipients: 100, attachments: 20, bytes: 25 * 1024 * 1024, subject: 998 } as const
 
 const names = ["to", "subject", "text", "html", "cc", "bcc", "replyTo", "attachments"] as const
 
-/** One address, `ada@example.com` or `Ada <ada@example.com>`; a comma would make it several, a line break another header. */
+/** One address, `ada@example.com` or `Ada <ada@example.com>`. A comma would make several addresses. A line break would make another header. */
 const addressPattern = /^(?:[^<>\p{Cc},;]*<[^\s<>\p{Cc},;@]+@[^\s<>\p{Cc},;@]+>|[^\s<>\p{Cc},;@]+@[^\s<>\p{Cc},;@]+)$/u
 
 /** Whether a text is one address of a mail. */
@@ -72,7 +72,7 @@ const readAttachment = (raw: unknown): Attachment | null => {
   return fits ? raw as unknown as Attachment : null
 }
 
-/** Checks a message. Fails with a sentence that names the part; values stand in it only where they are short and harmless. */
+/** Checks a message. Fails with a sentence that names the part. The sentence contains only values that are short and harmless. */
 export const checkMessage = (raw: unknown): Result.Result<CheckedMessage, string> => {
   if (!isBag(raw)) return Result.fail("A mail is an object: { to, subject, text, html }.")
   const unknown = Object.keys(raw).find((name) => !(names as readonly string[]).includes(name))

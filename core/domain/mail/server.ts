@@ -1,6 +1,6 @@
 /**
- * The URL of a mail server: `smtp://user:password@host:587`, or `smtps://` for TLS from the first byte. It decides what the URL may say and whether
- * the connection has to be encrypted; it opens none.
+ * The URL of a mail server: `smtp://user:password@host:587`, or `smtps://` for TLS from the first byte. It checks the URL and decides whether the
+ * connection has to be encrypted. It opens no connection.
  */
 
 import * as Result from "effect/Result"
@@ -11,10 +11,10 @@ export interface MailServer {
   readonly port: number
   /** TLS from the first byte. */
   readonly secure: boolean
-  /** Without TLS no mail is sent: true but for loopback and `?tls=optional`; on loopback, `?tls=required` asks for it. */
+  /** Whether TLS is required to send mail. True, except on loopback and with `?tls=optional`. `?tls=required` also requires it on loopback. */
   readonly requireTls: boolean
   readonly loopback: boolean
-  /** Whether the server's certificate is checked: true but for `?verify=false`. */
+  /** Whether the server's certificate is checked: true, except with `?verify=false`. */
   readonly verify: boolean
   readonly user: { readonly name: string; readonly password: string } | null
 }
@@ -30,7 +30,7 @@ interface Wrong {
 const usual =
   "Write smtp://user:password@mail.example.com:587, or smtps://… for TLS from the first byte; percent-encode special characters."
 
-/** Reads the URL. What is wrong with it is said without repeating it: it holds a password. */
+/** Reads the URL. Messages about mistakes never repeat it, because it contains a password. */
 export const readMailServer = (text: string): Result.Result<MailServer, Wrong> => {
   const wrong = (message: string, fix = usual): Result.Result<MailServer, Wrong> => Result.fail({ message, fix })
   if (!/^smtps?:\/\/./i.test(text) || !URL.canParse(text)) return wrong("is not the URL of a mail server.")

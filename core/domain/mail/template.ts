@@ -37,10 +37,10 @@ const make = (text: string): Html => {
   return value
 }
 
-/** Whether what is written before a value makes it an address that is followed. */
+/** Whether the text before a value makes the value an address that is followed. */
 const beforeAddress = /(?:href|src|action|background)\s*=\s*["']?$/i
 
-/** Addresses that run nothing. */
+/** Addresses that cannot run code. */
 const harmless = /^(?:https?:|mailto:|tel:|cid:|[/#?]|$)/i
 
 const shown = (value: unknown, before: string): string => {
@@ -55,8 +55,8 @@ const shown = (value: unknown, before: string): string => {
 }
 
 /**
- * HTML from a template literal. Every value is escaped; a list is joined; null, undefined and booleans are nothing. Write values into elements and
- * quoted attributes only. An address (`href`, `src`) that is none of http(s), mailto, tel, cid or a path becomes `#`.
+ * HTML from a template literal. Every value is escaped. A list is joined. Null, undefined and booleans give nothing. Write values only into
+ * elements and quoted attributes. An address (`href`, `src`) other than http(s), mailto, tel, cid or a path becomes `#`.
  *
  * @example
  * html`<p>Dear ${name},</p><ul>${lines.map((line) => html`<li>${line}</li>`)}</ul>`

@@ -57,9 +57,13 @@ const view = (parts: Partial<View> & { readonly resource: string }): View => ({
   filters: [],
   search: [],
   layout: [],
+  inputs: {},
   chart: null,
   title: null,
-  nav: { group: null, order: 0, icon: null, recent: null },
+  nav: { group: null, order: 0, icon: null, bottom: false, recent: null },
+  links: [],
+  actions: [],
+  cells: {},
   roles: null,
   ...parts
 })
@@ -95,6 +99,7 @@ const ordersView = view({
     group: "Sales",
     order: 1,
     icon: "cart",
+    bottom: true,
     recent: { sort: "secret_margin desc", limit: 5, fields: ["secret_margin"] }
   }
 })
@@ -104,6 +109,7 @@ const page = (name: string, parts: Partial<Page> = {}): Page => ({
   href: `/${name}`,
   roles: null,
   resource: null,
+  blocks: null,
   ...parts
 })
 const item = (label: string, parts: Partial<MenuItem> = {}): MenuItem => ({
@@ -233,7 +239,10 @@ describe("metaDocument", () => {
       layout: [{ label: "Money", fields: ["total"] }, { label: null, fields: ["note"] }],
       chart: null,
       title: null,
-      nav: { group: "Sales", order: 1, icon: "cart", recent: null }
+      nav: { group: "Sales", order: 1, icon: "cart", bottom: true, recent: null },
+      links: [],
+      actions: [],
+      cells: {}
     })
     expect(document.permissions).toEqual({
       orders: {
@@ -392,7 +401,15 @@ describe("metaDocument", () => {
             ? { of: "facets", field: c, limit: 5 }
             : { of: "series", field: c, granularity: "day", range: "all", measure: `sum:${a}`, measured: a },
           title: pick(),
-          nav: { group: null, order: 0, icon: null, recent: { sort: `${a}_alias desc`, limit: 5, fields: [a] } }
+          nav: {
+            group: null,
+            order: 0,
+            icon: null,
+            bottom: false,
+            recent: { sort: `${a}_alias desc`, limit: 5, fields: [a] }
+          },
+          links: [{ label: "L", href: `/x/{${a}}?b={${b}}`, fields: [a, b] }],
+          cells: { [c]: "map" }
         })
       })
       const who = caller("role")

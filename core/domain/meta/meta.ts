@@ -13,9 +13,10 @@ import type { MenuItem, Page, View } from "../model/view.ts"
 import { sourcesFor } from "../source/source.ts"
 import type { Source, SourceShown } from "../source/source.ts"
 import type { Json, Kind } from "../value/kind.ts"
-import { permissionsOf, type ResourcePermissions } from "./permissions.ts"
+import { permissionsOf, type ResourcePermissions, type ResourceTransfers, transfersOf } from "./permissions.ts"
 import type { Hash } from "./version.ts"
 import {
+  callableBy,
   hiddenNames,
   menuFor,
   type MetaMenuItem,
@@ -98,6 +99,8 @@ export interface MetaModel {
   /** The field that holds the owner's user id, the version field: names when readable, else null. */
   readonly owner: string | null
   readonly version: string | null
+  /** Names of its events, for callers who may read it; absent where it declares none. With events it can be watched. */
+  readonly events?: readonly string[]
 }
 
 export interface MetaDocument {
@@ -108,6 +111,8 @@ export interface MetaDocument {
   readonly views: { readonly [resource: string]: MetaView }
   /** By resource, for every resource in `models`. */
   readonly permissions: { readonly [resource: string]: ResourcePermissions }
+  /** By resource, for every resource in `models`. */
+  readonly transfers: { readonly [resource: string]: ResourceTransfers }
   readonly userMenu: readonly MetaMenuItem[]
   readonly pages: readonly MetaPage[]
   /** Other instances whose resources the app draws, as far as the caller is told about them. */
@@ -125,6 +130,8 @@ export interface MetaRequest {
   readonly userMenu: readonly MenuItem[]
   readonly pages: readonly Page[]
   readonly functions?: Functions
+  /** Whether the service has bulk changes and imports. */
+  readonly tasks?: boolean
   /** Null: turned off. */
   readonly sources: readonly Source[] | null
   /** Hosts whose images are loaded with a referrer; null: there are no files. */
@@ -212,7 +219,8 @@ export const metaModel = (access: Access, other: (resource: string) => Access | 
     softDelete: model.softDelete !== null,
     tenantScoped: model.tenant !== null,
     owner: shown(model.owner),
-    version: shown(model.version)
+    version: shown(model.version),
+    ...(model.events.length > 0 && access.decisions.read.of !== "deny" ? { events: model.events } : {})
   }
 }
 
@@ -229,17 +237,26 @@ export const metaDocument = (request: MetaRequest): MetaDocument => {
   const sight: Sight = {
     exists: (resource) => models.has(resource),
     visible: (resource) => accesses.has(resource),
+    listed: (resource) => {
+      const access = accesses.get(resource)
+      return access === undefined || access.decisions.read.of === "deny" ? null : access.restricted
+    },
     hidden: (resource) => {
       const access = accesses.get(resource)
       return access === undefined ? noNames : hiddenNames(access.restricted)
     }
   }
+  const callable = callableBy(caller, request.functions)
   const views: { [resource: string]: MetaView } = {}
   const permissions: { [resource: string]: ResourcePermissions } = {}
+  const transfers: { [resource: string]: ResourceTransfers } = {}
   for (const [name, access] of accesses) {
     const view = viewFor(request.views, name, caller)
-    if (view !== null) views[name] = restrictView(view, access.restricted, access.decisions.read.of !== "deny")
+    if (view !== null) {
+      views[name] = restrictView(view, access.restricted, access.decisions.read.of !== "deny", callable)
+    }
     permissions[name] = permissionsOf(access)
+    transfers[name] = transfersOf(access, request.tasks === true)
   }
   const pages = pagesFor(request.pages, caller, sight)
   return {
@@ -247,6 +264,7 @@ export const metaDocument = (request: MetaRequest): MetaDocument => {
     models: [...accesses.values()].map((access) => metaModel(access, (resource) => accesses.get(resource) ?? null)),
     views,
     permissions,
+    transfers,
     userMenu: menuFor(request.userMenu, pages, caller, sight),
     pages,
     sources: sourcesFor(request.sources, caller.roles),

@@ -72,7 +72,7 @@ export const formPaths = (parent: string, forms: readonly OpenForm[], tag: strin
           operationId: `submitForm.${idOf(name)}`,
           tags: [tag],
           summary: `Send the form "${name}"`,
-          description: "Creates a record as a visitor. Nothing of it, or of any other record, is answered.",
+          description: "Creates a record as a visitor. The answer has no data of this or any other record.",
           requestBody: {
             required: true,
             content: jsonContent(closedObject({ values: createSchema(access), proof }, ["values", "proof"]))
@@ -87,7 +87,7 @@ export const formPaths = (parent: string, forms: readonly OpenForm[], tag: strin
         get: asked(
           "challengeForm",
           `A challenge for the form "${name}"`,
-          answer("A fresh check against robots.", challenge)
+          answer("A new challenge for the bot check.", challenge)
         )
       }]
     ]

@@ -1,5 +1,6 @@
 /** What the OpenAPI document tells admins of the queue: counts, failed jobs, one more try, removal. Nobody else sees these paths. */
 
+import { jobStates, mostBehind } from "../job/state.ts"
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
 import { closedObject, type Doc, ref } from "./openapi-schema.ts"
 
@@ -22,7 +23,15 @@ const counts = whole({
   oldestDue: { ...orNull(instant), description: "When the one that waits longest was due." },
   ordered: orNull({ type: "boolean" }),
   schedule: { ...orNull(text), description: "Cron pattern of a recurring job." },
-  timezone: orNull(text)
+  timezone: orNull(text),
+  nextRun: {
+    ...orNull(instant),
+    description: "When the next run of the schedule is due; null until a worker has seen it."
+  },
+  lastRun: {
+    ...orNull(whole({ at: instant, state: { enum: jobStates.filter((state) => state !== "waiting") } })),
+    description: "The latest run of the schedule that was begun, and when it came to its state."
+  }
 })
 
 const failed = whole({
@@ -31,6 +40,7 @@ const failed = whole({
   attempts: count,
   error: text,
   group: orNull(text),
+  waitingBehind: { ...count, description: `Jobs of its group that it holds back, counted up to ${mostBehind}.` },
   enqueuedAt: instant,
   failedAt: instant,
   payload: { description: "Any JSON, as it was enqueued." }

@@ -3,6 +3,7 @@
  * shape alone, the same for every caller.
  */
 
+import { bulkOps } from "../task/task.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
 import type { Kind } from "../value/kind.ts"
 import { anyObject, type Doc, openObject, ref } from "./openapi-schema.ts"
@@ -82,7 +83,7 @@ const chartSchema = openObject(
   ["of", "field"]
 )
 
-const viewSchema = whole({
+const viewMembers = {
   name: text,
   label: whole({ singular: text, plural: text }),
   columns: list(text),
@@ -96,9 +97,50 @@ const viewSchema = whole({
     group: textOrNull,
     order: { type: "number" },
     icon: textOrNull,
+    bottom: flag,
     recent: orNull(whole({ sort: text, limit: integer }))
-  }))
-})
+  })),
+  links: list(whole({ label: text, href: { ...text, description: "`{field}` stands for the record's value." } })),
+  actions: list(whole({
+    label: text,
+    function: text,
+    confirm: textOrNull,
+    on: { type: "string", enum: ["record", "selection"] }
+  })),
+  cells: { ...byResource(text), description: "By field: the plugin's component that draws it." }
+}
+
+const viewSchema = openObject(
+  {
+    ...viewMembers,
+    inputs: {
+      ...byResource(text),
+      description: "By field: the plugin's component that it is edited with. Absent where there are none."
+    }
+  },
+  Object.keys(viewMembers)
+)
+
+const blockSchema = openObject(
+  {
+    of: { type: "string", enum: ["number", "chart", "list", "text", "component"] },
+    label: textOrNull,
+    resource: text,
+    filter: text,
+    measure: text,
+    measured: textOrNull,
+    period: orNull(whole({ field: text, range: text })),
+    chart: chartSchema,
+    columns: list(text),
+    sort: text,
+    limit: integer,
+    text,
+    component: text,
+    props: {}
+  },
+  ["of"],
+  { description: "A part of a composed page. Which members stand depends on `of`." }
+)
 
 /** The components, by name. */
 export const metaSchemas: Doc = {
@@ -113,11 +155,23 @@ export const metaSchemas: Doc = {
       delete: flag,
       conditional: { ...list(text), description: "Those that are allowed for some records only." }
     })),
+    transfers: byResource(whole({
+      export: flag,
+      bulk: list({ type: "string", enum: bulkOps }),
+      import: list({ type: "string", enum: ["create", "update"] })
+    })),
     userMenu: list(whole({ label: text, href: text, page: textOrNull, resource: textOrNull })),
-    pages: list(whole({ name: text, label: text, href: text, resource: textOrNull })),
+    pages: list(whole({
+      name: text,
+      label: text,
+      href: text,
+      resource: textOrNull,
+      blocks: orNull(list(ref("schemas", "MetaBlock")))
+    })),
     sources: list(anyObject),
     functions: list(whole({ name: text, description: textOrNull }))
   }),
+  MetaBlock: blockSchema,
   MetaModel: modelSchema,
   MetaModelField: fieldSchema,
   MetaView: viewSchema

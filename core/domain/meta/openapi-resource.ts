@@ -8,7 +8,15 @@ import type { Operation } from "../access/rules.ts"
 import { maxOrderCharacters } from "../filter/order.ts"
 import type { Field } from "../model/model.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
-import { defaultPageSize, maxBodyFilter, maxPageSize, maxQueryFilter, maxRelations } from "../read/request.ts"
+import {
+  defaultPageSize,
+  delimiters,
+  formulaModes,
+  maxBodyFilter,
+  maxPageSize,
+  maxQueryFilter,
+  maxRelations
+} from "../read/request.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
 import type { Json } from "../value/kind.ts"
 import { uploadAnswer, uploadContent } from "./openapi-file.ts"
@@ -25,7 +33,7 @@ import {
 
 const name = ({ access }: Subject): string => access.model.name
 
-const parameter = (id: string): Doc => ref("parameters", id)
+export const parameter = (id: string): Doc => ref("parameters", id)
 const header = (id: string): Doc => ref("headers", id)
 
 /** Components of the responses to refusals, by status; `default` covers every other. */
@@ -38,7 +46,7 @@ export const headersOf = (...more: readonly string[]): Doc =>
 
 export const jsonContent = (schema: Doc): Doc => ({ "application/json": { schema } })
 
-const respond = (description: string, schema: Doc, ...headers: readonly string[]): Doc => ({
+export const respond = (description: string, schema: Doc, ...headers: readonly string[]): Doc => ({
   description,
   headers: headersOf(...headers),
   content: jsonContent(schema)
@@ -184,7 +192,12 @@ interface Parts {
   readonly responses: Doc
 }
 
-const operation = (subject: Subject, id: string, { body, parameters, responses, rule, summary }: Parts): Doc => ({
+/** An operation of a resource. */
+export const operation = (
+  subject: Subject,
+  id: string,
+  { body, parameters, responses, rule, summary }: Parts
+): Doc => ({
   operationId: `${id}_${name(subject)}`,
   tags: [name(subject)],
   summary,
@@ -276,6 +289,20 @@ const readPaths = (subject: Subject, collection: string): { readonly [path: stri
         responses: {
           "200": respond("The page.", ref("schemas", `${resource}.Page`), "X-Service-Warning"),
           ...refusals(400, 401)
+        }
+      })
+    },
+    [`${collection}:export`]: {
+      get: operation(subject, "export", {
+        rule: "read",
+        summary: "All that a list shows, as a file that streams",
+        parameters: [
+          ...["format", "delimiter", "formulas"].map(parameter),
+          ...inputs(["filter", "order_by", "fields"], ["show_deleted"])
+        ],
+        responses: {
+          "200": ref("responses", "Export"),
+          ...refusals(400, 401, 429)
         }
       })
     },
@@ -503,12 +530,33 @@ export const sharedQuery: Doc = Object.fromEntries([
   query("granularity", "Length of a bucket.", { type: "string", enum: granularities, default: "day" }),
   query("time_zone", "IANA time zone whose midnights bound the buckets.", { type: "string", default: "UTC" }),
   query("buckets", "Number of buckets.", { type: "integer", minimum: 1, maximum: 100, default: 10 }),
+  query("format", "A table for spreadsheets, or one JSON object a line.", {
+    type: "string",
+    enum: ["csv", "ndjson"],
+    default: "csv"
+  }),
+  query("delimiter", "What separates the values of a table.", { type: "string", enum: delimiters, default: "comma" }),
+  query("formulas", "Whether texts that a spreadsheet would compute get an apostrophe in front.", {
+    type: "string",
+    enum: formulaModes,
+    default: "escape"
+  }),
   query("dry_run", "Checks everything and writes nothing.", { type: "boolean", default: false }),
   query("validate_only", "The name of `dry_run` in AIP-163; either of them is enough.", {
     type: "boolean",
     default: false
   })
 ])
+
+/** The answer of an export. */
+export const exportResponse: Doc = {
+  description: "The records, in order. An answer that breaks off is not complete.",
+  headers: headersOf("X-Service-Warning"),
+  content: {
+    "text/csv": { schema: { type: "string" } },
+    "application/x-ndjson": { schema: { type: "string", description: "One JSON object a line." } }
+  }
+}
 
 /** Schemas and responses of the aggregates. */
 const facet = openObject({

@@ -3,6 +3,7 @@
  * better-auth makes the answers, so only what clients need of them is promised. It decides nothing about who may call them.
  */
 
+import type { AccountMails } from "../account/mails.ts"
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
 import { anyObject, closedObject, type Doc, openObject } from "./openapi-schema.ts"
 
@@ -10,6 +11,8 @@ import { anyObject, closedObject, type Doc, openObject } from "./openapi-schema.
 export interface SignInFeatures {
   readonly twoFactor: boolean
   readonly passkeys: boolean
+  /** Null: no mail is sent about accounts. */
+  readonly mails: AccountMails | null
 }
 
 const text: Doc = { type: "string" }
@@ -247,10 +250,158 @@ const passkeyPaths = (auth: string): Doc => {
   }
 }
 
+// ----------------------------------------------------------------------------------------------------------------------- mails
+
+const userFields: Doc = {
+  email,
+  name: text,
+  role: { type: "string", description: "One role, or several with commas." }
+}
+
+const mailPaths = (auth: string, { invitations, passwordReset }: AccountMails, admin: boolean): Doc => ({
+  ...(passwordReset
+    ? {
+      [`${auth}/request-password-reset`]: {
+        post: route("askPasswordLink", "Ask for a link that sets a new password", {
+          description:
+            "The answer is the same for every address. The link comes by mail, and is good for one hour and one use.",
+          ...open,
+          ...takes(openObject({ email }, ["email"])),
+          responses: {
+            "200": answer("Asked for.", openObject({ status: flag, message: text }, ["status"])),
+            ...refusals(400, 429, 503)
+          }
+        })
+      }
+    }
+    : {}),
+  ...(passwordReset || invitations
+    ? {
+      [`${auth}/reset-password`]: {
+        post: route("usePasswordLink", "Set a password by a mailed link: ends all sessions and tokens", {
+          ...open,
+          ...takes(openObject({
+            token: { type: "string", description: "What stands behind `token=` or `invitation=` of the link." },
+            newPassword: { ...password, minLength: 12, maxLength: 128 }
+          }, ["token", "newPassword"])),
+          responses: {
+            "200": answer("Set.", openObject({ status: flag }, ["status"])),
+            ...refusals(400, 429)
+          }
+        })
+      }
+    }
+    : {}),
+  ...(invitations && admin
+    ? {
+      [`${auth}/admin/invite-user`]: {
+        post: route("inviteUser", "Create a user who sets the password by a mailed link", {
+          ...session,
+          ...takes(openObject(userFields, ["email"])),
+          responses: { "200": withCookies("The user.", signedIn), ...refusals(400, 401, 403, 409, 503) }
+        })
+      },
+      [`${auth}/admin/send-password-link`]: {
+        post: route("sendPasswordLink", "Mail a user a link that sets the password", {
+          ...session,
+          ...takes(openObject({ userId: text }, ["userId"])),
+          responses: {
+            "200": answer("It will be sent.", openObject({ status: flag }, ["status"])),
+            ...refusals(400, 401, 403, 404, 409, 429, 503)
+          }
+        })
+      }
+    }
+    : {})
+})
+
+// ------------------------------------------------------------------------------------------------------------- keys and admins
+
+const instant: Doc = { type: "string", format: "date-time" }
+const instantOrNull: Doc = { type: ["string", "null"], format: "date-time" }
+
+const keyFields: { readonly [name: string]: Doc } = {
+  id: text,
+  name: text,
+  role: { type: "string", description: "One role, or several with commas." },
+  createdAt: instant,
+  expiresAt: instant,
+  revokedAt: instantOrNull,
+  lastUsedAt: { ...instantOrNull, description: "Exact to a minute." }
+}
+const apiKey = closedObject(keyFields, Object.keys(keyFields))
+
+const keyPaths = (auth: string): Doc => ({
+  [`${auth}/api-keys/list`]: {
+    get: route("ownKeys", "Your API keys, without their texts", {
+      ...session,
+      responses: { "200": answer("The keys.", closedObject({ keys: list(apiKey) }, ["keys"])), ...refusals(401) }
+    })
+  },
+  [`${auth}/api-keys/create`]: {
+    post: route("makeOwnKey", "Make an API key for yourself", {
+      description: "The session must have begun in the last fifteen minutes. The key's text is shown this once.",
+      ...session,
+      ...takes(openObject({
+        name: { type: "string", minLength: 1, maxLength: 100 },
+        role: { type: "string", description: "Roles that you have, with commas between them." },
+        expires: {
+          type: "string",
+          description: "A length or an instant; usually 90 days, at most 366.",
+          examples: ["90d"]
+        }
+      }, ["name", "role"])),
+      responses: {
+        "200": answer("The key.", closedObject({ ...keyFields, text }, [...Object.keys(keyFields), "text"])),
+        ...refusals(400, 401, 403, 409, 429)
+      }
+    })
+  },
+  [`${auth}/api-keys/revoke`]: {
+    post: route("revokeOwnKey", "Revoke one of your API keys", {
+      ...session,
+      ...takes(openObject({ id: text }, ["id"])),
+      responses: { "200": answer("The key.", apiKey), ...refusals(400, 401, 404) }
+    })
+  }
+})
+
+const adminPaths = (auth: string, { passkeys, twoFactor }: SignInFeatures): Doc => {
+  const take = (id: string, summary: string): Doc => ({
+    post: route(id, summary, {
+      description: "Ends their sessions and tokens. It is refused for one's own account.",
+      ...session,
+      ...takes(openObject({ userId: text }, ["userId"])),
+      responses: {
+        "200": answer("Done.", openObject({ status: flag }, ["status"])),
+        ...refusals(400, 401, 403, 404)
+      }
+    })
+  })
+  return {
+    [`${auth}/admin/roles`]: {
+      get: route("roleChoices", "The roles that a user may have", {
+        ...session,
+        responses: {
+          "200": answer(
+            "The roles.",
+            closedObject({ roles: list(text), defaultRole: { type: ["string", "null"] } }, ["roles", "defaultRole"])
+          ),
+          ...refusals(401, 403)
+        }
+      })
+    },
+    ...(twoFactor
+      ? { [`${auth}/admin/reset-second-factor`]: take("resetSecondFactor", "Take a lost second factor away") }
+      : {}),
+    ...(passkeys ? { [`${auth}/admin/remove-passkeys`]: take("dropPasskeys", "Take all passkeys of a user away") } : {})
+  }
+}
+
 // ------------------------------------------------------------------------------------------------------------------ everything
 
 /** The paths below `auth`. `admin`: whether the caller may create users. */
-export const signInPaths = (auth: string, { passkeys, twoFactor }: SignInFeatures, admin: boolean): Doc => ({
+export const signInPaths = (auth: string, features: SignInFeatures, admin: boolean): Doc => ({
   [`${auth}/sign-in/email`]: {
     post: route("signIn", "Sign in: sets the session cookie", {
       ...open,
@@ -258,7 +409,7 @@ export const signInPaths = (auth: string, { passkeys, twoFactor }: SignInFeature
         closedObject({ email, password, rememberMe: { type: "boolean", default: true } }, ["email", "password"])
       ),
       responses: {
-        "200": twoFactor
+        "200": features.twoFactor
           ? withCookies("Signed in, or asked for the second factor.", { anyOf: [signedIn, waiting] })
           : withCookies("Signed in.", signedIn),
         ...refusals(400, 401, 429)
@@ -310,6 +461,9 @@ export const signInPaths = (auth: string, { passkeys, twoFactor }: SignInFeature
       }
     }
     : {}),
-  ...(twoFactor ? secondFactorPaths(auth) : {}),
-  ...(passkeys ? passkeyPaths(auth) : {})
+  ...keyPaths(auth),
+  ...(admin ? adminPaths(auth, features) : {}),
+  ...(features.mails === null ? {} : mailPaths(auth, features.mails, admin)),
+  ...(features.twoFactor ? secondFactorPaths(auth) : {}),
+  ...(features.passkeys ? passkeyPaths(auth) : {})
 })

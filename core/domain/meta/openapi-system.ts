@@ -8,11 +8,13 @@ import type { ApiFunction } from "../function/declaration.ts"
 import { notFound, problemDocument, problemKinds } from "../problem.ts"
 import type { Json } from "../value/kind.ts"
 import { maxOperations } from "../write/batch.ts"
+import { filePaths } from "./openapi-download.ts"
 import { formPaths } from "./openapi-form.ts"
 import type { OpenForm } from "./openapi-form.ts"
 import { jobPaths } from "./openapi-jobs.ts"
 import { metaSchemas } from "./openapi-meta.ts"
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
+import { savedViewPaths } from "./openapi-saved-view.ts"
 import {
   anyObject,
   closedObject,
@@ -28,6 +30,7 @@ import {
   updateExample
 } from "./openapi-schema.ts"
 import { type SignInFeatures, signInPaths } from "./openapi-sign-in.ts"
+import { taskPaths } from "./openapi-task.ts"
 
 const text: Doc = { type: "string" }
 const flag: Doc = { type: "boolean" }
@@ -82,6 +85,9 @@ const problemSchema = (): Doc =>
           "503: the connection broke during the commit. Read the record, or repeat with the same `Idempotency-Key`."
       },
       operation: { type: "integer", description: "Batch: index of the operation that failed." },
+      state: { type: "string", description: "409: the state of the task." },
+      line: { type: "integer", description: "Import: the line of the file that cannot be read." },
+      column: { type: "integer", description: "Import: the value in that line, or the character, from 1." },
       op: text,
       resource: text,
       key: { type: "string", description: "Batch: the record of a reorder that failed." }
@@ -401,6 +407,8 @@ export interface SystemParts {
   readonly admin: boolean
   /** Whether there are jobs, which admins look after. */
   readonly jobs: boolean
+  /** Whether there are bulk changes and imports. */
+  readonly tasks: boolean
 }
 
 /** Paths and components beside those of the resources. */
@@ -412,13 +420,18 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
   const systemTag = freeTag(subjects, "system")
   const functionsTag = freeTag(subjects, "functions")
   const formsTag = freeTag(subjects, "forms")
+  const filesTag = freeTag(subjects, "files")
+  const files = filePaths(parentPath(basePath), subjects, filesTag, parts.admin)
   return {
     paths: {
       ...(hasBatch ? batchPath(basePath, batchTag) : {}),
       ...systemPaths(parentPath(basePath), systemTag),
       ...functionPaths(parentPath(basePath), parts.functions, functionsTag),
       ...formPaths(parentPath(basePath), parts.forms, formsTag),
+      ...savedViewPaths(parentPath(basePath), systemTag),
+      ...files,
       ...(parts.jobs && parts.admin ? jobPaths(parentPath(basePath), freeTag(subjects, "jobs")) : {}),
+      ...(parts.tasks ? taskPaths(parentPath(basePath), freeTag(subjects, "tasks")) : {}),
       ...(authPath === null ? {} : signInPaths(authPath, parts.signIn, parts.admin))
     },
     parameters: headerParameters,
@@ -458,6 +471,7 @@ export const systemDocument = (subjects: Subjects, parts: SystemParts) => {
       { name: systemTag },
       ...(parts.functions.length === 0 ? [] : [{ name: functionsTag }]),
       ...(parts.forms.length === 0 ? [] : [{ name: formsTag }]),
+      ...(Object.keys(files).length === 0 ? [] : [{ name: filesTag }]),
       ...(authPath === null ? [] : [{ name: "sign-in" }])
     ]
   }

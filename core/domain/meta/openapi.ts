@@ -8,9 +8,11 @@ import type { Caller } from "../access/caller.ts"
 import { type ApiFunction, type Functions, mayCall } from "../function/declaration.ts"
 import type { Model, Models, Relation } from "../model/model.ts"
 import type { Json } from "../value/kind.ts"
+import { eventPaths } from "./openapi-events.ts"
 import type { OpenForm } from "./openapi-form.ts"
 import {
   aggregateResponses,
+  exportResponse,
   relationSchema,
   resourceParameters,
   resourcePaths,
@@ -21,6 +23,7 @@ import {
 import { type Doc, resourceSchemas, type Subject } from "./openapi-schema.ts"
 import type { SignInFeatures } from "./openapi-sign-in.ts"
 import { systemDocument } from "./openapi-system.ts"
+import { taskResponses, taskSchemas, transferPaths } from "./openapi-task.ts"
 import { permissionsOf } from "./permissions.ts"
 
 export interface OpenapiRequest {
@@ -33,6 +36,10 @@ export interface OpenapiRequest {
   readonly forms?: readonly OpenForm[]
   /** Whether the configuration has jobs. */
   readonly jobs?: boolean
+  /** Whether the service has bulk changes and imports. */
+  readonly tasks?: boolean
+  /** Whether the configuration has the extension `webhooks`. */
+  readonly webhooks?: boolean
   /** Path of the resources, for example `/api/v1`. */
   readonly basePath: string
   readonly title: string
@@ -156,15 +163,23 @@ export const openapiDocument = (request: OpenapiRequest): Doc => {
     sessionCookie: `${serverUrl.startsWith("https:") ? "__Secure-" : ""}service.session_token`,
     admin: isAdmin(request),
     jobs: request.jobs === true,
+    tasks: request.tasks === true,
     functions: functionsOf(request),
     forms: request.forms ?? []
   })
   const paths: { [path: string]: Json } = {}
   const parameters: { [name: string]: Json } = { ...system.parameters, ...sharedQuery }
-  const schemas: { [name: string]: Json } = { ...system.schemas }
-  const responses: { [name: string]: Json } = { ...system.responses, ...aggregateResponses }
+  const schemas: { [name: string]: Json } = { ...system.schemas, ...taskSchemas }
+  const responses: { [name: string]: Json } = {
+    ...system.responses,
+    ...aggregateResponses,
+    ...taskResponses,
+    Export: exportResponse
+  }
   for (const [name, subject] of subjects) {
-    Object.assign(paths, resourcePaths(subject, `${basePath}/${name}`))
+    const collection = `${basePath}/${name}`
+    Object.assign(paths, resourcePaths(subject, collection), eventPaths(subject, collection, request.webhooks === true))
+    if (request.tasks === true) Object.assign(paths, transferPaths(subject, collection))
     Object.assign(parameters, resourceParameters(subject))
     Object.assign(schemas, resourceSchemas(subject, subjects), {
       [`${name}.Search`]: searchSchema(subject),

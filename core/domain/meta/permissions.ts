@@ -2,6 +2,7 @@
 
 import type { Access, Decision } from "../access/access.ts"
 import { type Operation, operations } from "../access/rules.ts"
+import type { BulkOp } from "../task/task.ts"
 
 /**
  * `permissions[resource]` of the meta document (spec 1, Meta, 1): true when the operation is allowed for some record. `conditional` lists
@@ -31,5 +32,40 @@ export const permissionsOf = ({ decisions, tenantMissing }: Access): ResourcePer
     update: possible("update"),
     delete: possible("delete"),
     conditional: operations.filter((operation) => possible(operation) && isConditional(decisions[operation]))
+  }
+}
+
+/** What a caller may do with many records of a resource at once. */
+export interface ResourceTransfers {
+  /** `:export` of what a list shows. */
+  readonly export: boolean
+  /** Operations of `:bulk`. Empty where there are no tasks. */
+  readonly bulk: readonly BulkOp[]
+  /** Modes of `:import`; `upsert` where both are there. */
+  readonly import: readonly ("create" | "update")[]
+}
+
+/** The transfers of one resource. `tasks`: whether the service has bulk changes and imports. */
+export const transfersOf = (access: Access, tasks: boolean): ResourceTransfers => {
+  const { create, delete: remove, read, update } = permissionsOf(access)
+  const { creatable, fields, updatable } = access.restricted
+  const fills = (names: ReadonlySet<string>): boolean =>
+    fields.some(({ file, name }) => file === null && names.has(name))
+  const keyed = access.model.key.every(({ name }) => access.restricted.byName.has(name))
+  return {
+    export: read,
+    bulk: tasks && keyed && read
+      ? [
+        ...(update && updatable.size > 0 ? ["update"] as const : []),
+        ...(remove ? ["delete"] as const : []),
+        ...(update && access.model.softDelete !== null ? ["undelete"] as const : [])
+      ]
+      : [],
+    import: tasks
+      ? [
+        ...(create && fills(creatable) ? ["create"] as const : []),
+        ...(update && fills(updatable) ? ["update"] as const : [])
+      ]
+      : []
   }
 }

@@ -6,7 +6,10 @@
 import type { RestrictedModel } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
 import { scan } from "../filter/lex.ts"
-import type { Chart, Label, MenuItem, Page, View } from "../model/view.ts"
+import { type Functions, mayCall } from "../function/declaration.ts"
+import { chartFields } from "../model/view.ts"
+import type { Block, Chart, Label, MenuItem, Page, Period, View, ViewAction } from "../model/view.ts"
+import type { Json } from "../value/kind.ts"
 
 /** A view in the meta document. Field names in it are readable fields of the model beside it. */
 export interface MetaView {
@@ -25,15 +28,52 @@ export interface MetaView {
     readonly group: string | null
     readonly order: number
     readonly icon: string | null
+    readonly bottom: boolean
     readonly recent: { readonly sort: string; readonly limit: number } | null
   } | null
+  /** `{field}` in an address stands for the record's value. */
+  readonly links: ReadonlyArray<{ readonly label: string; readonly href: string }>
+  /** Actions whose function the caller may call. */
+  readonly actions: ReadonlyArray<Omit<ViewAction, "roles">>
+  /** By field: the plugin's component that draws its values. */
+  readonly cells: { readonly [field: string]: string }
+  /** By field: the plugin's component that it is edited with. Absent where there are none. */
+  readonly inputs?: { readonly [field: string]: string }
 }
+
+interface MetaBlockSource {
+  readonly label: string
+  readonly resource: string
+  /** Empty: every record. */
+  readonly filter: string
+}
+
+/** A part of a composed page. Every field in it is one that the caller reads. */
+export type MetaBlock =
+  | MetaBlockSource & {
+    readonly of: "number"
+    readonly measure: string
+    readonly measured: string | null
+    readonly period: Period | null
+  }
+  | MetaBlockSource & { readonly of: "chart"; readonly chart: Chart }
+  | MetaBlockSource & {
+    readonly of: "list"
+    /** Empty: those of the view. */
+    readonly columns: readonly string[]
+    readonly sort: string
+    readonly limit: number
+  }
+  | { readonly of: "text"; readonly text: string }
+  | { readonly of: "component"; readonly component: string; readonly label: string | null; readonly props: Json }
 
 export interface MetaPage {
   readonly name: string
   readonly label: string
   readonly href: string
   readonly resource: string | null
+  /** What the admin app draws there; null: the page is elsewhere, or a plugin's. */
+  readonly blocks: readonly MetaBlock[] | null
 }
 
 export interface MetaMenuItem {
@@ -77,19 +117,22 @@ const mentions = (filter: string, names: ReadonlySet<string>): boolean => {
  * because a part of it would mean something else. Lists of fields and orders lose only the hidden name. `listable` false (the caller cannot
  * read) also removes whatever needs a list.
  */
-export const restrictView = (view: View, restricted: RestrictedModel, listable: boolean): MetaView => {
+export const restrictView = (
+  view: View,
+  restricted: RestrictedModel,
+  listable: boolean,
+  callable: (action: ViewAction) => boolean = () => false
+): MetaView => {
   const visible = (name: string): boolean => restricted.byName.has(name)
   const usable = (names: readonly string[]): boolean => listable && names.every(visible)
   const hidden = hiddenNames(restricted)
   const { chart, nav } = view
+  const inputs = Object.entries(view.inputs).filter(([field]) => visible(field))
   return {
     name: view.name,
     label: { singular: view.label.singular, plural: view.label.plural },
     columns: listable ? view.columns.filter(visible) : [],
-    sort: listable
-      ? view.sort.filter(({ field }) => visible(field.name))
-        .map(({ field, descending }) => descending ? `${field.name} desc` : field.name).join(", ")
-      : "",
+    sort: listable ? orderText(view.sort, visible) : "",
     filters: view.filters.filter(({ fields, filter }) => usable(fields) && !mentions(filter, hidden))
       .map(({ name, filter }) => ({ name, filter })),
     search: listable ? view.search.filter(visible) : [],
@@ -101,18 +144,34 @@ export const restrictView = (view: View, restricted: RestrictedModel, listable: 
       group: nav.group,
       order: nav.order,
       icon: nav.icon,
+      bottom: nav.bottom,
       recent: nav.recent !== null && usable(nav.recent.fields)
         ? { sort: nav.recent.sort, limit: nav.recent.limit }
         : null
-    }
+    },
+    links: view.links.filter(({ fields }) => fields.every(visible)).map(({ href, label }) => ({ label, href })),
+    actions: view.actions.filter(callable)
+      .map(({ confirm, function: called, label, on }) => ({ label, function: called, confirm, on })),
+    cells: Object.fromEntries(Object.entries(view.cells).filter(([field]) => visible(field))),
+    ...(inputs.length === 0 ? {} : { inputs: Object.fromEntries(inputs) })
   }
 }
 
-const chartFields = (chart: Chart): readonly string[] =>
-  chart.of === "series" && chart.measured !== null ? [chart.field, chart.measured] : [chart.field]
+const orderText = (sort: View["sort"], visible: (field: string) => boolean): string =>
+  sort.filter(({ field }) => visible(field.name))
+    .map(({ field, descending }) => descending ? `${field.name} desc` : field.name).join(", ")
+
+/** Which actions of a view a caller is offered. */
+export const callableBy =
+  (caller: Caller, functions: Functions | undefined) => ({ function: name, roles }: ViewAction): boolean => {
+    const called = functions?.get(name)
+    return called !== undefined && isFor(roles, caller) && mayCall(called, caller)
+  }
 
 /** Which resources exist at all, and which of them the caller sees. */
 export interface Sight {
+  /** What the caller sees of a resource whose records they may list, or null. */
+  readonly listed: (resource: string) => RestrictedModel | null
   readonly exists: (resource: string) => boolean
   readonly visible: (resource: string) => boolean
   /** Names and aliases of fields of a visible resource that the caller cannot read. */
@@ -147,9 +206,35 @@ const isOpen = (
   isFor(entry.roles, caller) && (entry.resource === null || sight.visible(entry.resource)) &&
   leadsSomewhere(entry.href, sight)
 
+/** A block as the caller sees it, or null: they cannot list its resource, or something of it is hidden. */
+const restrictBlock = (block: Block, sight: Sight): MetaBlock | null => {
+  if (block.of === "text" || block.of === "component") return block
+  const model = sight.listed(block.resource)
+  if (model === null) return null
+  const visible = (name: string): boolean => model.byName.has(name)
+  const { fields, filter, label, resource } = block
+  if (!fields.every(visible) || (filter !== null && mentions(filter, hiddenNames(model)))) return null
+  const source = { label, resource, filter: filter ?? "" }
+  switch (block.of) {
+    case "number":
+      return { of: block.of, ...source, measure: block.measure, measured: block.measured, period: block.period }
+    case "chart":
+      return { of: block.of, ...source, chart: block.chart }
+    case "list": {
+      const columns = block.columns.filter(visible)
+      // Without one of its own columns, the list would show those of the view.
+      if (columns.length === 0 && block.columns.length > 0) return null
+      return { of: block.of, ...source, columns, sort: orderText(block.sort, visible), limit: block.limit }
+    }
+  }
+}
+
+/** The pages that a caller sees. A composed page loses the blocks that they do not see; one that has none left is left out. */
 export const pagesFor = (pages: readonly Page[], caller: Caller, sight: Sight): readonly MetaPage[] =>
-  pages.filter((page) => isOpen(page, caller, sight))
-    .map(({ href, label, name, resource }) => ({ name, label, href, resource }))
+  pages.filter((page) => isOpen(page, caller, sight)).flatMap(({ blocks: all, href, label, name, resource }) => {
+    const blocks = all?.flatMap((block) => restrictBlock(block, sight) ?? []) ?? null
+    return blocks?.length === 0 ? [] : [{ name, label, href, resource, blocks }]
+  })
 
 /** The user menu without what the caller cannot see. `pages` are the pages they see; entries that lead to other pages are left out. */
 export const menuFor = (

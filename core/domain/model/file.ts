@@ -65,8 +65,8 @@ export type Processor =
     readonly run: (file: ProcessedFile) => unknown
   }
 
-/** Bytes of a file that a processor gets as its head. */
-export const headBytes = 256 * 1024
+/** Bytes of a file that a processor gets as its head: 256 KB. */
+export const headBytes = 256_000
 
 /** A file field. */
 export interface FileField {

@@ -1,43 +1,71 @@
 /**
  * ETags (spec 1, Write rules, 1): a keyed hash of the version column's exact text, or of the fields that the caller may read. They are
- * computed from the row itself and are the same in lists, gets, writes and batches.
+ * computed from the row itself and are the same in lists, gets, writes and batches. The database may hash the fields.
  */
 
 import type { RestrictedModel } from "../access/access.ts"
 import type { Field } from "../model/model.ts"
-import type { Row } from "../value/kind.ts"
+import { byteLength } from "../value/bytes.ts"
+import type { Cell, Row } from "../value/kind.ts"
 
 /** The columns an ETag is made of. */
 export const etagFields = (restricted: RestrictedModel): readonly Field[] =>
   restricted.model.version === null ? restricted.fields : [restricted.model.version]
 
+/** What tags are made with: the Seal port's keyed digest and its plain hash. */
+export interface TagTools {
+  readonly digest: (text: string) => string
+  readonly hash: (text: string) => string
+}
+
+/** Whether any text may be a value of the field. Values of other kinds are never empty and have no control characters. */
+export const isFreeText = ({ kind }: Field): boolean =>
+  kind === "text" || kind === "enum" || kind === "currency" || kind === "country"
+
+/** Ends a cell that is no free text. */
+export const cellEnd = "\u0001"
+
 /**
- * Makes the function that writes the text whose digest is the tag. `position` says where each field's cell stands in a row. Each cell comes
- * after its length, so that neighbouring values stay apart; `~` is null. It is made once for a kind of row, so no position is looked up for
- * each row of a page.
+ * The text whose hash stands for the cells of some fields, each of which can be told from it. Where an answer leaves fields out, a database writes the
+ * same text, so it is made of what costs a database little: a free text comes after its length in bytes and a colon, any other cell before an end.
+ * Of null only the colon or the end is there. Of a timestamp only what both spellings of it have in common counts.
+ */
+export const hashedText = (fields: readonly Field[], cellOf: (field: Field, index: number) => Cell): string => {
+  let text = ""
+  for (let index = 0; index < fields.length; index++) {
+    const field = fields[index]!
+    const cell = cellOf(field, index)
+    if (isFreeText(field)) text += cell === null ? ":" : `${byteLength(cell)}:${cell}`
+    else text += (cell === null ? "" : field.kind === "timestamp" ? cell.replace(/[TZ ]/g, "") : cell) + cellEnd
+  }
+  return text
+}
+
+/** The text whose digest is the tag of a row: its version, or the hash of its readable cells. */
+export const versionSource = (version: Cell): string => `v${version ?? "~"}`
+export const hashSource = (hash: Cell): string => `f${hash ?? "~"}`
+
+/**
+ * Makes the function that writes the text whose digest is the tag. `position` says where each field's cell stands in a row. It is made once
+ * for a kind of row, so no position is looked up for each row of a page.
  */
 export const etagSource = (
   restricted: RestrictedModel,
-  position: (field: Field) => number
+  position: (field: Field) => number,
+  hash: TagTools["hash"]
 ): (row: Row) => string => {
-  const positions = etagFields(restricted).map(position)
+  const fields = etagFields(restricted)
   if (restricted.model.version !== null) {
-    const [version] = positions as [number]
-    return (row) => `v${row[version] ?? "~"}`
+    const version = position(restricted.model.version)
+    return (row) => versionSource(row[version] ?? null)
   }
-  return (row) => {
-    let source = "f"
-    for (const at of positions) {
-      const cell = row[at] ?? null
-      source += cell === null ? "~" : `${cell.length}:${cell}`
-    }
-    return source
-  }
+  const positions = fields.map(position)
+  return (row) => hashSource(hash(hashedText(fields, (_, index) => row[positions[index]!] ?? null)))
 }
 
-/** The header's text, quotes included, of a row with all columns of the model. `digest` is the Seal port's. */
-export const etagOf = (restricted: RestrictedModel, row: Row, digest: (text: string) => string): string =>
-  `"${digest(etagSource(restricted, ({ index }) => index)(row))}"`
+/** The header's text, quotes included, of a row with all columns of the model. */
+export const etagOf = (restricted: RestrictedModel, row: Row, { digest, hash }: TagTools): string =>
+  `"${digest(etagSource(restricted, ({ index }) => index, hash)(row))}"`
 
 /** Whether `If-None-Match` says that the client holds this version, so that a 304 is enough (RFC 9110, 13.1.2). */
 export const isHeld = (noneMatch: string | null, etag: string): boolean =>

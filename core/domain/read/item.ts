@@ -4,16 +4,20 @@
  */
 
 import type { Access, Decision, RestrictedModel } from "../access/access.ts"
-import { fileRecord, fileWriter } from "../file/shown.ts"
+import { Unread } from "../access/rules.ts"
+import { fileWriter } from "../file/shown.ts"
 import type { FileLinks } from "../file/shown.ts"
 import { evaluate } from "../filter/evaluate.ts"
 import type { Bindings, FilterTree } from "../filter/tree.ts"
 import type { FileField } from "../model/file.ts"
-import type { Field, Model, WireRecord } from "../model/model.ts"
-import { isQuoted, jsonWriter, wireFromCell } from "../value/cell.ts"
-import type { Cell, Json, Row } from "../value/kind.ts"
-import { etagFields, etagSource } from "./etag.ts"
+import type { Field, WireRecord } from "../model/model.ts"
+import { isQuoted, jsonWriter } from "../value/cell.ts"
+import type { Cell, Row } from "../value/kind.ts"
+import { etagFields, etagSource, hashSource } from "./etag.ts"
+import type { TagTools } from "./etag.ts"
 import { writeKey } from "./key.ts"
+import { askedCell, lazyRecord, ruleReads } from "./record.ts"
+import type { RuleReads } from "./record.ts"
 
 /** Which parts of a record an answer shows. */
 export interface Shown {
@@ -28,58 +32,66 @@ export interface Layout {
   readonly columns: readonly Field[]
   readonly checks: readonly FilterTree[]
   readonly position: ReadonlyMap<Field, number>
+  /** The fields that the database hashes for the ETag, as an answer leaves some of them out. The hash follows the checks. */
+  readonly hashed: readonly Field[]
+  /** What rules ask for, and what was known of it when the layout was made; null where no rule needs the record. */
+  readonly rules: { readonly reads: RuleReads; readonly version: number; readonly whole: boolean } | null
 }
+
+/** Whether more is known about what rules ask for than when the layout was made. */
+export const isOutdated = ({ rules }: Layout): boolean => rules !== null && rules.reads.version !== rules.version
+
+/**
+ * Whether a rule may have asked for a column that the layout leaves out. The rule has then denied. Read the rows again with a new layout;
+ * each time one more column is known, so that comes to an end.
+ */
+export const leftOut = (layout: Layout): boolean => layout.rules?.whole === false && isOutdated(layout)
 
 const noColumns: readonly Field[] = []
 
 /**
- * The smallest set of columns for an answer: shown fields, the ETag's fields and `more` (sort keys). All columns when a rule needs the
- * record.
+ * The smallest set of columns for an answer: shown fields, `more` (sort keys), what rules ask for of the record, and what the ETag is made
+ * of.
  */
 export const layoutOf = (access: Access, shown: Shown, more: readonly Field[]): Layout => {
   const { decisions, model, restricted } = access
   const checks: FilterTree[] = []
-  const wanted = new Set<Field>([...shown.fields, ...etagFields(restricted), ...model.key, ...more])
+  const wanted = new Set<Field>([...shown.fields, ...model.key, ...more])
   for (const field of shown.fields) {
     const placeholder = placeholderOf(restricted, field)
     if (placeholder !== null) wanted.add(placeholder)
   }
+  let rules: Layout["rules"] = null
   if (shown.permissions !== "none") {
     if (decisions.update.of === "filter") checks.push(decisions.update.tree)
     if (decisions.delete.of === "filter") checks.push(decisions.delete.tree)
     if (model.softDelete !== null) wanted.add(model.softDelete)
     const needsRecord = decisions.update.of === "record" || decisions.delete.of === "record" ||
       (shown.permissions === "full" && access.fieldWritable.size > 0)
-    if (needsRecord) { for (const field of model.columns) wanted.add(field) }
+    if (needsRecord) {
+      const reads = ruleReads(model, shown.permissions)
+      rules = { reads, version: reads.version, whole: reads.whole }
+      for (const field of reads.columns(model)) wanted.add(field)
+    }
   }
+  const tagged = etagFields(restricted)
+  const hashed = model.version === null && tagged.some((field) => !wanted.has(field)) ? tagged : noColumns
+  if (hashed === noColumns) { for (const field of tagged) wanted.add(field) }
   const columns = wanted.size === 0 ? noColumns : [...wanted]
-  return { columns, checks, position: new Map(columns.map((field, i) => [field, i])) }
+  return { columns, checks, position: new Map(columns.map((field, i) => [field, i])), hashed, rules }
 }
 
 /** The field that holds the placeholder of a file's image, where the caller may read it. */
 const placeholderOf = (restricted: RestrictedModel, { file }: Field): Field | null =>
   file === null || file.placeholder === null ? null : restricted.byName.get(file.placeholder) ?? null
 
-/** A cell in wire form: a file as the object that stands for it, without links. */
-export const wireValue = (field: Field, cell: Cell): Json =>
-  field.file === null ? wireFromCell(field, cell) : fileRecord(field.file, cell)
-
-/** The record in wire form with every declared field that the row holds. */
-export const wireRecord = (model: Model, cellOf: (field: Field) => Cell): WireRecord => {
-  const record: { [name: string]: Json } = {}
-  for (const field of model.fields) record[field.name] = wireValue(field, cellOf(field))
-  return record
-}
-
 /** What records are written with besides their cells. */
-export interface ItemTools {
-  /** The Seal port's. */
-  readonly digest: (text: string) => string
+export interface ItemTools extends TagTools {
   /** Makes the links of files; null where no files are stored. */
   readonly files: FileLinks | null
 }
 
-/** Writes the cells of a file field. The key that its links name is put together only where there is one to write. */
+/** Writes the cells of a file field. The key that its links name is put together only where there is a link to make. */
 const filePart = (
   { model, restricted }: Access,
   field: Field,
@@ -87,13 +99,16 @@ const filePart = (
   { position }: Layout,
   links: FileLinks | null
 ): (cell: string, row: Row) => string => {
-  const placeholder = placeholderOf(restricted, field)
-  const at = placeholder === null ? -1 : position.get(placeholder)!
-  const keys = model.key.map((part) => position.get(part)!)
   if (links === null) return (cell) => JSON.stringify({ uri: cell, missing: true })
-  const write = fileWriter(links, model.name, field.name, file)
-  return (cell, row) =>
-    write(cell, writeKey(keys.map((index) => row[index] ?? null)), at === -1 ? undefined : row[at] ?? null)
+  const placeholder = placeholderOf(restricted, field)
+  const keys = model.key.map((part) => position.get(part)!)
+  const [first = -1] = keys
+  const key = (row: Row): string => writeKey(keys.map((index) => row[index] ?? null))
+  return fileWriter(links, model.name, field.name, file, {
+    key,
+    mark: keys.length === 1 ? (row) => row[first] ?? "" : key,
+    placeholder: placeholder === null ? -1 : position.get(placeholder)!
+  })
 }
 
 /** A finished item: its JSON without the closing brace (so that members can be added), its ETag. */
@@ -118,8 +133,13 @@ const rowDecision = (
   if (decision.of === "deny") return false
   if (decision.of === "filter") return check() === "true"
   const decided = decision.decide(record())
-  if (decided.of === "filter") return evaluate(decided.tree, cellOf, bindings)
-  return decided.of === "allow"
+  if (decided.of !== "filter") return decided.of === "allow"
+  try {
+    return evaluate(decided.tree, cellOf, bindings)
+  } catch (error) {
+    if (error instanceof Unread) return false
+    throw error
+  }
 }
 
 /** Builds the writer of one shape. */
@@ -127,7 +147,7 @@ export const itemWriter = (
   access: Access,
   shown: Shown,
   layout: Layout,
-  { digest, files }: ItemTools
+  { digest, files, hash }: ItemTools
 ): ItemWriter => {
   const { decisions, model, restricted } = access
   const parts = shown.fields.map((field, i) => {
@@ -144,7 +164,10 @@ export const itemWriter = (
       write
     }
   })
-  const source = etagSource(restricted, (field) => layout.position.get(field)!)
+  const hashAt = layout.columns.length + layout.checks.length
+  const source = layout.hashed.length === 0
+    ? etagSource(restricted, (field) => layout.position.get(field)!, hash)
+    : (row: Row): string => hashSource(row[hashAt] ?? null)
   const start = parts.length === 0 ? "{" : ","
   const updateCheck = layout.columns.length
   const deleteCheck = updateCheck + (decisions.update.of === "filter" ? 1 : 0)
@@ -155,6 +178,7 @@ export const itemWriter = (
   const none = permissionsText(false, false)
   const noneEditable = fieldsText(restricted, () => false)
   const allEditable = fieldsText(restricted, () => true)
+  const { rules } = layout
 
   return (row, bindings) => {
     let text = ""
@@ -173,9 +197,9 @@ export const itemWriter = (
     if (shown.permissions === "row" && (constant || deleted)) {
       return { open: text + (deleted ? none : constants), etag }
     }
-    const cellOf = (field: Field): Cell => row[layout.position.get(field)!] ?? null
+    const cellOf = rules === null ? noCells : askedCell(rules.reads, rules.whole, layout.position, row)
     let cached: WireRecord | undefined
-    const record = () => cached ??= wireRecord(model, cellOf)
+    const record = () => cached ??= lazyRecord(model, cellOf)
     const update = !deleted &&
       rowDecision(decisions.update, () => row[updateCheck] ?? null, record, cellOf, bindings)
     const remove = !deleted &&
@@ -189,9 +213,12 @@ export const itemWriter = (
         : fieldsText(restricted, ({ name }) => access.fieldWritable.get(name)?.(record()) ?? true)
       text = `${text.slice(0, -1)},"fields":${fields}}`
     }
+    if (rules?.whole === true) rules.reads.settle()
     return { open: text, etag }
   }
 }
+
+const noCells = (): Cell => null
 
 /** For each readable field, whether it may be edited: an update takes it, and `editable` agrees. */
 const fieldsText = (restricted: RestrictedModel, editable: (field: Field) => boolean): string =>

@@ -37,6 +37,20 @@ export const readKey = (model: Model, segment: string): Result.Result<readonly s
 export const writeKey = (cells: readonly Cell[]): string =>
   cells.map((cell) => encodeURIComponent(cell ?? "")).join(",")
 
+/** The condition "one of these keys". */
+export const keyed = ({ key: fields }: Pick<Model, "key">, keys: ReadonlyArray<readonly string[]>): FilterTree => {
+  const literal = (text: string) => ({ of: "literal", text }) as const
+  const [only] = fields
+  return fields.length === 1
+    ? { op: "in", field: only!, values: keys.map(([part]) => literal(part!)) }
+    : {
+      op: "or",
+      items: keys.map((parts) =>
+        allOf(fields.map((field, i) => ({ op: "compare", field, is: "=", value: literal(parts[i]!) })))
+      )
+    }
+}
+
 const conditions = new WeakMap<Model, FilterTree>()
 
 /** The condition "this key", with the key's parts as params 0…n-1. */

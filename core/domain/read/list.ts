@@ -9,11 +9,11 @@ import type { Access, RestrictedModel } from "../access/access.ts"
 import { BoundedMap } from "../bounded.ts"
 import { readFilter, readOrder } from "../filter/read.ts"
 import type { FilterTree } from "../filter/tree.ts"
-import { always, both, confined } from "../filter/tree.ts"
+import { always, both, confined, not } from "../filter/tree.ts"
 import type { Field, Model, SortKey } from "../model/model.ts"
 import { invalidParameter, problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
-import { itemWriter, layoutOf } from "./item.ts"
+import { isOutdated, itemWriter, layoutOf } from "./item.ts"
 import type { ItemTools, ItemWriter, Layout, Shown } from "./item.ts"
 import type { PageShape } from "./plan.ts"
 
@@ -126,6 +126,10 @@ const liveOnly = (model: Model): FilterTree => {
   return tree
 }
 
+/** The rows of `visibleRows` that are soft-deleted, and no others. */
+export const deletedRows = (access: Access, filter: FilterTree): FilterTree =>
+  both(visibleRows(access, filter, true), not(liveOnly(access.model)))
+
 /** Refuses `show_deleted=true` where nothing is soft-deleted. */
 export const checkShowDeleted = (model: Model, showDeleted: boolean): Result.Result<boolean, Problem> =>
   showDeleted && model.softDelete === null
@@ -163,7 +167,9 @@ export const listShape = (access: Access, request: ShapeRequest, tools: ItemTool
   const key = `${request.showDeleted} ${request.limit} ${faceKey}\u0000${request.filterText}`
   const cache = cachesOf(access.restricted).shapes
   const cached = cache.get(key)
-  if (cached !== undefined && sameDecisions(cached.access, access)) return cached.shape
+  if (cached !== undefined && !isOutdated(cached.shape.layout) && sameDecisions(cached.access, access)) {
+    return cached.shape
+  }
 
   const face = faceOf(access, request, faceKey, tools)
   const shape: ListShape = {
@@ -174,7 +180,8 @@ export const listShape = (access: Access, request: ShapeRequest, tools: ItemTool
       where: visibleRows(access, request.filter, request.showDeleted),
       order,
       limit: request.limit,
-      checks: face.layout.checks
+      checks: face.layout.checks,
+      hashed: face.layout.hashed
     }
   }
   if (key.length <= cachedText) cache.set(key, { access, shape })
@@ -189,7 +196,9 @@ const faceOf = (
 ): Face => {
   const cache = cachesOf(access.restricted).faces
   const cached = cache.get(key)
-  if (cached !== undefined && sameDecisions(cached.access, access)) return cached.face
+  if (cached !== undefined && !isOutdated(cached.face.layout) && sameDecisions(cached.access, access)) {
+    return cached.face
+  }
   const layout = layoutOf(access, shown, [...order.map((sort) => sort.field), ...more])
   const face: Face = { order, layout, write: itemWriter(access, shown, layout, tools) }
   if (key.length <= cachedText) cache.set(key, { access, face })

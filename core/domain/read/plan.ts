@@ -21,6 +21,8 @@ export interface PageShape {
   readonly limit: number
   /** Per-row conditions; their cells follow the columns in each row. */
   readonly checks: readonly FilterTree[]
+  /** Fields whose cells are hashed where the row is (`hashedText`): SHA-256 in hexadecimal. Where there are any, the hash follows the checks. */
+  readonly hashed?: readonly Field[]
 }
 
 /**

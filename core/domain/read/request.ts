@@ -35,6 +35,21 @@ export interface ListRequest {
   readonly position: string
 }
 
+/** How values are separated in a table as text. */
+export const delimiters = ["comma", "semicolon", "tab"] as const
+export type Delimiter = typeof delimiters[number]
+/** `escape`: texts that a spreadsheet would take for a formula are marked; `raw`: they are left as they are. */
+export const formulaModes = ["escape", "raw"] as const
+export type Formulas = typeof formulaModes[number]
+
+/** Parameters of `:export`. */
+export interface ExportRequest {
+  readonly list: ListRequest
+  readonly format: "csv" | "ndjson"
+  readonly delimiter: Delimiter
+  readonly formulas: Formulas
+}
+
 /** Parameters of a get. */
 export interface GetRequest {
   readonly fields: readonly string[] | null
@@ -83,7 +98,7 @@ class Parameters {
     for (const [name, value] of pairs) {
       if (!known.includes(name)) {
         this.refuse(name, `There is no parameter "${name.slice(0, 100)}" here.`, `Use ${known.join(", ")}.`)
-      } else if (given.has(name)) this.refuse(name, "The parameter stands more than once.")
+      } else if (given.has(name)) this.refuse(name, "The parameter is given more than once.")
       // An empty parameter says nothing, as a form sends it: it counts as absent.
       else if (value !== "") this.values.set(name, value)
       given.add(name)
@@ -248,6 +263,35 @@ export const seekRequest = (query: Pairs): Result.Result<ListRequest, Problem> =
   // No table has more rows. Beyond this a number would not be exact, and the database would not take it.
   const position = String(Math.min(Number(written), Number.MAX_SAFE_INTEGER))
   return Result.map(readList(parameters, maxQueryFilter), (request) => ({ ...request, position }))
+}
+
+/** Rows that an export reads at once. */
+const exportedAtOnce = 500
+
+export const exportRequest = (query: Pairs): Result.Result<ExportRequest, Problem> => {
+  const parameters = new Parameters(query, [
+    "format",
+    "filter",
+    "order_by",
+    "fields",
+    "show_deleted",
+    "delimiter",
+    "formulas"
+  ])
+  const format = parameters.choice("format", ["csv", "ndjson"], "csv")
+  const delimiter = parameters.choice("delimiter", delimiters, "comma")
+  const formulas = parameters.choice("formulas", formulaModes, "escape")
+  if (format === "ndjson") {
+    for (const name of ["delimiter", "formulas"]) {
+      if (parameters.values.has(name)) parameters.refuse(name, "The parameter is for the format csv.")
+    }
+  }
+  return Result.map(readList(parameters, maxQueryFilter), (list) => ({
+    list: { ...list, pageSize: exportedAtOnce },
+    format,
+    delimiter,
+    formulas
+  }))
 }
 
 export const getRequest = (query: Pairs): Result.Result<GetRequest, Problem> => {

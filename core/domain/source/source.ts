@@ -1,6 +1,6 @@
 /**
- * Sources (spec 2, Source declaration): other instances whose resources an app draws, and which of them a caller is told about. The server stores and
- * calls nothing of them: it is the browser that does, with the person's own token.
+ * Sources (spec 2, Source declaration): other instances whose resources an app shows, and which of them a caller is told about. The server stores
+ * nothing of them and does not call them. The browser calls them with the person's own token.
  */
 
 /** A source that was checked. */
@@ -8,7 +8,7 @@ export interface Source {
   /** Its resources API, without a slash at its end. */
   readonly url: string
   readonly label: string
-  /** Names of its resources that the app draws. */
+  /** Names of its resources that the app shows. */
   readonly resources: readonly string[]
   /** Only callers holding one of these roles are told about it; null: everybody is. */
   readonly roles: readonly string[] | null

@@ -4,6 +4,14 @@
 
 /** Length of a text in UTF-8, in bytes. A lone surrogate counts as the three bytes of the character that replaces it. */
 export const byteLength = (text: string): number => {
+  const { length } = text
+  let all = 0
+  // Most texts are ASCII, which a loop without branches finds out in a quarter of the time.
+  for (let i = 0; i < length; i++) all |= text.charCodeAt(i)
+  return all < 0x80 ? length : wideLength(text)
+}
+
+const wideLength = (text: string): number => {
   let bytes = text.length
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i)

@@ -81,7 +81,7 @@ describe("cellFromJson", () => {
     ["too large for 16 bits", integer16, 32768, "invalid", "32767"],
     ["too large for 32 bits", integer32, "2147483648", "invalid", "2147483647"],
     ["too large for 64 bits", integer64, "9223372036854775808", "invalid", "9223372036854775807"],
-    ["an inexact number", integer64, 9_007_199_254_740_992, "invalid", "send it as text"],
+    ["an inexact number", integer64, 9_007_199_254_740_992, "invalid", "Send it as text"],
     ["very many digits", integer64, "9".repeat(100_000), "invalid", "integer"],
     ["too many fraction digits", decimal, "1.005", "invalid", "2 after it"],
     ["too many fraction digits in a number", decimal, 1.005, "invalid", "2 after it"],

@@ -330,7 +330,7 @@ export const cellFromJson = (shape: Shape & { readonly optional: boolean }, json
       if (typeof json !== "number" || !Number.isInteger(json)) return refuse("type", integerExpected(shape))
       return Number.isSafeInteger(json)
         ? integerCell(shape, String(json === 0 ? 0 : json))
-        : refuse("invalid", "A JSON number cannot carry an integer of this size exactly; send it as text.")
+        : refuse("invalid", "A JSON number cannot hold an integer of this size exactly. Send it as text.")
     case "decimal":
       if (typeof json === "string") return storedDecimalCell(shape, json)
       return typeof json === "number" && Number.isFinite(json)

@@ -1,9 +1,11 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
-import { maxJsonDepth, maxJsonMembers, maxJsonNames, parseJson } from "./json.ts"
+import { maxJsonDepth, maxJsonElements, maxJsonMembers, maxJsonNames, parseJson } from "./json.ts"
 
 /** An object with so many members. */
 const object = (count: number): string => `{${Array.from({ length: count }, (_, n) => `"k${n}":1`).join(",")}}`
+/** A list with so many elements, two of which are lists. */
+const lists = (count: number): string => `[[0],[${"0,".repeat(count - 4)}0]]`
 
 const accepted: readonly string[] = [
   "null",
@@ -67,6 +69,12 @@ describe("parseJson", () => {
   it.each(refused)("refuses %j", (text, message) => {
     const result = parseJson(text)
     expect(Result.isFailure(result) && result.failure.message).toMatch(message)
+  })
+
+  it("bounds the elements of all lists together", () => {
+    expect(Result.isSuccess(parseJson(lists(maxJsonElements)))).toBe(true)
+    const refused = parseJson(lists(maxJsonElements + 1))
+    expect(Result.isFailure(refused) && refused.failure.message).toBe("more than 250000 elements in all lists")
   })
 
   it("makes objects that inherit nothing through their names", () => {

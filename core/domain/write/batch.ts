@@ -97,7 +97,7 @@ const readOperation = (item: Json, index: number): Result.Result<BatchOperation,
   if (typeof resource !== "string" || resource === "") {
     return Result.fail(misses("resource", "The resource's name is required."))
   }
-  if (resource.length > 100) return Result.fail(misses("resource", "No resource has so long a name."))
+  if (resource.length > 100) return Result.fail(misses("resource", "The resource's name is too long."))
   const fail = (member: string, message: string) =>
     Result.fail(inOperation(misses(member, message), index, op, resource))
   const extra = Object.keys(item).find((name) => !members[op]!.includes(name))
@@ -254,7 +254,7 @@ const readParts = (model: Model, parts: readonly Json[]): Result.Result<readonly
   const cells: string[] = []
   for (const [i, part] of parts.entries()) {
     if (typeof part === "number" && Math.abs(part) > Number.MAX_SAFE_INTEGER) {
-      return Result.fail(invalidKey("A JSON number cannot carry a key of this size exactly; send it as text."))
+      return Result.fail(invalidKey("A JSON number cannot hold a key of this size exactly. Send it as text."))
     }
     const text = typeof part === "string"
       ? part

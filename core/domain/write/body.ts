@@ -162,7 +162,7 @@ const completed = (
   }
   const [key, ...more] = model.key
   if (more.length === 0 && unaddressable.test(values.get(key!) ?? "other")) {
-    errors.push({ field: key!.name, code: "invalid", message: "A record with this key could not be addressed." })
+    errors.push({ field: key!.name, code: "invalid", message: "A record with this key would have no URL." })
   }
   if (errors.length > 0) return Result.fail(invalidRecord(errors))
   return impossible

@@ -70,7 +70,7 @@ export const readFileValue = (
       : Result.fail({ code: "required", message: `The field "${field.name}" is required.` })
   }
   if (isShownFile(value)) {
-    return refuse("The value is the object that answers show.", "Send its uri, or leave the field out.")
+    return refuse("The value is the file object of an answer.", "Send its uri, or leave the field out.")
   }
   if (typeof value !== "string") return Result.fail({ code: "type", message: "Expected a text.", hint: how })
   if (looksLikeTicket(value)) {

@@ -38,8 +38,8 @@ export const preconditionFailed = (
   problem(
     "precondition-failed",
     namesVersion(precondition)
-      ? "The record has changed since the version that the sent ETag names."
-      : "What was sent as ETag can match no version: send the record's etag as it stands, quotes included and without W/.",
+      ? "The record has changed since the version of the sent ETag."
+      : "The sent ETag cannot match any version. Send the record's etag unchanged, with its quotes and without W/.",
     { ...(etag === null ? {} : { etag }), ...(changed === null ? {} : { changed }) },
     etag === null ? {} : { etag }
   )

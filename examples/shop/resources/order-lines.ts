@@ -16,7 +16,8 @@ export const orderLines = defineResource("order_lines", {
   fields: {
     id: f.integer().bits(64).readOnly().dbDefault().filterable().sortable(),
     order_id: relation(orders).inverse("lines").filterable(),
-    owner_id: f.text(),
+    // The database takes it from the order where it is not said.
+    owner_id: f.text().dbDefault(),
     position: f.integer().sortable().default(1),
     product_id: relation(products).filterable(),
     quantity: f.integer().default(1),

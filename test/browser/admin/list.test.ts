@@ -5,9 +5,9 @@ import type { MetaDocument } from "../../../web/client/index.ts"
 import { chromiumPath } from "../chromium.ts"
 import { listPage } from "./pages/list.ts"
 import { signInPage } from "./pages/sign-in.ts"
-import { axe, type OpenOptions, type Role, type Stage, startStage } from "./stage.ts"
+import { axe, opener, type OpenOptions, type Role, type Stage, startStage } from "./stage.ts"
 
-vi.setConfig({ testTimeout: 40_000, hookTimeout: 120_000 })
+vi.setConfig({ testTimeout: 40_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } })
 
 let stage: Stage
 
@@ -16,15 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.stop())
 
-/** A page for one test: what went wrong in it fails the test. */
-const using = async (
-  options: OpenOptions,
-  work: (page: Page, list: ReturnType<typeof listPage>, sent: string[]) => Promise<void>
-) => {
-  const { close, page, sent } = await stage.open(options)
-  await work(page, listPage(page, stage.url), sent)
-  await close()
-}
+const using = opener(() => stage, (page, url) => [listPage(page, url)])
 
 const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent ?? "")
 
@@ -67,24 +59,25 @@ describe.skipIf(chromiumPath === null)("signing in", () => {
 })
 
 describe.skipIf(chromiumPath === null)("who sees what", () => {
-  it.each<readonly [Role, string, boolean]>([
-    ["admin", "Orders", true],
-    ["sales", "My orders", true],
-    ["viewer", "Orders", false]
-  ])("%s gets what their meta says, and no more (1, 3, 4)", async (role, orders, creates) => {
+  it.each<readonly [Role, string, boolean, readonly string[]]>([
+    ["admin", "Orders", true, ["Jobs", "Users", "Webhooks"]],
+    ["sales", "My orders", true, []],
+    ["viewer", "Orders", false, ["Webhooks"]]
+  ])("%s gets what their meta says, and no more (1, 3, 4)", async (role, orders, creates, own) => {
     await using({ role }, async (page, list) => {
       const [answer] = await Promise.all([page.waitForResponse(/\/api\/meta$/), list.open("orders")])
       const meta = await answer.json() as MetaDocument
       const expected = meta.models.flatMap(({ name }) => {
         const view = meta.views[name]
-        return view?.nav == null ? [] : [view.label.plural]
+        return view?.nav == null || name.startsWith("webhook_") ? [] : [view.label.plural]
       })
       expect(expected).toContain(orders)
+      if (own[0] !== undefined) await page.getByRole("link", { name: own[0] }).waitFor()
       const entries = await page.getByRole("navigation", { name: "Navigation" }).getByRole("group").getByRole("link")
         .allInnerTexts()
       const names = entries.map((text) => text.split("\n")[0]!).filter((name) => !name.startsWith("#"))
       const pages = meta.pages.map(({ label }) => label)
-      expect(names.toSorted()).toEqual([...expected, ...pages].toSorted())
+      expect(names.toSorted()).toEqual([...expected, ...pages, ...own].toSorted())
       expect(await page.getByRole("link", { name: /^New / }).count()).toBe(creates ? 1 : 0)
     })
   })
@@ -186,7 +179,11 @@ describe.skipIf(chromiumPath === null)("the list", () => {
       await page.keyboard.type("is = paid")
       await page.getByRole("button", { name: "Apply" }).click()
       await page.getByRole("alert").getByText(/Did you mean status/).waitFor()
-      await text.fill("status = paid AND total > 100")
+      // By keys, as people do: the editor takes a selection that a script makes only some time after the focus, and may have put back its own by then.
+      await text.click()
+      await page.keyboard.press("Control+a")
+      await page.keyboard.insertText("status = paid AND total > 100")
+      await expect.poll(() => text.innerText()).toBe("status = paid AND total > 100")
       await page.getByRole("button", { name: "Apply" }).click()
       await expect.poll(() => list.chips()).toEqual(["Status\nis\npaid", "Total\nover\n100.00"])
     })
@@ -215,7 +212,7 @@ describe.skipIf(chromiumPath === null)("the list", () => {
       await expect.poll(() => list.query().get("columns")).toContain("customer_id.p")
       expect(await list.header("Note").count()).toBe(1)
       await page.getByRole("button", { name: "Columns" }).click()
-      await page.getByRole("button", { name: "As usual" }).click()
+      await page.getByRole("button", { name: "Reset" }).click()
       await expect.poll(() => list.query().get("columns")).toBeNull()
     })
   })
@@ -279,7 +276,9 @@ describe.skipIf(chromiumPath === null)("the list", () => {
   }, 60_000)
 
   it("merges with what somebody else changed meanwhile, and asks where both changed the same (31)", async () => {
-    await using({ allow: /412/ }, async (page, list) => {
+    await using({ allow: /412|ERR_FAILED/ }, async (page, list) => {
+      // The page hears of no change: else it may know theirs before the edit begins, and there is nothing to merge.
+      await page.route("**/orders:watch*", (route) => route.abort())
       await list.open("orders")
       const id = await list.cell(5, 0).innerText()
       const read = async () => (await stage.call("admin", "GET", `/orders/${id}`)).body
@@ -314,7 +313,7 @@ describe.skipIf(chromiumPath === null)("the list", () => {
       await page.getByLabel("Field").selectOption("note")
       await page.getByRole("dialog").getByLabel("New value").fill("many at once")
       await page.getByRole("button", { name: "Check" }).click()
-      await page.getByText("All 2 records can be written.").waitFor()
+      await page.getByText("All 2 records pass.").waitFor()
       expect(sent.filter((line) => line.includes(":batchWrite")).every((line) => line.includes("dry_run=true"))).toBe(
         true
       )
@@ -403,8 +402,9 @@ describe.skipIf(chromiumPath === null)("the list", () => {
 
 describe.skipIf(chromiumPath === null)("what happens meanwhile", () => {
   it("goes on after the session ended, with what was typed (7, 22)", async () => {
-    await using({ allow: /401/ }, async (page, list) => {
+    await using({ allow: /401/ }, async (page, list, _, quiet) => {
       await list.open("orders")
+      await quiet()
       await page.context().clearCookies()
       await page.route("**/api/v1/**", (route) =>
         route.fulfill({
@@ -429,9 +429,9 @@ describe.skipIf(chromiumPath === null)("what happens meanwhile", () => {
   })
 
   it("says that it is offline, and keeps what was typed until the connection is back (22)", async () => {
-    await using({ allow: /ERR_INTERNET_DISCONNECTED|Failed to load/ }, async (page, list) => {
+    await using({ allow: /ERR_INTERNET_DISCONNECTED|Failed to load/ }, async (page, list, _, quiet) => {
       await list.open("orders")
-      await page.waitForLoadState("networkidle")
+      await quiet()
       await page.context().setOffline(true)
       await page.getByText("You are offline").waitFor()
       await list.cell(7, 5).click()

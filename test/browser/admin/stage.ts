@@ -3,29 +3,30 @@
  * error in the console, an exception, or a report against the policy fails the test that it happened in.
  */
 
-import { readFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { createRequire } from "node:module"
-import type { Browser, BrowserContext, Page } from "playwright-core"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Browser, BrowserContext, Page, Request } from "playwright-core"
 import { expect } from "vitest"
 import { compileOrThrow } from "../../../composition/create-admin.ts"
-import { openPool } from "../../../composition/database.ts"
-import { createUser, startServer } from "../../../composition/index.ts"
+import { createUser, startServer, webhooks } from "../../../composition/index.ts"
 import {
-  applyMigrations,
   authMigrations,
-  findMissing,
   followingMigrations,
   jobsMigrations,
-  type Migration,
   serviceMigration
 } from "../../../composition/migrations.ts"
 import type { Server } from "../../../composition/server.ts"
 import { ensureWebApp } from "../../../composition/web.ts"
-import config from "../../../examples/shop/admin.config.ts"
+import type { Config } from "../../../core/domain/declare/config.ts"
+import type { DeclaredView } from "../../../core/domain/declare/view.ts"
+import shop from "../../../examples/shop/admin.config.ts"
 import { handOver, prepareShop } from "../../../examples/shop/database.ts"
 import { freePort } from "../../support/cluster.ts"
 import { openDatabase } from "../../support/postgres.ts"
 import type { TestDatabase } from "../../support/postgres.ts"
+import { migrate } from "../../support/server.ts"
 import { startChromium } from "../chromium.ts"
 
 export type Role = "admin" | "sales" | "viewer"
@@ -49,6 +50,8 @@ export interface Watched {
   readonly context: BrowserContext
   /** Everything that the page sent, as method, address and body. */
   readonly sent: string[]
+  /** Waits until nothing that the page asked for is under way; a stream of changes always is. */
+  readonly quiet: () => Promise<void>
   /** Fails for what went wrong in the page, and closes it. */
   readonly close: () => Promise<void>
 }
@@ -57,6 +60,8 @@ export interface Stage {
   readonly url: string
   readonly server: Server
   readonly database: TestDatabase
+  /** The folder of the service's own data, where its files are. */
+  readonly data: string
   readonly open: (options?: OpenOptions) => Promise<Watched>
   readonly emailOf: (role: Role) => string
   readonly password: string
@@ -66,15 +71,6 @@ export interface Stage {
     readonly body: Record<string, unknown>
   }>
   readonly stop: () => Promise<void>
-}
-
-const migrate = async (url: string, wanted: readonly Migration[]): Promise<void> => {
-  const pool = openPool(url, 1)
-  try {
-    await applyMigrations(pool, await findMissing(pool, wanted))
-  } finally {
-    await pool.end()
-  }
 }
 
 /** Collects reports against the policy before any script of the page runs. */
@@ -91,21 +87,73 @@ const watchPolicy = (): void => {
   })
 }
 
-export const startStage = async (orders = 1_000): Promise<Stage> => {
+export interface StageOptions {
+  /** Mails about accounts are on, and kept at `/-/mail` as the `dev` command does. */
+  readonly mail?: boolean
+  readonly twoFactor?: boolean
+  readonly passkeys?: boolean
+  /** Settings of the extension `webhooks` in place of the shop's own. */
+  readonly webhooks?: Parameters<typeof webhooks>[0]
+  readonly port?: number
+  /** Variables besides those of every stage. */
+  readonly env?: { readonly [name: string]: string }
+  /** SQL that runs after the shop's own. */
+  readonly schema?: string
+  /** The configuration to serve, made from the shop's. */
+  readonly change?: (config: Config) => Config
+  /** Resources that get the three usual events, so that they can be watched. */
+  readonly events?: readonly string[]
+  /** What the shop's views say of plugins, by resource. */
+  readonly components?: { readonly [resource: string]: object }
+}
+
+export const startStage = async (orders = 1_000, options: StageOptions = {}): Promise<Stage> => {
+  const { components = {}, events = [], mail = false, passkeys = false, twoFactor = false } = options
+  const usual: Config = {
+    ...shop,
+    resources: shop.resources.map((resource) =>
+      events.includes(resource.name)
+        ? {
+          ...resource,
+          declaration: { ...resource.declaration as object, events: { created: true, updated: true, deleted: true } }
+        }
+        : resource
+    ),
+    auth: { ...shop.auth, twoFactor, passkeys },
+    ...(options.webhooks === undefined ? {} : { extends: [webhooks(options.webhooks)] })
+  }
+  const config = options.change?.(usual) ?? usual
+  const views = config.views as readonly DeclaredView[]
   const said: string[] = []
   await ensureWebApp((text) => said.push(text))
   const database = await openDatabase()
   const compiled = compileOrThrow(config)
   await migrate(database.url, [serviceMigration, ...jobsMigrations(compiled), ...authMigrations(config)])
   await prepareShop(database.url, orders)
+  if (options.schema !== undefined) await database.execute(options.schema)
   await migrate(database.url, followingMigrations(compiled))
-  const port = await freePort()
+  const data = mkdtempSync(join(tmpdir(), "rs-browser-"))
+  const port = options.port ?? await freePort()
   const url = `http://localhost:${port}`
   const server = await startServer(
-    { ...config, auth: { ...config.auth, signInPerMinute: 1_000 } },
+    {
+      ...config,
+      views: views.map((view) => ({
+        ...view,
+        declaration: { ...view.declaration as object, ...components[view.resource] }
+      })),
+      auth: { ...config.auth, signInPerMinute: 1_000, mail }
+    },
     {
       port,
-      env: { DATABASE_URL: database.url, AUTH_URL: url, AUTH_SECRET: "a secret of the browser tests, long enough" },
+      dev: mail,
+      env: {
+        DATABASE_URL: database.url,
+        AUTH_URL: url,
+        AUTH_SECRET: "a secret of the browser tests, long enough",
+        SERVICE_DATA: data,
+        ...options.env
+      },
       log: () => {}
     }
   )
@@ -135,6 +183,7 @@ export const startStage = async (orders = 1_000): Promise<Stage> => {
     url,
     server,
     database,
+    data,
     emailOf,
     password,
     call: async (role, method, path, body, etag) => {
@@ -175,11 +224,25 @@ export const startStage = async (orders = 1_000): Promise<Stage> => {
         wrong.push(`console: ${message.text()}`)
       })
       page.on("pageerror", (error) => wrong.push(`exception: ${error.stack ?? error.message}`))
-      page.on("request", (request) => sent.push(`${request.method()} ${request.url()} ${request.postData() ?? ""}`))
+      const underWay = new Set<Request>()
+      page.on("request", (request) => {
+        sent.push(`${request.method()} ${request.url()} ${request.postData() ?? ""}`)
+        if (!request.url().endsWith(":watch")) underWay.add(request)
+      })
+      page.on("requestfinished", (request) => underWay.delete(request))
+      page.on("requestfailed", (request) => underWay.delete(request))
+      const idle = async (): Promise<boolean> => {
+        // What has arrived may ask for more: two frames and an idle moment later it has.
+        await page.evaluate(() =>
+          new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestIdleCallback(done))))
+        )
+        return underWay.size === 0
+      }
       return {
         page,
         context,
         sent,
+        quiet: () => expect.poll(async () => await idle() && await idle(), { timeout: 10_000 }).toBe(true),
         close: async () => {
           const reports = await page.evaluate(() =>
             (globalThis as unknown as { policyReports: string[] }).policyReports
@@ -193,16 +256,38 @@ export const startStage = async (orders = 1_000): Promise<Stage> => {
       await browser.close()
       await server.close()
       await database.drop()
+      rmSync(data, { recursive: true, force: true })
     }
   }
 }
 
+/**
+ * How the tests of a file open pages: each has a page of its own, with page objects from `parts`, and what went wrong in the page fails the test.
+ * `usual` is what all of them are opened with.
+ */
+export const opener = <const Parts extends readonly unknown[]>(
+  stage: () => Stage,
+  parts: (page: Page, url: string) => Parts | Promise<Parts>,
+  usual: OpenOptions = {}
+) =>
+async (
+  options: OpenOptions,
+  work: (page: Page, ...rest: [...parts: Parts, sent: string[], quiet: Watched["quiet"]]) => Promise<void>
+): Promise<void> => {
+  const { close, page, quiet, sent } = await stage().open({ ...usual, ...options })
+  await work(page, ...await parts(page, stage().url), sent, quiet)
+  await close()
+}
+
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
-/** Every violation of WCAG 2.2 AA and of best practice on the page as it is, as texts. The script goes around Trusted Types, so it is no tag. */
-export const axe = async (page: Page): Promise<readonly string[]> => {
-  await page.evaluate(axeSource)
-  return page.evaluate(async () => {
+/**
+ * Every violation of WCAG 2.2 AA and of best practice on the page as it is, as texts; or of some rules only. The script goes around Trusted Types, so it
+ * is no tag.
+ */
+export const axe = async (page: Page, rules?: readonly string[]): Promise<readonly string[]> => {
+  if (!await page.evaluate(() => "axe" in globalThis)) await page.evaluate(axeSource)
+  return page.evaluate(async (runOnly) => {
     interface Found {
       readonly id: string
       readonly help: string
@@ -211,13 +296,11 @@ export const axe = async (page: Page): Promise<readonly string[]> => {
     const { axe } = globalThis as unknown as {
       readonly axe: { readonly run: (options: object) => Promise<{ readonly violations: readonly Found[] }> }
     }
-    const { violations } = await axe.run({
-      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-    })
+    const { violations } = await axe.run({ runOnly, resultTypes: ["violations"], preload: false })
     return violations.map(({ help, id, nodes }) =>
       `${id}: ${help}\n  ${
         nodes.slice(0, 3).map(({ failureSummary = "", html }) => `${html.slice(0, 200)} ${failureSummary}`).join("\n  ")
       }`
     )
-  })
+  }, rules ?? ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"])
 }

@@ -9,6 +9,7 @@ import { history } from "../../../core/domain/declare/history.ts"
 import { defineResource } from "../../../core/domain/declare/resource.ts"
 import { defineRoles } from "../../../core/domain/declare/roles.ts"
 import { localFiles } from "../../../core/domain/file/provider.ts"
+import type { ProcessedFile } from "../../../core/domain/model/file.ts"
 import { makeFakeImages } from "../../fakes/images.ts"
 import { makeFakeStorage } from "../../fakes/storage.ts"
 import type { FakeStorage } from "../../fakes/storage.ts"
@@ -42,7 +43,7 @@ const products = defineResource("products", {
 })
 
 /** What the custom processor does next; tests change it. */
-export const behaviour: { run: (name: string) => unknown } = { run: (name) => name.length }
+export const behaviour: { run: (file: ProcessedFile) => unknown } = { run: ({ name }) => name.length }
 
 const papers = defineResource("papers", {
   primaryKey: "id",
@@ -56,7 +57,7 @@ const papers = defineResource("papers", {
     scan: f.file().optional().storage("archive").externalUrls().maxSize("20 MB").derive({
       scan_size: fileSize(),
       scan_type: fileType(),
-      scan_note: processor({ accepts: ["text/*"], run: (file) => behaviour.run(file.name) as never })
+      scan_note: processor({ accepts: ["text/*"], run: (file) => behaviour.run(file) as never })
     }),
     scan_size: f.integer().bits(64).readOnly().optional(),
     scan_type: f.text().readOnly().optional(),

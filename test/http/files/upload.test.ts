@@ -6,6 +6,7 @@ import {
   admin,
   ann,
   base,
+  behaviour,
   bob,
   create,
   eve,
@@ -343,6 +344,49 @@ onStage("files", (stage) => {
     })
     const text = await upload(stage(), ann, "papers.scan", "a", { name: "four" })
     expect(text.json["derived"]).toMatchObject({ scan_note: 4 })
+  })
+
+  it.each<readonly [string, () => unknown]>([
+    ["throws", () => {
+      throw new Error("broken")
+    }],
+    ["gives what its field refuses", () => "no number"]
+  ])("answers 500 where a processor %s, says which in the log, and keeps nothing", async (_, run) => {
+    const { service, storages } = stage()
+    const before = [...storages.archive.files.keys()].sort()
+    const was = behaviour.run
+    behaviour.run = run
+    try {
+      const answer = await upload(stage(), ann, "papers.scan", "a text", { name: "a.txt" })
+      expect([answer.status, answer.json["type"]]).toEqual([500, "urn:service:problem:internal-error"])
+      expect(answer.text).not.toMatch(/broken|no number|scan_note/)
+      const line = service.log.findLast((each) => each.includes("file-processor"))!
+      expect(JSON.parse(line)).toMatchObject({ resource: "papers", field: "scan", processor: "scan_note" })
+      expect([...storages.archive.files.keys()].sort()).toEqual(before)
+    } finally {
+      behaviour.run = was
+      ;(service.unhandled as unknown[]).length = 0
+    }
+  })
+
+  it("gives a processor the first 256 KB and the whole as a stream", async () => {
+    const before = behaviour.run
+    const text = Array.from({ length: 60_000 }, (_, i) => `${i}`).join("\n")
+    let seen = ""
+    behaviour.run = async ({ head, read, size }) => {
+      const chunks: Uint8Array[] = []
+      for await (const chunk of read()) chunks.push(chunk)
+      seen = Buffer.concat(chunks).toString()
+      expect(Buffer.from(head).toString()).toBe(text.slice(0, 256_000))
+      return size
+    }
+    try {
+      const answer = await upload(stage(), ann, "papers.scan", text, { name: "numbers.txt" })
+      expect(answer.json["derived"]).toMatchObject({ scan_note: text.length })
+      expect(seen === text).toBe(true)
+    } finally {
+      behaviour.run = before
+    }
   })
 
   describe("forms", () => {

@@ -169,7 +169,7 @@ export const expandScenarios = (service: () => TestService): void => {
       const many = Array.from({ length: 11 }, (_, i) => `r${i}`).join(",")
       const tooMany = "At most 10 relations can be expanded."
       expectParameter(await list("orders", { expand: many }), "/api/v1/orders", "expand", tooMany)
-      expect((await list("lines", { expand: "nope" })).json.errors?.[0]?.hint).toMatch(/^Relations from here: .*order/)
+      expect((await list("lines", { expand: "nope" })).json.errors?.[0]?.hint).toMatch(/^The relations here: .*order/)
       expectParameter(await service().get(admin, at("orders/2", { expand: "nope" })), "/api/v1/orders/2", "expand")
     })
 

@@ -99,7 +99,7 @@ describe("scan guard", () => {
       expectExpensive(
         await ask("samples", query),
         "samples",
-        "There is an index for this that the planner does not take: analyze the table, narrow the filter, or raise options.scanGuard.seqScanRows, which is 10000."
+        "An index for this exists, but the planner does not use it: analyze the table, narrow the filter, or raise options.scanGuard.seqScanRows, which is 10000."
       ), { timeout: 10_000 })
     await service.database!.execute(
       "drop index shop.samples_bucket;" +
@@ -162,6 +162,32 @@ describe("scan guard by default", () => {
         expect([path, answer.status, answer.headers.get("x-service-warning")]).toEqual([path, 200, null])
       }
       expect((await service.get(admin, at("samples", { filter: "bucket = 99" }))).status).toBe(400)
+    } finally {
+      await service.close()
+    }
+  })
+})
+
+describe("a series over a whole table", () => {
+  it("of 10,000 rows is answered by default, without an index", async () => {
+    const service = await startService("postgres", {
+      config: defineConfig({
+        resources: [defineResource("visits", {
+          primaryKey: "id",
+          fields: { id: f.integer(), at: f.timestamp().filterable().sortable() }
+        })]
+      }),
+      schema: `create table visits (id integer primary key, at timestamptz not null);
+        insert into visits select i, timestamptz '2026-01-01' + i * interval '1 hour' from generate_series(0, 9999) i;
+        analyze visits`,
+      rows: {}
+    })
+    try {
+      const query = { field: "at", range: "all", granularity: "month" }
+      const answer = await service.get(admin, at("visits:series", query))
+      expect([answer.status, answer.headers.get("x-service-warning")]).toEqual([200, null])
+      const points = answer.json["points"] as unknown as ReadonlyArray<{ readonly count: number }>
+      expect(points.reduce((sum, { count }) => sum + Number(count), 0)).toBe(10_000)
     } finally {
       await service.close()
     }

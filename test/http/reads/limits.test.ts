@@ -32,7 +32,7 @@ const library = {
 onBoth("related records", () => library, (use) => {
   it("are all there or refused: 5,000 on a page", async () => {
     const books = () => use().get(admin, at("books", { expand: "pages", filter: "id = 1" }))
-    const message = "More than 5000 records of \"pages\" belong to this page; ask for a smaller page."
+    const message = "This page has more than 5000 records of \"pages\". Ask for a smaller page."
     expectParameter(await books(), "/api/v1/books", "expand", message)
     expect((await use().call(admin, "DELETE", "/api/v1/pages/0")).status).toBe(204)
     const [{ pages }] = pluck(await books(), "expand") as readonly [{ readonly pages: readonly unknown[] }]
@@ -121,7 +121,7 @@ onBoth("answers", () => archive, (use) => {
     const refused = async (path: string, hint: string) => {
       const answer = await use().get(admin, path)
       expectProblem(answer, "answer-too-large", path.split("?")[0]!, {
-        errors: [{ message: "The answer would be larger than the service sends.", hint }]
+        errors: [{ message: "The answer would be larger than the service's limit.", hint }]
       })
     }
     await refused(at("papers", { filter: "kind = escaped" }), "Ask for fewer fields.")

@@ -191,7 +191,7 @@ export const refusalScenarios = (service: () => TestService): void => {
         await call(admin, "GET", `/api/v1${rest}`),
         `/api/v1${rest.split("?")[0]}`,
         name,
-        "The parameter stands more than once."
+        "The parameter is given more than once."
       )
     })
 

@@ -161,7 +161,7 @@ onBoth("batch", ledger, (use) => {
       })
     }
     // A client that made a number of its neighbour's text would mean this one by it.
-    const exact = "A JSON number cannot carry a key of this size exactly; send it as text."
+    const exact = "A JSON number cannot hold a key of this size exactly. Send it as text."
     for (const key of [2 ** 53, -(2 ** 53), [2 ** 53]]) {
       expectFailed(await fail({ ...update, key }), "invalid-key", 2, "update", "accounts", {
         errors: [{ message: exact }]
@@ -666,7 +666,7 @@ on("postgres", "keys that the database takes for equal", folded, (use) => {
     )
     expect(copy!["record"]!["label"]).toBe("seen")
     expectFailed(await batch(use(), admin, [reorder("a", "A", "b")]), "invalid-parameter", 0, "reorder", "tags", {
-      errors: [{ parameter: "keys", message: "A key stands twice." }]
+      errors: [{ parameter: "keys", message: "A key is given twice." }]
     })
     const [ordered] = results(await batch(use(), admin, [reorder("B", "A")]))
     expect((ordered!["records"] as unknown as readonly Answered[]).map(({ key }) => key)).toEqual(["b", "a"])

@@ -155,7 +155,7 @@ onBoth("a batch's answer", () => bounded({ maxBatchBytes: 2 ** 20 }), (use) => {
       op: "update",
       resource: "papers",
       errors: [{
-        message: "The answer would be larger than the service sends.",
+        message: "The answer would be larger than the service's limit.",
         hint: "Send Prefer: return=minimal, or fewer operations."
       }]
     })

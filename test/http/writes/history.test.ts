@@ -82,7 +82,7 @@ onBoth("history", fixture, (use) => {
     for (const each of kept) expect(each["history_at"]).toMatch(/^20\d\d-.*Z$/)
   })
 
-  it("counts versions anew after each write", async () => {
+  it("counts versions again after each write", async () => {
     const { id, path } = await makeAccount(use())
     const counted = async (): Promise<unknown> => {
       const query = `page_size=1&filter=${encodeURIComponent(`id = ${id}`)}`

@@ -131,7 +131,7 @@ const updates = (hooks: boolean) => (use: () => TestService): void => {
       return answer.json["detail"]
     }
     for (const wrong of [etag.slice(1, -1), etag.slice(0, -1), `W/${etag}`, `W/${etag}, W/"other"`, "'x'"]) {
-      expect(await detail(wrong), wrong).toContain("quotes included and without W/")
+      expect(await detail(wrong), wrong).toContain("with its quotes and without W/")
     }
     for (const stale of ["\"old\"", "\"old\", W/\"older\"", "W/\"older\",\"old\""]) {
       expect(await detail(stale), stale).toContain("has changed")

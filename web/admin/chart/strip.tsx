@@ -1,4 +1,4 @@
-/** The chart of a view above its list: a figure with its change, bars over time or over a distribution, and the most frequent values. A press filters. */
+/** The chart of a view above its list: a number with its change, bars of a series or a histogram, and the most frequent values. A click filters. */
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import type { ReactNode } from "react"
@@ -25,7 +25,7 @@ interface StripProps {
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
 const days: Readonly<Record<string, number>> = { "7d": 7, "30d": 30, "90d": 90, "1y": 365 }
 
-/** A bar with its height as a share of the highest, what it says, and what a press does. */
+/** A bar: its height relative to the highest, its text, and its action. */
 interface Bar {
   readonly id: string
   readonly share: number
@@ -162,7 +162,7 @@ const Series = (
   )
 }
 
-/** The currency of a sum, where all of it has one. */
+/** The currency of a sum, if all records have the same one. */
 const Unit = (
   { deleted, field, filter, resource }: Omit<StripProps, "onFilter"> & { readonly field: string }
 ): ReactNode => {

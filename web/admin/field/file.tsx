@@ -1,32 +1,66 @@
 /**
- * A file of a record: as a small picture and a name where it is shown, and as a place to drop, paste or choose one where it can be changed. A file is
- * sent at once; what the form then holds is the ticket for it, which a save writes. Nothing of a file becomes markup.
+ * The file of a record. Where it is shown: a small picture and a name. Where it can be changed: an area to drop, paste or choose a file. A file is
+ * uploaded at once. The form then holds its ticket, and a save writes that ticket. Nothing of a file becomes markup.
  */
 
 import { CloudUpload, Download, FileText, Image as ImageIcon, X } from "lucide-react"
-import { type ClipboardEvent, type DragEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react"
+import {
+  type ClipboardEvent,
+  createContext,
+  type DragEvent,
+  type ReactNode,
+  use,
+  useEffect,
+  useMemo,
+  useRef,
+  useState
+} from "react"
 import { thumbHashToDataURL } from "thumbhash"
 import { fileUrl } from "../../client/index.ts"
 import type { FileValue } from "../../client/index.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { useApp } from "../shell/app.ts"
+import { labelOf } from "../shell/catalogue.ts"
 import { client } from "../shell/client.ts"
 import { problemText } from "../shell/problem.tsx"
 import style from "./file.module.css"
 import type { InputProps } from "./input-props.ts"
+import { isolated, short } from "./plain.ts"
 
-/** The value as an answer has it; null for none, and for a ticket, which says nothing of its file. */
-export const fileOf = (value: unknown): FileValue | null =>
-  typeof value === "object" && value !== null && typeof (value as { uri?: unknown }).uri === "string"
-    ? value as FileValue
-    : null
+/** Whether an address of a file may be opened: other schemes run code, or lead out of the browser. */
+const isOpenable = (url: unknown): url is string =>
+  typeof url === "string" && URL.canParse(url, location.href) &&
+  /^(?:https?|blob):$/.test(new URL(url, location.href).protocol)
 
-/** What the file is called. */
-export const fileName = (file: FileValue): string => file.name ?? file.uri
+const members = { name: "string", type: "string", size: "number", placeholder: "string", missing: "boolean" } as const
+
+/**
+ * The file object of an answer. Null if the value is null or a ticket, which has no data of its file. The answer may come from a source, so members
+ * of another type than they should have are left out.
+ */
+export const fileOf = (value: unknown): FileValue | null => {
+  if (typeof value !== "object" || value === null) return null
+  const given = value as { readonly [member: string]: unknown }
+  if (typeof given["uri"] !== "string") return null
+  const variants = typeof given["variants"] === "object" && given["variants"] !== null ? given["variants"] : {}
+  return {
+    uri: given["uri"],
+    ...Object.fromEntries(
+      Object.entries(members).flatMap(([name, kind]) => typeof given[name] === kind ? [[name, given[name]]] : [])
+    ),
+    ...(isOpenable(given["url"]) ? { url: given["url"] } : {}),
+    variants: Object.fromEntries(
+      Object.entries(variants).filter(([, each]) => isOpenable((each as { readonly url?: unknown } | null)?.url))
+    )
+  } as FileValue
+}
+
+/** The file's name, or its address where it has none. */
+export const fileName = (file: FileValue): string => file.name ?? short(file.uri, 200)
 
 const isImage = (type: string | undefined): boolean => /^image\/(?:jpeg|png|webp|avif|gif)$/.test(type ?? "")
 
-/** The picture of a placeholder, or null where it is none. */
+/** The picture of a placeholder hash as a data URL. Null if the hash is not valid. */
 const placeholderUrl = (hash: string | null | undefined): string | null => {
   if (hash == null || hash === "") return null
   try {
@@ -36,7 +70,7 @@ const placeholderUrl = (hash: string | null | undefined): string | null => {
   }
 }
 
-/** Whether a host may learn where its picture is shown: the own one, and those that the operator trusts. */
+/** Tells whether a picture's host may get a referrer: the service's own host, and hosts that the operator lists. */
 const useTrusted = (): (url: string) => boolean => {
   const { catalogue } = useApp()
   return useMemo(() => {
@@ -59,7 +93,7 @@ interface PictureProps {
   readonly onExpired?: (() => void) | undefined
 }
 
-/** The picture of a file: its placeholder first, then the smallest variant; a sign for what is no picture. */
+/** The picture of a file: first its placeholder, then its smallest variant. A file that is not an image gets an icon. */
 export const Picture = ({ file, onExpired, size }: PictureProps): ReactNode => {
   const trusted = useTrusted()
   const [broken, setBroken] = useState<string | null>(null)
@@ -93,21 +127,44 @@ export const Picture = ({ file, onExpired, size }: PictureProps): ReactNode => {
   )
 }
 
-/** A file in one line: for cells. */
+/** Called when signed links have expired. A list provides the function that reads its records again. */
+export const FileExpiry = createContext<() => void>(() => {})
+
+/** Whether a signed link has expired. Only then is the record read again, because a picture may fail for other reasons. */
+const isOver = (url: string | undefined): boolean => {
+  const end = url === undefined ? null : new URL(url, location.href).searchParams.get("exp")
+  return end !== null && Number(end) * 1_000 <= Date.now()
+}
+
+/** The picture of a file in a list. */
+export const ListedPicture = ({ file, size }: { readonly file: FileValue; readonly size: number }): ReactNode => {
+  const again = use(FileExpiry)
+  return (
+    <Picture
+      file={file}
+      size={size}
+      onExpired={() => {
+        if (isOver(file.url)) again()
+      }}
+    />
+  )
+}
+
+/** A file in one line, for cells. */
 export const FileLine = ({ value }: { readonly value: unknown }): ReactNode => {
   const { t } = useLocale()
   const file = fileOf(value)
   if (file === null) return null
   return (
     <span className={style.line}>
-      <Picture file={file} size={24} />
+      <ListedPicture file={file} size={24} />
       <bdi className="cut">{fileName(file)}</bdi>
       {file.missing === true && <span className="badge" data-tone="bad">{t.file.missing}</span>}
     </span>
   )
 }
 
-/** Whether a type passes `accept`. What the browser does not know is for the service to judge. */
+/** Whether a type passes `accept`. True for a type that the browser does not know: the service decides then. */
 export const isAccepted = (accept: readonly string[] | null, type: string): boolean =>
   accept === null || type === "" ||
   accept.some((each) =>
@@ -127,11 +184,15 @@ interface Sent {
   readonly corrected: { readonly from: string; readonly to: string } | null
 }
 
-/** What was sent from this tab, by its ticket: so that a form that is drawn anew still shows the file. */
+/** Files uploaded from this tab, by ticket. A form that is mounted again still shows them. */
 const known = new Map<string, Sent>()
 
+/** A media type in short: JPEG, PDF, image. */
+const typeName = (type: string): string =>
+  type.endsWith("/*") ? type.slice(0, -2) : type.replace(/^.*\//, "").toUpperCase()
+
 const details = (file: FileValue, format: ReturnType<typeof useLocale>["format"]): string =>
-  [file.type?.replace(/^.*\//, "").toUpperCase(), file.size === undefined ? null : format.bytes(file.size)]
+  [file.type === undefined ? null : typeName(file.type), file.size === undefined ? null : format.bytes(file.size)]
     .filter((each) => each !== null && each !== undefined && each !== "").join(" · ")
 
 export const FileInput = (props: InputProps): ReactNode => {
@@ -145,6 +206,7 @@ export const FileInput = (props: InputProps): ReactNode => {
   const [linking, setLinking] = useState(false)
   const [link, setLink] = useState("")
   const chooser = useRef<HTMLInputElement>(null)
+  const name = label ?? labelOf(field.name)
   const running = useRef<AbortController | null>(null)
   useEffect(() => () => running.current?.abort(), [])
 
@@ -162,7 +224,7 @@ export const FileInput = (props: InputProps): ReactNode => {
     running.current?.abort()
     running.current = abort
     setSending({ file: chosen, share: 0, abort })
-    // A form with a file under way cannot be saved yet.
+    // The form cannot be saved during an upload.
     onChange({ value: undefined, problem: t.file.underWay })
     try {
       const uploaded = await client.upload(resource.name, field.name, chosen, {
@@ -183,7 +245,7 @@ export const FileInput = (props: InputProps): ReactNode => {
       })
       onChange({ value: uploaded.value, problem: null })
     } catch (error) {
-      // Back to what it was.
+      // Restores the earlier value.
       onChange({ value, problem: null })
       if (!abort.signal.aborted) setProblem(problemText(error, t))
     } finally {
@@ -230,7 +292,7 @@ export const FileInput = (props: InputProps): ReactNode => {
         data-over={over ? "" : undefined}
         data-invalid={invalid || problem !== null ? "" : undefined}
         role="group"
-        aria-label={label}
+        aria-label={name}
         {...events}
       >
         {sending !== null
@@ -243,7 +305,7 @@ export const FileInput = (props: InputProps): ReactNode => {
                   className={style.progress}
                   max={1}
                   value={sending.share}
-                  aria-label={t.file.sending(sending.file.name)}
+                  aria-label={t.file.sending(isolated(sending.file.name))}
                 />
               </span>
               <span className="dim num">{format.percent(sending.share)}</span>
@@ -257,7 +319,7 @@ export const FileInput = (props: InputProps): ReactNode => {
             <>
               <CloudUpload className="icon" aria-hidden="true" />
               <span className="grow dim">
-                {t.file.drop} {accept !== null && <small>{accept.join(", ")}</small>}
+                {t.file.drop} {accept !== null && <small>{accept.map(typeName).join(", ")}</small>}
               </span>
             </>
           )
@@ -286,6 +348,7 @@ export const FileInput = (props: InputProps): ReactNode => {
               type="button"
               className="btn quiet"
               id={id}
+              aria-label={`${file === null ? t.file.choose : t.file.replace}: ${name}`}
               aria-describedby={describedBy}
               onClick={() => chooser.current?.click()}
             >

@@ -1,4 +1,4 @@
-/** What every input of a field is given, whatever its kind. */
+/** The props of every input of a field, of any kind. */
 
 import type { MetaField } from "../../client/index.ts"
 import type { Resource } from "../shell/catalogue.ts"
@@ -7,19 +7,19 @@ import type { Draft } from "./parse.ts"
 export interface InputProps {
   readonly resource: Resource
   readonly field: MetaField
-  /** The value of the wire, or what was typed last. */
+  /** The value in wire form, or the text that was typed last. */
   readonly value: unknown
   readonly onChange: (draft: Draft) => void
   readonly id?: string
-  readonly label?: string
+  readonly label?: string | undefined
   readonly describedBy?: string | undefined
   readonly invalid?: boolean
-  /** In a cell: no border, one line, and the text is selected. */
+  /** True in a cell: no border, one line, and the text is selected. */
   readonly compact?: boolean
   readonly autoFocus?: boolean
   readonly disabled?: boolean
-  /** What was typed first, in the place of the value. */
-  readonly typed?: string
-  /** Asked for when the link of a file does not open any more. */
+  /** The first typed letter, shown instead of the value. */
+  readonly typed?: string | undefined
+  /** Called when the link of a file has expired. */
   readonly onExpired?: () => void
 }

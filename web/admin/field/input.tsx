@@ -1,17 +1,25 @@
 /**
- * The input of one field by its kind, for cells and forms alike. It gives values of the wire, exact, or says what is wrong with what was typed; it
- * neither saves nor knows where it stands.
+ * The input of one field by its kind, for cells and forms. It reports exact values in wire form, or what is wrong with the typed text. It saves
+ * nothing and does not know where it is used.
  */
 
-import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react"
-import { useMessages } from "../messages/locale.tsx"
+import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react"
+import { config } from "../config.ts"
+import { useLocale, useMessages } from "../messages/locale.tsx"
 import { FileInput } from "./file.tsx"
 import type { InputProps } from "./input-props.ts"
-import { isQuantity } from "./kind.ts"
+import { isLong, isQuantity } from "./kind.ts"
 import { editText, parseText } from "./parse.ts"
-import { plain } from "./plain.ts"
-import { RelationInput } from "./relation.tsx"
+import { plain, short } from "./plain.ts"
 import { enumText } from "./text.ts"
+
+const loadRelation = () => import("./relation.tsx")
+const RelationInput = lazy(() => loadRelation().then(({ RelationInput }) => ({ default: RelationInput })))
+
+const PluginInput = lazy(() => import("../plugin/part.tsx").then(({ PluginInput }) => ({ default: PluginInput })))
+
+/** Loads the input of relations in advance, so that it opens at once, also without a connection. */
+export const prepareInputs = (): void => void loadRelation().catch(() => undefined)
 
 interface InnerProps extends InputProps {
   readonly t: ReturnType<typeof useMessages>
@@ -29,20 +37,22 @@ const attributes = ({ describedBy, disabled, id, invalid, label }: InputProps) =
 
 const Choice = (props: InnerProps): ReactNode => {
   const { autoFocus = false, compact = false, field, invalid = false, onChange, t, value } = props
-  const values = field.kind === "boolean" ? ["true", "false"] : field.values ?? []
-  const words: Readonly<Record<string, string>> = field.kind === "boolean"
-    ? { true: t.field.yes, false: t.field.no }
-    : {}
+  const known = field.kind === "boolean" ? ["true", "false"] : field.values ?? []
+  const now = plain(value)
+  // A value that is not among the allowed ones is still what the record has.
+  const values = now === "" || known.includes(now) ? known : [now, ...known]
+  const word = (each: string): string =>
+    field.kind === "boolean" ? (each === "true" ? t.field.yes : t.field.no) : short(enumText(each), 200)
   const ref = useRef<HTMLSelectElement>(null)
   useEffect(() => {
     if (!autoFocus) return
     ref.current?.focus()
-    // A cell's choice is open at once, where the browser allows it.
+    // The choices of a cell open at once, if the browser allows it.
     if (compact) {
       try {
         ref.current?.showPicker()
       } catch {
-        // Not after this kind of event: the arrow keys open it.
+        // Without a user gesture the browser refuses this. The arrow keys open the list then.
       }
     }
   }, [autoFocus, compact])
@@ -51,7 +61,7 @@ const Choice = (props: InnerProps): ReactNode => {
       <select
         ref={ref}
         {...attributes(props)}
-        value={plain(value)}
+        value={now}
         onChange={({ target }) =>
           onChange(
             target.value === ""
@@ -59,32 +69,37 @@ const Choice = (props: InnerProps): ReactNode => {
               : parseText(field, target.value, t)
           )}
       >
-        {(field.optional || plain(value) === "") && (
-          <option value="">{field.optional ? t.field.empty : t.field.choose}</option>
-        )}
-        {values.map((each) => <option key={each} value={each}>{words[each] ?? enumText(each)}</option>)}
+        {(field.optional || now === "") && <option value="">{field.optional ? t.field.empty : t.field.choose}</option>}
+        {values.map((each) => <option key={each} value={each}>{word(each)}</option>)}
       </select>
     </div>
   )
 }
 
-/** A moment as a `datetime-local` input has it, with its seconds. */
+/** A time in the form of a `datetime-local` input, with seconds. */
 const localOf = (iso: string): string => {
   const time = Date.parse(iso)
-  if (Number.isNaN(time)) return ""
-  return new Date(time - new Date(time).getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
+  const local = new Date(time - new Date(time).getTimezoneOffset() * 60_000)
+  return Number.isNaN(local.getTime()) ? "" : local.toISOString().slice(0, 19)
+}
+
+/** What a `datetime-local` input has, as a moment; as it is where there is no such moment. */
+const momentOf = (local: string): string => {
+  const time = new Date(local)
+  return Number.isNaN(time.getTime()) ? local : time.toISOString()
 }
 
 const Line = (props: InnerProps): ReactNode => {
   const { autoFocus = false, compact = false, field, invalid = false, onChange, t, typed, value } = props
+  const { format } = useLocale()
   const [text, setText] = useState(() => typed ?? editText(field, value))
   const shown = useRef(value)
   const ref = useRef<HTMLInputElement & HTMLTextAreaElement>(null)
   useEffect(() => {
-    // A value from elsewhere (undo, a merge, another version) takes the place of what is shown; what somebody types does not.
+    // A value from outside (undo, a merge, another version) replaces the text. A value that was typed here does not.
     if (Object.is(shown.current, value)) return
     shown.current = value
-    if (value !== undefined) setText(editText(field, value))
+    setText(editText(field, value))
   }, [field, value])
   useEffect(() => {
     if (!autoFocus) return
@@ -97,7 +112,8 @@ const Line = (props: InnerProps): ReactNode => {
     shown.current = draft.value
     onChange(draft)
   }
-  const long = !compact && (field.kind === "json" || (field.kind === "text" && (field.max ?? 9_999) > 200))
+  const long = !compact && isLong(field)
+  const named = compact || (field.kind !== "country" && field.kind !== "currency") ? "" : format[field.kind](text)
   const time = field.kind === "timestamp"
   const common = {
     ...attributes(props),
@@ -124,23 +140,41 @@ const Line = (props: InnerProps): ReactNode => {
             inputMode={isQuantity(field) ? "decimal" : undefined}
             autoComplete="off"
             value={time ? localOf(text) : text}
-            onChange={({ target }) =>
-              change(time && target.value !== "" ? new Date(target.value).toISOString() : target.value)}
+            onChange={({ target }) => change(time ? momentOf(target.value) : target.value)}
           />
         )}
+      {named !== "" && named !== text && <span className="dim cut" aria-hidden="true">{named}</span>}
     </div>
   )
 }
 
+/** The input of a field: the plugin component that the view names, else the input of its kind. */
 export const Input = (props: InputProps): ReactNode => {
+  const name = config.plugins === undefined ? undefined : props.resource.view.inputs?.[props.field.name]
+  if (name === undefined) return <Plain {...props} />
+  const fallback = <Plain {...props} />
+  return (
+    <Suspense fallback={fallback}>
+      <PluginInput name={name} of={props} fallback={fallback} />
+    </Suspense>
+  )
+}
+
+const Plain = (props: InputProps): ReactNode => {
   const t = useMessages()
   const { field } = props
   if (field.kind === "file") return <FileInput {...props} />
-  if (field.relation !== undefined) return <RelationInput {...props} />
+  if (field.relation !== undefined) {
+    return (
+      <Suspense fallback={<div className={frame(props.compact ?? false)} aria-busy="true" />}>
+        <RelationInput {...props} />
+      </Suspense>
+    )
+  }
   return field.kind === "enum" || field.kind === "boolean" ? <Choice {...props} t={t} /> : <Line {...props} t={t} />
 }
 
-/** Enter and Escape in a cell's input; Tab goes on to the next cell. */
+/** Handles Enter, Escape and Tab in a cell's input. Tab moves to the next cell. */
 export const cellKeys = (
   event: KeyboardEvent,
   { onCancel, onCommit }: {

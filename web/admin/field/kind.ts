@@ -1,11 +1,15 @@
-/** What kinds of fields mean for showing them: which are numbers, which enums are states, which decimals are amounts. Pure. */
+/** How fields are shown by their kind: which are quantities, which enums are states, which decimals are amounts. Pure. */
 
 import type { MetaField } from "../../client/index.ts"
 import type { Resource } from "../shell/catalogue.ts"
 
+/** Whether a text takes several lines: an address of mail (254) or a name is one. */
+export const isLong = (field: MetaField): boolean =>
+  field.kind === "json" || (field.kind === "text" && field.relation === undefined && (field.max ?? 9_999) > 320)
+
 export type Tone = "ok" | "info" | "warn" | "bad" | "violet" | "plain"
 
-/** Words of states by what they mean for whoever looks through a list. */
+/** Common names of states, by the tone of their colour. */
 const toneWords: Readonly<Record<Exclude<Tone, "plain">, readonly string[]>> = {
   ok: [
     "paid",
@@ -72,10 +76,10 @@ const tones: ReadonlyMap<string, Tone> = new Map(
   Object.entries(toneWords).flatMap(([tone, words]) => words.map((word) => [word, tone as Tone] as const))
 )
 
-/** The colour of a value. */
+/** The tone of an enum's value, which decides its colour. */
 export const toneOf = (value: string): Tone => tones.get(value.toLowerCase()) ?? "plain"
 
-/** Whether an enum is a state, drawn as a dot and a word: half of its values are words of states. */
+/** Whether an enum is a state and is shown with a coloured dot: at least half of its values are common names of states. */
 export const isState = ({ values = [] }: MetaField): boolean =>
   values.length > 1 && values.filter((value) => tones.has(value.toLowerCase())).length * 2 >= values.length
 
@@ -83,11 +87,11 @@ export const isState = ({ values = [] }: MetaField): boolean =>
 export const isQuantity = (field: MetaField): boolean =>
   field.relation === undefined && (field.kind === "integer" || field.kind === "decimal" || field.kind === "float")
 
-/** Whether an integer names its record and counts nothing: it is shown without groups of digits. */
+/** Whether an integer identifies a record (a key or foreign key). Such a number is shown without digit grouping. */
 export const isIdentifier = (resource: Resource, field: MetaField): boolean =>
   field.kind === "integer" && (resource.model.primaryKey.includes(field.name) || field.relation !== undefined)
 
-/** Whether values stand at the end of their column. */
+/** Whether values are aligned at the end of their column. */
 export const isEndAligned = (field: MetaField): boolean => isQuantity(field)
 
 const amounts = /total|price|amount|cost|sum|value|fee|tax|discount|credit|margin|revenue|balance|paid|due|net|gross/
@@ -99,13 +103,13 @@ export const currencyOf = (resource: Resource, field: MetaField): MetaField | nu
   return found.length === 1 ? found[0]! : null
 }
 
-/** The relation behind a foreign key, by which `expand` brings the related record; undefined where the caller sees none. */
+/** The relation of a foreign key, which `expand` follows. Undefined if the caller does not see it. */
 export const relationOf = (resource: Resource, field: MetaField) =>
   field.relation === undefined
     ? undefined
     : resource.model.relations.find((each) => !each.many && each.field === field.name)
 
-/** Usual width of a column in pixels. */
+/** Default width of a column in pixels. */
 export const widthOf = (resource: Resource, field: MetaField): number => {
   if (field.relation !== undefined) return 178
   switch (field.kind) {

@@ -1,15 +1,17 @@
 /**
- * From what somebody types to a value of the wire, by the kind of the field: exact texts stay texts. It refuses what the service would refuse, so that
- * people know before they save; the service decides again. Pure.
+ * Converts typed text into a value in wire form, by the field's kind. Exact numbers stay texts. It refuses what the service would refuse, so that
+ * people see errors before they save. The service checks again. Pure.
  */
 
 import type { MetaField } from "../../client/index.ts"
 import type { Messages } from "../messages/locale.tsx"
 
-/** A value that can be sent, or why it cannot. `value` undefined: nothing that could be sent. */
+/** A value that can be sent, or the problem. `value` is undefined if there is nothing to send. */
 export interface Draft {
   readonly value: unknown
   readonly problem: string | null
+  /** The typed text, if it is not a valid value. It is shown again. */
+  readonly text?: string
 }
 
 const fine = (value: unknown): Draft => ({ value, problem: null })
@@ -21,13 +23,13 @@ const bounds: Readonly<Record<16 | 32 | 64, readonly [least: bigint, most: bigin
   64: [-(2n ** 63n), 2n ** 63n - 1n]
 }
 
-/** A number as people write it: spaces and the group marks of their language are left out, a decimal comma becomes a point. */
+/** Normalises a typed number: removes spaces and group separators, and turns a decimal comma into a point. */
 export const plainNumber = (text: string): string => {
   const bare = text.trim().replaceAll(/[\s'’_\u00a0\u202f]/g, "")
   const comma = bare.lastIndexOf(",")
   const point = bare.lastIndexOf(".")
   if (comma === -1) return bare
-  // Two different marks: the last one is the decimal mark. One comma alone is a decimal mark unless it stands before three digits.
+  // With two different separators, the last one is the decimal separator. A single comma is one unless three digits follow it.
   if (point !== -1) return comma > point ? bare.replaceAll(".", "").replace(",", ".") : bare.replaceAll(",", "")
   return bare.indexOf(",") === comma && !/^-?\d{1,3},\d{3}$/.test(bare)
     ? bare.replace(",", ".")
@@ -65,8 +67,13 @@ const isDate = (text: string): boolean => {
   return !Number.isNaN(date.getTime()) && date.getUTCMonth() + 1 === Number(month) && date.getUTCDate() === Number(day)
 }
 
-/** Reads what was typed into a field. Empty text is null where the field takes none; a text field keeps it. */
+/** Parses the typed text of a field. Empty text becomes null if the field is optional; a required text field keeps it. */
 export const parseText = (field: MetaField, text: string, t: Messages): Draft => {
+  const draft = parsed(field, text, t)
+  return draft.problem === null ? draft : { ...draft, text }
+}
+
+const parsed = (field: MetaField, text: string, t: Messages): Draft => {
   const empty = text.trim() === ""
   if (empty && (field.kind !== "text" || (text === "" && field.optional))) {
     return field.optional ? fine(null) : wrong(t.field.required)
@@ -111,7 +118,7 @@ export const parseText = (field: MetaField, text: string, t: Messages): Draft =>
   }
 }
 
-/** The text that an input shows for a value: exact and without groups, so that it can be edited. */
+/** The text of a value in an input: exact and without digit grouping, so that it can be edited. */
 export const editText = (field: MetaField, value: unknown): string => {
   if (value === null || value === undefined) return ""
   if (field.kind === "json") return JSON.stringify(value, null, 2)

@@ -1,8 +1,9 @@
-/** The input of a foreign key: it searches at the service as somebody types, and shows records by their titles. */
+/** The input of a foreign key. It searches the target resource while somebody types, and shows records by their titles. */
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
-import { type ReactNode, useState } from "react"
-import { ComboBox, Input as AriaInput, ListBox, ListBoxItem, Popover } from "react-aria-components"
+import { ChevronsUpDown } from "lucide-react"
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react"
+import { Popover } from "react-aria-components"
 import { textOfSimple } from "../filter/conditions.ts"
 import { useMessages } from "../messages/locale.tsx"
 import { useApp } from "../shell/app.ts"
@@ -11,9 +12,9 @@ import { type AnyPage, type AnyRecord, resourceClient } from "../shell/client.ts
 import type { InputProps } from "./input-props.ts"
 import { relationOf } from "./kind.ts"
 import { parseText } from "./parse.ts"
-import { plain } from "./plain.ts"
+import { plain, short } from "./plain.ts"
 
-/** What a search by a typed text asks for: the searched fields, or the key where nothing is searched. */
+/** The filter for a typed text: a search, or the key if the resource has no searched fields. */
 const filterFor = (target: Resource, text: string): string | null => {
   if (text === "") return ""
   if (target.model.fields.some(({ searched }) => searched)) {
@@ -46,6 +47,17 @@ export const RelationInput = (props: InputProps): ReactNode => {
   const keyField = relation?.targetField ?? target?.model.primaryKey[0] ?? "id"
   const current = plain(value)
   const [text, setText] = useState<string | null>(null)
+  const [open, setOpen] = useState(false)
+  const [at, setAt] = useState(0)
+  const listId = useId()
+  const box = useRef<HTMLDivElement>(null)
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    // The choices of a cell open at once.
+    if (!autoFocus || !compact) return
+    input.current?.select()
+    setOpen(true)
+  }, [autoFocus, compact])
 
   const known = useQuery<AnyPage>({
     queryKey: ["title", target?.name, keyField, current],
@@ -63,7 +75,7 @@ export const RelationInput = (props: InputProps): ReactNode => {
 
   const found = useQuery<AnyPage>({
     queryKey: ["options", target?.name, text ?? ""],
-    enabled: target !== undefined && text !== null,
+    enabled: target !== undefined && open,
     staleTime: 30_000,
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) =>
@@ -75,7 +87,7 @@ export const RelationInput = (props: InputProps): ReactNode => {
   })
 
   if (target === undefined) {
-    // The caller sees nothing of the other side: the key itself is what they can give.
+    // The caller cannot see the target resource, so they enter the key itself.
     return (
       <div className={compact ? "cell-input" : "input"} data-invalid={invalid ? "" : undefined}>
         <input
@@ -90,50 +102,98 @@ export const RelationInput = (props: InputProps): ReactNode => {
       </div>
     )
   }
-  const options = text === null ? [] : found.data?.items ?? []
+  const options = open ? found.data?.items ?? [] : []
+  const active = options[Math.min(at, options.length - 1)]
+  const close = (): void => {
+    setOpen(false)
+    setText(null)
+    setAt(0)
+  }
+  const choose = (record: AnyRecord): void => {
+    close()
+    onChange(parseText(field, plain(record[keyField]), t))
+  }
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.nativeEvent.isComposing) return
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0
+    if (step !== 0) {
+      if (open) setAt((Math.min(at, options.length - 1) + step + options.length) % Math.max(1, options.length))
+      else setOpen(true)
+    } else if (event.key === "Enter" && open && active !== undefined) choose(active)
+    else if (event.key === "Escape" && open) close()
+    else return
+    event.preventDefault()
+    event.stopPropagation()
+  }
   return (
-    <ComboBox
-      aria-label={label ?? target.view.label.singular}
-      className={compact ? "cell-input" : "input"}
-      data-invalid={invalid ? "" : undefined}
-      isDisabled={disabled}
-      items={options.map((record) => ({ id: plain(record[keyField]), name: title(record) }))}
-      inputValue={text ?? shown}
-      onInputChange={(next) => {
-        if (next === (text ?? shown)) return
-        setText(next)
-        if (next === "" && field.optional) onChange({ value: null, problem: null })
-      }}
-      selectedKey={current === "" ? null : current}
-      onSelectionChange={(key) => {
-        if (key === null) return
-        setText(null)
-        onChange(parseText(field, String(key), t))
-      }}
-      onOpenChange={(open) => {
-        if (open) setText((before) => before ?? "")
-        else setText(null)
-      }}
-      menuTrigger="focus"
-      defaultFilter={() => true}
-      allowsEmptyCollection
-    >
-      <AriaInput id={id} aria-describedby={describedBy} autoFocus={autoFocus} />
-      <Popover className="float" offset={4}>
-        <ListBox
-          className="menu"
-          renderEmptyState={() => (
-            <p className="menu-item dim">{found.isPending ? t.shell.loading : t.field.nothingFound}</p>
-          )}
+    <div ref={box} className={compact ? "cell-input" : "input"} data-invalid={invalid ? "" : undefined}>
+      <input
+        ref={input}
+        id={id}
+        role="combobox"
+        aria-label={id === undefined ? label ?? target.view.label.singular : undefined}
+        aria-describedby={describedBy}
+        aria-invalid={invalid ? true : undefined}
+        aria-autocomplete="list"
+        aria-expanded={open}
+        aria-controls={open ? listId : undefined}
+        aria-activedescendant={open && active !== undefined ? `${listId}-${options.indexOf(active)}` : undefined}
+        autoComplete="off"
+        autoFocus={autoFocus}
+        disabled={disabled}
+        dir="auto"
+        value={text ?? shown}
+        onClick={({ currentTarget }) => {
+          if (open) return
+          setOpen(true)
+          currentTarget.select()
+        }}
+        onChange={({ target: { value: next } }) => {
+          setText(next)
+          setOpen(true)
+          setAt(0)
+          if (next === "" && field.optional) onChange({ value: null, problem: null })
+        }}
+        onKeyDown={onKeyDown}
+        onBlur={close}
+      />
+      {!compact && current === "" && <ChevronsUpDown className="icon dim" aria-hidden="true" />}
+      {open && (
+        <Popover
+          className="float"
+          isNonModal
+          isOpen
+          triggerRef={box}
+          offset={4}
+          placement="bottom start"
+          onOpenChange={(now) => !now && close()}
         >
-          {(item: { readonly id: string; readonly name: string }) => (
-            <ListBoxItem id={item.id} textValue={item.name} className="menu-item">
-              <bdi className="grow cut">{item.name}</bdi>
-              <span className="dim">#{item.id}</span>
-            </ListBoxItem>
-          )}
-        </ListBox>
-      </Popover>
-    </ComboBox>
+          <div role="listbox" id={listId} aria-label={target.view.label.plural} className="menu">
+            {options.map((record, index) => (
+              <div
+                key={plain(record[keyField])}
+                id={`${listId}-${index}`}
+                role="option"
+                aria-selected={record === active}
+                data-focused={record === active ? "" : undefined}
+                className="menu-item"
+                ref={record === active ? (element) => element?.scrollIntoView({ block: "nearest" }) : undefined}
+                // The focus stays in the input.
+                onMouseDown={(event) => event.preventDefault()}
+                onClick={() => choose(record)}
+              >
+                <bdi className="grow cut">{title(record)}</bdi>
+                <bdi className="dim cut">#{short(plain(record[keyField]), 80)}</bdi>
+              </div>
+            ))}
+            {options.length === 0 && (
+              <p className="menu-item dim" role="option" aria-selected="false" aria-disabled="true">
+                {found.isPending ? t.shell.loading : t.field.nothingFound}
+              </p>
+            )}
+          </div>
+        </Popover>
+      )}
+    </div>
   )
 }

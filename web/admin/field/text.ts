@@ -1,4 +1,4 @@
-/** A value as plain text: in cells without marks, in copies, in labels for screen readers. Exact, and in the reader's language. */
+/** A value as plain text, for cells, for copies and for labels of screen readers. Exact, and in the user's language. */
 
 import type { FileValue, MetaField } from "../../client/index.ts"
 import type { Formats } from "../messages/formats.ts"
@@ -7,17 +7,17 @@ import type { Resource } from "../shell/catalogue.ts"
 import { isIdentifier } from "./kind.ts"
 import { plain } from "./plain.ts"
 
-/** Where a text is for: the formats and words of the reader, and the moment from which times are told. */
+/** The user's formats and messages, and the current time for relative times. */
 export interface Reader {
   readonly format: Formats
   readonly t: Messages
   readonly now: number
 }
 
-/** An enum's value as people read it. */
+/** The text of an enum's value: underscores become spaces. */
 export const enumText = (value: string): string => value.replaceAll("_", " ")
 
-/** The value as text; empty for null. */
+/** The value as text. Null is empty. */
 export const textOf = (resource: Resource, field: MetaField, value: unknown, { format, now, t }: Reader): string => {
   if (value === null || value === undefined) return ""
   switch (field.kind) {

@@ -1,11 +1,12 @@
 /**
- * A value as it is shown: by its kind, in one line, with what it means beside it (a state's dot, an amount's currency, a related record's name and
- * link). Nothing of a value ever becomes markup.
+ * Shows a value in one line, by its kind: a state with its dot, an amount with its currency, a foreign key as the name and link of the related record.
+ * Nothing of a value ever becomes markup.
  */
 
 import { Check, Minus } from "lucide-react"
-import { createContext, type ReactNode, use, useEffect, useState } from "react"
+import { createContext, lazy, type ReactNode, Suspense, use, useEffect, useState } from "react"
 import type { MetaField } from "../../client/index.ts"
+import { config } from "../config.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { useApp } from "../shell/app.ts"
 import { addressOf, keyOf, type Resource, titleOf } from "../shell/catalogue.ts"
@@ -13,12 +14,14 @@ import type { AnyRecord } from "../shell/client.ts"
 import { Link } from "../shell/link.tsx"
 import { FileLine } from "./file.tsx"
 import { currencyOf, isIdentifier, isState, relationOf, toneOf } from "./kind.ts"
-import { plain } from "./plain.ts"
+import { plain, short } from "./plain.ts"
 import { enumText, type Reader, textOf } from "./text.ts"
+
+const PluginCell = lazy(() => import("../plugin/part.tsx").then(({ PluginCell }) => ({ default: PluginCell })))
 
 const NowContext = createContext<number | null>(null)
 
-/** Gives all times below the same moment to be told from, moving on every half minute. */
+/** Provides the current time for all relative times below it. It is updated every half minute. */
 export const NowProvider = ({ children }: { readonly children: ReactNode }): ReactNode => {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {
@@ -28,7 +31,7 @@ export const NowProvider = ({ children }: { readonly children: ReactNode }): Rea
   return <NowContext value={now}>{children}</NowContext>
 }
 
-/** Words, formats and the moment, for `textOf`. */
+/** The user's messages, formats and the current time, for `textOf`. */
 export const useReader = (): Reader => {
   const { format, t } = useLocale()
   const now = use(NowContext)
@@ -39,9 +42,9 @@ export interface ValueProps {
   readonly resource: Resource
   readonly field: MetaField
   readonly value: unknown
-  /** The record it stands in: for its currency and its related records (`expand`). */
+  /** The record of the value, for its currency and its related records (`expand`). */
   readonly record?: AnyRecord | { readonly [field: string]: unknown }
-  /** False: a related record's name is no link (inside of buttons and options). */
+  /** False: the name of a related record is not a link, because a button or an option contains it. */
   readonly linked?: boolean
 }
 
@@ -58,33 +61,46 @@ const Related = ({ field, linked = true, record, resource, value }: ValueProps):
   const target = field.relation === undefined ? undefined : catalogue.resources.get(field.relation)
   const relation = relationOf(resource, field)
   const found = relation === undefined ? null : expanded(record, relation.name)
-  const name = target === undefined || found === null ? `#${plain(value)}` : titleOf(target, found)
+  const name = target === undefined || found === null ? `#${short(plain(value), 200)}` : titleOf(target, found)
   const key = target === undefined
     ? null
     : found === null
-    // Without the record its key is known only where the foreign key is the key itself.
+    // Without the related record, its key is known only if the foreign key points at the primary key.
     ? (target.model.primaryKey.length === 1 && relation?.targetField === target.model.primaryKey[0]
-      ? encodeURIComponent(plain(value))
+      ? encodeURIComponent(plain(value).toWellFormed())
       : null)
     : keyOf(target, found)
   return target === undefined || key === null || !linked
-    ? <span className="cut">{name}</span>
-    : <Link to={addressOf(target, key)} className="related cut" tabIndex={-1}>{name}</Link>
+    ? <bdi dir="auto" className="cut">{name}</bdi>
+    : <Link to={addressOf(target, key)} dir="auto" className="related cut" tabIndex={-1}>{name}</Link>
 }
 
 /** A state as a dot and a word. */
 export const State = ({ value }: { readonly value: string }): ReactNode => (
   <span className="badge" data-tone={toneOf(value)}>
-    <span className="cut">{enumText(value)}</span>
+    <bdi dir="auto" className="cut">{short(enumText(value), 200)}</bdi>
   </span>
 )
 
+/** Shows a value by the plugin component that the view names, else by its kind. */
 export const Value = (props: ValueProps): ReactNode => {
+  const name = config.plugins === undefined ? undefined : props.resource.view.cells?.[props.field.name]
+  if (name === undefined) return <Plain {...props} />
+  const fallback = <Plain {...props} />
+  return (
+    <Suspense fallback={fallback}>
+      <PluginCell name={name} of={props} fallback={fallback} />
+    </Suspense>
+  )
+}
+
+const Plain = (props: ValueProps): ReactNode => {
   const { field, record, resource, value } = props
   const reader = useReader()
   if (value === null || value === undefined) return null
   if (field.relation !== undefined) return <Related {...props} />
-  const text = textOf(resource, field, value, reader)
+  // A value may be long: a cell shows no more than fits.
+  const text = short(textOf(resource, field, value, reader), 500)
   switch (field.kind) {
     case "boolean":
       return value === true
@@ -101,7 +117,7 @@ export const Value = (props: ValueProps): ReactNode => {
           </span>
         )
     case "enum":
-      return isState(field) ? <State value={plain(value)} /> : <span className="cut">{text}</span>
+      return isState(field) ? <State value={plain(value)} /> : <bdi className="cut">{text}</bdi>
     case "timestamp":
       return (
         <time className="dim cut" dateTime={plain(value)} title={reader.format.exactTime(plain(value))}>{text}</time>
@@ -126,9 +142,8 @@ export const Value = (props: ValueProps): ReactNode => {
       return <FileLine value={value} />
     case "uuid":
     case "json":
-      return <span className="mono cut">{text}</span>
+      return <span dir="ltr" className="mono cut">{text}</span>
     default:
-      // Texts may be long: a cell shows no more than fits.
-      return <bdi className="cut">{text.length > 500 ? `${text.slice(0, 500)}…` : text}</bdi>
+      return <bdi dir="auto" className="cut">{text}</bdi>
   }
 }

@@ -1,18 +1,18 @@
-/** The filter of a list: chips for people, text for experts, one tree behind both. It changes a filter text and knows nothing of rows. */
+/** The filter of a list: as chips and as text, with one syntax tree for both. It changes a filter text and does not read rows. */
 
 import * as Result from "effect/Result"
 import { ListFilter, Plus, SquarePen, X } from "lucide-react"
 import { lazy, type ReactNode, Suspense, useRef, useState } from "react"
-import { Button, Dialog, DialogTrigger, Popover } from "react-aria-components"
 import type { FilterError } from "../../../core/domain/filter/read.ts"
 import { useReader } from "../field/value.tsx"
 import { useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../shell/catalogue.ts"
 import { useShortcut } from "../shell/keys.ts"
+import { Box } from "../shell/parts.tsx"
 import { type Condition, printConditions, readConditions } from "./conditions.ts"
 import style from "./filter.module.css"
 import { wordsOf } from "./words.ts"
-import { Wrong } from "./wrong.tsx"
+import { Marked, Wrong } from "./wrong.tsx"
 
 const ConditionEditor = lazy(() =>
   import("./condition.tsx").then(({ ConditionEditor }) => ({ default: ConditionEditor }))
@@ -24,7 +24,7 @@ interface BarProps {
   readonly resource: Resource
   readonly filter: string
   readonly onChange: (filter: string) => void
-  /** What the service said about the filter, where it refused it. */
+  /** The errors of the service, if it refused the filter. */
   readonly errors: readonly FilterError[]
 }
 
@@ -37,32 +37,29 @@ const Chip = (
 ): ReactNode => {
   const reader = useReader()
   const t = useMessages()
-  const [open, setOpen] = useState(false)
   const words = wordsOf(condition, resource, reader)
   return (
     <span className={style.chip}>
-      <DialogTrigger isOpen={open} onOpenChange={setOpen}>
-        <Button>
-          {words.label !== "" && <span className="cut">{words.label}</span>}
-          {words.operator !== "" && <span className={style.op}>{words.operator}</span>}
-          {words.value !== "" && <bdi className={`${style.value} cut`}>{words.value}</bdi>}
-        </Button>
-        <Popover className={`float ${style.pop}`} placement="bottom start" offset={4}>
-          <Dialog aria-label={words.label || t.filter.label}>
-            <Suspense fallback={null}>
-              <ConditionEditor
-                resource={resource}
-                start={condition.simple}
-                text={condition.text}
-                onDone={(text) => {
-                  setOpen(false)
-                  if (text !== null) onChange(text)
-                }}
-              />
-            </Suspense>
-          </Dialog>
-        </Popover>
-      </DialogTrigger>
+      <Box
+        label={words.label || t.filter.label}
+        placement="bottom start"
+        boxClass={style.pop}
+        content={(close) => (
+          <ConditionEditor
+            resource={resource}
+            start={condition.simple}
+            text={condition.text}
+            onDone={(text) => {
+              close()
+              if (text !== null) onChange(text)
+            }}
+          />
+        )}
+      >
+        {words.label !== "" && <span className="cut">{words.label}</span>}
+        {words.operator !== "" && <span className={style.op}>{words.operator}</span>}
+        {words.value !== "" && <bdi className={`${style.value} cut`}>{words.value}</bdi>}
+      </Box>
       <button
         type="button"
         className={style.remove}
@@ -88,40 +85,40 @@ const Adder = (
   useShortcut("f", () => start(true))
   useShortcut("/", () => start(true))
   return (
-    <DialogTrigger isOpen={open} onOpenChange={start}>
-      <Button className={style.add ?? ""}>
-        <Plus className="icon" aria-hidden="true" /> {t.filter.add} <kbd aria-hidden="true">F</kbd>
-      </Button>
-      <Popover className={`float ${style.pop}`} placement="bottom start" offset={4}>
-        <Dialog aria-label={t.filter.add}>
-          <Suspense fallback={null}>
-            {field === null
-              ? (
-                <FieldChoice
-                  resource={resource}
-                  onChoose={setField}
-                  onSearch={(text) => {
-                    setOpen(false)
-                    onAdd(text)
-                  }}
-                />
-              )
-              : (
-                <ConditionEditor
-                  resource={resource}
-                  start={{ field, is: "is", values: [] }}
-                  fresh
-                  text=""
-                  onDone={(text) => {
-                    setOpen(false)
-                    if (text !== null) onAdd(text)
-                  }}
-                />
-              )}
-          </Suspense>
-        </Dialog>
-      </Popover>
-    </DialogTrigger>
+    <Box
+      label={t.filter.add}
+      placement="bottom start"
+      className={style.add}
+      boxClass={style.pop}
+      open={open}
+      onOpenChange={start}
+      content={(close) =>
+        field === null
+          ? (
+            <FieldChoice
+              resource={resource}
+              onChoose={setField}
+              onSearch={(text) => {
+                close()
+                onAdd(text)
+              }}
+            />
+          )
+          : (
+            <ConditionEditor
+              resource={resource}
+              start={{ field, is: "is", values: [] }}
+              fresh
+              text=""
+              onDone={(text) => {
+                close()
+                if (text !== null) onAdd(text)
+              }}
+            />
+          )}
+    >
+      <Plus className="icon" aria-hidden="true" /> {t.filter.add} <kbd aria-hidden="true">F</kbd>
+    </Box>
   )
 }
 
@@ -191,13 +188,15 @@ export const FilterBar = ({ errors, filter, onChange, resource }: BarProps): Rea
         )
         : filter !== "" && (
           <div className={style.text}>
-            <code dir="ltr">{filter}</code>
+            <code dir="ltr" className={wrong.length > 0 ? style.flawed : undefined}>
+              <Marked text={filter} errors={wrong} />
+            </code>
             <button type="button" ref={opener} aria-label={t.filter.edit} onClick={() => setEditing(true)}>
               <SquarePen className="icon" aria-hidden="true" />
             </button>
           </div>
         )}
-      {!editing && <Wrong text={filter} errors={wrong} />}
+      {!editing && <Wrong errors={wrong} />}
     </section>
   )
 }

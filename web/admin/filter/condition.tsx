@@ -1,11 +1,11 @@
-/** Editors of one condition: which field, what is said of it, and the values, offered from what the list holds (facets). Loaded on use. */
+/** Editors of one condition: its field, its operator and its values. It offers the values of the list (facets). Loaded on use. */
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import * as Result from "effect/Result"
 import { Search } from "lucide-react"
 import { type FormEvent, type ReactNode, useId, useState } from "react"
 import type { MetaField } from "../../client/index.ts"
-import { plain } from "../field/plain.ts"
+import { isolated, plain, short } from "../field/plain.ts"
 import { useReader, Value } from "../field/value.tsx"
 import { useMessages } from "../messages/locale.tsx"
 import { useApp } from "../shell/app.ts"
@@ -21,7 +21,7 @@ interface FieldChoiceProps {
   readonly onSearch: (text: string) => void
 }
 
-/** The fields that can be filtered, found by typing; what is typed can be searched for as well. */
+/** A choice of the filterable fields, narrowed by typing. The typed text can also become a search. */
 export const FieldChoice = ({ onChoose, onSearch, resource }: FieldChoiceProps): ReactNode => {
   const t = useMessages()
   const [text, setText] = useState("")
@@ -57,7 +57,7 @@ export const FieldChoice = ({ onChoose, onSearch, resource }: FieldChoiceProps):
       <div className={style.options}>
         {search !== null && (
           <button type="button" className={style.option} onClick={() => onSearch(search)}>
-            {t.filter.searchFor(text.trim())}
+            {t.filter.searchFor(isolated(short(text.trim(), 100)))}
           </button>
         )}
         {fields.map(({ name }) => (
@@ -77,19 +77,19 @@ export const FieldChoice = ({ onChoose, onSearch, resource }: FieldChoiceProps):
 
 interface EditorProps {
   readonly resource: Resource
-  /** Null: a condition that is edited as text only. */
+  /** The condition to edit. Null: it can be edited as text only. */
   readonly start: Simple | null
   readonly text: string
-  /** A new condition: its operator is the field's usual one. */
+  /** True for a new condition: it begins with the field's default operator. */
   readonly fresh?: boolean
-  /** The new text; null leaves everything as it was. */
+  /** Called with the new text, or with null if the editor was closed without a change. */
   readonly onDone: (text: string | null) => void
 }
 
 const isChosen = (is: Operator): boolean => is === "oneOf" || is === "noneOf"
 
-/** `is` and `oneOf` are the same question with one answer or several. */
-const familyOf = (is: Operator, offered: readonly Operator[]): Operator =>
+/** The operator that the choice shows. `is` and `oneOf` are one entry, with one value or several. */
+const shownOperator = (is: Operator, offered: readonly Operator[]): Operator =>
   offered.includes(is)
     ? is
     : is === "is" && offered.includes("oneOf")
@@ -104,7 +104,13 @@ export const ConditionEditor = ({ fresh = false, onDone, resource, start, text }
   const field = start === null || start.is === "search" ? undefined : resource.fields.get(start.field)
   const offered = field === undefined ? [] : operatorsOf(field)
   const [is, setIs] = useState<Operator>(
-    start === null ? "search" : start.is === "search" ? "search" : fresh ? offered[0]! : familyOf(start.is, offered)
+    start === null
+      ? "search"
+      : start.is === "search"
+      ? "search"
+      : fresh
+      ? offered[0]!
+      : shownOperator(start.is, offered)
   )
   const [values, setValues] = useState<readonly string[]>(start?.values ?? [])
   const [whole, setWhole] = useState(text)
@@ -171,7 +177,7 @@ export const ConditionEditor = ({ fresh = false, onDone, resource, start, text }
   )
 }
 
-/** A moment as a `datetime-local` input has it. */
+/** A time in the form of a `datetime-local` input. */
 const localOf = (iso: string): string => {
   const time = Date.parse(iso)
   if (Number.isNaN(time)) return ""
@@ -234,7 +240,7 @@ interface ChoicesProps {
   readonly onChange: (values: readonly string[]) => void
 }
 
-/** The values of a field, most frequent first; of a relation, records found by their title. */
+/** A choice of values, most frequent first. For a relation: records, found by their title. */
 const Choices = ({ field, onChange, resource, values }: ChoicesProps): ReactNode => {
   const t = useMessages()
   const reader = useReader()
@@ -309,7 +315,7 @@ const Choices = ({ field, onChange, resource, values }: ChoicesProps): ReactNode
   )
 }
 
-/** Records of a resource that a text finds: the value of a foreign key and the title. */
+/** Records of a resource that match a text: the value of the foreign key, and the title. */
 const useRelated = (target: Resource | undefined, text: string): ReadonlyMap<string, string> => {
   const { data } = useQuery<AnyPage>({
     queryKey: ["related", target?.name, text],

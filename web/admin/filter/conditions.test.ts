@@ -46,6 +46,7 @@ const orders = catalogueOf({
     version: null
   }],
   views: {},
+  transfers: {},
   permissions: {},
   userMenu: [],
   pages: [],

@@ -1,6 +1,6 @@
 /**
- * A filter as people see it: conditions that all hold, each with a field, an operator and values. One tree is behind both, the chips and the text: it
- * is read, checked and printed by the service's own parser, so neither can say what the other cannot. Pure.
+ * A filter as a list of conditions joined by AND, each with a field, an operator and values. Chips and text share one syntax tree. The service's own
+ * parser and printer are used for both, so they express the same. Pure.
  */
 
 import * as Result from "effect/Result"
@@ -11,7 +11,7 @@ import type { Field } from "../../../core/domain/model/model.ts"
 import type { MetaField } from "../../client/index.ts"
 import type { Resource } from "../shell/catalogue.ts"
 
-/** What a condition says in words that people choose from. */
+/** The operators that people choose from. */
 export type Operator =
   | "oneOf"
   | "noneOf"
@@ -27,7 +27,7 @@ export type Operator =
   | "notEmpty"
   | "search"
 
-/** A condition that can be edited in parts. `values` are exact texts; of `inLast` one such as `30d`. */
+/** A condition that can be edited in parts. `values` are exact texts. `inLast` has one, such as `30d`. */
 export interface Simple {
   /** Empty for a search. */
   readonly field: string
@@ -35,7 +35,7 @@ export interface Simple {
   readonly values: readonly string[]
 }
 
-/** One condition of a filter: its text, and its parts where it is a simple one. */
+/** One condition of a filter: its text, and its parts if it is a simple one. */
 export interface Condition {
   readonly text: string
   readonly tree: FilterTree
@@ -93,7 +93,7 @@ const units: ReadonlyArray<readonly [unit: string, micros: bigint]> = [
   ["s", day / 86_400n]
 ]
 
-/** `30d` for an offset of thirty days back; null for what is no whole time back. */
+/** The text of an offset into the past, such as `30d`. Null if it is not a whole number of units, or not in the past. */
 const backOf = (offset: bigint): string | null => {
   if (offset >= 0n) return null
   const unit = units.find(([, micros]) => -offset % micros === 0n)
@@ -108,7 +108,7 @@ const offsetOf = (back: string): bigint | null => {
 
 const comparisons = { ">": "over", ">=": "atLeast", "<": "under", "<=": "atMost" } as const
 
-/** The values of an OR of equalities of one field. */
+/** The field and values of an OR of equalities of one field. Null for any other tree. */
 const equalities = (tree: FilterTree): { readonly field: string; readonly values: readonly string[] } | null => {
   if (tree.op === "in") {
     const values = tree.values.map(literalOf)
@@ -125,7 +125,7 @@ const equalities = (tree: FilterTree): { readonly field: string; readonly values
   return { field, values: parts.flatMap((part) => part!.values) }
 }
 
-/** The parts of a condition that is simple enough to be edited as one; null otherwise. */
+/** The parts of a simple condition. Null if the condition can be edited as text only. */
 export const simpleOf = (tree: FilterTree): Simple | null => {
   const equal = equalities(tree)
   if (equal !== null) {
@@ -159,7 +159,7 @@ export const simpleOf = (tree: FilterTree): Simple | null => {
 
 const conditionOf = (tree: FilterTree): Condition => ({ text: printFilter(tree), tree, simple: simpleOf(tree) })
 
-/** The conditions of a filter text, or what is wrong with it. Empty text has none. */
+/** The conditions of a filter text, or its errors. Empty text has no conditions. */
 export const readConditions = (
   text: string,
   resource: Resource
@@ -169,12 +169,12 @@ export const readConditions = (
     (tree) => tree.op === "true" ? [] : tree.op === "and" ? tree.items.map(conditionOf) : [conditionOf(tree)]
   )
 
-/** The text of conditions that all hold. */
+/** The filter text of conditions joined by AND. */
 export const printConditions = (texts: readonly string[]): string =>
-  // OR binds tighter than AND, and the printer puts an AND below an OR into parentheses: none are needed here.
+  // No parentheses are needed: OR binds tighter than AND, and the printer puts an AND within an OR into parentheses.
   texts.filter((text) => text !== "").join(" AND ")
 
-/** The text of a simple condition, before it is checked; null where values are missing. */
+/** The unchecked text of a simple condition. Null if values are missing. */
 export const textOfSimple = ({ field: name, is, values }: Simple, resource: Resource): string | null => {
   const scope = scopeOf(resource)
   if (is === "search") {
@@ -219,7 +219,7 @@ export const textOfSimple = ({ field: name, is, values }: Simple, resource: Reso
   return tree === null || tree === always ? null : printFilter(tree)
 }
 
-/** A simple condition as checked text, or the message of what is wrong. */
+/** The checked text of a simple condition, or an error message. */
 export const checkSimple = (simple: Simple, resource: Resource): Result.Result<string, string> | null => {
   const text = textOfSimple(simple, resource)
   if (text === null) return null
@@ -229,7 +229,7 @@ export const checkSimple = (simple: Simple, resource: Resource): Result.Result<s
     : Result.succeed(printFilter(read.success))
 }
 
-/** The filter with one more condition on a field, in the place of a simple one of the same field and operator. */
+/** Adds a condition to a filter. It replaces a simple condition with the same field and operator. */
 export const withCondition = (text: string, simple: Simple, resource: Resource): string => {
   const added = textOfSimple(simple, resource)
   const before = readConditions(text, resource)
@@ -240,7 +240,7 @@ export const withCondition = (text: string, simple: Simple, resource: Resource):
   return printConditions([...others.map((each) => each.text), ...(added === null ? [] : [added])])
 }
 
-/** The operators that a field offers, the usual one first. */
+/** The operators of a field, the default first. */
 export const operatorsOf = (field: MetaField): readonly Operator[] => {
   const presence: readonly Operator[] = field.optional ? ["empty", "notEmpty"] : []
   if (field.relation !== undefined) return ["oneOf", "noneOf", ...presence]

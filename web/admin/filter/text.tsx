@@ -1,4 +1,4 @@
-/** The filter as text, with completion of fields, values and functions, and what is wrong underlined where it stands. Loaded on use. */
+/** The filter as text, with completion of fields, values and functions. Errors are underlined at their place. Loaded on use. */
 
 import {
   autocompletion,
@@ -42,43 +42,60 @@ const words: readonly Completion[] = ["AND", "OR", "NOT"].map((label) => ({ labe
 
 const quoted = (value: string): string => /^[\w.-]+$/.test(value) ? value : JSON.stringify(value)
 
-/** Values of the field before the operator, by what the list holds; else fields, functions and words. */
-const completer = (resource: Resource) => async (context: CompletionContext): Promise<CompletionResult | null> => {
-  const before = context.state.sliceDoc(0, context.pos)
-  const value = /([A-Za-z_]\w*)\s*(?:=|!=|<=|>=|<|>|:)\s*("?)([^"\s()]*)$/.exec(before) ??
-    /in\(\s*([A-Za-z_]\w*)\s*,(?:[^()]*,)?\s*("?)([^"\s(),]*)$/.exec(before)
-  const field = value === null ? undefined : scopeOf(resource).names.get(value[1]!)
-  if (value !== null && field !== undefined && field.filterable && field.kind !== "json") {
-    const known = resource.fields.get(field.name)
-    const fixed = known?.values ?? (field.kind === "boolean" ? ["true", "false"] : null)
-    const found = fixed ?? await resourceClient(resource.name).facets({ field: field.name as never, limit: 100 })
-      .then(({ facets }) => facets.flatMap(({ value: each }) => each === null ? [] : [plain(each)]), () => [])
+/** Completes values of the field before the operator, from the list's facets. Elsewhere it completes fields, functions and keywords. */
+const completer =
+  (resourceNow: () => Resource) => async (context: CompletionContext): Promise<CompletionResult | null> => {
+    const resource = resourceNow()
+    const before = context.state.sliceDoc(0, context.pos)
+    const value = /([A-Za-z_]\w*)\s*(?:=|!=|<=|>=|<|>|:)\s*("?)([^"\s()]*)$/.exec(before) ??
+      /in\(\s*([A-Za-z_]\w*)\s*,(?:[^()]*,)?\s*("?)([^"\s(),]*)$/.exec(before)
+    const field = value === null ? undefined : scopeOf(resource).names.get(value[1]!)
+    if (value !== null && field !== undefined && field.filterable && field.kind !== "json") {
+      const known = resource.fields.get(field.name)
+      const fixed = known?.values ?? (field.kind === "boolean" ? ["true", "false"] : null)
+      const found = fixed ?? await resourceClient(resource.name).facets({ field: field.name as never, limit: 100 })
+        .then(({ facets }) => facets.flatMap(({ value: each }) => each === null ? [] : [plain(each)]), () => [])
+      return {
+        from: context.pos - value[3]!.length - value[2]!.length,
+        options: found.map((label) => ({ label, apply: quoted(label), type: "constant" })),
+        validFor: /^"?[^"\s()]*$/
+      }
+    }
+    const word = context.matchBefore(/[A-Za-z_]\w*$/)
+    if (word === null && !context.explicit) return null
     return {
-      from: context.pos - value[3]!.length - value[2]!.length,
-      options: found.map((label) => ({ label, apply: quoted(label), type: "constant" })),
-      validFor: /^"?[^"\s()]*$/
+      from: word?.from ?? context.pos,
+      options: [
+        ...resource.model.fields.filter(({ filterable }) => filterable).map(({ kind, name }) => ({
+          label: name,
+          detail: `${labelOf(name)} · ${kind}`,
+          type: "property",
+          boost: 1
+        })),
+        ...functions,
+        ...words
+      ],
+      validFor: /^\w*$/
     }
   }
-  const word = context.matchBefore(/[A-Za-z_]\w*$/)
-  if (word === null && !context.explicit) return null
-  return {
-    from: word?.from ?? context.pos,
-    options: [
-      ...resource.model.fields.filter(({ filterable }) => filterable).map(({ kind, name }) => ({
-        label: name,
-        detail: `${labelOf(name)} · ${kind}`,
-        type: "property",
-        boost: 1
-      })),
-      ...functions,
-      ...words
-    ],
-    validFor: /^\w*$/
-  }
-}
 
-/** The policy allows styles that carry the page's nonce. */
+/** The content security policy allows only styles with the page's nonce. */
 const nonce = document.querySelector<HTMLMetaElement>("meta[property='csp-nonce']")?.nonce ?? ""
+
+/**
+ * Text that replaces a selection is put in by the editor. The browser would keep the look of what is replaced, such as the line under a mistake, in a
+ * style attribute, which the page's policy blocks and reports.
+ */
+const replaces = EditorView.domEventHandlers({
+  beforeinput: (event, view) => {
+    if (event.inputType !== "insertText" || event.data === null || view.composing || view.state.selection.main.empty) {
+      return false
+    }
+    view.dispatch({ ...view.state.replaceSelection(event.data), userEvent: "input.type", scrollIntoView: true })
+    event.preventDefault()
+    return true
+  }
+})
 
 const theme = EditorView.theme({
   "&": { fontFamily: "var(--mono)", fontSize: "var(--text-sm)", color: "var(--ink)" },
@@ -120,17 +137,22 @@ export const TextEditor = ({ onCancel, onDone, resource, start }: TextEditorProp
   const onFinish = useEffectEvent(() => finish())
   const onEscape = useEffectEvent(() => onCancel())
   const label = t.filter.text
+  // The catalogue is made again when a source answers, and nothing that was typed may go with it: the editor asks for the resource when it needs it.
+  const latest = useRef(resource)
+  latest.current = resource
+  const begin = useRef(start)
 
   useEffect(() => {
+    const scope = () => scopeOf(latest.current)
     const editor = new EditorView({
       parent: host.current!,
       state: EditorState.create({
-        doc: start,
-        selection: { anchor: start.length },
+        doc: begin.current,
+        selection: { anchor: begin.current.length },
         extensions: [
           EditorView.cspNonce.of(nonce),
-          autocompletion({ override: [completer(resource)], icons: false }),
-          // A filter is one line: Enter applies it, unless a completion is open, which is asked first.
+          autocompletion({ override: [completer(() => latest.current)], icons: false }),
+          // A filter is one line, so Enter applies it. An open completion handles Enter first.
           keymap.of([
             ...completionKeymap,
             { key: "Enter", run: () => (onFinish(), true) },
@@ -140,10 +162,11 @@ export const TextEditor = ({ onCancel, onDone, resource, start }: TextEditorProp
           ]),
           history(),
           EditorView.lineWrapping,
+          replaces,
           EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", dir: "ltr" }),
           placeholder("status = paid AND total >= 100"),
           linter(({ state }) => {
-            const read = readFilter(state.doc.toString(), scopeOf(resource))
+            const read = readFilter(state.doc.toString(), scope())
             return Result.isSuccess(read) ? [] : read.failure.map(({ hint, message, span }) => ({
               from: Math.min(span.start, state.doc.length),
               to: Math.min(Math.max(span.end, span.start + 1), state.doc.length),
@@ -161,7 +184,7 @@ export const TextEditor = ({ onCancel, onDone, resource, start }: TextEditorProp
     view.current = editor
     editor.focus()
     return () => editor.destroy()
-  }, [resource, start, label])
+  }, [label])
 
   return (
     <>
@@ -170,7 +193,7 @@ export const TextEditor = ({ onCancel, onDone, resource, start }: TextEditorProp
         <button type="button" className="btn primary" onClick={() => finish()}>{t.filter.apply}</button>
         <button type="button" className="btn quiet" onClick={onCancel}>{t.shell.cancel}</button>
       </div>
-      {wrong.length > 0 && <Wrong text={view.current?.state.doc.toString() ?? ""} errors={wrong} />}
+      {wrong.length > 0 && <Wrong errors={wrong} />}
     </>
   )
 }

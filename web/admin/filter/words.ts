@@ -1,4 +1,4 @@
-/** A condition in words: the field's label, what is said of it, and the values as people read them. Pure. */
+/** A condition in words: the field's label, the operator, and the formatted values. Pure. */
 
 import type { MetaField } from "../../client/index.ts"
 import { type Reader, textOf } from "../field/text.ts"
@@ -6,7 +6,7 @@ import type { Messages } from "../messages/locale.tsx"
 import { labelOf, type Resource } from "../shell/catalogue.ts"
 import type { Condition, Operator, Simple } from "./conditions.ts"
 
-/** The word for an operator on a field of a kind: times are after, numbers are over. */
+/** The word for an operator, by the field's kind: `after` for times, `over` for numbers. */
 export const operatorWord = (is: Operator, field: MetaField | undefined, t: Messages): string => {
   const time = field?.kind === "timestamp" || field?.kind === "date"
   const words: Readonly<Record<Operator, string>> = {
@@ -27,7 +27,7 @@ export const operatorWord = (is: Operator, field: MetaField | undefined, t: Mess
   return words[is]
 }
 
-/** A span such as `30d` in words. */
+/** A duration such as `30d` in words. */
 export const spanText = (span: string, t: Messages): string => {
   const unit = span.slice(-1) as keyof Messages["filter"]["units"]
   return t.filter.units[unit](Number(span.slice(0, -1)))
@@ -35,7 +35,7 @@ export const spanText = (span: string, t: Messages): string => {
 
 const booleans: Readonly<Record<string, boolean>> = { true: true, false: false }
 
-/** A value of a condition as people read it. */
+/** The formatted value of a condition. */
 export const valueText = (
   resource: Resource,
   field: MetaField,
@@ -70,7 +70,7 @@ const simpleWords = (simple: Simple, resource: Resource, reader: Reader): Condit
   }
 }
 
-/** What a chip says. What is no simple condition is shown as its text. */
+/** The text of a chip. A condition that is not simple is shown as filter text. */
 export const wordsOf = (condition: Condition, resource: Resource, reader: Reader): ConditionWords =>
   condition.simple === null
     ? { label: "", operator: "", value: condition.text }

@@ -1,17 +1,27 @@
-/** Shows the errors of a filter text where they stand in it, with their hints. */
+/** Shows the errors of a filter text at their place, with their hints. */
 
 import type { ReactNode } from "react"
 import type { FilterError } from "../../../core/domain/filter/read.ts"
 import style from "./filter.module.css"
 
-/** Where in a text something is wrong, and what. */
-export const Wrong = (
+/** The text with what is wrong underlined where it stands. */
+export const Marked = (
   { errors, text }: { readonly text: string; readonly errors: readonly FilterError[] }
-): ReactNode =>
+): ReactNode => {
+  let done = 0
+  const parts = errors.toSorted((a, b) => a.span.start - b.span.start).flatMap(({ span }) => {
+    if (span.start < done) return []
+    const before = text.slice(done, span.start)
+    done = Math.max(span.end, span.start + 1)
+    return [before, <mark key={span.start}>{text.slice(span.start, done) || " "}</mark>]
+  })
+  return [...parts, text.slice(done)]
+}
+
+/** What is wrong. */
+export const Wrong = ({ errors }: { readonly errors: readonly FilterError[] }): ReactNode =>
   errors.map(({ hint, message, span }) => (
     <p key={`${span.start}-${message}`} className={style.wrong} role="alert">
-      {text.slice(Math.max(0, span.start - 24), span.start)}
-      <mark>{text.slice(span.start, span.end) || " "}</mark>
-      {text.slice(span.end, span.end + 24)} — {message} {hint}
+      {message} {hint}
     </p>
   ))

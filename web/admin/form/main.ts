@@ -1,6 +1,6 @@
 /**
- * The page of a public form: a title over a card of labelled fields. On Send it solves the proof of work and sends; a refused field shows its problem
- * below it, any other refusal stands above the button, and what was typed stays. Plain elements and no library, because visitors come once.
+ * The page of a public form: a title over a card of labelled fields. On Send it solves the proof of work and submits. A refused field shows its
+ * problem below it, any other refusal is above the button, and the input stays. It uses plain elements and no library, because visitors come once.
  */
 
 import "../style/fonts.css"
@@ -22,7 +22,7 @@ const root = document.documentElement
 root.lang = language
 root.dir = language === "ar" ? "rtl" : "ltr"
 
-/** The worker is the only script that the page starts by its address: nothing but a file of the app may be one. */
+/** Allows script addresses of the app's own files only. The worker is the only script that the page loads by address. */
 const trust = (globalThis as {
   readonly trustedTypes?: {
     readonly createPolicy: (name: string, rules: { readonly createScriptURL: (url: string) => string }) => unknown
@@ -44,7 +44,7 @@ const main = document.getElementById("form")!
 
 type Attributes = { readonly [name: string]: string | boolean | undefined }
 
-/** An element with its attributes and children. Texts are texts. */
+/** Creates an element with attributes and children. Strings become text nodes. */
 const make = <Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes,
@@ -162,7 +162,7 @@ const rowOf = (field: MetaField, index: number): Row => {
   return { field, box, control, hint }
 }
 
-/** Marks a row as refused, or takes the mark away. */
+/** Marks a row as refused, or removes the mark. */
 const mark = ({ box, control, hint }: Row, problem: string | null): void => {
   hint.hidden = problem === null
   hint.textContent = problem ?? ""
@@ -172,7 +172,7 @@ const mark = ({ box, control, hint }: Row, problem: string | null): void => {
   else control.setAttribute("aria-invalid", "true")
 }
 
-/** The value of a row as it is sent, or what is wrong with it. Undefined: the field is left out, and the service fills it in. */
+/** The value of a row, or its problem. Undefined: the field is left out, and the service fills it in. */
 const valueOf = ({ control, field }: Row): { readonly value: unknown; readonly problem: string | null } => {
   if (control instanceof HTMLInputElement && control.type === "checkbox") {
     return { value: control.checked, problem: null }

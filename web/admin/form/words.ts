@@ -1,4 +1,4 @@
-/** What the form page says, in each language. Labels and the thanks text are the form's own. Pure. */
+/** Texts of the form page, in each language. Labels and the thanks text come from the form. Pure. */
 
 import type { Messages } from "../messages/locale.tsx"
 
@@ -13,7 +13,7 @@ export interface Words {
   readonly refused: string
   readonly again: string
   readonly optional: string
-  /** What is said below an input, by the names that `parseText` asks for. */
+  /** Messages below an input, with the names that `parseText` uses. */
   readonly field: Pick<
     Messages["field"],
     | "required"
@@ -49,8 +49,8 @@ const en: Words = {
     notNumber: "Write a number.",
     notWhole: "Write a whole number.",
     outOfRange: (least, most) => `Write a number from ${least} to ${most}.`,
-    places: (places) => `At most ${places} decimal places.`,
-    digits: (digits) => `At most ${digits} digits before the decimal point.`,
+    places: (places) => `At most ${places} decimal ${places === 1 ? "place" : "places"}.`,
+    digits: (digits) => `At most ${digits} ${digits === 1 ? "digit" : "digits"} before the decimal point.`,
     tooLong: (most) => `At most ${most} characters.`,
     notDate: "Write a date.",
     notTime: "Write a date and a time.",
@@ -79,8 +79,8 @@ const de: Words = {
     notNumber: "Geben Sie eine Zahl ein.",
     notWhole: "Geben Sie eine ganze Zahl ein.",
     outOfRange: (least, most) => `Geben Sie eine Zahl von ${least} bis ${most} ein.`,
-    places: (places) => `Höchstens ${places} Nachkommastellen.`,
-    digits: (digits) => `Höchstens ${digits} Stellen vor dem Komma.`,
+    places: (places) => `Höchstens ${places} ${places === 1 ? "Nachkommastelle" : "Nachkommastellen"}.`,
+    digits: (digits) => `Höchstens ${digits} ${digits === 1 ? "Stelle" : "Stellen"} vor dem Komma.`,
     tooLong: (most) => `Höchstens ${most} Zeichen.`,
     notDate: "Geben Sie ein Datum ein.",
     notTime: "Geben Sie Datum und Uhrzeit ein.",
@@ -102,15 +102,15 @@ const fr: Words = {
     "Le formulaire ne peut pas être envoyé pour le moment. Vérifiez la connexion et réessayez. Votre saisie est conservée.",
   wait: (seconds) => `Trop d’envois. Réessayez dans ${seconds} secondes. Votre saisie est conservée.`,
   refused: "Le formulaire n’a pas été accepté. Réessayez.",
-  again: "Envoyer un autre message",
+  again: "Envoyer un autre formulaire",
   optional: "facultatif",
   field: {
     required: "À remplir.",
     notNumber: "Saisissez un nombre.",
     notWhole: "Saisissez un nombre entier.",
     outOfRange: (least, most) => `Saisissez un nombre de ${least} à ${most}.`,
-    places: (places) => `Au plus ${places} décimales.`,
-    digits: (digits) => `Au plus ${digits} chiffres avant la virgule.`,
+    places: (places) => `Au plus ${places} ${places < 2 ? "décimale" : "décimales"}.`,
+    digits: (digits) => `Au plus ${digits} ${digits < 2 ? "chiffre" : "chiffres"} avant la virgule.`,
     tooLong: (most) => `Au plus ${most} caractères.`,
     notDate: "Saisissez une date.",
     notTime: "Saisissez une date et une heure.",
@@ -125,22 +125,22 @@ const fr: Words = {
 const es: Words = {
   send: "Enviar",
   sending: "Enviando",
-  person: "Comprobar que es una persona tarda un segundo.",
+  person: "Comprobar que es una persona tarda alrededor de un segundo.",
   missing: "Este formulario no existe.",
   noCrypto: "Este formulario solo funciona con https. Ábralo con una dirección que empiece por https.",
   offline:
     "El formulario no se puede enviar ahora. Compruebe la conexión e inténtelo de nuevo. Lo escrito se conserva.",
   wait: (seconds) => `Demasiados envíos. Inténtelo de nuevo en ${seconds} segundos. Lo escrito se conserva.`,
   refused: "El formulario no fue aceptado. Inténtelo de nuevo.",
-  again: "Enviar otro",
+  again: "Enviar otro formulario",
   optional: "opcional",
   field: {
     required: "Rellene este campo.",
     notNumber: "Escriba un número.",
     notWhole: "Escriba un número entero.",
     outOfRange: (least, most) => `Escriba un número de ${least} a ${most}.`,
-    places: (places) => `Como máximo ${places} decimales.`,
-    digits: (digits) => `Como máximo ${digits} cifras antes de la coma.`,
+    places: (places) => `Como máximo ${places} ${places === 1 ? "decimal" : "decimales"}.`,
+    digits: (digits) => `Como máximo ${digits} ${digits === 1 ? "cifra" : "cifras"} antes de la coma.`,
     tooLong: (most) => `Como máximo ${most} caracteres.`,
     notDate: "Escriba una fecha.",
     notTime: "Escriba una fecha y una hora.",
@@ -159,7 +159,7 @@ const ar: Words = {
   missing: "لا يوجد نموذج كهذا.",
   noCrypto: "يعمل هذا النموذج عبر https فقط. افتحه بعنوان يبدأ بـ https.",
   offline: "تعذر إرسال النموذج الآن. تحقق من الاتصال وحاول مرة أخرى. ما كتبته محفوظ هنا.",
-  wait: (seconds) => `أُرسل مرات كثيرة. حاول مرة أخرى بعد ${seconds} ثانية. ما كتبته محفوظ هنا.`,
+  wait: (seconds) => `أُرسل مرات كثيرة. حاول مرة أخرى بعد ${seconds} ث. ما كتبته محفوظ هنا.`,
   refused: "لم يُقبل النموذج. حاول مرة أخرى.",
   again: "إرسال نموذج آخر",
   optional: "اختياري",
@@ -168,9 +168,9 @@ const ar: Words = {
     notNumber: "اكتب رقمًا.",
     notWhole: "اكتب عددًا صحيحًا.",
     outOfRange: (least, most) => `اكتب رقمًا من ${least} إلى ${most}.`,
-    places: (places) => `على الأكثر ${places} منازل عشرية.`,
-    digits: (digits) => `على الأكثر ${digits} أرقام قبل الفاصلة.`,
-    tooLong: (most) => `على الأكثر ${most} حرفًا.`,
+    places: (places) => `المنازل العشرية على الأكثر: ${places}.`,
+    digits: (digits) => `الأرقام قبل الفاصلة على الأكثر: ${digits}.`,
+    tooLong: (most) => `الأحرف على الأكثر: ${most}.`,
     notDate: "اكتب تاريخًا.",
     notTime: "اكتب تاريخًا ووقتًا.",
     notUuid: "اكتب UUID.",
@@ -183,7 +183,7 @@ const ar: Words = {
 
 const all: { readonly [language: string]: Words } = { en, de, fr, es, ar }
 
-/** The first of the reader's languages that there is. */
+/** The first supported language of the visitor. */
 export const wordsFor = (languages: readonly string[]): { readonly language: string; readonly words: Words } => {
   for (const tag of languages) {
     const language = tag.split("-")[0]!.toLowerCase()

@@ -1,9 +1,9 @@
-/** How wide columns are and where pinned ones stand: numbers for CSS variables, so that a change of a width draws no row anew. Pure. */
+/** Widths of columns and positions of pinned ones, as values of CSS variables. So a change of a width renders no row again. Pure. */
 
 export interface Column {
   readonly id: string
   readonly label: string
-  /** Pixels; a flexible column takes more where there is room. */
+  /** Width in pixels. A flexible column grows if there is space. */
   readonly width: number
   readonly flexible: boolean
   readonly end: boolean
@@ -14,12 +14,12 @@ export const tickWidth = 40
 export const narrowest = 56
 export const widest = 900
 
-/** The template of a row. `lead`: width before the columns (the tick), 0 for none. */
+/** The grid template of a row. `lead`: the width of the checkbox column, or 0. */
 export const templateOf = (columns: readonly Column[], lead: number): string => {
   const tracks = columns.map(({ flexible, pinned, width }) =>
     flexible && !pinned ? `minmax(${width}px, ${width}fr)` : `${width}px`
   )
-  // Where nothing takes the rest, an empty track does.
+  // Without a flexible column, an empty track takes the remaining space.
   const rest = columns.some(({ flexible, pinned }) => flexible && !pinned) ? [] : ["minmax(0, 1fr)"]
   return [...(lead > 0 ? [`${lead}px`] : []), ...tracks, ...rest].join(" ")
 }
@@ -34,7 +34,7 @@ export const inOrder = (columns: readonly Column[]): readonly Column[] => [
   ...columns.filter(({ pinned }) => !pinned)
 ]
 
-/** Where each pinned column stands from the start of the row, by id. */
+/** The offset of each pinned column from the start of the row, by id. */
 export const offsetsOf = (columns: readonly Column[], lead: number): ReadonlyMap<string, number> => {
   const offsets = new Map<string, number>()
   let at = lead

@@ -1,9 +1,9 @@
 /**
- * The rows of a list by number, out of pages that are fetched as they come into sight: by a neighbour's token where there is one, else by position.
- * It keeps a bounded number of pages, ends requests that nobody waits for any more, and never asks more often than a database likes.
+ * The rows of a list by number, from pages that are loaded when they become visible: by the token of an adjacent page, else by position. It keeps a
+ * limited number of pages, aborts requests that are no longer needed, and limits the request rate.
  */
 
-/** One page as the service answers it. Tokens are empty where there is nothing further, and null where the answer does not say. */
+/** One page of the service. A token is empty at the end of the list, and null if the answer has none. */
 export interface LoadedPage<T> {
   readonly items: readonly T[]
   readonly next: string
@@ -15,14 +15,14 @@ export type PageStart = { readonly position: number } | { readonly token: string
 
 export interface PagesOptions<T> {
   readonly size: number
-  /** Most pages kept. */
+  /** The most pages in memory. */
   readonly most: number
   readonly load: (start: PageStart, size: number, signal: AbortSignal) => Promise<LoadedPage<T>>
-  /** The same text for the same record: a record that moved from one page to another is shown once. */
+  /** The key of a record. A record that moved from one page to another is shown once. */
   readonly keyOf: (item: T) => string
-  /** Called after rows came, went or failed. */
+  /** Called after rows were loaded or removed, or after a failure. */
   readonly changed: () => void
-  /** Told that a page is the last one: the list has so many rows. */
+  /** Called after the last page, with the number of rows of the list. */
   readonly ended: (rows: number) => void
   /** Milliseconds between rounds of requests while the thumb moves, and after it rests. */
   readonly pace?: { readonly moving: number; readonly rest: number }
@@ -47,7 +47,7 @@ export class Pages<T> {
     this.#options = options
   }
 
-  /** The row, or undefined while it is not there. */
+  /** The row, or undefined if it is not loaded. */
   row(index: number): T | undefined {
     const { size } = this.#options
     const page = this.#pages.get(Math.floor(index / size))
@@ -80,8 +80,8 @@ export class Pages<T> {
   }
 
   /**
-   * Says which rows are in sight. While the thumb moves, requests come at most once in a while and once after it rests: none would feel dead,
-   * one for each event would flood the database.
+   * Sets the visible rows. While the thumb moves, requests are sent at intervals, and once after it rests. Without any, the list would stay empty; one for
+   * each event would overload the database.
    */
   want(first: number, last: number, moving: boolean): void {
     if (this.#closed || last <= first) return
@@ -99,12 +99,12 @@ export class Pages<T> {
     this.#round()
   }
 
-  /** Puts a page there that came another way (the first page of a list). */
+  /** Adds a page that was loaded in another way (the first page of a list). */
   put(number: number, page: LoadedPage<T>): void {
     this.#keep(number, page)
   }
 
-  /** Replaces a record wherever it is kept. */
+  /** Replaces a record in all loaded pages. */
   replace(key: string, make: (item: T) => T): void {
     for (const page of this.#pages.values()) {
       const at = page.items.findIndex((item) => this.#options.keyOf(item) === key)
@@ -112,6 +112,15 @@ export class Pages<T> {
       ;(page as { items: readonly T[] }).items = page.items.with(at, make(page.items[at]!))
     }
     this.#options.changed()
+  }
+
+  /** Drops the page of a record, so that it is read again. False if the page is visible and stays. */
+  forget(key: string): boolean {
+    const number = Math.floor(this.indexOf(key) / this.#options.size)
+    const [first, last] = this.#wanted
+    if (number >= first && number <= last) return false
+    this.#pages.delete(number)
+    return true
   }
 
   close(): void {
@@ -125,7 +134,7 @@ export class Pages<T> {
     this.#lastRound = performance.now()
     const [first, last] = this.#wanted
     for (const [number, controller] of this.#running) {
-      // A neighbour is let through: the next movement wants it most likely.
+      // An adjacent page is allowed, because the next movement probably needs it.
       if (number >= first - 1 && number <= last + 1) continue
       controller.abort()
       this.#running.delete(number)
@@ -162,7 +171,7 @@ export class Pages<T> {
 
   #keep(number: number, page: LoadedPage<T>): void {
     const { keyOf, most, size } = this.#options
-    // A page by token and one by position overlap after somebody added or deleted rows above: what stands before wins.
+    // A page by token and one by position overlap after somebody added or deleted rows above. The earlier row is kept.
     const known = new Set(this.#pages.get(number - 1)?.items.map(keyOf))
     const items = known.size === 0 ? page.items : page.items.filter((item) => !known.has(keyOf(item)))
     this.#pages.set(number, { items, next: page.next, previous: page.previous, used: ++this.#clock })

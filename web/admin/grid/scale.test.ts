@@ -44,6 +44,11 @@ describe("the scale of a list", () => {
       last: 34,
       shift: 0
     })
+    expect(spanAt(scaleFor(34_000, viewport), { top: 3_400, virtual: 3_400 }, 34, 1_000, true)).toEqual({
+      first: 100,
+      last: 118,
+      shift: 0
+    })
     expect(spanAt(scaleFor(0, viewport), { top: 0, virtual: 0 }, 34, 0)).toEqual({ first: 0, last: 0, shift: 0 })
   })
 

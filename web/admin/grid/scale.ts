@@ -1,9 +1,9 @@
 /**
- * Where a row stands in a scroller that cannot be as high as its rows: browsers cap heights without an error. Both ends of the scrollbar are 1:1,
- * so that the last rows can be approached; the middle is squeezed. All lengths are pixels.
+ * Maps positions of rows to a scroller that cannot be as high as its rows, because browsers silently limit heights. Both ends of the scrollbar are 1:1, so
+ * that the last rows can be reached exactly. The middle is compressed. All lengths are pixels.
  */
 
-/** Ends of the scroll positions: `physical` of the element, `virtual` of the rows. Equal where everything fits. */
+/** The largest scroll positions: `physical` of the element, `virtual` of the rows. They are equal if all rows fit. */
 export interface Scale {
   readonly physical: number
   readonly virtual: number
@@ -12,11 +12,11 @@ export interface Scale {
   readonly viewport: number
 }
 
-/** Highest element that every browser takes, with half pixels still exact in 32-bit floats. */
+/** The largest height that every browser supports, with half pixels still exact in 32-bit floats. */
 export const highest = 8_000_000
 const widestEdge = 200_000
 
-/** The scale for so many pixels of rows in a viewport. */
+/** The scale for a height of rows and a viewport. */
 export const scaleFor = (rows: number, viewport: number): Scale => {
   const physical = Math.max(0, Math.min(rows, highest) - viewport)
   return { physical, virtual: Math.max(0, rows - viewport), edge: Math.min(widestEdge, physical / 4), viewport }
@@ -24,7 +24,7 @@ export const scaleFor = (rows: number, viewport: number): Scale => {
 
 const isWhole = ({ physical, virtual }: Scale): boolean => physical === virtual
 
-/** The rows' position for a place of the thumb. */
+/** The rows' position for a position of the thumb. */
 export const toVirtual = (scale: Scale, top: number): number => {
   const { edge, physical, virtual } = scale
   if (isWhole(scale) || top <= edge) return top
@@ -32,7 +32,7 @@ export const toVirtual = (scale: Scale, top: number): number => {
   return edge + (top - edge) * (virtual - 2 * edge) / (physical - 2 * edge)
 }
 
-/** The place of the thumb for a position of the rows. */
+/** The position of the thumb for a position of the rows. */
 export const toPhysical = (scale: Scale, at: number): number => {
   const { edge, physical, virtual } = scale
   if (isWhole(scale) || at <= edge) return at
@@ -40,7 +40,7 @@ export const toPhysical = (scale: Scale, at: number): number => {
   return edge + (at - edge) * (physical - 2 * edge) / (virtual - 2 * edge)
 }
 
-/** Where a scroller stands: the element's position and the rows' one. */
+/** The position of a scroller: of the element and of the rows. */
 export interface Standing {
   readonly top: number
   readonly virtual: number
@@ -49,7 +49,8 @@ export interface Standing {
 const clamp = (value: number, most: number): number => Math.min(Math.max(value, 0), most)
 
 /**
- * What a scroll event means. Up to two viewports are 1:1, as wheels, keys and fingers expect; more is a drag of the thumb, and goes by the scale.
+ * The new position after a scroll event. A movement of up to two viewports is 1:1, as wheels, keys and touch need it. A larger one is a drag of the thumb,
+ * and uses the scale.
  */
 export const moved = (scale: Scale, from: Standing, top: number): Standing & { readonly jumped: boolean } => {
   const distance = top - from.top
@@ -58,23 +59,24 @@ export const moved = (scale: Scale, from: Standing, top: number): Standing & { r
   return { top, virtual, jumped }
 }
 
-/** The rows to draw: `first` to `last` (not included), a few more than are seen, and what to subtract from a row's own position to place it. */
+/** The rows to draw: `first` to `last` (exclusive), with a few invisible ones, and the offset to subtract from a row's position. */
 export interface Span {
   readonly first: number
   readonly last: number
   readonly shift: number
 }
 
-const spare = 6
+const spareRows = 6
 
-export const spanAt = (scale: Scale, at: Standing, rowHeight: number, rows: number): Span => ({
-  first: Math.max(0, Math.floor(at.virtual / rowHeight) - spare),
-  last: Math.min(rows, Math.ceil((at.virtual + scale.viewport) / rowHeight) + spare),
-  // Rounded, as noise of floats would move every row in every event.
+/** `jumping`: the next movement leads elsewhere, so that only visible rows are worth drawing. */
+export const spanAt = (scale: Scale, at: Standing, rowHeight: number, rows: number, jumping = false): Span => ({
+  first: Math.max(0, Math.floor(at.virtual / rowHeight) - (jumping ? 0 : spareRows)),
+  last: Math.min(rows, Math.ceil((at.virtual + scale.viewport) / rowHeight) + (jumping ? 0 : spareRows)),
+  // Rounded, because float errors would move every row in every event.
   shift: Math.round(at.virtual - at.top)
 })
 
-/** The position that shows a row whole, moving as little as can be. `cover`: height at the top that something stands over. */
+/** The nearest position that shows a row completely. `cover`: the covered height at the top. */
 export const positionFor = (scale: Scale, virtual: number, row: number, rowHeight: number, cover: number): number => {
   const top = row * rowHeight
   if (top < virtual) return top

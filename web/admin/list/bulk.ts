@@ -1,6 +1,6 @@
 /**
- * One change to many records: tried first without writing anything, then written in batches of at most 500, each whole or not at all. Every record
- * carries the version that was read, and passes the same rules as alone.
+ * One change of many records. It is first tried as a dry run, and then written in batches of at most 500 records, each in one transaction. Every write
+ * names the version that was read, and passes the same rules as a single write.
  */
 
 import { ProblemError } from "../../client/index.ts"
@@ -18,7 +18,7 @@ export interface Refused {
   readonly error: ProblemError
 }
 
-/** What a try found: which records would be refused. `more`: it stopped looking. */
+/** The result of a dry run: the records that would be refused. `more`: it stopped early, so there may be more. */
 export interface Preview {
   readonly refused: readonly Refused[]
   readonly more: boolean
@@ -56,7 +56,7 @@ const inParts = <T>(items: readonly T[]): readonly (readonly T[])[] =>
     (_, at) => items.slice(at * batchSize, (at + 1) * batchSize)
   )
 
-/** Tries a change on records. A batch names the first that it refuses; without that one it is tried again, so that several are told. */
+/** Tries a change as a dry run. A batch names only the first refused record, so it is tried again without that record, to find more. */
 export const preview = async (
   resource: Resource,
   change: Bulk,
@@ -82,7 +82,7 @@ export const preview = async (
   return { refused, more: false }
 }
 
-/** Writes the change. `progress` is told how many are done; ending the signal stops before the next part. Gives the records as written. */
+/** Writes the change and returns the records as written. `progress` gets the number of written records. The signal stops it before the next batch. */
 export const apply = async (
   resource: Resource,
   change: Bulk,
@@ -104,7 +104,7 @@ export const apply = async (
   return written
 }
 
-/** All records that a filter matches, with their keys and versions, but those that are excepted. */
+/** All records that match a filter, with keys and versions, without the exceptions. */
 export const readMatching = async (
   resource: Resource,
   filter: string,

@@ -1,8 +1,9 @@
-/** A record as two lines on a narrow screen: title and number, state and time. */
+/** A record on a narrow screen, in two lines: title and number, state and time. */
 
 import type { ReactNode } from "react"
+import { fileOf, ListedPicture } from "../field/file.tsx"
 import { isIdentifier, isQuantity, isState } from "../field/kind.ts"
-import { plain } from "../field/plain.ts"
+import { isVisible, plain } from "../field/plain.ts"
 import { State, Value } from "../field/value.tsx"
 import type { Column } from "../grid/columns.ts"
 import { type Resource, titleOf } from "../shell/catalogue.ts"
@@ -16,7 +17,7 @@ interface CardProps {
   readonly columns: readonly Column[]
 }
 
-/** Which fields a card shows: the first of each sort among the columns. */
+/** The fields of a card: of each kind, the first one among the columns. */
 const partsOf = (resource: Resource, columns: readonly Column[]) => {
   const fields = columns.map(({ id }) => resource.fields.get(id)!)
   const title = resource.view.title === null ? undefined : resource.fields.get(resource.view.title)
@@ -28,23 +29,29 @@ const partsOf = (resource: Resource, columns: readonly Column[]) => {
     number: fields.find((field) => isQuantity(field) && !isIdentifier(resource, field)),
     state: fields.find(isState),
     time: fields.find(({ kind }) => kind === "timestamp") ?? fields.find(({ kind }) => kind === "date"),
-    more: fields.find((field) => field !== lead && field.kind === "text")
+    more: fields.find((field) => field !== lead && field.kind === "text"),
+    picture: fields.find(({ kind }) => kind === "file")
   }
 }
 
 export const Card = ({ columns, record, resource }: CardProps): ReactNode => {
-  const { lead, more, number, state, time } = partsOf(resource, columns)
+  const { lead, more, number, picture, state, time } = partsOf(resource, columns)
   const show = (field: typeof lead): ReactNode =>
     field === undefined
       ? null
       : <Value resource={resource} field={field} value={record[field.name]} record={record} linked={false} />
+  const named = lead !== undefined && isVisible(plain(record[lead.name]))
+  const file = picture === undefined ? null : fileOf(record[picture.name])
   return (
-    <div className={style.card}>
-      <b className="cut">{lead === undefined ? titleOf(resource, record) : show(lead)}</b>
+    <div className={style.card} data-picture={picture === undefined ? undefined : ""}>
+      {picture !== undefined && (
+        <span className={style.cardPicture}>{file !== null && <ListedPicture file={file} size={40} />}</span>
+      )}
+      <b dir="auto" className="cut">{named ? show(lead) : titleOf(resource, record)}</b>
       <span className="num">{show(number)}</span>
       <small className="cut">
         {state !== undefined && record[state.name] != null && <State value={plain(record[state.name])} />}
-        <span className="cut">{more === undefined ? titleOf(resource, record) : show(more)}</span>
+        <span dir="auto" className="cut">{more === undefined ? titleOf(resource, record) : show(more)}</span>
       </small>
       <small>{show(time)}</small>
     </div>

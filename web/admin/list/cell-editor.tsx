@@ -1,4 +1,4 @@
-/** The input in the place of a cell's value. It is loaded when somebody edits. */
+/** The input of a cell that is edited. Loaded on first use. */
 
 import { type ReactNode, useRef } from "react"
 import { cellKeys, Input } from "../field/input.tsx"
@@ -16,11 +16,11 @@ interface CellEditorProps {
   readonly column: Column
 }
 
-/** The input in the place of a cell's value. Leaving it by mouse saves, as everywhere in the grid. */
+/** The input of a cell that is edited. It saves when it loses the focus. */
 export const CellEditor = ({ column, editing, record, resource }: CellEditorProps): ReactNode => {
   const field = resource.fields.get(column.id)!
   const t = useMessages()
-  // What was typed before (a first letter, or what could not be saved) is there to be saved as it is.
+  // A first letter, or text that could not be saved before, is the draft already.
   const draft = useRef<Draft | null>(editing.typed === undefined ? null : parseText(field, editing.typed, t))
   const done = useRef(false)
   const commit = (then: "stay" | "down" | "next" | "before"): void => {
@@ -32,7 +32,7 @@ export const CellEditor = ({ column, editing, record, resource }: CellEditorProp
     <div
       className="cell-editor"
       onKeyDown={(event) => {
-        // An open list of choices has its own Enter and Escape.
+        // An open list of choices handles Enter and Escape itself.
         if (event.defaultPrevented) return
         cellKeys(event, { onCommit: commit, onCancel: () => editing.cancel() })
       }}
@@ -53,7 +53,7 @@ export const CellEditor = ({ column, editing, record, resource }: CellEditorProp
         invalid={editing.problem !== null}
         onChange={(next) => {
           draft.current = next
-          // A choice is a decision: nothing is left to type.
+          // A choice saves at once, because nothing is left to type.
           const chosen = field.relation !== undefined || field.kind === "enum" || field.kind === "boolean"
           if (chosen && next.problem === null) commit("stay")
         }}

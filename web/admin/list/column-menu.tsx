@@ -1,4 +1,4 @@
-/** The menu of a column: its order, its place, and what is in it (most frequent values, distribution, over time), from which a press filters. */
+/** The menu of a column: its order, its position, and its most frequent values, distribution or series. Selecting one of them filters the list. */
 
 import { useQuery } from "@tanstack/react-query"
 import { ArrowDown, ArrowUp, EyeOff, ListFilter, Pin, PinOff, Plus } from "lucide-react"

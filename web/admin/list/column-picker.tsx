@@ -1,4 +1,4 @@
-/** Which columns a list has, in which order, and which of them are pinned. By mouse and by keys: Alt with an arrow moves a column. */
+/** Chooses the columns of a list, their order, and which are pinned. Works by mouse and keyboard: Alt with an arrow key moves a column. */
 
 import { GripVertical, Pin, PinOff, Search } from "lucide-react"
 import { type KeyboardEvent, type ReactNode, useState } from "react"

@@ -1,6 +1,6 @@
 /**
- * Editing a cell in place: Enter, F2 or a letter begins, Enter and Tab save, Escape leaves. A save carries the version that was read; where somebody
- * saved meanwhile, what does not overlap is merged, and what does is asked about. What was typed stays until it is saved.
+ * Editing a cell in place. Enter, F2 or a letter begins, Enter and Tab save, Escape cancels. A save names the version that was read. If somebody else
+ * saved meanwhile, changes of other fields are merged. For the same field, the user decides. Typed text stays until it is saved.
  */
 
 import { type ReactNode, type RefObject, useRef, useState } from "react"
@@ -29,7 +29,7 @@ interface Conflict {
 export interface CellEditing {
   readonly place: Place | null
   readonly typed: string | undefined
-  /** Begins where the field can be written; false where it cannot, and says why. */
+  /** Begins to edit a cell. False if the field cannot be written; a message then says why. */
   readonly begin: (record: AnyRecord, at: Place, typed?: string) => boolean
   readonly commit: (
     record: AnyRecord,
@@ -79,7 +79,7 @@ export const useCellEditing = (
     })
   }
 
-  /** Writes one value; gives the record as written. `expected`: the version it was read as. */
+  /** Writes one value on the condition of `etag`, and returns the record as written. */
   const write = async (key: string, field: string, value: unknown, etag: string): Promise<AnyRecord> => {
     const written = await resourceClient(resource.name).update(keyPartsOf(key), { [field]: value }, { etag })
     rows.replace(key, written)
@@ -94,7 +94,6 @@ export const useCellEditing = (
           await write(key, field, before ?? null, written.etag)
           say(t.shell.undone)
         } catch (error) {
-          noticeFailure(error)
           sayProblem(error, t)
         }
       }
@@ -109,7 +108,7 @@ export const useCellEditing = (
       } catch (error) {
         if (!(error instanceof ProblemError) || error.status !== 412) throw error
         const theirs = await resourceClient(resource.name).get(keyPartsOf(key))
-        // Somebody changed other fields: both changes hold. The same field: one of the two has to be chosen.
+        // If somebody else changed other fields, both changes are kept. For the same field, the user has to choose.
         if (same(theirs[field], record[field])) {
           offerUndo(key, field, record[field], await write(key, field, value, theirs.etag))
         } else {
@@ -123,7 +122,7 @@ export const useCellEditing = (
       if (
         own !== undefined || error instanceof ConnectionError || (error instanceof ProblemError && error.status === 401)
       ) {
-        // What was typed is still there: the cell opens again with it.
+        // The cell opens again with the typed text.
         begun.current = record
         setTyped(typeof value === "string" ? value : JSON.stringify(value))
         setProblem(own ?? problemText(error, t))
@@ -181,7 +180,6 @@ export const useCellEditing = (
           write(conflict.key, conflict.field, conflict.mine, conflict.theirs.etag)
             .then((written) => offerUndo(conflict.key, conflict.field, conflict.theirs[conflict.field], written))
             .catch((error: unknown) => {
-              noticeFailure(error)
               sayProblem(error, t)
             }).finally(() => mark(conflict.key, false))
         }}

@@ -1,15 +1,16 @@
-/** Records as text: all that a list matches as a file, or the selected ones into the clipboard. Exact values, and no cell that a spreadsheet runs. */
+/** Records as text: all records of a list as a file, or selected ones in the clipboard. Values are exact, and no cell is a formula. */
 
 import { plain } from "../field/plain.ts"
 import type { Formats } from "../messages/formats.ts"
 import type { Messages } from "../messages/locale.tsx"
 import { keyOf, type Resource } from "../shell/catalogue.ts"
-import { type AnyRecord, resourceClient } from "../shell/client.ts"
+import type { AnyRecord } from "../shell/client.ts"
 import { sayProblem } from "../shell/problem.tsx"
 import { noticeFailure } from "../shell/session.ts"
 import { say } from "../shell/toasts.tsx"
+import { saveAnswer } from "../task/save.ts"
 
-/** A cell of CSV (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe; numbers stay as they are. */
+/** A cell of CSV (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe. Numbers do not change. */
 export const csvCell = (value: unknown): string => {
   const text = plain(value)
   const safe = /^[=+@\t\r]/.test(text) || /^-(?![\d.]+$)/.test(text) ? `'${text}` : text
@@ -35,7 +36,7 @@ export const toMarkdown = (fields: readonly string[], records: readonly AnyRecor
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
-/** A call of curl that gets the records. The token stays a variable of the shell. */
+/** A curl command that reads the records. The token is a shell variable in it. */
 export const toCurl = (resource: Resource, records: readonly AnyRecord[], base: string): string =>
   records.map((record) => keyOf(resource, record)).filter((key) => key !== null)
     .map((key) => `curl -sS -H "Authorization: Bearer $TOKEN" ${quoted(`${base}/${resource.name}/${key}`)}`).join(
@@ -45,7 +46,7 @@ export const toCurl = (resource: Resource, records: readonly AnyRecord[], base: 
 
 interface ExportOptions {
   readonly resource: Resource
-  readonly as: "csv" | "json"
+  readonly as: "csv" | "ndjson"
   readonly filter: string
   readonly order: string
   readonly deleted: boolean
@@ -54,46 +55,26 @@ interface ExportOptions {
   readonly format: Formats
 }
 
-/** Reads all that matches, page by page, and saves it. What was read is told as it goes; leaving the page ends it. */
+/** Languages whose spreadsheets use semicolons as separators, because their numbers have decimal commas. */
+const bySemicolon = /^(?:de|fr|es)\b/
+
+/** Downloads all matching records as the service streams them. */
 export const exportRows = (options: ExportOptions): void => {
   const { as, deleted, fields, filter, format, order, resource, t } = options
-  const read = async (): Promise<void> => {
-    const parts: string[] = []
-    let count = 0
-    let token = ""
-    let told = performance.now()
-    do {
-      const page = await resourceClient(resource.name).list({
-        filter,
-        order_by: order,
-        fields,
-        page_size: 500,
-        ...(deleted ? { show_deleted: true } : {}),
-        ...(token === "" ? {} : { page_token: token })
-      })
-      const text = as === "csv" ? toCsv(fields, page.items) : toJson(fields, page.items)
-      // One heading and one pair of brackets for all pages.
-      parts.push(
-        as === "csv" ? (count === 0 ? text : text.slice(text.indexOf("\r\n") + 2)) : text.slice(1, -2).trimEnd()
-      )
-      count += page.items.length
-      token = page.next_page_token
-      if (performance.now() - told > 2_000) {
-        told = performance.now()
-        say(t.list.exporting(format.count(count)))
-      }
-    } while (token !== "")
-    const body = as === "csv" ? parts.join("") : `[${parts.filter((part) => part !== "").join(",")}\n]\n`
-    const url = URL.createObjectURL(new Blob([body], { type: as === "csv" ? "text/csv" : "application/json" }))
-    const link = document.createElement("a")
-    link.href = url
-    link.download = `${resource.name}.${as}`
-    link.click()
-    URL.revokeObjectURL(url)
-    say(t.list.exporting(format.count(count)))
+  const query = {
+    format: as,
+    filter,
+    order_by: order,
+    fields,
+    ...(deleted ? { show_deleted: true } : {}),
+    ...(as === "csv" && bySemicolon.test(format.locale) ? { delimiter: "semicolon" } : {})
   }
-  read().catch((error: unknown) => {
-    noticeFailure(error)
-    sayProblem(error, t)
-  })
+  say(t.list.exporting)
+  saveAnswer({ method: "GET", path: `/${resource.name}:export`, query }, `${resource.name}.${as}`).then(
+    () => say(t.list.exported),
+    (error: unknown) => {
+      noticeFailure(error)
+      sayProblem(error, t)
+    }
+  )
 }

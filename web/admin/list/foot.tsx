@@ -1,4 +1,4 @@
-/** The line below a list: which rows are seen, how many match, what was saved last. */
+/** The line below a list: the visible rows, the number of matches, and the time of the last save. */
 
 import { type ReactNode, useSyncExternalStore } from "react"
 import { useLocale } from "../messages/locale.tsx"
@@ -12,7 +12,7 @@ interface FootProps {
   readonly rows: Rows
   readonly sight: Sight
   readonly filter: string
-  /** When something was saved here last, or null. */
+  /** Time of the last save in this list, or null. */
   readonly savedAt: number | null
   readonly keys: string
 }

@@ -1,14 +1,14 @@
-/** The top of a list: what it is and how many, columns, export, and what else can be done with the list as a whole. */
+/** The top of a list: title and number of records, columns, export, and other actions for the whole list. */
 
-import { Columns3, Download, Ellipsis, Plus } from "lucide-react"
-import { lazy, type ReactNode, Suspense } from "react"
-import { Button, Dialog, DialogTrigger, Popover } from "react-aria-components"
+import { Columns3, Download, Ellipsis, Plus, Search } from "lucide-react"
+import { lazy, type ReactNode } from "react"
 import { useLocale } from "../messages/locale.tsx"
 import type { Resource } from "../shell/catalogue.ts"
 import { Link } from "../shell/link.tsx"
-import { currentPlace, setQuery } from "../shell/location.ts"
+import { currentPlace, go, setQuery } from "../shell/location.ts"
 import { useNarrow } from "../shell/narrow.ts"
-import { Item, Line, Menu } from "../shell/parts.tsx"
+import { openPalette } from "../shell/overlays.ts"
+import { Box, Menu, type MenuEntry } from "../shell/parts.tsx"
 import { setPreferences } from "../shell/preferences.ts"
 import { sayProblem } from "../shell/problem.tsx"
 import shell from "../shell/shell.module.css"
@@ -36,13 +36,41 @@ export const ListHeader = (props: HeaderProps): ReactNode => {
   const { format, t } = useLocale()
   const narrow = useNarrow()
   const { total } = rows
-  const runExport = (as: "csv" | "json"): void => {
+  const runExport = (as: "csv" | "ndjson"): void => {
     const fields = choices.map(({ field }) => field)
     import("./export.ts").then(
       ({ exportRows }) => exportRows({ resource, as, filter, order, deleted, fields, t, format }),
       (error: unknown) => sayProblem(error, t)
     )
   }
+  const exports: readonly MenuEntry[] = [
+    { label: t.list.exportAs.csv, onAction: () => runExport("csv") },
+    { label: t.list.exportAs.json, onAction: () => runExport("ndjson") }
+  ]
+  const more: readonly MenuEntry[] = [
+    { label: t.list.reload, onAction: rows.reload },
+    { label: t.list.countExactly, disabled: total === null || total.accuracy === "exact", onAction: rows.countExactly },
+    ...(resource.model.softDelete
+      ? [{
+        label: deleted ? t.list.hideDeleted : t.list.showDeleted,
+        onAction: () => setQuery({ deleted: deleted ? null : "true" }, { replace: false })
+      }]
+      : []),
+    ...(reorder.field === null ? [] : [{ label: t.list.reorder, onAction: reorder.begin }]),
+    ...(resource.transfers.import.length === 0
+      ? []
+      : [{ label: t.list.import, onAction: () => go(`/-/import/${resource.name}`) }]),
+    ...(resource.transfers.import.length + resource.transfers.bulk.length === 0
+      ? []
+      : [{ label: t.list.tasks, onAction: () => go("/-/tasks") }]),
+    // A narrow window has no room for a button of its own.
+    ...(narrow && resource.transfers.export ? [{ section: t.list.export, entries: exports }] : []),
+    "line",
+    {
+      label: t.shell.startHere,
+      onAction: () => setPreferences({ start: currentPlace().path + (location.search === "" ? "" : location.search) })
+    }
+  ]
   return (
     <header className={shell.top}>
       <div className={`${style.name} grow`}>
@@ -59,62 +87,35 @@ export const ListHeader = (props: HeaderProps): ReactNode => {
           </span>
         )}
       </div>
-      {!narrow && (
-        <DialogTrigger>
-          <Button className="btn quiet">
-            <Columns3 className="icon" aria-hidden="true" /> {t.list.columns}
-          </Button>
-          <Popover className="float" placement="bottom end" offset={4}>
-            <Dialog aria-label={t.list.columns}>
-              <Suspense fallback={null}>
-                <ColumnPicker resource={resource} choices={choices} onChoices={onChoices} />
-              </Suspense>
-            </Dialog>
-          </Popover>
-        </DialogTrigger>
+      {narrow && (
+        <button type="button" className="btn quiet bare" aria-label={t.shell.search} onClick={openPalette}>
+          <Search className="icon" aria-hidden="true" />
+        </button>
       )}
       {!narrow && (
+        <Box
+          label={t.list.columns}
+          className="btn quiet"
+          content={() => <ColumnPicker resource={resource} choices={choices} onChoices={onChoices} />}
+        >
+          <Columns3 className="icon" aria-hidden="true" /> {t.list.columns}
+        </Box>
+      )}
+      {!narrow && resource.transfers.export && (
         <Menu
           label={t.list.export}
-          trigger={
-            <Button className="btn quiet">
-              <Download className="icon" aria-hidden="true" /> {t.list.export}
-            </Button>
-          }
+          className="btn quiet"
+          entries={exports}
         >
-          <Item onAction={() => runExport("csv")}>{t.list.exportAs.csv}</Item>
-          <Item onAction={() => runExport("json")}>{t.list.exportAs.json}</Item>
+          <Download className="icon" aria-hidden="true" /> {t.list.export}
         </Menu>
       )}
-      <Menu
-        label={t.list.more}
-        trigger={
-          <Button className="btn quiet bare" aria-label={t.list.more}>
-            <Ellipsis className="icon" aria-hidden="true" />
-          </Button>
-        }
-      >
-        <Item onAction={rows.reload}>{t.list.reload}</Item>
-        <Item onAction={rows.countExactly} isDisabled={total === null || total.accuracy === "exact"}>
-          {t.list.countExactly}
-        </Item>
-        {resource.model.softDelete && (
-          <Item onAction={() => setQuery({ deleted: deleted ? null : "true" }, { replace: false })}>
-            {deleted ? t.list.hideDeleted : t.list.showDeleted}
-          </Item>
-        )}
-        {reorder.field !== null && <Item onAction={reorder.begin}>{t.list.reorder}</Item>}
-        <Line />
-        <Item
-          onAction={() =>
-            setPreferences({ start: currentPlace().path + (location.search === "" ? "" : location.search) })}
-        >
-          {t.shell.startHere}
-        </Item>
+      <Menu label={t.list.more} name={t.list.more} className="btn quiet bare" entries={more}>
+        <Ellipsis className="icon" aria-hidden="true" />
       </Menu>
       {resource.may.create && !narrow && (
         <Link to={`/${resource.name}/new`} className="btn primary">
-          <Plus className="icon" aria-hidden="true" /> {t.list.newOne(resource.view.label.singular.toLowerCase())}{" "}
+          <Plus className="icon" aria-hidden="true" /> {t.list.newOne(resource.view.label.singular)}{" "}
           <kbd aria-hidden="true">N</kbd>
         </Link>
       )}

@@ -1,19 +1,21 @@
 /**
- * The list of a resource: title and views, filter, chart, grid, selection and footer. What it shows stands in the address; this page only joins the
- * parts that do the work.
+ * The list of a resource: title and views, filter, chart, grid, selection and footer. The address has its state. This page only joins the parts that
+ * do the work.
  */
 
 import { ArrowDown, ArrowUp, ChevronDown, Plus, TriangleAlert } from "lucide-react"
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react"
-import { Button, Dialog, DialogTrigger, Popover } from "react-aria-components"
 import type { FilterError } from "../../../core/domain/filter/read.ts"
 import { ProblemError } from "../../client/index.ts"
-import { currencyOf, isIdentifier, isQuantity, relationOf } from "../field/kind.ts"
+import { FileExpiry, fileName, fileOf } from "../field/file.tsx"
+import { isIdentifier, isQuantity } from "../field/kind.ts"
+import { isolated, plain, short } from "../field/plain.ts"
 import { textOf } from "../field/text.ts"
 import { NowProvider, useReader, Value } from "../field/value.tsx"
 import { FilterBar } from "../filter/bar.tsx"
 import type { Column } from "../grid/columns.ts"
 import { Grid, type GridHandle, type Place } from "../grid/grid.tsx"
+import type { LiveMarks } from "../live/list.tsx"
 import { useLocale } from "../messages/locale.tsx"
 import { addressOf, keyOf, type Resource } from "../shell/catalogue.ts"
 import type { AnyRecord } from "../shell/client.ts"
@@ -21,7 +23,9 @@ import { shownKeys, useShortcut } from "../shell/keys.ts"
 import { Link } from "../shell/link.tsx"
 import { currentPlace, go, remember, setQuery, usePlace } from "../shell/location.ts"
 import { useNarrow } from "../shell/narrow.ts"
-import { Missing, Problem } from "../shell/problem.tsx"
+import { Box } from "../shell/parts.tsx"
+import { copyText, Missing, Problem } from "../shell/problem.tsx"
+import { useSettled } from "../shell/settled.ts"
 import shell from "../shell/shell.module.css"
 import { keepAddress } from "../shell/sidebar.tsx"
 import { useTitle } from "../shell/title.ts"
@@ -30,6 +34,7 @@ import { useCellEditing } from "./edit.tsx"
 import { ListFoot } from "./foot.tsx"
 import { ListHeader } from "./header.tsx"
 import style from "./list.module.css"
+import { needsOf } from "./needs.ts"
 import { useReorder } from "./reorder.tsx"
 import { useRows } from "./rows.ts"
 import { isSelected, nothing, type Selection, withKeys } from "./selection.ts"
@@ -50,9 +55,10 @@ const ChartStrip = lazy(() => import("../chart/strip.tsx").then(({ ChartStrip })
 const ColumnMenu = lazy(() => import("./column-menu.tsx").then(({ ColumnMenu }) => ({ default: ColumnMenu })))
 const loadEditor = () => import("./cell-editor.tsx").then(({ CellEditor }) => ({ default: CellEditor }))
 const CellEditor = lazy(loadEditor)
+const LiveList = lazy(() => import("../live/list.tsx").then(({ LiveList }) => ({ default: LiveList })))
 const SelectionBar = lazy(() => import("./selection-bar.tsx").then(({ SelectionBar }) => ({ default: SelectionBar })))
 
-/** Where the columns of a view are remembered in this browser. */
+/** The key in local storage of the columns of a view. */
 const storeOf = (resource: Resource): string => `admin:columns:${resource.name}:${resource.view.name}`
 
 const rememberedColumns = (resource: Resource): string | null => {
@@ -77,27 +83,6 @@ const useRowHeight = (narrow: boolean): number => {
   return narrow ? 64 : height
 }
 
-/** Everything that rows must bring along for the columns: their fields, keys and titles, currencies of amounts, related records. */
-const needsOf = (resource: Resource, shown: readonly string[]) => {
-  const fields = new Set<string>([
-    ...resource.model.primaryKey,
-    ...(resource.view.title === null ? [] : [resource.view.title])
-  ])
-  const expand = new Set<string>()
-  for (const name of shown) {
-    const field = resource.fields.get(name)
-    if (field === undefined) continue
-    fields.add(name)
-    const currency = currencyOf(resource, field)
-    if (currency !== null) fields.add(currency.name)
-    const relation = relationOf(resource, field)
-    if (relation !== undefined && expand.size < 10) expand.add(relation.name)
-  }
-  const gone = resource.model.softDelete ? resource.fields.get("deleted_at") : undefined
-  if (gone !== undefined) fields.add(gone.name)
-  return { fields: [...fields].toSorted(), expand: [...expand].toSorted() }
-}
-
 const filterErrors = (error: unknown): readonly FilterError[] =>
   error instanceof ProblemError && error.slug === "invalid-filter"
     ? error.errors.filter((each) => each.span !== undefined) as readonly FilterError[]
@@ -112,7 +97,7 @@ export const ListPage = ({ resource }: { readonly resource: Resource }): ReactNo
     )
     : <NoReading resource={resource} />
 
-/** For whoever may add records without seeing any. */
+/** The page for callers who may create records but read none. */
 const NoReading = ({ resource }: { readonly resource: Resource }): ReactNode => {
   const { t } = useLocale()
   return (
@@ -125,7 +110,7 @@ const NoReading = ({ resource }: { readonly resource: Resource }): ReactNode => 
           <div className="missing">
             <h1>{resource.view.label.plural}</h1>
             <Link to={`/${resource.name}/new`} className="btn primary">
-              {t.list.newOne(resource.view.label.singular.toLowerCase())}
+              {t.list.newOne(resource.view.label.singular)}
             </Link>
           </div>
         )
@@ -140,6 +125,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
   const { memory, query } = usePlace()
   const narrow = useNarrow()
   const rowHeight = useRowHeight(narrow)
+  const settled = useSettled()
   const handle = useRef<GridHandle>(null)
   const filter = query.get("filter") ?? ""
   const deleted = query.get("deleted") === "true" && resource.model.softDelete
@@ -151,30 +137,44 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
   }, [columnsText, resource])
   const columns = useMemo(() => columnsOf(resource, choices), [resource, choices])
   const needs = useMemo(() => needsOf(resource, choices.map(({ field }) => field)), [resource, choices])
-  // Back returns to the same rows and the same cell.
+  // Going back returns to the same rows and the same cell.
   const [begin] = useState(() => ({
     row: Number(memory["row"] ?? 0),
     column: Number(memory["column"] ?? 0),
     top: Number(memory["top"] ?? 0),
     focus: memory["row"] !== undefined
   }))
-  const rows = useRows(resource, { filter, order: printOrder(order), ...needs, deleted }, begin.top)
+  const asked = { filter, order: printOrder(order), ...needs, deleted }
+  const rows = useRows(resource, asked, begin.top)
+  const [live, setLive] = useState<{ readonly turn: number; readonly marks: LiveMarks }>({ turn: 0, marks: new Map() })
+  const setMarks = useCallback(
+    (make: (before: LiveMarks) => LiveMarks) =>
+      setLive((before) => {
+        const marks = make(before.marks)
+        return marks === before.marks ? before : { turn: before.turn + 1, marks }
+      }),
+    []
+  )
   const [selection, setSelection] = useState<Selection>(nothing)
   const anchor = useRef<number | null>(null)
   const picked = useRef(new Map<string, AnyRecord>())
-  // Outside of the page's own state: it changes with every row that scrolls by, and only the foot shows it.
+  // Not part of the page's state, because it changes with every row during scrolling. Only the footer shows it.
   const [sight] = useState(makeSight)
   const [menu, setMenu] = useState<string | null>(null)
   useTitle(resource.view.label.plural)
 
-  // What is remembered is written into the address, so that nothing shows by a state that nobody sees.
+  // Stored settings are copied into the address, so that the address has the whole state.
   useEffect(() => {
     const kept = rememberedColumns(resource)
     if (kept !== null && currentPlace().query.get("columns") === null) setQuery({ columns: kept })
   }, [resource])
-  // Editing goes on without a connection: what it needs is fetched as soon as the rows are there.
+  // The code for editing is loaded after the rows, so that editing works without a connection.
   useEffect(() => {
-    if (!rows.loading) loadEditor().catch(() => undefined)
+    if (rows.loading) return
+    Promise.all([loadEditor(), import("../field/input.tsx")]).then(
+      ([, { prepareInputs }]) => prepareInputs(),
+      () => undefined
+    )
   }, [rows.loading])
   useEffect(() => keepAddress(resource.name, query.size === 0 ? "" : `?${query.toString()}`), [resource, query])
 
@@ -191,7 +191,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
       if (text === null) localStorage.removeItem(storeOf(resource))
       else localStorage.setItem(storeOf(resource), text)
     } catch {
-      // Without storage the address has it.
+      // If storage is not available, the address still has the columns.
     }
     setQuery({ columns: text })
   }, [resource])
@@ -235,7 +235,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
     if (event?.metaKey === true || event?.ctrlKey === true) {
       window.open(addressOf(resource, text), "_blank", "noreferrer")
     } else {go(addressOf(resource, text), {
-        memory: { list: `${currentPlace().path}?${query.toString()}`, position: index }
+        memory: { list: `${currentPlace().path}?${query.toString()}`, position: index, total }
       })}
   }
 
@@ -286,29 +286,30 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
           {position >= 0 && (descending ? <ArrowDown aria-hidden="true" /> : <ArrowUp aria-hidden="true" />)}
           {position >= 0 && order.length > 1 && <sup aria-hidden="true">{position + 1}</sup>}
         </button>
-        <DialogTrigger isOpen={menu === column.id} onOpenChange={(now) => setMenu(now ? column.id : null)}>
-          <Button className="head-menu" aria-label={`${column.label}: ${t.list.more}`} excludeFromTabOrder>
-            <ChevronDown className="icon" aria-hidden="true" />
-          </Button>
-          <Popover className="float" placement="bottom end" offset={4}>
-            <Dialog aria-label={column.label}>
-              <Suspense fallback={null}>
-                <ColumnMenu
-                  resource={resource}
-                  field={field}
-                  filter={filter}
-                  deleted={deleted}
-                  order={order}
-                  choices={choices}
-                  onOrder={(next) => setQuery({ order: printOrder(next) || null }, { replace: false })}
-                  onChoices={setChoices}
-                  onFilter={setFilter}
-                  onClose={() => setMenu(null)}
-                />
-              </Suspense>
-            </Dialog>
-          </Popover>
-        </DialogTrigger>
+        <Box
+          label={column.label}
+          name={`${column.label}: ${t.list.more}`}
+          className="head-menu"
+          tabIndex={-1}
+          open={menu === column.id}
+          onOpenChange={(now) => setMenu(now ? column.id : null)}
+          content={(close) => (
+            <ColumnMenu
+              resource={resource}
+              field={field}
+              filter={filter}
+              deleted={deleted}
+              order={order}
+              choices={choices}
+              onOrder={(next) => setQuery({ order: printOrder(next) || null }, { replace: false })}
+              onChoices={setChoices}
+              onFilter={setFilter}
+              onClose={close}
+            />
+          )}
+        >
+          <ChevronDown className="icon" aria-hidden="true" />
+        </Box>
       </>
     )
   }
@@ -317,7 +318,9 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
     const record = rows.rowAt(index)
     const sort = order[0] === undefined ? undefined : resource.fields.get(order[0].field)
     const value = record === undefined || sort === undefined ? "" : textOf(resource, sort, record[sort.name], reader)
-    return value === "" ? t.list.row(format.count(index + 1)) : `${t.list.row(format.count(index + 1))} · ${value}`
+    return value === ""
+      ? t.list.row(format.count(index + 1))
+      : `${t.list.row(format.count(index + 1))} · ${isolated(short(value, 60))}`
   }
 
   const onKey = (event: React.KeyboardEvent, at: Place, record: AnyRecord | undefined): boolean => {
@@ -329,8 +332,10 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
     if (
       wide && event.key === "c" && column !== undefined && (window.getSelection()?.toString() ?? "") === "" && !some
     ) {
-      const field = resource.fields.get(column.id)!
-      void navigator.clipboard.writeText(textOf(resource, field, record[column.id], reader))
+      // As it is stored: a cell shows it in the reader's format, and a long one in part.
+      const value = record[column.id]
+      const file = fileOf(value)
+      copyText(file === null ? plain(value) : fileName(file), t)
       return true
     }
     if (event.key === "F2" || (event.key === "e" && !wide && !event.altKey)) return editing.begin(record, at)
@@ -345,10 +350,10 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
   const missing = rows.failure instanceof ProblemError && rows.failure.status === 404
   if (missing) return <Missing />
   const errors = filterErrors(rows.failure)
-  const empty = rows.total !== null && total === 0
+  const empty = rows.total !== null && total === 0 && errors.length === 0
 
   return (
-    <>
+    <FileExpiry value={rows.reload}>
       <ListHeader
         resource={resource}
         rows={rows}
@@ -359,20 +364,45 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
         onChoices={setChoices}
         reorder={reorder}
       />
-      <ViewTabs resource={resource} filter={filter} onFilter={setFilter} />
+      <ViewTabs
+        resource={resource}
+        filter={filter}
+        order={query.has("order") ? printOrder(order) : ""}
+        columns={choices.map(({ field }) => field)}
+        onFilter={setFilter}
+      />
       <FilterBar resource={resource} filter={filter} onChange={setFilter} errors={errors} />
       {rows.warning !== null && (
         <p className={style.warning} role="status">
           <TriangleAlert className="icon" aria-hidden="true" /> {t.list.warning} {rows.warning}
         </p>
       )}
-      {resource.view.chart !== null && !narrow && (
-        <Suspense fallback={null}>
-          <ChartStrip resource={resource} filter={filter} deleted={deleted} onFilter={setFilter} />
+      {resource.view.chart !== null && !narrow && errors.length === 0 && (
+        <Suspense fallback={<div className={style.strip} />}>
+          {settled
+            ? <ChartStrip resource={resource} filter={filter} deleted={deleted} onFilter={setFilter} />
+            : <div className={style.strip} />}
         </Suspense>
       )}
       {reorder.bar}
       {rows.failure !== undefined && errors.length === 0 && <Problem error={rows.failure} onRetry={rows.retry} />}
+      {(resource.model.events?.length ?? 0) > 0 && !rows.loading && (
+        <Suspense fallback={null}>
+          <LiveList
+            resource={resource}
+            rows={rows}
+            query={asked}
+            handle={handle}
+            marks={live.marks}
+            onMarks={setMarks}
+          />
+        </Suspense>
+      )}
+      {rows.loading && rows.total === null && rows.failure === undefined && (
+        <div className={style.waiting} aria-hidden="true">
+          <div className="late">{Array.from({ length: 12 }, (_, row) => <i key={row} />)}</div>
+        </div>
+      )}
       <Grid<AnyRecord>
         label={resource.view.label.plural}
         rows={total}
@@ -382,7 +412,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
         rowHeight={rowHeight}
         headHeight={narrow ? 0 : 32}
         tail={some ? 60 : narrow ? 88 : 0}
-        version={rows.version + reorder.version}
+        version={reorder.version + live.turn}
         cell={renderCell}
         head={head}
         sorted={(column) => {
@@ -417,7 +447,8 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
           />
         )}
         marks={(record) => ({
-          deleted: deleted && record["deleted_at"] != null,
+          deleted: (deleted && record["deleted_at"] != null) || live.marks.get(key(record)) === "gone",
+          fresh: live.marks.get(key(record)) === "changed",
           saving: editing.isSaving(key(record))
         })}
         {...(reorder.drag === undefined ? {} : { drag: reorder.drag })}
@@ -439,7 +470,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
         <div className={style.empty}>
           <h2>
             {filter === "" && !deleted
-              ? t.list.emptyTitle(resource.view.label.plural.toLowerCase())
+              ? t.list.emptyTitle(resource.view.label.plural)
               : t.list.emptyFiltered}
           </h2>
           <p className="dim">{filter === "" ? t.list.emptyText : t.list.emptyFilteredText}</p>
@@ -447,9 +478,16 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
             ? <button type="button" className="btn" onClick={() => setFilter("")}>{t.list.clearFilter}</button>
             : resource.may.create && (
               <Link to={`/${resource.name}/new`} className="btn primary">
-                {t.list.newOne(resource.view.label.singular.toLowerCase())}
+                {t.list.newOne(resource.view.label.singular)}
               </Link>
             )}
+        </div>
+      )}
+      {errors.length > 0 && (
+        <div className={style.empty}>
+          <h2>{t.list.filterWrong}</h2>
+          <p className="dim">{t.list.emptyFilteredText}</p>
+          <button type="button" className="btn" onClick={() => setFilter("")}>{t.list.clearFilter}</button>
         </div>
       )}
       {some && (
@@ -473,13 +511,13 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
         <Link
           to={`/${resource.name}/new`}
           className={style.plus}
-          aria-label={t.list.newOne(resource.view.label.singular.toLowerCase())}
+          aria-label={t.list.newOne(resource.view.label.singular)}
         >
           <Plus aria-hidden="true" />
         </Link>
       )}
       {editing.conflict}
       <ListFoot rows={rows} sight={sight} filter={filter} savedAt={editing.savedAt} keys={shownKeys("?").join(" ")} />
-    </>
+    </FileExpiry>
   )
 }

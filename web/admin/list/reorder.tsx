@@ -1,6 +1,6 @@
 /**
- * Changing the order of records by drag and by keys, where the list is sorted by a whole number that the caller may write and shows all of its records.
- * It is one write of all keys with their versions; nothing is written before it is saved.
+ * Changes the order of records by drag and by keyboard. It is available if the list is sorted by an integer that the caller may write, and shows all of
+ * its records. A save is one write of all keys with their versions.
  */
 
 import { type KeyboardEvent, type ReactNode, useState } from "react"
@@ -15,11 +15,11 @@ import style from "./list.module.css"
 import type { Rows } from "./rows.ts"
 import type { OrderKey } from "./state.ts"
 
-/** Most records that one reorder names. */
+/** The maximum number of records of one reorder. */
 const most = 500
 
 export interface Reorder {
-  /** The field that holds the order, or null where there is none. */
+  /** The field with the position, or null if the list cannot be reordered. */
   readonly field: string | null
   readonly begin: () => void
   readonly rowAt: (index: number) => AnyRecord | undefined

@@ -1,18 +1,20 @@
 /**
- * The rows of a list under one filter and order: pages by number, how many there are, and what the service says about that. A change of filter or order
- * begins anew; what was there stays on the screen until the new is there.
+ * The rows of a list for one filter and order: pages by number, the number of rows, and warnings of the service. A change of filter or order starts
+ * again. The old rows stay on the screen until the new ones arrive.
  */
 
-import { useCallback, useEffect, useMemo, useRef, useState } from "react"
+import { startTransition, useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "react"
+import { ConnectionError } from "../../client/index.ts"
 import { Pages } from "../grid/pages.ts"
 import { keyOf, type Resource } from "../shell/catalogue.ts"
-import { type AnyPage, type AnyRecord, client, resourceClient } from "../shell/client.ts"
+import { type AnyPage, type AnyRecord, resourceClient } from "../shell/client.ts"
 import { noticeFailure } from "../shell/session.ts"
+import { settle } from "../shell/settled.ts"
 
 export interface RowsQuery {
   readonly filter: string
   readonly order: string
-  /** What comes along with each record, sorted so that the same set is the same text. */
+  /** The fields to request, sorted so that the same set is the same text. */
   readonly fields: readonly string[]
   readonly expand: readonly string[]
   readonly deleted: boolean
@@ -30,24 +32,34 @@ export interface Rows {
   readonly failure: unknown
   readonly failureAt: (index: number) => unknown
   readonly total: Total | null
-  /** Raised by every change of rows. */
-  readonly version: number
   readonly want: (first: number, last: number, moving: boolean) => void
   readonly retry: () => void
-  /** Reads everything anew, from the rows in sight. */
+  /** Reads all rows again, beginning with the visible ones. */
   readonly reload: () => void
   readonly replace: (key: string, record: AnyRecord) => void
+  /** Drops the page of a record, so that it is read again when it becomes visible. False if the page is visible now. */
+  readonly forget: (key: string) => boolean
   readonly countExactly: () => void
-  /** What the service warned about with the first answer (`X-Service-Warning`), or null. */
+  /** The warning of the first answer (`X-Service-Warning`), or null. */
   readonly warning: string | null
-  /** The first answer is not there yet. */
+  /** True until the first answer arrives. */
   readonly loading: boolean
 }
 
 const pageSize = 100
 const mostPages = 60
-/** What an estimate stops at while the service goes on counting. */
+/** Most fields that a call may name. A list of more asks for whole records. */
+const mostFields = 200
+/** The value of the estimate while the service still counts. */
 const countingAt = 10_000
+
+/** The answer, if it holds records: what broke it on the way is not the rows' matter. */
+const checked = (page: AnyPage): AnyPage => {
+  if (!Array.isArray(page?.items) || page.items.some((item) => typeof item !== "object" || item === null)) {
+    throw new ConnectionError(null, "The answer is not the service's.")
+  }
+  return page
+}
 
 const totalOf = (page: AnyPage): Total => {
   if (page.total_size !== undefined) return { count: page.total_size, accuracy: "exact" }
@@ -65,41 +77,27 @@ interface Held {
   warning: string | null
 }
 
-/** The first page of a list, with what the service warns about. It goes as a `:search`: filters of any length, and none in a log of addresses. */
-const firstPage = async (
-  resource: string,
-  body: object,
-  signal: AbortSignal
-): Promise<{ readonly page: AnyPage; readonly warning: string | null }> => {
-  const { data, headers } = await client.request<AnyPage>({
-    method: "POST",
-    path: `/${encodeURIComponent(resource)}:search`,
-    json: body,
-    repeatable: true,
-    signal
-  })
-  return { page: data, warning: headers.get("x-service-warning") }
-}
-
 export const useRows = (resource: Resource, query: RowsQuery, initialRow: number): Rows => {
-  const [version, setVersion] = useState(0)
+  // Rows are read when they are drawn. This only makes the list be drawn again.
+  const [, changed] = useReducer((turn: number) => turn + 1, 0)
   const [epoch, setEpoch] = useState(0)
   const [failure, setFailure] = useState<unknown>(undefined)
   const held = useRef<Held | null>(null)
   const shown = useRef<Held | null>(null)
   const sight = useRef<readonly [number, number]>([initialRow, initialRow + 40])
-  const changed = useCallback(() => setVersion((before) => before + 1), [])
+  const dragging = useRef(false)
   const text = JSON.stringify([resource.name, query])
 
   const parameters = useMemo(() => ({
     filter: query.filter,
     order_by: query.order,
-    fields: query.fields,
+    ...(query.fields.length > mostFields ? {} : { fields: query.fields }),
     ...(query.expand.length === 0 ? {} : { expand: query.expand }),
     ...(query.deleted ? { show_deleted: true } : {})
   }), [text])
 
-  useEffect(() => {
+  // Before the page is painted, which takes as long as the service takes for the rows.
+  useLayoutEffect(() => {
     const rows = resourceClient(resource.name)
     const ending = new AbortController()
     const { signal } = ending
@@ -108,9 +106,10 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
       if (signal.aborted) return
       noticeFailure(error)
       setFailure(error)
+      settle()
     }
     const countLater = async (wait: number): Promise<void> => {
-      // The estimate is a bound while the service counts: it is asked again, more seldom each time.
+      // While the service counts, the estimate is only a lower bound. It is requested again, at growing intervals.
       await new Promise((done) => setTimeout(done, wait))
       if (signal.aborted || current.total?.accuracy !== "counting") return
       const page = await rows.list({
@@ -130,32 +129,39 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
       changed: () => {
         const error = current.pages.failure
         if (error !== undefined) fail(error)
-        changed()
+        // While the thumb is dragged, its next movement comes first: rows that arrive are for a place that it has passed.
+        if (dragging.current) startTransition(changed)
+        else changed()
       },
       ended: (count) => {
         if (current.total?.accuracy === "exact") return
         current.total = { count, accuracy: "exact" }
       },
       load: async (start, size, ended) => {
-        const page = "position" in start
-          ? await rows.seek(start.position, { ...parameters, page_size: size }, { signal: ended })
-          : await rows.list({ ...parameters, page_size: size, page_token: start.token }, { signal: ended })
+        const page = checked(
+          "position" in start
+            ? await rows.seek(start.position, { ...parameters, page_size: size }, { signal: ended })
+            : await rows.list({ ...parameters, page_size: size, page_token: start.token }, { signal: ended })
+        )
         return { items: page.items, next: page.next_page_token, previous: page.prev_page_token ?? null }
       }
     })
     held.current = current
-    firstPage(resource.name, { ...parameters, page_size: pageSize }, signal).then(({ page, warning }) => {
+    // `:search` takes filters of any length, and its filters appear in no log of addresses.
+    rows.search({ ...parameters, page_size: pageSize }, { signal }).then((answer) => {
+      const page = checked(answer)
       current.total = totalOf(page)
-      current.warning = warning
+      current.warning = page.warning ?? null
       shown.current?.pages.close()
       shown.current = current
       setFailure(undefined)
       current.pages.put(0, { items: page.items, next: page.next_page_token, previous: null })
+      settle()
       if (current.total.accuracy === "counting") countLater(700).catch(() => undefined)
       const [from, to] = sight.current
       const last = Math.min(to, current.total.count)
       if (last > pageSize && from < current.total.count) current.pages.want(from, last, false)
-    }, fail)
+    }).catch(fail)
     return () => {
       ending.abort()
       if (held.current === current && shown.current !== current) current.pages.close()
@@ -166,6 +172,7 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
 
   const want = useCallback((from: number, to: number, moving: boolean) => {
     sight.current = [from, to]
+    dragging.current = moving
     shown.current?.pages.want(from, to, moving)
   }, [])
 
@@ -176,7 +183,6 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
     failure,
     failureAt: (index) => shown.current?.pages.failureAt(index),
     total: shown.current?.total ?? null,
-    version,
     want,
     retry: useCallback(() => {
       setFailure(undefined)
@@ -188,6 +194,7 @@ export const useRows = (resource: Resource, query: RowsQuery, initialRow: number
       (key, record) => shown.current?.pages.replace(key, (before) => ({ ...before, ...record })),
       []
     ),
+    forget: useCallback((key) => shown.current?.pages.forget(key) ?? true, []),
     countExactly: useCallback(() => {
       const current = shown.current
       if (current === null) return

@@ -1,39 +1,49 @@
-/** What can be done with the selected records: their sum, editing, copying, deleting and bringing back, each tried before it is written. */
+/** Actions for the selected records: sum, edit, copy, delete and undelete. Each change is tried as a dry run first. */
 
 import { Copy, RotateCcw, SquarePen, Trash2, X } from "lucide-react"
-import { type ReactNode, useEffect, useRef, useState } from "react"
-import { Button } from "react-aria-components"
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react"
 import type { MetaField } from "../../client/index.ts"
+import { Actions } from "../action/actions.tsx"
 import { config } from "../config.ts"
-import { Input } from "../field/input.tsx"
+import { sumOf } from "../field/decimal.ts"
 import { currencyOf } from "../field/kind.ts"
-import type { Draft } from "../field/parse.ts"
+import { short } from "../field/plain.ts"
 import { textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
 import type { Column } from "../grid/columns.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { keyOf, labelOf, type Resource, titleOf } from "../shell/catalogue.ts"
-import type { AnyRecord } from "../shell/client.ts"
+import { type AnyRecord, clientOf } from "../shell/client.ts"
 import { hrefOf } from "../shell/location.ts"
-import { Cancel, Dialog, Item, Menu } from "../shell/parts.tsx"
+import type { Offer } from "../shell/offers.ts"
+import { Menu } from "../shell/parts.tsx"
 import { copyText, problemText } from "../shell/problem.tsx"
 import { noticeFailure } from "../shell/session.ts"
 import { say } from "../shell/toasts.tsx"
 import { apply, type Bulk, type Preview, preview, readMatching } from "./bulk.ts"
+import { ChangeDialog, type ChangeStep, useChange } from "./change.tsx"
 import { toCsv, toCurl, toJson, toMarkdown } from "./export.ts"
 import style from "./list.module.css"
 import type { Rows } from "./rows.ts"
-import { nothing, selectedCount, type Selection, sumOf } from "./selection.ts"
+import { nothing, selectedCount, type Selection } from "./selection.ts"
+
+const loadPluginActions = () => import("../plugin/actions.tsx")
+const PluginActions = lazy(() => loadPluginActions().then(({ PluginActions }) => ({ default: PluginActions })))
+const readSelected = (resource: Resource, keys: readonly string[]): Promise<readonly AnyRecord[]> =>
+  loadPluginActions().then(({ readWhole }) => readWhole(resource, keys))
+const BulkAllDialog = lazy(() =>
+  import("../task/bulk-all.tsx").then(({ BulkAllDialog }) => ({ default: BulkAllDialog }))
+)
 
 interface BarProps {
   readonly resource: Resource
   readonly selection: Selection
-  /** Records that were selected one by one, also those that are out of sight by now. */
+  /** Records that were selected one by one, also those that are no longer visible. */
   readonly picked: ReadonlyMap<string, AnyRecord>
   readonly columns: readonly Column[]
   readonly rows: Rows
   readonly deleted: boolean
-  /** The quantity that is summed up. */
+  /** The field whose sum is shown. */
   readonly sum: MetaField | undefined
   readonly onSelection: (selection: Selection) => void
   readonly onChanged: () => void
@@ -43,6 +53,7 @@ export const SelectionBar = (props: BarProps): ReactNode => {
   const { columns, deleted, onChanged, onSelection, picked, resource, rows, selection, sum } = props
   const { format, t } = useLocale()
   const [asked, setAsked] = useState<"update" | "delete" | "undelete" | null>(null)
+  const [plugged, setPlugged] = useState<readonly Offer[]>([])
   const total = rows.total?.count ?? 0
   const count = selectedCount(selection, total)
   const fields = columns.map(({ id }) => id)
@@ -72,7 +83,7 @@ export const SelectionBar = (props: BarProps): ReactNode => {
         json: () => toJson(fields, records),
         csv: () => toCsv(fields, records),
         markdown: () => toMarkdown(fields, records),
-        curl: () => toCurl(resource, records, location.origin + config.basePath),
+        curl: () => toCurl(resource, records, new URL(clientOf(resource.name).baseUrl, location.href).href),
         link: () =>
           records.map((record) => `${location.origin}${hrefOf(`/${resource.name}/${keyOf(resource, record) ?? ""}`)}`)
             .join("\n")
@@ -81,10 +92,22 @@ export const SelectionBar = (props: BarProps): ReactNode => {
     })
   }
 
+  const done = (): void => {
+    setAsked(null)
+    onSelection(nothing)
+    onChanged()
+  }
+  // The service runs changes of more than one batch as a task.
+  const byService = asked !== null && selection.of === "all" && resource.transfers.bulk.includes(asked)
+
   return (
-    <div className={`float ${style.bar}`} role="toolbar" aria-label={t.list.selected(format.count(count))}>
+    <div className={`float ${style.bar}`} role="toolbar" aria-label={t.list.selected(count, format.count(count))}>
       <p role="status">
-        <b>{selection.of === "all" ? t.list.allSelected(format.count(count)) : t.list.selected(format.count(count))}</b>
+        <b>
+          {selection.of === "all"
+            ? t.list.allSelected(format.count(count))
+            : t.list.selected(count, format.count(count))}
+        </b>
         {summed !== null && <span className="dim">{summed}</span>}
       </p>
       {selection.of === "some" && selection.keys.size >= 2 && total > selection.keys.size && (
@@ -106,23 +129,31 @@ export const SelectionBar = (props: BarProps): ReactNode => {
           <SquarePen className="icon" aria-hidden="true" /> {t.list.edit}
         </button>
       )}
+      {selection.of === "some" && !deleted && (
+        <>
+          {config.plugins !== undefined && (
+            <Suspense fallback={null}>
+              <PluginActions
+                resource={resource}
+                read={() => readSelected(resource, [...selection.keys])}
+                onEntries={setPlugged}
+                onDone={done}
+              />
+            </Suspense>
+          )}
+          <Actions resource={resource} on="selection" keys={[...selection.keys]} others={plugged} onDone={done} />
+        </>
+      )}
       <Menu
         label={t.list.copy}
         placement="top"
-        trigger={
-          <Button className="btn">
-            <Copy className="icon" aria-hidden="true" /> {t.list.copy}
-          </Button>
-        }
+        className="btn"
+        entries={(Object.keys(t.list.copyAs) as (keyof typeof t.list.copyAs)[]).map((as) => ({
+          label: t.list.copyAs[as],
+          onAction: () => copy(as)
+        }))}
       >
-        {(Object.keys(t.list.copyAs) as (keyof typeof t.list.copyAs)[]).map((as) => (
-          <Item
-            key={as}
-            onAction={() => copy(as)}
-          >
-            {t.list.copyAs[as]}
-          </Item>
-        ))}
+        <Copy className="icon" aria-hidden="true" /> {t.list.copy}
       </Menu>
       {deleted && resource.may.update && (
         <button type="button" className="btn" onClick={() => setAsked("undelete")}>
@@ -141,18 +172,27 @@ export const SelectionBar = (props: BarProps): ReactNode => {
       <button type="button" className="btn quiet bare" aria-label={t.list.clear} onClick={() => onSelection(nothing)}>
         <X className="icon" aria-hidden="true" />
       </button>
-      {asked !== null && (
+      {byService && selection.of === "all" && (
+        <Suspense fallback={null}>
+          <BulkAllDialog
+            resource={resource}
+            op={asked}
+            filter={selection.filter}
+            except={selection.except}
+            count={count}
+            onClose={() => setAsked(null)}
+            onDone={done}
+          />
+        </Suspense>
+      )}
+      {asked !== null && !byService && (
         <BulkDialog
           resource={resource}
           op={asked}
           count={count}
           read={everything}
           onClose={() => setAsked(null)}
-          onDone={() => {
-            setAsked(null)
-            onSelection(nothing)
-            onChanged()
-          }}
+          onDone={done}
         />
       )}
     </div>
@@ -168,23 +208,17 @@ interface BulkProps {
   readonly onDone: () => void
 }
 
-type Step =
-  | { readonly at: "choose" }
-  | { readonly at: "busy"; readonly done: number; readonly all: number }
-  | { readonly at: "checked"; readonly records: readonly AnyRecord[]; readonly preview: Preview }
-  | { readonly at: "failed"; readonly error: unknown }
+type Step = ChangeStep<{ readonly records: readonly AnyRecord[]; readonly preview: Preview }>
 
 const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): ReactNode => {
   const { format, t } = useLocale()
   const reader = useReader()
-  const fields = resource.model.fields.filter(({ writable }) => writable.update)
-  const [name, setName] = useState(fields[0]?.name ?? "")
-  const [draft, setDraft] = useState<Draft | null>(null)
+  const change = useChange(resource)
+  const { data, draft, field, name } = change
   const [step, setStep] = useState<Step>({ at: "choose" })
   const ending = useRef<AbortController>(new AbortController())
   useEffect(() => () => ending.current.abort(), [])
-  const field = resource.fields.get(name)
-  const change: Bulk = op === "update" ? { op, data: { [name]: draft?.value ?? null } } : { op }
+  const bulk: Bulk = op === "update" ? { op, data } : { op }
 
   const run = async (work: (signal: AbortSignal) => Promise<void>): Promise<void> => {
     const controller = new AbortController()
@@ -201,14 +235,14 @@ const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): 
     run(async (signal) => {
       setStep({ at: "busy", done: 0, all: count })
       const records = await read((done) => setStep({ at: "busy", done, all: count }), signal)
-      setStep({ at: "checked", records, preview: await preview(resource, change, records, signal) })
+      setStep({ at: "tried", records, preview: await preview(resource, bulk, records, signal) })
     })
   const write = (records: readonly AnyRecord[]): Promise<void> =>
     run(async (signal) => {
       setStep({ at: "busy", done: 0, all: records.length })
       const written = await apply(
         resource,
-        change,
+        bulk,
         records,
         (done) => setStep({ at: "busy", done, all: records.length }),
         signal
@@ -236,7 +270,7 @@ const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): 
           known
             ? {
               undo: async () => {
-                // One write a former value: each with the version that this change made.
+                // Records with the same former value share one write. Each record is written on the condition of its version after this change.
                 const groups = Map.groupBy(written, (record) =>
                   JSON.stringify(before.get(keyOf(resource, record))?.[name] ?? null))
                 for (const [value, group] of groups) {
@@ -253,7 +287,7 @@ const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): 
       onDone()
     })
 
-  // A delete is tried at once: there is nothing to choose.
+  // A delete is tried at once, because there is nothing to choose.
   useEffect(() => {
     if (op !== "update") void check()
   }, [])
@@ -264,92 +298,35 @@ const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): 
     : op === "delete"
     ? t.list.bulkDelete(count, shown)
     : t.list.undelete
-  const refused = step.at === "checked" ? step.preview.refused : []
-  const left = step.at === "checked"
+  const refused = step.at === "tried" ? step.preview.refused : []
+  const left = step.at === "tried"
     ? step.records.filter((record) => !refused.some((each) => each.record === record))
     : []
+  const label = op === "delete"
+    ? t.list.bulkDelete(left.length, format.count(left.length))
+    : op === "update"
+    ? t.list.bulkApply(left.length, format.count(left.length))
+    : t.list.undelete
 
   return (
-    <Dialog
+    <ChangeDialog
+      resource={resource}
+      op={op}
       title={title}
-      alert={op === "delete"}
+      change={change}
+      step={step}
+      check={t.list.bulkCheck}
+      onCheck={() => void check()}
+      go={step.at === "tried" && left.length > 0 && !step.preview.more
+        ? { label, onPress: () => void write(left) }
+        : null}
       onClose={onClose}
-      text={op === "delete" ? (resource.model.softDelete ? t.list.deleteSoft : t.list.deleteHard) : undefined}
-      footer={
-        <>
-          <Cancel onPress={onClose} />
-          {step.at === "choose" && (
-            <button
-              type="button"
-              className="btn primary"
-              disabled={draft === null ? field?.optional !== true : draft.problem !== null}
-              onClick={() => void check()}
-            >
-              {t.list.bulkCheck}
-            </button>
-          )}
-          {step.at === "failed" && (
-            <button type="button" className="btn" onClick={() => void check()}>{t.shell.retry}</button>
-          )}
-          {step.at === "checked" && left.length > 0 && !step.preview.more && (
-            <button
-              type="button"
-              className={`btn primary ${op === "delete" ? "danger" : ""}`}
-              onClick={() => void write(left)}
-            >
-              {op === "delete"
-                ? t.list.bulkDelete(left.length, format.count(left.length))
-                : op === "update"
-                ? t.list.bulkApply(left.length, format.count(left.length))
-                : t.list.undelete}
-            </button>
-          )}
-        </>
-      }
     >
-      {op === "update" && step.at === "choose" && field !== undefined && (
-        <div className="bulk-form">
-          <label>
-            <span className="label">{t.list.bulkField}</span>
-            <span className="input">
-              <select
-                value={name}
-                onChange={({ target }) => {
-                  setName(target.value)
-                  setDraft(null)
-                }}
-              >
-                {fields.map((each) => <option key={each.name} value={each.name}>{labelOf(each.name)}</option>)}
-              </select>
-            </span>
-          </label>
-          <div>
-            <span className="label">{t.list.bulkValue}</span>
-            <Input
-              key={name}
-              resource={resource}
-              field={field}
-              value={draft?.value ?? null}
-              label={t.list.bulkValue}
-              invalid={draft?.problem != null}
-              onChange={setDraft}
-            />
-            {draft?.problem != null && <p className="hint" data-bad="" role="alert">{draft.problem}</p>}
-          </div>
-        </div>
-      )}
-      {step.at === "busy" && (
-        <p className="late" role="status">
-          <span className="spinner" aria-hidden="true" />{" "}
-          {t.list.progress(format.count(step.done), format.count(step.all))}
-        </p>
-      )}
-      {step.at === "failed" && <p className="hint" data-bad="" role="alert">{problemText(step.error, t)}</p>}
-      {step.at === "checked" && refused.length === 0 && (
+      {step.at === "tried" && refused.length === 0 && (
         <p>
           {op === "update" && field !== undefined && (
             <b className="bulk-what">
-              {labelOf(name)}: {textOf(resource, field, draft?.value, reader) || t.field.empty}
+              {labelOf(name)}: <bdi>{short(textOf(resource, field, draft?.value, reader), 200) || t.field.empty}</bdi>
             </b>
           )}
           {t.list.previewFine(step.records.length, format.count(step.records.length))}
@@ -360,18 +337,22 @@ const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): 
         <>
           <p>
             {t.list.previewRefused(
-              `${format.count(refused.length)}${step.at === "checked" && step.preview.more ? "+" : ""}`
+              refused.length,
+              `${format.count(refused.length)}${step.at === "tried" && step.preview.more ? "+" : ""}`
             )}
           </p>
           <ul className="refused">
             {refused.map(({ error, record }) => (
               <li key={keyOf(resource, record)}>
-                <b>{titleOf(resource, record)}</b> {problemText(error, t)}
+                <b>
+                  <bdi>{titleOf(resource, record)}</bdi>
+                </b>{" "}
+                <bdi>{short(problemText(error, t), 500)}</bdi>
               </li>
             ))}
           </ul>
         </>
       )}
-    </Dialog>
+    </ChangeDialog>
   )
 }

@@ -1,4 +1,4 @@
-/** Which rows of a list are seen now. It changes with every row that scrolls by, so it tells only who shows it. */
+/** The visible rows of a list. They change with every row during scrolling, so only the component that shows them listens. */
 
 export interface Sight {
   readonly put: (first: number, last: number) => void

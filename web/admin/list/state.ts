@@ -1,6 +1,6 @@
 /**
- * What a list shows, as it stands in the address: filter, order, columns, deleted records. The address wins over what is remembered; what is
- * remembered is written into it. Pure.
+ * The state of a list in the address: filter, order, columns, deleted records. The address takes precedence over stored settings, and stored settings
+ * are copied into it. Pure.
  */
 
 import type { MetaField } from "../../client/index.ts"
@@ -15,7 +15,7 @@ export interface OrderKey {
   readonly descending: boolean
 }
 
-/** Reads an `order_by` text; what is no key of it is left out. */
+/** Parses an `order_by` text. Invalid keys are left out. */
 export const readOrderText = (text: string): readonly OrderKey[] =>
   text.split(",").flatMap((part) => {
     const [, field, direction] = /^\s*([A-Za-z_]\w*)(?:\s+(asc|desc))?\s*$/.exec(part) ?? []
@@ -25,7 +25,7 @@ export const readOrderText = (text: string): readonly OrderKey[] =>
 export const printOrder = (keys: readonly OrderKey[]): string =>
   keys.map(({ descending, field }) => descending ? `${field} desc` : field).join(", ")
 
-/** The order after a press on a header. `add`: it becomes one more key; else the only one. A third press takes it away. */
+/** The order after a click on a header. `add`: the field becomes a further key, else the only one. A third click removes it. */
 export const nextOrder = (keys: readonly OrderKey[], field: string, add: boolean): readonly OrderKey[] => {
   const known = keys.find((key) => key.field === field)
   const others = add ? keys.filter((key) => key.field !== field) : []
@@ -38,14 +38,14 @@ export const nextOrder = (keys: readonly OrderKey[], field: string, add: boolean
   return others
 }
 
-/** A column as chosen: its field, whether it is pinned, and a width where somebody set one. */
+/** A chosen column: its field, whether it is pinned, and its width if the user set one. */
 export interface Choice {
   readonly field: string
   readonly pinned: boolean
   readonly width: number | null
 }
 
-/** Reads `columns` of the address: `id.p,customer_id.220,total`. Fields that are not there are left out. */
+/** Parses `columns` of the address: `id.p,customer_id.220,total`. Unknown fields are left out. */
 export const readChoices = (text: string, resource: Resource): readonly Choice[] => {
   const choices: Choice[] = []
   for (const part of text.split(",")) {
@@ -67,15 +67,15 @@ export const printChoices = (choices: readonly Choice[]): string =>
   )
     .join(",")
 
-/** The columns that the view says. */
+/** The default columns of the view. */
 export const usualChoices = ({ fields, view }: Resource): readonly Choice[] =>
   view.columns.filter((name) => fields.has(name)).map((field) => ({ field, pinned: false, width: null }))
 
-/** Kinds whose columns grow where there is room. */
+/** Whether a column grows if there is space. */
 const isFlexible = (resource: Resource, field: MetaField): boolean =>
   !isIdentifier(resource, field) || field.relation !== undefined
 
-/** The columns of the grid for what was chosen. */
+/** The columns of the grid for the chosen columns. */
 export const columnsOf = (resource: Resource, choices: readonly Choice[]): readonly Column[] =>
   inOrder(choices.map(({ field: name, pinned, width }) => {
     const field = resource.fields.get(name)!
@@ -89,7 +89,7 @@ export const columnsOf = (resource: Resource, choices: readonly Choice[]): reado
     }
   }))
 
-/** The order in which rows come. Fields that cannot sort (or are not there) are left out, so that no address is a dead end. */
+/** The order of the rows. Fields that are unknown or not sortable are left out, so that every address works. */
 export const orderFor = (text: string | null, resource: Resource): readonly OrderKey[] =>
   readOrderText(text ?? resource.view.sort).filter(({ field }) => {
     const known = resource.fields.get(field) ?? resource.model.fields.find(({ alias }) => alias === field)

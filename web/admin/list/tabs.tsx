@@ -1,13 +1,20 @@
-/** The saved filters of a view as tabs. The one whose filter is shown is the current one, however it came to be shown. */
+/**
+ * The views of a list as tabs: the declared filters and the saved views. The current tab is the one whose filter, order and columns the list has, even if
+ * they were set in another way.
+ */
 
 import * as Result from "effect/Result"
-import type { KeyboardEvent, ReactNode } from "react"
+import { type KeyboardEvent, lazy, type ReactNode, Suspense } from "react"
 import { printConditions, readConditions } from "../filter/conditions.ts"
 import { useMessages } from "../messages/locale.tsx"
+import { type SavedView, useSavedViews } from "../saved/views.ts"
 import type { Resource } from "../shell/catalogue.ts"
+import { setQuery, usePlace } from "../shell/location.ts"
 import style from "./list.module.css"
 
-/** The same text for the same filter, however it was written. */
+const SavedMenu = lazy(() => import("../saved/menu.tsx").then(({ SavedMenu }) => ({ default: SavedMenu })))
+
+/** The canonical text of a filter: the same for filters that differ only in their notation. */
 const canonical = (filter: string, resource: Resource): string => {
   const read = readConditions(filter, resource)
   return Result.isSuccess(read) ? printConditions(read.success.map(({ text }) => text)) : filter
@@ -16,15 +23,59 @@ const canonical = (filter: string, resource: Resource): string => {
 interface TabsProps {
   readonly resource: Resource
   readonly filter: string
+  /** The order as an `order_by` text, empty for the default order. */
+  readonly order: string
+  readonly columns: readonly string[]
   readonly onFilter: (filter: string) => void
 }
 
-export const ViewTabs = ({ filter, onFilter, resource }: TabsProps): ReactNode => {
+interface Tab {
+  readonly id: string
+  readonly name: string
+  readonly current: boolean
+  readonly mark?: string
+  readonly show: () => void
+}
+
+export const ViewTabs = ({ columns, filter, onFilter, order, resource }: TabsProps): ReactNode => {
   const t = useMessages()
-  if (resource.view.filters.length === 0) return null
+  const { query } = usePlace()
+  const saved = useSavedViews(resource)
+  const view = saved.find(({ id }) => id === query.get("view")) ?? null
+  const filters = [{ name: t.list.all, filter: "" }, ...resource.view.filters]
   const shown = canonical(filter, resource)
-  const tabs = [{ name: t.list.all, filter: "" }, ...resource.view.filters]
-  const current = tabs.findIndex((tab) => canonical(tab.filter, resource) === shown)
+  const isAt = view === null ? filters.findIndex((each) => canonical(each.filter, resource) === shown) : -1
+  const chosen = filter !== "" || query.has("order") || query.has("columns")
+  if (filters.length === 1 && saved.length === 0 && !chosen) return null
+
+  const changed = view !== null &&
+    (canonical(view.filter, resource) !== shown || view.order_by !== order ||
+      (view.columns.length > 0 && view.columns.join() !== columns.join()))
+  const tabs: readonly Tab[] = [
+    ...filters.map((each, at) => ({
+      id: `filter:${each.name}`,
+      name: each.name,
+      current: at === isAt,
+      show: () => {
+        if (view !== null) setQuery({ view: null, order: null, columns: null })
+        onFilter(each.filter)
+      }
+    })),
+    ...saved.map((each: SavedView) => ({
+      id: each.id,
+      name: each.name,
+      current: each.id === view?.id,
+      ...(each.id === view?.id && changed ? { mark: "•" } : {}),
+      show: () =>
+        setQuery({
+          view: each.id,
+          filter: each.filter || null,
+          order: each.order_by || null,
+          columns: each.columns.join() || null
+        }, { replace: false })
+    }))
+  ]
+  const current = tabs.findIndex((tab) => tab.current)
   const onKeyDown = (event: KeyboardEvent<HTMLElement>): void => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0
     if (step === 0) return
@@ -37,20 +88,33 @@ export const ViewTabs = ({ filter, onFilter, resource }: TabsProps): ReactNode =
     next?.click()
   }
   return (
-    <div className={style.tabs} role="tablist" aria-label={resource.view.label.plural} onKeyDown={onKeyDown}>
-      {tabs.map((tab, at) => (
-        <button
-          key={tab.name}
-          type="button"
-          role="tab"
-          className={style.tab}
-          aria-selected={at === current}
-          tabIndex={at === Math.max(0, current) ? 0 : -1}
-          onClick={() => onFilter(tab.filter)}
-        >
-          {tab.name}
-        </button>
-      ))}
+    <div className={style.views}>
+      <div className={style.tabs} role="tablist" aria-label={resource.view.label.plural} onKeyDown={onKeyDown}>
+        {tabs.map((tab, at) => (
+          <button
+            key={tab.id}
+            type="button"
+            role="tab"
+            className={style.tab}
+            aria-selected={tab.current}
+            tabIndex={at === Math.max(0, current) ? 0 : -1}
+            onClick={tab.show}
+          >
+            <bdi className="cut">{tab.name}</bdi>
+            {tab.mark}
+          </button>
+        ))}
+      </div>
+      {resource.source === null && (chosen || view !== null) && (
+        <Suspense fallback={null}>
+          <SavedMenu
+            resource={resource.name}
+            shown={{ filter, order_by: order, columns }}
+            view={view}
+            changed={changed}
+          />
+        </Suspense>
+      )}
     </div>
   )
 }

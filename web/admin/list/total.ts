@@ -1,4 +1,4 @@
-/** How many rows there are, said as honestly as it is known. Pure. */
+/** The number of rows in words, which also say how exact it is. Pure. */
 
 import type { Formats } from "../messages/formats.ts"
 import type { Messages } from "../messages/locale.tsx"

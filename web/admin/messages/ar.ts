@@ -1,6 +1,9 @@
-/** The app's texts in Arabic. Counts stand after a colon, so that no noun has to agree with a number. */
+/** The app's texts in Arabic. Counts follow a colon where that reads well, so that nouns need no plural forms. */
 
 import type { Messages } from "./en.ts"
+import { arabicCount as counted } from "./plural.ts"
+
+const dayCount = counted("يوم", "يومان", "أيام", "يومًا")
 
 export const ar: Messages = {
   time: {
@@ -17,6 +20,7 @@ export const ar: Messages = {
     show: "إظهار كلمة المرور",
     hide: "إخفاء كلمة المرور",
     submit: "تسجيل الدخول",
+    forgot: "هل نسيت كلمة المرور؟",
     or: "أو",
     passkey: "استخدام مفتاح مرور",
     with: (provider) => `المتابعة باستخدام ${provider}`,
@@ -45,6 +49,7 @@ export const ar: Messages = {
     goTo: "الانتقال إلى",
     more: "المزيد",
     user: "قائمتك",
+    account: "حسابك",
     signOut: "تسجيل الخروج",
     theme: "المظهر",
     themes: { system: "مثل النظام", light: "فاتح", dark: "داكن" },
@@ -54,7 +59,7 @@ export const ar: Messages = {
     languageAuto: "مثل المتصفح",
     startHere: "البدء بهذه الصفحة",
     shortcuts: "الاختصارات",
-    reference: "مرجع الواجهة البرمجية",
+    reference: "مرجع API",
     loading: "جارٍ التحميل",
     cancel: "إلغاء",
     retry: "حاول مجددًا",
@@ -76,8 +81,20 @@ export const ar: Messages = {
     unexpected: "حدث خطأ غير متوقع. تم الإبلاغ عنه.",
     wait: (seconds) => `حاول مجددًا بعد ${seconds} ث.`
   },
+  sources: {
+    loading: (label) => `جارٍ التحميل من ${label}…`,
+    waiting: "جارٍ التحميل",
+    away: "غير متاح",
+    unreachable: (label) => `تعذّر الوصول إلى ${label}`,
+    refused: "لا يقبل تسجيل دخولك هناك.",
+    noRole: "ليس لديك دور هناك.",
+    silent: "لم يصل أي رد. الخدمة متوقفة، أو لا تسمح لهذا التطبيق باستدعائها.",
+    slow: "لم يصل رد خلال 10 ثوانٍ.",
+    unsafe: "لا يمكن استخدام رده أو عنوانه بأمان."
+  },
   missing: {
     title: "غير موجود",
+    home: "إلى صفحة البداية",
     text: "لا شيء في هذا العنوان، أو لا شيء متاح لك.",
     record: "هذا السجل غير موجود أو غير متاح لك. ربما حذفه أحدهم."
   },
@@ -87,7 +104,7 @@ export const ar: Messages = {
     columns: "الأعمدة",
     findColumn: "البحث عن عمود",
     showAll: "إظهار الكل",
-    resetColumns: "كالمعتاد",
+    resetColumns: "إعادة الضبط",
     export: "تصدير",
     newOne: (name) => `جديد: ${name}`,
     more: "المزيد",
@@ -99,7 +116,7 @@ export const ar: Messages = {
     row: (number) => `الصف ${number}`,
     select: "تحديد الصف",
     selectAll: "تحديد الكل",
-    selected: (count) => `المحدد: ${count}`,
+    selected: (_, shown) => `المحدد: ${shown}`,
     allSelected: (count) => `حُدد الكل: ${count}`,
     selectMatching: (count) => `تحديد الكل: ${count}`,
     edit: "تعديل",
@@ -111,17 +128,21 @@ export const ar: Messages = {
       curl: "نسخ كأمر curl",
       link: "نسخ الرابط"
     },
-    exportAs: { csv: "CSV", json: "JSON" },
-    exporting: (count) => `الصفوف المقروءة: ${count}`,
+    exportAs: { csv: "CSV", json: "NDJSON" },
+    exporting: "بدأ التصدير.",
+    exported: "حُفظ التصدير.",
+    import: "استيراد…",
+    tasks: "عملياتك",
     delete: "حذف",
     clear: "إلغاء التحديد",
     clearFilter: "مسح التصفية",
-    emptyTitle: (plural) => `لا شيء بعد: ${plural}`,
+    emptyTitle: (plural) => `لا شيء بعد في «${plural}»`,
     emptyFiltered: "لا شيء يطابق التصفية",
+    filterWrong: "تعذّرت قراءة التصفية",
     emptyText: "ما يُضاف يظهر هنا.",
     emptyFilteredText: "أزل شرطًا أو امسح التصفية.",
-    showDeleted: "السجلات المحذوفة",
-    hideDeleted: "إخفاء المحذوفة",
+    showDeleted: "إظهار السجلات المحذوفة",
+    hideDeleted: "إخفاء السجلات المحذوفة",
     countExactly: "عدّ دقيق",
     reload: "إعادة التحميل",
     sortAscending: "ترتيب تصاعدي",
@@ -142,7 +163,7 @@ export const ar: Messages = {
     readOnlyField: "هذا الحقل للقراءة فقط.",
     conflict: "غيّر أحدهم هذا السجل في هذه الأثناء. تظهر قيمته وتبقى قيمتك محفوظة.",
     keepMine: "كتابة قيمتي",
-    keepTheirs: "إبقاء قيمته",
+    keepTheirs: "إبقاء القيمة الأخرى",
     open: "فتح",
     undelete: "استعادة",
     deleted: "محذوف",
@@ -157,8 +178,8 @@ export const ar: Messages = {
     bulkDelete: (_, shown) => `حذف السجلات: ${shown}`,
     deleteHard: "تُزال نهائيًا ولا يمكن التراجع.",
     deleteSoft: "تبقى كسجلات محذوفة ويمكن استعادتها.",
-    previewFine: (_, shown) => `يمكن كتابة جميع السجلات: ${shown}`,
-    previewRefused: (shown) => `ستُرفض ${shown}، لذلك لا يُكتب شيء:`,
+    previewFine: (_, shown) => `اجتازت السجلات الفحص: ${shown}`,
+    previewRefused: (_, shown) => `ستُرفض سجلات (${shown})، لذلك لا يُكتب شيء:`,
     chunks: "أكثر من 500 سجل تُكتب على أجزاء، كل جزء كاملًا أو لا شيء.",
     progress: (done, all) => `${done} من ${all}`,
     reorder: "تغيير الترتيب",
@@ -179,7 +200,7 @@ export const ar: Messages = {
     contains: "يحتوي",
     is: "هو",
     isNot: "ليس",
-    oneOf: "أحد",
+    oneOf: "واحد من",
     noneOf: "ليس أيًا من",
     atLeast: "على الأقل",
     atMost: "على الأكثر",
@@ -193,18 +214,18 @@ export const ar: Messages = {
     empty: "فارغ",
     notEmpty: "ليس فارغًا",
     units: {
-      d: (n) => `${n} يوم`,
-      h: (n) => `${n} ساعة`,
-      m: (n) => `${n} دقيقة`,
-      s: (n) => `${n} ثانية`
+      d: counted("يوم", "يومين", "أيام", "يومًا"),
+      h: counted("ساعة", "ساعتين", "ساعات", "ساعة"),
+      m: counted("دقيقة", "دقيقتين", "دقائق", "دقيقة"),
+      s: counted("ثانية", "ثانيتين", "ثوانٍ", "ثانية")
     },
     value: "القيمة",
     operator: "الشرط",
     findField: "البحث عن حقل"
   },
   chart: {
-    over: (label, days) => `${label}، ${days} يومًا`,
-    change: (percent, days) => `${percent} مقارنة بالأيام السابقة (${days})`,
+    over: (label, days) => `\u2068${label}\u2069، ${dayCount(days)}`,
+    change: (percent) => `${percent} مقارنة بالفترة السابقة`,
     by: (label) => `حسب ${label}`
   },
   palette: {
@@ -262,11 +283,9 @@ export const ar: Messages = {
     savedUndone: "تم التراجع عن التغيير",
     merged: "تم الحفظ. بقي ما غيّره غيرك في هذه الأثناء.",
     was: (value) => `كان ${value}`,
-    computed: "تحسبه قاعدة البيانات",
     readOnly: "للقراءة فقط",
     mayNot: "لا يمكنك تغيير هذا الحقل في هذا السجل.",
-    mayNotRecord: "لا يمكنك تغيير هذا السجل.",
-    related: "مرتبط",
+    related: "سجلات مرتبطة",
     history: "السجل الزمني",
     noHistory: "لا توجد نسخ محفوظة بعد.",
     visitor: "زائر",
@@ -290,9 +309,9 @@ export const ar: Messages = {
     mergeTitle: (name) => `حفظ أحدهم أثناء تحريرك: ${name}`,
     mergeText: "لا يضيع شيء. اختر ما يبقى في الحقول التي غيّرها كلاكما. تبقى التغييرات الأخرى كلها.",
     mergeField: "الحقل",
-    mergeBefore: "قبل",
-    mergeTheirs: "غيرك",
-    mergeMine: "أنت",
+    mergeBefore: "القيمة السابقة",
+    mergeTheirs: "القيمة الأخرى",
+    mergeMine: "قيمتك",
     unchanged: "دون تغيير",
     backToEditing: "العودة إلى التحرير",
     discardMine: "تجاهل تغييراتي",
@@ -309,7 +328,7 @@ export const ar: Messages = {
     copyCurl: "نسخ كأمر curl",
     copyLink: "نسخ الرابط",
     dbDefault: "تملؤه قاعدة البيانات إذا تُرك فارغًا.",
-    unknownOutcome: "لا يُعرف هل وصل التغيير. يُقرأ السجل من جديد وتبقى تغييراتك."
+    unknownOutcome: "لا يُعرف هل وصل التغيير. يُقرأ السجل من جديد وتبقى تغييراتك محفوظة."
   },
   file: {
     drop: "أفلت ملفًا هنا أو الصقه.",

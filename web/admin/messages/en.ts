@@ -1,6 +1,9 @@
-/** The app's texts in English, by the part of the app that says them. Other languages have the same names. */
+/** The app's texts in English, by the part of the app that shows them. Other languages have the same names. */
 
 const s = (count: number): string => count === 1 ? "" : "s"
+
+/** A label within a sentence: "Order" becomes "order", while "API key" stays. */
+export const noun = (label: string): string => /^\p{Lu}(?!\p{Lu})/u.test(label) ? label.toLowerCase() : label
 
 export const en = {
   time: {
@@ -17,6 +20,7 @@ export const en = {
     show: "Show password",
     hide: "Hide password",
     submit: "Sign in",
+    forgot: "Forgot password?",
     or: "or",
     passkey: "Use a passkey",
     with: (provider: string): string => `Continue with ${provider}`,
@@ -45,13 +49,14 @@ export const en = {
     goTo: "Go to",
     more: "More",
     user: "Your menu",
+    account: "Your account",
     signOut: "Sign out",
     theme: "Theme",
-    themes: { system: "As the system", light: "Light", dark: "Dark" },
+    themes: { system: "System setting", light: "Light", dark: "Dark" },
     density: "Density",
     densities: { normal: "Normal", comfortable: "Comfortable", compact: "Compact" },
     language: "Language",
-    languageAuto: "As the browser",
+    languageAuto: "Browser setting",
     startHere: "Start with this page",
     shortcuts: "Shortcuts",
     reference: "API reference",
@@ -64,7 +69,7 @@ export const en = {
     undone: "Undone",
     dismiss: "Dismiss",
     offline: "You are offline. You can go on reading and typing; nothing is saved until the connection is back.",
-    newVersion: "A new version is there.",
+    newVersion: "There is a new version.",
     reload: "Load it",
     empty: "Nothing here is open to you. Ask your administrator for a role."
   },
@@ -76,9 +81,21 @@ export const en = {
     unexpected: "Something went wrong that nobody expected. It was reported.",
     wait: (seconds: string): string => `Try again in ${seconds} s.`
   },
+  sources: {
+    loading: (label: string): string => `Loading from ${label}…`,
+    waiting: "loading",
+    away: "unreachable",
+    unreachable: (label: string): string => `${label} cannot be reached`,
+    refused: "It does not accept your sign-in.",
+    noRole: "You have no role there.",
+    silent: "No answer came. It is down, or it does not let this app call it.",
+    slow: "It did not answer within 10 seconds.",
+    unsafe: "Its answer or its address is not one that can be used safely."
+  },
   missing: {
     title: "Not found",
     text: "Nothing is at this address, or nothing that is open to you.",
+    home: "Go to the start page",
     record: "This record is not there, or not open to you. Somebody may have deleted it."
   },
   list: {
@@ -87,9 +104,9 @@ export const en = {
     columns: "Columns",
     findColumn: "Find a column",
     showAll: "Show all",
-    resetColumns: "As usual",
+    resetColumns: "Reset",
     export: "Export",
-    newOne: (name: string): string => `New ${name}`,
+    newOne: (name: string): string => `New ${noun(name)}`,
     more: "More",
     all: "All",
     position: "Rows",
@@ -99,7 +116,7 @@ export const en = {
     row: (number: string): string => `Row ${number}`,
     select: "Select row",
     selectAll: "Select all",
-    selected: (count: string): string => `${count} selected`,
+    selected: (_: number, shown: string): string => `${shown} selected`,
     allSelected: (count: string): string => `All ${count} selected`,
     selectMatching: (count: string): string => `Select all ${count}`,
     edit: "Edit",
@@ -111,15 +128,19 @@ export const en = {
       curl: "Copy as curl",
       link: "Copy link"
     },
-    exportAs: { csv: "CSV", json: "JSON" },
-    exporting: (count: string): string => `${count} rows read`,
+    exportAs: { csv: "CSV", json: "NDJSON" },
+    exporting: "The export has begun.",
+    exported: "The export is saved.",
+    import: "Import…",
+    tasks: "Your tasks",
     delete: "Delete",
     clear: "Clear selection",
     clearFilter: "Clear the filter",
-    emptyTitle: (plural: string): string => `No ${plural} yet`,
+    emptyTitle: (plural: string): string => `No ${noun(plural)} yet`,
     emptyFiltered: "Nothing matches the filter",
+    filterWrong: "The filter cannot be read",
     emptyText: "What is added shows up here.",
-    emptyFilteredText: "Take a condition away, or clear the filter.",
+    emptyFilteredText: "Remove a condition, or clear the filter.",
     showDeleted: "Deleted records",
     hideDeleted: "Hide deleted records",
     countExactly: "Count exactly",
@@ -158,8 +179,8 @@ export const en = {
     deleteHard: "They are removed for good. This cannot be undone.",
     deleteSoft: "They are kept as deleted records and can be brought back.",
     previewFine: (count: number, shown: string): string =>
-      count === 1 ? "The record can be written." : `All ${shown} records can be written.`,
-    previewRefused: (shown: string): string => `${shown} would be refused, so nothing is written:`,
+      count === 1 ? "The record passes." : `All ${shown} records pass.`,
+    previewRefused: (_: number, shown: string): string => `${shown} would be refused, so nothing is written:`,
     chunks: "More than 500 records are written in several parts, each whole or not at all.",
     progress: (done: string, all: string): string => `${done} of ${all}`,
     reorder: "Change the order",
@@ -206,7 +227,7 @@ export const en = {
   chart: {
     over: (label: string, days: number): string => `${label}, ${days} days`,
     change: (percent: string, days: number): string => `${percent} to the ${days} days before`,
-    by: (label: string): string => `By ${label.toLowerCase()}`
+    by: (label: string): string => `By ${noun(label)}`
   },
   palette: {
     placeholder: "Search records, pages and actions",
@@ -216,7 +237,7 @@ export const en = {
     views: "Views",
     nothing: "Nothing found",
     searching: "Searching",
-    filterBy: (plural: string, text: string): string => `Search ${plural} for “${text}”`
+    filterBy: (plural: string, text: string): string => `Search ${noun(plural)} for “${text}”`
   },
   keys: {
     title: "Keyboard shortcuts",
@@ -242,7 +263,7 @@ export const en = {
     neighbour: "Next and previous record"
   },
   record: {
-    newTitle: (name: string): string => `New ${name}`,
+    newTitle: (name: string): string => `New ${noun(name)}`,
     duplicate: "Duplicate",
     delete: "Delete",
     deleteTitle: (title: string): string => `Delete ${title}?`,
@@ -263,10 +284,8 @@ export const en = {
     savedUndone: "The change is undone",
     merged: "Saved. What somebody else changed meanwhile is kept.",
     was: (value: string): string => `Was ${value}`,
-    computed: "Computed by the database",
     readOnly: "Read-only",
     mayNot: "You may not change this field of this record.",
-    mayNotRecord: "You may not change this record.",
     related: "Related",
     history: "History",
     noHistory: "No version is kept yet.",
@@ -278,7 +297,7 @@ export const en = {
     restored: "The version is restored",
     nothingToRestore: "The record has the values of this version.",
     olderVersions: "Older versions",
-    addRow: (name: string): string => `Add ${name}`,
+    addRow: (name: string): string => `Add ${noun(name)}`,
     removeRow: "Remove the row",
     keepRow: "Keep the row",
     allOf: (count: string): string => `Show all ${count}`,
@@ -288,7 +307,7 @@ export const en = {
     leave: "Leave",
     stay: "Stay",
     draftFound: "Changes that were not saved are shown.",
-    mergeTitle: (name: string): string => `Somebody saved this ${name} while you were editing`,
+    mergeTitle: (name: string): string => `Somebody saved this ${noun(name)} while you were editing`,
     mergeText:
       "Nothing is lost. Choose what to keep for the fields that both of you changed. All other changes are kept.",
     mergeField: "Field",
@@ -312,7 +331,7 @@ export const en = {
     copyCurl: "Copy as curl",
     copyLink: "Copy link",
     dbDefault: "Filled in by the database when left empty.",
-    unknownOutcome: "Nobody knows whether the change arrived. The record is read again; your changes are kept."
+    unknownOutcome: "The change may not have arrived. The record is read again; your changes are kept."
   },
   file: {
     drop: "Drop a file here, or paste one.",
@@ -343,7 +362,7 @@ export const en = {
     notWhole: "Write a whole number.",
     outOfRange: (least: string, most: string): string => `Write a number from ${least} to ${most}.`,
     places: (places: number): string => places === 1 ? "At most 1 decimal place." : `At most ${places} decimal places.`,
-    digits: (digits: number): string => `At most ${digits} digits before the decimal point.`,
+    digits: (digits: number): string => `At most ${digits} digit${s(digits)} before the decimal point.`,
     tooLong: (most: string): string => `At most ${most} characters.`,
     notDate: "Write a date as YYYY-MM-DD.",
     notTime: "Write a date and a time.",
@@ -354,10 +373,11 @@ export const en = {
   }
 } as const
 
-/** What every language has: the same names, each a text or a function that makes one. */
+/** The type of every language: the same names, each with a text or a function that returns one. */
 export type Messages = Loose<typeof en>
 
-type Loose<T> = {
+/** The same shape with any texts. */
+export type Loose<T> = {
   readonly [K in keyof T]: T[K] extends string ? string : T[K] extends object ? LooseOrCall<T[K]> : T[K]
 }
 type LooseOrCall<T> = T extends (...args: infer A) => string ? (...args: A) => string : Loose<T>

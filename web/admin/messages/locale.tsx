@@ -1,6 +1,6 @@
 /**
- * The language of the app: its texts, its direction, and numbers and times as people there write them. English is in the first bundle, the others are
- * loaded when they are chosen. Formats are remembered, as a list makes thousands of texts.
+ * The language of the app: its texts, its direction, and the formats of its locale. English is part of the first bundle; other languages are loaded when
+ * they are chosen. Formats are cached, because a list formats thousands of values.
  */
 
 import { createContext, type ReactNode, use, useEffect, useMemo, useState } from "react"
@@ -13,7 +13,7 @@ export type { Messages } from "./en.ts"
 
 export type Language = "en" | "de" | "fr" | "es" | "ar"
 
-/** Each language in its own words. */
+/** The name of each language in that language. */
 export const languages: Readonly<Record<Language, string>> = {
   en: "English",
   de: "Deutsch",
@@ -39,7 +39,7 @@ export interface Locale {
 
 const isLanguage = (text: string): text is Language => text in languages
 
-/** The language that was chosen, else the first of the browser's that there is. */
+/** The chosen language, else the first supported language of the browser. */
 const languageFor = (chosen: string): Language => {
   for (const tag of chosen === "auto" ? navigator.languages : [chosen]) {
     const language = tag.split("-")[0]!.toLowerCase()
@@ -48,7 +48,7 @@ const languageFor = (chosen: string): Language => {
   return "en"
 }
 
-/** The browser's own form of the language where it has one: `en-GB` writes other dates than `en-US`. */
+/** The browser's regional variant of the language, if it has one: `en-GB` has other dates than `en-US`. */
 const tagFor = (language: Language): string =>
   navigator.languages.find((tag) => tag.split("-")[0]!.toLowerCase() === language) ?? language
 
@@ -73,7 +73,7 @@ export const LocaleProvider = ({ children }: { readonly children: ReactNode }): 
     let current = true
     catalogues[language]().then(
       (t) => current && setLoaded({ language, t }),
-      // The file is gone after a new version was deployed, or the network is: English until the next load.
+      // After a deployment or without a network, the file may be missing. Then the app is in English until the next load.
       () => current && setLoaded((before) => before ?? { language: "en", t: en })
     )
     return () => void (current = false)

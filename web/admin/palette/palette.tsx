@@ -1,24 +1,27 @@
 /**
- * The palette: records of every resource that the text finds, actions of the page, saved views, places to go to. It searches at the service, with at
- * most a few requests at once, and goes by keys alone (WAI-ARIA combobox with a list).
+ * The palette: matching records of every resource, actions of the page, saved views, and pages. It searches with few requests at once, and is usable by
+ * keyboard alone (WAI-ARIA combobox with a list).
  */
 
 import { keepPreviousData, useQueries } from "@tanstack/react-query"
-import { ListFilter, Plus, Settings2 } from "lucide-react"
+import { ListFilter, Plus, Settings2, Zap } from "lucide-react"
 import { type KeyboardEvent, type ReactNode, useDeferredValue, useEffect, useId, useRef, useState } from "react"
 import { Dialog, Modal, ModalOverlay } from "react-aria-components"
 import { config } from "../config.ts"
 import { isState } from "../field/kind.ts"
+import { isolated, short } from "../field/plain.ts"
 import { textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
 import { textOfSimple } from "../filter/conditions.ts"
 import { type Language, languages, setLanguage, useLocale } from "../messages/locale.tsx"
+import { usePlaces } from "../place/places.ts"
 import { useApp } from "../shell/app.ts"
-import { addressOf, keyOf, type Resource, titleFields, titleOf } from "../shell/catalogue.ts"
+import { addressOf, isHistory, keyOf, type Resource, titleFields, titleOf } from "../shell/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../shell/client.ts"
 import { Icon } from "../shell/icons.tsx"
 import { shownKeys } from "../shell/keys.ts"
-import { go, usePlace } from "../shell/location.ts"
+import { go, usePlace, withinApp } from "../shell/location.ts"
+import { useOffers } from "../shell/offers.ts"
 import { openShortcuts } from "../shell/overlays.ts"
 import { setPreferences } from "../shell/preferences.ts"
 import { leave } from "../shell/session.ts"
@@ -35,7 +38,7 @@ interface Entry {
   readonly run: () => void
 }
 
-/** Records to show of each resource, and resources to search at most. */
+/** The most records of each resource, and the most resources to search. */
 const mostOfOne = 4
 const mostResources = 12
 
@@ -45,7 +48,7 @@ const matches = (text: string, ...words: readonly string[]): boolean => {
   return wanted.every((word) => all.includes(word))
 }
 
-/** What a search by the text asks for: the searched fields, or the key where the text could be one. */
+/** The filter for a text: a search, or the key if the text can be one. Null if neither is possible. */
 const filterFor = (resource: Resource, text: string): string | null => {
   const [key, ...more] = resource.model.primaryKey
   const field = key === undefined ? undefined : resource.fields.get(key)
@@ -100,7 +103,9 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
   const recordEntry = (resource: Resource, record: AnyRecord): readonly Entry[] => {
     const key = keyOf(resource, record)
     if (key === null) return []
-    const words = extras(resource).map((name) => textOf(resource, resource.fields.get(name)!, record[name], reader))
+    const words = extras(resource).map((name) =>
+      isolated(short(textOf(resource, resource.fields.get(name)!, record[name], reader), 100))
+    )
     return [{
       id: `${resource.name}/${key}`,
       group: t.palette.records,
@@ -118,8 +123,8 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
       id: "filter",
       group: t.palette.actions,
       icon: <ListFilter className="icon" aria-hidden="true" />,
-      label: t.palette.filterBy(resource.view.label.plural.toLowerCase(), asked),
-      run: () => go(`/${resource.name}?filter=${encodeURIComponent(search)}`)
+      label: t.palette.filterBy(resource.view.label.plural, isolated(short(asked, 100))),
+      run: () => go(`/${resource.name}?filter=${encodeURIComponent(search.toWellFormed())}`)
     }]
   })
   const creates: readonly Entry[] = [...catalogue.resources.values()].filter(({ may }) => may.create).map((
@@ -128,18 +133,44 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
     id: `new ${resource.name}`,
     group: t.palette.actions,
     icon: <Plus className="icon" aria-hidden="true" />,
-    label: t.list.newOne(resource.view.label.singular.toLowerCase()),
+    label: t.list.newOne(resource.view.label.singular),
     ...(resource === current ? { keys: ["N"] } : {}),
     run: () => go(`/${resource.name}/new`)
   }))
+  // What can be done with the record or the selection behind the palette.
+  const offers = useOffers().map(({ label, onAction }, index): Entry => ({
+    id: `offer ${index}`,
+    group: t.palette.actions,
+    icon: <Zap className="icon" aria-hidden="true" />,
+    label,
+    run: onAction
+  }))
+  const own = usePlaces()
   const places: readonly Entry[] = [
+    ...catalogue.meta.pages.map(({ href, label, name }): Entry => {
+      const inside = withinApp(href)
+      return {
+        id: `page ${name}`,
+        group: t.palette.goTo,
+        icon: <Icon name="file" />,
+        label,
+        run: () => inside === null ? void window.open(href, "_blank", "noreferrer") : go(inside)
+      }
+    }),
     ...catalogue.groups.flatMap(({ entries }) => entries).map((resource): Entry => ({
       id: `go ${resource.name}`,
       group: t.palette.goTo,
-      icon: <Icon name={resource.view.nav?.icon ?? null} />,
+      icon: <Icon name={resource.view.nav?.icon ?? (isHistory(resource) ? "history" : null)} />,
       label: resource.view.label.plural,
       ...(letterOf.has(resource) ? { keys: ["G", letterOf.get(resource)!.toUpperCase()] } : {}),
       run: () => go(listAddress(resource.name))
+    })),
+    ...own.map(({ icon: Place, label, name, outside, to }): Entry => ({
+      id: `place ${name}`,
+      group: t.palette.goTo,
+      icon: <Place className="icon" aria-hidden="true" />,
+      label,
+      run: () => outside ? void window.open(to, "_blank", "noreferrer") : go(to)
     })),
     ...[...catalogue.resources.values()].flatMap((resource) =>
       resource.view.filters.map((view): Entry => ({
@@ -148,7 +179,7 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
         icon: <ListFilter className="icon" aria-hidden="true" />,
         label: view.name,
         more: resource.view.label.plural,
-        run: () => go(`/${resource.name}?filter=${encodeURIComponent(view.filter)}`)
+        run: () => go(`/${resource.name}?filter=${encodeURIComponent(view.filter.toWellFormed())}`)
       }))
     )
   ]
@@ -190,10 +221,11 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
     data?.items.flatMap((record) => recordEntry(searches[index]!.resource, record)) ?? []
   )
   const entries: readonly Entry[] = asked === ""
-    ? [...places.filter(({ group }) => group === t.palette.goTo), ...creates.slice(0, 6)]
+    ? [...places.filter(({ group }) => group === t.palette.goTo), ...offers, ...creates.slice(0, 6)]
     : [
       ...records.slice(0, 12),
       ...filters,
+      ...offers.filter(({ label }) => matches(asked, label)),
       ...creates.filter(({ label }) => matches(asked, label)),
       ...places.filter(({ label, more = "" }) => matches(asked, label, more)),
       ...actions.filter(({ label }) => matches(asked, label))

@@ -1,4 +1,4 @@
-/** All shortcuts on one page. */
+/** The list of all keyboard shortcuts. */
 
 import type { ReactNode } from "react"
 import { useMessages } from "../messages/locale.tsx"

@@ -1,12 +1,12 @@
 /**
- * The page of a new record: the same form with the declared defaults, also filled from another record. Rows of related records are created with it in
- * one batch.
+ * The page of a new record: the form with the declared defaults, or with values of another record. Related records are created with it in one batch.
  */
 
 import { useQueryClient } from "@tanstack/react-query"
 import { ChevronRight } from "lucide-react"
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react"
 import { ProblemError } from "../../client/index.ts"
+import { isolated } from "../field/plain.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { addressOf, keyOf, type Resource, titleOf } from "../shell/catalogue.ts"
 import { type AnyRecord, client, resourceClient } from "../shell/client.ts"
@@ -14,22 +14,14 @@ import { useShortcut } from "../shell/keys.ts"
 import { Link } from "../shell/link.tsx"
 import { currentPlace, go } from "../shell/location.ts"
 import { Missing, Problem } from "../shell/problem.tsx"
+import { noticeFailure } from "../shell/session.ts"
 import shell from "../shell/shell.module.css"
 import { listAddress } from "../shell/sidebar.tsx"
 import { useTitle } from "../shell/title.ts"
 import { say } from "../shell/toasts.tsx"
-import {
-  changesOf,
-  defaultsOf,
-  type Drafts,
-  keepDrafts,
-  keptDrafts,
-  missingOf,
-  problemsOf,
-  type Values,
-  without
-} from "./draft.ts"
+import { changesOf, defaultsOf, type Drafts, missingOf, problemsOf, type Values, without } from "./draft.ts"
 import { Fields, focusProblem } from "./fields.tsx"
+import { keepDrafts, keptDrafts } from "./kept.ts"
 import { LeaveGuard } from "./leaving.tsx"
 import style from "./record.module.css"
 import { RelatedRows, splitRelations, useManyRelations } from "./related.tsx"
@@ -38,7 +30,7 @@ import { SaveBar } from "./save-bar.tsx"
 
 const templates = new Map<string, Values>()
 
-/** Keeps the values that the next new record of a resource begins with. Files and keys are not taken over. */
+/** Keeps the initial values of the next new record of a resource. Files and keys are not copied. */
 export const keepTemplate = (resource: Resource, values: Values): void => {
   templates.set(
     resource.name,
@@ -52,7 +44,7 @@ export const keepTemplate = (resource: Resource, values: Values): void => {
   )
 }
 
-/** Values of the address: `?customer_id=17` fills a field. */
+/** Initial values in the address: `?customer_id=17` fills a field. */
 const addressed = (resource: Resource): Values => {
   const values: { [field: string]: unknown } = {}
   for (const [name, value] of currentPlace().query) {
@@ -73,17 +65,17 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
   const kept = useMemo(() => keptDrafts(place), [place])
   const [values, setValues] = useState<Values>(start)
   const [drafts, setDrafts] = useState<Drafts>(() => kept?.drafts ?? {})
-  const [rows, setRows] = useState<Rows>(emptyRows)
+  const [rows, setRows] = useState<Rows>(() => kept?.rows ?? emptyRows)
   const [refused, setRefused] = useState<{ readonly [field: string]: string }>({})
   const [refusal, setRefusal] = useState<unknown>(null)
   const [saving, setSaving] = useState(false)
   const busy = useRef(false)
-  /** The same create may be sent again: it happens once. */
+  /** The idempotency key of the create. With it, a repeated request creates one record only. */
   const attempt = useRef<string | null>(null)
   const relations = splitRelations(useManyRelations(resource, null))
-  useTitle(t.record.newTitle(resource.view.label.singular.toLowerCase()))
+  useTitle(t.record.newTitle(resource.view.label.singular))
   const dirty = Object.keys(drafts).length + rowsCount(rows) > 0
-  useEffect(() => keepDrafts(place, Object.keys(drafts).length === 0 ? null : { base: {}, drafts }), [place, drafts])
+  useEffect(() => keepDrafts(place, { base: {}, drafts, rows }), [place, drafts, rows])
 
   const merged = { ...values, ...changesOf(drafts, {}) }
   const problems = { ...refused, ...problemsOf(drafts) }
@@ -93,7 +85,7 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
       resource.model.fields.flatMap(({ default: given, name, writable }) => {
         const value = merged[name]
         if (!writable.create || value === undefined) return []
-        // Empty, where the database has a value of its own: that is left to it.
+        // An empty field with a default of the database is left out.
         return value === null && given !== undefined && "db" in given ? [] : [[name, value]]
       })
     )
@@ -132,18 +124,19 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
       const record = await send()
       void queries.invalidateQueries({ queryKey: ["list", resource.name] })
       const key = keyOf(resource, record)
-      // Another one keeps what was chosen; texts are written anew.
+      // A further record keeps the chosen values, but not the texts.
       const again = Object.fromEntries(
         Object.entries(merged).filter(([name]) =>
           resource.fields.get(name)?.kind !== "text" || resource.fields.get(name)?.relation !== undefined
         )
       )
       reset(another ? again : start)
-      say(key === null ? t.record.invisible : t.record.created(titleOf(resource, record)))
+      say(key === null ? t.record.invisible : t.record.created(isolated(titleOf(resource, record))))
       if (another) focusProblem(Object.fromEntries(resource.model.fields.map(({ name }) => [name, ""])))
       else go(key === null ? listAddress(resource.name) : addressOf(resource, key), { replace: true, force: true })
     } catch (problem) {
-      // A refusal used nothing up, and another body needs another key.
+      noticeFailure(problem)
+      // A refused create wrote nothing. The corrected body needs a new key.
       if (problem instanceof ProblemError) attempt.current = null
       const fields = problem instanceof ProblemError && (problem.operation ?? 0) === 0 ? problem.fields : {}
       setRefused(fields)
@@ -163,14 +156,14 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
     <>
       <header className={shell.top}>
         <nav className={style.crumbs} aria-label="Breadcrumb">
-          <Link to={listAddress(resource.name)} className="dim">{resource.view.label.plural}</Link>
-          <ChevronRight className="icon flip" aria-hidden="true" />
-          <h1 className="cut">{t.record.newTitle(resource.view.label.singular.toLowerCase())}</h1>
+          <Link to={listAddress(resource.name)} dir="auto" className="dim">{resource.view.label.plural}</Link>
+          <ChevronRight className="icon" data-flips="" aria-hidden="true" />
+          <h1 className="cut">{t.record.newTitle(resource.view.label.singular)}</h1>
         </nav>
       </header>
       <div className={style.record}>
         <div className={style.body}>
-          {kept !== null && Object.keys(drafts).length > 0 && (
+          {kept !== null && dirty && (
             <div className={`note ${style.notes}`} data-tone="info" role="status">{t.record.draftFound}</div>
           )}
           {refusal !== null && <Problem error={refusal} />}
@@ -192,6 +185,7 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
               key={of.relation.name}
               of={of}
               owner={null}
+              live={false}
               rows={rows}
               problems={rowProblems(rows)}
               editable

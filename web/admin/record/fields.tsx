@@ -1,12 +1,12 @@
-/** The fields of a form in their groups: label, input or value, what it was, and what is wrong with it. It keeps nothing itself. */
+/** The fields of a form in their groups: label, input or value, earlier value, and problem. It has no state. */
 
 import { ExternalLink } from "lucide-react"
 import { type ReactNode, useId } from "react"
 import type { MetaField } from "../../client/index.ts"
 import { Input } from "../field/input.tsx"
-import { currencyOf, relationOf } from "../field/kind.ts"
+import { currencyOf, isLong, relationOf } from "../field/kind.ts"
 import type { Draft } from "../field/parse.ts"
-import { plain } from "../field/plain.ts"
+import { isolated, plain, short } from "../field/plain.ts"
 import { textOf } from "../field/text.ts"
 import { useReader, Value } from "../field/value.tsx"
 import { useMessages } from "../messages/locale.tsx"
@@ -18,25 +18,23 @@ import style from "./record.module.css"
 
 export interface FieldsProps {
   readonly resource: Resource
-  /** The record as it is, or the values that a new one begins with. */
+  /** The record, or the initial values of a new one. */
   readonly record: Values
   readonly drafts: Drafts
   readonly problems: { readonly [field: string]: string }
-  /** Whether a field takes input here; else it is shown, or left out of a new record. */
+  /** Whether a field has an input. Otherwise its value is shown, or it is left out of a new record. */
   readonly writable: (field: MetaField) => boolean
-  /** A new record: fields that nobody writes are left out, and nothing "was". */
+  /** True for a new record: fields that cannot be written are left out, and there are no earlier values. */
   readonly fresh?: boolean
   readonly onChange: (field: string, draft: Draft) => void
-  /** The link of a file does not open any more: the record is to be read again. */
+  /** Called when the link of a file has expired, so that the record is read again. */
   readonly onExpired?: () => void
 }
 
-/** Fields that take the whole width. */
-const isWide = (field: MetaField): boolean =>
-  field.kind === "json" || field.kind === "file" ||
-  (field.kind === "text" && field.relation === undefined && (field.max ?? 9_999) > 200)
+/** Whether a field takes the whole width. */
+const isWide = (field: MetaField): boolean => field.kind === "file" || isLong(field)
 
-/** The groups of the view; fields that stand in none come last, so that nothing is out of reach. */
+/** The groups of the view. Fields without a group come last. */
 const groupsOf = (
   { model, view }: Resource
 ): readonly { readonly label: string | null; readonly fields: readonly string[] }[] => {
@@ -83,7 +81,7 @@ const Field = (
   const was = !fresh && changed ? textOf(resource, field, record[name], reader) : ""
   const hint = problem ??
     (!fresh && changed
-      ? t.record.was(was === "" ? t.field.empty : was.length > 120 ? `${was.slice(0, 120)}…` : was)
+      ? t.record.was(was === "" ? t.field.empty : isolated(short(was, 120)))
       : fresh && field.default !== undefined && "db" in field.default
       ? t.record.dbDefault
       : !edits && !fresh && field.writable.update
@@ -107,6 +105,8 @@ const Field = (
                 resource={resource}
                 field={field}
                 value={changed ? drafts[name]!.value : record[name]}
+                typed={drafts[name]?.text}
+                label={field.kind === "file" ? labelOf(name) : undefined}
                 invalid={problem !== undefined}
                 describedBy={hint === null ? undefined : `${id}-hint`}
                 onChange={(draft) => onChange(name, draft)}
@@ -142,7 +142,9 @@ export const Fields = (props: FieldsProps): ReactNode => {
   return groupsOf(resource).map(({ fields, label }) => {
     const shown = fields.flatMap((name) => {
       const field = resource.fields.get(name)
-      return field === undefined || (fresh && !writable(field)) ? [] : [field]
+      // When it was deleted is of interest once it was.
+      const kept = resource.model.softDelete && name === "deleted_at" && props.record[name] == null
+      return field === undefined || kept || (fresh && !writable(field)) ? [] : [field]
     })
     return shown.length === 0 ?
       null :

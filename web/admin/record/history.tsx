@@ -1,35 +1,64 @@
-/** The versions of a record beside it: who changed what and when, newest first, and a way to write an earlier version back. */
+/** The versions of a record, newest first: who changed what and when. An earlier version can be restored. */
 
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, useState } from "react"
-import { plain } from "../field/plain.ts"
+import { config } from "../config.ts"
+import { plain, short } from "../field/plain.ts"
 import { textOf } from "../field/text.ts"
-import { useReader, Value } from "../field/value.tsx"
+import { useReader } from "../field/value.tsx"
 import { textOfSimple } from "../filter/conditions.ts"
 import { useMessages } from "../messages/locale.tsx"
 import { useApp } from "../shell/app.ts"
-import { keyPartsOf, labelOf, type Resource } from "../shell/catalogue.ts"
-import { type AnyPage, type AnyRecord, resourceClient } from "../shell/client.ts"
+import { isHistory, keyPartsOf, labelOf, type Resource } from "../shell/catalogue.ts"
+import { type AnyPage, type AnyRecord, ownClient, resourceClient } from "../shell/client.ts"
 import { Cancel, Dialog } from "../shell/parts.tsx"
 import { Problem, sayProblem } from "../shell/problem.tsx"
 import { say } from "../shell/toasts.tsx"
 import { isSame } from "./draft.ts"
 import style from "./record.module.css"
 
-/** The resource that keeps the versions, where the caller sees one. */
+/** The resource of the versions, if the caller sees it. */
 export const useVersions = (resource: Resource): Resource | undefined => {
   const { catalogue } = useApp()
   const found = catalogue.resources.get(`${resource.name}_history`)
-  return found?.fields.has("history_id") === true && found.may.read ? found : undefined
+  return found !== undefined && isHistory(found) && found.may.read && found.source === resource.source
+    ? found
+    : undefined
 }
 
-/** Fields in which two versions differ, without what every write moves. */
+/** Fields that differ between two versions, without those that every write changes. */
 const differences = (resource: Resource, version: AnyRecord, before: AnyRecord | undefined): readonly string[] =>
   before === undefined ?
     [] :
     resource.model.fields.map(({ name }) => name).filter((name) =>
       name !== resource.model.version && name in version && !isSame(version[name], before[name])
     )
+
+/** How the service names the maker of a form's submission. */
+const visitor = "Visitor"
+
+/** Accounts that are read at most to name people; others are named by their id. */
+const mostAccounts = 500
+
+/** Who made versions, by name as far as the reader may know it: themselves, and for admins every account. */
+const useMakers = (versions: Resource, ids: readonly string[]): (id: string) => string => {
+  const t = useMessages()
+  const { isAdmin, user } = useApp()
+  const own = versions.source === null
+  const { data } = useQuery({
+    queryKey: ["users", "names"],
+    enabled: own && isAdmin && config.signIn === "password" &&
+      ids.some((id) => id !== "" && id !== visitor && id !== user.id),
+    staleTime: 300_000,
+    queryFn: async ({ signal }) => {
+      const { users } = await ownClient.auth.get<
+        { readonly users: ReadonlyArray<{ readonly id: string; readonly name: string; readonly email: string }> }
+      >("/admin/list-users", { limit: mostAccounts }, { signal })
+      return new Map(users.map(({ email, id, name }) => [id, name || email]))
+    }
+  })
+  return (id) => id === visitor ? t.record.visitor : own && id === user.id ? user.name : data?.get(id) ?? id
+}
 
 interface HistoryProps {
   readonly resource: Resource
@@ -58,9 +87,9 @@ export const History = ({ keyText, record, resource, versions }: HistoryProps): 
     initialPageParam: "",
     getNextPageParam: (page) => page.next_page_token === "" ? undefined : page.next_page_token
   })
-  if (error !== null) return <Problem error={error} onRetry={() => void refetch()} />
   const all = data?.pages.flatMap(({ items }) => items) ?? []
-  const by = versions.fields.get("history_by")
+  const makerOf = useMakers(versions, all.map((version) => plain(version["history_by"])))
+  if (error !== null) return <Problem error={error} onRetry={() => void refetch()} />
   const restore = async (version: AnyRecord): Promise<void> => {
     setRestoring(null)
     try {
@@ -79,30 +108,23 @@ export const History = ({ keyText, record, resource, versions }: HistoryProps): 
       <ol className={style.timeline}>
         {all.map((version, index) => {
           const before = all[index + 1]
-          const operation = plain(version["history_operation"]) as keyof typeof t.record.versions
+          const operation = plain(version["history_operation"])
+          const done = Object.hasOwn(t.record.versions, operation)
+            ? t.record.versions[operation as keyof typeof t.record.versions]
+            : operation
           const changed = operation === "update" ? differences(resource, version, before) : []
-          const who = version["history_by"] === "visitor" ? t.record.visitor : null
+          const maker = plain(version["history_by"])
           return (
             <li key={plain(version["history_id"])}>
               <p>
-                <b>
-                  {who ?? (by === undefined
-                    ? ""
-                    : (
-                      <Value
-                        resource={versions}
-                        field={by}
-                        value={version["history_by"]}
-                        record={version}
-                        linked={false}
-                      />
-                    ))}
+                <b title={maker}>
+                  <bdi>{short(makerOf(maker), 200)}</bdi>
                 </b>{" "}
                 <time className="dim" title={reader.format.exactTime(plain(version["history_at"]))}>
                   {reader.format.moment(plain(version["history_at"]), reader.now)}
                 </time>
               </p>
-              {changed.length === 0 && <p>{t.record.versions[operation] ?? operation}</p>}
+              {changed.length === 0 && <p>{done}</p>}
               {changed.slice(0, 8).map((name) => {
                 const field = resource.fields.get(name)!
                 const old = textOf(resource, field, before?.[name], reader)
@@ -111,11 +133,11 @@ export const History = ({ keyText, record, resource, versions }: HistoryProps): 
                   <p key={name} className={style.diff}>
                     {labelOf(name)} {old !== "" && (
                       <del>
-                        <bdi>{old.slice(0, 200)}</bdi>
+                        <bdi>{short(old, 200)}</bdi>
                       </del>
                     )} {now === "" ? <span className="dim">{t.field.empty}</span> : (
                       <ins>
-                        <bdi>{now.slice(0, 200)}</bdi>
+                        <bdi>{short(now, 200)}</bdi>
                       </ins>
                     )}
                   </p>
@@ -167,10 +189,10 @@ export const History = ({ keyText, record, resource, versions }: HistoryProps): 
               <p key={name} className={style.diff}>
                 {labelOf(name)}{" "}
                 <del>
-                  <bdi>{old.slice(0, 200)}</bdi>
+                  <bdi>{short(old, 200)}</bdi>
                 </del>{" "}
                 <ins>
-                  <bdi>{then === "" ? t.field.empty : then.slice(0, 200)}</bdi>
+                  <bdi>{then === "" ? t.field.empty : short(then, 200)}</bdi>
                 </ins>
               </p>
             )

@@ -1,4 +1,4 @@
-/** Asks before a page with unsaved changes is left. The changes stay in the tab as a draft whatever the answer. */
+/** Asks before the user leaves a page with unsaved changes. In both cases the changes stay in the tab as a draft. */
 
 import { type ReactNode, useEffect, useState } from "react"
 import { useMessages } from "../messages/locale.tsx"

@@ -1,6 +1,7 @@
-/** Asks what to keep where two people changed the same field. What only one of them changed is marked as kept already. */
+/** Asks which value to keep if two people changed the same field. A change by only one of them is kept without a question. */
 
 import { type ReactNode, useState } from "react"
+import { short } from "../field/plain.ts"
 import { textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
 import { useMessages } from "../messages/locale.tsx"
@@ -27,7 +28,7 @@ export const MergeDialog = ({ conflict, onBack, onDiscard, onSave, resource }: M
   const shown = (row: MergeRow, value: unknown): string => {
     const field = resource.fields.get(row.field)
     const text = field === undefined ? "" : textOf(resource, field, value, reader)
-    return text === "" ? t.field.empty : text.length > 200 ? `${text.slice(0, 200)}…` : text
+    return text === "" ? t.field.empty : short(text, 2_000)
   }
   const chosen = (row: MergeRow): Side =>
     row.overlap ? choices[row.field] ?? "mine" : row.mineChanged ? "mine" : "theirs"
@@ -55,7 +56,7 @@ export const MergeDialog = ({ conflict, onBack, onDiscard, onSave, resource }: M
   }
   return (
     <Dialog
-      title={t.record.mergeTitle(resource.view.label.singular.toLowerCase())}
+      title={t.record.mergeTitle(resource.view.label.singular)}
       text={t.record.mergeText}
       onClose={onBack}
       footer={

@@ -1,6 +1,6 @@
 /**
- * Three versions of a record: as it was when somebody began to edit, as another person saved it, and as it is in the form. What only one of them
- * changed is merged already; what both changed is for a person to choose. Pure.
+ * Merges three versions of a record: the one when editing began, the one that another person saved, and the one in the form. A field that only one side
+ * changed is merged. If both sides changed a field, the user chooses. Pure.
  */
 
 import { isSame, type Values } from "./draft.ts"
@@ -14,11 +14,11 @@ export interface MergeRow {
   readonly mine: unknown
   readonly theirsChanged: boolean
   readonly mineChanged: boolean
-  /** Both changed it, to different values: somebody has to choose. */
+  /** True if both sides changed the field to different values, so the user has to choose. */
   readonly overlap: boolean
 }
 
-/** The fields that either side changed, in the order given. `changes` is what the form would send. */
+/** The fields that either side changed, in the given order. `changes` are the values of the form. */
 export const mergeRows = (
   fields: readonly string[],
   before: Values,
@@ -41,7 +41,7 @@ export const mergeRows = (
     }]
   })
 
-/** What the merge sends: own changes that were kept and are not there already. Without a choice, own changes win. */
+/** The values that the merge sends: kept own changes that are not stored already. Without a choice, the own change is kept. */
 export const mergedChanges = (
   rows: readonly MergeRow[],
   choices: { readonly [field: string]: Side }

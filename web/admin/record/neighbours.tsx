@@ -1,4 +1,4 @@
-/** The way to the record before and after this one, in the list that it was opened from. */
+/** Links to the previous and the next record of the list that the page was opened from. */
 
 import { useQuery } from "@tanstack/react-query"
 import { ChevronDown, ChevronUp } from "lucide-react"
@@ -9,15 +9,17 @@ import { resourceClient } from "../shell/client.ts"
 import { shownKeys, useShortcut } from "../shell/keys.ts"
 import { go, type Place } from "../shell/location.ts"
 
-/** The list of an address: what its query asks for. Null where the page was not opened from a list of this resource. */
+/** The query of a list's address. Null if the page was not opened from a list of this resource. */
 const listOf = (
   resource: Resource,
   { memory }: Place
-): { readonly query: URLSearchParams; readonly position: number } | null => {
-  const { list, position } = memory
+): { readonly query: URLSearchParams; readonly position: number; readonly total: number } | null => {
+  const { list, position, total } = memory
   if (typeof list !== "string" || typeof position !== "number") return null
   const [path = "", query = ""] = list.split("?")
-  return path === `/${resource.name}` ? { query: new URLSearchParams(query), position } : null
+  return path === `/${resource.name}`
+    ? { query: new URLSearchParams(query), position, total: typeof total === "number" ? total : 0 }
+    : null
 }
 
 export const Neighbours = ({ place, resource }: { readonly resource: Resource; readonly place: Place }): ReactNode => {
@@ -38,7 +40,6 @@ export const Neighbours = ({ place, resource }: { readonly resource: Resource; r
         fields: resource.model.primaryKey
       }, { signal })
   })
-  const total = data?.total_size_estimate
   const before = position > 0 ? data?.items[0] : undefined
   const after = data?.items[position - first + 1]
   const move = (to: typeof before, step: number): void => {
@@ -72,10 +73,8 @@ export const Neighbours = ({ place, resource }: { readonly resource: Resource; r
       >
         <ChevronDown className="icon" aria-hidden="true" />
       </button>
-      {total !== undefined && (
-        <span className="dim num">
-          {t.record.position(format.count(position + 1), format.count(Math.max(total, position + 1)))}
-        </span>
+      {list.total > position && (
+        <span className="dim num">{t.record.position(format.count(position + 1), format.count(list.total))}</span>
       )}
     </>
   )

@@ -1,23 +1,27 @@
 /**
- * The page of one record: its fields to read and write, related records, history, and what can be done with it. Drafts, saving and merging are in
- * `use-record.ts`; this page joins the parts.
+ * The page of one record: its fields, related records, history and actions. Drafts, saving and merging are in `use-record.ts`; this page joins the parts.
  */
 
 import { useQueryClient } from "@tanstack/react-query"
 import { ChevronRight, Copy, MoreHorizontal } from "lucide-react"
-import { type ReactNode, useRef, useState } from "react"
-import { Button } from "react-aria-components"
+import { lazy, type ReactNode, Suspense, useRef, useState } from "react"
 import type { MetaField } from "../../client/index.ts"
+import { Actions } from "../action/actions.tsx"
+import { linksFor } from "../action/link.ts"
+import { RecordLinks } from "../action/links.tsx"
+import { config } from "../config.ts"
 import { isState } from "../field/kind.ts"
-import { plain } from "../field/plain.ts"
+import { isolated, plain } from "../field/plain.ts"
 import { NowProvider, State } from "../field/value.tsx"
+import { toCurl } from "../list/export.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { keyPartsOf, labelOf, type Resource, titleOf } from "../shell/catalogue.ts"
-import { type AnyRecord, resourceClient } from "../shell/client.ts"
+import { type AnyRecord, clientOf, resourceClient } from "../shell/client.ts"
 import { useShortcut } from "../shell/keys.ts"
 import { Link } from "../shell/link.tsx"
 import { currentPlace, go, usePlace } from "../shell/location.ts"
-import { Cancel, Dialog, Item, Line, Menu } from "../shell/parts.tsx"
+import { type Offer, Offers } from "../shell/offers.ts"
+import { Cancel, Dialog, Menu, type MenuEntry } from "../shell/parts.tsx"
 import { copyText, Missing, Problem, sayProblem } from "../shell/problem.tsx"
 import shell from "../shell/shell.module.css"
 import { listAddress } from "../shell/sidebar.tsx"
@@ -36,6 +40,14 @@ import { rowProblems } from "./rows.ts"
 import { SaveBar } from "./save-bar.tsx"
 import { useRecordEdit } from "./use-record.ts"
 
+const PluginActions = lazy(() =>
+  import("../plugin/actions.tsx").then(({ PluginActions }) => ({ default: PluginActions }))
+)
+/** Relations that follow what others do. Each watches with a connection of its own, and a browser has six to a host. */
+const mostFollowed = 2
+
+const LiveRecord = lazy(() => import("../live/record.tsx").then(({ LiveRecord }) => ({ default: LiveRecord })))
+
 export const RecordPage = (
   { keyText, resource }: { readonly resource: Resource; readonly keyText: string | null }
 ): ReactNode => (
@@ -46,7 +58,7 @@ export const RecordPage = (
   </NowProvider>
 )
 
-/** The address of the list that the page was opened from, as it was left. */
+/** The address of the list that the page was opened from, with its last state. */
 const backTo = (resource: Resource): string => {
   const { list } = currentPlace().memory
   return typeof list === "string" && list.startsWith(`/${resource.name}`) ? list : listAddress(resource.name)
@@ -54,8 +66,8 @@ const backTo = (resource: Resource): string => {
 
 const Crumbs = ({ children, resource }: { readonly resource: Resource; readonly children: ReactNode }): ReactNode => (
   <nav className={style.crumbs} aria-label="Breadcrumb">
-    <Link to={backTo(resource)} className="dim">{resource.view.label.plural}</Link>
-    <ChevronRight className="icon flip" aria-hidden="true" />
+    <Link to={backTo(resource)} dir="auto" className="dim">{resource.view.label.plural}</Link>
+    <ChevronRight className="icon" data-flips="" aria-hidden="true" />
     {children}
   </nav>
 )
@@ -70,7 +82,7 @@ const DeleteDialog = (
 ): ReactNode => {
   const { t } = useLocale()
   const queries = useQueryClient()
-  const title = titleOf(resource, record)
+  const title = isolated(titleOf(resource, record))
   const routes = resourceClient(resource.name)
   const key = keyPartsOf(keyText)
   const remove = async (): Promise<void> => {
@@ -120,13 +132,17 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
   const edit = useRecordEdit(resource, keyText)
   const versions = useVersions(resource)
   const [deleting, setDeleting] = useState(false)
+  const [plugged, setPlugged] = useState<readonly Offer[]>([])
   const asked = useRef<string | null>(null)
   const { base: record, loaded } = edit
   const relations = splitRelations(useManyRelations(resource, record ?? null))
   const title = record === undefined ? "" : titleOf(resource, record)
   useTitle(title === "" ? resource.view.label.singular : title)
 
-  const deleted = loaded?.deleted === true
+  const removed = loaded?.deleted === true
+  // If somebody deletes the record meanwhile, typed values stay in the form.
+  const gone = edit.gone || (removed && edit.count > 0)
+  const deleted = removed && !gone
   const mayUpdate = resource.may.update && !deleted && record?.permissions?.update !== false
   const mayDelete = resource.may.delete && !deleted && record?.permissions?.delete !== false
   const writable = (field: MetaField): boolean =>
@@ -153,7 +169,7 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
       <>
         <header className={shell.top}>
           <Crumbs resource={resource}>
-            <h1>{""}</h1>
+            {edit.error !== null && !isMissing(edit.error) && <h1 className="cut">{resource.view.label.singular}</h1>}
           </Crumbs>
         </header>
         {isMissing(edit.error)
@@ -164,23 +180,23 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
               <span className="spinner" />
             </div>
           )
-          : <Problem error={edit.error} onRetry={edit.reload} />}
+          : <Problem error={edit.error} onRetry={() => void edit.reload()} />}
       </>
     )
   }
 
-  // Once a version: where the file is gone for good, reading again would not end.
+  // Only once per version. If the file no longer exists, the reads would never end.
   const expired = (): void => {
     if (asked.current === record.etag) return
     asked.current = record.etag
-    edit.reload()
+    void edit.reload()
   }
   const state = resource.model.fields.find((field) => field.kind === "enum" && isState(field))
   const undelete = async (): Promise<void> => {
     try {
       await resourceClient(resource.name).undelete(keyPartsOf(keyText))
-      say(t.record.broughtBack(title))
-      edit.reload()
+      say(t.record.broughtBack(isolated(title)))
+      void edit.reload()
       void queries.invalidateQueries({ queryKey: ["list", resource.name] })
     } catch (problem) {
       sayProblem(problem, t)
@@ -190,12 +206,29 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
     keepTemplate(resource, values)
     go(`/${resource.name}/new?from=${encodeURIComponent(keyText)}`)
   }
-  const curl = (): string =>
-    `curl -H "Authorization: Bearer $TOKEN" '${
-      new URL(`${resourceClient(resource.name).baseUrl}/${resource.name}/${keyText}`, location.href).href
-    }'`
+  const curl = (): string => toCurl(resource, [record], new URL(clientOf(resource.name).baseUrl, location.href).href)
+  const more: readonly MenuEntry[] = [
+    ...(resource.may.create
+      ? [{ label: t.record.duplicate, onAction: () => duplicate({ ...record, ...edit.changes }) }]
+      : []),
+    { label: t.record.copyLink, onAction: () => copyText(location.href, t) },
+    {
+      label: t.record.copyJson,
+      onAction: () => copyText(JSON.stringify({ ...record, expand: undefined, permissions: undefined }, null, 2), t)
+    },
+    { label: t.record.copyCurl, onAction: () => copyText(curl(), t) },
+    ...(plugged.length === 0 ? [] : ["line" as const, ...plugged]),
+    ...(mayDelete
+      ? ["line" as const, { label: t.record.delete, danger: true, onAction: () => setDeleting(true) }]
+      : [])
+  ]
+  const followed = relations.inline.filter(({ target }) => (target.model.events?.length ?? 0) > 0).slice(
+    0,
+    mostFollowed
+  )
   const problems = Object.keys({ ...edit.problems, ...rowProblems(edit.rows) }).length
-  const aside = relations.counted.length > 0 || versions !== undefined
+  const { links } = resource.view
+  const aside = relations.counted.length > 0 || versions !== undefined || linksFor(links, record).length > 0
   return (
     <>
       <header className={shell.top}>
@@ -208,6 +241,17 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
         {deleted && <span className="badge" data-tone="bad">{t.list.deleted}</span>}
         <span className="grow" />
         <Neighbours resource={resource} place={place} />
+        {!deleted && (
+          <Actions
+            resource={resource}
+            on="record"
+            keys={[keyText]}
+            onDone={() => {
+              void edit.reload()
+              void queries.invalidateQueries({ queryKey: ["list", resource.name] })
+            }}
+          />
+        )}
         {resource.may.create && (
           <button
             type="button"
@@ -217,30 +261,19 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
             <Copy className="icon" aria-hidden="true" /> {t.record.duplicate}
           </button>
         )}
-        <Menu
-          trigger={
-            <Button className="btn quiet bare" aria-label={t.list.more}>
-              <MoreHorizontal className="icon" aria-hidden="true" />
-            </Button>
-          }
-        >
-          {resource.may.create && (
-            <Item onAction={() => duplicate({ ...record, ...edit.changes })}>{t.record.duplicate}</Item>
-          )}
-          <Item onAction={() => copyText(location.href, t)}>{t.record.copyLink}</Item>
-          <Item
-            onAction={() =>
-              copyText(JSON.stringify({ ...record, expand: undefined, permissions: undefined }, null, 2), t)}
-          >
-            {t.record.copyJson}
-          </Item>
-          <Item onAction={() => copyText(curl(), t)}>{t.record.copyCurl}</Item>
-          {mayDelete && (
-            <>
-              <Line />
-              <Item className="danger" onAction={() => setDeleting(true)}>{t.record.delete}</Item>
-            </>
-          )}
+        {config.plugins !== undefined && (
+          <Suspense>
+            <PluginActions
+              resource={resource}
+              read={() => [record]}
+              onEntries={setPlugged}
+              onDone={() => void edit.reload()}
+            />
+          </Suspense>
+        )}
+        <Offers entries={more} />
+        <Menu label={t.list.more} name={t.list.more} className="btn quiet bare" entries={more}>
+          <MoreHorizontal className="icon" aria-hidden="true" />
         </Menu>
       </header>
       <div className={style.record} data-aside={aside ? "" : undefined}>
@@ -253,7 +286,7 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
               )}
             </div>
           )}
-          {edit.gone && (
+          {gone && (
             <div className={`note ${style.notes}`} data-tone="bad" role="alert">
               <span className="grow">
                 <b>{t.record.goneTitle}</b> {t.record.goneText}
@@ -268,6 +301,11 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
                 </button>
               )}
             </div>
+          )}
+          {(resource.model.events?.length ?? 0) > 0 && resource.may.read && (
+            <Suspense fallback={null}>
+              <LiveRecord resource={resource} keyText={keyText} edit={edit} />
+            </Suspense>
           )}
           {edit.found && (
             <div className={`note ${style.notes}`} data-tone="info" role="status">{t.record.draftFound}</div>
@@ -285,6 +323,7 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
           {relations.inline.map((of) => (
             <RelatedRows
               key={of.relation.name}
+              live={followed.includes(of)}
               of={of}
               owner={[resource.name, keyText]}
               rows={edit.rows}
@@ -296,6 +335,7 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
         </div>
         {aside && (
           <aside className={style.aside}>
+            <RecordLinks links={links} record={record} />
             {relations.counted.length > 0 && (
               <section>
                 <h2>{t.record.related}</h2>
@@ -330,7 +370,7 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
           onDiscard={edit.discard}
         />
       )}
-      <LeaveGuard dirty={edit.count > 0 && !edit.gone} />
+      <LeaveGuard dirty={edit.count > 0 && !gone} />
       {deleting && (
         <DeleteDialog
           resource={resource}

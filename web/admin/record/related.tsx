@@ -1,10 +1,10 @@
 /**
- * Records that point at this one, as rows within its page. Where they can be written they are edited here, and saved with the page in one batch.
+ * Records that point at this one, as rows within its page. Writable rows are edited here and saved with the page in one batch.
  */
 
-import { useQuery } from "@tanstack/react-query"
-import { Plus, RotateCcw, Trash2 } from "lucide-react"
-import { type ReactNode, useState } from "react"
+import { useQuery, useQueryClient } from "@tanstack/react-query"
+import { ChevronRight, Plus, RotateCcw, Trash2 } from "lucide-react"
+import { lazy, type ReactNode, Suspense, useState } from "react"
 import type { MetaField, MetaModel } from "../../client/index.ts"
 import { Input } from "../field/input.tsx"
 import { isQuantity } from "../field/kind.ts"
@@ -12,6 +12,7 @@ import type { Draft } from "../field/parse.ts"
 import { plain } from "../field/plain.ts"
 import { Value } from "../field/value.tsx"
 import { textOfSimple } from "../filter/conditions.ts"
+import type { LiveMarks } from "../live/list.tsx"
 import { useLocale } from "../messages/locale.tsx"
 import { useApp } from "../shell/app.ts"
 import { addressOf, keyOf, labelOf, type Resource, titleOf } from "../shell/catalogue.ts"
@@ -23,9 +24,11 @@ import style from "./record.module.css"
 import { addRow, changeAdded, changeRow, dropAdded, type RelationFacts, removeRow, type Rows } from "./rows.ts"
 import { expandsOf } from "./use-record.ts"
 
+const LiveRelated = lazy(() => import("../live/related.tsx").then(({ LiveRelated }) => ({ default: LiveRelated })))
+
 type Relation = MetaModel["relations"][number]
 
-/** A relation to many records, with what the page needs of its other side. */
+/** A relation to many records, with the related resource and its foreign key. */
 export interface ManyRelation {
   readonly relation: Relation
   readonly target: Resource
@@ -54,7 +57,7 @@ export const useManyRelations = (resource: Resource, record: Values | null): rea
 
 const pageSize = 50
 
-/** Whether related records are rows of this page: few enough to be a part of it, and writable by the caller. */
+/** Whether related records are rows of this page: their resource has no place in the navigation of its own. */
 const isInline = (target: Resource): boolean => target.view.nav === null
 
 interface RelatedProps {
@@ -63,53 +66,71 @@ interface RelatedProps {
   readonly rows: Rows
   readonly problems: { readonly [row: string]: string }
   readonly editable: boolean
+  /** Whether the rows follow what others do: each relation that does takes a connection. */
+  readonly live: boolean
   readonly onRows: (rows: Rows) => void
 }
 
+const readRelated = (of: ManyRelation, size: number, signal: AbortSignal): Promise<AnyPage> =>
+  resourceClient(of.target.name).list({
+    filter: of.filter,
+    order_by: of.target.view.sort,
+    page_size: size,
+    expand: expandsOf(of.target).filter((name) =>
+      of.target.model.relations.find((each) => each.name === name)?.field !== of.relation.targetField
+    )
+  }, { signal })
+
+const relatedKey = (of: ManyRelation, owner: RelatedProps["owner"], size: number) =>
+  ["related", owner?.[0], owner?.[1], of.relation.name, size] as const
+
 const useRelated = (of: ManyRelation, owner: RelatedProps["owner"], size: number) =>
   useQuery<AnyPage>({
-    queryKey: ["related", owner?.[0], owner?.[1], of.relation.name, size],
+    queryKey: relatedKey(of, owner, size),
     enabled: owner !== null && of.filter !== "",
-    queryFn: ({ signal }) =>
-      resourceClient(of.target.name).list({
-        filter: of.filter,
-        order_by: of.target.view.sort,
-        page_size: size,
-        expand: expandsOf(of.target).filter((name) =>
-          of.target.model.relations.find((each) => each.name === name)?.field !== of.relation.targetField
-        )
-      }, { signal })
+    queryFn: ({ signal }) => readRelated(of, size, signal)
   })
 
-/** The count of related records, in the side panel. */
+/** The number of related records, in the side panel. */
 export const RelatedCount = ({ of, owner }: Pick<RelatedProps, "of" | "owner">): ReactNode => {
   const { format } = useLocale()
   const { data } = useRelated(of, owner, 1)
   if (of.filter === "") return null
   return (
-    <Link className={style.count!} to={`/${of.target.name}?filter=${encodeURIComponent(of.filter)}`}>
+    <Link className={style.count!} to={`/${of.target.name}?filter=${encodeURIComponent(of.filter.toWellFormed())}`}>
       <span className="grow cut">{of.target.view.label.plural}</span>
       {data !== undefined && <span className="dim">{format.count(data.total_size_estimate)}</span>}
     </Link>
   )
 }
 
-/** Relations whose records are rows of the page, and those that are only counted beside it. */
+/** Separates relations whose records are rows of the page from those that are only counted beside it. */
 export const splitRelations = (all: readonly ManyRelation[]) => ({
   inline: all.filter(({ target }) => isInline(target)),
   counted: all.filter(({ target }) => !isInline(target))
 })
 
-export const RelatedRows = ({ editable, of, onRows, owner, problems, rows }: RelatedProps): ReactNode => {
+export const RelatedRows = ({ editable, live, of, onRows, owner, problems, rows }: RelatedProps): ReactNode => {
   const { format, t } = useLocale()
+  const queries = useQueryClient()
   const { relation, target } = of
   const { data, error, refetch } = useRelated(of, owner, pageSize)
   const [editing, setEditing] = useState<string | null>(null)
+  const [marks, setMarks] = useState<LiveMarks>(new Map())
   const kept = rows[relation.name]
-  const columns = target.view.columns.flatMap((name) => {
+  const added = kept?.added ?? []
+  const own = target.view.columns.flatMap((name) => {
     const field = target.fields.get(name)
     return field === undefined || name === relation.targetField ? [] : [field]
   })
+  // A new row also shows its required fields.
+  const needed = added.length === 0 ?
+    [] :
+    target.model.fields.filter((field) =>
+      field.writable.create && !field.optional && field.default === undefined && field.name !== relation.targetField &&
+      !own.includes(field)
+    )
+  const columns = [...own, ...needed]
   const writes = (field: MetaField, how: "create" | "update"): boolean =>
     editable && target.may[how] && field.writable[how] && field.name !== relation.targetField
   const cell = (
@@ -161,7 +182,6 @@ export const RelatedRows = ({ editable, of, onRows, owner, problems, rows }: Rel
     )
   }
   const items = data?.items ?? []
-  const added = kept?.added ?? []
   const total = data?.total_size_estimate ?? 0
   return (
     <section className={style.group} aria-label={labelOf(relation.name)}>
@@ -169,8 +189,19 @@ export const RelatedRows = ({ editable, of, onRows, owner, problems, rows }: Rel
         {labelOf(relation.name)}{" "}
         <span className="dim">{data === undefined ? "" : format.count(total + added.length)}</span>
         <span className="grow" />
+        {live && data !== undefined && (
+          <Suspense fallback={null}>
+            <LiveRelated
+              target={target}
+              page={data}
+              read={(signal) => readRelated(of, pageSize, signal)}
+              onPage={(page) => queries.setQueryData(relatedKey(of, owner, pageSize), page)}
+              onMarks={setMarks}
+            />
+          </Suspense>
+        )}
         {data !== undefined && total > items.length && (
-          <Link className="btn quiet" to={`/${target.name}?filter=${encodeURIComponent(of.filter)}`}>
+          <Link className="btn quiet" to={`/${target.name}?filter=${encodeURIComponent(of.filter.toWellFormed())}`}>
             {t.record.allOf(format.count(total))}
           </Link>
         )}
@@ -183,7 +214,7 @@ export const RelatedRows = ({ editable, of, onRows, owner, problems, rows }: Rel
                 addRow(rows, relation.name, of.facts, defaultsOf(columns.filter((field) => writes(field, "create"))))
               )}
           >
-            <Plus className="icon" aria-hidden="true" /> {t.record.addRow(target.view.label.singular.toLowerCase())}
+            <Plus className="icon" aria-hidden="true" /> {t.record.addRow(target.view.label.singular)}
           </button>
         )}
       </h2>
@@ -211,17 +242,22 @@ export const RelatedRows = ({ editable, of, onRows, owner, problems, rows }: Rel
                 const key = keyOf(target, record)
                 if (key === null) return null
                 const row = kept?.changed[key]
+                const gone = marks.get(key) === "gone"
                 const removed = row?.removed === true
-                const may = record.permissions?.update !== false && !removed
+                const may = record.permissions?.update !== false && !removed && !gone
                 const drafts = row?.drafts ?? {}
                 return (
-                  <tr key={key} data-removed={removed ? "" : undefined}>
+                  <tr
+                    key={key}
+                    data-removed={removed || gone ? "" : undefined}
+                    data-fresh={marks.get(key) === "changed" ? "" : undefined}
+                  >
                     {columns.map((field) =>
                       cell(key, field, record, drafts, may && writes(field, "update"), (draft) =>
                         onRows(changeRow(rows, relation.name, of.facts, key, record, field.name, draft)))
                     )}
                     <td className={style.tools}>
-                      {editable && target.may.delete && record.permissions?.delete !== false
+                      {editable && !gone && target.may.delete && record.permissions?.delete !== false
                         ? (
                           <button
                             type="button"
@@ -237,7 +273,9 @@ export const RelatedRows = ({ editable, of, onRows, owner, problems, rows }: Rel
                           </button>
                         )
                         : (
-                          <Link to={addressOf(target, key)} className="btn quiet bare" aria-label={t.list.open}>›</Link>
+                          <Link to={addressOf(target, key)} className="btn quiet bare" aria-label={t.list.open}>
+                            <ChevronRight className="icon" data-flips="" aria-hidden="true" />
+                          </Link>
                         )}
                     </td>
                   </tr>

@@ -15,7 +15,7 @@ const facts = { resource: "order_lines", field: "order_id", value: "17" }
 const line = { id: "5", quantity: 1, etag: "\"e5\"" }
 const fine = (value: unknown) => ({ value, problem: null })
 
-/** A batch that writes down what it is asked for. */
+/** A batch that records its operations. */
 const recorder = () => {
   const ops: unknown[] = []
   const add = (op: string) => (...rest: readonly unknown[]) => ops.push([op, ...rest])

@@ -1,6 +1,6 @@
 /**
- * Rows of related records that are edited within a record's page: changed, added and removed, kept until the page is saved and then written in one
- * batch with it. Pure but for the batch that it fills.
+ * Unsaved rows of related records within a record's page: changed, added and removed ones. They are saved with the page in one batch. Pure, except that it
+ * fills the batch.
  */
 
 import type { BatchBuilder, Reference } from "../../client/index.ts"
@@ -25,7 +25,7 @@ export interface RelationRows {
   readonly resource: string
   readonly field: string
   readonly value: unknown
-  /** By the key as it stands in addresses. */
+  /** By the key's text in addresses. */
   readonly changed: { readonly [key: string]: ChangedRow }
   readonly added: readonly AddedRow[]
 }
@@ -49,7 +49,7 @@ const put = (rows: Rows, relation: string, next: RelationRows): Rows => {
   return without(rows, relation)
 }
 
-/** The rows after a change of one field of a stored row. */
+/** Changes one field of a stored row. */
 export const changeRow = (
   rows: Rows,
   relation: string,
@@ -67,7 +67,7 @@ export const changeRow = (
   return put(rows, relation, { ...all, changed: keep ? { ...others, [key]: { ...before, drafts } } : others })
 }
 
-/** Marks a stored row as removed, or takes the mark away. */
+/** Marks a stored row as removed, or removes that mark. */
 export const removeRow = (rows: Rows, relation: string, facts: RelationFacts, key: string, record: AnyRecord): Rows => {
   const all = relationOf(rows, relation, facts)
   const before = all.changed[key]
@@ -102,7 +102,7 @@ export const dropAdded = (rows: Rows, relation: string, id: number): Rows => {
   return all === undefined ? rows : put(rows, relation, { ...all, added: all.added.filter((row) => row.id !== id) })
 }
 
-/** Problems of rows that cannot be sent, by relation and row. */
+/** Problems of rows that are not valid, by relation and row. */
 export const rowProblems = (rows: Rows): { readonly [row: string]: string } => {
   const problems: { [row: string]: string } = {}
   for (const [relation, { added, changed }] of Object.entries(rows)) {
@@ -121,7 +121,7 @@ export const rowProblems = (rows: Rows): { readonly [row: string]: string } => {
   return problems
 }
 
-/** Fills a batch with the rows. `parent` stands for the key of a record that the same batch creates; null: the rows know theirs. */
+/** Adds the rows to a batch. `parent` refers to a record that the same batch creates. Null: the rows have their foreign key already. */
 export const rowOperations = (batch: BatchBuilder, rows: Rows, parent: Reference | null): void => {
   for (const { added, changed, field, resource, value } of Object.values(rows)) {
     for (const [key, { drafts, record, removed }] of Object.entries(changed)) {

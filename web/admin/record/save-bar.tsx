@@ -1,4 +1,4 @@
-/** The bar below a form: how much would be saved, what keeps it from being saved, and the two ways on. */
+/** The bar below a form: the number of changes, the problems, and the buttons to save and to discard. */
 
 import type { ReactNode } from "react"
 import { useLocale } from "../messages/locale.tsx"

@@ -1,6 +1,6 @@
 /**
- * One record with what is typed over it: reading, drafts that survive a reload, saving with the version that was edited, the merge when somebody else
- * was faster, and undo as a write of its own. It draws nothing.
+ * The state of one record's form: reading, drafts that survive a reload, saving on the condition of the edited version, the merge after another person's
+ * save, and undo as a separate write. It draws nothing.
  */
 
 import { useQuery, useQueryClient } from "@tanstack/react-query"
@@ -11,8 +11,11 @@ import { useMessages } from "../messages/locale.tsx"
 import { keyPartsOf, type Resource } from "../shell/catalogue.ts"
 import { type AnyRecord, client, resourceClient } from "../shell/client.ts"
 import { sayProblem } from "../shell/problem.tsx"
+import { noticeFailure } from "../shell/session.ts"
 import { say } from "../shell/toasts.tsx"
-import { changesOf, type Drafts, keepDrafts, keptDrafts, problemsOf, type Values, withDraft, without } from "./draft.ts"
+import { changesOf, type Drafts, problemsOf, type Values, withDraft, without } from "./draft.ts"
+import { focusProblem } from "./fields.tsx"
+import { keepDrafts, keptDrafts } from "./kept.ts"
 import { type MergeRow, mergeRows } from "./merge.ts"
 import { isMissing, isUnknown } from "./outcome.ts"
 import { emptyRows, rowOperations, rowProblems, type Rows, rowsCount } from "./rows.ts"
@@ -22,11 +25,11 @@ export interface Loaded {
   readonly deleted: boolean
 }
 
-/** Relations to one record, at most as many as a read follows. */
+/** Relations to one record, at most as many as `expand` allows. */
 export const expandsOf = (resource: Resource): readonly string[] =>
   resource.model.relations.filter(({ many }) => !many).slice(0, 10).map(({ name }) => name)
 
-/** Reads a record, a deleted one as well where deleted records are kept. */
+/** Reads a record. With soft delete, it reads a deleted one, too. */
 export const readRecord = async (resource: Resource, keyText: string, signal?: AbortSignal): Promise<Loaded> => {
   const routes = resourceClient(resource.name)
   const key = keyPartsOf(keyText)
@@ -50,17 +53,18 @@ export interface Conflict {
 export interface RecordEdit {
   readonly loaded: Loaded | undefined
   readonly error: unknown
-  readonly reload: () => void
-  /** The version that is edited. */
+  /** Reads the record again and returns it. */
+  readonly reload: () => Promise<Loaded | undefined>
+  /** The version that the form is based on. */
   readonly base: AnyRecord | undefined
   readonly drafts: Drafts
   readonly rows: Rows
   readonly setRows: (rows: Rows) => void
   readonly change: (field: string, draft: Draft) => void
   readonly changes: Values
-  /** How many fields and rows differ. */
+  /** The number of changed fields and rows. */
   readonly count: number
-  /** By field: why it cannot be saved, as the form or the service says. */
+  /** Problems by field, from the form or the service. */
   readonly problems: { readonly [field: string]: string }
   /** A refusal that belongs to no field. */
   readonly refusal: unknown
@@ -71,7 +75,7 @@ export interface RecordEdit {
   readonly settle: (conflict: null) => void
   /** The record was removed while it was edited. */
   readonly gone: boolean
-  /** Drafts of an earlier visit are shown. */
+  /** True if the form shows drafts of an earlier visit. */
   readonly found: boolean
 }
 
@@ -81,7 +85,7 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
   const place = `${resource.name}/${keyText}`
   const kept = useMemo(() => keptDrafts(place), [place])
   const [drafts, setDrafts] = useState<Drafts>(() => kept?.drafts ?? {})
-  const [rows, setRows] = useState<Rows>(emptyRows)
+  const [rows, setRows] = useState<Rows>(() => kept?.rows ?? emptyRows)
   const [editBase, setEditBase] = useState<AnyRecord | null>(() => kept === null ? null : kept.base as AnyRecord)
   const [refused, setRefused] = useState<{ readonly [field: string]: string }>({})
   const [refusal, setRefusal] = useState<unknown>(null)
@@ -95,14 +99,14 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
     queryFn: ({ signal }) => readRecord(resource, keyText, signal),
     refetchOnMount: "always"
   })
-  // A version that arrives while somebody types does not move the ground under them: a save on the older one leads to the merge.
+  // A version that arrives during editing does not replace the edited one. A save on the older version leads to the merge.
   const base = editBase ?? loaded?.record
   const changes = useMemo(() => base === undefined ? {} : changesOf(drafts, base), [base, drafts])
   const count = Object.keys(drafts).length + rowsCount(rows)
 
   useEffect(() => {
-    keepDrafts(place, Object.keys(drafts).length === 0 || base === undefined ? null : { base, drafts })
-  }, [place, drafts, base])
+    keepDrafts(place, base === undefined ? null : { base, drafts, rows })
+  }, [place, drafts, rows, base])
 
   const reset = useCallback((): void => {
     setDrafts({})
@@ -123,7 +127,7 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
   }
 
   const accept = (record: AnyRecord): void => {
-    // Related records of the answer to a write are not there: they are read again.
+    // The answer to a write has no related records, so they are read again.
     queries.setQueryData<Loaded>(recordKey(resource, keyText), (before) => ({
       record: { ...record, expand: before?.record["expand"] },
       deleted: false
@@ -168,7 +172,7 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
       setConflict({ rows: merging, current })
       return false
     }
-    // Both changed other fields: what they wrote is in the new version, so the own changes go over it.
+    // Others changed different fields. Their values are in the new version, so the own changes are written over it.
     return attempt(values, current, true)
   }
 
@@ -179,12 +183,13 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
       reset()
       accept(saved)
       const old = Object.fromEntries(Object.keys(values).map((name) => [name, over[name]]))
-      // A file that was taken out of its record cannot be written back: only uploads and what is there now are taken.
+      // A file that was removed from its record cannot be written back, because a write takes only uploads and the current file.
       const undoable = onlyFields &&
         Object.keys(values).every((name) => resource.fields.get(name)?.kind !== "file" || over[name] === null)
       say(merged ? t.record.merged : t.record.saved, undoable ? { undo: undo(saved, old) } : {})
       return true
     } catch (problem) {
+      noticeFailure(problem)
       if (problem instanceof ProblemError && problem.status === 412 && !merged) return meet(values, over)
       if (isMissing(problem)) setGone(true)
       else if (isUnknown(problem)) {
@@ -195,6 +200,8 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
         const fields = problem instanceof ProblemError && (problem.operation ?? 0) === 0 ? problem.fields : {}
         setRefused(fields)
         setRefusal(Object.keys(fields).length === 0 ? problem : null)
+        // Once what is wrong stands below its field.
+        setTimeout(() => focusProblem(fields))
       }
       return false
     }
@@ -228,7 +235,7 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
   return {
     loaded,
     error,
-    reload: () => void refetch(),
+    reload: () => refetch().then(({ data }) => data),
     base,
     drafts,
     rows,
@@ -250,6 +257,6 @@ export const useRecordEdit = (resource: Resource, keyText: string): RecordEdit =
     conflict,
     settle: setConflict,
     gone,
-    found: kept !== null && Object.keys(drafts).length > 0
+    found: kept !== null && count > 0
   }
 }

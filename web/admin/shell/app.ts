@@ -1,8 +1,9 @@
-/** What every page below the shell knows: the catalogue and who works here. */
+/** The context of every page: the catalogue and the user. */
 
 import { createContext, use } from "react"
 import type { SessionUser } from "../../client/index.ts"
 import type { Catalogue, Resource } from "./catalogue.ts"
+import type { SourceState } from "./sources.ts"
 
 export interface App {
   readonly catalogue: Catalogue
@@ -13,6 +14,8 @@ export interface App {
     readonly roles: readonly string[]
   }
   readonly isAdmin: boolean
+  /** The state of each source that the user may see. */
+  readonly sources: readonly SourceState[]
 }
 
 export const AppContext = createContext<App | null>(null)
@@ -23,7 +26,7 @@ export const useApp = (): App => {
   return app
 }
 
-/** A resource by its name; undefined where there is none for this person. */
+/** A resource by its name. Undefined if it does not exist for the user. */
 export const useResource = (name: string): Resource | undefined => useApp().catalogue.resources.get(name)
 
 export const personOf = (meta: Catalogue["meta"], user: SessionUser | null): App["user"] => ({

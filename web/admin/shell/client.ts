@@ -1,21 +1,37 @@
-/** The one client of the app: every call to the service goes through it. It has nothing that a customer's page could not have, too. */
+/**
+ * The app's client: every call to the service and to its sources goes through it. It uses only the public client package.
+ */
 
-import { type Client, createClient, type ResourceClient } from "../../client/index.ts"
+import { type Client, createClient, type ResourceClient, routedClient } from "../../client/index.ts"
 import { config } from "../config.ts"
 
 let pasted: string | null = null
 
-export const client: Client = createClient({
+/** The client of the service itself. */
+export const ownClient: Client = createClient({
   baseUrl: config.basePath,
   ...(config.signIn === "token" ? { token: () => pasted } : {})
 })
 
-/** Takes the token that somebody pasted, where accounts live elsewhere. It stays in memory. */
+let remote: ReadonlyMap<string, Client> = new Map()
+
+/** From now on, sends calls for these resources to their sources. */
+export const routeTo = (clients: ReadonlyMap<string, Client>): void => {
+  remote = clients
+}
+
+/** The client of the service that has the resource. */
+export const clientOf = (resource: string): Client => remote.get(resource) ?? ownClient
+
+/** Sends calls for a resource to the service that has it, and all others to the own service. */
+export const client: Client = routedClient(ownClient, (resource) => remote.get(resource))
+
+/** Sets a pasted token, if another server has the accounts. The token stays in memory. */
 export const pasteToken = (token: string): void => {
   pasted = token
 }
 
-/** A record as the app handles it: names and values are known from the meta document only. */
+/** A record in the app. Its fields are known only from the meta document. */
 export interface AnyRecord {
   readonly [field: string]: unknown
   readonly etag: string
@@ -26,23 +42,26 @@ export interface AnyRecord {
   }
 }
 
-/** One of the routes of a resource, with records of any fields. */
-export type AnyResource = Omit<ResourceClient, "list" | "seek" | "get" | "create" | "update" | "undelete"> & {
-  readonly list: (query: object, options?: { readonly signal?: AbortSignal }) => Promise<AnyPage>
-  readonly seek: (position: number, query: object, options?: { readonly signal?: AbortSignal }) => Promise<AnyPage>
-  readonly get: (
-    key: readonly string[],
-    query?: object,
-    options?: { readonly signal?: AbortSignal }
-  ) => Promise<AnyRecord>
-  readonly create: (data: object, options?: object) => Promise<AnyRecord>
-  readonly update: (
-    key: readonly string[],
-    data: object,
-    options: { readonly etag: string; readonly dryRun?: boolean }
-  ) => Promise<AnyRecord>
-  readonly undelete: (key: readonly string[], options?: object) => Promise<AnyRecord>
-}
+/** The client of a resource with any fields. */
+export type AnyResource =
+  & Omit<ResourceClient, "list" | "search" | "seek" | "get" | "create" | "update" | "undelete">
+  & {
+    readonly list: (query: object, options?: { readonly signal?: AbortSignal }) => Promise<AnyPage>
+    readonly search: (query: object, options?: { readonly signal?: AbortSignal }) => Promise<AnyPage>
+    readonly seek: (position: number, query: object, options?: { readonly signal?: AbortSignal }) => Promise<AnyPage>
+    readonly get: (
+      key: readonly string[],
+      query?: object,
+      options?: { readonly signal?: AbortSignal }
+    ) => Promise<AnyRecord>
+    readonly create: (data: object, options?: object) => Promise<AnyRecord>
+    readonly update: (
+      key: readonly string[],
+      data: object,
+      options: { readonly etag: string; readonly dryRun?: boolean }
+    ) => Promise<AnyRecord>
+    readonly undelete: (key: readonly string[], options?: object) => Promise<AnyRecord>
+  }
 
 export interface AnyPage {
   readonly items: readonly AnyRecord[]
@@ -51,6 +70,7 @@ export interface AnyPage {
   readonly total_size_estimate: number
   readonly total_size_accuracy?: "exact" | "estimate" | "counting"
   readonly total_size?: number
+  readonly warning?: string
 }
 
 /** The routes of a resource by its name. */

@@ -18,6 +18,7 @@ import {
   Folder,
   Globe,
   Heart,
+  History,
   House,
   Image,
   Inbox,
@@ -40,7 +41,7 @@ import {
 } from "lucide-react"
 import type { ReactNode } from "react"
 
-const icons: Readonly<Record<string, LucideIcon>> = {
+const icons: ReadonlyMap<string, LucideIcon> = new Map(Object.entries({
   badge: BadgeCheck,
   bell: Bell,
   book: BookOpen,
@@ -57,6 +58,7 @@ const icons: Readonly<Record<string, LucideIcon>> = {
   folder: Folder,
   globe: Globe,
   heart: Heart,
+  history: History,
   home: House,
   image: Image,
   inbox: Inbox,
@@ -75,12 +77,12 @@ const icons: Readonly<Record<string, LucideIcon>> = {
   tool: Wrench,
   truck: Truck,
   warehouse: Warehouse
-}
+}))
 
 /** Names that views may use. */
-export const iconNames: readonly string[] = Object.keys(icons)
+export const iconNames: readonly string[] = [...icons.keys()]
 
 export const Icon = ({ name }: { readonly name: string | null }): ReactNode => {
-  const Found = (name === null ? undefined : icons[name]) ?? CircleDot
+  const Found = (name === null ? undefined : icons.get(name)) ?? CircleDot
   return <Found className="icon" aria-hidden="true" />
 }

@@ -1,11 +1,11 @@
 /**
- * Shortcuts: which key does what on the page that is shown. A letter alone works outside of fields only; `G` waits a moment for the letter that
- * follows. Handlers that were added last go first, so that a dialog's keys win over those of the page beneath.
+ * Keyboard shortcuts of the current page. A single letter works outside of inputs only. `G` waits a moment for a second letter. Handlers that were added
+ * last run first, so that a dialog's keys take precedence over those of the page.
  */
 
 import { useEffect, useEffectEvent } from "react"
 
-/** `mod` is Ctrl, and Cmd on a Mac. Such as `mod+k`, `n`, `?`, `g o`. */
+/** A combination such as `mod+k`, `n`, `?` or `g o`. `mod` is Ctrl, and Cmd on a Mac. */
 export type Combination = string
 
 interface Bound {
@@ -16,7 +16,7 @@ interface Bound {
 const bound: Bound[] = []
 let lead: { readonly key: string; readonly at: number } | null = null
 /** Milliseconds that the second letter of a sequence may take. */
-const patience = 1_500
+const sequenceMs = 1_500
 
 export const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent)
 
@@ -40,12 +40,12 @@ addEventListener("keydown", (event) => {
   const combination = pressed(event)
   const typing = isField(event.target)
   if (typing && !combination.startsWith("mod+") && combination !== "Escape") return
-  const sequence = lead !== null && event.timeStamp - lead.at < patience ? `${lead.key} ${combination}` : null
+  const sequence = lead !== null && event.timeStamp - lead.at < sequenceMs ? `${lead.key} ${combination}` : null
   lead = null
   for (const wanted of sequence === null ? [combination] : [sequence, combination]) {
     for (const { combination: each, run } of bound.toReversed()) {
       if (each !== wanted) continue
-      // A dialog has its own keys: the page beneath must not answer.
+      // The page below an open dialog must not react.
       if (isInDialog() && wanted !== "mod+k") continue
       if (run(event) === false) continue
       event.preventDefault()
@@ -57,7 +57,7 @@ addEventListener("keydown", (event) => {
   }
 })
 
-/** Binds a shortcut as long as the component is there. A handler that answers false leaves the key to others. */
+/** Binds a shortcut while the component is mounted. If the handler returns false, the next handler gets the key. */
 export const useShortcut = (
   combination: Combination,
   run: (event: KeyboardEvent) => void | false,
@@ -72,7 +72,7 @@ export const useShortcut = (
   }, [combination, active])
 }
 
-/** A combination as people read it: `Ctrl K`, `⌘ K`, `G O`. */
+/** The keys of a combination for display: `Ctrl K`, `⌘ K`, `G O`. */
 export const shownKeys = (combination: Combination): readonly string[] =>
   combination.split(/[+ ]/).map((part) =>
     part === "mod"

@@ -1,4 +1,4 @@
-/** A link within the app: a plain `a`, so that it opens in a new tab, can be copied, and is followed by screen readers. */
+/** A link within the app. It is an `a` element, so that it can open in a new tab and be copied, and so that screen readers know it. */
 
 import type { AnchorHTMLAttributes, MouseEvent, ReactNode } from "react"
 import { go, type GoOptions, hrefOf } from "./location.ts"

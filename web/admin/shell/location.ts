@@ -1,25 +1,25 @@
 /**
- * The address of the page as the app's state: where it is, what its query says, and what an entry of the history remembers (the row that was in
- * focus). Paths stay as they are written, since in a key an encoded slash or comma is another one than a plain one.
+ * The address as the app's state: path, query, and data of the entry in the browser's history (such as the focused row). Paths stay percent-encoded,
+ * because an encoded slash or comma in a key differs from a plain one.
  */
 
 import { useSyncExternalStore } from "react"
 import { prefix } from "../config.ts"
 
-/** Where the app is. */
+/** The current address. */
 export interface Place {
-  /** Below the app's own path, as written: `/orders/17`. */
+  /** The path below the app's own path, still encoded: `/orders/17`. */
   readonly path: string
-  /** The parts of the path between slashes, as written. */
+  /** The segments of the path, still encoded. */
   readonly parts: readonly string[]
   readonly query: URLSearchParams
-  /** What this entry of the history remembers, by a name. */
+  /** Data of this history entry, by name. */
   readonly memory: { readonly [name: string]: unknown }
-  /** Raised by every movement: a movement to the same address is one, too. */
+  /** Increases with every navigation, also to the same address. */
   readonly turn: number
 }
 
-/** What an entry of the history holds. `at`: its number among the entries of this tab. */
+/** The state of a history entry. `at`: its number among the entries of this tab. */
 interface Entry {
   readonly at: number
   readonly memory: { readonly [name: string]: unknown }
@@ -52,7 +52,7 @@ const tell = (): void => {
   for (const listener of listeners) listener()
 }
 
-/** Asked before the app leaves a page: false stays, a promise decides later. */
+/** Called before the app leaves a page. False keeps the page; a promise decides later. */
 export type Guard = (to: string) => boolean | Promise<boolean>
 
 const guards = new Set<Guard>()
@@ -62,17 +62,17 @@ const mayLeave = async (to: string): Promise<boolean> => {
   return true
 }
 
-/** Asks `guard` before every movement but those within the query; gives back what ends it. */
+/** Calls `guard` before every navigation, except changes of the query. Returns the function that ends this. */
 export const guardLeaving = (guard: Guard): () => void => {
   guards.add(guard)
   return () => void guards.delete(guard)
 }
 
 export interface GoOptions {
-  /** Takes the place of the entry instead of adding one. */
+  /** Replaces the history entry instead of adding one. */
   readonly replace?: boolean
   readonly memory?: { readonly [name: string]: unknown }
-  /** Goes without asking the guards: they have agreed, or what they guard is saved. */
+  /** Navigates without asking the guards: they have agreed, or their content is saved. */
   readonly force?: boolean
 }
 
@@ -92,14 +92,14 @@ export const go = (to: string, options: GoOptions = {}): void => {
   })
 }
 
-/** Writes values into the entry's memory without moving. */
+/** Stores data in the history entry, without navigation. */
 export const remember = (values: { readonly [name: string]: unknown }): void => {
   const memory = { ...entryOf(history.state).memory, ...values }
   history.replaceState({ at, memory } satisfies Entry, "")
   place = { ...place, memory }
 }
 
-/** Sets parts of the query; null takes one away. The rest of the address stays, and no guard is asked. */
+/** Sets parts of the query. Null removes one. The rest of the address stays, and no guard is called. */
 export const setQuery = (
   values: { readonly [name: string]: string | null },
   options: { readonly replace?: boolean } = {}
@@ -116,12 +116,15 @@ export const setQuery = (
 /** The address of a path of the app, for `href`. */
 export const hrefOf = (to: string): string => prefix + to
 
-/** The address of the app that an `href` leads to, or null where it leads out of it. */
+/** The address within the app of an `href`, or null if it leads out of the app. */
 export const withinApp = (href: string): string | null => {
+  if (!URL.canParse(href, location.href)) return null
   const url = new URL(href, location.href)
   if (url.origin !== location.origin || !(url.pathname === prefix || url.pathname.startsWith(`${prefix}/`))) return null
   const below = url.pathname.slice(prefix.length) || "/"
   if (/^\/(?:api|livez|readyz)(?:\/|$)/.test(below) && prefix === "") return null
+  // Public forms and mail previews are documents of their own.
+  if (/^\/-\/(?:forms|mail)(?:\/|$)/.test(below)) return null
   return below + url.search
 }
 
@@ -132,7 +135,7 @@ const onPop = (event: PopStateEvent): void => {
     at = to.at
     return tell()
   }
-  // The browser has moved already: it moves back until the guards agree.
+  // The browser has already moved. It moves back until the guards agree.
   const wanted = readPlace().path
   addEventListener("popstate", () => {
     addEventListener("popstate", onPop)
@@ -157,8 +160,8 @@ const subscribe = (listener: () => void): () => void => {
   return () => void listeners.delete(listener)
 }
 
-/** Where the app is; the component is drawn again when it moves. */
+/** The current address. The component is rendered again when it changes. */
 export const usePlace = (): Place => useSyncExternalStore(subscribe, () => place)
 
-/** Where the app is, outside of components. */
+/** The current address, for code outside of components. */
 export const currentPlace = (): Place => place

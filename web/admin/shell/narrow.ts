@@ -1,4 +1,4 @@
-/** Whether the screen is narrow: lists are cards then, and side panels are sheets. The same width as in the styles. */
+/** Whether the screen is narrow. Lists are cards then, and side panels are sheets. The styles use the same width. */
 
 import { useSyncExternalStore } from "react"
 

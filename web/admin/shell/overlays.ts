@@ -1,4 +1,4 @@
-/** Which overlay is open: the palette or the shortcuts. Pages open them without knowing them. */
+/** Which overlay is open: the palette or the shortcuts. Pages open an overlay without importing it. */
 
 import { useSyncExternalStore } from "react"
 

@@ -1,4 +1,4 @@
-/** What people choose for this browser: theme, density, language, start page, width of the sidebar. Kept in the browser, told to every tab. */
+/** The user's settings in this browser: theme, density, language, start page, width of the sidebar. They are kept in local storage and shared by all tabs. */
 
 import { useSyncExternalStore } from "react"
 import { prefix } from "../config.ts"
@@ -6,9 +6,9 @@ import { prefix } from "../config.ts"
 export interface Preferences {
   readonly theme: "system" | "light" | "dark"
   readonly density: "normal" | "comfortable" | "compact"
-  /** A language tag, or `auto`: the browser's. */
+  /** A language tag, or `auto` for the browser's language. */
   readonly language: string
-  /** Address that `/` leads to; empty: the first entry of the sidebar. */
+  /** The address that `/` leads to. Empty: the first entry of the sidebar. */
   readonly start: string
   readonly sidebar: "open" | "closed"
 }
@@ -20,7 +20,7 @@ const read = (): Preferences => {
   try {
     return { ...usual, ...JSON.parse(localStorage.getItem(key) ?? "{}") as Partial<Preferences> }
   } catch {
-    // No storage, or what is in it is not ours: people get the usual.
+    // Without storage, or with invalid data in it, the defaults apply.
     return usual
   }
 }
@@ -52,7 +52,7 @@ export const setPreferences = (values: Partial<Preferences>): void => {
   try {
     localStorage.setItem(key, JSON.stringify(current))
   } catch {
-    // Without storage the choice lasts as long as the page.
+    // Without storage, the choice lasts until the page is closed.
   }
   changed()
 }
@@ -63,3 +63,16 @@ const subscribe = (listener: () => void): () => void => {
 }
 
 export const usePreferences = (): Preferences => useSyncExternalStore(subscribe, () => current)
+
+const ownerStore = "admin:drafts-of"
+
+/** Removes the drafts in this tab if another user signs in. Null: the user has signed out. */
+export const keepDraftsOf = (user: string | null): void => {
+  try {
+    if (user !== null && sessionStorage.getItem(ownerStore) === user) return
+    for (const name of Object.keys(sessionStorage)) if (name.startsWith("admin:draft")) sessionStorage.removeItem(name)
+    if (user !== null) sessionStorage.setItem(ownerStore, user)
+  } catch {
+    // Without storage there are no drafts.
+  }
+}

@@ -1,12 +1,14 @@
-/** What people read about a refusal or a failure: what happened, what next, and the request's id to copy. One place for every page. */
+/** The text of a refusal or a failure, for every page: what happened, what to do next, and the request's id to copy. */
 
 import { CircleAlert } from "lucide-react"
 import type { ReactNode } from "react"
 import { ConnectionError, ProblemError } from "../../client/index.ts"
 import { type Messages, useMessages } from "../messages/locale.tsx"
+import { Link } from "./link.tsx"
+import { noticeFailure } from "./session.ts"
 import { say } from "./toasts.tsx"
 
-/** The sentence about an error. What the service says about itself is shown as it is; what it cannot say is said here. */
+/** The text of an error. A problem's own text is shown unchanged. For other failures, the app has a text. */
 export const problemText = (error: unknown, t: Messages): string => {
   if (error instanceof ConnectionError) return t.problem.offline
   if (!(error instanceof ProblemError)) return t.problem.unexpected
@@ -17,15 +19,18 @@ export const problemText = (error: unknown, t: Messages): string => {
       return t.problem.unexpected
     default: {
       const [first] = error.errors
-      const more = first === undefined || error.slug === "invalid-filter" ? "" : ` ${first.message}`
+      const more = first === undefined || error.slug === "invalid-filter" || error.detail.includes(first.message)
+        ? ""
+        : ` ${first.message}`
       const wait = error.retryAfter === null ? "" : ` ${t.problem.wait(String(Math.ceil(error.retryAfter / 1000)))}`
       return `${error.detail || error.title}${more}${wait}`
     }
   }
 }
 
-/** Says an error in a toast. */
+/** Shows an error as a toast. */
 export const sayProblem = (error: unknown, t: Messages): void => {
+  noticeFailure(error)
   const id = error instanceof ProblemError ? error.requestId : null
   say(problemText(error, t), { tone: "bad", ...(id === null ? {} : { detail: `${t.problem.requestId} ${id}` }) })
 }
@@ -43,7 +48,7 @@ interface ProblemProps {
   readonly children?: ReactNode
 }
 
-/** A failure in the place of what should be there, with a way on. */
+/** Shows a failure instead of the content, with a button to try again. */
 export const Problem = ({ children, error, onRetry }: ProblemProps): ReactNode => {
   const t = useMessages()
   const id = error instanceof ProblemError ? error.requestId : null
@@ -52,11 +57,14 @@ export const Problem = ({ children, error, onRetry }: ProblemProps): ReactNode =
     <div className="problem" role="alert">
       <CircleAlert className="icon" aria-hidden="true" />
       <div className="grow">
-        <p>{problemText(error, t)}</p>
+        <p>
+          {/* The service's own sentence is English, whatever the page's language is. */}
+          <bdi>{problemText(error, t)}</bdi>
+        </p>
         {typeof suggestion === "string" && (
           <>
             <p className="dim">{t.problem.index}</p>
-            <pre className="code">{suggestion}</pre>
+            <pre className="code" dir="ltr">{suggestion}</pre>
           </>
         )}
         {children}
@@ -73,7 +81,7 @@ export const Problem = ({ children, error, onRetry }: ProblemProps): ReactNode =
           )}
           {id !== null && (
             <button type="button" className="btn quiet" onClick={() => copyText(id, t)}>
-              {t.problem.requestId} <span className="mono">{id.slice(0, 8)}</span>
+              {t.problem.requestId} <span dir="ltr" className="mono">{id.slice(0, 8)}</span>
             </button>
           )}
         </div>
@@ -82,13 +90,14 @@ export const Problem = ({ children, error, onRetry }: ProblemProps): ReactNode =
   )
 }
 
-/** The page of an address that leads nowhere. */
+/** The page for an address that does not exist. */
 export const Missing = ({ text }: { readonly text?: string }): ReactNode => {
   const t = useMessages()
   return (
     <div className="missing">
       <h1>{t.missing.title}</h1>
       <p className="dim">{text ?? t.missing.text}</p>
+      <Link to="/" className="btn">{t.missing.home}</Link>
     </div>
   )
 }

@@ -1,6 +1,6 @@
 /**
- * Who works in this tab: nobody yet, somebody, or somebody whose session has ended meanwhile and who goes on where they were after signing in again.
- * The token itself is the client's business; here is only what the pages show by it.
+ * The user of this tab: nobody yet, a signed-in user, or a user whose session has ended and who continues after signing in again. The client has the
+ * token; this file has only what pages show.
  */
 
 import { useSyncExternalStore } from "react"
@@ -8,7 +8,8 @@ import type { MetaDocument } from "../../client/meta.ts"
 import { ProblemError } from "../../client/problem.ts"
 import type { SessionUser } from "../../client/session.ts"
 import { config, prefix } from "../config.ts"
-import { client } from "./client.ts"
+import { ownClient as client } from "./client.ts"
+import { keepDraftsOf } from "./preferences.ts"
 
 export type Session =
   | { readonly state: "checking" }
@@ -17,9 +18,9 @@ export type Session =
   | {
     readonly state: "in"
     readonly meta: MetaDocument
-    /** Null where accounts live elsewhere. */
+    /** The user. Null if another server has the accounts. */
     readonly user: SessionUser | null
-    /** The session is over: calls fail until somebody signs in again. */
+    /** True if the session has ended. Calls fail until the user signs in again. */
     readonly ended: boolean
   }
 
@@ -31,19 +32,24 @@ const put = (next: Session): void => {
   for (const listener of listeners) listener()
 }
 
-/** Tells other tabs, which share the cookie. */
+/** Messages to other tabs, which share the cookie. */
 const channel = typeof BroadcastChannel === "function" ? new BroadcastChannel(`admin${prefix}:session`) : null
 
-/** Reads who is signed in and what they see. `asked`: somebody has just signed in. */
+/** Loads what is drawn for whoever is in. */
+let loadFrame: (() => Promise<void>) | undefined
+
+/** Reads the signed-in user and the meta document. `asked`: the user has just signed in. */
 export const enter = async (asked = false): Promise<void> => {
   const before = session
   try {
     const [meta, known] = await Promise.all([
       client.meta(),
-      config.signIn === "password" ? client.auth.session().catch(() => null) : null
+      config.signIn === "password" ? client.auth.session().catch(() => null) : null,
+      loadFrame?.()
     ])
+    keepDraftsOf(meta.user.id)
     if (before.state === "in" && before.meta.user.id !== meta.user.id) {
-      // Somebody else: nothing of what the first one saw may stay on the page.
+      // Another user has signed in. No data of the first user may stay on the page.
       location.reload()
       return
     }
@@ -56,16 +62,29 @@ export const enter = async (asked = false): Promise<void> => {
   }
 }
 
-/** To be told of every failed call: a 401 means that the session is over. */
-export const noticeFailure = (error: unknown): void => {
-  if (error instanceof ProblemError && error.status === 401 && session.state === "in" && !session.ended) {
-    put({ ...session, ended: true })
-  }
+/** The page of mailed links works with and without a session. It is left by loading another page. */
+export const isReset = location.pathname === `${prefix}/-/reset`
+
+/** Asks who is signed in, and loads the frame meanwhile. */
+export const begin = (load: () => Promise<void>): void => {
+  loadFrame = load
+  if (!isReset) void enter()
 }
 
-/** Ends the session here and in every tab. The page is loaded anew, so that nothing of what was seen stays. */
+/** Whether the answer is from a source and not from the own service. */
+const isForeign = ({ url }: ProblemError, meta: MetaDocument): boolean =>
+  meta.sources.some((source) => url.startsWith(source.url.slice(0, source.url.lastIndexOf("/") + 1)))
+
+/** Call this with the error of every failed call. A 401 of the own service means that the session has ended. */
+export const noticeFailure = (error: unknown): void => {
+  if (!(error instanceof ProblemError && error.status === 401) || session.state !== "in" || session.ended) return
+  if (!isForeign(error, session.meta)) put({ ...session, ended: true })
+}
+
+/** Ends the session in every tab. The page is reloaded, so that no data stays on it. */
 export const leave = async (): Promise<void> => {
   await client.auth.signOut().catch(() => undefined)
+  keepDraftsOf(null)
   channel?.postMessage("out")
   location.assign(prefix === "" ? "/" : prefix)
 }
@@ -75,7 +94,7 @@ channel?.addEventListener("message", ({ data }) => {
   if (data === "in" && (session.state === "out" || (session.state === "in" && session.ended))) void enter()
 })
 
-/** Reads the meta again: the service has another version of it. */
+/** Reads the meta document again after the service has reported a new version. */
 const refresh = async (): Promise<void> => {
   const before = session
   if (before.state !== "in" || before.ended) return
@@ -87,6 +106,7 @@ const refresh = async (): Promise<void> => {
   }
 }
 client.onMetaVersion(() => void refresh())
+addEventListener("focus", () => void refresh())
 
 const subscribe = (listener: () => void): () => void => {
   listeners.add(listener)

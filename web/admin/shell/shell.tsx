@@ -1,29 +1,49 @@
-/** The frame around every page: sidebar, banners, the page of the address, palette, toasts. It knows where pages are, and nothing of what is on them. */
+/** The frame around every page: sidebar, banners, the page of the address, palette, toasts. It knows the routes, but not the content of pages. */
 
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query"
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "react"
 import { I18nProvider } from "react-aria-components"
+import { config } from "../config.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { SignIn } from "../sign-in/sign-in.tsx"
 import { type App, AppContext, personOf, useApp } from "./app.ts"
 import { Boundary } from "./boundary.tsx"
-import { catalogueOf } from "./catalogue.ts"
+import { catalogueOf, isKeyText } from "./catalogue.ts"
 import { useShortcut } from "./keys.ts"
-import { go, usePlace } from "./location.ts"
+import { currentPlace, go, usePlace } from "./location.ts"
+import { useNarrow } from "./narrow.ts"
 import { openOverlay, openPalette, openShortcuts, useOverlay } from "./overlays.ts"
-import { Dialog } from "./parts.tsx"
+import { part } from "./part.tsx"
+import { Dialog, prepareFloats } from "./parts.tsx"
 import { usePreferences } from "./preferences.ts"
 import { Missing } from "./problem.tsx"
 import { enter, noticeFailure, type Session } from "./session.ts"
 import style from "./shell.module.css"
 import { BottomBar, listAddress, Sidebar } from "./sidebar.tsx"
+import { useSources } from "./sources.ts"
 import { Toasts } from "./toasts.tsx"
 
-const ListPage = lazy(() => import("../list/page.tsx").then(({ ListPage }) => ({ default: ListPage })))
-const RecordPage = lazy(() => import("../record/page.tsx").then(({ RecordPage }) => ({ default: RecordPage })))
+const { load: loadList, Part: ListPage } = part(() => import("../list/page.tsx"), ({ ListPage }) => ListPage)
+const { load: loadRecord, Part: RecordPage } = part(() => import("../record/page.tsx"), ({ RecordPage }) => RecordPage)
+const { load: loadPalette, Part: Palette } = part(() => import("../palette/palette.tsx"), ({ Palette }) => Palette)
+const BoardPage = lazy(() => import("../board/page.tsx").then(({ BoardPage }) => ({ default: BoardPage })))
+const PlacePage = lazy(() => import("../place/page.tsx").then(({ PlacePage }) => ({ default: PlacePage })))
+const SourceNotice = lazy(() => import("../sources/notice.tsx").then(({ SourceNotice }) => ({ default: SourceNotice })))
 
-const Palette = lazy(() => import("../palette/palette.tsx").then(({ Palette }) => ({ default: Palette })))
+const PluginsPage = lazy(() => import("../plugin/page.tsx").then(({ PluginsPage }) => ({ default: PluginsPage })))
 const Shortcuts = lazy(() => import("../palette/shortcuts.tsx").then(({ Shortcuts }) => ({ default: Shortcuts })))
+
+const [first, ...below] = currentPlace().parts
+/** Ends when the code of the page at this address is there, or cannot be loaded. It begins while the app still finds out who is signed in. */
+export const ready: Promise<unknown> = first === "-"
+  ? Promise.resolve()
+  : (below.length === 0 ? loadList : loadRecord)().catch(() => undefined)
+
+/** Loads code that is probably needed next, after the first page has requested its data. It then opens at once, also without a connection. */
+const prepare = (): void => {
+  prepareFloats()
+  for (const load of [loadList, loadRecord, loadPalette]) load().catch(() => undefined)
+}
 
 const queries = new QueryClient({
   queryCache: new QueryCache({ onError: noticeFailure }),
@@ -31,7 +51,7 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // The client has tried again already what may be tried again.
+      // The client retries by itself.
       retry: false,
       networkMode: "always",
       refetchOnWindowFocus: (query) => query.state.error === null
@@ -40,7 +60,7 @@ const queries = new QueryClient({
   }
 })
 
-/** Whether the browser believes that it is connected. */
+/** Whether the browser reports a connection. */
 const useOnline = (): boolean => {
   const [online, setOnline] = useState(navigator.onLine)
   useEffect(() => {
@@ -55,11 +75,13 @@ const useOnline = (): boolean => {
   return online
 }
 
-/** Whether the service now serves another build than the one that runs: a file of this one is gone. */
+/** Whether the service has another build than the running one: a file of this build no longer exists. */
 const useNewVersion = (): boolean => {
   const [found, setFound] = useState(false)
   useEffect(() => {
-    const notice = (): void => setFound(true)
+    const notice = (): void => {
+      if (navigator.onLine) setFound(true)
+    }
     addEventListener("vite:preloadError", notice)
     return () => removeEventListener("vite:preloadError", notice)
   }, [])
@@ -84,7 +106,7 @@ const Banners = (): ReactNode => {
 }
 
 const Home = (): ReactNode => {
-  const { catalogue } = useApp()
+  const { catalogue, sources } = useApp()
   const { start } = usePreferences()
   const { t } = useLocale()
   const first = catalogue.groups[0]?.entries[0]
@@ -92,19 +114,32 @@ const Home = (): ReactNode => {
     if (start !== "") go(start, { replace: true })
     else if (first !== undefined) go(listAddress(first.name), { replace: true })
   }, [first, start])
-  return first === undefined ? <Missing text={t.shell.empty} /> : null
+  return first === undefined && !sources.some(({ state }) => state === "loading")
+    ? <Missing text={t.shell.empty} />
+    : null
 }
 
 /** The page of the address. */
 const Page = (): ReactNode => {
-  const { catalogue } = useApp()
+  const { catalogue, sources } = useApp()
   const { parts } = usePlace()
   const [name = "", key, ...more] = parts
   if (name === "") return <Home />
   if (name === "-" && key === "sign-in") return <Home />
+  if (name === "-" && key === "plugins" && config.plugins !== undefined && more.length < 2) {
+    return <PluginsPage part={more[0] ?? null} />
+  }
+  if (name === "-" && key !== undefined && more.length < 2) return <PlacePage name={key} part={more[0] ?? null} />
+  const board = key === undefined ? catalogue.meta.pages.find((page) => page.name === name) : undefined
+  if (board !== undefined && board.blocks !== null) return <BoardPage key={name} page={board} />
   const resource = catalogue.resources.get(name)
+  const away = resource !== undefined ?
+    undefined :
+    sources.find(({ source, state }) => state !== "ready" && source.resources.includes(name))
+  if (away !== undefined) return <SourceNotice name={name} of={away} />
   if (resource === undefined || more.length > 0) return <Missing />
   if (key === undefined) return <ListPage key={name} resource={resource} />
+  if (!isKeyText(key)) return <Missing />
   return <RecordPage key={parts.join("/")} resource={resource} keyText={key === "new" ? null : key} />
 }
 
@@ -149,21 +184,40 @@ const SignInAgain = ({ email }: { readonly email: string }): ReactNode => {
 export const Shell = ({ session }: { readonly session: Extract<Session, { state: "in" }> }): ReactNode => {
   const { format, t } = useLocale()
   const { path, turn } = usePlace()
-  const [menuOpen, setMenuOpen] = useState(false)
+  const [menuAsked, setMenuOpen] = useState(false)
+  // In a wide window the sidebar stands beside the page.
+  const menuOpen = useNarrow() && menuAsked
+  useShortcut("Escape", () => setMenuOpen(false), menuOpen)
+  const { meta, sourceOf, states } = useSources(session.meta, !session.ended)
   const app = useMemo((): App => ({
-    catalogue: catalogueOf(session.meta),
+    catalogue: catalogueOf(meta, sourceOf),
     user: personOf(session.meta, session.user),
-    isAdmin: session.meta.user.roles.includes("admin")
-  }), [session.meta, session.user])
+    isAdmin: session.meta.user.roles.includes("admin"),
+    sources: states
+  }), [meta, sourceOf, states, session.meta, session.user])
   useEffect(() => setMenuOpen(false), [turn])
+  useEffect(() => {
+    const timer = setTimeout(prepare, 500)
+    return () => clearTimeout(timer)
+  }, [])
   return (
     <QueryClientProvider client={queries}>
       <I18nProvider locale={format.locale}>
         <AppContext value={app}>
           <div className={style.app}>
-            <a className={`btn ${style.skip}`} href="#main">{t.shell.skip}</a>
+            <a
+              className={`btn ${style.skip}`}
+              href="#main"
+              onClick={(event) => {
+                // The address is the app's state, and stays as it is.
+                event.preventDefault()
+                document.getElementById("main")?.focus()
+              }}
+            >
+              {t.shell.skip}
+            </a>
             <Sidebar open={menuOpen} onSearch={openPalette} />
-            <main className={style.main} id="main" tabIndex={-1}>
+            <main className={style.main} id="main" tabIndex={-1} inert={menuOpen}>
               <Banners />
               <Suspense
                 fallback={
@@ -180,9 +234,11 @@ export const Shell = ({ session }: { readonly session: Extract<Session, { state:
             <BottomBar open={menuOpen} onMore={() => setMenuOpen(!menuOpen)} />
           </div>
           <GoKeys />
-          <Overlays />
+          <Boundary at={path}>
+            <Overlays />
+            {session.ended && <SignInAgain email={app.user.email} />}
+          </Boundary>
           <Toasts />
-          {session.ended && <SignInAgain email={app.user.email} />}
         </AppContext>
       </I18nProvider>
     </QueryClientProvider>

@@ -2,23 +2,30 @@
 
 import { useQuery } from "@tanstack/react-query"
 import { ChevronsUpDown, Menu as MenuIcon, Search } from "lucide-react"
-import type { ReactNode } from "react"
-import { Button } from "react-aria-components"
+import { lazy, type ReactNode, Suspense } from "react"
 import { config } from "../config.ts"
 import { type Language, languages, setLanguage, useLocale } from "../messages/locale.tsx"
 import { useApp } from "./app.ts"
-import { addressOf, keyOf, type Resource, titleFields, titleOf } from "./catalogue.ts"
+import { Boundary } from "./boundary.tsx"
+import { addressOf, isHistory, keyOf, type Resource, titleFields, titleOf } from "./catalogue.ts"
 import { resourceClient } from "./client.ts"
 import { Icon } from "./icons.tsx"
 import { shownKeys } from "./keys.ts"
 import { Link } from "./link.tsx"
 import { go, usePlace, withinApp } from "./location.ts"
-import { Item, Line, Menu, Section } from "./parts.tsx"
+import { Menu, type MenuEntry } from "./parts.tsx"
 import { type Preferences, setPreferences, usePreferences } from "./preferences.ts"
 import { leave } from "./session.ts"
+import { useSettled } from "./settled.ts"
 import style from "./shell.module.css"
 
-/** Where a list was left in this tab: coming back by the sidebar shows the same. */
+const PlaceEntries = lazy(() => import("../place/entries.tsx").then(({ PlaceEntries }) => ({ default: PlaceEntries })))
+const PluginEntries = lazy(() =>
+  import("../plugin/entries.tsx").then(({ PluginEntries }) => ({ default: PluginEntries }))
+)
+const AwayGroup = lazy(() => import("../sources/group.tsx").then(({ AwayGroup }) => ({ default: AwayGroup })))
+
+/** The last address of each list in this tab. The sidebar leads back to it. */
 const lastAddress = new Map<string, string>()
 export const keepAddress = (resource: string, search: string): void => void lastAddress.set(resource, search)
 export const listAddress = (resource: string): string => `/${resource}${lastAddress.get(resource) ?? ""}`
@@ -26,9 +33,10 @@ export const listAddress = (resource: string): string => `/${resource}${lastAddr
 const Recents = ({ resource }: { readonly resource: Resource }): ReactNode => {
   const { path } = usePlace()
   const recent = resource.view.nav?.recent ?? null
+  const settled = useSettled()
   const { data } = useQuery({
     queryKey: ["recent", resource.name],
-    enabled: recent !== null && resource.may.read,
+    enabled: settled && recent !== null && resource.may.read,
     staleTime: 60_000,
     queryFn: ({ signal }) =>
       resourceClient(resource.name).list({
@@ -51,9 +59,10 @@ const Recents = ({ resource }: { readonly resource: Resource }): ReactNode => {
 
 const Count = ({ resource }: { readonly resource: Resource }): ReactNode => {
   const { format } = useLocale()
+  const settled = useSettled()
   const { data } = useQuery({
     queryKey: ["size", resource.name],
-    enabled: resource.may.read,
+    enabled: settled && resource.may.read,
     staleTime: 300_000,
     retry: false,
     queryFn: ({ signal }) =>
@@ -74,7 +83,7 @@ const Entry = ({ resource }: { readonly resource: Resource }): ReactNode => {
         className={style.nav}
         aria-current={current ? (parts.length === 1 ? "page" : "true") : undefined}
       >
-        <Icon name={resource.view.nav?.icon ?? null} />
+        <Icon name={resource.view.nav?.icon ?? (isHistory(resource) ? "history" : null)} />
         <span className="cut">{resource.view.label.plural}</span>
         <Count resource={resource} />
       </Link>
@@ -90,65 +99,63 @@ const Person = (): ReactNode => {
   const { catalogue, user } = useApp()
   const { t } = useLocale()
   const preferences = usePreferences()
-  const choices = <K extends "theme" | "density">(name: K, labels: Readonly<Record<Preferences[K], string>>) =>
-    (Object.keys(labels) as Preferences[K][]).map((value) => (
-      <Item
-        key={value}
-        onAction={() => setPreferences({ [name]: value })}
-      >
-        <span className="grow">{labels[value]}</span>
-        {preferences[name] === value && <span aria-hidden="true">✓</span>}
-      </Item>
-    ))
+  const choices = <K extends "theme" | "density">(
+    name: K,
+    labels: Readonly<Record<Preferences[K], string>>
+  ): readonly MenuEntry[] =>
+    (Object.keys(labels) as Preferences[K][]).map((value) => ({
+      label: labels[value],
+      chosen: preferences[name] === value,
+      onAction: () => setPreferences({ [name]: value })
+    }))
+  const own = catalogue.meta.userMenu.map(({ href, label }): MenuEntry => {
+    const inside = withinApp(href)
+    return inside === null ? { label, href } : { label, onAction: () => go(inside) }
+  })
+  const reference = `${config.api}/docs`
+  const entries: readonly MenuEntry[] = [
+    ...own,
+    ...(own.length > 0 ? ["line" as const] : []),
+    { section: t.shell.theme, entries: choices("theme", t.shell.themes) },
+    { section: t.shell.density, entries: choices("density", t.shell.densities) },
+    {
+      section: t.shell.language,
+      entries: [
+        {
+          label: t.shell.languageAuto,
+          chosen: preferences.language === "auto",
+          onAction: () => setLanguage("auto")
+        },
+        ...(Object.keys(languages) as Language[]).map((language) => ({
+          label: languages[language],
+          lang: language,
+          chosen: preferences.language === language,
+          onAction: () => setLanguage(language)
+        }))
+      ]
+    },
+    "line",
+    ...(config.signIn === "password" ? [{ label: t.shell.account, onAction: () => go("/-/account") }] : []),
+    ...(catalogue.meta.userMenu.some(({ href }) => href === reference)
+      ? []
+      : [{ label: t.shell.reference, href: reference }]),
+    { label: t.shell.signOut, onAction: () => void leave() }
+  ]
   return (
-    <Menu
-      label={t.shell.user}
-      placement="top start"
-      trigger={
-        <Button className={style.me ?? ""}>
-          <span className="hush">{t.shell.user}</span>
-          <span className="avatar" aria-hidden="true">{initials(user.name)}</span>
-          <span className="grow cut">
-            <b className="cut">{user.name}</b>
-            <small className="cut">{user.roles.join(", ")}</small>
-          </span>
-          <ChevronsUpDown className="icon" aria-hidden="true" />
-        </Button>
-      }
-    >
-      {catalogue.meta.userMenu.map(({ href, label }) => {
-        const inside = withinApp(href)
-        return inside === null
-          ? <Item key={label} href={href} target="_blank" rel="noreferrer">{label}</Item>
-          : <Item key={label} onAction={() => go(inside)}>{label}</Item>
-      })}
-      {catalogue.meta.userMenu.length > 0 && <Line />}
-      <Section label={t.shell.theme}>{choices("theme", t.shell.themes)}</Section>
-      <Section label={t.shell.density}>{choices("density", t.shell.densities)}</Section>
-      <Section label={t.shell.language}>
-        <Item onAction={() => setLanguage("auto")}>
-          <span className="grow">{t.shell.languageAuto}</span>
-          {preferences.language === "auto" && <span aria-hidden="true">✓</span>}
-        </Item>
-        {(Object.keys(languages) as Language[]).map((language) => (
-          <Item
-            key={language}
-            onAction={() => setLanguage(language)}
-          >
-            <span className="grow" lang={language}>{languages[language]}</span>
-            {preferences.language === language && <span aria-hidden="true">✓</span>}
-          </Item>
-        ))}
-      </Section>
-      <Line />
-      <Item href={`${config.api}/docs`} target="_blank">{t.shell.reference}</Item>
-      <Item onAction={() => void leave()}>{t.shell.signOut}</Item>
+    <Menu label={t.shell.user} placement="top start" className={style.me} entries={entries}>
+      <span className="hush">{t.shell.user}</span>
+      <span className="avatar" aria-hidden="true">{initials(user.name)}</span>
+      <span className="grow cut">
+        <b className="cut">{user.name}</b>
+        <small className="cut">{user.roles.join(", ")}</small>
+      </span>
+      <ChevronsUpDown className="icon" aria-hidden="true" />
     </Menu>
   )
 }
 
 export const Sidebar = ({ onSearch, open }: { readonly open: boolean; readonly onSearch: () => void }): ReactNode => {
-  const { catalogue } = useApp()
+  const { catalogue, sources } = useApp()
   const { t } = useLocale()
   return (
     <nav className={style.side} aria-label={t.shell.navigation} data-open={open ? "" : undefined}>
@@ -158,21 +165,53 @@ export const Sidebar = ({ onSearch, open }: { readonly open: boolean; readonly o
       </div>
       <button type="button" className={style.find} onClick={onSearch} aria-keyshortcuts="Control+K">
         <Search className="icon" aria-hidden="true" />
-        <span className="grow">{t.shell.search}</span>
+        <span className="grow cut">{t.shell.search}</span>
         <kbd>{shownKeys("mod+k").join(" ")}</kbd>
       </button>
       <div className={style.scroll}>
-        {catalogue.groups.map(({ entries, label }) => (
-          <div key={label ?? ""} role="group" aria-label={label ?? undefined} className={style.group}>
-            {label !== null && <h2>{label}</h2>}
-            {entries.map((resource) => <Entry key={resource.name} resource={resource} />)}
-          </div>
-        ))}
         {catalogue.meta.pages.length > 0 && (
           <div role="group" className={style.group}>
             {catalogue.meta.pages.map((page) => <PageEntry key={page.name} href={page.href} label={page.label} />)}
           </div>
         )}
+        {catalogue.groups.map(({ entries, history = false, label: given, source }) => {
+          const label = history ? t.record.history : given
+          return (
+            <div
+              key={source?.url ?? (history ? "-history" : label ?? "")}
+              role="group"
+              aria-label={label ?? undefined}
+              className={style.group}
+            >
+              {label !== null && <h2>{label}</h2>}
+              {entries.map((resource) =>
+                source === null
+                  ? <Entry key={resource.name} resource={resource} />
+                  // A wrong answer of a source breaks only its own entry.
+                  : (
+                    <Boundary key={resource.name} at="" fallback={null}>
+                      <Entry resource={resource} />
+                    </Boundary>
+                  )
+              )}
+            </div>
+          )
+        })}
+        {sources.map((of) =>
+          of.state === "ready" ? null : (
+            <Suspense key={of.source.url} fallback={null}>
+              <AwayGroup of={of} />
+            </Suspense>
+          )
+        )}
+        {config.plugins !== undefined && (
+          <Suspense>
+            <PluginEntries />
+          </Suspense>
+        )}
+        <Suspense>
+          <PlaceEntries />
+        </Suspense>
       </div>
       <Person />
     </nav>
@@ -186,18 +225,18 @@ const PageEntry = ({ href, label }: { readonly href: string; readonly label: str
     ? (
       <a className={style.nav} href={href} target="_blank" rel="noreferrer">
         <Icon name="file" />
-        {label}
+        <span className="cut">{label}</span>
       </a>
     )
     : (
       <Link to={inside} className={style.nav} aria-current={path === inside ? "page" : undefined}>
         <Icon name="file" />
-        {label}
+        <span className="cut">{label}</span>
       </Link>
     )
 }
 
-/** The phone's bar: the first lists, and the rest behind More. */
+/** The bottom bar on phones: the first lists, and More for the rest. */
 export const BottomBar = ({ onMore, open }: { readonly open: boolean; readonly onMore: () => void }): ReactNode => {
   const { catalogue } = useApp()
   const { parts } = usePlace()

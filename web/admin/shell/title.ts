@@ -2,10 +2,11 @@
 
 import { useEffect } from "react"
 import { config } from "../config.ts"
+import { isolated, short } from "../field/plain.ts"
 
-/** Sets it for as long as the page is shown. */
+/** Sets the title while the component is mounted. */
 export const useTitle = (text: string): void => {
   useEffect(() => {
-    document.title = text === "" ? config.name : `${text} · ${config.name}`
+    document.title = text === "" ? config.name : `${isolated(short(text, 200))} · ${config.name}`
   }, [text])
 }

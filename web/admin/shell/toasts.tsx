@@ -1,6 +1,6 @@
 /**
- * Short messages that come and go: what was saved, with Undo for ten seconds, and what went wrong. They are read out, stay while somebody points at
- * them, and never take the focus. Undo is a write of its own with its own precondition; `Mod Z` runs the last one.
+ * Short messages: saves, with Undo for ten seconds, and failures. Screen readers announce them. They stay while the pointer is over them, and never take
+ * the focus. Undo is a separate write with its own precondition. `Mod Z` runs the last Undo.
  */
 
 import { X } from "lucide-react"
@@ -13,7 +13,7 @@ export interface Toast {
   readonly id: number
   readonly text: string
   readonly tone: "plain" | "bad"
-  /** More about it, such as the request's id. */
+  /** Details, such as the request's id. */
   readonly detail?: string
   readonly undo?: () => void | Promise<void>
 }
@@ -27,7 +27,7 @@ const put = (next: readonly Toast[]): void => {
   for (const listener of listeners) listener()
 }
 
-/** Shows a message; gives its id. At most four are kept. */
+/** Shows a message and returns its id. At most four are shown. */
 export const say = (text: string, more: Partial<Omit<Toast, "id" | "text">> = {}): number => {
   const id = ++last
   put([...toasts.slice(-3), { id, text, tone: "plain", ...more }])
@@ -65,7 +65,7 @@ const ToastBox = ({ toast }: { readonly toast: Toast }): ReactNode => {
       onPointerLeave={() => setHeld(false)}
     >
       <span className="grow">
-        {toast.text}
+        <bdi>{toast.text}</bdi>
         {toast.detail !== undefined && <small className="dim mono">{toast.detail}</small>}
       </span>
       {toast.undo !== undefined && (

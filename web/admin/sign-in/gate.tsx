@@ -1,14 +1,14 @@
-/** Decides what a visitor gets: the sign-in page, the app, or why neither can be. The app itself is loaded while somebody signs in. */
+/** Decides what to show: the sign-in page, the page for a new password, the app, or an error. The app is loaded during the sign-in. */
 
 import { lazy, type ReactNode, Suspense, useEffect } from "react"
 import { config } from "../config.ts"
 import { useMessages } from "../messages/locale.tsx"
-import { enter, useSession } from "../shell/session.ts"
+import { enter, isReset, useSession } from "../shell/session.ts"
+import { Frame } from "./begin.ts"
 import style from "./sign-in.module.css"
 import { SignIn } from "./sign-in.tsx"
 
-const loadShell = () => import("../shell/shell.tsx").then(({ Shell }) => ({ default: Shell }))
-const Shell = lazy(loadShell)
+const Reset = lazy(() => import("./reset.tsx").then(({ Reset }) => ({ default: Reset })))
 
 const Waiting = (): ReactNode => {
   const t = useMessages()
@@ -21,17 +21,9 @@ const Waiting = (): ReactNode => {
   )
 }
 
-export const Gate = (): ReactNode => {
+const Entrance = (): ReactNode => {
   const session = useSession()
   const t = useMessages()
-  useEffect(() => {
-    void enter()
-    // What comes next is known: it is fetched while the first question is answered.
-    void loadShell()
-  }, [])
-  useEffect(() => {
-    document.title = config.name
-  }, [])
   switch (session.state) {
     case "checking":
       return <Waiting />
@@ -54,10 +46,18 @@ export const Gate = (): ReactNode => {
         </main>
       )
     case "in":
-      return (
-        <Suspense fallback={<Waiting />}>
-          <Shell session={session} />
-        </Suspense>
-      )
+      return Frame !== undefined && <Frame session={session} />
   }
+}
+
+export const Gate = (): ReactNode => {
+  useEffect(() => {
+    document.title = config.name
+  }, [])
+  if (!isReset) return <Entrance />
+  return (
+    <Suspense fallback={<Waiting />}>
+      <Reset />
+    </Suspense>
+  )
 }

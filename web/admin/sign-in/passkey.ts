@@ -1,8 +1,8 @@
-/** Signs in with a passkey: the service's challenge goes to the browser's authenticator, and what that signs goes back. */
+/** Signs in with a passkey: the authenticator signs the service's challenge. */
 
 import type { AuthClient } from "../../client/session.ts"
 
-/** Rejects with a DOMException when the person closes the browser's dialog. */
+/** Rejects with a DOMException if the user closes the browser's dialog. */
 export const withPasskey = async (auth: AuthClient): Promise<void> => {
   const options = await auth.get<PublicKeyCredentialRequestOptionsJSON>("/passkey/generate-authenticate-options")
   const credential = await navigator.credentials.get({

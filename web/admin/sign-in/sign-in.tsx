@@ -1,55 +1,27 @@
 /**
- * The sign-in form: password, second factor, passkey, identity providers, or a pasted token, whichever the service has. It says how long to wait after
- * too many tries, and what to do where no account exists. It knows nothing of what comes after.
+ * The sign-in form, with the methods of the service: password, second factor, passkey, identity providers, or a pasted token. It shows the wait after too
+ * many attempts, and what to do if no account exists. It does not depend on the app.
  */
 
-import { Eye, EyeOff, FingerprintPattern } from "lucide-react"
-import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react"
+import { FingerprintPattern } from "lucide-react"
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react"
 import { ProblemError } from "../../client/problem.ts"
 import type { SignInMethods } from "../../client/session.ts"
-import { config } from "../config.ts"
+import { config, prefix } from "../config.ts"
 import { useMessages } from "../messages/locale.tsx"
 import { client, pasteToken } from "../shell/client.ts"
+import { Field, Secret, useWait } from "./parts.tsx"
 import { withPasskey } from "./passkey.ts"
 import style from "./sign-in.module.css"
 
 type Step = "password" | "app-code" | "backup-code" | "no-admin"
 
-const noMethods: SignInMethods = { providers: [], twoFactor: false, passkeys: false }
-
-interface FieldProps {
-  readonly label: string
-  readonly children: (id: string, describedBy: string | undefined) => ReactNode
-  readonly problem: string | null
-}
-
-const Field = ({ children, label, problem }: FieldProps): ReactNode => {
-  const id = useId()
-  return (
-    <div className={style.field}>
-      <label className="label" htmlFor={id}>{label}</label>
-      {children(id, problem === null ? undefined : `${id}-problem`)}
-      {problem !== null && <p className="hint" data-bad="" id={`${id}-problem`} role="alert">{problem}</p>}
-    </div>
-  )
-}
-
-/** Counts down to the moment from which another try is taken; 0 when there is none to wait for. */
-const useWait = (): readonly [seconds: number, wait: (milliseconds: number) => void] => {
-  const [until, setUntil] = useState(0)
-  const [now, setNow] = useState(0)
-  useEffect(() => {
-    if (until === 0) return
-    const timer = setInterval(() => {
-      setNow(Date.now())
-      if (Date.now() >= until) setUntil(0)
-    }, 250)
-    return () => clearInterval(timer)
-  }, [until])
-  return [until === 0 ? 0 : Math.max(0, Math.ceil((until - now) / 1000)), (milliseconds) => {
-    setNow(Date.now())
-    setUntil(Date.now() + milliseconds)
-  }]
+const noMethods: SignInMethods = {
+  providers: [],
+  twoFactor: false,
+  passkeys: false,
+  passwordReset: false,
+  invitations: false
 }
 
 export const SignIn = (
@@ -59,7 +31,6 @@ export const SignIn = (
   const [step, setStep] = useState<Step>("password")
   const [email, setEmail] = useState(given)
   const [secret, setSecret] = useState("")
-  const [shown, setShown] = useState(false)
   const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState<string | null>(null)
   const [methods, setMethods] = useState(noMethods)
@@ -69,7 +40,7 @@ export const SignIn = (
 
   useEffect(() => {
     if (!local) return
-    // Neither answer is needed to begin: without them there is the form with a password.
+    // The form with a password works without these answers.
     client.auth.methods().then(setMethods, () => undefined)
     client.auth.status().then(({ needsAdmin }) => needsAdmin && setStep("no-admin"), () => undefined)
   }, [local])
@@ -204,29 +175,15 @@ export const SignIn = (
             )}
             <Field label={local ? t.signIn.password : t.signIn.token} problem={waiting ?? problem}>
               {(id, describedBy) => (
-                <div className="input" data-invalid={problem === null ? undefined : ""}>
-                  <input
-                    id={id}
-                    ref={local && given === "" ? undefined : first}
-                    type={shown ? "text" : "password"}
-                    name="password"
-                    autoComplete={local ? "current-password" : "off"}
-                    value={secret}
-                    onChange={({ target }) => setSecret(target.value)}
-                    aria-describedby={describedBy}
-                    aria-invalid={problem !== null}
-                    required
-                  />
-                  <button
-                    type="button"
-                    className={style.eye}
-                    aria-pressed={shown}
-                    aria-label={shown ? t.signIn.hide : t.signIn.show}
-                    onClick={() => setShown(!shown)}
-                  >
-                    {shown ? <EyeOff className="icon" /> : <Eye className="icon" />}
-                  </button>
-                </div>
+                <Secret
+                  id={id}
+                  ref={local && given === "" ? undefined : first}
+                  value={secret}
+                  onChange={setSecret}
+                  autoComplete={local ? "current-password" : "off"}
+                  describedBy={describedBy}
+                  invalid={problem !== null}
+                />
               )}
             </Field>
           </>
@@ -235,6 +192,7 @@ export const SignIn = (
         {busy && <span className="spinner" aria-hidden="true" />}
         {coded ? t.signIn.verify : t.signIn.submit}
       </button>
+      {!coded && methods.passwordReset && <a className={style.link} href={`${prefix}/-/reset`}>{t.signIn.forgot}</a>}
       {coded
         ? (
           <>

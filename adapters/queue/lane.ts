@@ -1,0 +1,233 @@
+/**
+ * The jobs of one name in one process: one fetch serves all workers that ask at the same time, and short jobs are fetched ahead. It neither runs
+ * nor completes a job.
+ */
+
+import type { JobModel } from "../../core/domain/job/definition.ts"
+import { codeOf, type Rows } from "./connection.ts"
+
+/** Something that happened to a job or to the workers. No payload and no error text stands in it. */
+export type JobLog = (
+  level: "info" | "warn" | "error",
+  event: string,
+  fields: { readonly [name: string]: string | number | null }
+) => void
+
+/** The answer to a fetch that found nothing. */
+export const nothing: Rows = { rows: [], rowCount: 0 }
+
+const fetchSql = `with j as (
+  select id, key as held_key from jobs._private_jobs where is_available and run_at <= now() and task_id = $2::integer
+  order by priority, run_at, id limit $3::integer for update skip locked)
+update jobs._private_jobs jobs set attempts = jobs.attempts + 1, locked_by = $1::text, locked_at = now()
+from j where jobs.id = j.id returning jobs.*, j.held_key`
+
+/** Returns jobs that no worker began. Their attempt does not count. They get their key back unless another job has it now. */
+const handBackSql =
+  `update jobs._private_jobs jobs set attempts = jobs.attempts - 1, locked_at = null, locked_by = null,
+  key = case when held.first and not exists (select from jobs._private_jobs other where other.key = held.key) then held.key end
+from (select id, owner, try, key, row_number() over (partition by key order by id) = 1 as first
+  from unnest($1::bigint[], $2::text[], $3::integer[], $4::text[]) as each(id, owner, try, key)) as held
+where jobs.id = held.id and jobs.locked_by = held.owner and jobs.attempts = held.try`
+
+/** A row of a fetched job, as far as it is used here. */
+export interface Fetched {
+  readonly id: string
+  readonly priority: number
+  readonly run_at: Date
+  readonly attempts: number
+  readonly max_attempts: number
+  readonly locked_by: string
+  /** The key that it had when it was fetched. */
+  readonly held_key: string | null
+}
+
+/** What is used of the library's pool of workers. */
+export interface LanePool {
+  /** Has as many idle workers ask at once. */
+  readonly nudge: (workers: number) => void
+  readonly gracefulShutdown: (message: string) => unknown
+  readonly forcefulShutdown: (message: string) => unknown
+}
+
+/** What a lane needs of the engine. */
+export interface LaneHost {
+  readonly pollMs: number
+  readonly log: JobLog
+  readonly stopping: boolean
+  /** Runs a statement, again and again while the database or the way to it fails. */
+  readonly run: (sql: string, params: readonly unknown[]) => Promise<Rows>
+}
+
+/** Milliseconds of work that may be fetched ahead, the most such jobs, and how long one may wait for a worker before it is returned. */
+const ahead = { ms: 20, jobs: 200, oldMs: 1_000 }
+
+const byTurn = (a: Fetched, b: Fetched): number =>
+  a.priority - b.priority || a.run_at.getTime() - b.run_at.getTime() || (BigInt(a.id) < BigInt(b.id) ? -1 : 1)
+
+/** A fetch's answer. The library finds the name by the id of its task. */
+const rowsOf = (row: Fetched): Rows => ({ rows: [row as never], rowCount: 1 })
+
+/** The jobs of one name in this process. */
+export class Lane {
+  readonly job: JobModel
+  /** The id of its name in the library's tables. */
+  readonly taskId: number
+  readonly #engine: LaneHost
+  /** Workers that wait for a job, and the pool that they belong to. */
+  #waiting: Array<(rows: Rows) => void> = []
+  #poolId = ""
+  #fetching = false
+  /** Jobs that were fetched ahead and wait for a worker of this process, and when they were fetched. */
+  #ready: Array<{ readonly row: Fetched; readonly at: number }> = []
+  /** How long a job of this name takes on the average, in milliseconds; null: none has run yet. */
+  #usualMs: number | null = null
+  /** Whether its jobs have keys. What is fetched has none any more, so another job with the key would not find it. */
+  #keyed = false
+  #turning: Promise<void> = Promise.resolve()
+  #handingBack: Promise<unknown> = Promise.resolve()
+  #old: NodeJS.Timeout | undefined
+  /** When a fetch last found nothing. Until the next poll, other workers of this name need not ask. */
+  #emptyAt = Number.NEGATIVE_INFINITY
+  pool: LanePool | null = null
+  /** An alarm for the next run of the schedule. */
+  alarm: NodeJS.Timeout | undefined
+
+  constructor(job: JobModel, taskId: number, engine: LaneHost) {
+    this.job = job
+    this.taskId = taskId
+    this.#engine = engine
+  }
+
+  wake(workers: number): void {
+    this.#emptyAt = Number.NEGATIVE_INFINITY
+    if (this.pool !== null && !this.#engine.stopping) this.pool.nudge(workers)
+  }
+
+  /** Remembers how long a job took. */
+  took(milliseconds: number): void {
+    this.#usualMs = this.#usualMs === null ? milliseconds : this.#usualMs * 0.9 + milliseconds * 0.1
+  }
+
+  /**
+   * How many jobs to fetch beside the requested ones: enough for a short time, so that short jobs wait for no statement. None for an ordered name,
+   * whose next jobs are due only later. None for a name with keys. None for jobs with a single attempt, because a dying process would use it up.
+   */
+  #room(): number {
+    const { concurrency, maxAttempts, ordered } = this.job
+    if (ordered || maxAttempts === 1 || this.#keyed || this.#usualMs === null) return 0
+    return Math.min(ahead.jobs, Math.floor(concurrency * ahead.ms / Math.max(this.#usualMs, 0.1))) - this.#ready.length
+  }
+
+  /**
+   * Returns jobs that have waited too long: all workers are busy with longer jobs than usual, or the event loop was blocked. Other processes may
+   * run them. Otherwise their locks would end before their attempts.
+   */
+  #dropOld(): void {
+    const oldest = performance.now() - ahead.oldMs
+    const old = this.#ready.filter(({ at }) => at < oldest)
+    if (old.length === 0) return
+    this.#ready = this.#ready.filter(({ at }) => at >= oldest)
+    this.#emptyAt = Number.NEGATIVE_INFINITY
+    void this.handBack(old.map(({ row }) => row))
+  }
+
+  #keep(rows: readonly Fetched[], at: number): void {
+    for (const row of rows) this.#ready.push({ row, at })
+    if (this.#ready.length === 0 || this.#old !== undefined) return
+    this.#old = setTimeout(() => {
+      this.#old = undefined
+      this.#dropOld()
+      this.#keep([], 0)
+    }, ahead.oldMs + 10).unref()
+  }
+
+  /** Waits for a running fetch, and returns the jobs that were fetched ahead. */
+  async finish(): Promise<void> {
+    await this.#turning
+    await this.handBack()
+  }
+
+  /** Returns jobs that no worker of this process will begin. Resolves when that is done, if the database can be reached. */
+  handBack(rows: readonly Fetched[] = this.#ready.splice(0).map(({ row }) => row)): Promise<unknown> {
+    if (rows.length > 0) {
+      const sent = this.#send(rows).catch((error: unknown) => {
+        // Their locks end by themselves.
+        this.#engine.log("warn", "jobs-hand-back", { name: this.job.name, code: codeOf(error) })
+      })
+      this.#handingBack = Promise.all([this.#handingBack, sent])
+    }
+    return this.#handingBack
+  }
+
+  async #send(rows: readonly Fetched[]): Promise<void> {
+    const keys = rows.map(({ held_key: key }) => key)
+    const held = [rows.map(({ id }) => id), rows.map(({ locked_by: owner }) => owner), rows.map((row) => row.attempts)]
+    try {
+      await this.#engine.run(handBackSql, [...held, keys])
+    } catch (error) {
+      // Somebody enqueued another job with one of the keys at the same moment.
+      if (codeOf(error) !== "23505") throw error
+      await this.#engine.run(handBackSql, [...held, keys.map(() => null)])
+    }
+  }
+
+  /** Answers one worker's fetch. Those that ask at the same time share a statement. */
+  fetch(poolId: string): Promise<Rows> {
+    if (this.#engine.stopping) return Promise.resolve(nothing)
+    this.#dropOld()
+    const next = this.#ready.shift()
+    if (next !== undefined) {
+      if (this.#ready.length * 2 < this.#room() + this.#ready.length && !this.#isEmpty()) this.#turn(true)
+      return Promise.resolve(rowsOf(next.row))
+    }
+    if (this.#isEmpty()) return Promise.resolve(nothing)
+    this.#poolId = poolId
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve)
+      this.#turn()
+    })
+  }
+
+  #isEmpty(): boolean {
+    return performance.now() - this.#emptyAt < this.#engine.pollMs * 0.9
+  }
+
+  #turn(refill = false): void {
+    if (this.#fetching || (this.#waiting.length === 0 && !refill)) return
+    this.#fetching = true
+    setImmediate(() => {
+      const waiting = this.#waiting.splice(0)
+      const asked = performance.now()
+      const most = waiting.length + Math.max(0, this.#room())
+      const found = this.#engine.stopping || most === 0
+        ? Promise.resolve(nothing)
+        : this.#engine.run(fetchSql, [this.#poolId, this.taskId, most])
+      this.#turning = found.then(
+        ({ rows }) => {
+          const jobs = (rows as unknown as Fetched[]).toSorted(byTurn)
+          for (const [index, resolve] of waiting.entries()) {
+            const job = jobs[index]
+            resolve(job === undefined ? nothing : rowsOf(job))
+          }
+          const rest = jobs.slice(waiting.length)
+          this.#keyed ||= rest.some(({ held_key: key }) => key !== null)
+          if (this.#engine.stopping || this.pool === null || this.#keyed) void this.handBack(rest)
+          else this.#keep(rest, asked)
+          if (jobs.length < most) this.#emptyAt = asked
+          // There may be more jobs, so as many idle workers as were just served look, too.
+          else if (!this.#engine.stopping) this.pool?.nudge(jobs.length)
+          // Workers that asked meanwhile get the jobs that were fetched ahead.
+          for (const resolve of this.#waiting.splice(0, this.#ready.length)) resolve(rowsOf(this.#ready.shift()!.row))
+        },
+        (error: unknown) => {
+          this.#engine.log("error", "jobs-fetch", { name: this.job.name, code: codeOf(error) })
+          for (const resolve of waiting) resolve(nothing)
+        }
+      ).finally(() => {
+        this.#fetching = false
+        this.#turn()
+      })
+    })
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * What is measured inside a page: when the first rows stand there, frames, long tasks, and whether rows are where they should be. It works on every
+ * page whose scroller holds an element with the role `grid`, and whose rows are `aria-busy` until their record is there.
+ */
+
+import type { Page } from "playwright-core"
+
+/** What was seen in a page for as long as some work took. */
+export interface Seen {
+  /** Milliseconds between frames. */
+  readonly frames: readonly number[]
+  /** Tasks of more than 50 ms. */
+  readonly long: readonly number[]
+  /** Looks at three heights of the list, one a frame each, and how many of them found no row. */
+  readonly samples: number
+  readonly blank: number
+}
+
+interface Watching {
+  frames: number[]
+  long: number[]
+  samples: number
+  blank: number
+  running: boolean
+}
+
+type Measured = typeof globalThis & { benchFirst?: number; benchSeen: Watching; jump?: (row: number) => void }
+
+/** Notes when the first rows stand in the page, in milliseconds since its navigation began. */
+export const noteFirstRows = (page: Page): Promise<unknown> =>
+  page.addInitScript(() => {
+    const look = (): void => {
+      if (document.querySelector("[data-index='0']:not([aria-busy])") === null) requestAnimationFrame(look)
+      else (globalThis as Measured).benchFirst = performance.now()
+    }
+    requestAnimationFrame(look)
+  })
+
+/** Loads a page and gives how long its first rows took. */
+export const firstRows = async (page: Page, address: string): Promise<number> => {
+  await page.goto("about:blank")
+  await page.goto(address)
+  const found = await page.waitForFunction(() => (globalThis as Measured).benchFirst)
+  return await found.jsonValue() as number
+}
+
+export const during = async (page: Page, work: () => Promise<unknown>): Promise<Seen> => {
+  await page.evaluate(() => {
+    const seen: Watching = { frames: [], long: [], samples: 0, blank: 0, running: true }
+    const scroller = document.querySelector("[role=grid]")!.parentElement!
+    new PerformanceObserver((list) => {
+      if (seen.running) seen.long.push(...list.getEntries().map(({ duration }) => duration))
+    }).observe({ entryTypes: ["longtask"] })
+    const box = scroller.getBoundingClientRect()
+    let last = performance.now()
+    const frame = (now: number): void => {
+      seen.frames.push(now - last)
+      last = now
+      for (const share of [0.2, 0.5, 0.8]) {
+        seen.samples++
+        const at = document.elementFromPoint(box.left + 60, box.top + 32 + (box.height - 40) * share)
+        if (at === null || at.closest("[role=row]") === null) seen.blank++
+      }
+      if (seen.running) requestAnimationFrame(frame)
+    }
+    requestAnimationFrame(frame)
+    ;(globalThis as Measured).benchSeen = seen
+  })
+  await work()
+  return page.evaluate(() => {
+    const { benchSeen } = globalThis as Measured
+    benchSeen.running = false
+    return { ...benchSeen, frames: benchSeen.frames.slice(1) }
+  })
+}
+
+/** Shows the rows around a row, and gives how long it took until they stood in the middle of the list. `total`: rows in all. */
+export const jump = (page: Page, row: number, total: number): Promise<number> =>
+  page.evaluate(async ([to, all]) => {
+    const scroller = document.querySelector("[role=grid]")!.parentElement!
+    const begun = performance.now()
+    const { jump: own } = globalThis as Measured
+    if (own === undefined) scroller.scrollTop = to / all * (scroller.scrollHeight - scroller.clientHeight)
+    else own(to)
+    for (;;) {
+      await new Promise((done) => requestAnimationFrame(done))
+      const box = scroller.getBoundingClientRect()
+      const line = document.elementFromPoint(box.left + 60, box.top + box.height / 2)?.closest("[role=row]")
+      if (line != null && line.getAttribute("aria-busy") === null) return performance.now() - begun
+      if (performance.now() - begun > 30_000) throw new Error(`No rows came at ${to} in ${location.pathname}.`)
+    }
+  }, [row, total] as const)
+
+/** Scrolls from the top for four seconds, at so many pixels a second. */
+export const scroll = (page: Page, pixels: number): Promise<void> =>
+  page.evaluate(async (speed) => {
+    const scroller = document.querySelector("[role=grid]")!.parentElement!
+    let last = performance.now()
+    const end = last + 4_000
+    while (last < end) {
+      const now = await new Promise<number>((done) => requestAnimationFrame(done))
+      scroller.scrollTop += speed * Math.max(0, now - last) / 1000
+      last = now
+    }
+  }, pixels)
+
+/** Drags the thumb up and down with the mouse, for three seconds. */
+export const dragThumb = async (page: Page): Promise<void> => {
+  const { height, right, top } = await page.evaluate(() => {
+    const { height, right, top } = document.querySelector("[role=grid]")!.parentElement!.getBoundingClientRect()
+    return { height, right, top }
+  })
+  await page.mouse.move(right - 6, top + 14)
+  await page.mouse.down()
+  for (let step = 0; step < 120; step++) {
+    await page.mouse.move(right - 6, top + 14 + (height - 60) * Math.abs(Math.sin(step / 20)))
+    await page.waitForTimeout(25)
+  }
+  await page.mouse.up()
+}
+
+/** Where the list stands, in pixels from its first row. */
+const standing = (page: Page): Promise<number> =>
+  page.evaluate(() => {
+    const scroller = document.querySelector("[role=grid]")!.parentElement!
+    const { left, top } = scroller.getBoundingClientRect()
+    const line = document.elementFromPoint(left + 60, top + 60)!.closest<HTMLElement>("[role=row]")!
+    const box = line.getBoundingClientRect()
+    return Number(line.dataset["index"]) * box.height + top - box.top
+  })
+
+/** Does something that scrolls, and waits until the list has come to rest: the app puts the thumb right after a movement, which is another one. */
+const untilRest = async (page: Page, work: () => Promise<unknown>): Promise<void> => {
+  await page.evaluate(() => {
+    const scroller = document.querySelector("[role=grid]")!.parentElement!
+    Object.assign(globalThis, {
+      benchRest: new Promise((done) => {
+        let quiet: ReturnType<typeof setTimeout> | undefined
+        const wait = (time: number) => (): void => {
+          clearTimeout(quiet)
+          quiet = setTimeout(done, time)
+        }
+        // A movement that is cut off by another one has no end of its own.
+        scroller.addEventListener("scroll", wait(2_000))
+        scroller.addEventListener("scrollend", wait(300))
+      })
+    })
+  })
+  await work()
+  await page.evaluate(() =>
+    (globalThis as unknown as { readonly benchRest: Promise<unknown> }).benchRest.then(() => {})
+  )
+}
+
+/** Puts the thumb at a share of its way. */
+export const putThumb = (page: Page, share: number): Promise<void> =>
+  untilRest(page, () =>
+    page.evaluate((to) => {
+      const scroller = document.querySelector("[role=grid]")!.parentElement!
+      scroller.scrollTop = to * (scroller.scrollHeight - scroller.clientHeight)
+    }, share))
+
+/**
+ * How far so many swipes with a finger move the list, in pixels, with their momentum. Each waits for the one before to end. The finger's times are given,
+ * and it waits for no answer: else a slow page would have a slow finger, whose momentum is small.
+ */
+export const swipe = async (page: Page, times: number): Promise<number> => {
+  const session = await page.context().newCDPSession(page)
+  const { x, y } = await page.evaluate(() => {
+    const { height, left, top } = document.querySelector("[role=grid]")!.parentElement!.getBoundingClientRect()
+    return { x: left + 200, y: top + height * 0.8 }
+  })
+  const [length, step, pause] = [300, 24, 16]
+  const finger = async (): Promise<void> => {
+    const begun = Date.now()
+    const sent: Promise<unknown>[] = []
+    const touch = (type: "touchStart" | "touchMove" | "touchEnd", at: number, moved: number): void => {
+      sent.push(session.send("Input.dispatchTouchEvent", {
+        type,
+        timestamp: (begun + at) / 1_000,
+        touchPoints: type === "touchEnd" ? [] : [{ x, y: y - moved }]
+      }))
+    }
+    touch("touchStart", 0, 0)
+    for (let moved = step, at = pause; moved <= length; moved += step, at += pause) {
+      await new Promise((done) => setTimeout(done, Math.max(0, begun + at - Date.now())))
+      touch("touchMove", at, moved)
+    }
+    touch("touchEnd", pause * (length / step + 1), 0)
+    await Promise.all(sent)
+  }
+  const from = await standing(page)
+  for (let turn = 0; turn < times; turn++) await untilRest(page, finger)
+  const to = await standing(page)
+  await session.detach()
+  return to - from
+}

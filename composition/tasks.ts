@@ -1,0 +1,87 @@
+/** Bulk changes and imports put together: what they are kept and run by, and which roles the people behind them have. */
+
+import * as Effect from "effect/Effect"
+import { codeBehind } from "../adapters/http/access-log.ts"
+import type { Postgres } from "../adapters/postgres/connection.ts"
+import { makeTaskStore } from "../adapters/postgres/tasks.ts"
+import type { Core } from "../core/app/core.ts"
+import { functionsCore } from "../core/app/make-app.ts"
+import type { TaskParts } from "../core/app/task-parts.ts"
+import { taskJobName } from "../core/app/task-run.ts"
+import type { Tasking } from "../core/app/tasking.ts"
+import type { AccessResolver } from "../core/domain/access/resolve.ts"
+import type { Compiled } from "../core/domain/compile/compile.ts"
+import type { JobDatabase } from "../core/domain/job/definition.ts"
+import type { QueueService } from "../core/ports/queue.ts"
+import { RecordsError } from "../core/ports/records.ts"
+import type { OwnerRoles } from "./events.ts"
+import { newId } from "./files.ts"
+
+export interface TaskOptions {
+  readonly compiled: Pick<Compiled, "tasks">
+  readonly postgres: Postgres
+  readonly queue: QueueService
+  readonly wake: (name: string) => void
+  readonly ownerRoles: OwnerRoles | undefined
+  readonly log?: ((line: string) => void) | undefined
+}
+
+/** Roles as the configuration gives them, else as the accounts do. A person without any may not act. */
+const rolesOf = (
+  declared: NonNullable<Compiled["tasks"]>["ownerRoles"],
+  accounts: OwnerRoles
+): TaskParts["rolesOf"] => {
+  const ask: OwnerRoles = declared === null
+    ? accounts
+    : async (id, tenant) => {
+      const roles: unknown = await declared({ id, tenant })
+      return Array.isArray(roles) && roles.length > 0 && roles.every((role) => typeof role === "string") ? roles : null
+    }
+  return (id, tenant) =>
+    Effect.tryPromise({
+      try: () => ask(id, tenant),
+      catch: (cause) => new RecordsError({ reason: { _tag: "Unavailable" }, cause })
+    })
+}
+
+/** The parts of tasks; null: there are none, or nobody knows the roles of people. */
+export const makeTaskParts = (options: TaskOptions): TaskParts | null => {
+  const { compiled: { tasks }, log, ownerRoles, postgres, queue, wake } = options
+  if (tasks === null || (tasks.ownerRoles === null && ownerRoles === undefined)) return null
+  const plan = (id: string) => ({
+    name: taskJobName,
+    payload: JSON.stringify({ id }),
+    runAt: null,
+    delayMs: null,
+    priority: 0,
+    key: id,
+    mode: "dedupe" as const,
+    group: null,
+    ordered: false,
+    maxAttempts: null
+  })
+  return {
+    tasks: makeTaskStore(postgres),
+    enqueue: (id, within) => Effect.asVoid(queue.enqueue([plan(id)], within as JobDatabase | undefined)),
+    wake: () => wake(taskJobName),
+    rolesOf: rolesOf(tasks.ownerRoles, ownerRoles ?? (() => Promise.resolve(null))),
+    newId,
+    maxImportBytes: tasks.maxImportBytes,
+    // The kind of error and its place, never its text, which may quote values.
+    unexpected: (error) =>
+      log?.(JSON.stringify({
+        level: "error",
+        time: new Date().toISOString(),
+        event: "task-record",
+        error: error instanceof Error ? error.constructor.name : typeof error,
+        code: codeBehind(error)
+      }))
+  }
+}
+
+/** Tasks over the foundation of a service. */
+export const taskingOn = (
+  { core, resolver }: { readonly core: Core; readonly resolver: AccessResolver },
+  { functions }: Pick<Compiled, "functions">,
+  parts: TaskParts
+): Tasking => ({ ...parts, core, accesses: functionsCore(core, resolver, functions).accesses })

@@ -1,0 +1,102 @@
+/** What the OpenAPI document tells of events: `:watch` of resources that declare some, and the record verbs of the extension `webhooks`. */
+
+import { deliveriesName, subscriptionsName } from "../declare/webhooks.ts"
+import { headersOf, operation, parameter, refusals, respond } from "./openapi-resource.ts"
+import { closedObject, type Doc, ref, type Subject } from "./openapi-schema.ts"
+
+const whole = (properties: { readonly [name: string]: Doc }): Doc => closedObject(properties, Object.keys(properties))
+
+const stream = `Server-Sent Events. Their kinds:
+
+- \`change\`: \`data\` is \`{ "key": …, "operation": …, "sequence": … }\` of a record that the caller may see.
+- \`reset\`: changes may have been missed. Read everything again.
+
+Each event has an \`id\`. Sent as \`Last-Event-ID\` within ten minutes, it takes the stream up again. A comment comes every ten seconds.`
+
+/** `:watch`, for who may read a resource with events. */
+const watchPath = (subject: Subject, collection: string): Doc => {
+  const { access: { model }, permissions } = subject
+  if (!permissions.read || model.events.length === 0) return {}
+  return {
+    [`${collection}:watch`]: {
+      get: operation(subject, "watch", {
+        rule: "read",
+        summary: "Changes as they happen",
+        parameters: [{
+          name: "Last-Event-ID",
+          in: "header",
+          description: "The `id` of the last event that was received.",
+          schema: { type: "string" }
+        }],
+        responses: {
+          "200": {
+            description: stream,
+            headers: headersOf(),
+            content: { "text/event-stream": { schema: { type: "string" } } }
+          },
+          ...refusals(400, 401, 429)
+        }
+      })
+    }
+  }
+}
+
+const text: Doc = { type: "string" }
+const count: Doc = { type: "integer", minimum: 0 }
+const orNull = (type: string): Doc => ({ type: [type, "null"] })
+
+const tried = whole({
+  event_id: text,
+  event: text,
+  outcome: { type: "string", enum: ["delivered", "failed", "skipped"] },
+  status: { ...orNull("integer"), description: "The HTTP status, where there was one." },
+  error: orNull("string"),
+  request: {
+    type: ["object", "null"],
+    description: "What was sent: `url`, `headers`, `body`. Null where nothing was."
+  },
+  answer: { ...orNull("string"), description: "The beginning of what the receiver answered." },
+  duration_ms: { type: "number", minimum: 0 }
+})
+
+const resent: Doc = respond("How many there were.", whole({ resent: count }))
+const nothing: Doc = ref("responses", "204")
+
+/** Each verb with its summary and what it answers. */
+const verbs: { readonly [resource: string]: { readonly [verb: string]: readonly [summary: string, answer: Doc] } } = {
+  [subscriptionsName]: {
+    test: ["Send a test event, made of the newest record that the owner may read", respond("What came of it.", tried)],
+    revealSecret: ["Show the secret; it is logged", respond("The secret.", whole({ secret: text }))],
+    rotateSecret: ["Make a new secret; for 24 hours requests are signed with both", nothing],
+    disable: ["Deliver nothing more; waiting deliveries fail when their turn comes", nothing],
+    enable: ["Deliver again, from now on", nothing],
+    resendFailed: ["Give each failed delivery one more try", resent]
+  },
+  [deliveriesName]: {
+    resend: ["Give a failed delivery one more try", resent]
+  }
+}
+
+const verbPaths = (subject: Subject, collection: string): Doc => {
+  const { access: { model: { name } }, permissions } = subject
+  if (!permissions.update || !Object.hasOwn(verbs, name)) return {}
+  return Object.fromEntries(
+    Object.entries(verbs[name]!).map(([verb, [summary, answer]]) => [
+      `${collection}/{key}:${verb}`,
+      {
+        parameters: [parameter(`${name}.key`)],
+        post: operation(subject, verb, {
+          rule: "update",
+          summary,
+          responses: { [answer === nothing ? "204" : "200"]: answer, ...refusals(400, 401, 403, 404, 409) }
+        })
+      }
+    ])
+  )
+}
+
+/** The paths of a resource that events bring. `webhooks`: whether the extension is there. */
+export const eventPaths = (subject: Subject, collection: string, webhooks: boolean): Doc => ({
+  ...watchPath(subject, collection),
+  ...(webhooks ? verbPaths(subject, collection) : {})
+})

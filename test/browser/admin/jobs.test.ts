@@ -1,0 +1,215 @@
+// The page of jobs in a real browser: who gets it, what it tells, what its buttons do, and that nothing in a payload or an error becomes markup.
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
+import { chromiumPath } from "../chromium.ts"
+import { jobsPage } from "./pages/jobs.ts"
+import { opener, type Stage, startStage } from "./stage.ts"
+
+vi.setConfig({ testTimeout: 40_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } })
+
+let stage: Stage
+
+const markup = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+/** A job that has used up its tries, of a name that no worker here knows. */
+const fail = async (name: string, payload: unknown, error: string, group: string | null = null): Promise<void> => {
+  const values = [quoted(name), quoted(JSON.stringify(payload))].join(", ")
+  const [row] = await stage.database.rows(
+    `select jobs.enqueue(${values}${group === null ? "" : `, group_key => ${quoted(group)}`})`
+  )
+  await stage.database.execute(
+    `update jobs._private_jobs set attempts = max_attempts, last_error = ${
+      quoted(error)
+    }, updated_at = now() where id = ${row![0]}`
+  )
+}
+
+beforeAll(async () => {
+  if (chromiumPath !== null) stage = await startStage(100)
+})
+afterAll(() => stage?.stop())
+beforeEach(async () => {
+  if (chromiumPath === null) return
+  await stage.database.execute(
+    "delete from jobs.group_waiting; delete from jobs._private_jobs where id > 0; delete from jobs.groups"
+  )
+  await fail("test/broken", { order: "17", note: markup }, `SMTP 550: ${markup}\nsecond line`)
+  await fail("test/broken", { order: "18" }, "SMTP 551: mailbox unavailable")
+  await fail("test/ordered", { n: 1 }, "The receiver is away", "customer 7")
+  for (const n of [2, 3]) {
+    await stage.database.execute(`select jobs.enqueue('test/ordered', '{"n":${n}}', group_key => 'customer 7')`)
+  }
+})
+
+const using = opener(() => stage, (page, url) => [jobsPage(page, url)])
+
+describe.skipIf(chromiumPath === null)("jobs", () => {
+  it("are for admins: others get no entry, no page and no request (61)", async () => {
+    for (const role of ["sales", "viewer"] as const) {
+      await using({ role, allow: /404/ }, async (page, jobs, sent) => {
+        await page.goto(`${stage.url}/-/jobs`)
+        await page.getByRole("heading", { name: "Not found" }).waitFor()
+        expect(await jobs.count.count()).toBe(0)
+        expect(sent.filter((each) => each.includes("/api/jobs"))).toEqual([])
+      })
+    }
+    await using({}, async (page, jobs) => {
+      await page.goto(`${stage.url}/customers`)
+      await jobs.count.getByText("3").waitFor()
+      await page.keyboard.press("Control+k")
+      await page.getByRole("combobox").waitFor()
+      await page.keyboard.type("jobs")
+      await page.getByRole("option", { name: "Jobs", exact: true }).click()
+      await page.waitForURL(/\/-\/jobs$/)
+    })
+  })
+
+  it("shows payload, error and tries as text, whatever is in them, and keeps none of it in the browser (61)", async () => {
+    await using({}, async (page, jobs) => {
+      await jobs.open()
+      await jobs.row("SMTP 550").getByRole("button").click()
+      expect(await jobs.error.innerText()).toBe(`SMTP 550: ${markup}\nsecond line`)
+      expect(JSON.parse(await jobs.payload.innerText())).toEqual({ order: "17", note: markup })
+      expect(await page.title()).toContain("Jobs")
+      expect(await page.locator("img[src=x]").count()).toBe(0)
+      const kept = await page.evaluate(() =>
+        JSON.stringify([localStorage, sessionStorage, document.cookie, history.state])
+      )
+      expect(kept).not.toMatch(/SMTP|onerror/)
+      expect(page.url()).not.toMatch(/SMTP|onerror/)
+      // The address is the state: loaded again, the same job is open.
+      await page.reload()
+      await jobs.error.getByText("SMTP 550").waitFor()
+      await page.keyboard.press("Escape")
+      await jobs.detail.waitFor({ state: "detached" })
+    })
+  })
+
+  it("says what waits behind a failed job of an ordered group (63)", async () => {
+    await using({}, async (_, jobs) => {
+      await jobs.open()
+      await jobs.row("test/ordered").getByText("holds back 2").waitFor()
+      await jobs.openJob("test/ordered")
+      await jobs.detail.getByText(/group “customer 7” run one after the other\. 2 wait/).waitFor()
+    })
+  })
+
+  it("tries one again, deletes one after asking, and both for all of a name (61)", async () => {
+    await using({}, async (page, jobs) => {
+      await jobs.open()
+      await jobs.openJob("test/ordered")
+      await jobs.button("Retry").click()
+      await jobs.toast("1 job is tried again now").waitFor()
+      await jobs.row("test/ordered").waitFor({ state: "detached" })
+      await jobs.row("SMTP 551").getByRole("button").click()
+      await jobs.button("Delete").click()
+      await page.getByRole("alertdialog", { name: "Delete this test/broken?" }).waitFor()
+      await jobs.confirm()
+      await jobs.toast("1 job deleted").waitFor()
+      await jobs.row("SMTP 551").waitFor({ state: "detached" })
+      await fail("test/other", {}, "another one")
+      await page.getByLabel("Job", { exact: true }).selectOption("test/broken")
+      await expect.poll(() => new URL(page.url()).searchParams.get("name")).toBe("test/broken")
+      await jobs.button("Retry all").click()
+      await page.getByRole("heading", { name: "No job has failed" }).waitFor()
+      await page.getByLabel("Job", { exact: true }).selectOption("")
+      await jobs.row("test/other").waitFor()
+      await jobs.button("Delete all").click()
+      await jobs.confirm()
+      await page.getByRole("heading", { name: "No job has failed" }).waitFor()
+      const [left] = await stage.database.rows(
+        "select count(*) filter (where attempts < max_attempts), count(*) from jobs._private_jobs where id > 0"
+      )
+      expect(left).toEqual(["2", "2"])
+    })
+  })
+
+  it("goes from job to job by J and K, and notices new ones by itself", async () => {
+    await using({}, async (page, jobs) => {
+      await jobs.open()
+      await jobs.row("SMTP 551").waitFor()
+      await page.keyboard.press("j")
+      const first = await jobs.error.innerText()
+      await page.keyboard.press("j")
+      await expect.poll(() => jobs.error.innerText()).not.toBe(first)
+      await page.keyboard.press("k")
+      await expect.poll(() => jobs.error.innerText()).toBe(first)
+      await fail("test/later", {}, "it came later")
+      await jobs.row("it came later").waitFor()
+    })
+  })
+
+  it("shows older failures page by page", async () => {
+    for (let n = 0; n < 60; n++) await fail("test/many", { n }, `failure ${n + 100}`)
+    await using({}, async (_, jobs) => {
+      await jobs.open("?name=test/many")
+      await jobs.row("failure 159").waitFor()
+      expect(await jobs.row("failure 103").count()).toBe(0)
+      await jobs.button("Older ones").click()
+      await jobs.row("failure 103").waitFor()
+      expect(await jobs.button("Older ones").count()).toBe(0)
+    })
+  })
+
+  it("counts the queues with the age of the oldest, and shows next and last runs of schedules", async () => {
+    await stage.database.execute("select jobs.enqueue('test/old', run_at => now() - interval '1 second')")
+    await using({}, async (page, jobs) => {
+      await jobs.open("/queues")
+      await jobs.row("test/old").getByText("just now").first().waitFor()
+      await jobs.row("test/old").getByText("not declared here").waitFor()
+      await jobs.row("test/broken").getByRole("link", { name: "2" }).click()
+      await jobs.row("SMTP 550").waitFor()
+      expect(await jobs.row("test/ordered").count()).toBe(0)
+      await jobs.tab("Schedules")
+      await jobs.row("orders/report").getByText("0 7 * * *").waitFor()
+      await jobs.row("orders/report").getByText("Europe/Berlin").waitFor()
+      await stage.database.execute("update jobs._private_jobs set run_at = now() where id < 0")
+      await jobs.row("orders/report").getByText(/failed|retrying/).waitFor({ timeout: 20_000 })
+      expect(await page.locator("time").count()).toBeGreaterThan(0)
+    })
+  })
+
+  it("says what is wrong when the service refuses, with a way on", async () => {
+    await using({ allow: /503/ }, async (page, jobs) => {
+      await page.route("**/api/jobs/failed?**", (route) =>
+        route.fulfill({
+          status: 503,
+          contentType: "application/problem+json",
+          headers: { "x-request-id": "abcdef01" },
+          body: JSON.stringify({
+            type: "urn:service:problem:other",
+            status: 503,
+            title: "Away",
+            detail: "Not at the moment."
+          })
+        }))
+      await jobs.open()
+      await page.getByRole("alert").getByText("Not at the moment.").waitFor()
+      await page.unroute("**/api/jobs/failed?**")
+      await jobs.button("Try again").click()
+      await jobs.row("SMTP 551").waitFor()
+    })
+  })
+
+  it("keeps what it says apart, and its buttons in sight on a phone", async () => {
+    await using({ width: 1_000 }, async (page, jobs) => {
+      await jobs.open()
+      await jobs.row("test/ordered").getByRole("button").click()
+      await page.getByRole("complementary").waitFor()
+      const row = jobs.row("The receiver is away")
+      const [badge, error] = await Promise.all([
+        row.locator(".badge").boundingBox(),
+        row.getByText("The receiver is away").boundingBox()
+      ])
+      expect(badge!.x + badge!.width).toBeLessThanOrEqual(error!.x)
+    })
+    await using({ width: 360, height: 740, touch: true }, async (page, jobs) => {
+      await jobs.open()
+      for (const name of ["Retry all", "Delete all"]) {
+        const box = await page.getByRole("button", { name }).boundingBox()
+        expect(box!.x + box!.width).toBeLessThanOrEqual(360)
+      }
+    })
+  })
+})

@@ -1,0 +1,298 @@
+// Lists and records that follow what others do: nothing moves under the reader, and nothing is lost.
+import type { Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { chromiumPath } from "../chromium.ts"
+import { listPage } from "./pages/list.ts"
+import { axe, opener, type Stage, startStage } from "./stage.ts"
+
+vi.setConfig({ testTimeout: 40_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } })
+
+let stage: Stage
+
+beforeAll(async () => {
+  if (chromiumPath !== null) stage = await startStage(1_000, { events: ["order_lines"] })
+})
+afterAll(() => stage?.stop())
+
+const using = opener(() => stage, (page, url) => [listPage(page, url)])
+
+/** The stream stands: from here on, nothing is missed. */
+const watching = (page: Page, resource: string) =>
+  page.waitForResponse((answer) => answer.url().endsWith(`/${resource}:watch`) && answer.status() === 200)
+
+interface Order {
+  readonly id: string
+  readonly etag: string
+  readonly note: string | null
+}
+const orders = async (query: string): Promise<readonly Order[]> =>
+  (await stage.call("admin", "GET", `/orders?${query}`)).body["items"] as unknown as readonly Order[]
+const newest = () => orders("order_by=created_at%20desc,id%20desc&page_size=30")
+const change = async (id: string, values: object) => {
+  const { body } = await stage.call("admin", "GET", `/orders/${id}`)
+  const answer = await stage.call("admin", "PATCH", `/orders/${id}`, values, body["etag"] as string)
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+}
+const create = async (more: object = {}) => {
+  const [like] = (await stage.call("admin", "GET", "/orders?page_size=1")).body["items"] as unknown as ReadonlyArray<
+    { readonly [field: string]: unknown }
+  >
+  const { customer_id, owner_id, ship_country } = like!
+  const answer = await stage.call("admin", "POST", "/orders", {
+    customer_id,
+    owner_id,
+    ship_country,
+    total: "7.00",
+    ...more
+  })
+  expect(answer.status, JSON.stringify(answer.body)).toBe(201)
+  return answer.body["id"] as string
+}
+
+describe.skipIf(chromiumPath === null)("a list", () => {
+  it("marks a row that somebody changed, where it stands", async () => {
+    await using({}, async (page, list) => {
+      const open = watching(page, "orders")
+      await list.open("orders", "?columns=id,total&order=created_at%20desc,id%20desc")
+      await open
+      const [, , third] = await newest()
+      const before = await list.texts(0, 6)
+      await change(third!.id, { total: "4321.09" })
+      await list.row(2).and(page.locator("[data-fresh]")).waitFor()
+      expect(await list.cell(2, 1).innerText()).toContain("4,321.09")
+      expect(await list.texts(0, 6)).toEqual(before)
+      expect(await page.locator("[data-fresh]").count()).toBe(1)
+      expect(await axe(page)).toEqual([])
+      // The mark goes by itself.
+      await page.locator("[data-fresh]").waitFor({ state: "detached" })
+    })
+  })
+
+  it("counts new rows above instead of moving, and shows them when asked", async () => {
+    await using({}, async (page, list) => {
+      const open = watching(page, "orders")
+      await list.open("orders", "?columns=id,total&order=created_at%20desc,id%20desc")
+      await open
+      const before = await list.texts(0, 4)
+      const made = [await create(), await create(), await create()]
+      await page.getByRole("button", { name: "3 new" }).waitFor()
+      expect(await list.texts(0, 4)).toEqual(before)
+      // One that is deleted again is not counted.
+      const { body } = await stage.call("admin", "GET", `/orders/${made[2]!}`)
+      expect((await stage.call("admin", "DELETE", `/orders/${made[2]!}`, undefined, body["etag"] as string)).status)
+        .toBe(204)
+      await page.getByRole("button", { name: "2 new" }).waitFor()
+      expect(await axe(page)).toEqual([])
+      await page.getByRole("button", { name: "2 new" }).click()
+      await page.waitForFunction(
+        (text) => document.querySelector("[data-index='0'] [data-column='0']")?.textContent === text,
+        made[1]!
+      )
+      expect(await page.getByRole("button", { name: /new$/ }).count()).toBe(0)
+    })
+  })
+
+  it("counts only what its filter lets through, and strikes out what is deleted", async () => {
+    await using({}, async (page, list) => {
+      const kept = await create({ total: "71.37" })
+      const open = watching(page, "orders")
+      await list.open("orders", `?columns=id,total&filter=${encodeURIComponent("total = 71.37")}`)
+      await open
+      expect(await list.rows()).toBe(1)
+      await create()
+      await create({ total: "71.37" })
+      await page.getByRole("button", { name: "1 new" }).waitFor()
+      const { body } = await stage.call("admin", "GET", `/orders/${kept}`)
+      await stage.call("admin", "DELETE", `/orders/${kept}`, undefined, body["etag"] as string)
+      await list.row(0).and(page.locator("[data-deleted]")).waitFor()
+      expect(await list.cell(0, 0).innerText()).toBe(kept)
+    })
+  })
+
+  it("lets go of its stream while nobody looks, and catches up", async () => {
+    await using({}, async (page, list) => {
+      const open = watching(page, "orders")
+      await list.open("orders", "?columns=id,total&order=created_at%20desc,id%20desc")
+      await open
+      const ended = page.waitForEvent("requestfailed", (request) => request.url().endsWith(":watch"))
+      const hide = (hidden: boolean) =>
+        page.evaluate((state) => {
+          Object.defineProperty(document, "visibilityState", { value: state, configurable: true })
+          document.dispatchEvent(new Event("visibilitychange"))
+        }, hidden ? "hidden" : "visible")
+      const [, second] = await newest()
+      await hide(true)
+      await ended
+      await change(second!.id, { total: "1234.50" })
+      const again = watching(page, "orders")
+      await hide(false)
+      expect((await again).request().headers()["last-event-id"]).toMatch(/^\d+-\d+$/)
+      await list.row(1).and(page.locator("[data-fresh]")).waitFor()
+      expect(await list.cell(1, 1).innerText()).toContain("1,234.50")
+    })
+  })
+
+  it("asks for no stream where a resource has no events", async () => {
+    await using({}, async (page, list, sent) => {
+      await list.open("staff")
+      await page.getByRole("grid").waitFor()
+      await list.open("products")
+      expect(sent.filter((each) => each.includes(":watch"))).toEqual([])
+    })
+  })
+
+  it("stays as it is where the stream is refused", async () => {
+    await using({ allow: /403/ }, async (page, list, sent) => {
+      await page.route("**/orders:watch", (route) =>
+        route.fulfill({
+          status: 403,
+          contentType: "application/problem+json",
+          body: JSON.stringify({ type: "urn:service:problem:access-denied", status: 403, detail: "No." })
+        }))
+      await list.open("orders")
+      await page.waitForTimeout(1_500)
+      expect(sent.filter((each) => each.includes(":watch"))).toHaveLength(1)
+      expect(await page.getByRole("alert").count()).toBe(0)
+    })
+  })
+})
+
+const noteOf = (page: Page) => page.locator("[data-field='note']").getByRole("textbox")
+
+describe.skipIf(chromiumPath === null)("a record", () => {
+  it("shows what somebody changed, and says so", async () => {
+    const id = await create({ note: "before" })
+    await using({}, async (page) => {
+      const open = watching(page, "orders")
+      await page.goto(`${stage.url}/orders/${id}`)
+      await open
+      await change(id, { note: "after", total: "99.00" })
+      await page.getByText("Somebody changed this record: Total, Note.").waitFor()
+      expect(await noteOf(page).inputValue()).toBe("after")
+      expect(await axe(page)).toEqual([])
+      await page.getByRole("button", { name: "Hide" }).click()
+      expect(await page.getByText("Somebody changed").count()).toBe(0)
+    })
+  })
+
+  it("keeps what is typed, and merges both when it is saved", async () => {
+    const id = await create({ note: "before" })
+    await using({ allow: /412/ }, async (page) => {
+      const open = watching(page, "orders")
+      await page.goto(`${stage.url}/orders/${id}`)
+      await open
+      await noteOf(page).fill("mine")
+      await change(id, { total: "55.00" })
+      await page.getByText(/while you edit it: Total\. Saving merges both/).waitFor()
+      expect(await noteOf(page).inputValue()).toBe("mine")
+      await page.keyboard.press("Control+s")
+      await page.getByRole("status").getByText(/^Saved/).first().waitFor()
+      await page.getByText("Somebody changed").waitFor({ state: "detached" })
+      const { body } = await stage.call("admin", "GET", `/orders/${id}`)
+      expect(body).toMatchObject({ note: "mine" })
+      expect(String(body["total"])).toMatch(/^55(?:\.0+)?$/)
+    })
+  })
+
+  it("says nothing of one's own save", async () => {
+    const id = await create({ note: "before" })
+    await using({}, async (page) => {
+      const open = watching(page, "orders")
+      await page.goto(`${stage.url}/orders/${id}`)
+      await open
+      // Every note that ever stands on the page.
+      await page.evaluate(() => {
+        const seen = new Set<string>()
+        Object.assign(globalThis, { seen })
+        new MutationObserver(() => {
+          for (const line of document.body.innerText.match(/Somebody changed[^\n]*/g) ?? []) seen.add(line)
+        }).observe(document.body, { subtree: true, childList: true, characterData: true })
+      })
+      await noteOf(page).fill("mine")
+      await page.keyboard.press("Control+s")
+      await page.getByRole("status").getByText("Saved").first().waitFor()
+      // The stream tells of changes in their order: when it has told of a later one, it has told of the save.
+      await change(id, { total: "66.00" })
+      await page.getByText("Somebody changed this record: Total.").waitFor()
+      expect(await page.evaluate(() => [...(globalThis as unknown as { seen: Set<string> }).seen])).toEqual([
+        "Somebody changed this record: Total."
+      ])
+    })
+  })
+})
+
+interface Line {
+  readonly id: string
+  readonly etag: string
+}
+
+describe.skipIf(chromiumPath === null)("rows of a record's page", () => {
+  it("are marked where they stand when somebody changes them; new ones are counted, deleted ones struck out", async () => {
+    const id = await create({ note: "lines" })
+    const { body } = await stage.call("admin", "GET", "/products?page_size=1")
+    const [product] = body["items"] as unknown as readonly { readonly id: string }[]
+    const add = async (position: number) => {
+      const answer = await stage.call("admin", "POST", "/order_lines", {
+        order_id: id,
+        product_id: product!.id,
+        quantity: position,
+        position,
+        unit_price: "2.00"
+      })
+      expect(answer.status, JSON.stringify(answer.body)).toBe(201)
+      return answer.body as unknown as Line
+    }
+    const [first, second] = [await add(3), await add(4)]
+    await using({}, async (page) => {
+      const open = watching(page, "order_lines")
+      await page.goto(`${stage.url}/orders/${id}`)
+      const lines = page.getByRole("region", { name: "Lines" })
+      await lines.getByRole("row").nth(2).waitFor()
+      await open
+      const changed = await stage.call("admin", "PATCH", `/order_lines/${first.id}`, { quantity: 77 }, first.etag)
+      expect(changed.status).toBe(200)
+      await lines.getByRole("row").nth(1).and(page.locator("[data-fresh]")).waitFor()
+      expect(await lines.getByRole("row").nth(1).innerText()).toContain("77")
+      expect(await axe(page)).toEqual([])
+      await page.locator("[data-fresh]").waitFor({ state: "detached" })
+
+      await add(1)
+      await lines.getByRole("button", { name: "1 new" }).waitFor()
+      expect(await lines.getByRole("row").nth(1).innerText()).toContain("77")
+      await lines.getByRole("button", { name: "1 new" }).click()
+      await expect.poll(() => lines.getByRole("row").count()).toBe(4)
+      expect(await lines.getByRole("button", { name: /new$/ }).count()).toBe(0)
+
+      const gone = await stage.call("admin", "DELETE", `/order_lines/${second.id}`, undefined, second.etag)
+      expect(gone.status).toBe(204)
+      await lines.locator("tr[data-removed]").waitFor()
+      expect(await lines.getByRole("row").count()).toBe(4)
+    })
+  })
+
+  it("say nothing of one's own save", async () => {
+    const id = await create({ note: "lines" })
+    await using({}, async (page) => {
+      const open = watching(page, "order_lines")
+      await page.goto(`${stage.url}/orders/${id}`)
+      const lines = page.getByRole("region", { name: "Lines" })
+      await open
+      await lines.getByRole("button", { name: /^Add/ }).click()
+      const added = lines.locator("tr[data-added]")
+      const options = page.getByRole("listbox").getByRole("option")
+      await expect.poll(async () => {
+        await added.getByRole("combobox", { name: "Product" }).press("ArrowDown")
+        return options.count()
+      }, { timeout: 20_000, interval: 500 }).toBeGreaterThan(0)
+      await options.first().click()
+      await added.getByRole("textbox", { name: "Unit price" }).fill("3.00")
+      await page.keyboard.press("Control+s")
+      await page.getByRole("status").getByText("Saved").first().waitFor()
+      await expect.poll(() => lines.getByRole("row").count()).toBe(2)
+      // The stream tells of it within a second; a mark would stand then.
+      await page.waitForTimeout(2_000)
+      expect(await lines.getByRole("button", { name: /new$/ }).count()).toBe(0)
+      expect(await lines.locator("[data-fresh]").count()).toBe(0)
+    })
+  })
+})

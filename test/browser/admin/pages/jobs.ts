@@ -1,0 +1,28 @@
+/** The page of jobs: failed ones, queues, schedules. */
+
+import type { Page } from "playwright-core"
+
+export const jobsPage = (page: Page, url: string) => ({
+  open: async (part = "") => {
+    await page.goto(`${url}/-/jobs${part}`)
+    await page.getByRole("heading", { name: "Jobs", level: 1 }).waitFor()
+  },
+  tab: (name: string) => page.getByRole("navigation", { name: "Jobs" }).getByRole("link", { name }).click(),
+  table: (name: string) => page.getByRole("table", { name }),
+  /** The row of the first job of a name. */
+  row: (name: string) => page.getByRole("row").filter({ hasText: name }).first(),
+  openJob: async (name: string) => {
+    await page.getByRole("button", { name, exact: true }).first().click()
+    await page.getByRole("complementary", { name }).waitFor()
+  },
+  detail: page.getByRole("complementary"),
+  error: page.getByLabel("Last error"),
+  payload: page.getByLabel("Payload"),
+  button: (name: string) => page.getByRole("button", { name, exact: true }),
+  confirm: async () => {
+    await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click()
+    await page.getByRole("alertdialog").waitFor({ state: "detached" })
+  },
+  toast: (text: string | RegExp) => page.getByRole("status").getByText(text),
+  count: page.getByRole("navigation", { name: "Navigation" }).getByRole("link", { name: /Jobs/ })
+})

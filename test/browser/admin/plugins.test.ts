@@ -1,0 +1,311 @@
+// Plugins in the admin app: the example's map, stars, page and action, and plugins that throw, hang, are missing, were changed or come from elsewhere (55).
+import { createHash } from "node:crypto"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { createServer, type Server as WebServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Page } from "playwright-core"
+import { build } from "vite"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { chromiumPath } from "../chromium.ts"
+import { listPage } from "./pages/list.ts"
+import { pluginsPage } from "./pages/plugins.ts"
+import { axe, opener, type Stage, startStage } from "./stage.ts"
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000, expect: { poll: { timeout: 10_000 } } })
+
+const root = join(import.meta.dirname, "../../..")
+const built = mkdtempSync(join(tmpdir(), "example-plugin-"))
+let stage: Stage
+let host: WebServer
+let elsewhere: WebServer
+/** Paths that each host was asked for. */
+const asked: string[] = []
+const askedElsewhere: string[] = []
+
+interface Served {
+  readonly body: string
+  readonly type?: string
+  readonly status?: number
+}
+
+const files = new Map<string, Served | "hangs">()
+
+const serve = async (log: string[]): Promise<WebServer> => {
+  const server = createServer((request, response) => {
+    const path = request.url ?? "/"
+    log.push(path)
+    const file = files.get(path)
+    if (file === "hangs") return
+    const type = path.endsWith(".js") ? "text/javascript" : "application/json"
+    response.writeHead(file === undefined ? 404 : file.status ?? 200, {
+      "content-type": file?.type ?? type,
+      "access-control-allow-origin": "*"
+    }).end(file?.body ?? "")
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  return server
+}
+const originOf = (server: WebServer): string => `http://localhost:${(server.address() as AddressInfo).port}`
+const close = async (server: WebServer | undefined): Promise<void> => {
+  if (server === undefined) return
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+}
+
+const digestOf = (text: string): string => `sha384-${createHash("sha384").update(text).digest("base64")}`
+
+/** A plugin of one module, served from a folder of its own. */
+const plugin = (name: string, provides: object, code: string, more: object = {}): void => {
+  files.set(`/${name}/module.js`, { body: code })
+  files.set(`/${name}/manifest.json`, {
+    body: JSON.stringify({ name, version: "1", module: "module.js", integrity: digestOf(code), provides, ...more })
+  })
+}
+
+const hostile = [
+  "throws",
+  "breaks",
+  "wrong",
+  "elsewhere",
+  "lacks",
+  "nothing",
+  "page",
+  "hangs",
+  "waits"
+]
+
+beforeAll(async () => {
+  if (chromiumPath === null) return
+  await build({
+    configFile: join(root, "examples/plugin/vite.config.ts"),
+    logLevel: "error",
+    build: { outDir: built, emptyOutDir: true }
+  })
+  host = await serve(asked)
+  elsewhere = await serve(askedElsewhere)
+  const manifest = readFileSync(join(built, "manifest.json"), "utf8")
+  const { module } = JSON.parse(manifest) as { readonly module: string }
+  files.set("/example/manifest.json", { body: manifest })
+  files.set(`/example/${module}`, { body: readFileSync(join(built, module), "utf8") })
+  plugin(
+    "throws",
+    { cells: ["boom"], pages: { ruin: "Ruin" }, actions: { fail: { label: "Fail" } } },
+    `
+    const boom = () => { throw new Error("The cell is broken.") }
+    export default { cells: { boom }, pages: { ruin: boom }, actions: { fail: () => { throw new Error("The action is broken.") } } }`
+  )
+  plugin("breaks", { cells: ["broken"] }, `throw new Error("The module is broken.")`)
+  plugin(
+    "wrong",
+    { cells: ["changed"] },
+    `globalThis.harmed = 1; export default { cells: { changed: () => "changed" } }`,
+    {
+      integrity: digestOf("another text")
+    }
+  )
+  plugin("elsewhere", { cells: ["foreign"] }, "", { module: `${originOf(elsewhere)}/elsewhere/module.js` })
+  files.set("/elsewhere/module.js", {
+    body: `globalThis.harmed = 1; export default { cells: { foreign: () => "foreign" } }`
+  })
+  plugin("lacks", { cells: ["absent"] }, `export default { cells: {} }`)
+  plugin("nothing", { cells: ["void"] }, `export const cells = {}`)
+  files.set("/page/manifest.json", { body: "<h1>Not found</h1>", type: "text/html" })
+  files.set("/hangs/manifest.json", "hangs")
+  plugin("waits", { cells: ["late"] }, `await new Promise(() => {}); export default {}`)
+  const plugins = ["example", ...hostile, "gone"].map((name) => `${originOf(host)}/${name}/manifest.json`)
+  stage = await startStage(1_000, {
+    env: { SERVICE_PLUGINS: JSON.stringify(plugins) },
+    components: {
+      customers: {
+        cells: {
+          country: "map",
+          name: "boom",
+          kind: "broken",
+          email: "changed",
+          city: "foreign",
+          customer_since: "late"
+        }
+      },
+      products: { cells: { stock: "rating", sku: "absent", name: "void" }, inputs: { stock: "rating" } }
+    }
+  })
+})
+afterAll(async () => {
+  await stage?.stop()
+  await close(host)
+  await close(elsewhere)
+  rmSync(built, { recursive: true, force: true })
+})
+
+const picture = async (page: Page, name: string): Promise<void> => {
+  const folder = process.env["SCREENSHOTS"]
+  if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png` })
+}
+
+const using = opener(
+  () => stage,
+  async (page, url) => {
+    await page.context().grantPermissions(["local-network-access"], { origin: url })
+    return [pluginsPage(page, url)]
+  },
+  // What the browser and React say of plugins that fail.
+  { allow: /broken|Failed to (?:load|find)|integrity|ERR_|error occurred|404/ }
+)
+
+describe.skipIf(chromiumPath === null)("plugins", () => {
+  it("draw the fields that a view names, and nothing of those that fail", async () => {
+    await using({ role: "admin" }, async (page) => {
+      const list = listPage(page, stage.url)
+      await list.open("customers")
+      const columns = await page.getByRole("columnheader").allInnerTexts()
+      const column = (name: string) => columns.findIndex((text) => text.startsWith(name)) - 1
+      const country = list.cell(0, column("Country"))
+      await country.locator("svg circle").waitFor()
+      expect(await country.innerText()).toMatch(/^[A-Z]{2}$/)
+      for (const name of ["Name", "Email", "City"]) {
+        expect(await list.cell(0, column(name)).innerText()).not.toMatch(/^(?:|changed|foreign|.*broken.*)$/i)
+      }
+      expect(await page.evaluate(() => "harmed" in globalThis)).toBe(false)
+      expect(askedElsewhere).toEqual([])
+      expect(asked.filter((path) => path === "/example/manifest.json").length).toBe(1)
+      expect(await axe(page)).toEqual([])
+      await picture(page, "plugins-list")
+    })
+  })
+
+  it("are listed for admins with what went wrong", async () => {
+    await using({ role: "admin" }, async (page, plugins) => {
+      const list = listPage(page, stage.url)
+      await list.open("products")
+      await page.getByRole("grid").getByRole("img", { name: /of 5 stars/ }).first().waitFor()
+      await page.getByRole("navigation", { name: "Navigation" }).getByRole("link", { name: "Customers", exact: true })
+        .click()
+      await page.getByRole("grid").locator("svg circle").first().waitFor()
+      await plugins.entry("Plugins").click()
+      await plugins.item("example").getByText("In use").waitFor()
+      const failures: readonly (readonly [string, RegExp])[] = [
+        ["throws", /A part of it failed.*The cell is broken/],
+        ["breaks", /could not be run.*The module is broken/],
+        ["wrong", /It was not run/],
+        ["elsewhere", /not in the folder of its manifest/],
+        ["lacks", /lacks a part.*cells\.absent/],
+        ["nothing", /no default export/],
+        ["/gone/", /manifest cannot be read/],
+        ["/page/", /manifest cannot be read/],
+        ["/hangs/", /manifest cannot be read/],
+        ["waits", /could not be run.*10 s/]
+      ]
+      for (const [name, text] of failures) {
+        await plugins.item(name).getByText("Failed", { exact: true }).waitFor({ timeout: 25_000 })
+        expect(await plugins.item(name).innerText(), name).toMatch(text)
+      }
+      expect(await axe(page)).toEqual([])
+      await picture(page, "plugins-page")
+    })
+    await using({ role: "viewer" }, async (page, plugins) => {
+      await page.goto(`${stage.url}/-/plugins`)
+      await page.getByRole("heading", { name: "Not found" }).waitFor()
+      expect(await plugins.entry("Plugins").count()).toBe(0)
+    })
+  })
+
+  it("edit a field, and the service checks what they give", async () => {
+    await using({ role: "admin" }, async (page) => {
+      const { body } = await stage.call("admin", "GET", "/products?page_size=1&order_by=id&filter=stock > 20")
+      const [product] = body["items"] as readonly { readonly id: string; readonly stock: number }[]
+      await page.goto(`${stage.url}/products/${product!.id}`)
+      await page.getByRole("radio", { name: "4 stars" }).check({ force: true })
+      await page.keyboard.press("Control+s")
+      await page.getByRole("status").getByText("Saved").first().waitFor()
+      const after = await stage.call("admin", "GET", `/products/${product!.id}`)
+      expect(after.body["stock"]).toBe(4)
+    })
+  })
+
+  it("draw pages and run actions, and what these throw is said", async () => {
+    await using({ role: "admin" }, async (page, plugins) => {
+      await page.goto(`${stage.url}/orders`)
+      await plugins.entry("Countries").click()
+      await page.getByRole("heading", { name: "Countries" }).waitFor()
+      await page.getByRole("main").locator("svg circle").first().waitFor()
+      await picture(page, "plugins-countries")
+      await plugins.entry("Ruin").click()
+      await page.getByRole("alert").getByText(/cannot be loaded|failed/).waitFor()
+      await plugins.entry("Countries").click()
+      await page.getByRole("main").locator("svg circle").first().waitFor()
+
+      const { body } = await stage.call("admin", "GET", "/products?page_size=1&order_by=id desc")
+      const [product] = body["items"] as readonly { readonly id: string; readonly stock: number }[]
+      await page.goto(`${stage.url}/products/${product!.id}`)
+      await plugins.action("Order twenty more")
+      await page.getByRole("alertdialog").getByRole("button", { name: "Yes" }).click()
+      await page.getByRole("status").getByText("Twenty more.").waitFor()
+      const after = await stage.call("admin", "GET", `/products/${product!.id}`)
+      expect(after.body["stock"]).toBe(product!.stock + 20)
+      await plugins.action("Fail")
+      await page.getByRole("status").getByText("Fail failed.").waitFor()
+    })
+  })
+
+  it("act on selected records, which they get whole, and stand in the palette", async () => {
+    interface Product {
+      readonly id: string
+      readonly stock: number
+    }
+    const products = async () =>
+      (await stage.call("admin", "GET", "/products?page_size=2&order_by=id")).body["items"] as readonly Product[]
+    const [first, second] = await products()
+    await using({ role: "admin" }, async (page) => {
+      const list = listPage(page, stage.url)
+      // The action needs a field that the list does not show.
+      await list.open("products", "?columns=name&order=id")
+      await list.tick(0)
+      await list.tick(1)
+      const bar = page.getByRole("toolbar")
+      await bar.getByRole("button", { name: "Order twenty more" }).click()
+      await page.getByRole("alertdialog").getByRole("button", { name: "Yes" }).click()
+      await list.toast("Twenty more.").waitFor()
+      await bar.waitFor({ state: "detached" })
+      expect((await products()).map(({ stock }) => stock)).toEqual([first!.stock + 20, second!.stock + 20])
+
+      await list.tick(1)
+      await bar.getByRole("button", { name: "Fail" }).waitFor()
+      expect(await axe(page)).toEqual([])
+      await picture(page, "plugins-selection")
+      await page.keyboard.press("Control+k")
+      await page.getByRole("dialog").getByRole("combobox").fill("twenty")
+      await page.getByRole("option", { name: "Order twenty more" }).click()
+      await page.getByRole("alertdialog").getByRole("button", { name: "Yes" }).click()
+      await bar.waitFor({ state: "detached" })
+      expect((await products())[1]!.stock).toBe(second!.stock + 40)
+
+      await page.goto(`${stage.url}/products/${first!.id}`)
+      await page.locator("[data-field]").first().waitFor()
+      await page.keyboard.press("Control+k")
+      await page.getByRole("dialog").getByRole("combobox").fill("twenty")
+      await page.getByRole("option", { name: "Order twenty more" }).click()
+      await page.getByRole("alertdialog").getByRole("button", { name: "Yes" }).click()
+      await expect.poll(async () => (await products())[0]!.stock).toBe(first!.stock + 40)
+      // On other pages there is nothing to act on.
+      await page.goto(`${stage.url}/products`)
+      await page.locator("[data-index='0']:not([aria-busy])").waitFor()
+      await page.keyboard.press("Control+k")
+      await page.getByRole("dialog").getByRole("combobox").fill("twenty")
+      await page.getByRole("option", { name: /Search products/ }).waitFor()
+      expect(await page.getByRole("option", { name: "Order twenty more" }).count()).toBe(0)
+    })
+  })
+
+  it("run under the app's policy, which names their folders and no more", async () => {
+    const policy = (await fetch(stage.url, { headers: { accept: "text/html" } })).headers.get(
+      "content-security-policy"
+    )!
+    const scripts = /script-src ([^;]+);/.exec(policy)![1]!.split(" ")
+    expect(scripts).toEqual(["'self'", ...["example", ...hostile, "gone"].map((name) => `${originOf(host)}/${name}/`)])
+    expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'")
+    const form = (await fetch(`${stage.url}/-/forms/contact`, { headers: { accept: "text/html" } })).headers
+    expect(form.get("content-security-policy")).toContain("script-src 'self';")
+  })
+})

@@ -1,0 +1,63 @@
+// Every page of the app by keyboard alone, and in every look: no violation that axe knows, nothing that scrolls sideways or is cut off, a focus that can be
+// seen, no error in the console, no report against the policy. One server for all of it.
+import { createServer, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import { afterAll, beforeAll, describe, it, vi } from "vitest"
+import { createUser, history, webhooks } from "../../../composition/index.ts"
+import { chromiumPath } from "../chromium.ts"
+import { operations, type Surroundings } from "./reach/operations.ts"
+import { kim, people } from "./reach/people.ts"
+import { records } from "./reach/records.ts"
+import { visitOf } from "./reach/scene.ts"
+import { opener, type Stage, startStage } from "./stage.ts"
+import { startStranger } from "./stranger.ts"
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } })
+
+let stage: Stage
+let receiver: Server
+let around: Surroundings
+
+/** Enough of them that a change of all can be stopped before it ends. */
+const messages = `insert into shop.messages (tenant_id, name, email, topic, message)
+  select 1, 'Visitor ' || n, 'visitor@example.org', 'other', 'Hello' from generate_series(1, 20000) n`
+
+beforeAll(async () => {
+  if (chromiumPath === null) return
+  const answer = { url: "", status: 204 }
+  receiver = createServer((request, response) => {
+    request.resume().on("end", () => response.writeHead(answer.status).end())
+  })
+  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve))
+  answer.url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`
+  around = { receiver: answer, stranger: await startStranger(["gadgets"]) }
+  const source = { url: around.stranger.url, label: "Stranger", resources: ["gadgets"], roles: ["viewer"] }
+  stage = await startStage(200, {
+    mail: true,
+    twoFactor: true,
+    passkeys: true,
+    change: (config) => ({
+      ...config,
+      extends: [
+        webhooks({ deliveryLog: true, allowPrivateAddresses: true }),
+        history({ resources: ["orders", "customers", "products"] })
+      ]
+    }),
+    env: { SERVICE_SOURCES: JSON.stringify([source]) },
+    schema: messages
+  })
+  await createUser(stage.server.auth!, { ...kim, name: "Kim", role: "sales" })
+})
+afterAll(async () => {
+  await stage?.stop()
+  await around?.stranger.close()
+  receiver?.close()
+})
+
+const using = opener(() => stage, () => [])
+
+describe.skipIf(chromiumPath === null)("by keyboard alone, in every look", () => {
+  it.each([...records, ...people, ...operations(() => around)])("$name", async ({ options = {}, work }) => {
+    await using(options, (page, sent, quiet) => work(visitOf(stage, page, sent, quiet)))
+  })
+})

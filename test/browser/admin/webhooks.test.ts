@@ -1,0 +1,245 @@
+// The page of webhooks in a real browser, with a receiver beside it: subscriptions, tests, secrets, deliveries, the log.
+import { createServer, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { verifyStandardWebhook } from "../../../composition/index.ts"
+import { chromiumPath } from "../chromium.ts"
+import { webhooksPage } from "./pages/webhooks.ts"
+import { axe, opener, type Stage, startStage } from "./stage.ts"
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } })
+
+let stage: Stage
+let receiver: Server
+let at: string
+/** What it answers: a status and a text. */
+let answer: readonly [number, string] = [204, ""]
+const received: Array<{ readonly headers: Headers; readonly body: string }> = []
+
+const markup = "<img src=x onerror=\"document.title='taken'\">"
+
+beforeAll(async () => {
+  if (chromiumPath === null) return
+  receiver = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on("data", (chunk: Buffer) => chunks.push(chunk))
+    request.on("end", () => {
+      const headers = new Headers()
+      for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value))
+      received.push({ headers, body: Buffer.concat(chunks).toString() })
+      response.writeHead(answer[0], { "content-type": "text/html" }).end(answer[1])
+    })
+  })
+  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve))
+  at = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`
+  stage = await startStage(100, { webhooks: { deliveryLog: true, allowPrivateAddresses: true } })
+})
+afterAll(async () => {
+  await stage?.stop()
+  receiver?.close()
+})
+
+const using = opener(() => stage, (page, url) => [webhooksPage(page, url)])
+
+const subscribe = async (name: string, more: object = {}) =>
+  (await stage.call("admin", "POST", "/webhook_subscriptions", { name, events: "orders.*", url: at, ...more })).body
+
+describe.skipIf(chromiumPath === null)("webhooks", () => {
+  it("are shown to who may read subscriptions: a viewer sees no addresses and no buttons, a seller nothing (64)", async () => {
+    await subscribe("Quiet", { headers: { authorization: "Bearer hidden-credential" } })
+    await using({ role: "sales", allow: /404/ }, async (page, hooks, sent) => {
+      await page.goto(`${stage.url}/-/webhooks`)
+      await page.getByRole("heading", { name: "Not found" }).waitFor()
+      expect(await page.getByRole("link", { name: "Webhooks" }).count()).toBe(0)
+      expect(sent.filter((each) => each.includes("webhook_"))).toEqual([])
+      expect(await hooks.row("Quiet").count()).toBe(0)
+    })
+    await using({ role: "viewer" }, async (page, hooks) => {
+      await hooks.open()
+      await hooks.openRow("Quiet")
+      expect(await page.getByRole("button", { name: "New subscription" }).count()).toBe(0)
+      for (const name of ["Edit", "Send a test event", "Show the secret", "Disable", "Delete"]) {
+        expect([name, await hooks.button(name).count()]).toEqual([name, 0])
+      }
+      const all = await page.evaluate(() => document.documentElement.outerHTML)
+      expect(all).not.toContain("hidden-credential")
+      expect(all).not.toContain(at)
+    })
+  })
+
+  it("are made with ticked events and a filter; refusals stand at their fields (64)", async () => {
+    await using({ allow: /400/ }, async (page, hooks) => {
+      await hooks.open()
+      await page.getByRole("heading", { name: "A receiver" }).waitFor()
+      await page.keyboard.press("n")
+      await hooks.fill({ name: "Warehouse", url: "ftp://nowhere.example/x" })
+      await hooks.save()
+      await hooks.dialog.getByText("Name at least one event.").waitFor()
+      await hooks.dialog.getByText(/it is not an http\(s\) URL/).waitFor()
+      expect(await axe(page)).toEqual([])
+      await hooks.fill({ url: at, events: ["orders.created", "orders.updated"] })
+      await hooks.dialog.getByLabel("Filter").fill("stattus = paid")
+      await hooks.save()
+      await hooks.dialog.getByText(/Did you mean/).waitFor()
+      // Completion as in lists; Escape ends it and leaves the dialog.
+      await hooks.dialog.getByRole("button", { name: "Edit with completion" }).click()
+      const text = hooks.dialog.getByRole("textbox", { name: "Filter as text" })
+      await text.fill("")
+      await text.pressSequentially("stat")
+      await page.getByRole("option", { name: /status/ }).waitFor()
+      await page.keyboard.press("Escape")
+      await text.fill("status = paid")
+      await hooks.dialog.getByRole("button", { name: "Apply" }).click()
+      await hooks.dialog.getByLabel("Headers").fill("x-shop: 1")
+      await hooks.save()
+      await hooks.row("Warehouse").getByText("enabled").waitFor()
+      await hooks.detail.getByText("orders.created, orders.updated").waitFor()
+      await hooks.detail.getByText("status = paid").waitFor()
+      await hooks.button("Edit").click()
+      expect(await hooks.dialog.getByRole("checkbox", { name: "orders.created", exact: true }).isChecked()).toBe(true)
+      expect(await hooks.dialog.getByLabel("Headers").inputValue()).toBe("x-shop: 1")
+      await hooks.fill({ name: "Depot" })
+      await hooks.save()
+      await hooks.row("Depot").waitFor()
+    })
+  })
+
+  it("send a test event, and show the request and the answer as text (66)", async () => {
+    await subscribe("Tested")
+    answer = [200, markup]
+    await using({}, async (page, hooks) => {
+      await hooks.open()
+      await hooks.openRow("Tested")
+      await hooks.button("Send a test event").click()
+      await hooks.detail.getByText("delivered", { exact: true }).waitFor()
+      expect(await page.getByLabel("Answer").innerText()).toBe(markup)
+      const request = await page.getByLabel("Request").innerText()
+      expect(request).toContain(`POST ${at}`)
+      expect(request).toContain("webhook-signature: v1,")
+      expect(request).toContain("\"test\": true")
+      expect(await page.locator("img[src=x]").count()).toBe(0)
+      answer = [503, "away"]
+      await hooks.button("Send a test event").click()
+      await hooks.detail.getByText("The receiver answered 503.").waitFor()
+      expect(await axe(page)).toEqual([])
+    })
+  })
+
+  it("show the secret when asked, and rotate it: both sign for a day (65)", async () => {
+    await subscribe("Secretive")
+    answer = [204, ""]
+    await using({}, async (page, hooks) => {
+      await hooks.open()
+      await hooks.openRow("Secretive")
+      const read = async (): Promise<string> => {
+        await hooks.button("Show the secret").click()
+        return hooks.detail.getByRole("status", { name: "Secret" }).innerText()
+      }
+      const first = await read()
+      expect(first).toMatch(/^whsec_/)
+      await hooks.button("Rotate the secret").click()
+      await page.getByText(/For 24 hours every request carries both signatures/).waitFor()
+      await hooks.confirm("Rotate the secret")
+      await hooks.toast("There is a new secret.").waitFor()
+      const second = await read()
+      expect(second).not.toBe(first)
+      received.length = 0
+      await hooks.button("Send a test event").click()
+      await hooks.detail.getByText("delivered", { exact: true }).waitFor()
+      for (const secret of [first, second]) {
+        expect(() => verifyStandardWebhook(received[0]!, secret)).not.toThrow()
+      }
+      await hooks.button("Hide it").click()
+      const kept = await page.evaluate(() =>
+        JSON.stringify([localStorage, sessionStorage, document.cookie, history.state]) +
+        document.documentElement.outerHTML
+      )
+      expect(kept).not.toContain(second)
+    })
+  })
+
+  it("say why one is disabled, and start afresh when enabled (67)", async () => {
+    const { id } = await subscribe("Gone")
+    answer = [410, ""]
+    await using({}, async (_, hooks) => {
+      await hooks.open()
+      await hooks.openRow("Gone")
+      await hooks.button("Disable").click()
+      await hooks.detail.getByText("It was disabled by hand.").waitFor()
+      await hooks.button("Enable").click()
+      await hooks.button("Disable").waitFor()
+      const { body } = await stage.call("admin", "GET", "/orders?page_size=1&filter=status%20%3D%20draft")
+      const [order] = body["items"] as ReadonlyArray<{ readonly id: number; readonly etag: string }>
+      await stage.call("admin", "PATCH", `/orders/${order!.id}`, { note: "told" }, order!.etag)
+      await hooks.detail.getByText(/It is disabled: The receiver answered 410 Gone\./).waitFor({ timeout: 20_000 })
+      await hooks.row("Gone").getByText("disabled").waitFor()
+      answer = [204, ""]
+      await hooks.button("Enable").click()
+      await hooks.row("Gone").getByText("enabled").waitFor()
+      expect(id).toBeDefined()
+    })
+  })
+
+  it("list deliveries that wait with their error, and every try with its answer (68)", async () => {
+    await stage.database.execute("delete from webhooks.subscriptions")
+    await subscribe("Failing")
+    answer = [500, `no ${markup}`]
+    const { body } = await stage.call("admin", "GET", "/orders?page_size=1&filter=status%20%3D%20draft")
+    const [order] = body["items"] as ReadonlyArray<{ readonly id: number; readonly etag: string }>
+    const changed = await stage.call("admin", "PATCH", `/orders/${order!.id}`, { note: "again" }, order!.etag)
+    expect(changed.status).toBe(200)
+    await using({}, async (page, hooks) => {
+      await hooks.open("/deliveries")
+      await hooks.row("orders.updated").getByText("retrying").waitFor({ timeout: 20_000 })
+      await hooks.openRow("orders.updated")
+      await hooks.detail.getByText("The receiver answered 500.").first().waitFor()
+      await hooks.open("/log")
+      await hooks.row("500").getByRole("button").first().click()
+      expect(await page.getByLabel("Answer").innerText()).toBe(`no ${markup}`)
+      expect(await page.locator("img[src=x]").count()).toBe(0)
+      expect(await axe(page)).toEqual([])
+    })
+  })
+
+  it("send what has failed again: one, and all of a subscription (66, 68)", async () => {
+    await stage.database.execute("delete from webhooks.subscriptions")
+    await subscribe("Resent")
+    answer = [500, "not now"]
+    const { body } = await stage.call("admin", "GET", "/orders?page_size=3")
+    const orders = body["items"] as ReadonlyArray<{ readonly id: number; readonly etag: string }>
+    for (const { etag, id } of orders) {
+      const changed = await stage.call("admin", "PATCH", `/orders/${id}`, { note: "once more" }, etag)
+      expect(changed.status).toBe(200)
+    }
+    const states = async () =>
+      ((await stage.call("admin", "GET", "/webhook_deliveries")).body["items"] as ReadonlyArray<
+        { readonly state: string }
+      >).map(({ state }) => state)
+    await expect.poll(states, { timeout: 20_000 }).toEqual(["retrying", "retrying", "retrying"])
+    // Their tries are used up.
+    await stage.database.execute(
+      "begin; set session_replication_role = replica; update jobs._private_jobs set attempts = max_attempts where id > 0; commit"
+    )
+    await using({}, async (page, hooks) => {
+      await hooks.open("/deliveries")
+      await expect.poll(() => hooks.row("failed").count()).toBe(3)
+      received.length = 0
+      answer = [204, ""]
+      await hooks.row("failed").first().getByRole("button").click()
+      await hooks.button("Resend").click()
+      await hooks.toast("1 delivery is sent again now").waitFor()
+      await expect.poll(() => hooks.row("failed").count(), { timeout: 20_000 }).toBe(2)
+      await expect.poll(() => received.length, { timeout: 20_000 }).toBe(1)
+      await hooks.open()
+      await hooks.openRow("Resent")
+      await hooks.button("Resend failed ones").click()
+      await hooks.toast("2 deliveries are sent again now").waitFor()
+      await expect.poll(() => received.length, { timeout: 20_000 }).toBe(3)
+      expect(new Set(received.map(({ headers }) => headers.get("webhook-id"))).size).toBe(3)
+      await hooks.button("Resend failed ones").click()
+      await hooks.toast("0 deliveries are sent again now").waitFor()
+      await hooks.open("/deliveries")
+      await page.getByRole("heading", { name: "Nothing waits and nothing has failed" }).waitFor()
+    })
+  })
+})

@@ -1,0 +1,227 @@
+// Faults under files: a server that is killed in uploads and writes, and a disk that is full. No half file is served, nothing that a row holds is
+// lost, and whatever is left over is known to a later cleanup.
+import { type ChildProcess, fork, spawnSync } from "node:child_process"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { startService, tokenOf } from "../support/composed.ts"
+import type { TestService } from "../support/composed.ts"
+import { openDatabase } from "../support/postgres.ts"
+import type { TestDatabase } from "../support/postgres.ts"
+import { filesConfig, filesSchema } from "./files-server.ts"
+
+const admin = { id: "root", roles: ["admin"] }
+const authorization = `Bearer ${tokenOf(admin)}`
+const long = process.env["CHAOS"] === "long"
+
+/** Everything below a folder, as paths from it. */
+const filesIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1)).sort()
+
+/** A text that says how long it is. */
+const textOf = (size: number, mark: string): string => `${size} ${mark} `.padEnd(size, "x")
+
+describe("a server that is killed", () => {
+  let folder: string
+  let database: TestDatabase
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "chaos-files-"))
+    database = await openDatabase(filesSchema)
+  })
+  afterAll(async () => {
+    await database?.drop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const start = async (): Promise<{ readonly url: string; readonly child: ChildProcess }> => {
+    const child = fork(fileURLToPath(new URL("files-server.ts", import.meta.url)), {
+      execArgv: ["--conditions=source"],
+      env: { ...process.env, DATABASE_URL: database.url, FILES_FOLDER: folder },
+      stdio: ["ignore", "ignore", "inherit", "ipc"]
+    })
+    const port = await new Promise<number>((resolve, reject) => {
+      child.once("message", (message) => resolve((message as { readonly port: number }).port))
+      child.once("exit", (code) => reject(new Error(`the server ended with ${code}`)))
+    })
+    return { url: `http://127.0.0.1:${port}`, child }
+  }
+  const kill = (child: ChildProcess): Promise<void> =>
+    new Promise((resolve) => {
+      child.once("exit", () => resolve())
+      child.kill("SIGKILL")
+    })
+  const call = async (url: string, method: string, path: string, body?: object | string) => {
+    const answer = await fetch(`${url}/api/v1/${path}`, {
+      method,
+      headers: {
+        authorization,
+        "if-match": "*",
+        "content-type": typeof body === "object" ? "application/json" : "text/plain"
+      },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+    return (text === "" ? {} : JSON.parse(text)) as { readonly [name: string]: unknown }
+  }
+  const upload = async (url: string, text: string): Promise<string> =>
+    (await call(url, "POST", "docs:upload?field=file&name=a.txt", text))["value"] as string
+
+  it("serves no half file, loses nothing that a row holds, and forgets no file", async () => {
+    /** Texts of records whose last write was answered; null: the write that followed was not answered, either may hold. */
+    const known = new Map<string, string | null>()
+    let uploads = 0
+    let seed = 20_261_123
+    const next = (most: number): number => (seed = (seed * 48_271) % 2_147_483_647) % most
+
+    const work = async (url: string, mark: string): Promise<void> => {
+      const text = textOf(100_000 + next(2_000_000), mark)
+      uploads++
+      const record = await call(url, "POST", "docs", { file: await upload(url, text) })
+      const id = record["id"] as string
+      known.set(id, text)
+      const other = textOf(50_000 + next(500_000), `${mark} again`)
+      uploads++
+      const ticket = await upload(url, other)
+      known.set(id, null)
+      await call(url, "PATCH", `docs/${id}`, { file: ticket })
+      known.set(id, other)
+      if (next(3) > 0) return
+      known.set(id, null)
+      await call(url, "DELETE", `docs/${id}`)
+      known.delete(id)
+    }
+    /** Files that are visible are whole; records hold what they were answered to hold. */
+    const check = async (url: string): Promise<void> => {
+      for (const path of filesIn(folder).filter((each) => !each.startsWith("."))) {
+        const text = readFileSync(join(folder, path), "utf8")
+        expect([path, text.length]).toEqual([path, Number.parseInt(text, 10)])
+      }
+      for (const [id, text] of known) {
+        const answer = await fetch(`${url}/api/v1/docs/${id}`, { headers: { authorization } })
+        if (text === null && answer.status === 404) continue
+        const record = await answer.json() as { readonly file: { readonly url: string } | null }
+        const file = await fetch(url + record.file!.url)
+        expect([id, file.status]).toEqual([id, 200])
+        const stored = await file.text()
+        if (text === null) expect(stored.length).toBe(Number.parseInt(stored, 10))
+        else expect(stored === text, id).toBe(true)
+      }
+    }
+
+    for (let round = 0; uploads < (long ? 500 : 100); round++) {
+      const { child, url } = await start()
+      await check(url)
+      const working = Promise.allSettled(Array.from({ length: 10 }, (_, i) => work(url, `${round}-${i}`)))
+      await new Promise((resolve) => setTimeout(resolve, 20 + next(700)))
+      await kill(child)
+      await working
+    }
+    const { child, url } = await start()
+    await check(url)
+
+    // Every file that is stored is held by a row, or somebody is told to delete it.
+    const rows = (await database.rows("select file from docs where file is not null")).map(([file]) => file!)
+    const held = new Set(rows.map((file) => /^private:([^?]+)/.exec(file)![1]!))
+    const all = filesIn(folder)
+    const entries = all.filter((path) => path.startsWith(".cleanup/")).map((path) =>
+      JSON.parse(readFileSync(join(folder, path), "utf8")) as { readonly path: string }
+    )
+    const told = new Set(entries.map(({ path }) => path))
+    expect(all.filter((path) => !path.startsWith(".") && !held.has(path) && !told.has(path))).toEqual([])
+    await kill(child)
+
+    // A cleanup 26 hours later leaves what rows hold, and nothing else.
+    const later = await startService("postgres", { config: filesConfig(folder), schema: filesSchema, rows: {} }, {
+      through: async () => ({ url: database.url, close: async () => {} }),
+      files: { now: () => Date.now() + 26 * 3_600_000 }
+    })
+    try {
+      expect((await later.call(admin, "POST", "/api/files:cleanup")).status).toBe(200)
+    } finally {
+      await later.close()
+    }
+    expect(filesIn(folder)).toEqual([...held].sort())
+  }, 240_000)
+})
+
+/** Whether a small disk of our own can be had: root, and a system that lets it mount. */
+const mounted = (folder: string): boolean =>
+  process.getuid?.() === 0 &&
+  spawnSync("mount", ["-t", "tmpfs", "-o", "size=6m,mode=0700", "tmpfs", folder]).status === 0
+
+describe("a disk that is full", () => {
+  const folder = mkdtempSync(join(tmpdir(), "chaos-full-"))
+  const possible = mounted(folder)
+  if (possible) spawnSync("umount", [folder])
+  else {
+    rmSync(folder, { recursive: true })
+    it.skip("needs root and the right to mount a small disk")
+    return
+  }
+  const files = join(folder, "files")
+  let service: TestService
+  beforeAll(async () => {
+    mounted(folder)
+    mkdirSync(files)
+    service = await startService("fake", { config: filesConfig(files), schema: "", rows: {} })
+  })
+  afterAll(async () => {
+    await service?.close()
+    spawnSync("umount", ["-l", folder])
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const upload = (bytes: number) =>
+    service.call(admin, "POST", "/api/v1/docs:upload?field=file&name=a.txt", {
+      raw: new Uint8Array(bytes).fill(65),
+      headers: { "content-type": "text/plain" }
+    })
+
+  it("answers 507, leaves nothing, and takes what still fits", async () => {
+    const small = await upload(1_000_000)
+    expect(small.status, small.text).toBe(201)
+    const before = filesIn(files)
+    for (let i = 0; i < 3; i++) {
+      const full = await upload(12_000_000)
+      expect([full.status, full.json["type"]]).toEqual([507, "urn:service:problem:insufficient-storage"])
+      expect(filesIn(files)).toEqual(before)
+    }
+    expect((await upload(1_000_000)).status).toBe(201)
+    const created = await service.call(admin, "POST", "/api/v1/docs", { body: { file: small.json["value"] } })
+    expect(created.status).toBe(201)
+  }, 60_000)
+
+  it("refuses a write that lets a file go while its delete cannot be written down, and changes nothing", async () => {
+    const ticket = (await upload(10_000)).json["value"]
+    const record = (await service.call(admin, "POST", "/api/v1/docs", { body: { file: ticket } })).json
+    const path = `/api/v1/docs/${record["id"] as unknown as string}`
+    const ballast = join(folder, "ballast")
+    for (let size = 6_000_000; size >= 1_000; size = Math.floor(size / 2)) {
+      for (let more = true; more;) {
+        try {
+          writeFileSync(ballast, Buffer.alloc(size), { flag: "a" })
+        } catch {
+          more = false
+        }
+      }
+    }
+    // The last pages of the disk.
+    for (let i = 0; i < 10_000; i++) {
+      try {
+        writeFileSync(join(folder, `page-${i}`), "x")
+      } catch {
+        break
+      }
+    }
+    const cleared = await service.call(admin, "PATCH", path, { body: { file: null }, headers: { "if-match": "*" } })
+    expect(cleared.status, cleared.text).toBe(507)
+    expect((await service.get(admin, path)).json["file"]).not.toBeNull()
+    for (const name of readdirSync(folder)) if (name !== "files") rmSync(join(folder, name))
+    expect((await service.call(admin, "PATCH", path, { body: { file: null }, headers: { "if-match": "*" } })).status)
+      .toBe(200)
+  }, 60_000)
+})

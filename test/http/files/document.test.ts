@@ -1,0 +1,87 @@
+/** The OpenAPI document of files: who sees which route, and that downloads and the cleanup answer as it says. */
+
+import { Validator } from "@seriousme/openapi-schema-validator"
+import { describe, expect, it } from "vitest"
+import type { Answer, TestCaller } from "../../support/composed.ts"
+import type { OpenapiDoc } from "../../support/openapi.ts"
+import { admin, ann, create, eve, onStage, pdf, type Stage, ticketFor } from "./stage.ts"
+
+const download = "/api/files/{provider}/{folder}/{file}"
+const everywhere =
+  /^(?:cache-control|content-length|content-security-policy|content-type|referrer-policy|vary|x-content-type-options|x-frame-options)$/
+
+const documentOf = async ({ service }: Stage, caller: TestCaller): Promise<OpenapiDoc> =>
+  (await service.get(caller, "/api/openapi.json")).json as unknown as OpenapiDoc
+
+/** Status and headers of an answer stand in the document. */
+const described = (doc: OpenapiDoc, path: string, method: string, answer: Answer): void => {
+  const responses = doc.paths[path]![method]!.responses as {
+    readonly [status: string]: { readonly $ref?: string; readonly headers?: object }
+  }
+  const found = responses[String(answer.status)]
+  expect(found, `${method} ${path} ${answer.status}`).toBeDefined()
+  const reference = found!.$ref?.split("/").at(-1)
+  const { headers = {} } = reference === undefined
+    ? found!
+    : doc.components.responses[reference] as { readonly headers?: object }
+  const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
+  const more = [...answer.headers.keys()].filter((name) => !everywhere.test(name) && !names.has(name))
+  expect([answer.status, more]).toEqual([answer.status, answer.status >= 400 ? more : []])
+}
+
+onStage("the document of files", (stage) => {
+  it("has the download for whoever reads a file field, and the cleanup for admins", async () => {
+    const [ours, theirs] = [await documentOf(stage(), admin), await documentOf(stage(), eve)]
+    expect(Object.keys(ours.paths)).toEqual(expect.arrayContaining([download, "/api/files:cleanup"]))
+    expect(Object.keys(theirs.paths)).toContain(download)
+    expect(Object.keys(theirs.paths)).not.toContain("/api/files:cleanup")
+    expect((await new Validator().validate(structuredClone(ours) as unknown as Record<string, unknown>)).errors)
+      .toBeUndefined()
+    const nobody: TestCaller = { id: "new", roles: [], tenant: "t1" }
+    expect(Object.keys((await documentOf(stage(), nobody)).paths)).not.toContain(download)
+  })
+
+  it("says what a download and a cleanup answer", async () => {
+    const doc = await documentOf(stage(), admin)
+    const { service } = stage()
+    const ticket = await ticketFor(stage(), ann, "papers.invoice", pdf(), { name: "a.pdf" })
+    const paper = await create(stage(), ann, "papers", { title: "A", owner_id: "ann", invoice: ticket })
+    const url = paper["invoice"]!["url"] as unknown as string
+    const whole = await service.call(null, "GET", url)
+    for (
+      const [status, answer] of [
+        [200, whole],
+        [206, await service.call(null, "GET", url, { headers: { range: "bytes=0-3" } })],
+        [304, await service.call(null, "GET", url, { headers: { "if-none-match": whole.headers.get("etag")! } })],
+        [416, await service.call(null, "GET", url, { headers: { range: "bytes=9999-" } })],
+        [403, await service.call(null, "GET", `${url}x`)],
+        [404, await service.call(null, "GET", "/api/files/public/_/nothing.png")]
+      ] as const
+    ) {
+      expect(answer.status).toBe(status)
+      described(doc, download, "get", answer)
+    }
+    for (const [caller, status] of [[admin, 200], [ann, 403], [null, 401]] as const) {
+      const answer = await service.call(caller, "POST", "/api/files:cleanup")
+      expect(answer.status).toBe(status)
+      described(doc, "/api/files:cleanup", "post", answer)
+    }
+  })
+}, ["fake"])
+
+describe("a provider with links", () => {
+  onStage(
+    "of a bucket",
+    (stage) => {
+      it("answers with a redirect that is described", async () => {
+        const ticket = await ticketFor(stage(), ann, "papers.invoice", pdf(), { name: "a.pdf" })
+        const paper = await create(stage(), ann, "papers", { title: "A", owner_id: "ann", invoice: ticket })
+        const answer = await stage().service.call(null, "GET", paper["invoice"]!["url"] as unknown as string)
+        expect(answer.status).toBe(302)
+        described(await documentOf(stage(), admin), download, "get", answer)
+      })
+    },
+    ["fake"],
+    true
+  )
+})

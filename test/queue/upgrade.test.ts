@@ -1,0 +1,150 @@
+// The schema `jobs` on a database that has it at a lower level, with all that stands on it; and a service whose role does not own it.
+import * as Effect from "effect/Effect"
+import { readFileSync } from "node:fs"
+import { Pool } from "pg"
+import { afterEach, describe, expect, it } from "vitest"
+import { pgAddressOf } from "../../adapters/postgres/socket.ts"
+import { webhooksStatements } from "../../adapters/postgres/webhooks.ts"
+import { defineJob, type Job } from "../../adapters/queue/define.ts"
+import { startEngine } from "../../adapters/queue/engine.ts"
+import { makeQueue } from "../../adapters/queue/queue.ts"
+import { libraryMigrations, queueStatements } from "../../adapters/queue/schema.ts"
+import { makeAttempts } from "../../core/app/jobs.ts"
+import { FatalJobError } from "../../core/domain/job/retry.ts"
+import { modelsOf } from "../contracts/queue.ts"
+import { openDatabase, type TestDatabase } from "../support/postgres.ts"
+import { openQueue } from "../support/queue.ts"
+
+const open: TestDatabase[] = []
+const databaseOf = async (sql: string): Promise<TestDatabase> => {
+  const database = await openDatabase(sql)
+  open.push(database)
+  return database
+}
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((database) => database.drop()))
+})
+
+/** A step as a later version of the library may have it: it changes a column that views show. */
+const later = new Map([
+  ...libraryMigrations(),
+  [
+    21,
+    `drop view :GRAPHILE_WORKER_SCHEMA.jobs;
+alter table :GRAPHILE_WORKER_SCHEMA._private_jobs alter column last_error type varchar;`
+  ] as const
+])
+
+const schema = { schema: "webhooks" }
+
+describe("an upgrade of the schema", () => {
+  it("changes columns below the view of deliveries, and leaves the view, its owner and its grants as they were", async () => {
+    const database = await databaseOf(`${queueStatements()};${webhooksStatements(schema).join(";")};
+      insert into webhooks.subscriptions (name, events, url) values ('s', '*', 'https://example.com');
+      select jobs.enqueue('webhooks.deliver', jsonb_build_object('subscription', 'made:1', 'id', 'evt_1', 'resource', 'orders', 'event', 'created'));
+      select jobs.enqueue('webhooks.deliver-ordered', '{"subscription": "made:1", "events": [{"id": "evt_2"}]}', group_key => 'g')`)
+    const role = `reader_${database.name}`.slice(0, 60)
+    const look = () =>
+      database.rows(
+        "select relowner::regrole::text, relacl::text, (select string_agg(attname, ', ' order by attnum) from pg_attribute where attrelid = c.oid and attnum > 0) from pg_class c where oid = 'webhooks.deliveries'::regclass"
+      )
+    await database.execute(`create role ${role}; grant select on webhooks.deliveries to ${role}, public`)
+    try {
+      const before = await look()
+      const shown = await database.rows("select id::text, event_id, state from webhooks.deliveries order by id")
+      await expect(database.execute("alter table jobs._private_jobs alter column last_error type varchar")).rejects
+        .toThrow(/view/)
+      await database.execute(queueStatements(later))
+      expect(await look()).toEqual(before)
+      expect(await database.rows("select id::text, event_id, state from webhooks.deliveries order by id")).toEqual(
+        shown
+      )
+      expect(
+        await database.rows(
+          "select format_type(atttypid, null) from pg_attribute where attrelid = 'jobs._private_jobs'::regclass and attname = 'last_error'"
+        )
+      ).toEqual([["character varying"]])
+      expect(await database.rows("select count(*)::text from jobs.failed")).toEqual([["0"]])
+      // Again, and with the views there: nothing changes.
+      await database.execute(queueStatements(later))
+      expect(await look()).toEqual(before)
+    } finally {
+      await database.execute(`drop owned by ${role}; drop role ${role}`)
+    }
+  })
+
+  it("goes from every level of the library on to ours", async () => {
+    const all = [...libraryMigrations()]
+    for (const level of [1, 10, 11, 18, 19]) {
+      const lower = queueStatements(new Map(all.slice(0, level)))
+      // Only the library's part: ours needs the tables of its last level.
+      const database = await databaseOf(lower.slice(0, lower.indexOf("end $steps$") + "end $steps$".length))
+      await database.execute(queueStatements())
+      expect(await database.rows("select max(id)::text, count(*)::text from jobs.migrations")).toEqual([["20", "20"]])
+      await database.execute("select jobs.enqueue('a')")
+    }
+  }, 60_000)
+})
+
+describe("a service whose role does not own the schema", () => {
+  it("runs, fails, retries, schedules and cleans with the grants that the guide names", async () => {
+    const harness = await openQueue()
+    const { database } = harness
+    const role = `app_${database.name}`.slice(0, 60)
+    const guide = readFileSync(new URL("../../docs/guides/jobs.md", import.meta.url), "utf8")
+    const grants = /## A role of its own[^]*?```sql\n([^]*?)```/.exec(guide)?.[1] ?? ""
+    expect(grants).toContain("create policy")
+    await database.execute(`create role ${role} login; ${grants.replaceAll(/\bapp\b/g, role)}`)
+    const pool = new Pool({ ...pgAddressOf(database.url), user: role })
+    try {
+      expect((await pool.query<{ current_user: string }>("select current_user")).rows[0]?.current_user).toBe(role)
+      const ran: string[] = []
+      const fails = defineJob<number>({
+        name: "fails",
+        maxAttempts: 1,
+        run: (n) => {
+          ran.push(`fails ${n}`)
+          if (ran.filter((each) => each.startsWith("fails")).length < 3) throw new FatalJobError("no")
+        }
+      })
+      const works = defineJob<number>({ name: "works", concurrency: 5, run: (n) => void ran.push(`works ${n}`) })
+      const ordered = defineJob<number>({ name: "ordered", ordered: true, run: (n) => void ran.push(`ordered ${n}`) })
+      const tick = defineJob({ name: "tick", schedule: "* * * * * *", run: () => void ran.push("tick") })
+      const models = modelsOf(...[fails, works, ordered, tick] as unknown as readonly Job<never>[])
+      const db = { query: (sql: string, params: readonly unknown[] = []) => pool.query(sql, [...params]) }
+      const queue = makeQueue(pool as never)
+      const logged: string[] = []
+      const workers = await startEngine({
+        pool: pool as never,
+        queue,
+        jobs: models,
+        attempt: makeAttempts(models, { db: {} as never, mail: undefined }),
+        log: (_, event) => void logged.push(event),
+        pollMs: 50,
+        choreMs: 100
+      })
+      await works.enqueueMany(db, Array.from({ length: 30 }, (_, payload) => ({ payload })))
+      await works.enqueue(db, 30, { key: "k" })
+      for (let n = 0; n < 3; n++) await ordered.enqueue(db, n, { group: "g" })
+      await fails.enqueue(db, 1)
+      await fails.enqueue(db, 2)
+      const failed = () => Effect.runPromise(queue.failed({ name: null, after: null, limit: 10 }))
+      await harness.until(async () =>
+        ran.includes("tick") && ran.filter((each) => each.startsWith("works")).length === 31 &&
+        ran.includes("ordered 2") && (await failed()).length === 2
+      )
+      const [first, second] = await failed()
+      expect(await Effect.runPromise(queue.retry({ id: first!.id }))).toBe(1)
+      expect(await Effect.runPromise(queue.remove({ id: second!.id }))).toBe(1)
+      await harness.until(async () => (await failed()).length === 0)
+      expect(await Effect.runPromise(queue.nextDue)).not.toBeNull()
+      await pool.query("select jobs._clean(), jobs._free_dead()")
+      await workers.stop()
+      expect(logged.filter((event) => event.startsWith("jobs-"))).toEqual([])
+    } finally {
+      await pool.end()
+      await database.execute(`drop owned by ${role}; drop role ${role}`)
+      await harness.close()
+    }
+  }, 60_000)
+})

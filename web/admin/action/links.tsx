@@ -1,0 +1,39 @@
+/** The links of a record, as a part of its page. */
+
+import { ExternalLink } from "lucide-react"
+import type { ReactNode } from "react"
+import type { MetaView } from "../../client/index.ts"
+import { useWords } from "../place/words.ts"
+import { Link } from "../shell/link.tsx"
+import { withinApp } from "../shell/location.ts"
+import { linksFor } from "./link.ts"
+import { words } from "./words.ts"
+
+export const RecordLinks = (
+  { links, record }: { readonly links: MetaView["links"]; readonly record: { readonly [field: string]: unknown } }
+): ReactNode => {
+  const w = useWords(words)
+  const found = linksFor(links, record)
+  if (found.length === 0) return null
+  return (
+    <section>
+      <h2>{w.links}</h2>
+      <ul>
+        {found.map(({ href, label }) => {
+          const inside = withinApp(href)
+          return (
+            <li key={label}>
+              {inside === null
+                ? (
+                  <a className="related" href={href} target="_blank" rel="noreferrer">
+                    {label} <ExternalLink className="icon" aria-hidden="true" />
+                  </a>
+                )
+                : <Link className="related" to={inside}>{label}</Link>}
+            </li>
+          )
+        })}
+      </ul>
+    </section>
+  )
+}

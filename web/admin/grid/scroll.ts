@@ -1,0 +1,171 @@
+/**
+ * How the grid scrolls: which rows stand in the window, and where. It listens to the scroller itself and draws within the event. It says which rows are
+ * wanted and seen, and draws nothing.
+ */
+
+import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react"
+import { flushSync } from "react-dom"
+import { clamp } from "./place.ts"
+import { moved, positionFor, type Scale, scaleFor, type Span, spanAt, type Standing, toPhysical } from "./scale.ts"
+
+/** What a window onto the rows depends on. Lengths are pixels. */
+export interface Rows {
+  readonly rows: number
+  readonly rowHeight: number
+  /** What stands over the first rows, and room after the last one. */
+  readonly headHeight: number
+  readonly tail: number
+  /** The row to begin at. */
+  readonly top: number
+  /** The rows to draw: they are needed. `moving`: the thumb is being dragged. */
+  readonly want: (first: number, last: number, moving: boolean) => void
+  /** The rows that are seen whole. */
+  readonly onSeen: ((first: number, last: number) => void) | undefined
+}
+
+/** The rows to draw, and the scale that they stand on. */
+export interface View extends Span {
+  readonly scale: Scale
+}
+
+export interface Scrolling {
+  /** To be put on the element that scrolls. */
+  readonly scroller: RefObject<HTMLDivElement | null>
+  readonly view: View
+  /** While the thumb is dragged: the row that it stands for, and where to say so. */
+  readonly dragged: { readonly index: number; readonly y: number } | null
+  /** Puts a row at the top. */
+  readonly startAt: (row: number) => void
+  /** Brings a row into sight, moving as little as can be. */
+  readonly reveal: (row: number) => void
+  /** The first and the last row that are seen whole. */
+  readonly seen: () => readonly [first: number, last: number]
+  /** Rows that a page holds, at least one: one row stays in sight. */
+  readonly page: () => number
+}
+
+export const useScrolling = ({ headHeight, onSeen, rowHeight, rows, tail, top, want }: Rows): Scrolling => {
+  const scroller = useRef<HTMLDivElement>(null)
+  const standing = useRef<Standing>({ top: 0, virtual: top * rowHeight })
+  const height = useRef(0)
+  const settled = useRef(top === 0)
+  const [view, setView] = useState<View>(() => ({
+    ...spanAt(scaleFor(0, 0), standing.current, rowHeight, 0),
+    scale: scaleFor(0, 0)
+  }))
+  const [dragged, setDragged] = useState<Scrolling["dragged"]>(null)
+  const dragEnd = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+
+  const measure = useCallback(
+    (): Scale => scaleFor(rows * rowHeight + tail, Math.max(0, height.current - headHeight)),
+    [rows, rowHeight, headHeight, tail]
+  )
+
+  const show = useCallback((scale: Scale, moving: boolean): void => {
+    const next = spanAt(scale, standing.current, rowHeight, rows, moving)
+    setView((before) =>
+      before.first === next.first && before.last === next.last && before.shift === next.shift && before.scale === scale
+        ? before
+        : { ...next, scale }
+    )
+    want(next.first, next.last, moving)
+    const first = Math.ceil(standing.current.virtual / rowHeight)
+    const last = Math.min(rows, Math.floor((standing.current.virtual + scale.viewport) / rowHeight)) - 1
+    onSeen?.(Math.min(first, Math.max(0, rows - 1)), last)
+  }, [rowHeight, rows, want, onSeen])
+
+  /** Scrolls the rows to a position, and sets the thumb accordingly. */
+  const jumpTo = useCallback((virtual: number): void => {
+    const element = scroller.current
+    if (element === null) return
+    const scale = measure()
+    const at = clamp(virtual, 0, scale.virtual)
+    element.scrollTop = toPhysical(scale, at)
+    // Browsers round the position, so the actual value is used.
+    standing.current = { top: element.scrollTop, virtual: at }
+    show(scale, false)
+  }, [measure, show])
+
+  // When the size of the scroller or of its content changes, the rows keep their position.
+  useLayoutEffect(() => {
+    const element = scroller.current
+    if (element === null) return
+    const resize = (): void => {
+      height.current = element.clientHeight
+      const scale = measure()
+      if (rows > 0 && !settled.current) {
+        settled.current = true
+        flushSync(() => setView({ ...spanAt(scale, standing.current, rowHeight, rows), scale }))
+        jumpTo(standing.current.virtual)
+        return
+      }
+      standing.current = {
+        ...standing.current,
+        virtual: clamp(standing.current.virtual, 0, settled.current ? scale.virtual : Infinity)
+      }
+      show(scale, false)
+    }
+    resize()
+    const observer = new ResizeObserver(resize)
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [measure, show, jumpTo, rows, rowHeight])
+
+  useEffect(() => {
+    const element = scroller.current
+    if (element === null) return
+    const onScroll = (): void => {
+      const { scrollTop } = element
+      if (scrollTop === standing.current.top) return
+      const scale = measure()
+      const next = moved(scale, standing.current, scrollTop)
+      standing.current = next
+      // During the event: a later task would run after the paint and show a frame without rows.
+      flushSync(() => {
+        show(scale, next.jumped)
+        if (next.jumped) {
+          const share = scale.physical === 0 ? 0 : scrollTop / scale.physical
+          setDragged({
+            index: Math.floor(next.virtual / rowHeight),
+            y: headHeight + 18 + share * (height.current - headHeight - 36)
+          })
+          clearTimeout(dragEnd.current)
+          dragEnd.current = setTimeout(() => setDragged(null), 700)
+        }
+      })
+    }
+    const onScrollEnd = (): void => {
+      const scale = measure()
+      const { virtual } = standing.current
+      const wanted = toPhysical(scale, virtual)
+      // Only at rest, and only for at least a pixel, because it would stop a running scroll.
+      if (Math.abs(wanted - element.scrollTop) >= 1) {
+        element.scrollTop = wanted
+        standing.current = { top: element.scrollTop, virtual }
+      }
+      show(scale, false)
+    }
+    element.addEventListener("scroll", onScroll, { passive: true })
+    element.addEventListener("scrollend", onScrollEnd)
+    return () => {
+      element.removeEventListener("scroll", onScroll)
+      element.removeEventListener("scrollend", onScrollEnd)
+    }
+  }, [measure, show, rowHeight, headHeight])
+
+  return {
+    scroller,
+    view,
+    dragged,
+    startAt: (row) => jumpTo(row * rowHeight),
+    reveal: useCallback((row: number) => {
+      const at = positionFor(measure(), standing.current.virtual, row, rowHeight, tail)
+      if (at !== standing.current.virtual) jumpTo(at)
+    }, [measure, rowHeight, tail, jumpTo]),
+    seen: () => [
+      Math.ceil(standing.current.virtual / rowHeight),
+      Math.floor((standing.current.virtual + height.current - headHeight) / rowHeight) - 1
+    ],
+    page: () => Math.max(1, Math.floor((height.current - headHeight) / rowHeight) - 1)
+  }
+}

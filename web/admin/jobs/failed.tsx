@@ -1,0 +1,230 @@
+/** Failed jobs: payload, error, and the jobs that wait for each. They can be retried or deleted: one, all of a name, or all. */
+
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
+import { RotateCcw, Trash2 } from "lucide-react"
+import { type ReactNode, useId, useState } from "react"
+import { useReader } from "../field/value.tsx"
+import { useLocale } from "../messages/locale.tsx"
+import { type Column, Empty, Facts, Moment, Split, Table, useAct } from "../place/parts.tsx"
+import style from "../place/place.module.css"
+import { usePlaceWords, useWords } from "../place/words.ts"
+import { client } from "../shell/client.ts"
+import { setQuery, usePlace } from "../shell/location.ts"
+import { Cancel, Dialog } from "../shell/parts.tsx"
+import { Problem } from "../shell/problem.tsx"
+import { say } from "../shell/toasts.tsx"
+import { type FailedJob, useQueues } from "./queues.ts"
+import { words } from "./words.ts"
+
+interface FailedPage {
+  readonly jobs: readonly FailedJob[]
+  readonly next_page_token: string | null
+}
+
+/** The most pages that are read again automatically. With more pages open, the button reads them again. */
+const polledPages = 2
+
+const useFailed = (name: string | null) =>
+  useInfiniteQuery({
+    queryKey: ["jobs", "failed", name],
+    staleTime: 2_000,
+    initialPageParam: "",
+    queryFn: async ({ pageParam, signal }): Promise<FailedPage> =>
+      (await client.request<FailedPage>({
+        method: "GET",
+        path: "/jobs/failed",
+        system: true,
+        query: { name, page_size: 50, page_token: pageParam },
+        signal
+      })).data,
+    getNextPageParam: ({ next_page_token }) => next_page_token ?? undefined,
+    refetchInterval: ({ state }) => (state.data?.pages.length ?? 1) > polledPages ? false : 5_000
+  })
+
+/** The jobs of an action: one job, or all of some names. */
+type Chosen = { readonly id: string; readonly name: string } | {
+  readonly names: readonly string[]
+  readonly count: number
+}
+
+const path = (chosen: { readonly id: string } | null, verb: string): string =>
+  chosen === null ? `/jobs/failed${verb}` : `/jobs/failed/${encodeURIComponent(chosen.id)}${verb}`
+
+const Detail = (
+  { job, onDelete, onRetry }: { readonly job: FailedJob; readonly onRetry: () => void; readonly onDelete: () => void }
+): ReactNode => {
+  const w = useWords(words)
+  const pw = usePlaceWords()
+  const { format } = useLocale()
+  const { now } = useReader()
+  return (
+    <>
+      <div className={style.head}>
+        <h2 className={style.title}>{job.name}</h2>
+        <button type="button" className="btn" onClick={onRetry}>
+          <RotateCcw className="icon" aria-hidden="true" /> {w.retry}
+        </button>
+        <button type="button" className="btn danger bare" aria-label={pw.delete} title={pw.delete} onClick={onDelete}>
+          <Trash2 className="icon" aria-hidden="true" />
+        </button>
+      </div>
+      {job.group !== null && job.waitingBehind > 0 && (
+        <p className="note">{w.behind(job.group, job.waitingBehind, format.count(job.waitingBehind))}</p>
+      )}
+      <h2>{w.lastError}</h2>
+      <pre className={`code ${style.bad}`} dir="auto" tabIndex={0} aria-label={w.lastError}>{job.error}</pre>
+      <h2>{w.payload}</h2>
+      <pre className="code" dir="ltr" tabIndex={0} aria-label={w.payload}>{JSON.stringify(job.payload, null, 2)}</pre>
+      <Facts
+        facts={[
+          [w.tries, format.count(job.attempts)],
+          [w.enqueued, <Moment key="at" at={job.enqueuedAt} now={now} />],
+          [w.failedAt, <Moment key="at" at={job.failedAt} now={now} />],
+          job.group === null ? null : [w.group, <bdi key="group">{job.group}</bdi>],
+          [w.id, <span key="id" dir="ltr" className="mono">{job.id}</span>]
+        ]}
+      />
+    </>
+  )
+}
+
+export const FailedJobs = (): ReactNode => {
+  const w = useWords(words)
+  const pw = usePlaceWords()
+  const { format } = useLocale()
+  const { now } = useReader()
+  const { query } = usePlace()
+  const name = query.get("name")
+  const open = query.get("id")
+  const queries = useQueryClient()
+  const act = useAct()
+  const picker = useId()
+  const [deleting, setDeleting] = useState<Chosen | null>(null)
+  const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage, refetch } = useFailed(name)
+  const queues = useQueues(5_000).data ?? []
+  const failing = queues.filter(({ failed }) => failed > 0)
+  const all = data?.pages.flatMap(({ jobs }) => jobs) ?? []
+  const job = all.find(({ id }) => id === open)
+  const chosen: Chosen = {
+    names: name === null ? failing.map((queue) => queue.name) : [name],
+    count: failing.reduce((sum, queue) => name === null || queue.name === name ? sum + queue.failed : sum, 0)
+  }
+
+  const run = async (of: Chosen, method: "POST" | "DELETE"): Promise<void> => {
+    setDeleting(null)
+    const verb = method === "POST" ? ":retry" : ""
+    let count = 0
+    const done = await act(async () => {
+      if ("id" in of) {
+        await client.request({ method, path: path(of, verb), system: true })
+        count = 1
+        return
+      }
+      for (const each of of.names) {
+        const answer = await client.request<{ readonly count: number }>({
+          method,
+          path: path(null, verb),
+          system: true,
+          query: { name: each }
+        })
+        count += answer.data.count
+      }
+    })
+    if (done) say(method === "POST" ? w.retried(count, format.count(count)) : w.deleted(count, format.count(count)))
+    await queries.invalidateQueries({ queryKey: ["jobs"] })
+  }
+
+  if (error !== null && data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
+  if (data === undefined) return null
+  const columns: ReadonlyArray<Column<FailedJob>> = [
+    { name: "job", label: w.job, cell: (each) => each.name },
+    {
+      name: "error",
+      label: w.error,
+      cell: ({ error, waitingBehind }) => (
+        <span className={style.marked}>
+          {waitingBehind > 0 && <span className="badge" data-tone="warn">{w.holds(format.count(waitingBehind))}</span>}
+          <bdi className="cut">{error.split("\n", 1)[0]}</bdi>
+        </span>
+      )
+    },
+    { name: "tries", label: w.tries, end: true, wide: true, cell: ({ attempts }) => format.count(attempts) },
+    { name: "failed", label: w.failedAt, end: true, cell: ({ failedAt }) => <Moment at={failedAt} now={now} /> }
+  ]
+  return (
+    <>
+      {(name !== null || failing.length > 0) && (
+        <div className={style.filter}>
+          <label htmlFor={picker}>{w.job}</label>
+          <div className="input">
+            <select
+              id={picker}
+              value={name ?? ""}
+              onChange={({ target }) => setQuery({ name: target.value || null, id: null })}
+            >
+              <option value="">{w.all}</option>
+              {[...new Set([...failing.map((queue) => queue.name), ...(name === null ? [] : [name])])].map((each) => (
+                <option key={each}>{each}</option>
+              ))}
+            </select>
+          </div>
+          <span className="grow" />
+          {chosen.count > 0 && (
+            <>
+              <button type="button" className="btn" onClick={() => void run(chosen, "POST")}>{w.retryAll}</button>
+              <button type="button" className="btn danger" onClick={() => setDeleting(chosen)}>{w.deleteAll}</button>
+            </>
+          )}
+        </div>
+      )}
+      {all.length === 0
+        ? <Empty title={w.noneTitle} text={w.noneText} />
+        : (
+          <Split
+            label={job?.name ?? w.failedTitle}
+            beside={job === undefined ?
+              null :
+              <Detail job={job} onRetry={() => void run(job, "POST")} onDelete={() => setDeleting(job)} />}
+          >
+            <Table
+              label={w.failedTitle}
+              rows={all}
+              columns={columns}
+              idOf={({ id }) => id}
+              nameOf={(each) => each.name}
+            />
+            {hasNextPage && (
+              <div className={style.more}>
+                <button
+                  type="button"
+                  className="btn"
+                  disabled={isFetchingNextPage}
+                  onClick={() => void fetchNextPage()}
+                >
+                  {pw.older}
+                </button>
+              </div>
+            )}
+          </Split>
+        )}
+      {deleting !== null && (
+        <Dialog
+          alert
+          title={"id" in deleting
+            ? w.deleteOne(deleting.name)
+            : w.deleteTitle(deleting.count, format.count(deleting.count))}
+          text={w.deleteText}
+          onClose={() => setDeleting(null)}
+          footer={
+            <>
+              <Cancel onPress={() => setDeleting(null)} />
+              <button type="button" className="btn danger primary" onClick={() => void run(deleting, "DELETE")}>
+                {pw.delete}
+              </button>
+            </>
+          }
+        />
+      )}
+    </>
+  )
+}

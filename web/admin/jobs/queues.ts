@@ -1,0 +1,48 @@
+/** The types of the service's answers about jobs, and their queries. */
+
+import { useQuery, type UseQueryResult } from "@tanstack/react-query"
+import { client } from "../shell/client.ts"
+
+export interface Queue {
+  readonly name: string
+  readonly declared: boolean
+  readonly waiting: number
+  readonly running: number
+  readonly retrying: number
+  readonly failed: number
+  readonly completed: number
+  readonly nextDue: string | null
+  readonly oldestDue: string | null
+  readonly schedule: string | null
+  readonly timezone: string | null
+  readonly nextRun: string | null
+  readonly lastRun: { readonly at: string; readonly state: "running" | "retrying" | "failed" | "completed" } | null
+}
+
+export interface FailedJob {
+  readonly id: string
+  readonly name: string
+  readonly attempts: number
+  readonly error: string
+  readonly group: string | null
+  readonly waitingBehind: number
+  readonly enqueuedAt: string
+  readonly failedAt: string
+  readonly payload: unknown
+}
+
+/** The counts of every queue. They are read again every `every` milliseconds while the page is visible. */
+export const useQueues = (every: number): UseQueryResult<readonly Queue[]> =>
+  useQuery({
+    queryKey: ["jobs", "queues"],
+    staleTime: 2_000,
+    refetchInterval: every,
+    queryFn: async ({ signal }) =>
+      (await client.request<{ readonly jobs: readonly Queue[] }>({
+        method: "GET",
+        path: "/jobs",
+        system: true,
+        signal
+      }))
+        .data.jobs
+  })

@@ -1,0 +1,115 @@
+/**
+ * Rows of related records that follow what others do, as lists do: changed rows are shown again and marked where they stand, deleted ones are struck
+ * through, and new ones are counted above. No row moves until somebody asks for it.
+ */
+
+import { ArrowUp } from "lucide-react"
+import { type ReactNode, useEffect, useRef, useState } from "react"
+import { useLocale } from "../messages/locale.tsx"
+import { keyOf, type Resource } from "../shell/catalogue.ts"
+import type { AnyPage, AnyRecord } from "../shell/client.ts"
+import { follow } from "./follow.ts"
+import type { LiveMark, LiveMarks } from "./list.tsx"
+import { liveWords } from "./words.ts"
+
+/** How long is collected before the rows are read, and how long a mark stays. */
+const collectMs = 300
+const markMs = 4_000
+
+interface LiveRelatedProps {
+  readonly target: Resource
+  /** The rows as they are shown. */
+  readonly page: AnyPage
+  /** Reads the same rows again. */
+  readonly read: (signal: AbortSignal) => Promise<AnyPage>
+  readonly onPage: (page: AnyPage) => void
+  readonly onMarks: (make: (before: LiveMarks) => LiveMarks) => void
+}
+
+/** What differs between the rows that are shown and those that were read. */
+const compare = (target: Resource, shown: readonly AnyRecord[], now: readonly AnyRecord[]) => {
+  const after = new Map(now.map((record) => [keyOf(target, record), record]))
+  const before = new Set(shown.map((record) => keyOf(target, record)))
+  const changed: string[] = []
+  const gone: string[] = []
+  const items = shown.map((record) => {
+    const key = keyOf(target, record)
+    const next = after.get(key)
+    if (key === null) return record
+    if (next === undefined) gone.push(key)
+    else if (next.etag !== record.etag) changed.push(key)
+    return next ?? record
+  })
+  return { items, changed, gone, fresh: now.filter((record) => !before.has(keyOf(target, record))).length }
+}
+
+export const LiveRelated = (props: LiveRelatedProps): ReactNode => {
+  const { onMarks, onPage, target } = props
+  const { format, language } = useLocale()
+  const words = liveWords[language]
+  const [read, setRead] = useState<AnyPage | null>(null)
+  const latest = useRef(props)
+  useEffect(() => {
+    latest.current = props
+  })
+
+  useEffect(() => {
+    const ending = new AbortController()
+    const timers = new Set<ReturnType<typeof setTimeout>>()
+    let waiting = false
+    const mark = (keys: readonly string[], as: LiveMark): void => {
+      if (keys.length === 0) return
+      latest.current.onMarks((before) => new Map([...before, ...keys.map((key) => [key, as] as const)]))
+      if (as === "gone") return
+      const timer = setTimeout(() => {
+        timers.delete(timer)
+        latest.current.onMarks((before) =>
+          new Map([...before].filter(([key, of]) => of === "gone" || !keys.includes(key)))
+        )
+      }, markMs)
+      timers.add(timer)
+    }
+    const look = async (): Promise<void> => {
+      waiting = false
+      const now = await latest.current.read(ending.signal)
+      // Compared with what is shown by now: an own save has brought its rows meanwhile.
+      const { page } = latest.current
+      const { changed, gone, items } = compare(target, page.items, now.items)
+      if (changed.length > 0) latest.current.onPage({ ...page, items })
+      mark(changed, "changed")
+      mark(gone, "gone")
+      setRead(now)
+    }
+    const end = follow(target, () => {
+      if (waiting) return
+      waiting = true
+      const timer = setTimeout(() => {
+        timers.delete(timer)
+        // What cannot be read now is read when the next change comes: what is shown stays as it was.
+        look().catch(() => undefined)
+      }, collectMs)
+      timers.add(timer)
+    })
+    return () => {
+      end()
+      ending.abort()
+      for (const timer of timers) clearTimeout(timer)
+    }
+  }, [target])
+
+  const fresh = read === null ? 0 : compare(target, props.page.items, read.items).fresh
+  if (read === null || fresh === 0) return null
+  return (
+    <button
+      type="button"
+      className="btn quiet"
+      onClick={() => {
+        setRead(null)
+        onMarks(() => new Map())
+        onPage(read)
+      }}
+    >
+      <ArrowUp className="icon" aria-hidden="true" /> {words.fresh(fresh, format.count(fresh))}
+    </button>
+  )
+}

@@ -1,0 +1,53 @@
+/** The app's own pages beside those of resources, and which of them a user may open. The service decides what a page may do. */
+
+import { CircleAlert, KeyRound, Mail, Users, Webhook } from "lucide-react"
+import type { LucideIcon } from "lucide-react"
+import { config } from "../config.ts"
+import { type App, useApp } from "../shell/app.ts"
+import { type PlaceWords, usePlaceWords } from "./words.ts"
+
+export interface Place {
+  readonly name: "jobs" | "webhooks" | "mails" | "users" | "account"
+  /** Its address in the app. `outside`: the address is not a page of the app. */
+  readonly to: string
+  readonly outside: boolean
+  readonly label: string
+  readonly icon: LucideIcon
+  /** The group in the sidebar. Null: the page is not in it. */
+  readonly group: "operations" | "people" | null
+}
+
+/** The resource of the page of webhooks. */
+export const subscriptionsName = "webhook_subscriptions"
+
+/** The pages that the user may open. */
+export const placesOf = ({ catalogue, isAdmin }: App, w: PlaceWords): readonly Place[] => {
+  const own = config.signIn === "password"
+  const inside = { outside: false } as const
+  return [
+    ...(isAdmin
+      ? [{ ...inside, name: "jobs", to: "/-/jobs", label: w.jobs, icon: CircleAlert, group: "operations" }] as const
+      : []),
+    ...(catalogue.resources.get(subscriptionsName)?.may.read === true
+      ? [{
+        ...inside,
+        name: "webhooks",
+        to: "/-/webhooks",
+        label: w.webhooks,
+        icon: Webhook,
+        group: "operations"
+      }] as const
+      : []),
+    ...(isAdmin && config.mails !== undefined
+      ? [{ name: "mails", to: config.mails, outside: true, label: w.mails, icon: Mail, group: "operations" }] as const
+      : []),
+    ...(isAdmin && own
+      ? [{ ...inside, name: "users", to: "/-/users", label: w.users, icon: Users, group: "people" }] as const
+      : []),
+    ...(own
+      ? [{ ...inside, name: "account", to: "/-/account", label: w.account, icon: KeyRound, group: null }] as const
+      : [])
+  ]
+}
+
+export const usePlaces = (): readonly Place[] => placesOf(useApp(), usePlaceWords())

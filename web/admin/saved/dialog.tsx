@@ -1,0 +1,119 @@
+/** The dialog for the name of a view and for its sharing. */
+
+import { useQueryClient } from "@tanstack/react-query"
+import { type ReactNode, type SubmitEvent, useId, useState } from "react"
+import { isolated } from "../field/plain.ts"
+import { useLocale } from "../messages/locale.tsx"
+import { useWords } from "../place/words.ts"
+import { useApp } from "../shell/app.ts"
+import { Cancel, Dialog } from "../shell/parts.tsx"
+import { problemText } from "../shell/problem.tsx"
+import { say } from "../shell/toasts.tsx"
+import style from "./saved.module.css"
+import { type SavedView, saveView, type ViewValues } from "./views.ts"
+import { words } from "./words.ts"
+
+interface SaveDialogProps {
+  readonly resource: string
+  /** The current state of the list. */
+  readonly shown: Pick<ViewValues, "filter" | "order_by" | "columns">
+  /** The view to change. Null for a new one. */
+  readonly view: SavedView | null
+  readonly onClose: () => void
+  readonly onSaved: (view: SavedView) => void
+}
+
+export const SaveDialog = ({ onClose, onSaved, resource, shown, view }: SaveDialogProps): ReactNode => {
+  const { t } = useLocale()
+  const w = useWords(words)
+  const id = useId()
+  const queries = useQueryClient()
+  const { isAdmin, user } = useApp()
+  const given = view === null || view.shared_with === "me" ? [] : view.shared_with
+  const [name, setName] = useState(view?.name ?? "")
+  const [roles, setRoles] = useState(() => given.filter((role) => user.roles.includes(role)))
+  const [others, setOthers] = useState(() => given.filter((role) => !user.roles.includes(role)).join(", "))
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+
+  const save = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault()
+    setBusy(true)
+    setError(null)
+    const all = [...roles, ...others.split(",").map((role) => role.trim()).filter((role) => role !== "")]
+    try {
+      const values = { name, shared_with: all.length === 0 ? "me" as const : all }
+      const saved = await saveView(queries, resource, view === null ? { ...shown, ...values } : values, view)
+      say(w.saved(isolated(saved.name)))
+      onSaved(saved)
+    } catch (problem) {
+      setError(problem)
+      setBusy(false)
+    }
+  }
+
+  return (
+    <Dialog
+      title={view === null ? w.title : w.titleChange}
+      text={view === null ? w.text : undefined}
+      onClose={onClose}
+      footer={
+        <>
+          <Cancel onPress={onClose} />
+          <button type="submit" form={id} className="btn primary" disabled={busy || name.trim() === ""}>
+            {w.submit}
+          </button>
+        </>
+      }
+    >
+      <form id={id} className={style.form} onSubmit={(event) => void save(event)}>
+        <label>
+          <span className="label">{w.name}</span>
+          <span className="input">
+            <input
+              value={name}
+              maxLength={100}
+              autoFocus
+              autoComplete="off"
+              onChange={({ target }) => setName(target.value)}
+            />
+          </span>
+        </label>
+        <fieldset className={style.who}>
+          <legend className="label">{w.who}</legend>
+          <label>
+            <input
+              type="checkbox"
+              checked={roles.length === 0 && others.trim() === ""}
+              onChange={() => {
+                setRoles([])
+                setOthers("")
+              }}
+            />{" "}
+            {w.me}
+          </label>
+          {user.roles.map((role) => (
+            <label key={role}>
+              <input
+                type="checkbox"
+                checked={roles.includes(role)}
+                onChange={({ target }) =>
+                  setRoles(target.checked ? [...roles, role] : roles.filter((each) => each !== role))}
+              />{" "}
+              {w.holders(role)}
+            </label>
+          ))}
+        </fieldset>
+        {isAdmin && (
+          <label>
+            <span className="label">{w.others}</span>
+            <span className="input">
+              <input value={others} autoComplete="off" onChange={({ target }) => setOthers(target.value)} />
+            </span>
+          </label>
+        )}
+        {error !== null && <p className="hint" data-bad="" role="alert">{problemText(error, t)}</p>}
+      </form>
+    </Dialog>
+  )
+}

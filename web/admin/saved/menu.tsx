@@ -1,0 +1,108 @@
+/** Actions for the view of a list: save it as a new one, save its changes, rename, share and delete it. */
+
+import { useQueryClient } from "@tanstack/react-query"
+import { BookmarkPlus, Ellipsis, TriangleAlert } from "lucide-react"
+import { type ReactNode, useState } from "react"
+import { isolated } from "../field/plain.ts"
+import { useLocale } from "../messages/locale.tsx"
+import { useWords } from "../place/words.ts"
+import { useApp } from "../shell/app.ts"
+import { setQuery } from "../shell/location.ts"
+import { Menu, type MenuEntry } from "../shell/parts.tsx"
+import { sayProblem } from "../shell/problem.tsx"
+import { say } from "../shell/toasts.tsx"
+import { SaveDialog } from "./dialog.tsx"
+import style from "./saved.module.css"
+import { removeView, type SavedView, saveView, type ViewValues } from "./views.ts"
+import { words } from "./words.ts"
+
+interface SavedMenuProps {
+  readonly resource: string
+  readonly shown: Pick<ViewValues, "filter" | "order_by" | "columns">
+  /** The current saved view, or null. */
+  readonly view: SavedView | null
+  /** True if the list no longer matches the view. */
+  readonly changed: boolean
+}
+
+export const SavedMenu = ({ changed, resource, shown, view }: SavedMenuProps): ReactNode => {
+  const { t } = useLocale()
+  const w = useWords(words)
+  const queries = useQueryClient()
+  const { isAdmin, user } = useApp()
+  const [dialog, setDialog] = useState<"new" | "change" | null>(null)
+  const mine = view !== null && (view.owner === user.id || isAdmin)
+  const facts = view === null ? [] : [
+    ...(view.owner === user.id ? [] : [w.sharedBy]),
+    ...(changed ? [w.changed] : [])
+  ]
+
+  const update = async (known: SavedView): Promise<void> => {
+    try {
+      await saveView(queries, resource, shown, known)
+      say(w.saved(isolated(known.name)))
+    } catch (error) {
+      sayProblem(error, t)
+    }
+  }
+  const remove = async (known: SavedView): Promise<void> => {
+    try {
+      await removeView(queries, known)
+      setQuery({ view: null })
+      const { columns, filter, name, order_by, shared_with } = known
+      say(w.removed(isolated(known.name)), {
+        undo: async () => {
+          const again = await saveView(queries, resource, { name, filter, order_by, columns, shared_with }, null)
+          setQuery({ view: again.id })
+        }
+      })
+    } catch (error) {
+      sayProblem(error, t)
+    }
+  }
+
+  const entries: readonly MenuEntry[] = mine
+    ? [
+      { label: w.rename, onAction: () => setDialog("change") },
+      { label: w.save, onAction: () => setDialog("new") },
+      "line",
+      { label: w.remove, danger: true, onAction: () => void remove(view) }
+    ]
+    : []
+  return (
+    <>
+      {facts.length > 0 && <span className={`dim ${style.facts}`}>{facts.join(" · ")}</span>}
+      {mine && changed && (
+        <button type="button" className="btn quiet" onClick={() => void update(view)}>{w.update}</button>
+      )}
+      {mine
+        ? (
+          <Menu label={w.options} name={w.options} className="btn quiet bare" entries={entries}>
+            <Ellipsis className="icon" aria-hidden="true" />
+          </Menu>
+        )
+        : (
+          <button type="button" className="btn quiet" aria-label={w.save} onClick={() => setDialog("new")}>
+            <BookmarkPlus className="icon" aria-hidden="true" /> <span className={style.wide}>{w.save}</span>
+          </button>
+        )}
+      {view?.incomplete === true && (
+        <p className={style.incomplete} role="status">
+          <TriangleAlert className="icon" aria-hidden="true" /> {w.incomplete}
+        </p>
+      )}
+      {dialog !== null && (
+        <SaveDialog
+          resource={resource}
+          shown={shown}
+          view={dialog === "change" ? view : null}
+          onClose={() => setDialog(null)}
+          onSaved={(saved) => {
+            setDialog(null)
+            setQuery({ view: saved.id })
+          }}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,56 @@
+/** What the shown page offers to do with its record or selection. Pages put it here, and the palette lists it: neither knows the other. */
+
+import { useEffect, useRef, useSyncExternalStore } from "react"
+import type { MenuEntry } from "./parts.tsx"
+
+export interface Offer {
+  readonly label: string
+  readonly onAction: () => void
+  readonly disabled?: boolean
+}
+
+let offered: ReadonlyMap<object, readonly Offer[]> = new Map()
+const listeners = new Set<() => void>()
+
+const put = (next: ReadonlyMap<object, readonly Offer[]>): void => {
+  offered = next
+  for (const listener of listeners) listener()
+}
+
+/** What can be done now: no line of the menu, no link. */
+const isOffer = (entry: MenuEntry): entry is Offer =>
+  entry !== "line" && "onAction" in entry && entry.onAction !== undefined && entry.disabled !== true
+
+/** Offers the entries of a menu while it is rendered. */
+export const Offers = ({ entries }: { readonly entries: readonly MenuEntry[] }): null => {
+  const latest = useRef(entries)
+  const who = useRef({}).current
+  useEffect(() => {
+    latest.current = entries
+  })
+  const known = JSON.stringify(entries.filter(isOffer).map(({ label }) => label))
+  useEffect(() => {
+    put(
+      new Map([
+        ...offered,
+        [
+          who,
+          (JSON.parse(known) as readonly string[]).map((label) => ({
+            label,
+            // The entry as it is when it is chosen: what it acts on may have changed since.
+            onAction: () => latest.current.filter(isOffer).find((entry) => entry.label === label)?.onAction()
+          }))
+        ]
+      ])
+    )
+    return () => put(new Map([...offered].filter(([each]) => each !== who)))
+  }, [who, known])
+  return null
+}
+
+const subscribe = (listener: () => void): () => void => {
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
+}
+
+export const useOffers = (): readonly Offer[] => [...useSyncExternalStore(subscribe, () => offered).values()].flat()

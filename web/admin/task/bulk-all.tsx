@@ -1,0 +1,138 @@
+/** One change of all matching records. The user chooses it, a dry run tries it on the first records, and the service runs it as a task with progress. */
+
+import { type ReactNode, useEffect, useRef, useState } from "react"
+import { textOf } from "../field/text.ts"
+import { useReader } from "../field/value.tsx"
+import { ChangeDialog, type ChangeStep, useChange } from "../list/change.tsx"
+import { useLocale } from "../messages/locale.tsx"
+import { useWords } from "../place/words.ts"
+import { labelOf, type Resource } from "../shell/catalogue.ts"
+import { Dialog } from "../shell/parts.tsx"
+import { Problem } from "../shell/problem.tsx"
+import { noticeFailure } from "../shell/session.ts"
+import { type BulkBody, type BulkOp, type BulkPreview, isOver, previewBulk, startBulk, useTask } from "./tasks.ts"
+import { Progress, Refusals, TaskButtons } from "./view.tsx"
+import { words } from "./words.ts"
+
+interface BulkAllProps {
+  readonly resource: Resource
+  readonly op: BulkOp
+  readonly filter: string
+  readonly except: ReadonlySet<string>
+  /** The number of records as the list counts them. */
+  readonly count: number
+  readonly onClose: () => void
+  /** Called after records were written. */
+  readonly onDone: () => void
+}
+
+type Step = ChangeStep<{ readonly preview: BulkPreview }> | { readonly at: "begun"; readonly id: string }
+
+/** A running task. If the dialog is closed, the service goes on. */
+const Begun = (
+  { id, onClose, title }: { readonly id: string; readonly title: string; readonly onClose: () => void }
+): ReactNode => {
+  const w = useWords(words)
+  const { data: task, error, refetch } = useTask(id)
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      footer={
+        <>
+          {task !== undefined && <TaskButtons task={task} />}
+          <button type="button" className="btn primary" onClick={onClose}>{w.close}</button>
+        </>
+      }
+    >
+      {task !== undefined && <Progress task={task} />}
+      {task !== undefined && !isOver(task) && <p className="dim">{w.background}</p>}
+      {task === undefined && error !== null && <Problem error={error} onRetry={() => void refetch()} />}
+    </Dialog>
+  )
+}
+
+export const BulkAllDialog = ({ count, except, filter, onClose, onDone, op, resource }: BulkAllProps): ReactNode => {
+  const w = useWords(words)
+  const { format, t } = useLocale()
+  const change = useChange(resource)
+  const reader = useReader()
+  const busy: Step = { at: "busy", done: 0, all: count }
+  const [step, setStep] = useState<Step>(op === "update" ? { at: "choose" } : busy)
+  const ending = useRef(new AbortController())
+  /** The idempotency key: a repeated request starts no second task. */
+  const [key] = useState(() => crypto.randomUUID())
+  const body: BulkBody = {
+    op,
+    filter,
+    except: [...except],
+    ...(op === "update" ? { data: change.data } : {})
+  }
+
+  const run = async (work: (signal: AbortSignal) => Promise<Step>): Promise<void> => {
+    const controller = ending.current = new AbortController()
+    setStep(busy)
+    try {
+      setStep(await work(controller.signal))
+    } catch (error) {
+      if (controller.signal.aborted) return
+      noticeFailure(error)
+      setStep({ at: "failed", error })
+    }
+  }
+  const preview = (): Promise<void> =>
+    run(async (signal) => ({ at: "tried", preview: await previewBulk(resource.name, body, signal) }))
+  const start = (): Promise<void> =>
+    run(async () => ({ at: "begun", id: (await startBulk(resource.name, body, key)).id }))
+
+  useEffect(() => {
+    // Only an update has something to choose; the others are tried at once.
+    if (op !== "update") void preview()
+    return () => ending.current.abort()
+  }, [])
+
+  const title = op === "update"
+    ? t.list.bulkEdit(count, format.count(count))
+    : op === "delete"
+    ? t.list.bulkDelete(count, format.count(count))
+    : t.list.undelete
+  if (step.at === "begun") {
+    return <Begun id={step.id} title={title} onClose={onDone} />
+  }
+  const found = step.at === "tried" ? step.preview : null
+  return (
+    <ChangeDialog
+      resource={resource}
+      op={op}
+      title={title}
+      change={change}
+      step={step}
+      check={w.check}
+      onCheck={() => void preview()}
+      go={found === null || found.total === 0 ? null : {
+        label: w.applyAll[op](format.count(found.total)),
+        onPress: () => void start()
+      }}
+      onClose={onClose}
+    >
+      {found !== null && (
+        <>
+          {op === "update" && change.field !== undefined && (
+            <b className="bulk-what">
+              {labelOf(change.name)}: {textOf(resource, change.field, change.draft?.value, reader) || t.field.empty}
+            </b>
+          )}
+          <p role="status">
+            {found.total === 0
+              ? w.none
+              : `${w.matching(found.total, format.count(found.total))} ${
+                found.tried < found.total ? w.tried(found.tried, format.count(found.tried)) : w.triedAll
+              } `}
+            {found.total > 0 && w.would(format.count(found.written), format.count(found.refused))}
+          </p>
+          <Refusals refusals={found.refusals} total={found.refused} reported={false} />
+        </>
+      )}
+    </ChangeDialog>
+  )
+}

@@ -1,0 +1,135 @@
+/** The progress and the refusals of a task, for dialogs and pages. */
+
+import { useQueryClient } from "@tanstack/react-query"
+import type { ReactNode } from "react"
+import { useLocale } from "../messages/locale.tsx"
+import { type Column, Table } from "../place/parts.tsx"
+import { useWords } from "../place/words.ts"
+import { labelOf } from "../shell/catalogue.ts"
+import { sayProblem } from "../shell/problem.tsx"
+import { noticeFailure } from "../shell/session.ts"
+import { saveAnswer } from "./save.ts"
+import style from "./task.module.css"
+import { cancelTask, isOver, isWorking, reportOf, type Task, taskKey, type TaskRefusal } from "./tasks.ts"
+import { words } from "./words.ts"
+
+const tones = {
+  uploading: "info",
+  uploaded: "info",
+  checking: "info",
+  checked: "info",
+  running: "info",
+  completed: "ok",
+  cancelled: "warn",
+  failed: "bad"
+} as const
+
+export const StateBadge = ({ task }: { readonly task: Task }): ReactNode => {
+  const w = useWords(words)
+  return <span className="badge" data-tone={tones[task.state]}>{w.states[task.state]}</span>
+}
+
+interface RefusalsProps {
+  readonly refusals: readonly TaskRefusal[]
+  readonly total: number
+  /** Whether there is a report with the others. A dry run has none. */
+  readonly reported: boolean
+}
+
+/** The refusals: of an import by line and column, of a bulk change by key. */
+export const Refusals = ({ refusals, reported, total }: RefusalsProps): ReactNode => {
+  const w = useWords(words)
+  const { format } = useLocale()
+  if (refusals.length === 0) return null
+  const byLine = refusals.some(({ line }) => line !== null)
+  const columns: ReadonlyArray<Column<{ readonly at: number; readonly of: TaskRefusal }>> = [
+    {
+      name: "place",
+      label: byLine ? w.line : w.record,
+      cell: ({ of }) => of.line === null ? of.key : format.count(of.line)
+    },
+    {
+      name: "column",
+      label: byLine ? w.column : w.field,
+      cell: ({ of }) => of.column ?? (of.field === null ? "" : labelOf(of.field))
+    },
+    { name: "message", label: w.message, cell: ({ of }) => <span className={style.message}>{of.message}</span> }
+  ]
+  return (
+    <section className={style.refusals} aria-label={w.refused(format.count(total))}>
+      <h2>{w.refused(format.count(total))}</h2>
+      <div className={style.scroll} tabIndex={0} role="group" aria-label={w.refused(format.count(total))}>
+        <Table
+          label={w.refused(format.count(total))}
+          rows={refusals.map((of, at) => ({ at, of }))}
+          columns={columns}
+          idOf={({ at }) => String(at)}
+        />
+      </div>
+      {total > refusals.length && (
+        <p className="dim">{w.firstOnly(format.count(refusals.length))} {reported && w.moreReported}</p>
+      )}
+    </section>
+  )
+}
+
+/** The progress bar, the counts and the refusals. */
+export const Progress = ({ task }: { readonly task: Task }): ReactNode => {
+  const w = useWords(words)
+  const { format } = useLocale()
+  const { done, error, refused, total, written } = task
+  return (
+    <div className={style.progress}>
+      <p role="status">
+        <StateBadge task={task} /> {w.progress(format.count(done), total === null ? "…" : format.count(total))}
+      </p>
+      <progress
+        max={Math.max(1, total ?? 1)}
+        value={total === null ? undefined : Math.min(done, total)}
+        aria-label={w.states[task.state]}
+      />
+      <p className="dim">
+        {task.state === "checking" || task.state === "checked"
+          ? w.would(format.count(written), format.count(refused))
+          : w.counts(format.count(written), format.count(refused), format.count(Math.max(0, done - written - refused)))}
+      </p>
+      {error !== null && <p className="hint" data-bad="" role="alert">{error.message}</p>}
+      <Refusals refusals={task.refusals ?? []} total={refused} reported />
+    </div>
+  )
+}
+
+/** The buttons to stop a running task or to discard a file that waits, and the report if there are refusals. */
+export const TaskButtons = ({ task }: { readonly task: Task }): ReactNode => {
+  const w = useWords(words)
+  const { t } = useLocale()
+  const queries = useQueryClient()
+  const tried = (work: Promise<unknown>): void => {
+    work.catch((error: unknown) => {
+      noticeFailure(error)
+      sayProblem(error, t)
+    })
+  }
+  return (
+    <>
+      {!isOver(task) && (
+        <button
+          type="button"
+          className="btn"
+          onClick={() => tried(cancelTask(task.id).then((next) => queries.setQueryData(taskKey(task.id), next)))}
+        >
+          {isWorking(task) ? w.cancel : w.drop}
+        </button>
+      )}
+      {task.refused > 0 && !isWorking(task) && (
+        <button
+          type="button"
+          className="btn"
+          onClick={() => tried(saveAnswer(reportOf(task.id), `report-${task.resource}.csv`))}
+        >
+          {w.report}
+        </button>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,123 @@
+/** Accounts from the routes below `/api/auth/admin`, values derived from them, and generated passwords. */
+
+import { useQuery, type UseQueryResult } from "@tanstack/react-query"
+import { client } from "../shell/client.ts"
+
+export interface AccountUser {
+  readonly id: string
+  readonly email: string
+  readonly name: string
+  /** One role or several, comma-separated. */
+  readonly role: string | null
+  readonly banned: boolean | null
+  readonly banReason: string | null
+  readonly banExpires: string | null
+  readonly createdAt: string
+  readonly twoFactorEnabled?: boolean | null
+}
+
+export const adminRole = "admin"
+
+export const rolesOf = ({ role }: Pick<AccountUser, "role">): readonly string[] =>
+  (role ?? "").split(",").map((each) => each.trim()).filter((each) => each !== "")
+
+export const isBanned = ({ banExpires, banned }: AccountUser, now: number): boolean =>
+  banned === true && (banExpires === null || Date.parse(banExpires) > now)
+
+/** Whether an account is the last active admin. */
+export const isLastAdmin = (user: AccountUser, admins: readonly AccountUser[], now: number): boolean =>
+  rolesOf(user).includes(adminRole) && !isBanned(user, now) &&
+  !admins.some((other) => other.id !== user.id && rolesOf(other).includes(adminRole) && !isBanned(other, now))
+
+const letters = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+
+/** A new password: twenty letters and digits that are hard to confuse, 116 bits. */
+export const newPassword = (): string => {
+  const chosen: string[] = []
+  while (chosen.length < 20) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(32))) {
+      // Larger bytes are skipped, because they would make the first letters more frequent.
+      if (byte < letters.length * 4 && chosen.length < 20) chosen.push(letters[byte % letters.length]!)
+    }
+  }
+  return chosen.join("")
+}
+
+export const pageSize = 100
+
+interface Found {
+  readonly users: readonly AccountUser[]
+  readonly total: number
+}
+
+/** Accounts whose address contains a text, ordered by address. */
+export const useAccounts = (search: string, pages: number): UseQueryResult<Found> =>
+  useQuery({
+    queryKey: ["users", "list", search, pages],
+    placeholderData: (before) => before,
+    queryFn: ({ signal }) =>
+      client.auth.get<Found>("/admin/list-users", {
+        limit: pageSize * pages,
+        sortBy: "email",
+        ...(search === "" ? {} : { searchField: "email", searchOperator: "contains", searchValue: search })
+      }, { signal })
+  })
+
+/** Every account with the role admin. */
+export const useAdmins = (): UseQueryResult<readonly AccountUser[]> =>
+  useQuery({
+    queryKey: ["users", "admins"],
+    queryFn: async ({ signal }) =>
+      (await client.auth.get<Found>("/admin/list-users", {
+        limit: 500,
+        filterField: "role",
+        filterOperator: "contains",
+        filterValue: adminRole
+      }, { signal })).users
+  })
+
+export interface RoleChoices {
+  readonly roles: readonly string[]
+  readonly defaultRole: string | null
+}
+
+export const useRoles = (enabled = true): UseQueryResult<RoleChoices> =>
+  useQuery({
+    queryKey: ["users", "roles"],
+    enabled,
+    staleTime: Infinity,
+    queryFn: ({ signal }) => client.auth.get<RoleChoices>("/admin/roles", {}, { signal })
+  })
+
+/** Which sign-in methods the service has: second factors, passkeys and invitations. */
+export const useMethods = () =>
+  useQuery({
+    queryKey: ["users", "methods"],
+    staleTime: Infinity,
+    queryFn: ({ signal }) => client.auth.methods({ signal })
+  })
+
+export interface DeviceSession {
+  readonly id: string
+  readonly token: string
+  readonly createdAt: string
+  readonly expiresAt: string
+  readonly ipAddress?: string | null
+  readonly userAgent?: string | null
+}
+
+/** Browser and system in a few words, from the `User-Agent`. */
+export const deviceOf = (agent: string | null | undefined): string => {
+  const text = agent ?? ""
+  const browser = /Edg\//.test(text)
+    ? "Edge"
+    : /Firefox\//.test(text)
+    ? "Firefox"
+    : /Chrome\//.test(text)
+    ? "Chrome"
+    : /Safari\//.test(text)
+    ? "Safari"
+    : text.split(/[/\s]/, 1)[0] ?? ""
+  const system = /Windows|Android|iPhone|iPad|Mac OS X|Linux/.exec(text)?.[0].replace("Mac OS X", "macOS")
+  return [browser === "" ? "?" : browser.slice(0, 40), ...(system === undefined ? [] : [system])].join(" · ")
+}

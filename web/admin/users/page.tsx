@@ -1,0 +1,118 @@
+/** Accounts, for admins: the list with roles, new accounts, and the actions for each. The service checks every action again. */
+
+import { useQueryClient } from "@tanstack/react-query"
+import { Plus, Search } from "lucide-react"
+import { type ReactNode, useDeferredValue, useState } from "react"
+import { useReader } from "../field/value.tsx"
+import { useLocale } from "../messages/locale.tsx"
+import { type Column, Empty, Moment, type PageProps, Split, Table, Top } from "../place/parts.tsx"
+import style from "../place/place.module.css"
+import { usePlaceWords, useWords } from "../place/words.ts"
+import { useApp } from "../shell/app.ts"
+import { useShortcut } from "../shell/keys.ts"
+import { usePlace } from "../shell/location.ts"
+import { Missing, Problem } from "../shell/problem.tsx"
+import { type AccountUser, isBanned, isLastAdmin, pageSize, rolesOf, useAccounts, useAdmins } from "./accounts.ts"
+import { NewUser } from "./create.tsx"
+import { UserDetail } from "./detail.tsx"
+import { words } from "./words.ts"
+
+export const UsersPage = ({ part }: PageProps): ReactNode => {
+  const w = useWords(words)
+  const pw = usePlaceWords()
+  const { format } = useLocale()
+  const { now } = useReader()
+  const { user: me } = useApp()
+  const open = usePlace().query.get("id")
+  const queries = useQueryClient()
+  const [text, setText] = useState("")
+  const [pages, setPages] = useState(1)
+  const [creating, setCreating] = useState(false)
+  const search = useDeferredValue(text.trim())
+  const { data, error, refetch } = useAccounts(search, pages)
+  const admins = useAdmins().data
+  useShortcut("n", () => setCreating(true))
+  if (part !== null) return <Missing />
+  if (error !== null && data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
+  const changed = (): Promise<void> => queries.invalidateQueries({ queryKey: ["users"] })
+  const users = data?.users ?? []
+  const user = users.find(({ id }) => id === open)
+  const columns: ReadonlyArray<Column<AccountUser>> = [
+    {
+      name: "user",
+      label: w.user,
+      cell: ({ email, id }) => (
+        <span className={style.marked}>
+          <bdi className="cut">{email}</bdi>
+          {id === me.id && <span className="dim">({w.you})</span>}
+        </span>
+      )
+    },
+    { name: "name", label: w.name, wide: true, cell: ({ name }) => name },
+    {
+      name: "roles",
+      label: w.roles,
+      cell: (each) => rolesOf(each).join(", ") || <span className="dim">{w.noRole}</span>
+    },
+    {
+      name: "status",
+      label: w.status,
+      cell: (each) => (
+        <span className="badge" data-tone={isBanned(each, now) ? "bad" : "ok"}>
+          {isBanned(each, now) ? w.banned : w.active}
+        </span>
+      )
+    },
+    {
+      name: "since",
+      label: w.since,
+      wide: true,
+      end: true,
+      cell: ({ createdAt }) => <Moment at={createdAt} now={now} />
+    }
+  ]
+  return (
+    <>
+      <Top title={w.title} {...(data === undefined ? {} : { note: w.count(data.total, format.count(data.total)) })}>
+        <button type="button" className="btn primary" onClick={() => setCreating(true)}>
+          <Plus className="icon" aria-hidden="true" /> {w.add} <kbd aria-hidden="true">N</kbd>
+        </button>
+      </Top>
+      <div className={style.filter}>
+        <div className="input">
+          <Search className="icon" aria-hidden="true" />
+          <input
+            type="search"
+            aria-label={w.find}
+            placeholder={w.find}
+            value={text}
+            maxLength={254}
+            onChange={({ target }) => setText(target.value)}
+          />
+        </div>
+      </div>
+      {data !== undefined && users.length === 0 ? <Empty title={w.none} /> : (
+        <Split
+          label={user?.email ?? w.title}
+          beside={user === undefined ? null : (
+            <UserDetail
+              key={`${user.id} ${user.role}`}
+              user={user}
+              own={user.id === me.id}
+              last={admins === undefined ? null : isLastAdmin(user, admins, now)}
+              onChanged={changed}
+            />
+          )}
+        >
+          <Table label={w.title} rows={users} columns={columns} idOf={({ id }) => id} nameOf={({ email }) => email} />
+          {data !== undefined && data.total > users.length && pages * pageSize < 500 && (
+            <div className={style.more}>
+              <button type="button" className="btn" onClick={() => setPages(pages + 1)}>{pw.more}</button>
+            </div>
+          )}
+        </Split>
+      )}
+      {creating && <NewUser onClose={() => setCreating(false)} onChanged={changed} />}
+    </>
+  )
+}

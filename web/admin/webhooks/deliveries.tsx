@@ -1,0 +1,197 @@
+/** Deliveries that wait or have failed, with a button to send them again. And the log of all attempts, if it is kept. */
+
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
+import type { ReactNode } from "react"
+import { plain } from "../field/plain.ts"
+import { useReader } from "../field/value.tsx"
+import { useLocale } from "../messages/locale.tsx"
+import { type Column, Empty, Facts, Moment, Split, Table, useAct } from "../place/parts.tsx"
+import style from "../place/place.module.css"
+import { usePlaceWords, useWords } from "../place/words.ts"
+import { useApp } from "../shell/app.ts"
+import { type AnyPage, type AnyRecord, resourceClient } from "../shell/client.ts"
+import { usePlace } from "../shell/location.ts"
+import { Problem } from "../shell/problem.tsx"
+import { say } from "../shell/toasts.tsx"
+import { tones } from "./detail.tsx"
+import { attemptsName, deliveriesName, doVerb, idOf } from "./subscriptions.ts"
+import { words } from "./words.ts"
+
+const useRows = (resource: string, order: string) =>
+  useInfiniteQuery({
+    queryKey: ["webhooks", resource],
+    queryFn: ({ pageParam, signal }): Promise<AnyPage> =>
+      resourceClient(resource).list({
+        order_by: order,
+        page_size: 50,
+        ...(pageParam === "" ? {} : { page_token: pageParam })
+      }, { signal }),
+    initialPageParam: "",
+    getNextPageParam: ({ next_page_token }) => next_page_token === "" ? undefined : next_page_token,
+    refetchInterval: ({ state }) => (state.data?.pages.length ?? 1) > 2 ? false : 5_000
+  })
+
+const stateTones = { waiting: undefined, running: "info", retrying: "warn", failed: "bad" } as const
+
+const Time = ({ at }: { readonly at: unknown }): ReactNode => {
+  const { now } = useReader()
+  return typeof at === "string" ? <Moment at={at} now={now} /> : <span className="dim">–</span>
+}
+
+interface RowsProps {
+  readonly resource: string
+  readonly order: string
+  readonly label: string
+  readonly empty: { readonly title: string; readonly text?: string }
+  readonly columns: ReadonlyArray<Column<AnyRecord>>
+  readonly nameOf: (row: AnyRecord) => string
+  readonly beside: (row: AnyRecord) => ReactNode
+}
+
+const Rows = ({ beside, columns, empty, label, nameOf, order, resource }: RowsProps): ReactNode => {
+  const pw = usePlaceWords()
+  const open = usePlace().query.get("id")
+  const { data, error, fetchNextPage, hasNextPage, refetch } = useRows(resource, order)
+  if (error !== null && data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
+  if (data === undefined) return null
+  const all = data.pages.flatMap(({ items }) => items)
+  if (all.length === 0) return <Empty {...empty} />
+  const found = all.find((each) => idOf(each) === open)
+  return (
+    <Split label={found === undefined ? label : nameOf(found)} beside={found === undefined ? null : beside(found)}>
+      <Table label={label} rows={all} columns={columns} idOf={idOf} nameOf={nameOf} />
+      {hasNextPage && (
+        <div className={style.more}>
+          <button type="button" className="btn" onClick={() => void fetchNextPage()}>{pw.older}</button>
+        </div>
+      )}
+    </Split>
+  )
+}
+
+export const Deliveries = (): ReactNode => {
+  const w = useWords(words)
+  const { format } = useLocale()
+  const { catalogue } = useApp()
+  const act = useAct()
+  const queries = useQueryClient()
+  const may = catalogue.resources.get(deliveriesName)?.may.update === true
+  const stateOf = (each: AnyRecord): ReactNode => {
+    const state = plain(each["state"]) as keyof typeof stateTones
+    return <span className="badge" data-tone={stateTones[state]}>{w.states[state] ?? state}</span>
+  }
+  const resend = async (each: AnyRecord): Promise<void> => {
+    if (await act(() => doVerb(deliveriesName, each, "resend"))) say(w.resent(1, format.count(1)))
+    await queries.invalidateQueries({ queryKey: ["webhooks"] })
+  }
+  const nameOf = (each: AnyRecord): string => plain(each["event_type"])
+  return (
+    <Rows
+      resource={deliveriesName}
+      order="created_at desc"
+      label={w.deliveries}
+      empty={{ title: w.noDeliveries, text: w.noDeliveriesText }}
+      nameOf={nameOf}
+      columns={[
+        { name: "event", label: w.event, cell: nameOf },
+        { name: "record", label: w.record, cell: (each) => plain(each["key"]) },
+        { name: "state", label: w.state, cell: stateOf },
+        { name: "error", label: w.error, wide: true, cell: (each) => plain(each["last_error"]) },
+        { name: "next", label: w.next, wide: true, end: true, cell: (each) => <Time at={each["next_try_at"]} /> }
+      ]}
+      beside={(each) => (
+        <>
+          <div className={style.head}>
+            <h2 className={style.title}>{nameOf(each)}</h2>
+            {may && each["state"] === "failed" && (
+              <button
+                type="button"
+                className="btn"
+                onClick={() => void resend(each)}
+              >
+                {w.resend}
+              </button>
+            )}
+          </div>
+          <h2>{w.error}</h2>
+          <pre
+            className={`code ${style.bad}`}
+            dir="auto"
+            tabIndex={0}
+            aria-label={w.error}
+          >{plain(each["last_error"])}</pre>
+          <Facts
+            facts={[
+              [w.state, stateOf(each)],
+              [w.record, <bdi key="key">{plain(each["key"])}</bdi>],
+              [w.tries, plain(each["tries"])],
+              [w.status, plain(each["last_status"]) || "–"],
+              [w.next, <Time key="next" at={each["next_try_at"]} />],
+              [w.created, <Time key="since" at={each["created_at"]} />],
+              ["webhook-id", <bdi key="id" className="mono">{plain(each["event_id"])}</bdi>]
+            ]}
+          />
+        </>
+      )}
+    />
+  )
+}
+
+export const Attempts = (): ReactNode => {
+  const w = useWords(words)
+  const { format } = useLocale()
+  const outcomeOf = (each: AnyRecord): ReactNode => {
+    const outcome = plain(each["outcome"]) as keyof typeof tones
+    return <span className="badge" data-tone={tones[outcome]}>{w.outcomes[outcome] ?? outcome}</span>
+  }
+  const took = (each: AnyRecord): string => w.took(format.count(Number(each["duration_ms"])))
+  return (
+    <Rows
+      resource={attemptsName}
+      order="at desc"
+      label={w.log}
+      empty={{ title: w.noLog }}
+      nameOf={(each) => plain(each["delivery_id"])}
+      columns={[
+        {
+          name: "id",
+          label: "webhook-id",
+          cell: (each) => <bdi className="mono cut">{plain(each["delivery_id"])}</bdi>
+        },
+        { name: "outcome", label: w.outcome, cell: outcomeOf },
+        { name: "status", label: w.status, end: true, cell: (each) => plain(each["status"]) },
+        { name: "took", label: w.duration, end: true, wide: true, cell: took },
+        { name: "at", label: w.at, end: true, cell: (each) => <Time at={each["at"]} /> }
+      ]}
+      beside={(each) => (
+        <>
+          <div className={style.head}>
+            <span className={style.title}>{outcomeOf(each)}</span>
+          </div>
+          <Facts
+            facts={[
+              [w.at, <Time key="at" at={each["at"]} />],
+              [w.tries, plain(each["try"])],
+              [w.status, plain(each["status"]) || "–"],
+              [w.duration, took(each)],
+              ["webhook-id", <bdi key="id" className="mono">{plain(each["delivery_id"])}</bdi>]
+            ]}
+          />
+          {plain(each["error"]) !== "" && (
+            <>
+              <h2>{w.error}</h2>
+              <pre
+                className={`code ${style.bad}`}
+                dir="auto"
+                tabIndex={0}
+                aria-label={w.error}
+              >{plain(each["error"])}</pre>
+            </>
+          )}
+          <h2>{w.answer}</h2>
+          <pre className="code" dir="ltr" tabIndex={0} aria-label={w.answer}>{plain(each["answer"]) || w.noAnswer}</pre>
+        </>
+      )}
+    />
+  )
+}

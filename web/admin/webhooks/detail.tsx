@@ -1,0 +1,193 @@
+/** One subscription: its events and receiver, why it is disabled, a test with request and answer, its secret. */
+
+import { type ReactNode, useState } from "react"
+import { plain } from "../field/plain.ts"
+import { useLocale } from "../messages/locale.tsx"
+import { Facts, Shown, useAct } from "../place/parts.tsx"
+import style from "../place/place.module.css"
+import { useWords } from "../place/words.ts"
+import { useApp } from "../shell/app.ts"
+import { type AnyRecord, resourceClient } from "../shell/client.ts"
+import { setQuery } from "../shell/location.ts"
+import { Cancel, Dialog } from "../shell/parts.tsx"
+import { say } from "../shell/toasts.tsx"
+import { doVerb, headerLines, idOf, readEvents, subscriptionsName } from "./subscriptions.ts"
+import { words } from "./words.ts"
+
+interface Tried {
+  readonly event: string
+  readonly outcome: "delivered" | "failed" | "skipped"
+  readonly status: number | null
+  readonly error: string | null
+  readonly answer: string | null
+  readonly duration_ms: number
+  readonly request: {
+    readonly url: string
+    readonly headers: { readonly [name: string]: string }
+    readonly body: string
+  } | null
+}
+
+export const tones = { delivered: "ok", failed: "bad", skipped: "warn" } as const
+
+const pretty = (body: string): string => {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2)
+  } catch {
+    // A body from the configuration may be other text than JSON.
+    return body
+  }
+}
+
+const TestResult = ({ tried }: { readonly tried: Tried }): ReactNode => {
+  const w = useWords(words)
+  const { format } = useLocale()
+  return (
+    <div role="status">
+      <p>
+        <span className="badge" data-tone={tones[tried.outcome]}>{w.outcomes[tried.outcome]}</span> {tried.status}{" "}
+        <bdi>{tried.error}</bdi> <span className="dim">{w.took(format.count(Math.round(tried.duration_ms)))}</span>
+      </p>
+      {tried.request !== null && (
+        <>
+          <h2>{w.request}</h2>
+          <pre className="code" dir="ltr" tabIndex={0} aria-label={w.request}>
+            {`POST ${tried.request.url}\n${headerLines(tried.request.headers)}\n\n${pretty(tried.request.body)}`}
+          </pre>
+        </>
+      )}
+      <h2>{w.answer}</h2>
+      <pre className="code" dir="ltr" tabIndex={0} aria-label={w.answer}>{tried.answer || w.noAnswer}</pre>
+    </div>
+  )
+}
+
+interface DetailProps {
+  readonly record: AnyRecord
+  readonly onEdit: () => void
+  readonly onChanged: () => Promise<void>
+}
+
+export const SubscriptionDetail = ({ onChanged, onEdit, record }: DetailProps): ReactNode => {
+  const w = useWords(words)
+  const { format } = useLocale()
+  const { catalogue } = useApp()
+  const act = useAct()
+  const resource = catalogue.resources.get(subscriptionsName)!
+  const [tried, setTried] = useState<Tried | null>(null)
+  const [secret, setSecret] = useState<string | null>(null)
+  const [question, setQuestion] = useState<"rotate" | "delete" | null>(null)
+  const [busy, setBusy] = useState(false)
+  const mayUpdate = record.permissions?.update ?? resource.may.update
+  const mayDelete = record.permissions?.delete ?? resource.may.delete
+  const enabled = record["enabled"] === true
+  const reason = plain(record["disabled_reason"])
+  const run = async (work: () => Promise<unknown>): Promise<void> => {
+    setBusy(true)
+    setQuestion(null)
+    await act(work)
+    await onChanged()
+    setBusy(false)
+  }
+  const verb = <T = unknown>(name: string): Promise<T> => doVerb<T>(subscriptionsName, record, name)
+  const button = (label: string, work: () => Promise<unknown>, className = "btn"): ReactNode => (
+    <button
+      type="button"
+      className={className}
+      disabled={busy}
+      onClick={() => void run(work)}
+    >
+      {label}
+    </button>
+  )
+  const filter = plain(record["filter"])
+  const headers = headerLines(record["headers"])
+  return (
+    <>
+      <div className={style.head}>
+        <h2 className={style.title}>
+          <bdi>{plain(record["name"])}</bdi>
+        </h2>
+        {mayUpdate && <button type="button" className="btn" onClick={onEdit}>{w.edit}</button>}
+      </div>
+      {!enabled && (
+        <p className="note" data-tone="bad">
+          <span>
+            <bdi>{reason === "" ? w.disabledHand : w.disabledBy(reason)}</bdi> {w.disabledRules}
+          </span>
+        </p>
+      )}
+      <Facts
+        facts={[
+          [w.events, <bdi key="events">{readEvents(record["events"]).join(", ")}</bdi>],
+          resource.fields.has("url") ? [w.url, <bdi key="url">{plain(record["url"])}</bdi>] : null,
+          filter === "" ? null : [w.filter, <code key="filter" dir="ltr" className="mono">{filter}</code>],
+          headers === "" ? null : [w.headers, <code key="headers" dir="ltr" className="mono">{headers}</code>],
+          [w.payload, record["payload"] === "thin" ? w.thin : w.full]
+        ]}
+      />
+      {mayUpdate && (
+        <>
+          <div className={style.buttons}>
+            {button(w.test, async () => setTried(await verb<Tried>("test")), "btn primary")}
+            {button(w.resendFailed, async () => {
+              const { resent } = await verb<{ readonly resent: number }>("resendFailed")
+              say(w.resent(resent, format.count(resent)))
+            })}
+            {enabled ? button(w.disable, () => verb("disable")) : button(w.enable, () => verb("enable"))}
+          </div>
+          <p className="hint">{w.testText}</p>
+          {tried !== null && <TestResult tried={tried} />}
+          <h2>{w.secret}</h2>
+          {secret !== null && (
+            <>
+              <p className="hint">{w.revealed}</p>
+              <Shown label={w.secret} text={secret} />
+            </>
+          )}
+          <div className={style.buttons}>
+            {secret === null
+              ? button(
+                w.reveal,
+                async () => setSecret((await verb<{ readonly secret: string }>("revealSecret")).secret)
+              )
+              : <button type="button" className="btn" onClick={() => setSecret(null)}>{w.hide}</button>}
+            <button type="button" className="btn" disabled={busy} onClick={() => setQuestion("rotate")}>
+              {w.rotate}
+            </button>
+          </div>
+        </>
+      )}
+      {mayDelete && (
+        <div className={style.buttons}>
+          <button type="button" className="btn danger" disabled={busy} onClick={() => setQuestion("delete")}>
+            {w.delete}
+          </button>
+        </div>
+      )}
+      {question !== null && (
+        <Dialog
+          alert
+          title={question === "rotate" ? w.rotateTitle : w.deleteTitle(plain(record["name"]))}
+          text={question === "rotate" ? w.rotateText : w.deleteText}
+          onClose={() => setQuestion(null)}
+          footer={
+            <>
+              <Cancel onPress={() => setQuestion(null)} />
+              {question === "rotate"
+                ? button(w.rotate, async () => {
+                  await verb("rotateSecret")
+                  setSecret(null)
+                  say(w.rotated)
+                }, "btn primary")
+                : button(w.delete, async () => {
+                  await resourceClient(subscriptionsName).delete([idOf(record)] as never, { etag: record.etag })
+                  setQuery({ id: null })
+                }, "btn danger primary")}
+            </>
+          }
+        />
+      )}
+    </>
+  )
+}

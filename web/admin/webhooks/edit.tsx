@@ -1,0 +1,236 @@
+/** The form of a subscription: checkboxes for events, a filter with completion, the receiver. Refusals are shown below their fields. */
+
+import { lazy, type ReactNode, Suspense, useId, useState } from "react"
+import { ProblemError } from "../../client/problem.ts"
+import { plain } from "../field/plain.ts"
+import { Field, useAct } from "../place/parts.tsx"
+import style from "../place/place.module.css"
+import { usePlaceWords, useWords } from "../place/words.ts"
+import { useApp } from "../shell/app.ts"
+import { type AnyRecord, resourceClient } from "../shell/client.ts"
+import { setQuery } from "../shell/location.ts"
+import { Cancel, Dialog } from "../shell/parts.tsx"
+import { headerLines, idOf, readEvents, readHeaderLines, resourcesOf, subscriptionsName } from "./subscriptions.ts"
+import { words } from "./words.ts"
+
+const TextEditor = lazy(() => import("../filter/text.tsx").then(({ TextEditor }) => ({ default: TextEditor })))
+
+interface EventsProps {
+  readonly chosen: readonly string[]
+  readonly problem: string | undefined
+  readonly onChange: (events: readonly string[]) => void
+}
+
+const Events = ({ chosen, onChange, problem }: EventsProps): ReactNode => {
+  const w = useWords(words)
+  const { catalogue } = useApp()
+  const box = (name: string, label: string, covered: boolean): ReactNode => (
+    <label key={name} className={style.check}>
+      <input
+        type="checkbox"
+        checked={covered || chosen.includes(name)}
+        disabled={covered}
+        onChange={({ target }) => onChange(target.checked ? [...chosen, name] : chosen.filter((each) => each !== name))}
+      />
+      {label}
+    </label>
+  )
+  const every = chosen.includes("*")
+  return (
+    <fieldset className={style.checks} aria-invalid={problem !== undefined}>
+      <legend>{w.events}</legend>
+      {box("*", `* (${w.allEvents})`, false)}
+      {[...catalogue.resources.values()].flatMap(({ model, name, view }) =>
+        (model.events ?? []).length === 0 ? [] : [
+          box(`${name}.*`, `${name}.* (${w.allOf(view.label.plural)})`, every),
+          ...model.events!.map((event) =>
+            box(`${name}.${event}`, `${name}.${event}`, every || chosen.includes(`${name}.*`))
+          )
+        ]
+      )}
+      {problem !== undefined && <p className="hint" data-bad="" role="alert">{problem}</p>}
+    </fieldset>
+  )
+}
+
+interface EditProps {
+  /** The subscription. Null for a new one. */
+  readonly record: AnyRecord | null
+  readonly onClose: () => void
+  readonly onSaved: () => Promise<void>
+}
+
+export const EditSubscription = ({ onClose, onSaved, record }: EditProps): ReactNode => {
+  const w = useWords(words)
+  const pw = usePlaceWords()
+  const act = useAct()
+  const form = useId()
+  const { catalogue } = useApp()
+  const [name, setName] = useState(plain(record?.["name"]))
+  const [events, setEvents] = useState(readEvents(record?.["events"]))
+  const [url, setUrl] = useState(plain(record?.["url"]))
+  const [filter, setFilter] = useState(plain(record?.["filter"]))
+  const [completing, setCompleting] = useState(false)
+  const [headers, setHeaders] = useState(headerLines(record?.["headers"]))
+  const [payload, setPayload] = useState(plain(record?.["payload"]) || "full")
+  const [ordered, setOrdered] = useState(record?.["ordered"] === true)
+  const [problems, setProblems] = useState<ReadonlyMap<string, string>>(new Map())
+  const [busy, setBusy] = useState(false)
+  const withEvents = [...catalogue.resources.values()].filter(({ model }) => (model.events ?? []).length > 0)
+  const target = catalogue.resources.get(resourcesOf(events, withEvents.map((each) => each.name))[0] ?? "")
+
+  const save = async (): Promise<void> => {
+    setBusy(true)
+    const data = {
+      name: name.trim(),
+      events: events.join(" "),
+      url: url.trim(),
+      filter: filter.trim() === "" ? null : filter.trim(),
+      headers: readHeaderLines(headers),
+      payload,
+      ordered
+    }
+    let refused = false
+    const done = await act(async () => {
+      try {
+        const all = resourceClient(subscriptionsName)
+        const saved = record === null
+          ? await all.create(data)
+          : await all.update([idOf(record)], data, { etag: record.etag })
+        setQuery({ id: idOf(saved) })
+      } catch (error) {
+        if (!(error instanceof ProblemError) || error.errors.length === 0) throw error
+        setProblems(
+          new Map(
+            error.errors.map(({ field, hint, message }) => [field ?? "", hint == null ? message : `${message} ${hint}`])
+          )
+        )
+        refused = true
+      }
+    })
+    setBusy(false)
+    if (!done || refused) return
+    await onSaved()
+    onClose()
+  }
+  return (
+    <Dialog
+      title={record === null ? w.add : w.edit}
+      onClose={onClose}
+      footer={
+        <>
+          <Cancel onPress={onClose} />
+          <button className="btn primary" form={form} disabled={busy}>{pw.save}</button>
+        </>
+      }
+    >
+      <form
+        id={form}
+        className={style.tall}
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (!busy) void save()
+        }}
+      >
+        <Field label={w.name} problem={problems.get("name")}>
+          {(id, described) => (
+            <input
+              {...described}
+              id={id}
+              autoFocus
+              required
+              maxLength={100}
+              value={name}
+              onChange={({ target }) => setName(target.value)}
+            />
+          )}
+        </Field>
+        <Events chosen={events} problem={problems.get("events")} onChange={setEvents} />
+        <Field label={w.url} hint={w.urlHint} problem={problems.get("url")}>
+          {(id, described) => (
+            <input
+              {...described}
+              id={id}
+              type="url"
+              dir="ltr"
+              required
+              maxLength={2_000}
+              value={url}
+              onChange={({ target }) => setUrl(target.value)}
+            />
+          )}
+        </Field>
+        {completing && target !== undefined
+          ? (
+            // Escape closes a completion or the editor. It must not close the dialog, because the typed text would be lost.
+            <div role="presentation" onKeyDown={(event) => event.key === "Escape" && event.stopPropagation()}>
+              <Suspense>
+                <TextEditor
+                  resource={target}
+                  start={filter}
+                  onDone={(text) => {
+                    setFilter(text)
+                    setCompleting(false)
+                  }}
+                  onCancel={() => setCompleting(false)}
+                />
+              </Suspense>
+            </div>
+          )
+          : (
+            <Field label={w.filter} optional hint={w.filterHint} problem={problems.get("filter")}>
+              {(id, described) => (
+                <>
+                  <input
+                    {...described}
+                    id={id}
+                    dir="ltr"
+                    className="mono"
+                    maxLength={10_000}
+                    spellCheck={false}
+                    value={filter}
+                    onChange={({ target }) => setFilter(target.value)}
+                  />
+                  {target !== undefined && (
+                    <button
+                      type="button"
+                      className="btn quiet"
+                      onClick={() => setCompleting(true)}
+                    >
+                      {w.complete}
+                    </button>
+                  )}
+                </>
+              )}
+            </Field>
+          )}
+        <Field label={w.headers} optional hint={w.headersHint} problem={problems.get("headers")}>
+          {(id, described) => (
+            <textarea
+              {...described}
+              id={id}
+              dir="ltr"
+              className="mono"
+              spellCheck={false}
+              autoComplete="off"
+              value={headers}
+              onChange={({ target }) => setHeaders(target.value)}
+            />
+          )}
+        </Field>
+        <Field label={w.payload}>
+          {(id) => (
+            <select id={id} value={payload} onChange={({ target }) => setPayload(target.value)}>
+              <option value="full">{w.full}</option>
+              <option value="thin">{w.thin}</option>
+            </select>
+          )}
+        </Field>
+        <label className={style.check}>
+          <input type="checkbox" checked={ordered} onChange={({ target }) => setOrdered(target.checked)} />
+          {w.ordered}
+        </label>
+      </form>
+    </Dialog>
+  )
+}

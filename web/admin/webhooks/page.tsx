@@ -1,0 +1,123 @@
+/** Webhooks: subscriptions, deliveries, and the log of attempts if it is kept. The service decides what the user may do. */
+
+import { useQuery, useQueryClient } from "@tanstack/react-query"
+import { Plus } from "lucide-react"
+import { lazy, type ReactNode, Suspense, useState } from "react"
+import { plain } from "../field/plain.ts"
+import { useLocale } from "../messages/locale.tsx"
+import { type Column, Empty, type PageProps, Part, Sheet, Shown, Split, Table, Tabs, Top } from "../place/parts.tsx"
+import { usePlaceWords, useWords } from "../place/words.ts"
+import { useApp } from "../shell/app.ts"
+import { type AnyRecord, resourceClient } from "../shell/client.ts"
+import { useShortcut } from "../shell/keys.ts"
+import { usePlace } from "../shell/location.ts"
+import { Missing, Problem } from "../shell/problem.tsx"
+import { Attempts, Deliveries } from "./deliveries.tsx"
+import { SubscriptionDetail } from "./detail.tsx"
+import { attemptsName, deliveriesName, idOf, receiver, subscriptionsName } from "./subscriptions.ts"
+import { words } from "./words.ts"
+
+const Edit = lazy(() => import("./edit.tsx").then(({ EditSubscription }) => ({ default: EditSubscription })))
+
+const Subscriptions = ({ onEdit }: { readonly onEdit: (record: AnyRecord) => void }): ReactNode => {
+  const w = useWords(words)
+  const { catalogue } = useApp()
+  const open = usePlace().query.get("id")
+  const queries = useQueryClient()
+  const { data, error, refetch } = useQuery({
+    queryKey: ["webhooks", "subscriptions"],
+    refetchInterval: 5_000,
+    queryFn: ({ signal }) => resourceClient(subscriptionsName).list({ page_size: 500, order_by: "name" }, { signal })
+  })
+  if (error !== null && data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
+  if (data === undefined) return null
+  const resource = catalogue.resources.get(subscriptionsName)!
+  const found = data.items.find((each) => idOf(each) === open)
+  const columns: ReadonlyArray<Column<AnyRecord>> = [
+    { name: "name", label: w.name, cell: (each) => plain(each["name"]) },
+    { name: "events", label: w.events, cell: (each) => plain(each["events"]) },
+    ...(resource.fields.has("url")
+      ? [{ name: "url", label: w.url, wide: true, cell: (each: AnyRecord) => plain(each["url"]) }]
+      : []),
+    {
+      name: "state",
+      label: w.state,
+      cell: ({ enabled }) => (
+        <span className="badge" data-tone={enabled === true ? "ok" : "bad"}>
+          {enabled === true ? w.enabled : w.disabled}
+        </span>
+      )
+    }
+  ]
+  const changed = (): Promise<void> => queries.invalidateQueries({ queryKey: ["webhooks"] })
+  return (
+    <Split
+      label={found === undefined ? w.subscriptions : plain(found["name"])}
+      beside={found === undefined ?
+        null :
+        <SubscriptionDetail key={idOf(found)} record={found} onEdit={() => onEdit(found)} onChanged={changed} />}
+    >
+      {data.items.length === 0
+        ? <Empty title={w.noneTitle} text={w.noneText} />
+        : (
+          <Table
+            label={w.subscriptions}
+            rows={data.items}
+            columns={columns}
+            idOf={idOf}
+            nameOf={(each) => plain(each["name"])}
+          />
+        )}
+      <Sheet>
+        <Part title={w.receiver} text={w.receiverText}>
+          <Shown label={w.receiver} text={receiver} />
+        </Part>
+      </Sheet>
+    </Split>
+  )
+}
+
+export const WebhooksPage = ({ part }: PageProps): ReactNode => {
+  const w = useWords(words)
+  const pw = usePlaceWords()
+  const { t } = useLocale()
+  const { catalogue } = useApp()
+  const queries = useQueryClient()
+  /** The subscription in the form. Null for a new one; undefined if the form is closed. */
+  const [editing, setEditing] = useState<AnyRecord | null | undefined>(undefined)
+  const reads = (name: string): boolean => catalogue.resources.get(name)?.may.read === true
+  const mayCreate = catalogue.resources.get(subscriptionsName)?.may.create === true
+  useShortcut("n", () => setEditing(null), mayCreate && part === null)
+  const parts = [
+    { part: null, to: "/-/webhooks", label: w.subscriptions },
+    ...(reads(deliveriesName) ? [{ part: "deliveries", to: "/-/webhooks/deliveries", label: w.deliveries }] : []),
+    ...(reads(attemptsName) ? [{ part: "log", to: "/-/webhooks/log", label: w.log }] : [])
+  ]
+  if (!parts.some((each) => each.part === part)) return <Missing />
+  return (
+    <>
+      <Top title={pw.webhooks}>
+        {mayCreate && part === null && (
+          <button type="button" className="btn primary" onClick={() => setEditing(null)}>
+            <Plus className="icon" aria-hidden="true" /> {w.add} <kbd aria-hidden="true">N</kbd>
+          </button>
+        )}
+      </Top>
+      {parts.length > 1 && <Tabs label={pw.webhooks} tabs={parts} />}
+      {part === null
+        ? <Subscriptions onEdit={setEditing} />
+        : part === "deliveries"
+        ? <Deliveries />
+        : <Attempts />}
+      {editing !== undefined && (
+        <Suspense fallback={<span className="hush" role="status">{t.shell.loading}</span>}>
+          <Edit
+            record={editing}
+            onClose={() => setEditing(undefined)}
+            onSaved={() => queries.invalidateQueries({ queryKey: ["webhooks"] })}
+          />
+        </Suspense>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,65 @@
+/** Subscriptions and deliveries from the extension's resources, and the code of an example receiver. */
+
+import { plain } from "../field/plain.ts"
+import type { AnyRecord } from "../shell/client.ts"
+import { client } from "../shell/client.ts"
+
+export { subscriptionsName } from "../place/places.ts"
+export const deliveriesName = "webhook_deliveries"
+export const attemptsName = "webhook_attempts"
+
+export const idOf = (record: AnyRecord): string => plain(record["id"])
+
+/** Calls an action of a record, such as `test`. */
+export const doVerb = async <T>(resource: string, record: AnyRecord, verb: string): Promise<T> =>
+  (await client.request<T>({ method: "POST", path: `/${resource}/${encodeURIComponent(idOf(record))}:${verb}` })).data
+
+/** Headers as lines of text. Null is empty. */
+export const headerLines = (headers: unknown): string =>
+  typeof headers === "object" && headers !== null
+    ? Object.entries(headers as { readonly [name: string]: unknown }).map(([name, value]) => `${name}: ${plain(value)}`)
+      .join("\n")
+    : ""
+
+/** Parses lines of text as headers. Null if there are none. A line without a colon becomes a name without a value, which the service refuses. */
+export const readHeaderLines = (text: string): { readonly [name: string]: string } | null => {
+  const lines = text.split("\n").map((line) => line.trim()).filter((line) => line !== "")
+  return lines.length === 0 ? null : Object.fromEntries(lines.map((line) => {
+    const [, name = line, value = ""] = /^([^:]*):\s*(.*)$/.exec(line) ?? []
+    return [name.trim(), value]
+  }))
+}
+
+/** The names of events in a subscription's text. */
+export const readEvents = (text: unknown): readonly string[] => plain(text).split(/\s+/).filter((name) => name !== "")
+
+/** The resources of events such as `orders.created` and `orders.*`. All resources for `*`. */
+export const resourcesOf = (events: readonly string[], all: readonly string[]): readonly string[] =>
+  events.includes("*") ? all : [...new Set(events.map((name) => name.slice(0, name.lastIndexOf("."))))]
+
+export const receiver = `import { createServer } from "node:http"
+import { Webhook } from "standardwebhooks"
+
+const webhook = new Webhook(process.env["WEBHOOK_SECRET"] ?? "")
+const seen = new Set()
+
+createServer((request, response) => {
+  const chunks = []
+  request.on("data", (chunk) => chunks.push(chunk))
+  request.on("end", () => {
+    const body = Buffer.concat(chunks).toString()
+    try {
+      webhook.verify(body, request.headers)
+    } catch {
+      return response.writeHead(401).end()
+    }
+    const id = request.headers["webhook-id"]
+    if (!seen.has(id)) {
+      seen.add(id)
+      const event = JSON.parse(body)
+      console.log(event.type, event.data.key)
+    }
+    response.writeHead(204).end()
+  })
+}).listen(3000)
+`

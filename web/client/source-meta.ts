@@ -1,0 +1,175 @@
+/**
+ * The meta of a source is untrusted data. It is parsed into known shapes with limits, and everything else is left out. Nothing here sends a
+ * request.
+ */
+
+import type { MetaDocument, MetaModel, MetaView } from "./meta.ts"
+import { isObject } from "./problem.ts"
+import type { Source } from "./source.ts"
+
+/** The part of a source's meta that the app shows. */
+export type SourceMeta = Pick<MetaDocument, "models" | "views" | "permissions">
+
+type Bag = { readonly [member: string]: unknown }
+
+/** Whether a link may be drawn: http(s), mailto, or a path of the source or app itself. */
+export const isSafeLink = (href: string): boolean =>
+  /^\/(?![/\\])/.test(href) || /^(?:https?:\/\/|mailto:)/i.test(href.replace(/[\0-\x20]/g, ""))
+
+const links = ["href", "url", "src"]
+const longestText = 10_000
+const deepest = 12
+
+/**
+ * A copy of untrusted data: plain objects, lists of at most 2,000, bounded texts, safe links. Undefined for anything else. Names that every object
+ * has by its prototype are left out.
+ */
+const scrub = (value: unknown, depth = 0): unknown => {
+  if (typeof value === "string") return value.slice(0, longestText)
+  if (value === null || typeof value !== "object") return value
+  if (depth > deepest) return
+  if (Array.isArray(value)) {
+    return value.slice(0, 2_000).map((each) => scrub(each, depth + 1)).filter((each) => each !== undefined)
+  }
+  const copy: { [member: string]: unknown } = {}
+  for (const [name, each] of Object.entries(value as Bag)) {
+    if (name in Object.prototype) continue
+    if (links.includes(name) && each !== null && !(typeof each === "string" && isSafeLink(each))) return undefined
+    const kept = scrub(each, depth + 1)
+    if (kept !== undefined) copy[name] = kept
+  }
+  return copy
+}
+
+const isName = (value: unknown): value is string => typeof value === "string" && /^[a-z]\w{0,62}$/.test(value)
+const list = (value: unknown): readonly unknown[] => Array.isArray(value) ? value : []
+const bags = (value: unknown): readonly Bag[] => list(value).filter(isObject)
+const names = (value: unknown, known: ReadonlySet<string>): readonly string[] =>
+  list(value).filter((each): each is string => typeof each === "string" && known.has(each))
+const textOr = <T>(value: unknown, other: T): string | T => typeof value === "string" ? value : other
+
+const modelOf = (bag: Bag, drawn: readonly string[]): MetaModel => {
+  const fields = bags(bag["fields"]).filter((field) => isName(field["name"]) && typeof field["kind"] === "string")
+    .map((field) => {
+      const { relation, writable, ...rest } = field
+      const { create, update } = isObject(writable) ? writable : {}
+      return {
+        ...rest,
+        ...(isName(relation) && drawn.includes(relation) ? { relation } : {}),
+        ...("values" in field
+          ? { values: list(field["values"]).filter((each): each is string => typeof each === "string") }
+          : {}),
+        writable: { create: create === true, update: update === true }
+      }
+    }) as unknown as MetaModel["fields"]
+  const known = new Set(fields.map(({ name }) => name))
+  const key = names(bag["primaryKey"], known)
+  return {
+    name: String(bag["name"]),
+    primaryKey: key.length === list(bag["primaryKey"]).length ? key : [],
+    fields,
+    relations: bags(bag["relations"]).filter(({ field, name, resource, targetField }) =>
+      isName(name) && isName(resource) && drawn.includes(resource) && known.has(String(field)) && isName(targetField)
+    ) as unknown as MetaModel["relations"],
+    softDelete: bag["softDelete"] === true,
+    tenantScoped: bag["tenantScoped"] === true,
+    owner: names([bag["owner"]], known)[0] ?? null,
+    version: names([bag["version"]], known)[0] ?? null
+  }
+}
+
+/** Objects whose members of these names are texts. */
+const texts = (value: unknown, ...members: readonly string[]): readonly Bag[] =>
+  bags(value).filter((each) => members.every((name) => typeof each[name] === "string"))
+
+const viewOf = (bag: Bag, model: MetaModel, drawn: readonly string[]): MetaView => {
+  const known = new Set(model.fields.map(({ name }) => name))
+  const label = isObject(bag["label"]) ? bag["label"] : {}
+  const nav = isObject(bag["nav"]) ? bag["nav"] : null
+  const recent = nav !== null && isObject(nav["recent"]) ? nav["recent"] : null
+  const chart = isObject(bag["chart"]) && known.has(String(bag["chart"]["field"])) ? bag["chart"] : null
+  return {
+    // Members of later versions were sanitized in the same way.
+    ...bag,
+    name: textOr(bag["name"], model.name),
+    label: { singular: textOr(label["singular"], model.name), plural: textOr(label["plural"], model.name) },
+    columns: names(bag["columns"], known),
+    sort: textOr(bag["sort"], ""),
+    filters: texts(bag["filters"], "filter", "name"),
+    search: names(bag["search"], known),
+    layout: bags(bag["layout"]).map((group) => ({
+      label: textOr(group["label"], null),
+      fields: names(group["fields"], known)
+    })),
+    chart,
+    title: names([bag["title"]], known)[0] ?? null,
+    nav: nav === null ? null : {
+      group: textOr(nav["group"], null),
+      order: typeof nav["order"] === "number" ? nav["order"] : 0,
+      icon: textOr(nav["icon"], null),
+      recent: recent !== null && typeof recent["limit"] === "number"
+        ? { sort: textOr(recent["sort"], ""), limit: Math.min(20, Math.max(1, recent["limit"] | 0)) }
+        : null
+    },
+    links: texts(bag["links"], "href", "label").filter(({ href }) =>
+      // Links out of the source, or to its resources that are shown. Links to its other pages are left out.
+      (href as string)[0] !== "/" || drawn.includes((href as string).split(/[/?#]/)[1]!)
+    ),
+    actions: texts(bag["actions"], "label", "function", "on"),
+    cells: isObject(bag["cells"]) ? bag["cells"] : {}
+  } as unknown as MetaView
+}
+
+const operations = ["read", "create", "update", "delete"]
+
+/**
+ * What an app draws of a source: the listed resources with their views and permissions. Relations to resources that are not drawn are left out, and
+ * so is everything that is not of the form a meta document has.
+ */
+export const sourceMeta = (meta: unknown, source: Source): SourceMeta => {
+  const bag = isObject(meta) ? meta : {}
+  const found = new Map<string, Bag>()
+  // The list is filtered before anything is copied, because a source may list thousands of resources that the app does not show.
+  for (const model of bags(bag["models"])) {
+    const { name } = model
+    if (isName(name) && source.resources.includes(name) && !found.has(name)) found.set(name, model)
+  }
+  const drawn = [...found.keys()]
+  const models: MetaModel[] = []
+  const views: { [resource: string]: MetaView } = {}
+  const permissions: { [resource: string]: MetaDocument["permissions"][string] } = {}
+  for (const [name, raw] of found) {
+    const copy = scrub(raw)
+    if (!isObject(copy)) continue
+    const model = modelOf(copy, drawn)
+    models.push(model)
+    const view = isObject(bag["views"]) && Object.hasOwn(bag["views"], name) ? scrub(bag["views"][name]) : null
+    if (isObject(view)) views[name] = viewOf(view, model, drawn)
+    const given = isObject(bag["permissions"]) && Object.hasOwn(bag["permissions"], name)
+      ? bag["permissions"][name]
+      : {}
+    const may = isObject(given) ? given : {}
+    permissions[name] = {
+      ...Object.fromEntries(operations.map((each) => [each, may[each] === true])),
+      conditional: list(may["conditional"]).filter((each) => operations.includes(each as string))
+    } as unknown as MetaDocument["permissions"][string]
+  }
+  return { models, views, permissions }
+}
+
+/** The app's own meta with the resources of its sources. A name that the app has itself stays the app's. */
+export const mergeMeta = (own: MetaDocument, parts: readonly SourceMeta[]): MetaDocument => {
+  const models = [...own.models]
+  const views = { ...own.views }
+  const permissions = { ...own.permissions }
+  for (const part of parts) {
+    for (const model of part.models) {
+      const { name } = model
+      if (models.some((each) => each.name === name)) continue
+      models.push(model)
+      views[name] = part.views[name]!
+      permissions[name] = part.permissions[name]!
+    }
+  }
+  return { ...own, models, views, permissions }
+}
