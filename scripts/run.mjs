@@ -23,6 +23,13 @@ const main = async () => {
       if (signal !== "SIGINT" || process.stdin.isTTY !== true) child.kill(signal)
     })
   }
+  // npm hands a signal to its shell, and most shells end without telling us. What npm started ends with npm.
+  const parent = process.ppid
+  if (process.env.npm_lifecycle_event !== undefined) {
+    setInterval(() => {
+      if (process.ppid !== parent) child.kill("SIGTERM")
+    }, 500).unref()
+  }
   child.on("error", (error) => {
     process.stderr.write(`${node} cannot be started: ${error.message}\n`)
     process.exitCode = 1
