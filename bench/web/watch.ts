@@ -104,19 +104,27 @@ export const scroll = (page: Page, pixels: number): Promise<void> =>
     }
   }, pixels)
 
-/** Drags the thumb up and down with the mouse, for three seconds. */
+/**
+ * Drags the thumb up and down with the mouse, for three seconds. Within the first 14 pixels of a plain scrollbar is a button, and no thumb to be dragged.
+ */
 export const dragThumb = async (page: Page): Promise<void> => {
   const { height, right, top } = await page.evaluate(() => {
     const { height, right, top } = document.querySelector("[role=grid]")!.parentElement!.getBoundingClientRect()
     return { height, right, top }
   })
-  await page.mouse.move(right - 6, top + 14)
+  const begin = top + 22
+  let farthest = 0
+  await page.mouse.move(right - 6, begin)
   await page.mouse.down()
   for (let step = 0; step < 120; step++) {
-    await page.mouse.move(right - 6, top + 14 + (height - 60) * Math.abs(Math.sin(step / 20)))
+    await page.mouse.move(right - 6, begin + (height - 60) * Math.abs(Math.sin(step / 20)))
     await page.waitForTimeout(25)
+    if (step % 30 !== 29) continue
+    const at = await page.evaluate(() => document.querySelector("[role=grid]")!.parentElement!.scrollTop)
+    farthest = Math.max(farthest, at)
   }
   await page.mouse.up()
+  if (farthest < 100_000) throw new Error(`The thumb was not dragged: ${page.url().slice(0, 80)} moved ${farthest} px.`)
 }
 
 /** Where the list stands, in pixels from its first row. */
