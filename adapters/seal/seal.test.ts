@@ -1,5 +1,8 @@
-import { describe, expect, it } from "vitest"
-import { makeSeal } from "./seal.ts"
+import crypto from "node:crypto"
+import { syncBuiltinESMExports } from "node:module"
+import { describe, expect, it, onTestFinished, vi } from "vitest"
+import { hashSource, versionSource } from "../../core/domain/read/etag.ts"
+import { makeSeal, sha256 } from "./seal.ts"
 
 const secret = "a secret for tests only"
 
@@ -11,6 +14,25 @@ describe("digests", () => {
     for (let round = 0; round < 3; round++) expect(texts.map(seal.digest)).toEqual(made)
     expect(texts.map(makeSeal(secret).digest)).toEqual(made)
     expect(new Set(made).size).toBe(texts.length)
+  })
+
+  it("are remembered once they were asked for twice, for every text that a tag is made of, and for no longer one", () => {
+    const tags = ["0", "42", "2026-06-30 12:34:56.123456+00"].map(versionSource)
+    const texts = [...tags, ...["", "a row", "another"].map((cells) => hashSource(sha256(cells)))]
+    const longer = "x".repeat(1 + hashSource(sha256("")).length)
+    const seal = makeSeal(secret)
+    const hash = vi.spyOn(crypto, "hash")
+    syncBuiltinESMExports()
+    onTestFinished(() => {
+      hash.mockRestore()
+      syncBuiltinESMExports()
+    })
+    const made = [...texts, ...texts].map(seal.digest)
+    expect(hash).toHaveBeenCalledTimes(2 * texts.length)
+    expect([...texts, ...texts].map(seal.digest)).toEqual(made)
+    expect(hash).toHaveBeenCalledTimes(2 * texts.length)
+    for (let i = 0; i < 3; i++) seal.digest(longer)
+    expect(hash).toHaveBeenCalledTimes(2 * texts.length + 3)
   })
 
   it("have 22 characters, and depend on the secret and on every character of the text", () => {

@@ -4,6 +4,7 @@
  */
 
 import * as crypto from "node:crypto"
+import { hashSource } from "../../core/domain/read/etag.ts"
 import type { SealService } from "../../core/ports/seal.ts"
 
 const ivBytes = 12
@@ -22,22 +23,23 @@ const freshIv = (): Buffer => {
   return Buffer.from(randomness.subarray(used, used += ivBytes))
 }
 
-/** Digests of short texts, mostly of versions: pages that are read again show the same rows. */
-const rememberedLength = 64
-const rememberedCount = 4_096
+/** Places of the memory, each for one text. */
+const places = 8_192
 
-/** Texts that came once before, as short sums. */
-const sightings = 16_384
-
-/** FNV-1a, for telling texts apart roughly. */
+/** FNV-1a of the last characters: it is where versions differ, and hashes differ anywhere. */
 const sumOf = (text: string): number => {
   let sum = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193)
+  for (let i = Math.max(0, text.length - 16); i < text.length; i++) {
+    sum = Math.imul(sum ^ text.charCodeAt(i), 0x01000193)
+  }
   return sum >>> 0
 }
 
 /** SHA-256 of a text in UTF-8, in hexadecimal. */
 export const sha256 = (text: string): string => crypto.hash("sha256", text, "hex")
+
+/** Longest text that is remembered. Tags are made of a version or of the hash of a record's cells, which is longer than any version. */
+const rememberedLength = hashSource(sha256("")).length
 
 /** Builds the service from the deployment's secret (at least 16 characters; the same one in every instance). */
 export const makeSeal = (secret: string): SealService => {
@@ -50,20 +52,21 @@ export const makeSeal = (secret: string): SealService => {
   const sealing = crypto.createSecretKey(key("seal"))
   // Truncated like SHA-512/256, so a digest cannot be extended: only 132 of 512 bits are given out.
   const digest = (text: string): string => crypto.hash("sha512", prefix + text, "base64url").slice(0, 22)
-  const known = new Map<string, string>()
-  const seen = new Uint32Array(sightings)
+  const known: Array<string | undefined> = Array.from({ length: places })
+  const digests: string[] = Array.from({ length: places }, () => "")
+  const seen = new Uint32Array(places)
   return {
+    // Pages that are read again show the same rows.
     digest: (text) => {
       if (text.length > rememberedLength) return digest(text)
-      const found = known.get(text)
-      if (found !== undefined) return found
+      const sum = sumOf(text)
+      const place = sum % places
+      if (known[place] === text) return digests[place]!
       const made = digest(text)
       // Most texts come only once, such as new versions. Only their sums are kept, so that little memory has to be collected.
-      const sum = sumOf(text)
-      const place = sum % sightings
       if (seen[place] === sum) {
-        if (known.size >= rememberedCount) known.clear()
-        known.set(text, made)
+        known[place] = text
+        digests[place] = made
       } else seen[place] = sum
       return made
     },
