@@ -18,7 +18,9 @@ export default defineConfig({
     pool: "forks",
     maxWorkers: 2,
     execArgv: ["--conditions=source"],
-    testTimeout: 20_000,
-    hookTimeout: 60_000
+    // None of these says how fast something is: they only end a test that hangs, also on a machine that is many times slower.
+    testTimeout: 180_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 60_000 } }
   }
 })

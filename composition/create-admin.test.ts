@@ -172,7 +172,7 @@ describe("createAdmin", () => {
       await createAdmin({ resources: [] }, options).catch((error) => console.log(error.name))
     `
     const args = ["--conditions=source", "--input-type=module", "--eval", program]
-    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 100_000, killSignal: "SIGKILL" })
+    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 170_000, killSignal: "SIGKILL" })
     expect(stdout).toBe("TypeError\n")
-  }, 120_000)
+  })
 })

@@ -82,7 +82,7 @@ describe("two processes at once", () => {
             database.rows(
               "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
             )
-          await vi.waitFor(async () => expect(await waiting()).toHaveLength(2), { timeout: 15_000 })
+          await vi.waitFor(async () => expect(await waiting()).toHaveLength(2), { timeout: 60_000 })
           await client.query("commit")
           return await both
         } finally {

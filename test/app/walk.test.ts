@@ -144,7 +144,7 @@ const walk = async (
 }
 
 describe("page tokens over random rows and orders", () => {
-  it("visit every row once in order, from the start and from anywhere, both ways", { timeout: 60_000 }, async () => {
+  it("visit every row once in order, from the start and from anywhere, both ways", async () => {
     for (let seed = 0; seed < 250; seed++) {
       const random = new Random(seed)
       const world = worldOf(random.many(0, 60, () => randomRow(random)))

@@ -255,7 +255,7 @@ describe("a link", () => {
           `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
         )
         expect(rows).toHaveLength(1)
-      }, { timeout: 15_000 })
+      }, { timeout: 60_000 })
       await client.query("commit")
       expect(await setting).toMatchObject(refused)
     } finally {

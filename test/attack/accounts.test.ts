@@ -97,7 +97,7 @@ describe("a sign-in that races a change of its account", () => {
             + ` and database = (select oid from pg_database where datname = current_database())`
         )
         expect(waiting).toHaveLength(1)
-      }, { timeout: 15_000 })
+      }, { timeout: 60_000 })
       await client.query(change.replace("$id", `'${await idOf()}'`))
       await client.query("commit")
       return await signingIn

@@ -48,7 +48,7 @@ const notedUse = (email: string) =>
     const [listed] = await listKeys(one.auth, email)
     expect(listed?.lastUsedAt).toBeInstanceOf(Date)
     return listed
-  }, { timeout: 15_000 })
+  }, { timeout: 60_000 })
 
 describe("a key", () => {
   it("opens the API as its maker, is kept as a hash alone, and is shown once", async () => {

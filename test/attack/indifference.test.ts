@@ -471,5 +471,5 @@ describe.each(["fake", "postgres"] as const)("hidden data, %s", (backend) => {
       if (more && !ask.path.includes(":seek")) expectSame(await answersTo(caller, ask, answers), caller, ask)
     }
     expect(written).toBeGreaterThan(4)
-  }, 60_000)
+  })
 })

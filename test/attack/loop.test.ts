@@ -7,13 +7,11 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
-import { afterAll, beforeAll, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, expect, it } from "vitest"
 import { tokenOf } from "../support/composed.ts"
 import { openDatabase } from "../support/postgres.ts"
 import type { TestDatabase } from "../support/postgres.ts"
 import { tables } from "./memory-stage.ts"
-
-vi.setConfig({ testTimeout: 120_000 })
 
 const script = fileURLToPath(new URL("memory-server.ts", import.meta.url))
 const watchScript = fileURLToPath(new URL("loop-watch.ts", import.meta.url))
@@ -34,7 +32,7 @@ beforeAll(async () => {
   watcher = spawn(process.execPath, ["--conditions=source", watchScript, port.toString().trim()], {
     stdio: ["ignore", "inherit", "inherit", "ipc"]
   })
-}, 120_000)
+})
 afterAll(async () => {
   for (const child of [watcher, server]) {
     if (child.exitCode !== null || child.signalCode !== null) continue

@@ -32,7 +32,7 @@ beforeAll(async () => {
   })
   const [port] = await once(server.stdout!, "data") as [Buffer]
   origin = `http://127.0.0.1:${port.toString().trim()}`
-}, 120_000)
+})
 afterAll(async () => {
   if (server.exitCode === null) {
     server.kill("SIGKILL")

@@ -480,7 +480,7 @@ describe("a provider that is slow", () => {
     expect((await at.signIn("ann@example.org")).status).toBe(200)
     expect((await signIn(ann, at)).headers.get("location")).toBe("/admin")
     expect((await waiting).status).toBe(503)
-  }, 30_000)
+  })
 
   it("after it described itself is not asked to do so again", async () => {
     await using slow = await openProvider()
@@ -491,7 +491,7 @@ describe("a provider that is slow", () => {
     expect(started.status, started.text).toBe(200)
     const back = slow.authorize(String(started.body["url"]), ann)
     expect((await comeBack(at, back, started.cookie)).headers.get("location")).toBe("/admin")
-  }, 30_000)
+  })
 
   it("to exchange a code sends its user back with an error", async () => {
     await using slow = await openProvider()
@@ -501,7 +501,7 @@ describe("a provider that is slow", () => {
     const started = await start(at)
     const back = slow.authorize(String(started.body["url"]), ann)
     expect(refused(await comeBack(at, back, started.cookie))).toBe("invalid_code")
-  }, 30_000)
+  })
 
   it.each(["/.well-known/openid-configuration", "/token", "/jwks", "/userinfo"])(
     "because its answer at %s never ends is read to a bound",
@@ -521,8 +521,7 @@ describe("a provider that is slow", () => {
       } else expect(started.status).toBe(503)
       // Bounds are far below; what the sockets hold between the two comes on top.
       expect(endless.flooded()).toBeLessThan(32_000_000)
-    },
-    30_000
+    }
   )
 })
 

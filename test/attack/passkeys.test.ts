@@ -443,7 +443,7 @@ describe("signing in with a passkey", () => {
     expectRefused(await verify(waiting.cookie, passkey.used(waiting.challenge)), "banned meanwhile")
     expectRefused(await use(passkey), "banned")
     expect((await service.ask("GET", "/api/auth/token", { cookie: opened.cookie })).status).toBe(401)
-    await expect.poll(() => service.read(token), { timeout: 15_000 }).toBe(401)
+    await expect.poll(() => service.read(token)).toBe(401)
     await setUserBanned(service.auth, { email, banned: false })
     expect(await service.read(await tokenOf((await use(passkey)).cookie))).toBe(200)
     expect(await service.read(token)).toBe(401)
@@ -460,7 +460,7 @@ describe("signing in with a passkey", () => {
       const token = await tokenOf((await use(passkey)).cookie)
       expect(await service.read(token)).toBe(200)
       await change()
-      await expect.poll(() => service.read(token), { timeout: 15_000 }).toBe(401)
+      await expect.poll(() => service.read(token)).toBe(401)
     }
     expect(await service.read(await tokenOf((await use(passkey)).cookie))).toBe(200)
   })
@@ -476,7 +476,7 @@ describe("signing in with a passkey", () => {
       // It waits for the row.
       const waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%passkey%'"
         + " and datname = current_database()"
-      await expect.poll(() => rows(waiting), { timeout: 15_000 }).toEqual([["1"]])
+      await expect.poll(() => rows(waiting)).toEqual([["1"]])
       await client.query("commit")
       expectRefused(await running)
     } finally {

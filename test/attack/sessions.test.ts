@@ -425,7 +425,7 @@ describe("guessing accounts", () => {
       expect(share, `${one} slower than ${other}`).toBeGreaterThan(0.2)
       expect(share, `${one} slower than ${other}`).toBeLessThan(0.8)
     }
-  }, 60_000)
+  })
 })
 
 it("nothing of this is in the log, but what happened is", () => {

@@ -102,7 +102,7 @@ describe("patterns", () => {
       expect([200, 400], pattern).toContain((await patient.call(boss, "POST", `${base}/items:search`, { body })).status)
     }
     await patient.close()
-  }, 60_000)
+  })
 })
 
 describe("series", () => {

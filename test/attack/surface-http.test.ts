@@ -168,8 +168,7 @@ describe("bodies that never come", () => {
     const stage = await start({ maxInFlight: 2, auth: mounted(async () => new Response("{}")) })
     for (let i = 0; i < 2; i++) await stuck(stage, "/api/auth/sign-in/email")
     await expect.poll(
-      () => status(stage, "POST /api/auth/sign-in/email HTTP/1.1", json, "Content-Length: 2"),
-      { timeout: 15_000 }
+      () => status(stage, "POST /api/auth/sign-in/email HTTP/1.1", json, "Content-Length: 2")
     ).toBe(503)
     expect(await read(stage)).toBe(200)
     expect(await write(stage)).toBe(200)
@@ -178,10 +177,10 @@ describe("bodies that never come", () => {
   it("from callers keep nobody from reading, and give their places back", async () => {
     const stage = await start({ maxInFlight: 2 })
     const held = [await stuck(stage, "/api/v1/orders", ada), await stuck(stage, "/api/v1/orders", bob)]
-    await expect.poll(() => write(stage), { timeout: 15_000 }).toBe(503)
+    await expect.poll(() => write(stage)).toBe(503)
     expect(await read(stage)).toBe(200)
     for (const socket of held) socket.destroy()
-    await expect.poll(() => write(stage), { timeout: 15_000 }).toBe(200)
+    await expect.poll(() => write(stage)).toBe(200)
     expect(await read(stage)).toBe(200)
   })
 })

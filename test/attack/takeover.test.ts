@@ -57,7 +57,7 @@ const blocked = () =>
       `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     )
     expect(waiting.length).toBeGreaterThan(0)
-  }, { timeout: 30_000 })
+  }, { timeout: 60_000 })
 
 /** Begins a request, does something while it waits to insert its first row into a table, and lets it go. */
 const held = async (table: string, request: () => Promise<Got>, change: () => Promise<unknown>): Promise<Got> => {

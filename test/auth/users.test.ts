@@ -256,7 +256,7 @@ describe("the last active admin", () => {
         store.database.rows(
           "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
         )
-      await vi.waitFor(async () => expect(await waiting()).toHaveLength(1), { timeout: 15_000 })
+      await vi.waitFor(async () => expect(await waiting()).toHaveLength(1), { timeout: 60_000 })
       await client.query("commit")
       expect(await second).toBe("last-admin")
     } finally {
@@ -315,7 +315,7 @@ describe.each(["repeatable read", "serializable"])("a database that is %s by def
         "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
       )
     const waits = (count: number) =>
-      vi.waitFor(async () => expect(await waiting()).toHaveLength(count), { timeout: 15_000 })
+      vi.waitFor(async () => expect(await waiting()).toHaveLength(count), { timeout: 60_000 })
     return { ...opened, waits, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() }
   }
 

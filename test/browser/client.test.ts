@@ -5,14 +5,12 @@
 
 import { join } from "node:path"
 import type { Browser, BrowserContext, Page } from "playwright-core"
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import type * as Library from "../../web/client/index.ts"
 import { type Checkout, copyCheckout, type Example, startExample } from "../examples/checkout.ts"
 import { freePort } from "../support/cluster.ts"
 import { chromiumPath, startChromium } from "./chromium.ts"
 import { bundlePage } from "./page.ts"
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 240_000 })
 
 /** What the page's script puts there. */
 declare const library: typeof Library
@@ -284,11 +282,11 @@ describe.skipIf(chromiumPath === null)("the client in Chromium", () => {
     })
     const text = (id: string) =>
       page.locator(`#${id}`).textContent().then((json) => JSON.parse(json ?? "null") as unknown)
-    await expect.poll(() => text("meta"), { timeout: 20_000 }).toMatchObject({
+    await expect.poll(() => text("meta")).toMatchObject({
       sources: [["Warehouse", "ready", null]]
     })
     expect(await text("meta")).toMatchObject({ models: expect.arrayContaining(["orders", "stock"]) })
-    await expect.poll(() => text("stock"), { timeout: 20_000 }).toEqual([100, 240])
+    await expect.poll(() => text("stock")).toEqual([100, 240])
     await page.locator("#more").click()
     await expect.poll(() => text("stock")).toEqual([200, 240])
     await page.locator("#more").click()
@@ -302,7 +300,7 @@ describe.skipIf(chromiumPath === null)("the client in Chromium", () => {
       order
     )
     await page.locator("#save").click()
-    await expect.poll(async () => (await text("conflict") as readonly unknown[])[0], { timeout: 20_000 }).toBe(
+    await expect.poll(async () => (await text("conflict") as readonly unknown[])[0]).toBe(
       "conflict"
     )
     expect(await text("conflict")).toMatchObject(["conflict", false, null, {

@@ -78,8 +78,7 @@ const scriptedAuth = () => {
   return { state, handler, tokens }
 }
 
-/** Polls with room for a busy machine. */
-const soon = <A>(look: () => Promise<A> | A) => expect.poll(look, { timeout: 30_000 })
+const soon = <A>(look: () => Promise<A> | A) => expect.poll(look)
 
 const openServer = async (signIn: "password" | "token") => {
   const auth = scriptedAuth()
@@ -99,7 +98,7 @@ const openServer = async (signIn: "password" | "token") => {
   return { ...auth, routed: scripted.routed, listener, url: `http://127.0.0.1:${listener.port}/api/docs` }
 }
 
-describe.skipIf(chromiumPath === null)("/api/docs in Chromium", { timeout: 180_000 }, () => {
+describe.skipIf(chromiumPath === null)("/api/docs in Chromium", () => {
   let browser: Browser
   let server: Awaited<ReturnType<typeof openServer>>
   let page: Page
@@ -116,7 +115,7 @@ describe.skipIf(chromiumPath === null)("/api/docs in Chromium", { timeout: 180_0
     server = await openServer(signIn)
     listeners.push(server.listener)
     page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage()
-    page.setDefaultTimeout(30_000)
+    page.setDefaultTimeout(60_000)
     complaints = []
     requests = []
     await page.exposeFunction("complain", (text: string) => complaints.push(text))

@@ -2,7 +2,7 @@
 
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { listen } from "../../adapters/http/node.ts"
 import type { Listener } from "../../adapters/http/node.ts"
 import type * as Library from "../../web/client/index.ts"
@@ -10,8 +10,6 @@ import { admin, onStage } from "../http/files/stage.ts"
 import { tokenOf } from "../support/composed.ts"
 import { chromiumPath, startChromium } from "./chromium.ts"
 import { bundlePage } from "./page.ts"
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 declare const library: typeof Library
 

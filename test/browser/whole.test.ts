@@ -2,7 +2,7 @@
 
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type * as Library from "../../web/client/index.ts"
 import { openServer } from "../support/server.ts"
 import type { TestServer } from "../support/server.ts"
@@ -12,8 +12,6 @@ import { config, schema } from "../web/whole.ts"
 import type { Whole } from "../web/whole.ts"
 import { chromiumPath, startChromium } from "./chromium.ts"
 import { bundlePage } from "./page.ts"
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 
 declare const library: typeof Library
 declare const calls: typeof Calls

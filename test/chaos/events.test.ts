@@ -133,7 +133,7 @@ describe("events", () => {
       child?.kill("SIGKILL")
       await service.close()
     }
-  }, 180_000)
+  })
 
   it("of two instances and a worker process are delivered once each when nothing fails", async () => {
     receiver.received.length = ordered.received.length = 0
@@ -143,7 +143,7 @@ describe("events", () => {
     const child = await startWorker(one.database.url)
     try {
       const committed = await write(one, 4, 20)
-      await one.until(() => isComplete(committed, receiver) && isComplete(committed, ordered), "all events", 30_000)
+      await one.until(() => isComplete(committed, receiver) && isComplete(committed, ordered), "all events")
       await one.settled()
       const total = [...committed.values()].reduce((sum, values) => sum + values.length, 0)
       expect(receiver.received).toHaveLength(total)
@@ -155,7 +155,7 @@ describe("events", () => {
       await two.close()
       await one.close()
     }
-  }, 60_000)
+  })
 
   it.skipIf(findPooler() === null)("go through a transaction-mode pooler", async () => {
     receiver.received.length = ordered.received.length = 0
@@ -168,7 +168,7 @@ describe("events", () => {
     } finally {
       await service.close()
     }
-  }, 60_000)
+  })
 
   it("of a transaction with 50,000 rows are all delivered, while others go on", async () => {
     receiver.received.length = ordered.received.length = 0

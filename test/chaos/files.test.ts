@@ -193,7 +193,7 @@ describe("a disk that is full", () => {
     expect((await upload(1_000_000)).status).toBe(201)
     const created = await service.call(admin, "POST", "/api/v1/docs", { body: { file: small.json["value"] } })
     expect(created.status).toBe(201)
-  }, 60_000)
+  })
 
   it("refuses a write that lets a file go while its delete cannot be written down, and changes nothing", async () => {
     const ticket = (await upload(10_000)).json["value"]
@@ -223,5 +223,5 @@ describe("a disk that is full", () => {
     for (const name of readdirSync(folder)) if (name !== "files") rmSync(join(folder, name))
     expect((await service.call(admin, "PATCH", path, { body: { file: null }, headers: { "if-match": "*" } })).status)
       .toBe(200)
-  }, 60_000)
+  })
 })

@@ -1,12 +1,10 @@
 import { createHash } from "node:crypto"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { notesProject, table } from "./notes.ts"
 import { ask, type Running } from "./support.ts"
 
 // Every command is a process of its own; a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000 })
-
 let database: TestDatabase
 const configured = (settings = "") => notesProject({ DATABASE_URL: database.url }, settings)
 beforeAll(async () => {
@@ -32,7 +30,7 @@ const printed = ({ stdout }: { readonly stdout: string }): Printed => JSON.parse
 
 /** Waits for an answer that changes within two seconds, and much longer where the machine is slow. */
 const becomes = (status: number, request: () => Promise<{ readonly status: number }>): Promise<void> =>
-  expect.poll(async () => (await request()).status, { timeout: 60_000, interval: 100 }).toBe(status)
+  expect.poll(async () => (await request()).status, { interval: 100 }).toBe(status)
 
 const notesOf = ({ port }: Running, token: string) => () => ask(port, "/api/v1/notes", {}, { token })
 

@@ -9,8 +9,6 @@ import { config, notes, notesProject, table } from "./notes.ts"
 import { ask, makeProject } from "./support.ts"
 
 // Every command is a process of its own; a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000 })
-
 /** A page behind a public tunnel signs in. */
 const fromTunnel = (port: number) =>
   ask(port, "/api/auth/sign-in/email", {}, {

@@ -69,7 +69,7 @@ describe("the documents", () => {
         expect(await helpOf(...path), `${page}: service ${words.join(" ")}`).toContain(flag)
       }
     }
-  }, 60_000)
+  })
 
   it("name every command, every flag and every variable", async () => {
     const reference = textOf("reference/cli.md")
@@ -93,5 +93,5 @@ describe("the documents", () => {
     )
     expect(variables.size).toBeGreaterThan(10)
     for (const variable of variables) expect(textOf("guides/deployment.md")).toContain(`\`${variable}\``)
-  }, 60_000)
+  })
 })

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Finding } from "../../composition/doctor/finding.ts"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { secret } from "./notes.ts"
 import { makeProject, type Project } from "./support.ts"
 
 // Every command is a process of its own; a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000 })
-
 const config = `import { defineConfig, defineResource, defineRoles, f } from "resource-admin"
 const orders = defineResource("orders", {
   primaryKey: "id", tenant: "tenant_id", owner: "owner_id", softDelete: "deleted_at", version: "updated_at",

@@ -1,7 +1,7 @@
 // Files from the command line: what is missing or left over, cleanup, a provider that moves, and what the doctor finds.
 import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Finding } from "../../composition/doctor/finding.ts"
 import { storeFile } from "../../composition/store-file.ts"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
@@ -9,8 +9,6 @@ import { secret } from "./notes.ts"
 import { makeProject, type Project } from "./support.ts"
 
 // Every command is a process of its own; a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
-
 const config = `import { defineConfig, defineResource, f } from "resource-admin"
 export default defineConfig({ resources: [
   defineResource("docs", { primaryKey: "id", fields: { id: f.integer().readOnly().dbDefault(), file: f.file().optional().externalUrls() } }),

@@ -148,7 +148,7 @@ describe("installed with --omit=optional", () => {
         if (/binding|linux|darwin|win/.test(name)) rmSync(join(modules, scope, name), { recursive: true })
       }
     }
-  }, 60_000)
+  })
   afterAll(() => database?.drop())
 
   it("says at build what is missing", async () => {

@@ -1,14 +1,12 @@
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { musicSchema } from "./music.ts"
 import { ask, makeProject, type Project, type Running } from "./support.ts"
 
 // Every command is a process of its own; a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000 })
-
 const secret = "0123456789abcdef0123456789abcdef"
 
 /** A well-known sample database, where somebody put it beside the project; it makes its own database first, which is left out. */

@@ -1,12 +1,10 @@
 // Jobs from the command line: migration, counts, failed jobs, a worker from a bundle with its health and its end, what does not start.
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { config, notesProject, table } from "./notes.ts"
 import type { Project } from "./support.ts"
 
 // Every command is a process of its own; a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
-
 const jobs = `import { defineJob, FatalJobError } from "resource-admin"
 export const keep = defineJob({ name: "notes/keep", run: async (payload, { db }) => {
   if (payload?.fail) throw new FatalJobError("no, " + payload.fail)

@@ -1,10 +1,8 @@
-import { describe, expect, it, vi } from "vitest"
+import { describe, expect, it } from "vitest"
 import { config, notes, notesProject } from "./notes.ts"
 import { makeProject } from "./support.ts"
 
 // Every command is a process of its own; a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000 })
-
 // They share nothing, and one of them waits for ten seconds.
 describe.concurrent("what is wrong is said plainly", () => {
   it("exits with 2 for a wrong use, with 1 for everything else", async () => {

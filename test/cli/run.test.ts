@@ -16,7 +16,7 @@ it.skipIf(process.platform === "win32")("ends its child when the shell of npm en
   })
   let said = ""
   shell.stdout.setEncoding("utf8").on("data", (text: string) => said += text)
-  await expect.poll(() => said, { timeout: 15_000 }).toBe("up\n")
+  await expect.poll(() => said).toBe("up\n")
   shell.kill("SIGKILL")
-  await expect.poll(() => said, { timeout: 15_000 }).toBe("up\nbye\n")
+  await expect.poll(() => said).toBe("up\nbye\n")
 })

@@ -92,5 +92,5 @@ export const savedViewsContract = (use: () => SavedViewsService): void => {
     )
     expect(made.filter(({ of }) => of === "done")).toHaveLength(200)
     expect(made.filter(({ of }) => of === "full")).toHaveLength(15)
-  }, 30_000)
+  })
 }

@@ -30,7 +30,7 @@ export const storageContract = (name: string, make: () => Promise<StorageHarness
     let harness: StorageHarness
     beforeAll(async () => {
       harness = await make()
-    }, 120_000)
+    })
     afterAll(() => harness?.close())
     beforeEach(() => harness.clear())
 
@@ -113,7 +113,7 @@ export const storageContract = (name: string, make: () => Promise<StorageHarness
         expect(part?.size).toBe(size)
         expect((await gather(part!.bytes)).equals(whole.subarray(start, end + 1)), `${start}-${end}`).toBe(true)
       }
-    }, 60_000)
+    })
 
     it("lets go of a stream that is not read to its end", async () => {
       await run((storage) => storage.put("t1/big.bin", pattern(3_000_000), plain))
@@ -148,8 +148,7 @@ export const storageContract = (name: string, make: () => Promise<StorageHarness
         expect(await run((storage) => storage.read("t1/half.bin", null))).toBeNull()
         expect(await paths()).toEqual([])
         if (harness.unfinished !== null) expect(await harness.unfinished()).toBe(0)
-      },
-      30_000
+      }
     )
 
     it("keeps the old file when its replacement fails", async () => {

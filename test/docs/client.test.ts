@@ -19,7 +19,7 @@ beforeAll(async () => {
     insert into shop.orders (tenant_id, customer_id, owner_id, status, ship_country, total) values
       (1, 1, 'ann', 'paid', 'NO', 100), (1, 1, 'ann', 'paid', 'NO', 250), (1, 1, 'ann', 'draft', 'NO', 10);
   `)
-}, 60_000)
+})
 afterAll(() => service.close())
 
 it("every line runs and prints what the page says", async () => {

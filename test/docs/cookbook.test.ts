@@ -25,7 +25,7 @@ beforeAll(async () => {
     insert into shop.order_lines (tenant_id, order_id, owner_id, position, product_id, quantity, unit_price) values
       (1, 1, 'ann', 1, 1, 1, 40), (1, 1, 'ann', 2, 2, 1, 60);
   `)
-}, 60_000)
+})
 afterAll(() => service.close())
 
 it("has twenty tasks", () => {
@@ -35,7 +35,7 @@ it("has twenty tasks", () => {
 
 it("every request is answered as the page says", async () => {
   await runExchanges(service, examples)
-}, 60_000)
+})
 
 it.each(["from-directus", "from-hasura", "from-postgrest"])("every request of %s is answered", async (guide) => {
   const requests = [...readPage(guide, "guides").matchAll(/`GET (\/api\/v1\/[^`]+)`/g)].map(([, path = ""]) => path)
@@ -45,4 +45,4 @@ it.each(["from-directus", "from-hasura", "from-postgrest"])("every request of %s
     const answer = await service.call(admin, "GET", path)
     expect(answer.status, `${path}: ${answer.text}`).toBe(200)
   }
-}, 60_000)
+})

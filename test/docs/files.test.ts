@@ -29,7 +29,7 @@ beforeAll(async () => {
     { fileSettings: { folder, data, keys: () => null, retention: null } }
   )
   listener = await listen(service.edge, { port: 0 })
-}, 60_000)
+})
 afterAll(async () => {
   await listener?.close()
   await service?.close()
@@ -54,4 +54,4 @@ it.skipIf(findProgram("curl") === null)("every line does what the page says", as
   })
   expect(printed.split(`${mark}\n`)).toEqual(steps.map(({ output }) => output))
   expect((await readdir(join(folder, "data", "files"))).sort()).toEqual(["private", "public"])
-}, 60_000)
+})

@@ -11,7 +11,7 @@ const page = readFileSync(new URL("../../docs/guides/forms.md", import.meta.url)
 let service: TestService
 beforeAll(async () => {
   service = await startShop("")
-}, 60_000)
+})
 afterAll(() => service.close())
 
 const exchange = /^```http\n(\w+) (\S+)\n\n(?:(\{.*\})\n\n)?HTTP\/1\.1 (\d+) .+\n\n?(?:(\{.*\})\n)?```$/gm

@@ -11,7 +11,7 @@ const sales = { id: "ann", roles: ["sales"], tenant: "1" }
 let service: TestService
 beforeAll(async () => {
   service = await startShop("")
-}, 60_000)
+})
 afterAll(() => service.close())
 
 const ask = async (): Promise<MetaDocument> =>

@@ -8,15 +8,13 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { compileModels } from "../../core/domain/compile/compile.ts"
 import type { Config } from "../../core/domain/declare/config.ts"
 import { type Checkout, copyCheckout, type Example, plainEnvironment, run, startExample } from "../examples/checkout.ts"
 import { freePort } from "../support/cluster.ts"
 
 // The example and its commands are processes of their own; a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
-
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const readme = readFileSync(join(root, "README.md"), "utf8")
 
@@ -34,7 +32,7 @@ describe("the README's commands", () => {
   beforeAll(async () => {
     checkout = copyCheckout()
     example = await startExample(checkout, await freePort())
-  }, 240_000)
+  })
 
   afterAll(async () => {
     await example?.stop()

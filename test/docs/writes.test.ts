@@ -12,10 +12,10 @@ beforeAll(async () => {
   service = await startShop(`
     insert into shop.products (tenant_id, sku, name, category, price) values (1, 'S-1', 'Stool', 'seating', 10);
   `)
-}, 60_000)
+})
 afterAll(() => service.close())
 
 it("every request is answered as the page says", async () => {
   expect(examples.length).toBeGreaterThan(12)
   await runExchanges(service, examples)
-}, 60_000)
+})

@@ -20,14 +20,12 @@ import { dirname, join } from "node:path"
 import { createInterface, type Interface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { Client } from "pg"
-import { afterEach, vi } from "vitest"
+import { afterEach } from "vitest"
 import { locateBinaries } from "../../composition/embedded/binaries.ts"
 import { errorCode } from "../../composition/embedded/control.ts"
 import { type EmbeddedDatabase, type EmbeddedOptions, openEmbedded } from "../../composition/embedded/embedded.ts"
 
 // Servers and supervisors are processes of their own; a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
-
 /** Fast, and gone a moment after its last client. */
 export const quick: EmbeddedOptions = { durable: false, linger: 300 }
 

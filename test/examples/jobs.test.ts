@@ -13,7 +13,7 @@ let database: TestDatabase
 beforeAll(async () => {
   database = await openDatabase()
   await prepareShop(database.url, 200)
-}, 60_000)
+})
 afterAll(() => database?.drop())
 
 it.each(

@@ -5,7 +5,7 @@
 
 import { existsSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { freePort } from "../support/cluster.ts"
 import { openDatabase } from "../support/postgres.ts"
 import {
@@ -21,8 +21,6 @@ import {
 } from "./checkout.ts"
 
 // The example and its commands are processes of their own; a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
-
 type Record = { readonly [field: string]: unknown }
 interface Page {
   readonly items: readonly Record[]
@@ -37,7 +35,7 @@ beforeAll(async () => {
   checkout = copyCheckout()
   port = await freePort()
   example = await startExample(checkout, port, ["--demo"])
-}, 240_000)
+})
 
 afterAll(async () => {
   await example?.stop()

@@ -52,7 +52,7 @@ describe("files on disk", () => {
   const headers = { authorization: `Bearer ${tokenOf(admin)}` }
   const place = "/api/v1/docs:upload?field=file&name=a.bin"
   const until = async (what: () => Promise<boolean>): Promise<void> => {
-    const end = Date.now() + 10_000
+    const end = Date.now() + 60_000
     while (!(await what())) {
       if (Date.now() > end) throw new Error(`it did not happen: ${(await left()).join(" ").slice(0, 800)}`)
       await new Promise((done) => setTimeout(done, 10))
@@ -87,7 +87,7 @@ describe("files on disk", () => {
     expect(hash.digest("hex")).toBe(sum)
     // Client and server are one process here: most of it is the garbage of the client.
     expect(most - before).toBeLessThan(200 * 2 ** 20)
-  }, 60_000)
+  })
 
   /** What is there once no upload is under way. */
   let before: readonly string[] = []
@@ -106,7 +106,7 @@ describe("files on disk", () => {
       })
     }
     await until(async () => (await left()).join() === before.join())
-  }, 30_000)
+  })
 
   it("cuts off a sender that stalls, with an answer, and keeps nothing of it", async () => {
     const answer = await new Promise<string>((resolve, reject) => {
@@ -123,7 +123,7 @@ describe("files on disk", () => {
     })
     expect(answer).toMatch(/^HTTP\/1\.1 408 /)
     await until(async () => (await left()).join() === before.join())
-  }, 30_000)
+  })
 
   it("takes 200 uploads at once beside other requests", async () => {
     const answers = await Promise.all(Array.from({ length: 200 }, async (_, i) => {
@@ -134,7 +134,7 @@ describe("files on disk", () => {
     const others = await Promise.all(Array.from({ length: 20 }, () => service.get(admin, "/api/v1/docs?page_size=1")))
     expect(new Set(answers)).toEqual(new Set([201]))
     expect(new Set(others.map(({ status }) => status))).toEqual(new Set([200]))
-  }, 60_000)
+  })
 
   it("makes files that only the service reads, and public ones that others may", async () => {
     const storage = makeLocalStorage({ dir: join(folder, "modes", "private"), public: false })
@@ -206,5 +206,5 @@ for (let i = 0; ; i++) await Effect.runPromise(storage.put(\`t/\${process.pid}-\
       }
     }
     await chmod(dir, 0o700)
-  }, 90_000)
+  })
 })

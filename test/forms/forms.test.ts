@@ -10,7 +10,7 @@ import type { Answer, TestService } from "../support/composed.ts"
 let service: TestService
 beforeAll(async () => {
   service = await startShop("")
-}, 60_000)
+})
 afterAll(() => service.close())
 
 const values = { name: "Eva", email: "eva@example.org", message: "Do you still have the lamp?" }

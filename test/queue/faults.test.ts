@@ -9,8 +9,6 @@ import type { Workers } from "../../core/ports/queue.ts"
 import { modelsOf } from "../contracts/queue.ts"
 import { type OpenQueue, openQueue } from "../support/queue.ts"
 
-vi.setConfig({ testTimeout: 60_000 })
-
 let harness: OpenQueue
 const started: Workers[] = []
 

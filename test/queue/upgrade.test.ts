@@ -83,7 +83,7 @@ describe("an upgrade of the schema", () => {
       expect(await database.rows("select max(id)::text, count(*)::text from jobs.migrations")).toEqual([["20", "20"]])
       await database.execute("select jobs.enqueue('a')")
     }
-  }, 60_000)
+  })
 })
 
 describe("a service whose role does not own the schema", () => {
@@ -146,5 +146,5 @@ describe("a service whose role does not own the schema", () => {
       await database.execute(`drop owned by ${role}; drop role ${role}`)
       await harness.close()
     }
-  }, 60_000)
+  })
 })

@@ -262,7 +262,7 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
         headers: { authorization: `Bearer ${tokenOf(caller)}`, ...init.headers as object }
       })
     )
-  const until: EventService["until"] = async (holds, what = "that", milliseconds = 15_000) => {
+  const until: EventService["until"] = async (holds, what = "that", milliseconds = 60_000) => {
     const end = performance.now() + milliseconds
     while (!await holds()) {
       if (performance.now() > end) throw new Error(`It did not come to ${what} within ${milliseconds / 1_000} seconds.`)

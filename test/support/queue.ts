@@ -102,9 +102,9 @@ export const openQueue = async (pooler: string | null = null): Promise<OpenQueue
       await new Promise((resolve) => setTimeout(resolve, 250))
     },
     until: async (holds) => {
-      const end = performance.now() + 30_000
+      const end = performance.now() + 60_000
       while (!await holds()) {
-        if (performance.now() > end) throw new Error("It did not come to that within 30 seconds.")
+        if (performance.now() > end) throw new Error("It did not come to that within 60 seconds.")
         await new Promise((resolve) => setTimeout(resolve, 10))
       }
     },

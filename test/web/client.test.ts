@@ -33,7 +33,7 @@ beforeAll(async () => {
       return fetch(new Request(url, init))
     }
   })
-}, 60_000)
+})
 afterAll(() => service.close())
 
 const problem = async (work: Promise<unknown>): Promise<ProblemError> => {

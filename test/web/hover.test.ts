@@ -155,7 +155,7 @@ ${calls}`
   expect(create).toContain("readonly customer_id: string;")
   expect(update).toContain(`update: (key: KeyOf<Shop, "orders">, data: {`)
   for (const each of shown) expect(each.length).toBeLessThan(1_500)
-}, 60_000)
+})
 
 it("is readable over values, and bounded over everything, with typeof config alone", async () => {
   const shown = await hovers(
@@ -169,4 +169,4 @@ ${calls}`
   const [, , orders] = shown
   expect(orders!.split("\n").length).toBeLessThan(25)
   for (const each of shown) expect(each.length).toBeLessThan(2_500)
-}, 60_000)
+})

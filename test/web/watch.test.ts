@@ -64,7 +64,7 @@ it("hears changes, goes on where a broken connection left off, and ends with its
   ending.abort()
   await listening
   await service.until(() => service.events.watching.count() === 0, "the end")
-}, 60_000)
+})
 
 it("fails with what the service refuses", async () => {
   const client = createClient({

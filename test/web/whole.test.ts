@@ -2,7 +2,7 @@
 
 import * as library from "resource-admin/client"
 import { createClient } from "resource-admin/client"
-import { afterAll, beforeAll, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, expect, it } from "vitest"
 import { openServer } from "../support/server.ts"
 import type { TestServer } from "../support/server.ts"
 import { codeAt } from "../support/totp.ts"
@@ -10,13 +10,11 @@ import { call, enableFactor, follow, signInTwice } from "./calls.ts"
 import { config, schema } from "./whole.ts"
 import type { Whole } from "./whole.ts"
 
-vi.setConfig({ testTimeout: 60_000 })
-
 let service: TestServer
 beforeAll(async () => {
   service = await openServer(config, { schema })
   await service.account("admin@example.org", "admin")
-}, 60_000)
+})
 afterAll(() => service?.close())
 
 const signedIn = async () => {

@@ -1,11 +1,9 @@
 // Composed pages, saved views, links and actions in a real browser.
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { chromiumPath } from "../chromium.ts"
 import { boardPage } from "./pages/board.ts"
 import { listPage } from "./pages/list.ts"
 import { axe, opener, type Stage, startStage } from "./stage.ts"
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } })
 
 let stage: Stage
 

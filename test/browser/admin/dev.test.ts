@@ -6,14 +6,12 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { freePort } from "../../support/cluster.ts"
 import { chromiumPath } from "../chromium.ts"
 import { formPage } from "./pages/form.ts"
 import { listPage } from "./pages/list.ts"
 import { type Role, type Stage, startStage, type Watched } from "./stage.ts"
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
 
 const root = fileURLToPath(new URL("../../..", import.meta.url))
 let stage: Stage
@@ -74,12 +72,7 @@ afterAll(async () => {
   await stage?.stop()
 })
 
-/** A page that has time: the first one waits until hundreds of modules are made. */
-const open = async (role: Role | null = "admin", allow = /^$/): Promise<Watched> => {
-  const watched = await stage.open({ role, allow })
-  watched.page.setDefaultTimeout(60_000)
-  return watched
-}
+const open = (role: Role | null = "admin", allow = /^$/): Promise<Watched> => stage.open({ role, allow })
 
 /** Replaces a text that must be in the file. */
 const edit = (file: string, before: string, after: string): void => {
@@ -117,7 +110,7 @@ describe.skipIf(chromiumPath === null)("the admin app in a checkout", () => {
     const height = () => foot.evaluate((element) => getComputedStyle(element).height)
     expect(await height()).toBe("36px")
     edit("web/admin/list/list.module.css", "height: 36px", "height: 48px")
-    await expect.poll(height, { timeout: 60_000 }).toBe("48px")
+    await expect.poll(height).toBe("48px")
     expect(await selected.count()).toBe(2)
     expect(await isMarked(page)).toBe(true)
     // Neither the page nor a session was asked for again. Rows and jobs may be: React runs again the effects of what it replaces, and

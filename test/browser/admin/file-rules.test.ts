@@ -3,12 +3,10 @@ import { rmSync } from "node:fs"
 import { join } from "node:path"
 import type { Locator, Page } from "playwright-core"
 import sharp from "sharp"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { chromiumPath } from "../chromium.ts"
 import { recordPage } from "./pages/record.ts"
 import { opener, type Stage, startStage } from "./stage.ts"
-
-vi.setConfig({ testTimeout: 40_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } })
 
 let stage: Stage
 let photo: Buffer

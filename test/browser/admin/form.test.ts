@@ -1,11 +1,9 @@
 // The page of a public form in a real browser, as visitors see it. The numbers are those of the rules that it was built to.
 import type { Page, Route } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { chromiumPath } from "../chromium.ts"
 import { formPage } from "./pages/form.ts"
 import { axe, opener, type OpenOptions, type Stage, startStage } from "./stage.ts"
-
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } })
 
 let stage: Stage
 
@@ -81,7 +79,7 @@ describe.skipIf(chromiumPath === null)("a public form", () => {
       await form.open("contact")
       await fillIn(form)
       await form.send()
-      await page.getByText("Thank you.").waitFor({ timeout: 30_000 })
+      await page.getByText("Thank you.").waitFor()
       expect(sent.filter((line) => /\/forms\/contact:challenge/.test(line))).toHaveLength(2)
     })
     await using({ allow: /400/ }, async (page, form) => {
@@ -107,7 +105,7 @@ describe.skipIf(chromiumPath === null)("a public form", () => {
       await form.refusal.getByText(/Check the connection/).waitFor()
       await page.context().setOffline(false)
       await form.send()
-      await page.getByText("Thank you.").waitFor({ timeout: 30_000 })
+      await page.getByText("Thank you.").waitFor()
       await form.open("nothing")
       await page.getByText("There is no such form.").waitFor()
     })
@@ -135,7 +133,7 @@ describe.skipIf(chromiumPath === null)("a public form", () => {
       await page.keyboard.type("Hello")
       await page.keyboard.press("Tab")
       await page.keyboard.press("Enter")
-      await page.getByText("Thank you.").waitFor({ timeout: 30_000 })
+      await page.getByText("Thank you.").waitFor()
     })
   })
 

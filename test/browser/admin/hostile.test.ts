@@ -2,15 +2,13 @@
 import { execFileSync } from "node:child_process"
 import { existsSync } from "node:fs"
 import type { Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { chromiumPath } from "../chromium.ts"
 import { atticSchema, keys, longLabel, markup, texts, withAttic } from "./attic.ts"
 import { boardPage } from "./pages/board.ts"
 import { listPage } from "./pages/list.ts"
 import { recordPage } from "./pages/record.ts"
 import { axe, type OpenOptions, type Role, type Stage, startStage, type Watched } from "./stage.ts"
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000, expect: { poll: { timeout: 10_000 } } })
 
 let stage: Stage
 
@@ -383,7 +381,7 @@ describe.skipIf(chromiumPath === null)("values that mean harm", () => {
       await dialog.getByLabel("Field").selectOption("name")
       await dialog.getByLabel("New value").fill(`refuse me ${texts.get("override")!}${"W".repeat(2_000)}`)
       await dialog.getByRole("button", { name: "Check" }).click()
-      await dialog.getByText(/would be refused/).waitFor({ timeout: 30_000 })
+      await dialog.getByText(/would be refused/).waitFor()
       await unharmed(page)
       await picture(page, "bulk")
       await page.keyboard.press("Escape")
@@ -480,7 +478,7 @@ describe.skipIf(chromiumPath === null)("values that mean harm", () => {
       expect(await axe(page)).toEqual([])
       await picture(page, "import")
       await page.getByRole("button", { name: "Check all lines" }).click()
-      await page.getByText("checked", { exact: true }).waitFor({ timeout: 30_000 })
+      await page.getByText("checked", { exact: true }).waitFor()
       await page.getByRole("region", { name: /refused/ }).waitFor()
       await unharmed(page)
       await picture(page, "import-checked")
@@ -650,7 +648,7 @@ describe.skipIf(chromiumPath === null)("a service that", () => {
       await page.route(search, (route) => route.fulfill({ contentType: "application/json", ...answer }))
       await page.goto(`${stage.url}/crates`)
       const alert = page.getByRole("main").getByRole("alert")
-      await alert.waitFor({ timeout: 30_000 })
+      await alert.waitFor()
       await unharmed(page)
       await page.unroute(search)
       await alert.getByRole("button", { name: "Try again" }).click()

@@ -1,10 +1,8 @@
 // The page of jobs in a real browser: who gets it, what it tells, what its buttons do, and that nothing in a payload or an error becomes markup.
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { chromiumPath } from "../chromium.ts"
 import { jobsPage } from "./pages/jobs.ts"
 import { opener, type Stage, startStage } from "./stage.ts"
-
-vi.setConfig({ testTimeout: 40_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } })
 
 let stage: Stage
 
@@ -165,7 +163,7 @@ describe.skipIf(chromiumPath === null)("jobs", () => {
       await jobs.row("orders/report").getByText("0 7 * * *").waitFor()
       await jobs.row("orders/report").getByText("Europe/Berlin").waitFor()
       await stage.database.execute("update jobs._private_jobs set run_at = now() where id < 0")
-      await jobs.row("orders/report").getByText(/failed|retrying/).waitFor({ timeout: 20_000 })
+      await jobs.row("orders/report").getByText(/failed|retrying/).waitFor()
       expect(await page.locator("time").count()).toBeGreaterThan(0)
     })
   })

@@ -1,11 +1,9 @@
 // The life of one record under the hands of two people at once: whatever happens meanwhile, nothing that was typed is lost.
 import type { Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { chromiumPath } from "../chromium.ts"
 import { recordPage } from "./pages/record.ts"
 import { type Role, type Stage, startStage, type Watched } from "./stage.ts"
-
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } })
 
 let stage: Stage
 let id: string

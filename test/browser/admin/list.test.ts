@@ -1,13 +1,11 @@
 // The admin app's list in a real browser, as an admin, a seller and a viewer see it. The numbers are those of the rules it was built to.
 import type { Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { MetaDocument } from "../../../web/client/index.ts"
 import { chromiumPath } from "../chromium.ts"
 import { listPage } from "./pages/list.ts"
 import { signInPage } from "./pages/sign-in.ts"
 import { axe, opener, type OpenOptions, type Role, type Stage, startStage } from "./stage.ts"
-
-vi.setConfig({ testTimeout: 40_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } })
 
 let stage: Stage
 
@@ -273,7 +271,7 @@ describe.skipIf(chromiumPath === null)("the list", () => {
       expect(await input.inputValue()).toBe("-5.00")
       await page.keyboard.press("Escape")
     })
-  }, 60_000)
+  })
 
   it("merges with what somebody else changed meanwhile, and asks where both changed the same (31)", async () => {
     await using({ allow: /412|ERR_FAILED/ }, async (page, list) => {

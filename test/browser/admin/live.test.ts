@@ -1,11 +1,9 @@
 // Lists and records that follow what others do: nothing moves under the reader, and nothing is lost.
 import type { Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { chromiumPath } from "../chromium.ts"
 import { listPage } from "./pages/list.ts"
 import { axe, opener, type Stage, startStage } from "./stage.ts"
-
-vi.setConfig({ testTimeout: 40_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } })
 
 let stage: Stage
 
@@ -283,7 +281,7 @@ describe.skipIf(chromiumPath === null)("rows of a record's page", () => {
       await expect.poll(async () => {
         await added.getByRole("combobox", { name: "Product" }).press("ArrowDown")
         return options.count()
-      }, { timeout: 20_000, interval: 500 }).toBeGreaterThan(0)
+      }, { interval: 500 }).toBeGreaterThan(0)
       await options.first().click()
       await added.getByRole("textbox", { name: "Unit price" }).fill("3.00")
       await page.keyboard.press("Control+s")

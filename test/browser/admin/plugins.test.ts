@@ -7,13 +7,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Page } from "playwright-core"
 import { build } from "vite"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { chromiumPath } from "../chromium.ts"
 import { listPage } from "./pages/list.ts"
 import { pluginsPage } from "./pages/plugins.ts"
 import { axe, opener, type Stage, startStage } from "./stage.ts"
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000, expect: { poll: { timeout: 10_000 } } })
 
 const root = join(import.meta.dirname, "../../..")
 const built = mkdtempSync(join(tmpdir(), "example-plugin-"))
@@ -198,7 +196,7 @@ describe.skipIf(chromiumPath === null)("plugins", () => {
         ["waits", /could not be run.*10 s/]
       ]
       for (const [name, text] of failures) {
-        await plugins.item(name).getByText("Failed", { exact: true }).waitFor({ timeout: 25_000 })
+        await plugins.item(name).getByText("Failed", { exact: true }).waitFor()
         expect(await plugins.item(name).innerText(), name).toMatch(text)
       }
       expect(await axe(page)).toEqual([])

@@ -2,7 +2,7 @@
 // seen, no error in the console, no report against the policy. One server for all of it.
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
-import { afterAll, beforeAll, describe, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, it } from "vitest"
 import { createUser, history, webhooks } from "../../../composition/index.ts"
 import { chromiumPath } from "../chromium.ts"
 import { operations, type Surroundings } from "./reach/operations.ts"
@@ -11,8 +11,6 @@ import { records } from "./reach/records.ts"
 import { visitOf } from "./reach/scene.ts"
 import { opener, type Stage, startStage } from "./stage.ts"
 import { startStranger } from "./stranger.ts"
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } })
 
 let stage: Stage
 let receiver: Server

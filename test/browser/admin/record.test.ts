@@ -1,11 +1,9 @@
 // Records, new records and related rows in a real browser. The numbers are those of the rules that the app was built to.
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { chromiumPath } from "../chromium.ts"
 import { listPage } from "./pages/list.ts"
 import { recordPage } from "./pages/record.ts"
 import { opener, type Role, type Stage, startStage } from "./stage.ts"
-
-vi.setConfig({ testTimeout: 40_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } })
 
 let stage: Stage
 

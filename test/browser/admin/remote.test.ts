@@ -1,14 +1,12 @@
 // What a source brings beside its lists: new records, files, links, and values that it has no right to. On phones, in the dark, from right to left.
 import type { Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { freePort } from "../../support/cluster.ts"
 import { chromiumPath } from "../chromium.ts"
 import { listPage } from "./pages/list.ts"
 import { recordPage } from "./pages/record.ts"
 import { axe, opener, type OpenOptions, type Stage, startStage } from "./stage.ts"
 import { startStranger, strangeMeta, strangeModel, type Stranger, strangeView } from "./stranger.ts"
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000, expect: { poll: { timeout: 10_000 } } })
 
 let stage: Stage
 let stranger: Stranger

@@ -5,8 +5,6 @@ import { chromiumPath } from "../chromium.ts"
 import { signInPage } from "./pages/sign-in.ts"
 import { axe, type Stage, startStage } from "./stage.ts"
 
-vi.setConfig({ testTimeout: 40_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } })
-
 let stage: Stage
 
 beforeAll(async () => {
@@ -22,7 +20,7 @@ const linkOf = async (subject: string): Promise<string> => {
     const [, found] = new RegExp(`href="(/-/mail/\\d+)"[^>]*>[^<]*${subject}`).exec(await text("/-/mail")) ?? []
     if (found === undefined) throw new Error("no mail yet")
     return found
-  }, { timeout: 10_000, interval: 100 })
+  }, { timeout: 60_000, interval: 100 })
   return /href="(http:[^"]+#[^"]+)"/.exec(await text(path))?.[1] ?? ""
 }
 

@@ -1,10 +1,8 @@
 // A page that is written from right to left: a text in Latin letters that is too long loses its end there, too, and not its beginning.
 import type { Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { chromiumPath } from "../chromium.ts"
 import { opener, type Stage, startStage } from "./stage.ts"
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } })
 
 let stage: Stage
 

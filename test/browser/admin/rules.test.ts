@@ -2,15 +2,13 @@
 import { join } from "node:path"
 import type { Page } from "playwright-core"
 import sharp from "sharp"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { history, webhooks } from "../../../composition/index.ts"
 import type * as Library from "../../../web/client/index.ts"
 import { chromiumPath } from "../chromium.ts"
 import { bundlePage } from "../page.ts"
 import { recordPage } from "./pages/record.ts"
 import { opener, type Stage, startStage } from "./stage.ts"
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000, expect: { poll: { timeout: 10_000 } } })
 
 /** What the page of the client puts there. */
 declare const library: typeof Library
@@ -92,7 +90,7 @@ describe.skipIf(chromiumPath === null)("the app", () => {
       await page.locator("[name=email]").fill("ruth@example.org")
       await page.locator("[name=message]").fill("Hello")
       await page.getByRole("button", { name: "Send", exact: true }).click()
-      await page.getByText("Thank you.").waitFor({ timeout: 30_000 })
+      await page.getByText("Thank you.").waitFor()
     })
     const { body } = await stage.call("admin", "GET", "/messages?order_by=id%20desc&page_size=1")
     const [message] = body["items"] as readonly Record<string, unknown>[]

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs"
 import { createServer, type Server as WebServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { warehouse } from "../../../examples/warehouse/config.ts"
 import { freePort } from "../../support/cluster.ts"
 import { openServer } from "../../support/server.ts"
@@ -15,8 +15,6 @@ import { pluginsPage } from "./pages/plugins.ts"
 import { sourcesPage } from "./pages/sources.ts"
 import { axe, opener, type Stage, startStage } from "./stage.ts"
 import { startStranger, strangeMeta, strangeModel, type Stranger, strangeView } from "./stranger.ts"
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 180_000, expect: { poll: { timeout: 10_000 } } })
 
 let stage: Stage
 let store: TestServer
@@ -258,7 +256,7 @@ describe.skipIf(chromiumPath === null)("a source that", () => {
         await sources.entry("Warehouse", "Stock").click()
         await listPage(page, stage.url).row(0).waitFor()
         await page.goBack()
-        await sources.notice.getByText("It did not answer within 10 seconds.").waitFor({ timeout: 15_000 })
+        await sources.notice.getByText("It did not answer within 10 seconds.").waitFor()
         await sources.notice.getByRole("heading", { name: "Stranger cannot be reached" }).waitFor()
         expect(await sources.group("Stranger").getByRole("link").allInnerTexts()).toEqual([
           expect.stringMatching(/^Gadgets\s+unreachable$/),
@@ -356,7 +354,7 @@ describe.skipIf(chromiumPath === null)("a source that", () => {
           await page.waitForTimeout(4_000)
           const reads = () => stranger.got.filter(({ path }) => path === "/api/meta").length
           expect(reads()).toBe(1)
-          await expect.poll(reads, { timeout: 10_000 }).toBe(2)
+          await expect.poll(reads).toBe(2)
           await page.waitForTimeout(3_000)
           expect(reads()).toBe(2)
         })

@@ -216,7 +216,7 @@ export const startStage = async (orders = 1_000, options: StageOptions = {}): Pr
       }
       await context.addInitScript(watchPolicy)
       const page = await context.newPage()
-      page.setDefaultTimeout(10_000)
+      page.setDefaultTimeout(60_000)
       const wrong: string[] = []
       const sent: string[] = []
       page.on("console", (message) => {
@@ -242,7 +242,7 @@ export const startStage = async (orders = 1_000, options: StageOptions = {}): Pr
         page,
         context,
         sent,
-        quiet: () => expect.poll(async () => await idle() && await idle(), { timeout: 10_000 }).toBe(true),
+        quiet: () => expect.poll(async () => await idle() && await idle()).toBe(true),
         close: async () => {
           const reports = await page.evaluate(() =>
             (globalThis as unknown as { policyReports: string[] }).policyReports

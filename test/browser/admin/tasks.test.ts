@@ -1,13 +1,11 @@
 // Exports, changes of all that match and imports in a real browser: what a person sees from the list to the report.
 import { readFileSync } from "node:fs"
 import type { Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { f } from "../../../composition/index.ts"
 import { chromiumPath } from "../chromium.ts"
 import { listPage } from "./pages/list.ts"
 import { axe, opener, type Stage, startStage } from "./stage.ts"
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } })
 
 let stage: Stage
 
@@ -83,7 +81,7 @@ describe.skipIf(chromiumPath === null)("a change of all that match", () => {
       expect(await axe(page)).toEqual([])
       await picture(page, "bulk-tried")
       await dialog.getByRole("button", { name: `Change ${count}` }).click()
-      await dialog.getByText("done", { exact: true }).waitFor({ timeout: 30_000 })
+      await dialog.getByText("done", { exact: true }).waitFor()
       await dialog.getByText(`${count} of ${count}`).waitFor()
       expect(await axe(page)).toEqual([])
       await picture(page, "bulk-done")
@@ -101,20 +99,18 @@ describe.skipIf(chromiumPath === null)("records that were deleted", () => {
     const all = await count("&show_deleted=true")
     const begun = await stage.call("admin", "POST", "/products:bulk", { op: "delete", filter: "" })
     expect(begun.status).toBe(202)
-    await expect.poll(() => count(), { timeout: 30_000 }).toBe(0)
+    await expect.poll(() => count()).toBe(0)
     await using({ role: "admin" }, async (page, list) => {
       await list.open("products", "?deleted=true")
       await page.getByRole("checkbox", { name: "Select all" }).click()
       await page.getByRole("toolbar").getByRole("button", { name: "Bring back" }).click()
       const dialog = page.getByRole("dialog")
       const shown = all.toLocaleString("en")
-      await dialog.getByText(`${shown} records match. All were tried. Nothing was written.`, { exact: false }).waitFor({
-        timeout: 30_000
-      })
+      await dialog.getByText(`${shown} records match. All were tried. Nothing was written.`, { exact: false }).waitFor()
       expect(await axe(page)).toEqual([])
       await picture(page, "undelete-tried")
       await dialog.getByRole("button", { name: `Bring back ${shown}` }).click()
-      await dialog.getByText("done", { exact: true }).waitFor({ timeout: 30_000 })
+      await dialog.getByText("done", { exact: true }).waitFor()
       await picture(page, "undelete-done")
       await dialog.getByRole("button", { name: "Close", exact: true }).click()
       expect(await count()).toBe(all)
@@ -151,9 +147,7 @@ describe.skipIf(chromiumPath === null)("for a role that may do some of it", () =
       // Of their own orders only drafts may be deleted: the preview says so before anything happens.
       await page.getByRole("toolbar").getByRole("button", { name: "Delete" }).click()
       const dialog = page.getByRole("alertdialog")
-      await dialog.getByText(`${own.toLocaleString("en")} records match.`, { exact: false }).waitFor({
-        timeout: 30_000
-      })
+      await dialog.getByText(`${own.toLocaleString("en")} records match.`, { exact: false }).waitFor()
       await dialog.getByText("You may not do this.").first().waitFor()
       // A dry run has no report that could hold the others.
       await dialog.getByText("The first 200 are shown.").waitFor()
@@ -206,14 +200,14 @@ describe.skipIf(chromiumPath === null)("an import", () => {
       expect(await axe(page)).toEqual([])
       await picture(page, "import-mapping")
       await page.getByRole("button", { name: "Check all lines" }).click()
-      await page.getByText("checked", { exact: true }).waitFor({ timeout: 30_000 })
+      await page.getByText("checked", { exact: true }).waitFor()
       const refusals = page.getByRole("region", { name: "1 refused" })
       expect(await refusals.getByRole("row").nth(1).innerText()).toMatch(/^3\s+Kind\s+Expected/)
       expect(await axe(page)).toEqual([])
       await picture(page, "import-checked")
       await choose(page, "When a line is refused", "Leave it out and go on")
       await page.getByRole("button", { name: "Import 3 lines" }).click()
-      await page.getByText("done", { exact: true }).waitFor({ timeout: 30_000 })
+      await page.getByText("done", { exact: true }).waitFor()
       await page.getByText("2 written · 1 refused", { exact: false }).waitFor()
       await picture(page, "import-done")
       const [report] = await Promise.all([
@@ -246,12 +240,12 @@ describe.skipIf(chromiumPath === null)("an import", () => {
       expect(await axe(page)).toEqual([])
       await picture(page, "match-mapping")
       await page.getByRole("button", { name: "Check all lines" }).click()
-      await page.getByText("checked", { exact: true }).waitFor({ timeout: 30_000 })
+      await page.getByText("checked", { exact: true }).waitFor()
       await page.getByText("2 would be written · 1 would be refused", { exact: false }).waitFor()
       await picture(page, "match-checked")
       await choose(page, "When a line is refused", "Leave it out and go on")
       await page.getByRole("button", { name: "Import 3 lines" }).click()
-      await page.getByText("done", { exact: true }).waitFor({ timeout: 30_000 })
+      await page.getByText("done", { exact: true }).waitFor()
       await page.getByText("2 written · 1 refused · 0 needed no change", { exact: false }).waitFor()
       await picture(page, "match-done")
     })

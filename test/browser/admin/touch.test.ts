@@ -1,12 +1,10 @@
 // Lists under a finger: a swipe moves them as far as it moves a plain scroller, with its momentum, at the top and where the scrollbar is squeezed.
 import type { Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { putThumb, swipe } from "../../../bench/web/watch.ts"
 import { chromiumPath } from "../chromium.ts"
 import { listPage } from "./pages/list.ts"
 import { type OpenOptions, type Stage, startStage } from "./stage.ts"
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 let stage: Stage
 

@@ -1,13 +1,11 @@
 // The page of webhooks in a real browser, with a receiver beside it: subscriptions, tests, secrets, deliveries, the log.
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { verifyStandardWebhook } from "../../../composition/index.ts"
 import { chromiumPath } from "../chromium.ts"
 import { webhooksPage } from "./pages/webhooks.ts"
 import { axe, opener, type Stage, startStage } from "./stage.ts"
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000, expect: { poll: { timeout: 10_000 } } })
 
 let stage: Stage
 let receiver: Server
@@ -171,7 +169,7 @@ describe.skipIf(chromiumPath === null)("webhooks", () => {
       const { body } = await stage.call("admin", "GET", "/orders?page_size=1&filter=status%20%3D%20draft")
       const [order] = body["items"] as ReadonlyArray<{ readonly id: number; readonly etag: string }>
       await stage.call("admin", "PATCH", `/orders/${order!.id}`, { note: "told" }, order!.etag)
-      await hooks.detail.getByText(/It is disabled: The receiver answered 410 Gone\./).waitFor({ timeout: 20_000 })
+      await hooks.detail.getByText(/It is disabled: The receiver answered 410 Gone\./).waitFor()
       await hooks.row("Gone").getByText("disabled").waitFor()
       answer = [204, ""]
       await hooks.button("Enable").click()
@@ -190,7 +188,7 @@ describe.skipIf(chromiumPath === null)("webhooks", () => {
     expect(changed.status).toBe(200)
     await using({}, async (page, hooks) => {
       await hooks.open("/deliveries")
-      await hooks.row("orders.updated").getByText("retrying").waitFor({ timeout: 20_000 })
+      await hooks.row("orders.updated").getByText("retrying").waitFor()
       await hooks.openRow("orders.updated")
       await hooks.detail.getByText("The receiver answered 500.").first().waitFor()
       await hooks.open("/log")
@@ -215,7 +213,7 @@ describe.skipIf(chromiumPath === null)("webhooks", () => {
       ((await stage.call("admin", "GET", "/webhook_deliveries")).body["items"] as ReadonlyArray<
         { readonly state: string }
       >).map(({ state }) => state)
-    await expect.poll(states, { timeout: 20_000 }).toEqual(["retrying", "retrying", "retrying"])
+    await expect.poll(states).toEqual(["retrying", "retrying", "retrying"])
     // Their tries are used up.
     await stage.database.execute(
       "begin; set session_replication_role = replica; update jobs._private_jobs set attempts = max_attempts where id > 0; commit"
@@ -228,13 +226,13 @@ describe.skipIf(chromiumPath === null)("webhooks", () => {
       await hooks.row("failed").first().getByRole("button").click()
       await hooks.button("Resend").click()
       await hooks.toast("1 delivery is sent again now").waitFor()
-      await expect.poll(() => hooks.row("failed").count(), { timeout: 20_000 }).toBe(2)
-      await expect.poll(() => received.length, { timeout: 20_000 }).toBe(1)
+      await expect.poll(() => hooks.row("failed").count()).toBe(2)
+      await expect.poll(() => received.length).toBe(1)
       await hooks.open()
       await hooks.openRow("Resent")
       await hooks.button("Resend failed ones").click()
       await hooks.toast("2 deliveries are sent again now").waitFor()
-      await expect.poll(() => received.length, { timeout: 20_000 }).toBe(3)
+      await expect.poll(() => received.length).toBe(3)
       expect(new Set(received.map(({ headers }) => headers.get("webhook-id"))).size).toBe(3)
       await hooks.button("Resend failed ones").click()
       await hooks.toast("0 deliveries are sent again now").waitFor()

@@ -100,7 +100,7 @@ describe("scan guard", () => {
         await ask("samples", query),
         "samples",
         "An index for this exists, but the planner does not use it: analyze the table, narrow the filter, or raise options.scanGuard.seqScanRows, which is 10000."
-      ), { timeout: 10_000 })
+      ), { timeout: 60_000 })
     await service.database!.execute(
       "drop index shop.samples_bucket;" +
         ["indexscan", "bitmapscan", "indexonlyscan"].map((name) =>
@@ -108,7 +108,7 @@ describe("scan guard", () => {
         ).join("")
     )
     await service.database!.disconnectAll()
-    await vi.waitFor(async () => expect((await ask("orders")).status).toBe(200), { timeout: 10_000 })
+    await vi.waitFor(async () => expect((await ask("orders")).status).toBe(200), { timeout: 60_000 })
   })
 
   it("covers :search, and each new value", async () => {

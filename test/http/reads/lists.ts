@@ -155,7 +155,7 @@ export const listScenarios = (service: () => TestService): void => {
       const size = async () =>
         (await list({ page_size: 1, fields: "id" }, admin, "samples")).json["total_size_estimate"] as unknown as number
       const seen = new Set<number>()
-      for (const begin = performance.now(); !seen.has(12_000) && performance.now() - begin < 15_000;) {
+      for (const begin = performance.now(); !seen.has(12_000) && performance.now() - begin < 60_000;) {
         seen.add(await size())
         // The full count runs beside the requests; let it.
         await new Promise(setImmediate)

@@ -428,7 +428,7 @@ const randomWrite = (random: Random, tag: (key: string) => string): Single => {
 describe("a batch of one", () => {
   const runs = { fake: 800, postgres: 400 }
   onBoth("equals the single write", ledger, (use) => {
-    it("status, record and problem are the same", { timeout: 60_000 }, async () => {
+    it("status, record and problem are the same", async () => {
       const service = use()
       const statuses = new Map<string, number>()
       for (let seed = 1; seed <= runs[service.backend]; seed++) {

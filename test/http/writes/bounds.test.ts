@@ -228,7 +228,7 @@ on("postgres", "a batch's locks", () => bounded({ maxBatchBytes: 2 ** 20 }), (us
     await holder.query("select from papers where id = 1 for update")
     const backwards = batch(use(), ann, [place(3), place(2), place(1)], { prefer: "return=minimal" })
     const forwards = batch(use(), ann, [place(1), place(2), place(3)], { prefer: "return=minimal" })
-    await vi.waitFor(async () => expect(await waiting()).toBe(2), { timeout: 10_000 })
+    await vi.waitFor(async () => expect(await waiting()).toBe(2), { timeout: 60_000 })
     for (const id of [2, 3]) {
       const single = await use().call(ann, "PATCH", `${base}/papers/${id}`, {
         body: { place: 9 },

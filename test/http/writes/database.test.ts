@@ -13,7 +13,7 @@ import { base, batch, make, makeAccount, on, patch, read, takeUnhandled } from "
 /** The news of a connection's end may still be on its way: a request may meet it, with a 503, and is sent again. */
 const served = async (send: () => Promise<Answer>): Promise<Answer> => {
   let answer = await send()
-  for (const begin = performance.now(); answer.status === 503 && performance.now() - begin < 15_000;) {
+  for (const begin = performance.now(); answer.status === 503 && performance.now() - begin < 60_000;) {
     answer = await send()
   }
   return answer
@@ -334,7 +334,7 @@ on("postgres", "the database takes too long", () => ledger({ statementTimeoutMs:
 
 const until = async (met: () => Promise<boolean>): Promise<void> => {
   for (const begin = performance.now(); !(await met());) {
-    if (performance.now() - begin > 15_000) throw new Error("waited too long")
+    if (performance.now() - begin > 60_000) throw new Error("waited too long")
   }
 }
 
@@ -460,7 +460,7 @@ on("postgres", "concurrent clients", ledger, (use) => {
     await Promise.all(Array.from({ length: 16 }, client))
     expect(await read(use(), ann, path)).toMatchObject({ n: "320", rev: 321 })
     expect(stale).toBeGreaterThan(0)
-  }, 120_000)
+  })
 
   it("a version without end moves on like any other, so that the second of two writes is stale", async () => {
     await use().database!.execute(

@@ -255,7 +255,7 @@ on("postgres", "idempotency keys", ledger, (use) => {
     await create("kept")
     await use().database!.disconnectAll()
     await vi.waitFor(async () => expect((await create("kept")).headers.get("idempotency-replayed")).toBe("true"), {
-      timeout: 15_000
+      timeout: 60_000
     })
     // Kept by a version of the service that did not say what could be read.
     const about = "(split_part(answer, E'\\n', 1)::jsonb - 'fields')"

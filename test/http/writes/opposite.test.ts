@@ -3,15 +3,13 @@
  * database never looks for deadlocks here, so that one would hold its batches until they fail with 504 instead of being tried again unseen.
  */
 
-import { expect, it, vi } from "vitest"
+import { expect, it } from "vitest"
 import { defineConfig } from "../../../core/domain/declare/config.ts"
 import { f } from "../../../core/domain/declare/field.ts"
 import { defineResource } from "../../../core/domain/declare/resource.ts"
 import type { Fixture, StartOptions, TestCaller, TestService } from "../../support/composed.ts"
 import { findPooler, openPooler } from "../../support/pooler.ts"
 import { base, batch, on } from "./scenes.ts"
-
-vi.setConfig({ testTimeout: 120_000 })
 
 const ann: TestCaller = { id: "ann", roles: ["admin"] }
 

@@ -85,7 +85,7 @@ export const operations = (around: () => Surroundings): readonly Scene[] => [
       await stage.call("admin", "PATCH", `/orders/${id}`, { note: "told" }, etag)
       const tab = (name: string) => page.getByRole("navigation", { name: "Webhooks" }).getByRole("link", { name })
       await keys.press(tab("Deliveries"))
-      await hooks.row("orders.updated").getByText("retrying").waitFor({ timeout: 20_000 })
+      await hooks.row("orders.updated").getByText("retrying").waitFor()
       await keys.press(hooks.row("orders.updated").getByRole("button"))
       await hooks.detail.getByText("The receiver answered 500.").first().waitFor()
       await seen("deliveries")

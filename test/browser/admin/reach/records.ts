@@ -249,14 +249,14 @@ export const records: readonly Scene[] = [
       expect(await place.inputValue()).toBe("city")
       await seen("columns of an import")
       await keys.press(page.getByRole("button", { name: "Check all lines" }))
-      await page.getByRole("region", { name: "1 refused" }).waitFor({ timeout: 30_000 })
+      await page.getByRole("region", { name: "1 refused" }).waitFor()
       await seen("import that was checked")
       const refused = page.getByRole("combobox", { name: /^When a line is refused/ })
       await keys.go(refused)
       await page.keyboard.type("Leave")
       expect(await refused.inputValue()).toBe("skip")
       await keys.press(page.getByRole("button", { name: "Import 2 lines" }))
-      await page.getByText("done", { exact: true }).waitFor({ timeout: 30_000 })
+      await page.getByText("done", { exact: true }).waitFor()
       await page.getByText("1 written · 1 refused", { exact: false }).waitFor()
     }
   }
