@@ -32,8 +32,7 @@ describe.skipIf(chromiumPath === null)("the client in Chromium", () => {
   beforeAll(async () => {
     files = await bundlePage(join(import.meta.dirname, "client-page.ts"))
     checkout = copyCheckout()
-    // A free port whose next one is free, too.
-    example = await startExample(checkout, await freePort(), ["--demo", "--with-warehouse"])
+    example = await startExample(checkout, await freePort(2), ["--demo", "--with-warehouse"])
     browser = await startChromium()
   })
   afterAll(async () => {

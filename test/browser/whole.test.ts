@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type * as Library from "../../web/client/index.ts"
 import { openServer } from "../support/server.ts"
 import type { TestServer } from "../support/server.ts"
-import { codeAt } from "../support/totp.ts"
+import { codeAt, holdHalfMinute } from "../support/totp.ts"
 import type * as Calls from "../web/calls.ts"
 import { config, schema } from "../web/whole.ts"
 import type { Whole } from "../web/whole.ts"
@@ -74,6 +74,7 @@ describe.skipIf(chromiumPath === null)("the client in Chromium, beyond records",
   })
 
   it("sets up a second factor and signs in with it", async () => {
+    using _ = holdHalfMinute()
     await service.account("two@example.org", "admin")
     const page = await signedIn("two@example.org")
     const { password } = service

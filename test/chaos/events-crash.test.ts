@@ -12,7 +12,7 @@ import { eventStatements, openReceiver } from "../support/events.ts"
 import type { TestReceiver } from "../support/events.ts"
 import { eventsConfig, eventsSchema } from "./events-stage.ts"
 
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 })
+vi.setConfig({ testTimeout: 400_000 })
 
 const worker = fileURLToPath(new URL("events-worker.ts", import.meta.url))
 /** Each ends another way: killed from outside, by itself before a request, by itself after the answer. */
@@ -165,7 +165,7 @@ it("loses nothing and makes nothing up when services and the database are killed
     return created.every((id) => made.has(id)) &&
       counted.every(([id, count]) => new Set(changed.get(id)).size >= count)
   }
-  const end = performance.now() + 120_000
+  const end = performance.now() + 240_000
   while (!complete(receiver) || !complete(ordered)) {
     if (performance.now() > end) throw new Error("not everything was delivered")
     await cluster.execute(free.slice(free.indexOf("update jobs._private_jobs set run_at"), -"; commit".length))

@@ -105,7 +105,7 @@ describe("events", () => {
       writing = false
       await killing
       child = await startWorker(service.database.url)
-      const end = performance.now() + 60_000
+      const end = performance.now() + 150_000
       while (!isComplete(committed, receiver) || !isComplete(committed, ordered)) {
         if (performance.now() > end) throw new Error("not everything was delivered")
         await service.database.execute(

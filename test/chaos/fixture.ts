@@ -131,7 +131,7 @@ export const clientOf = (bearer: string) => ({
 })
 
 /** For `vi.setConfig`: none of these tests is about how fast the machine is that runs it. */
-export const patience = { testTimeout: process.env["CHAOS"] === "long" ? 600_000 : 180_000, hookTimeout: 120_000 }
+export const patience = { testTimeout: process.env["CHAOS"] === "long" ? 600_000 : 180_000, hookTimeout: 300_000 }
 
 export const pause = (milliseconds: number): Promise<void> => new Promise((done) => setTimeout(done, milliseconds))
 

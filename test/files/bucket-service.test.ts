@@ -92,7 +92,7 @@ describe.skipIf(!hasBucketServer)(`a bucket that goes away${hasBucketServer ? ""
       }
     })
     service = await startService("fake", { config, schema: "", rows: {} }, { files: { now: () => clock.now } })
-  }, 400_000)
+  }, 800_000)
   afterAll(async () => {
     await service?.close()
     gate?.stop()

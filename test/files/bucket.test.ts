@@ -55,7 +55,7 @@ describe.skipIf(!hasBucketServer)(`a real S3 server${hasBucketServer ? "" : ` ($
     })
     await client.send(new CreateBucketCommand({ Bucket: bucket }))
     await client.send(new CreateBucketCommand({ Bucket: "others" }))
-  }, 400_000)
+  }, 800_000)
   afterAll(() => server?.stop())
 
   const options = (more: Partial<BucketOptions> = {}): BucketOptions => ({

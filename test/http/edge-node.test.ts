@@ -295,7 +295,8 @@ describe("bodies", () => {
     await client.closed
     const took = performance.now() - began
     expect(took).toBeGreaterThan(headersTimeoutMs - 100)
-    expect(took).toBeLessThan(headersTimeoutMs + 1_200)
+    // Left to itself, Node looks every thirty seconds.
+    expect(took).toBeLessThan(headersTimeoutMs + 10_000)
   })
 
   it("cuts off a body that does not come in time", async () => {

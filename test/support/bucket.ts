@@ -5,13 +5,13 @@
 
 import { execFile, spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
-import { randomBytes, randomInt, randomUUID } from "node:crypto"
+import { randomBytes, randomUUID } from "node:crypto"
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { findProgram } from "../../scripts/programs.mjs"
+import { freePort } from "./cluster.ts"
 
 const call = promisify(execFile)
 
@@ -33,27 +33,7 @@ export interface BucketServer {
   readonly stop: () => Promise<void>
 }
 
-/** Below the range from which the system gives ports to others, so that nobody takes one between the look and the start. */
-const freePort = async (): Promise<number> => {
-  for (;;) {
-    const port = randomInt(20_000, 32_000)
-    const server = createServer()
-    const isFree = await new Promise<boolean>((done) => {
-      server.once("error", () => done(false))
-      server.listen(port, "127.0.0.1", () => server.close(() => done(true)))
-    })
-    if (isFree) return port
-  }
-}
-
-/** Asks until the answer is yes: nothing else tells that a server is up. */
-const until = async (what: string, seconds: number, isUp: () => Promise<boolean>): Promise<void> => {
-  const end = Date.now() + seconds * 1_000
-  while (!(await isUp().catch(() => false))) {
-    if (Date.now() > end) throw new Error(`${what} is not up after ${seconds} seconds`)
-    await new Promise((done) => setTimeout(done, 100))
-  }
-}
+const startMs = 120_000
 
 /** Starts the server. A start that fails is tried again, once, in a new folder and on new ports: one of its programs may die of a busy machine. */
 export const startBucketServer = (): Promise<BucketServer> => startOnce().catch(startOnce)
@@ -126,8 +106,18 @@ rgw run sync thread = false
     children.push(child)
     return child
   }
+  const lives = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null
+  /** Asks until the answer is yes: nothing else tells that a server is up. */
+  const until = async (what: string, isUp: () => Promise<boolean>): Promise<void> => {
+    const end = performance.now() + startMs
+    while (!(await isUp().catch(() => false))) {
+      if (!children.every(lives)) throw new Error(`${what} is not up: one of the programs ended`)
+      if (performance.now() > end) throw new Error(`${what} is not up after ${startMs / 1_000} seconds`)
+      await new Promise((done) => setTimeout(done, 100))
+    }
+  }
   const stop = async (): Promise<void> => {
-    const living = children.filter((child) => child.exitCode === null && child.signalCode === null)
+    const living = children.filter(lives)
     await Promise.all(living.map((child) =>
       new Promise((done) => {
         child.once("exit", done)
@@ -140,17 +130,16 @@ rgw run sync thread = false
     start("ceph-mon", "-i", "a")
     await until(
       "The monitor",
-      60,
       async () => (await ceph("ceph", "--connect-timeout", "5", "mon", "stat")).stdout !== ""
     )
     const uuid = randomUUID()
     const { stdout } = await ceph("ceph", "osd", "new", uuid)
     await ceph("ceph-osd", "-i", stdout.trim(), "--mkfs", "--osd-uuid", uuid)
     start("ceph-osd", "-i", stdout.trim())
-    await until("The store", 60, async () => (await ceph("ceph", "osd", "stat")).stdout.includes("1 up"))
+    await until("The store", async () => (await ceph("ceph", "osd", "stat")).stdout.includes("1 up"))
     const gateway = start("radosgw", "-n", "client.rgw")
     const endpoint = `http://127.0.0.1:${http}`
-    await until("The gateway", 60, async () => (await fetch(endpoint)).ok)
+    await until("The gateway", async () => (await fetch(endpoint)).ok)
     const accessKeyId = "TESTKEY"
     const secretAccessKey = randomBytes(18).toString("hex")
     await ceph(

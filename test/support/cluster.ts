@@ -52,14 +52,21 @@ const isFree = (port: number): Promise<boolean> =>
     server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)))
   })
 
+/** Files that run at the same time take their ports from ranges of their own, and each takes one after the other. */
+const portsEach = 1_000
+const firstPort = 20_000 + Number(process.env["VITEST_POOL_ID"] ?? 0) % 10 * portsEach
+let nextPort = randomInt(portsEach)
+
 /**
  * A free port that nobody is given who asks for any: it is none of those that systems hand out (from 32768 on), so it also stays free while its
- * server is down for a while.
+ * server is down for a while. `count`: so many in a row are free.
  */
-export const freePort = async (): Promise<number> => {
-  for (let tries = 0; tries < 1_000; tries++) {
-    const port = randomInt(20_000, 30_000)
-    if (await isFree(port)) return port
+export const freePort = async (count = 1): Promise<number> => {
+  for (let tries = 0; tries < portsEach; tries++) {
+    const port = firstPort + nextPort % portsEach
+    nextPort += count
+    const free = await Promise.all(Array.from({ length: count }, (_, at) => isFree(port + at)))
+    if (free.every(Boolean)) return port
   }
   throw new Error("there is no free port")
 }

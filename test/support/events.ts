@@ -51,7 +51,8 @@ export type Answering =
     readonly status: number
     readonly headers?: { readonly [name: string]: string }
     readonly body?: string
-    readonly afterMs?: number
+    /** When it answers: after so many milliseconds, or once that has happened. */
+    readonly after?: number | Promise<unknown>
   }
   | "reset"
   /** Status and headers at once, and then a byte a second without an end. */
@@ -97,8 +98,9 @@ export const openReceiver = async (secret: string = newWebhookSecret()): Promise
       }
       const reply = (): void =>
         void response.writeHead(answer.status, { connection: "close", ...answer.headers }).end(answer.body)
-      if (answer.afterMs === undefined) reply()
-      else timers.add(setTimeout(reply, answer.afterMs))
+      if (answer.after === undefined) reply()
+      else if (typeof answer.after === "number") timers.add(setTimeout(reply, answer.after))
+      else void answer.after.then(reply)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))

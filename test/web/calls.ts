@@ -27,7 +27,7 @@ export const follow = async (client: Library.Client<Whole>, { ProblemError }: ty
   const stale = await records.restore(note.id, first!.history_id, { etag: note.etag }).catch((error: unknown) => error)
   const restored = await records.restore(note.id, first!.history_id, { etag: changed.etag })
   await records.delete(note.id, { etag: restored.etag })
-  for (let n = 0; n < 200 && heard.length < 4; n++) await new Promise((resolve) => setTimeout(resolve, 50))
+  for (let n = 0; n < 1_200 && heard.length < 4; n++) await new Promise((resolve) => setTimeout(resolve, 50))
   ending.abort()
   await listening
   return {

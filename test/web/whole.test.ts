@@ -5,7 +5,7 @@ import { createClient } from "resource-admin/client"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { openServer } from "../support/server.ts"
 import type { TestServer } from "../support/server.ts"
-import { codeAt } from "../support/totp.ts"
+import { codeAt, holdHalfMinute } from "../support/totp.ts"
 import { call, enableFactor, follow, signInTwice } from "./calls.ts"
 import { config, schema } from "./whole.ts"
 import type { Whole } from "./whole.ts"
@@ -43,6 +43,7 @@ it("calls functions", async () => {
 })
 
 it("sets up a second factor and signs in with it", async () => {
+  using _ = holdHalfMinute()
   await service.account("two@example.org", "admin")
   const client = createClient<Whole>({ baseUrl: service.url })
   const credentials = { email: "two@example.org", password: service.password }

@@ -18,7 +18,8 @@ export interface Stranger {
   readonly origin: string
   /** Its resources API. */
   readonly url: string
-  readonly got: { readonly method: string; readonly path: string; readonly token: string | null }[]
+  /** `at`: when, in milliseconds. */
+  readonly got: { readonly method: string; readonly path: string; readonly token: string | null; readonly at: number }[]
   /** By what a path begins with; later ones first. */
   readonly answers: Map<string, StrangerAnswer | (() => StrangerAnswer)>
   readonly close: () => Promise<void>
@@ -102,7 +103,7 @@ export const startStranger = async (resources: readonly string[]): Promise<Stran
       "vary": "origin"
     }
     if (method === "OPTIONS") return void response.writeHead(204, cors).end()
-    got.push({ method, path: url, token: headers.authorization ?? null })
+    got.push({ method, path: url, token: headers.authorization ?? null, at: performance.now() })
     const found = [...answers].toReversed().find(([path]) => url.startsWith(path))?.[1]
     const answer = typeof found === "function" ? found() : found ?? {}
     if (answer.hangs === true) return
