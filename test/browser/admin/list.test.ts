@@ -215,6 +215,47 @@ describe.skipIf(chromiumPath === null)("the list", () => {
     })
   })
 
+  it("keeps pinned cells at the start while the list is scrolled across, and rows in their order (15)", async () => {
+    await using({}, async (page, list) => {
+      await page.setViewportSize({ width: 900, height: 700 })
+      await list.open("orders", "?columns=id,customer_id.p,owner_id,status,total,currency,created_at,note")
+      /** What stands where ticks are, where pinned cells are, and whether rows stand in the document as they are seen. */
+      const look = (left: number, top: number) =>
+        page.evaluate(async ([left, top]) => {
+          const scroller = document.querySelector("[role=grid]")!.parentElement!
+          scroller.scrollTo(left, top)
+          await new Promise((done) => requestAnimationFrame(() => setTimeout(done)))
+          const begin = scroller.getBoundingClientRect()
+          const at = document.elementFromPoint(begin.left + 60, begin.top + 200)?.closest("[data-column]") ?? null
+          const tick = at?.parentElement!.firstElementChild!.getBoundingClientRect()
+          const numbers = Array.from(document.querySelectorAll("[data-index]"), (row) =>
+            Number(row.getAttribute("data-index")))
+          const shown = numbers.filter((number) =>
+            number > 0
+          )
+          return {
+            column: at?.getAttribute("data-column"),
+            tick: (tick?.left ?? Number.NaN) - begin.left,
+            ordered: shown.every((number, place) => place === 0 || number === shown[place - 1]! + 1)
+          }
+        }, [left, top] as const)
+      const pinned = { column: "0", tick: 0, ordered: true }
+      for (const [left, top] of [[0, 0], [300, 0], [300, 900], [200, 20_000], [0, 20_100], [120, 0]] as const) {
+        await expect.poll(() => look(left, top)).toEqual(pinned)
+      }
+      // By keys, a cell is brought out from beneath the pinned ones.
+      await page.evaluate(() => document.querySelector("[role=grid]")!.parentElement!.scrollTo(0, 0))
+      await list.cell(1, 6).click()
+      for (let press = 0; press < 5; press++) await page.keyboard.press("ArrowLeft")
+      await expect.poll(() =>
+        page.evaluate(() => {
+          const box = document.activeElement!.getBoundingClientRect()
+          return document.activeElement!.contains(document.elementFromPoint(box.left + 4, box.top + box.height / 2))
+        })
+      ).toBe(true)
+    })
+  })
+
   it("has statistics of a column, and a press on a value filters (23)", async () => {
     await using({}, async (page, list) => {
       await list.open("orders")

@@ -70,15 +70,18 @@ export const useActive = (
   }
 }
 
+/** Only pinned cells have a place of their own in a row. */
+const isPinned = (cell: Element): boolean => cell instanceof HTMLElement && cell.style.insetInlineStart !== ""
+
 /** Scrolls horizontally until the cell is not covered by pinned columns. */
 const revealAcross = (scroller: HTMLElement, cell: HTMLElement): void => {
-  if (getComputedStyle(cell).position === "sticky") return
+  if (isPinned(cell)) return
   const box = cell.getBoundingClientRect()
   const around = scroller.getBoundingClientRect()
   const rtl = getComputedStyle(scroller).direction === "rtl"
   let covered = 0
   for (const pinned of cell.parentElement?.children ?? []) {
-    if (getComputedStyle(pinned).position === "sticky") covered += pinned.getBoundingClientRect().width
+    if (isPinned(pinned)) covered += pinned.getBoundingClientRect().width
   }
   const start = around.left + (rtl ? 0 : covered)
   const end = around.left + scroller.clientWidth - (rtl ? covered : 0)

@@ -60,9 +60,6 @@ export interface GridProps<Row> extends Drawing<Row>, HeadingProps {
   readonly handle?: Ref<GridHandle>
 }
 
-/** Number of row elements. They are reused, so that scrolling creates no elements. */
-const slots = 64
-
 export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
   const { columns, drag, editing = null, head, headHeight, label, onWidth, rowAt, rowHeight, rows, sorted, tick } =
     props
@@ -164,11 +161,17 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
       />
     ), [head, columns, offsets, tick, headed, narrow, lead])
 
-  const { first, last, scale, shift } = view
+  const { base, first, last, scale, shift } = view
   const shown: number[] = []
   for (let index = first; index < last; index++) shown.push(index)
   // The row with the focus stays in the document, because otherwise the page would get the focus.
   if (active.row >= 0 && active.row < rows && (active.row < first || active.row >= last)) shown.push(active.row)
+
+  // The row with the focus keeps its element, wherever rows are counted from. The row whose element that would be gets another one.
+  const kept = useRef({ row: active.row, key: active.row - base })
+  if (kept.current.row !== active.row) kept.current = { row: active.row, key: active.row - base }
+  const keyAt = (index: number): number | string =>
+    index === active.row ? kept.current.key : index - base === kept.current.key ? "other" : index - base
 
   const dropAt = drag === undefined || drag.from === null || drag.over === null || drag.over === drag.from
     ? null
@@ -217,8 +220,7 @@ export const Grid = <Row extends object>(props: GridProps<Row>): ReactNode => {
               const row = rowAt(index)
               return (
                 <Row
-                  // The focused row keeps its element when it leaves the viewport and comes back. A row with the same slot gets another element.
-                  key={index !== active.row && index % slots === active.row % slots ? "other" : index % slots}
+                  key={keyAt(index)}
                   row={row as never}
                   index={index}
                   top={index * rowHeight - shift}

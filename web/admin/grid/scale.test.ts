@@ -41,9 +41,11 @@ describe("the scale of a list", () => {
   it("draws what is seen and a little more", () => {
     expect(spanAt(scaleFor(3400, viewport), { top: 340, virtual: 340 }, 34, 100)).toEqual({
       first: 4,
-      last: 34,
+      last: 36,
       shift: 0
     })
+    // One row on, the same are drawn: rows come and go four at a time.
+    expect(spanAt(scaleFor(3400, viewport), { top: 374, virtual: 374 }, 34, 100)).toMatchObject({ first: 4, last: 36 })
     expect(spanAt(scaleFor(34_000, viewport), { top: 3_400, virtual: 3_400 }, 34, 1_000, true)).toEqual({
       first: 100,
       last: 118,

@@ -67,14 +67,20 @@ export interface Span {
 }
 
 const spareRows = 6
+/** So many rows come and go together, because most frames of a scroll then draw nothing. */
+const step = 4
 
 /** `jumping`: the next movement leads elsewhere, so that only visible rows are worth drawing. */
-export const spanAt = (scale: Scale, at: Standing, rowHeight: number, rows: number, jumping = false): Span => ({
-  first: Math.max(0, Math.floor(at.virtual / rowHeight) - (jumping ? 0 : spareRows)),
-  last: Math.min(rows, Math.ceil((at.virtual + scale.viewport) / rowHeight) + (jumping ? 0 : spareRows)),
-  // Rounded, because float errors would move every row in every event.
-  shift: Math.round(at.virtual - at.top)
-})
+export const spanAt = (scale: Scale, at: Standing, rowHeight: number, rows: number, jumping = false): Span => {
+  const first = Math.floor(at.virtual / rowHeight)
+  const last = Math.ceil((at.virtual + scale.viewport) / rowHeight)
+  return {
+    first: Math.max(0, jumping ? first : Math.floor((first - spareRows) / step) * step),
+    last: Math.min(rows, jumping ? last : Math.ceil((last + spareRows) / step) * step),
+    // Rounded, because float errors would move every row in every event.
+    shift: Math.round(at.virtual - at.top)
+  }
+}
 
 /** The nearest position that shows a row completely. `cover`: the covered height at the top. */
 export const positionFor = (scale: Scale, virtual: number, row: number, rowHeight: number, cover: number): number => {

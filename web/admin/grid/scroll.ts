@@ -26,6 +26,8 @@ export interface Rows {
 /** The rows to draw, and the scale that they stand on. */
 export interface View extends Span {
   readonly scale: Scale
+  /** The row that elements are counted from. It changes when none of the rows before is left: the new ones then take their elements. */
+  readonly base: number
 }
 
 export interface Scrolling {
@@ -51,7 +53,8 @@ export const useScrolling = ({ headHeight, onSeen, rowHeight, rows, tail, top, w
   const settled = useRef(top === 0)
   const [view, setView] = useState<View>(() => ({
     ...spanAt(scaleFor(0, 0), standing.current, rowHeight, 0),
-    scale: scaleFor(0, 0)
+    scale: scaleFor(0, 0),
+    base: 0
   }))
   const [dragged, setDragged] = useState<Scrolling["dragged"]>(null)
   const dragEnd = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
@@ -66,7 +69,7 @@ export const useScrolling = ({ headHeight, onSeen, rowHeight, rows, tail, top, w
     setView((before) =>
       before.first === next.first && before.last === next.last && before.shift === next.shift && before.scale === scale
         ? before
-        : { ...next, scale }
+        : { ...next, scale, base: next.first >= before.last || next.last <= before.first ? next.first : before.base }
     )
     want(next.first, next.last, moving)
     const first = Math.ceil(standing.current.virtual / rowHeight)
@@ -95,7 +98,7 @@ export const useScrolling = ({ headHeight, onSeen, rowHeight, rows, tail, top, w
       const scale = measure()
       if (rows > 0 && !settled.current) {
         settled.current = true
-        flushSync(() => setView({ ...spanAt(scale, standing.current, rowHeight, rows), scale }))
+        flushSync(() => setView({ ...spanAt(scale, standing.current, rowHeight, rows), scale, base: 0 }))
         jumpTo(standing.current.virtual)
         return
       }
@@ -115,7 +118,8 @@ export const useScrolling = ({ headHeight, onSeen, rowHeight, rows, tail, top, w
     const element = scroller.current
     if (element === null) return
     const onScroll = (): void => {
-      const { scrollTop } = element
+      const { scrollLeft, scrollTop } = element
+      element.toggleAttribute("data-across", scrollLeft !== 0)
       if (scrollTop === standing.current.top) return
       const scale = measure()
       const next = moved(scale, standing.current, scrollTop)
