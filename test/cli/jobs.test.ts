@@ -5,6 +5,8 @@ import { config, notesProject, table } from "./notes.ts"
 import type { Project } from "./support.ts"
 
 // Every command is a process of its own; a busy machine takes its time.
+const pause = "await new Promise((resolve) => setTimeout(resolve, 300))"
+const untilTold = `while ((await db.query("select 1 from notes where body = 'go'")).length === 0) ${pause}`
 const jobs = `import { defineJob, FatalJobError } from "resource-admin"
 export const keep = defineJob({ name: "notes/keep", run: async (payload, { db }) => {
   if (payload?.fail) throw new FatalJobError("no, " + payload.fail)
@@ -12,7 +14,7 @@ export const keep = defineJob({ name: "notes/keep", run: async (payload, { db })
 } })
 export const slow = defineJob({ name: "slow", ordered: true, run: async (_, { db }) => {
   await db.query("insert into notes (body) values ('began')")
-  await new Promise((resolve) => setTimeout(resolve, 300))
+  ${pause}
   await db.query("insert into notes (body) values ('ended')")
 } })
 `
@@ -126,7 +128,7 @@ describe("jobs on the command line", () => {
     const source = `import { keep, slow } from "./jobs.ts"\n${config("jobs: [keep, slow]")}`
     const hostWith = (env: Record<string, string>): Project => {
       const host = notesProject({ DATABASE_URL: database.url, ...env })
-      host.write("jobs.ts", jobs.replace("300", "2_500"))
+      host.write("jobs.ts", jobs.replace(pause, untilTold))
       host.write("admin.config.ts", source)
       return host
     }
@@ -145,19 +147,20 @@ describe("jobs on the command line", () => {
     expect(Date.parse(JSON.parse((await nextDue())!) as string)).toBeLessThanOrEqual(Date.now())
 
     const first = await host.start("serve", "--port", "0")
-    // The slow one takes longer than this.
+    // The slow one waits until it is told to end, and the other one has its time.
+    await shows("select body from notes", "kept asleep")
     expect(await drain(first.port, "1")).toMatchObject({ status: 200, body: { drained: false, remaining: 1 } })
     expect((await drain(first.port, "1", `${token}x`)).status).toBe(401)
     expect((await drain(first.port, "301")).status).toBe(400)
+    await database.execute("insert into notes (body) values ('go')")
     const { body } = await drain(first.port, "25")
     expect(body).toEqual({ drained: true, remaining: 0, nextDue: expect.stringMatching(/^\d{4}-.*Z$/) })
     expect(await first.end("SIGTERM")).toBe(0)
-    await shows("select body from notes", "kept asleep")
     // What the drain answered is when to wake up next.
     expect(Date.parse(JSON.parse((await nextDue())!) as string)).toBe(Date.parse(body.nextDue!))
 
     // A process that was killed has left a job: its lock's end is when to come back.
-    await database.execute("select jobs.enqueue('slow', group_key => 'b')")
+    await database.execute("delete from notes where body = 'go'; select jobs.enqueue('slow', group_key => 'b')")
     const killed = await host.start("serve", "--port", "0")
     await shows("select count(*) from jobs._private_jobs where locked_at is not null", "1")
     killed.child.kill("SIGKILL")

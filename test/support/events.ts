@@ -139,7 +139,7 @@ export interface EventService {
   readonly until: (holds: () => boolean | Promise<boolean>, what?: string, milliseconds?: number) => Promise<void>
   /** Brings waiting jobs forward. */
   readonly advance: (seconds: number) => Promise<void>
-  /** Jobs by name with their state: payload, seconds until the next try, attempts, error. */
+  /** Jobs by name with their state: payload, seconds from what happened last to the next try, attempts, error. */
   readonly jobs: (
     name: string
   ) => Promise<
@@ -149,6 +149,8 @@ export interface EventService {
         readonly seconds: number
         readonly attempts: number
         readonly most: number
+        /** No try of it is under way: it can be brought forward. */
+        readonly waits: boolean
         readonly error: string | null
         readonly payload: { readonly [name: string]: Json }
       }
@@ -297,14 +299,15 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
         update jobs._private_jobs set run_at = run_at - interval '${seconds} seconds' where locked_at is null; commit`),
     jobs: async (name) => {
       const rows = await database.rows(
-        `select j.id::text, extract(epoch from j.run_at - now())::text, j.attempts::text, j.max_attempts::text, j.last_error, j.payload::text
+        `select j.id::text, extract(epoch from j.run_at - j.updated_at)::text, j.attempts::text, j.max_attempts::text, j.last_error, j.payload::text, (j.locked_at is null)::text
           from jobs._private_jobs j join jobs._private_tasks t on t.id = j.task_id where t.identifier = '${name}' order by j.id`
       )
-      return rows.map(([id, seconds, attempts, most, error, payload]) => ({
+      return rows.map(([id, seconds, attempts, most, error, payload, waits]) => ({
         id: id!,
         seconds: Number(seconds),
         attempts: Number(attempts),
         most: Number(most),
+        waits: waits === "true",
         // Rows are read with every value as a text.
         error: error ?? null,
         payload: JSON.parse(payload!) as { readonly [name: string]: Json }
