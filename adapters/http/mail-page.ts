@@ -45,13 +45,16 @@ const page = (body: string, policy = pagePolicy): EdgeAnswer => ({
 })
 
 const style =
-  "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #8884}iframe{width:100%;height:28rem;border:1px solid #8884;background:#fff}pre{white-space:pre-wrap;border:1px solid #8884;padding:.8rem}"
+  ":root{color-scheme:light dark}body{background:Canvas;color:CanvasText;font:15px/1.6 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;" +
+  "overflow-wrap:anywhere}table{border-collapse:collapse;width:100%}td,th{text-align:start;vertical-align:top;padding:.3rem .6rem .3rem 0;" +
+  "border-bottom:1px solid #8884}a{display:inline-block;min-width:24px;min-height:24px}pre a{display:inline}iframe{box-sizing:border-box;width:100%;" +
+  "height:28rem;border:1px solid #8884;background:#fff;color-scheme:light}pre{white-space:pre-wrap;border:1px solid #8884;padding:.8rem}"
 
 const frame = (title: string, body: string): EdgeAnswer =>
   page(
     `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${
       escapeHtml(title)
-    }</title><style>${style}</style><body>${body}`
+    }</title><style>${style}</style><body><main>${body}</main>`
   )
 
 const overview = ({ mails, sent = false, templates }: MailPageOptions): EdgeAnswer => {

@@ -1,66 +1,15 @@
 // Plugins in the admin app: the example's map, stars, page and action, and plugins that throw, hang, are missing, were changed or come from elsewhere (55).
-import { createHash } from "node:crypto"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { createServer, type Server as WebServer } from "node:http"
-import type { AddressInfo } from "node:net"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import type { Page } from "playwright-core"
-import { build } from "vite"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { chromiumPath } from "../chromium.ts"
 import { listPage } from "./pages/list.ts"
 import { pluginsPage } from "./pages/plugins.ts"
+import { digestOf, type PluginHost, startPluginHost } from "./plugin-host.ts"
 import { axe, opener, type Stage, startStage } from "./stage.ts"
 
-const root = join(import.meta.dirname, "../../..")
-const built = mkdtempSync(join(tmpdir(), "example-plugin-"))
 let stage: Stage
-let host: WebServer
-let elsewhere: WebServer
-/** Paths that each host was asked for. */
-const asked: string[] = []
-const askedElsewhere: string[] = []
-
-interface Served {
-  readonly body: string
-  readonly type?: string
-  readonly status?: number
-}
-
-const files = new Map<string, Served | "hangs">()
-
-const serve = async (log: string[]): Promise<WebServer> => {
-  const server = createServer((request, response) => {
-    const path = request.url ?? "/"
-    log.push(path)
-    const file = files.get(path)
-    if (file === "hangs") return
-    const type = path.endsWith(".js") ? "text/javascript" : "application/json"
-    response.writeHead(file === undefined ? 404 : file.status ?? 200, {
-      "content-type": file?.type ?? type,
-      "access-control-allow-origin": "*"
-    }).end(file?.body ?? "")
-  })
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  return server
-}
-const originOf = (server: WebServer): string => `http://localhost:${(server.address() as AddressInfo).port}`
-const close = async (server: WebServer | undefined): Promise<void> => {
-  if (server === undefined) return
-  server.closeAllConnections()
-  await new Promise((resolve) => server.close(resolve))
-}
-
-const digestOf = (text: string): string => `sha384-${createHash("sha384").update(text).digest("base64")}`
-
-/** A plugin of one module, served from a folder of its own. */
-const plugin = (name: string, provides: object, code: string, more: object = {}): void => {
-  files.set(`/${name}/module.js`, { body: code })
-  files.set(`/${name}/manifest.json`, {
-    body: JSON.stringify({ name, version: "1", module: "module.js", integrity: digestOf(code), provides, ...more })
-  })
-}
+let host: PluginHost
+let elsewhere: PluginHost
 
 const hostile = [
   "throws",
@@ -76,17 +25,10 @@ const hostile = [
 
 beforeAll(async () => {
   if (chromiumPath === null) return
-  await build({
-    configFile: join(root, "examples/plugin/vite.config.ts"),
-    logLevel: "error",
-    build: { outDir: built, emptyOutDir: true }
-  })
-  host = await serve(asked)
-  elsewhere = await serve(askedElsewhere)
-  const manifest = readFileSync(join(built, "manifest.json"), "utf8")
-  const { module } = JSON.parse(manifest) as { readonly module: string }
-  files.set("/example/manifest.json", { body: manifest })
-  files.set(`/example/${module}`, { body: readFileSync(join(built, module), "utf8") })
+  host = await startPluginHost()
+  elsewhere = await startPluginHost()
+  const { files, plugin } = host
+  await host.example()
   plugin(
     "throws",
     { cells: ["boom"], pages: { ruin: "Ruin" }, actions: { fail: { label: "Fail" } } },
@@ -103,8 +45,8 @@ beforeAll(async () => {
       integrity: digestOf("another text")
     }
   )
-  plugin("elsewhere", { cells: ["foreign"] }, "", { module: `${originOf(elsewhere)}/elsewhere/module.js` })
-  files.set("/elsewhere/module.js", {
+  plugin("elsewhere", { cells: ["foreign"] }, "", { module: `${elsewhere.origin}/elsewhere/module.js` })
+  elsewhere.files.set("/elsewhere/module.js", {
     body: `globalThis.harmed = 1; export default { cells: { foreign: () => "foreign" } }`
   })
   plugin("lacks", { cells: ["absent"] }, `export default { cells: {} }`)
@@ -112,7 +54,7 @@ beforeAll(async () => {
   files.set("/page/manifest.json", { body: "<h1>Not found</h1>", type: "text/html" })
   files.set("/hangs/manifest.json", "hangs")
   plugin("waits", { cells: ["late"] }, `await new Promise(() => {}); export default {}`)
-  const plugins = ["example", ...hostile, "gone"].map((name) => `${originOf(host)}/${name}/manifest.json`)
+  const plugins = ["example", ...hostile, "gone"].map((name) => `${host.origin}/${name}/manifest.json`)
   stage = await startStage(1_000, {
     env: { SERVICE_PLUGINS: JSON.stringify(plugins) },
     components: {
@@ -132,9 +74,8 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await stage?.stop()
-  await close(host)
-  await close(elsewhere)
-  rmSync(built, { recursive: true, force: true })
+  await host?.close()
+  await elsewhere?.close()
 })
 
 const picture = async (page: Page, name: string): Promise<void> => {
@@ -166,8 +107,8 @@ describe.skipIf(chromiumPath === null)("plugins", () => {
         expect(await list.cell(0, column(name)).innerText()).not.toMatch(/^(?:|changed|foreign|.*broken.*)$/i)
       }
       expect(await page.evaluate(() => "harmed" in globalThis)).toBe(false)
-      expect(askedElsewhere).toEqual([])
-      expect(asked.filter((path) => path === "/example/manifest.json").length).toBe(1)
+      expect(elsewhere.asked).toEqual([])
+      expect(host.asked.filter((path) => path === "/example/manifest.json").length).toBe(1)
       expect(await axe(page)).toEqual([])
       await picture(page, "plugins-list")
     })
@@ -301,7 +242,7 @@ describe.skipIf(chromiumPath === null)("plugins", () => {
       "content-security-policy"
     )!
     const scripts = /script-src ([^;]+);/.exec(policy)![1]!.split(" ")
-    expect(scripts).toEqual(["'self'", ...["example", ...hostile, "gone"].map((name) => `${originOf(host)}/${name}/`)])
+    expect(scripts).toEqual(["'self'", ...["example", ...hostile, "gone"].map((name) => `${host.origin}/${name}/`)])
     expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'")
     const form = (await fetch(`${stage.url}/-/forms/contact`, { headers: { accept: "text/html" } })).headers
     expect(form.get("content-security-policy")).toContain("script-src 'self';")

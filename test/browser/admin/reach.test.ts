@@ -5,6 +5,8 @@ import type { AddressInfo } from "node:net"
 import { afterAll, beforeAll, describe, it } from "vitest"
 import { createUser, history, webhooks } from "../../../composition/index.ts"
 import { chromiumPath } from "../chromium.ts"
+import { type PluginHost, startPluginHost } from "./plugin-host.ts"
+import { components, edges, pluginsOf } from "./reach/edges.ts"
 import { operations, type Surroundings } from "./reach/operations.ts"
 import { kim, people } from "./reach/people.ts"
 import { records } from "./reach/records.ts"
@@ -14,6 +16,7 @@ import { startStranger } from "./stranger.ts"
 
 let stage: Stage
 let receiver: Server
+let host: PluginHost
 let around: Surroundings
 
 /** Enough of them that a change of all can be stopped before it ends. */
@@ -30,6 +33,8 @@ beforeAll(async () => {
   answer.url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`
   around = { receiver: answer, stranger: await startStranger(["gadgets"]) }
   const source = { url: around.stranger.url, label: "Stranger", resources: ["gadgets"], roles: ["viewer"] }
+  host = await startPluginHost()
+  const plugins = await pluginsOf(host)
   stage = await startStage(200, {
     mail: true,
     twoFactor: true,
@@ -41,7 +46,8 @@ beforeAll(async () => {
         history({ resources: ["orders", "customers", "products"] })
       ]
     }),
-    env: { SERVICE_SOURCES: JSON.stringify([source]) },
+    env: { SERVICE_SOURCES: JSON.stringify([source]), SERVICE_PLUGINS: JSON.stringify(plugins) },
+    components,
     schema: messages
   })
   await createUser(stage.server.auth!, { ...kim, name: "Kim", role: "sales" })
@@ -49,13 +55,21 @@ beforeAll(async () => {
 afterAll(async () => {
   await stage?.stop()
   await around?.stranger.close()
+  await host?.close()
   receiver?.close()
 })
 
-const using = opener(() => stage, () => [])
+const using = opener(
+  () => stage,
+  async (page, url) => {
+    // The browser asks whether a page may call this machine, where plugins and sources are: here it may.
+    await page.context().grantPermissions(["local-network-access"], { origin: url })
+    return []
+  }
+)
 
 describe.skipIf(chromiumPath === null)("by keyboard alone, in every look", () => {
-  it.each([...records, ...people, ...operations(() => around)])("$name", async ({ options = {}, work }) => {
+  it.each([...records, ...people, ...operations(() => around), ...edges])("$name", async ({ options = {}, work }) => {
     await using(options, (page, sent, quiet) => work(visitOf(stage, page, sent, quiet)))
   })
 })

@@ -3,6 +3,7 @@
 import type { ReactNode } from "react"
 import { useQueues } from "../jobs/queues.ts"
 import { useLocale } from "../messages/locale.tsx"
+import { Boundary } from "../shell/boundary.tsx"
 import { Link } from "../shell/link.tsx"
 import { usePlace } from "../shell/location.ts"
 import { useSettled } from "../shell/settled.ts"
@@ -31,7 +32,12 @@ const Entry = ({ place }: { readonly place: Place }): ReactNode => {
     <>
       <Icon className="icon" aria-hidden="true" />
       <span className="cut">{label}</span>
-      {name === "jobs" && settled && <Failed />}
+      {name === "jobs" && settled && (
+        // A wrong answer breaks only its own number.
+        <Boundary at={path} fallback={null}>
+          <Failed />
+        </Boundary>
+      )}
     </>
   )
   if (outside) return <a className={shell.nav} href={to} target="_blank" rel="noreferrer">{inner}</a>

@@ -8,8 +8,12 @@ interface BoundaryProps {
   readonly children: ReactNode
   /** The page. A new text resets the error. */
   readonly at: string
+  /** Whether the heading of the page is lost with its content: the problem is then the heading. */
+  readonly heading?: boolean
   /** Shown instead. Default: the problem with a button to try again. */
   readonly fallback?: ReactNode
+  /** Called before the content is drawn again. */
+  readonly onRetry?: () => void
   /** Called with the error. */
   readonly onError?: (error: unknown) => void
 }
@@ -21,11 +25,12 @@ interface BoundaryProps {
 const isUnfetched = (error: unknown): boolean =>
   error instanceof Error && /import(?:ed|ing)|preload/i.test(error.message)
 
-const Unfetched = (): ReactNode => {
+const Unfetched = ({ heading }: { readonly heading: boolean }): ReactNode => {
   const t = useMessages()
+  const Text = heading ? "h1" : "p"
   return (
     <div className="missing" role="alert">
-      <p>{navigator.onLine ? t.shell.newVersion : t.problem.offline}</p>
+      <Text>{navigator.onLine ? t.shell.newVersion : t.problem.offline}</Text>
       {/* Browsers cache the failure to load a module, so only a reload helps. Drafts survive it. */}
       <button type="button" className="btn" onClick={() => location.reload()}>{t.shell.reload}</button>
     </div>
@@ -47,13 +52,18 @@ export class Boundary extends Component<BoundaryProps, { readonly error: unknown
     if (before.at !== this.props.at && this.state.error !== null) this.setState({ error: null })
   }
 
+  readonly #retry = (): void => {
+    this.props.onRetry?.()
+    this.setState({ error: null })
+  }
+
   override render(): ReactNode {
-    const { children, fallback } = this.props
+    const { children, fallback, heading = false } = this.props
     const { error } = this.state
     if (error === null) return children
     if (fallback !== undefined) return fallback
     return isUnfetched(error)
-      ? <Unfetched />
-      : <Problem error={error} onRetry={() => this.setState({ error: null })} />
+      ? <Unfetched heading={heading} />
+      : <Problem error={error} heading={heading} onRetry={this.#retry} />
   }
 }

@@ -44,23 +44,26 @@ export const copyText = (text: string, t: Messages): void => {
 
 interface ProblemProps {
   readonly error: unknown
+  /** Whether the page has no other heading. */
+  readonly heading?: boolean
   readonly onRetry?: () => void
   readonly children?: ReactNode
 }
 
 /** Shows a failure instead of the content, with a button to try again. */
-export const Problem = ({ children, error, onRetry }: ProblemProps): ReactNode => {
+export const Problem = ({ children, error, heading = false, onRetry }: ProblemProps): ReactNode => {
   const t = useMessages()
+  const Text = heading ? "h1" : "p"
   const id = error instanceof ProblemError ? error.requestId : null
   const suggestion = error instanceof ProblemError ? error.document["suggestion"] : undefined
   return (
     <div className="problem" role="alert">
       <CircleAlert className="icon" aria-hidden="true" />
       <div className="grow">
-        <p>
+        <Text>
           {/* The service's own sentence is English, whatever the page's language is. */}
           <bdi>{problemText(error, t)}</bdi>
-        </p>
+        </Text>
         {typeof suggestion === "string" && (
           <>
             <p className="dim">{t.problem.index}</p>

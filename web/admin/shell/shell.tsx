@@ -60,6 +60,9 @@ const queries = new QueryClient({
   }
 })
 
+/** Forgets the answers that a page that crashed was drawn from. It would crash again before it asks for them anew. */
+const forgetPage = (): void => queries.removeQueries({ type: "inactive" })
+
 /** Whether the browser reports a connection. */
 const useOnline = (): boolean => {
   const [online, setOnline] = useState(navigator.onLine)
@@ -226,7 +229,7 @@ export const Shell = ({ session }: { readonly session: Extract<Session, { state:
                   </div>
                 }
               >
-                <Boundary at={path}>
+                <Boundary at={path} heading onRetry={forgetPage}>
                   <Page />
                 </Boundary>
               </Suspense>

@@ -30,6 +30,8 @@ const settings = "admin:preferences"
 const put = async (page: Page, { height, language, theme, width }: Look): Promise<void> => {
   await page.setViewportSize({ width, height })
   await page.emulateMedia({ colorScheme: theme ?? "light" })
+  // Pages of development have the language that they are written in.
+  if (page.url().includes("/-/mail")) return
   await page.evaluate(([key, language]) => {
     const kept = JSON.parse(localStorage.getItem(key) ?? "{}") as object
     localStorage.setItem(key, JSON.stringify({ ...kept, language }))

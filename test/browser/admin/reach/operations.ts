@@ -100,8 +100,6 @@ export const operations = (around: () => Surroundings): readonly Scene[] => [
     options: { role: "viewer", allow: /500/ },
     work: async ({ keys, open, page, seen, stage }) => {
       const { stranger } = around()
-      // The browser asks whether a page may call this machine: here it may.
-      await page.context().grantPermissions(["local-network-access"], { origin: stage.url })
       const list = listPage(page, stage.url)
       const sources = sourcesPage(page, stage.url)
       await open("/gadgets", list.row(0))
