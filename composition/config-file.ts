@@ -87,9 +87,17 @@ const resourceAt = (frame: string): string | null => {
   }
 }
 
+/** The package that an error of loading is about: one that Node did not find, or an optional one in the place of which vite put a name of its own. */
+const missingPackage = (message: string): string | null =>
+  /__vite-optional-peer-dep:([^:']+)/.exec(message)?.[1]
+    ?? /^Cannot find (?:package|module) '((?:@[\w.-]+\/)?[\w.-]+)' imported from /.exec(message)?.[1]
+    ?? null
+
 /** The lines of an error that help: what went wrong, in which resource, and where in the project. */
 const explainFailure = (error: unknown, folder: string): string => {
   if (!(error instanceof Error)) return `It threw ${String(error)}.`
+  const missing = missingPackage(error.message)
+  if (missing !== null) return `The package ${missing} is not installed. Run: npm install ${missing}`
   const places = (error.stack ?? "").split("\n")
     .filter((line) => /^\s+at /.test(line) && line.includes(folder) && !line.includes("node_modules"))
     .slice(0, 3)

@@ -11,6 +11,7 @@ import type { ServerFacts, TableFacts } from "../core/domain/compile/catalogue.t
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import { checkFacts } from "../core/domain/compile/facts.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
+import { attemptsName, deliveriesName, subscriptionsName } from "../core/domain/declare/webhooks.ts"
 import type { RecordsError } from "../core/ports/records.ts"
 
 /** What a database holds of the declared tables. */
@@ -58,10 +59,10 @@ export const readLiveFacts = (compiled: Compiled, postgres: Postgres): Effect.Ef
  * An embedded database with none of the tables was most likely not meant, or is not migrated yet. This is said before the advice to make
  * each table by hand.
  */
-export const findEmpty = (compiled: Compiled, live: LiveFacts, embedded: boolean): readonly Refusal[] => {
-  // Tables of versions are the service's own.
+const findEmpty = (compiled: Compiled, live: LiveFacts, embedded: boolean): readonly Refusal[] => {
+  // Tables of versions and of webhooks are the service's own.
   const versions = new Set([...compiled.models.values()].map(({ history }) => history))
-  const declared = [...live.tables].filter(([name]) => !versions.has(name))
+  const declared = [...live.tables].filter(([name]) => !versions.has(name) && !isWebhooks(compiled, name))
   return embedded && declared.length > 0 && declared.every(([, table]) => table === null)
     ? [{
       resource: null,
@@ -73,13 +74,33 @@ export const findEmpty = (compiled: Compiled, live: LiveFacts, embedded: boolean
     : []
 }
 
+/** Whether a resource is one of those that the extension `webhooks` adds: its tables are the service's own, and nobody is to mend them. */
+export const isWebhooks = ({ webhooks }: Pick<Compiled, "webhooks">, resource: string): boolean =>
+  webhooks !== null && [subscriptionsName, deliveriesName, attemptsName].includes(resource)
+
+/** Everything in the models that does not fit these facts. What a migration of the service makes is no table to be made by hand. */
+export const findMismatches = (compiled: Compiled, live: LiveFacts, embedded: boolean): readonly Refusal[] => {
+  const made = (resource: string | null): boolean =>
+    resource !== null && isWebhooks(compiled, resource) && (live.tables.get(resource) ?? null) === null
+  const refusals = checkFacts(compiled.models, live)
+  return [
+    ...findEmpty(compiled, live, embedded),
+    ...refusals.filter(({ resource }) => !made(resource)),
+    ...(refusals.some(({ resource }) => made(resource))
+      ? [{
+        resource: null,
+        field: null,
+        message: "The tables of webhooks are missing, or the database role may not use their schema.",
+        fix: "Run: service migration --apply"
+      }]
+      : [])
+  ]
+}
+
 /** Everything in the models that does not fit the database. Fails when the database cannot be asked. */
 export const checkDatabase = (
   compiled: Compiled,
   postgres: Postgres,
   embedded = false
 ): Effect.Effect<readonly Refusal[], RecordsError> =>
-  Effect.map(readLiveFacts(compiled, postgres), (live) => [
-    ...findEmpty(compiled, live, embedded),
-    ...checkFacts(compiled.models, live)
-  ])
+  Effect.map(readLiveFacts(compiled, postgres), (live) => findMismatches(compiled, live, embedded))

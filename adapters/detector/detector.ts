@@ -3,10 +3,18 @@
 import * as Effect from "effect/Effect"
 import type { DetectorService } from "../../core/ports/detector.ts"
 
-const png = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
+/**
+ * Signatures of images that the library looks through for more, which may lie behind the head: up to the pixels of a PNG, and to the directory of
+ * a TIFF, which often stands at its end. The signature alone is as telling as others.
+ */
+const signatures: ReadonlyArray<readonly [type: string, bytes: readonly number[]]> = [
+  ["image/png", [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]],
+  ["image/tiff", [0x49, 0x49, 0x2a, 0x00]],
+  ["image/tiff", [0x4d, 0x4d, 0x00, 0x2a]]
+]
 
-/** A PNG is looked through up to its pixels, which may lie behind the head; its signature alone is as telling as others. */
-const pngOf = (head: Uint8Array): string | null => png.every((byte, i) => head[i] === byte) ? "image/png" : null
+const signed = (head: Uint8Array): string | null =>
+  signatures.find(([, bytes]) => bytes.every((byte, i) => head[i] === byte))?.[0] ?? null
 
 export const makeDetector = (): DetectorService => ({
   detect: (head) =>
@@ -15,10 +23,10 @@ export const makeDetector = (): DetectorService => ({
       : Effect.promise(async () => {
         const { fileTypeFromBuffer } = await import("file-type")
         try {
-          return (await fileTypeFromBuffer(head))?.mime ?? pngOf(head)
+          return (await fileTypeFromBuffer(head))?.mime ?? signed(head)
         } catch {
           // Broken bytes are bytes that nobody recognizes.
-          return pngOf(head)
+          return signed(head)
         }
       })
 })

@@ -210,6 +210,8 @@ const linger = (req: IncomingMessage, res: ServerResponse, milliseconds: number)
   const cut = setTimeout(() => req.socket.destroy(), milliseconds)
   cut.unref()
   req.once("close", () => clearTimeout(cut)).once("end", () => res.end())
+  // Who read the body may have stopped in the middle of it. A stream that still has such a reader does not flow.
+  req.removeAllListeners("readable")
   req.resume()
 }
 

@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import { availableParallelism } from "node:os"
 import sharp from "sharp"
-import type { OutputInfo, Sharp, SharpOptions } from "sharp"
+import type { Metadata, OutputInfo, Sharp, SharpOptions } from "sharp"
 import { rgbaToThumbHash } from "thumbhash"
 import { cutOf } from "../../core/domain/file/variant.ts"
 import type { Cut, Pixels } from "../../core/domain/file/variant.ts"
@@ -18,6 +18,8 @@ import type { Bytes } from "../../core/ports/storage.ts"
 export interface ImageOptions {
   /** An image of more pixels is stored as it is, without copies. Default 100,000,000. */
   readonly maxPixels?: number
+  /** An image whose format cannot be decoded line by line, and that would take more bytes than this at once, is stored as it is, too. Default 512 MiB. */
+  readonly maxMemory?: number
   /** Longest time for one image, in seconds. Default 30. */
   readonly seconds?: number
   /** Images worked on at once. Default: the number of processors. */
@@ -36,6 +38,23 @@ const hashSide = 100
 
 /** Decoded pixels that are kept for several copies; a larger image is decoded for each. */
 const keptPixels = 24_000_000
+
+/**
+ * Bytes that the pixels of an image take at once while it is decoded, as measured; 0 where they come line by line. A few kilobytes can hold an image
+ * that takes gigabytes.
+ */
+const heldBytes = ({ autoOrient, channels, depth, format, isProgressive }: Metadata): number => {
+  const sample = depth === "uchar" ? 1 : depth === "ushort" || depth === "short" ? 2 : depth === "dpcomplex" ? 16 : 8
+  const pixel = format === "heif"
+    ? (sample === 1 ? 19 : 26)
+    : format === "jpeg"
+    ? (isProgressive ? 6 : 0)
+    // A TIFF may be one strip.
+    : format === "png" && !isProgressive
+    ? 0
+    : channels * sample
+  return pixel * autoOrient.width * autoOrient.height
+}
 
 type Decoded = { readonly data: Buffer; readonly info: OutputInfo }
 
@@ -77,15 +96,17 @@ const gather = async (source: Bytes): Promise<Buffer> => {
   return Buffer.concat(chunks)
 }
 
-/** Makes what is asked for. Throws what sharp throws. */
+/** Makes what is asked for; null where decoding would take too much memory. Throws what sharp throws. */
 const make = async (
   input: Buffer,
   plan: RenderPlan,
   options: SharpOptions,
-  seconds: number
-): Promise<RenderedImage> => {
+  { maxMemory, seconds }: Pick<Required<ImageOptions>, "maxMemory" | "seconds">
+): Promise<RenderedImage | null> => {
   const open = (): Sharp => sharp(input, options).timeout({ seconds })
-  const { autoOrient: source } = await open().metadata()
+  const found = await open().metadata()
+  if (heldBytes(found) > maxMemory) return null
+  const { autoOrient: source } = found
   const cuts = plan.copies.map((copy) => cutOf(copy, source))
   if (cuts.length === 0 && !plan.placeholder) return { ...source, placeholder: null, copies: [] }
 
@@ -171,7 +192,13 @@ const makeLine = (atOnce: number, waitMs: number) => {
  * defineConfig({ files: { imageProcessor: sharpImages() }, … })
  */
 export const sharpImages = (options: ImageOptions = {}): ImageProcessor => {
-  const { atOnce = availableParallelism(), maxPixels = 100_000_000, seconds = 30, waitMs = 5_000 } = options
+  const {
+    atOnce = availableParallelism(),
+    maxMemory = 536_870_912,
+    maxPixels = 100_000_000,
+    seconds = 30,
+    waitMs = 5_000
+  } = options
   const line = makeLine(atOnce, waitMs)
   const reading: SharpOptions = { limitInputPixels: maxPixels, failOn: "error" }
   return {
@@ -185,7 +212,7 @@ export const sharpImages = (options: ImageOptions = {}): ImageProcessor => {
               throw new ImagesError({ reason: "Source", cause })
             })
             try {
-              return await make(input, plan, reading, seconds)
+              return await make(input, plan, reading, { maxMemory, seconds })
             } catch {
               // An image that is broken, too large or too slow is stored as it came.
               return null

@@ -6,8 +6,6 @@
 import type { Client } from "pg"
 import { listUsers } from "../../adapters/auth/users.ts"
 import { pgAddressOf } from "../../adapters/postgres/socket.ts"
-import { checkFacts } from "../../core/domain/compile/facts.ts"
-import { attemptsName, deliveriesName, subscriptionsName } from "../../core/domain/declare/webhooks.ts"
 import type { Models } from "../../core/domain/model/model.ts"
 import { tableName } from "../../core/domain/model/table.ts"
 import { keepsAccounts, makeAuth } from "../assembly.ts"
@@ -23,9 +21,11 @@ import {
   historyMigrations,
   jobsMigrations,
   type Migration,
-  serviceMigration
+  serviceMigration,
+  taskMigrations,
+  webhookMigrations
 } from "../migrations.ts"
-import { findEmpty, readLiveFacts, withPostgres } from "../startup.ts"
+import { findMismatches, isWebhooks, readLiveFacts, withPostgres } from "../startup.ts"
 import type { LiveFacts } from "../startup.ts"
 import { checkAccounts, checkRolesHeld } from "./accounts.ts"
 import { checkCapture } from "./capture.ts"
@@ -65,9 +65,6 @@ const probePooler = (url: string) => async (): Promise<"kept" | "dropped"> => {
   }
 }
 
-const isWebhooks = ({ compiled }: Pick<Assembly, "compiled">, resource: string): boolean =>
-  compiled.webhooks !== null && [subscriptionsName, deliveriesName, attemptsName].includes(resource)
-
 const ofTables = (assembly: Assembly, facts: LiveFacts): readonly Finding[] => {
   const { compiled } = assembly
   const known = {
@@ -78,7 +75,7 @@ const ofTables = (assembly: Assembly, facts: LiveFacts): readonly Finding[] => {
   return [...compiled.models.values()].flatMap((model) => {
     const table = facts.tables.get(model.name) ?? null
     // What is kept of webhooks is the service's own: nobody is to mend its tables.
-    if (table === null || isWebhooks(assembly, model.name)) return []
+    if (table === null || isWebhooks(assembly.compiled, model.name)) return []
     const indexes = checkIndexes(model, table, compiled, known)
     return [
       ...checkColumns(model, table, compiled, facts.server.user),
@@ -89,9 +86,7 @@ const ofTables = (assembly: Assembly, facts: LiveFacts): readonly Finding[] => {
 }
 
 const ofModels = (assembly: Assembly, facts: LiveFacts, embedded: boolean): readonly Finding[] =>
-  [...findEmpty(assembly.compiled, facts, embedded), ...checkFacts(assembly.compiled.models, facts)].map((
-    { field, fix, message, resource }
-  ) => ({
+  findMismatches(assembly.compiled, facts, embedded).map(({ field, fix, message, resource }) => ({
     level: "error",
     check: "declaration",
     resource,
@@ -129,13 +124,15 @@ export const examine = async (
     // Where the role may not use the schema of versions, other findings say so already.
     const mayUse = await mayUseVersions(client)
     following = [
+      ...taskMigrations(assembly.compiled),
+      ...webhookMigrations(assembly.compiled),
       ...(mayUse ? [...historyMigrations(assembly.compiled), ...formMigrations(assembly.compiled)] : []),
       ...eventMigrations(assembly.compiled)
     ]
     // PostgreSQL refuses to look up a name in a schema that the role may not use, so the facts do not know such tables.
     const reached: Models = new Map(
       [...assembly.compiled.models].filter(([name]) =>
-        (facts.tables.get(name) ?? null) !== null && !isWebhooks(assembly, name)
+        (facts.tables.get(name) ?? null) !== null && !isWebhooks(assembly.compiled, name)
       )
     )
     const tables = [...reached.values()].map((model) => tableName(model))

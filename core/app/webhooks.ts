@@ -207,6 +207,9 @@ const invalid = (field: string, message: string, hint?: string): ProblemError =>
   ...(hint === undefined ? {} : { hint })
 })
 
+/** For admins alone: how a service is configured is nobody else's. */
+const privateHint = "webhooks({ allowPrivateAddresses: true }) in the configuration allows it."
+
 /** The models that a caller sees, with only what events need. */
 const visibleModels = ({ core, resolver }: WebhooksCore, caller: Caller): ReadonlyMap<string, Model> =>
   new Map([...core.models].filter(([name]) => {
@@ -260,7 +263,12 @@ export const subscriptionCheck = (use: WebhooksCore): RecordCheck => (caller, be
       }
     })
     : Effect.matchEffect(use.outbound.check(typeof url === "string" ? url : ""), {
-      onFailure: ({ message }) => Effect.sync(() => void errors.push(invalid("url", message))),
+      onFailure: ({ message, reason }) =>
+        Effect.sync(() =>
+          void errors.push(
+            invalid("url", message, reason === "address" && caller.roles.includes(adminRole) ? privateHint : undefined)
+          )
+        ),
       onSuccess: () => Effect.void
     })
   return Effect.flatMap(judged, () =>

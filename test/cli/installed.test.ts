@@ -129,6 +129,20 @@ export const code = (error: unknown): string => error instanceof AccountError ? 
     expect(stdout).toBe("")
   })
 
+  it("names an optional package that a configuration needs and nobody installed", async () => {
+    const config = join(folder, "pictures.config.ts")
+    writeFileSync(
+      config,
+      `import { defineConfig } from "resource-admin"
+import { sharpImages } from "resource-admin/images"
+export default defineConfig({ resources: [], files: { imageProcessor: sharpImages() } })
+`
+    )
+    const { code, stderr } = await service("doctor", "--config", config)
+    expect(code).toBe(1)
+    expect(stderr).toContain("The package sharp is not installed. Run: npm install sharp")
+  })
+
   it("builds a bundle", async () => {
     const { code, stderr } = await service("build")
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })

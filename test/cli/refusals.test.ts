@@ -34,6 +34,8 @@ describe.concurrent("what is wrong is said plainly", () => {
     expect((await project.quick("serve")).stderr).toContain("In the resource \"parts\": TypeError")
     project.write("part.ts", "export const x: number = ;\n")
     expect((await project.quick("serve")).stderr).toContain("part.ts:1:26")
+    project.write("part.ts", "import * as none from \"nobody-has-this\"\nexport const x = none\n")
+    expect((await project.quick("serve")).stderr).toContain("Run: npm install nobody-has-this")
     project.write("admin.config.ts", "export default (async () => { throw new Error(\"late\") })()\n")
     expect((await project.quick("serve")).stderr).toContain("late")
     project.write("admin.config.ts", "export default (async () => ({ resources: 7 }))()\n")

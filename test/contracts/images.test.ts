@@ -67,6 +67,23 @@ describe("images: pixels", () => {
     expect(await render(bytes, { maxPixels: 16_000_000 })).toMatchObject({ width: 4_000 })
   })
 
+  it.each<[string, number, (image: sharp.Sharp) => sharp.Sharp]>([
+    ["AVIF", 19, (image) => image.avif({ effort: 0 })],
+    ["progressive JPEG", 6, (image) => image.jpeg({ progressive: true })],
+    ["interlaced PNG", 3, (image) => image.png({ progressive: true })],
+    ["TIFF", 3, (image) => image.tiff()]
+  ])("decodes as a whole no %s that takes more memory than allowed", async (_, perPixel, as) => {
+    const bytes = await as(plain(400, 300)).toBuffer()
+    expect(await render(bytes, { maxMemory: 120_000 * perPixel - 1 })).toBeNull()
+    expect(await render(bytes, { maxMemory: 120_000 * perPixel })).toMatchObject({ width: 400, height: 300 })
+  })
+
+  it("decodes line by line what can be, whatever its size in memory", async () => {
+    for (const bytes of [await plain(400, 300).png().toBuffer(), await plain(400, 300).jpeg().toBuffer()]) {
+      expect(await render(bytes, { maxMemory: 0 })).toMatchObject({ width: 400, height: 300 })
+    }
+  })
+
   it("does not take a truncated image for one", async () => {
     const bytes = await sharp(Buffer.from(Array.from({ length: 300 * 300 * 3 }, (_, i) => (i * 7919) % 256)), {
       raw: { width: 300, height: 300, channels: 3 }

@@ -79,6 +79,14 @@ const files: readonly Row[] = [
   ["a.avif", picture("avif"), "image/avif"],
   ["a.gif", picture("gif"), "image/gif"],
   ["a.tif", picture("tiff"), "image/tiff"],
+  // Its directory stands behind more than is looked at.
+  [
+    "scan.tif",
+    () =>
+      sharp({ create: { width: 300, height: 300, channels: 3, background: "red" } }).tiff({ compression: "none" })
+        .toBuffer(),
+    "image/tiff"
+  ],
   ["a.bmp", () => hex("424d 8a000000 00000000 7a000000 6c000000"), "image/bmp"],
   ["a.ico", () => hex("00000100 0100 1010 0000 0100 2000"), "image/x-icon"],
   ["a.psd", () => latin("8BPS\0\x01"), "image/vnd.adobe.photoshop"],

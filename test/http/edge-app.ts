@@ -137,11 +137,17 @@ export const script = (): Script => {
     undelete: record("undelete"),
     restore: record("restore"),
     batch: (call, body) => batch(call, undefined, undefined, body),
-    upload: (call, resource) => record("upload")(call, resource),
+    // It refuses what it sees of the file's beginning, and leaves the rest unread.
+    upload: (call, resource, body) =>
+      resource !== "refused" ? record("upload")(call, resource) : Effect.gen(function*() {
+        const { bytes } = yield* body.open
+        yield* Effect.promise(() => bytes[Symbol.asyncIterator]().next())
+        return yield* Effect.fail(problem("unsupported-media-type", "No such file."))
+      }),
     meta: record("meta"),
     openapi: record("openapi"),
     accesses: (caller) => (resource) =>
-      ["orders", "meta", "docs"].includes(resource) && caller.id !== "nobody" ? anyAccess(caller) : null,
+      ["orders", "refused", "meta", "docs"].includes(resource) && caller.id !== "nobody" ? anyAccess(caller) : null,
     metaVersion: (caller) => caller === null ? "models" : `models+${caller.roles.join("+")}`
   }
   const tokens: TokensService = {

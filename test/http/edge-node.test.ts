@@ -239,6 +239,19 @@ describe("bodies", () => {
     expect(responses(client.received()).map((response) => response.status)).toEqual([413, 200])
   })
 
+  it("drops the rest of a file that is refused by its beginning, and answers what follows on the connection", async () => {
+    const stage = await start({}, { lingerMs: 60_000 })
+    const client = await dial(stage.listener.port)
+    client.socket.write(
+      head("POST", "/api/v1/refused:upload?field=f", "Content-Type: image/tiff", "Content-Length: 2000000")
+    )
+    client.socket.write("x".repeat(2_000_000))
+    await until(() => client.received().includes("}"))
+    client.socket.write(head("GET", "/api/v1/orders", last))
+    await client.closed
+    expect(responses(client.received()).map((response) => response.status)).toEqual([415, 200])
+  })
+
   it("cuts a client that goes on sending after the refusal", async () => {
     const stage = await start({ maxBodyBytes: 100 }, { lingerMs: 50 })
     const client = await dial(stage.listener.port)

@@ -393,7 +393,15 @@ describe("private addresses", () => {
         const answer = await guarded.call(sam, "POST", base, { name: "x", events: "orders.created", url })
         expect(answer.status, url).toBe(400)
         expect(answer.json["errors"]).toMatchObject([{ field: "url", code: "invalid" }])
+        expect(answer.text).not.toContain("allowPrivateAddresses")
       }
+      // Who may know how the service is configured is told what would allow it.
+      const chief = { id: "chief", roles: ["admin"], tenant: "1" }
+      const posted = (url: string) => guarded.call(chief, "POST", base, { name: "x", events: "orders.created", url })
+      expect((await posted(receiver.url)).json["errors"]).toMatchObject([
+        { field: "url", hint: "webhooks({ allowPrivateAddresses: true }) in the configuration allows it." }
+      ])
+      expect((await posted("ftp://127.0.0.1/")).text).not.toContain("allowPrivateAddresses")
     } finally {
       await guarded.close()
     }

@@ -428,7 +428,9 @@ export const checkFacts = (
         resource: model.name,
         field: null,
         message: `There is no table ${tableName(model)}, or the database role cannot see it.`,
-        fix: `${near.startsWith("Did you mean") ? `${near} Or run: ` : "Run: "}${createTableSql(model)}`
+        fix: `${
+          near.startsWith("Did you mean") ? `${near} ` : ""
+        }If a file in db/migrations makes it, run: service migration --apply. Otherwise run: ${createTableSql(model)}`
       })
       continue
     }
