@@ -102,8 +102,9 @@ export const openPool = (url: string, connections: number, silenceMs?: number): 
       idleTimeoutMillis: 60_000,
       application_name: "service",
       // The driver reads times in this form only. Only the ISO style is set: the order of day and month stays that of the database, for
-      // migrations of the project's own.
-      verify: (client, done) => void client.query("set datestyle = 'ISO'").then(() => done(), done)
+      // migrations of the project's own. Not in `verify`: a connection whose caller stops waiting meanwhile would never be released there, and the
+      // pool could not end. The pool waits for what this returns, though its type does not say so.
+      onConnect: (client): unknown => client.query("set datestyle = 'ISO'")
     })
     // A broken connection is replaced at its next use, and the statement on it fails. Without listeners, one for idle connections and one
     // for those in use, the error event would end the process.

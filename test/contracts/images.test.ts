@@ -1,6 +1,7 @@
 // Runs the contract of the Images port on the fake and on sharp, and what only real pixels show.
 import * as Effect from "effect/Effect"
 import sharp from "sharp"
+import type { Sharp } from "sharp"
 import { describe, expect, it } from "vitest"
 import { sharpImages } from "../../adapters/images/images.ts"
 import { fakeImage, makeFakeImages } from "../fakes/images.ts"
@@ -67,7 +68,7 @@ describe("images: pixels", () => {
     expect(await render(bytes, { maxPixels: 16_000_000 })).toMatchObject({ width: 4_000 })
   })
 
-  it.each<[string, number, (image: sharp.Sharp) => sharp.Sharp]>([
+  it.each<[string, number, (image: Sharp) => Sharp]>([
     ["AVIF", 19, (image) => image.avif({ effort: 0 })],
     ["progressive JPEG", 6, (image) => image.jpeg({ progressive: true })],
     ["interlaced PNG", 3, (image) => image.png({ progressive: true })],
