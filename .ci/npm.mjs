@@ -2,6 +2,7 @@
 // has spaces, as root and as another user, and where root owns the clone. It fetches those npms and Nodes as packages,
 // shares one cache of npm, and leaves nothing behind. It must run on any Node since 20.
 import { spawn } from "node:child_process"
+import { randomInt } from "node:crypto"
 import {
   chmodSync,
   chownSync,
@@ -69,14 +70,13 @@ const must = (holds, what, printed) => {
   if (!holds) throw new Error(`${what}. It printed:\n${printed}`)
 }
 
+/** None of those that systems hand out (from 32768 on), so that nobody gets it before it is used. */
 const freePort = () =>
-  new Promise((resolve, reject) => {
+  new Promise((resolve) => {
+    const port = randomInt(20_000, 30_000)
     const server = createServer()
-    server.once("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address()
-      server.close(() => resolve(port))
-    })
+    server.once("error", () => resolve(freePort()))
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(port)))
   })
 
 const own = (path, { uid, gid }) => {
