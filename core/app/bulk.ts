@@ -29,6 +29,8 @@ import type { Outcome } from "./change.ts"
 import { bindingsAt, permitted, pipeline } from "./core.ts"
 import type { Checks, Core } from "./core.ts"
 import { guardPlan, queryKey } from "./guard.ts"
+import { cells, ownKey, prepareUpdate, ruleOf } from "./intent.ts"
+import type { Write } from "./intent.ts"
 import { readJson } from "./read.ts"
 import { filteredProblem } from "./refusal.ts"
 import { tryBatch } from "./task-batch.ts"
@@ -36,8 +38,6 @@ import type { BatchOutcome, Item } from "./task-batch.ts"
 import { beginTask } from "./tasking.ts"
 import type { Tasking } from "./tasking.ts"
 import { clockOf, during } from "./timing.ts"
-import { cells, ownKey, prepareUpdate, ruleOf } from "./write.ts"
-import type { Write } from "./write.ts"
 
 /** Bytes of the new values of a batch, and of its records where they are too many for one answer. */
 const batchBytes = 4 * 1024 * 1024

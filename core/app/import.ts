@@ -30,12 +30,12 @@ import { json } from "./call.ts"
 import type { Accesses, Call, Incoming, Reply } from "./call.ts"
 import { permitted, pipeline } from "./core.ts"
 import type { Checks, Core } from "./core.ts"
+import { ownKey, prepareCreate, prepareUpdate } from "./intent.ts"
+import type { Write } from "./intent.ts"
 import { recordsProblem } from "./refusal.ts"
 import type { Item } from "./task-batch.ts"
 import { keepTask, newTask, taskPath } from "./tasking.ts"
 import type { Tasking } from "./tasking.ts"
-import { ownKey, prepareCreate, prepareUpdate } from "./write.ts"
-import type { Write } from "./write.ts"
 
 /** Characters of the lines of one part. */
 const partCharacters = 2_000_000

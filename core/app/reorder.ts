@@ -20,8 +20,11 @@ import { invalidRecord, readOnlyError } from "../domain/write/body.ts"
 import { RecordsError } from "../ports/records.ts"
 import type { RecordsTransaction } from "../ports/records.ts"
 import type { Core } from "./core.ts"
-import { apply, checkPatch, judge, lockRow, ownKey, runHooks } from "./write.ts"
-import type { Step, Steps, Written } from "./write.ts"
+import { ownKey } from "./intent.ts"
+import { checkPatch, judge, lockRow } from "./judge.ts"
+import type { Step, Steps } from "./judge.ts"
+import { apply, runHooks } from "./write.ts"
+import type { Written } from "./write.ts"
 import { failedFor } from "./written.ts"
 
 /** What a reorder asks for. */

@@ -1,79 +1,37 @@
 /**
- * The write pipeline, the same for single writes and batch operations. What needs no stored record is decided before the transaction
- * (`prepare*`). `execute` locks, judges, writes and re-checks inside it. Nothing is answered before the commit.
+ * The write pipeline, the same for single writes and batch operations: an intent is judged, written and re-checked, then its version is kept and the
+ * hooks run. Nothing is answered before the commit.
  */
 
 import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
-import type { Access, Decision } from "../domain/access/access.ts"
-import { refusedFields } from "../domain/access/resolve.ts"
-import type { Operation } from "../domain/access/rules.ts"
+import type { Access } from "../domain/access/access.ts"
 import type { WriteHook } from "../domain/declare/config.ts"
-import { evaluate, evaluateKnown } from "../domain/filter/evaluate.ts"
-import type { Bindings, FilterTree } from "../domain/filter/tree.ts"
-import { always, both } from "../domain/filter/tree.ts"
-import type { Field, Model, WireRecord } from "../domain/model/model.ts"
-import { accessDenied, invalidParameter, notFound, Problem, problem } from "../domain/problem.ts"
-import { etagOf, tagListed } from "../domain/read/etag.ts"
-import { keyCondition } from "../domain/read/key.ts"
-import { visibleRows } from "../domain/read/list.ts"
-import { wireRecord, wireValue } from "../domain/read/record.ts"
-import { timestampFromMicros } from "../domain/value/instant.ts"
-import type { Cell, Json, Row } from "../domain/value/kind.ts"
-import {
-  changedValues,
-  checkValues,
-  invalidRecord,
-  merged,
-  readCreate,
-  readOnlyError,
-  readPatch,
-  validateRecord
-} from "../domain/write/body.ts"
+import type { Bindings } from "../domain/filter/tree.ts"
+import { both } from "../domain/filter/tree.ts"
+import { accessDenied, Problem } from "../domain/problem.ts"
+import { wireRecord } from "../domain/read/record.ts"
+import type { Row } from "../domain/value/kind.ts"
+import { merged } from "../domain/write/body.ts"
 import type { Values } from "../domain/write/body.ts"
-import { settleFiles } from "../domain/write/file.ts"
-import type { FileValueGiven, Tickets } from "../domain/write/file.ts"
-import { preconditionFailed, preconditionHolds, preconditionRequired } from "../domain/write/precondition.ts"
-import type { Precondition } from "../domain/write/precondition.ts"
 import { RecordsError } from "../ports/records.ts"
 import type { ChangeNote, RecordsTransaction } from "../ports/records.ts"
 import type { Core } from "./core.ts"
 import { claimUploads } from "./file.ts"
 import { keepVersion } from "./history.ts"
+import { cells, ownKey } from "./intent.ts"
+import type { CreateWrite, ExistingWrite, Write } from "./intent.ts"
+import {
+  createdPasses,
+  decisionTree,
+  deniedFirst,
+  isRefusedValue,
+  lockRow,
+  plan,
+  refusedCreate,
+  whenKnown
+} from "./judge.ts"
+import type { Settled, Step, Steps } from "./judge.ts"
 import { checkLinks } from "./links.ts"
-
-type GivenFiles = readonly FileValueGiven[]
-
-/** One write that passed everything that can be decided without the stored record. */
-export type Write =
-  | { readonly op: "create"; readonly access: Access; readonly values: Values; readonly files: GivenFiles }
-  | {
-    readonly op: "update"
-    readonly access: Access
-    readonly key: readonly string[]
-    readonly values: Values
-    /** What the body says of files. */
-    readonly files: GivenFiles
-    readonly precondition: Precondition
-    /**
-     * The values come from an older version. Those that the caller may not write to this record are left as they are. Those that would
-     * change it are checked by their fields as they are today.
-     */
-    readonly lenient?: boolean
-    /** The transaction wrote others before it, so what it sees is not what everybody sees. */
-    readonly midway?: boolean
-  }
-  | {
-    readonly op: "delete" | "undelete"
-    readonly access: Access
-    readonly key: readonly string[]
-    readonly precondition: Precondition
-    readonly midway?: boolean
-  }
-
-export type CreateWrite = Write & { readonly op: "create" }
-export type UpdateWrite = Write & { readonly op: "update" }
-export type ExistingWrite = Exclude<Write, { op: "create" }>
 
 /** What a write did. `row` has the cells of all columns of the model as written; for a removal, as they were. */
 export interface Written {
@@ -86,164 +44,6 @@ export interface Written {
   readonly changed: boolean
   /** Whether the caller can see the row as written. */
   readonly visible: boolean
-}
-
-export const cells = (row: Row) => (field: Field): Cell => row[field.index] ?? null
-
-/** The key as the record has it. A request may spell it in another way that the database treats as equal. */
-export const ownKey = ({ key }: Model, row: Row): readonly string[] => key.map((field) => row[field.index]!)
-
-/** The operation whose rule decides a write. */
-export const ruleOf = (op: Write["op"]): Operation => op === "undelete" ? "update" : op
-
-/** For this record, fields that a record-level rule protects are read-only. */
-const checkFieldRules = (access: Access, names: Iterable<string>, record: WireRecord): Result.Result<void, Problem> => {
-  const refused = refusedFields(access, names, record)
-  return refused.length > 0 ? Result.fail(invalidRecord(refused.map(readOnlyError))) : Result.succeed(undefined)
-}
-
-export const prepareCreate = (
-  access: Access,
-  body: Json,
-  tickets: Tickets | null = null
-): Result.Result<CreateWrite, Problem> =>
-  Result.flatMap(readCreate(access, body, tickets), ({ files, values }) => {
-    if (access.fieldWritable.size > 0 || access.model.validate.length > 0) {
-      const record = wireRecord(access.model, (field) => values.get(field) ?? null)
-      const allowed = Result.flatMap(
-        checkFieldRules(access, Object.keys(body as object), record),
-        () => validateRecord(access, record)
-      )
-      if (Result.isFailure(allowed)) return Result.fail(allowed.failure)
-    }
-    return Result.succeed({ op: "create", access, values, files })
-  })
-
-export const prepareUpdate = (
-  access: Access,
-  key: readonly string[],
-  body: Json,
-  precondition: Precondition,
-  tickets: Tickets | null = null
-): Result.Result<UpdateWrite, Problem> =>
-  Result.map(
-    readPatch(access, body, tickets),
-    ({ files, values }): UpdateWrite => ({ op: "update", access, key, values, files, precondition })
-  )
-
-/** `:undelete` of a resource without soft delete is a 400. */
-export const prepareUndelete = (
-  access: Access,
-  key: readonly string[],
-  precondition: Precondition
-): Result.Result<Write, Problem> =>
-  access.model.softDelete === null
-    ? Result.fail(invalidParameter("undelete", "This resource has no soft delete: its records cannot be undeleted."))
-    : Result.succeed({ op: "undelete", access, key, precondition })
-
-/** A decision after the record was judged. */
-export type Settled = Exclude<Decision, { of: "record" }>
-
-/** The tree that a decision asks the database to judge; other decisions ask nothing. */
-export const decisionTree = (decision: Decision): FilterTree => decision.of === "filter" ? decision.tree : always
-
-/** Settles a decision for a record. The resolver has turned a rule that throws into a denial. */
-const settle = (decision: Decision, record: () => WireRecord): Settled =>
-  decision.of === "record" ? decision.decide(record()) : decision
-
-export type Step<A> = Effect.Effect<A, Problem | RecordsError>
-/** What the body of a generator function returns that is a `Step`. */
-export type Steps<A> = Effect.fn.Return<A, Problem | RecordsError>
-
-/**
- * Whether the row as it stands passes a settled decision. `checked` is the database's answer for the decision's own filter, given with the
- * row. A filter that a record-level rule answered is asked now.
- */
-const rowPasses = (
-  tx: RecordsTransaction,
-  access: Access,
-  key: readonly string[],
-  settled: Settled,
-  checked: Cell | undefined,
-  bindings: Bindings
-): boolean | Step<boolean> =>
-  settled.of !== "filter"
-    ? settled.of === "allow"
-    : checked !== undefined
-    ? checked === "true"
-    : tx.passes({ model: access.model, key, tree: settled.tree, bindings })
-
-/** Continues with a value that may be known already. A write has few questions, and most need no waiting. */
-const then = <A, B>(known: A | Step<A>, next: (value: A) => Step<B>): Step<B> =>
-  Effect.isEffect(known) ? Effect.flatMap(known as Step<A>, next) : next(known)
-
-/** Reasons for which a database refuses values of the caller. */
-const refusedValues: ReadonlySet<string> = new Set(["Unique", "ForeignKey", "NotNull", "Check", "BadValue"])
-
-export const isRefusedValue = (error: unknown): boolean =>
-  error instanceof RecordsError && refusedValues.has(error.reason._tag)
-
-/**
- * A row that the caller may not write is a 403, whatever the database says against its values: "taken" would tell of rows that the caller
- * cannot see. `cellOf` gives undefined for what only the database knows. Where the answer depends on such a cell, the database's refusal
- * stands.
- */
-const deniedFirst =
-  (tree: FilterTree, cellOf: (field: Field) => Cell | undefined, bindings: Bindings) =>
-  (error: RecordsError): Step<never> => {
-    const denied = isRefusedValue(error) && evaluateKnown(tree, cellOf, bindings) === false
-    return Effect.fail(denied ? accessDenied() : error)
-  }
-
-/**
- * The answer to a create whose values the database refuses. A rule over the record is asked first, as far as the record is known without
- * the database.
- */
-const refusedCreate = (access: Access, values: Values, error: RecordsError, bindings: Bindings): Step<never> => {
-  let known = true
-  const record: { [name: string]: Json } = {}
-  const cellOf = (field: Field): Cell | undefined => {
-    const { default: given, readOnly, system } = field
-    // A value that the database makes is not known: its own default, a computed column, the first version.
-    const made = readOnly || system || field === access.model.version || (given !== null && "db" in given)
-    return values.has(field) ? values.get(field) : made ? undefined : null
-  }
-  for (const field of access.model.fields) {
-    const { name } = field
-    const cell = cellOf(field)
-    if (cell !== undefined) record[name] = wireValue(field, cell)
-    else {
-      const get = (): null => {
-        known = false
-        return null
-      }
-      Object.defineProperty(record, name, { enumerable: true, get })
-    }
-  }
-  const settled = settle(access.decisions.create, () => record)
-  if (!known) return Effect.fail(error)
-  return settled.of === "deny"
-    ? Effect.fail(accessDenied())
-    : deniedFirst(decisionTree(settled), cellOf, bindings)(error)
-}
-
-/**
- * Which readable fields differ between the current row and the version whose tag the client sent; null when that is not known. Tags of
- * different records may be equal, so a version that the caller could not see is never compared.
- */
-const changedSince = (
-  core: Core,
-  access: Access,
-  precondition: string,
-  row: Row,
-  bindings: Bindings
-): readonly string[] | null => {
-  const held = core.versions.recent(access, ownKey(access.model, row)).find((old) =>
-    tagListed(precondition, etagOf(access.restricted, old, core.seal), false) &&
-    evaluate(access.rows, cells(old), bindings)
-  )
-  if (held === undefined) return null
-  return access.restricted.fields.filter((field) => held[field.index] !== row[field.index]).map((field) => field.name)
 }
 
 /**
@@ -300,91 +100,11 @@ const before = <E>(
 /** Judges a row that was created. */
 const created = (core: Core, tx: RecordsTransaction, access: Access, row: Row, bindings: Bindings): Step<Written> => {
   const { decisions, model } = access
-  const decision = decisions.create
   const key = ownKey(model, row)
-  const settled = settle(decision, () => wireRecord(model, cells(row)))
-  const checked = decision.of === "record" ? undefined : row[model.columns.length + 1]
-  return then(rowPasses(tx, access, key, settled, checked, bindings), (passes) => {
+  return whenKnown(createdPasses(tx, access, key, row, bindings), (passes) => {
     if (!passes) return Effect.fail(accessDenied())
     const visible = decisions.read.of !== "deny" && row[model.columns.length] === "true"
     return done(core, tx, { op: "create", access, row, before: null, key, changed: true, visible }, row)
-  })
-}
-
-/**
- * Locks the row of a write. A write that stands alone only reads it, and fails when the row has changed before it is written. 404 when
- * there is no such row that the caller can see. After its columns comes the database's answer for the filter of the operation's rule.
- */
-export const lockRow = (tx: RecordsTransaction, { access, key, op }: ExistingWrite, bindings: Bindings): Step<Row> =>
-  Effect.flatMap(
-    tx.lock({
-      model: access.model,
-      key,
-      where: op === "undelete" ? access.rows : visibleRows(access, always, false),
-      columns: access.model.columns,
-      checks: [decisionTree(access.decisions[ruleOf(op)])],
-      bindings
-    }),
-    (row) => row === null ? Effect.fail(notFound()) : Effect.succeed(row)
-  )
-
-/**
- * Judges a write by its locked row, in this order: the rule (403), the body for this record (400, `check`), the precondition (428, 412).
- * The rule comes before `check`, whose answer may depend on fields that the caller cannot read.
- */
-export const judge = (
-  core: Core,
-  tx: RecordsTransaction,
-  write: ExistingWrite,
-  row: Row,
-  check: () => Result.Result<void, Problem>,
-  bindings: Bindings
-): Step<Settled> => {
-  const { access, key } = write
-  const { model } = access
-  const decision = access.decisions[ruleOf(write.op)]
-  const settled = settle(decision, () => wireRecord(model, cells(row)))
-  const checked = decision.of === "record" ? undefined : row[model.columns.length]
-  return then(rowPasses(tx, access, key, settled, checked, bindings), (passes) => {
-    if (!passes) return Effect.fail(accessDenied())
-    const checkedBody = check()
-    if (Result.isFailure(checkedBody)) return Effect.fail(checkedBody.failure)
-    const refusal = preconditionRefusal(core, write, row, bindings)
-    return refusal === null
-      ? Effect.succeed(settled)
-      : write.midway === true && write.precondition !== null
-      ? refusedMidway(core, write, bindings)
-      : Effect.fail(refusal)
-  })
-}
-
-const preconditionRefusal = (
-  core: Core,
-  write: ExistingWrite,
-  row: Row,
-  bindings: Bindings
-): Problem | null => {
-  const { access, op, precondition } = write
-  if (precondition === null) return op === "update" ? preconditionRequired() : null
-  const etag = etagOf(access.restricted, row, core.seal)
-  return preconditionHolds(precondition, etag)
-    ? null
-    : preconditionFailed(precondition, etag, changedSince(core, access, precondition, row, bindings))
-}
-
-/**
- * A 412 among other writes names the committed record. The version inside the transaction disappears with the rollback, and another one,
- * perhaps of the same number, takes its place. When the client holds the committed version, or nothing is committed, only this transaction
- * has another version. Then none is named.
- */
-const refusedMidway = (core: Core, write: ExistingWrite, bindings: Bindings): Step<never> => {
-  const { access, key } = write
-  const { model } = access
-  const where = visibleRows(access, keyCondition(model), false)
-  const shape = { model, columns: model.columns, where, order: [], limit: 1, checks: [] }
-  return Effect.flatMap(core.records.page({ shape, bindings: { ...bindings, params: key } }), ([row]) => {
-    const refusal = row === undefined ? null : preconditionRefusal(core, write, row, bindings)
-    return Effect.fail(refusal ?? preconditionFailed(write.precondition ?? "", null, null))
   })
 }
 
@@ -415,55 +135,6 @@ export const apply = (
         ? Effect.succeed(row)
         : Effect.fail(accessDenied())
   )
-}
-
-/** What a write would do to its locked row: the values that would change, and whether it may. */
-interface Planned {
-  readonly set: Values
-  readonly judged: Step<Settled>
-}
-
-const plan = (core: Core, tx: RecordsTransaction, write: ExistingWrite, row: Row, bindings: Bindings): Planned => {
-  const { model } = write.access
-  switch (write.op) {
-    case "update":
-      return planUpdate(core, tx, write, row, bindings)
-    case "undelete": {
-      const softDelete = model.softDelete!
-      const judged = judge(core, tx, write, row, nothingToCheck, bindings)
-      return {
-        set: new Map([[softDelete, null]]),
-        judged: row[softDelete.index] === null
-          ? Effect.andThen(judged, Effect.fail(problem("conflict", "The record is not deleted.")))
-          : judged
-      }
-    }
-    case "delete": {
-      const judged = judge(core, tx, write, row, nothingToCheck, bindings)
-      const { softDelete } = model
-      return {
-        set: softDelete === null ? noValues : new Map([[softDelete, timestampFromMicros(bindings.now)]]),
-        judged
-      }
-    }
-  }
-}
-
-const planUpdate = (core: Core, tx: RecordsTransaction, write: UpdateWrite, row: Row, bindings: Bindings): Planned => {
-  const { access, files } = write
-  const values = write.lenient === true ? writableValues(access, row, write.values) : write.values
-  const settled = files.length === 0 ? nothingSettled : settleFiles(files, row)
-  const set = changedValues(
-    cells(row),
-    settled.derived.size === 0 ? values : new Map([...values, ...settled.derived])
-  )
-  const judged = judge(core, tx, write, row, () => {
-    if (settled.errors.length > 0) return Result.fail(invalidRecord(settled.errors))
-    const fits = write.lenient === true ? checkValues(set) : fitting
-    return Result.isFailure(fits) ? fits : checkPatch(access, row, values, set)
-  }, bindings)
-  const claim = claimUploads(core, tx, files.filter(({ field }) => set.has(field)))
-  return { set, judged: claim === null ? judged : Effect.tap(judged, () => claim) }
 }
 
 /** Writes what was planned. Null: the row is gone. */
@@ -613,35 +284,6 @@ export const executeAll = Effect.fnUntraced(function*(
   }
   return { written, refused }
 })
-
-/** The values of fields that the rules allow to be written to the stored record. */
-const writableValues = (access: Access, stored: Row, values: Values): Values => {
-  const names = [...values.keys()].map((field) => field.name)
-  const refused = refusedFields(access, names, wireRecord(access.model, cells(stored)))
-  return new Map([...values].filter(([field]) => !refused.includes(field.name)))
-}
-
-/**
- * Checks field rules that look at the record, for all fields of the body. When something changes, it also runs the validate rules on the
- * record as it would be.
- */
-export const checkPatch = (access: Access, stored: Row, values: Values, set: Values): Result.Result<void, Problem> => {
-  const { model } = access
-  if (access.fieldWritable.size > 0) {
-    const names = [...values.keys()].map((field) => field.name)
-    const allowed = checkFieldRules(access, names, wireRecord(model, cells(stored)))
-    if (Result.isFailure(allowed)) return allowed
-  }
-  return set.size === 0 || model.validate.length === 0
-    ? Result.succeed(undefined)
-    : validateRecord(access, wireRecord(model, merged(cells(stored), set)))
-}
-
-const nothingSettled = settleFiles([], [])
-const noValues: Values = new Map()
-
-const fitting: Result.Result<void, Problem> = Result.succeed(undefined)
-const nothingToCheck = () => fitting
 
 /** Runs one write inside a transaction. */
 export const execute = (core: Core, tx: RecordsTransaction, write: Write, bindings: Bindings): Step<Written> =>
