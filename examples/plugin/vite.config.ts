@@ -10,7 +10,7 @@ export default defineConfig({
   resolve: { conditions: ["source", ...defaultClientConditions] },
   build: { outDir: "dist", emptyOutDir: true },
   // `npx vite preview examples/plugin` serves it: the app's page must be allowed to read it.
-  preview: { port: 5180, cors: true },
+  preview: { port: 5180, strictPort: true, cors: true },
   plugins: [
     adminPlugin({
       entry: "plugin.tsx",
