@@ -14,15 +14,11 @@ import { keyOf, keyPartsOf, type Resource } from "../shell/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../shell/client.ts"
 import { follow } from "./follow.ts"
 import style from "./live.module.css"
+import { type LiveMarks, markerOf, type OnMarks } from "./marks.ts"
 import { liveWords } from "./words.ts"
 
-/** The change of a visible row. */
-export type LiveMark = "changed" | "gone"
-export type LiveMarks = ReadonlyMap<string, LiveMark>
-
-/** Milliseconds for which changes are collected, milliseconds of a mark, and the most changes that are handled one by one. */
+/** Milliseconds for which changes are collected, and the most changes that are handled one by one. */
 const collectMs = 300
-const markMs = 4_000
 const mostKeys = 200
 /** Rows above and below the visible ones that are read again at once. */
 const margin = 20
@@ -33,7 +29,7 @@ interface LiveListProps {
   readonly query: RowsQuery
   readonly handle: RefObject<GridHandle | null>
   readonly marks: LiveMarks
-  readonly onMarks: (make: (before: LiveMarks) => LiveMarks) => void
+  readonly onMarks: OnMarks
 }
 
 /** The key field to filter by. Null for composite keys and keys that are not filterable: those records are read one by one. */
@@ -108,18 +104,7 @@ export const LiveList = (props: LiveListProps): ReactNode => {
     let over = false
     let working = false
 
-    const mark = (keys: readonly string[], as: LiveMark): void => {
-      if (keys.length === 0) return
-      latest.current.onMarks((before) => new Map([...before, ...keys.map((key) => [key, as] as const)]))
-      if (as === "gone") return
-      const timer = setTimeout(() => {
-        timers.delete(timer)
-        latest.current.onMarks((before) =>
-          new Map([...before].filter(([key, of]) => of === "gone" || !keys.includes(key)))
-        )
-      }, markMs)
-      timers.add(timer)
-    }
+    const mark = markerOf(timers, (make) => latest.current.onMarks(make))
 
     /** Reads visible rows again. Other rows are dropped, and read again when they become visible. */
     const renew = async (

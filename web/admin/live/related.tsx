@@ -9,12 +9,11 @@ import { useLocale } from "../messages/locale.tsx"
 import { keyOf, type Resource } from "../shell/catalogue.ts"
 import type { AnyPage, AnyRecord } from "../shell/client.ts"
 import { follow } from "./follow.ts"
-import type { LiveMark, LiveMarks } from "./list.tsx"
+import { markerOf, type OnMarks } from "./marks.ts"
 import { liveWords } from "./words.ts"
 
-/** How long is collected before the rows are read, and how long a mark stays. */
+/** How long is collected before the rows are read. */
 const collectMs = 300
-const markMs = 4_000
 
 interface LiveRelatedProps {
   readonly target: Resource
@@ -23,7 +22,7 @@ interface LiveRelatedProps {
   /** Reads the same rows again. */
   readonly read: (signal: AbortSignal) => Promise<AnyPage>
   readonly onPage: (page: AnyPage) => void
-  readonly onMarks: (make: (before: LiveMarks) => LiveMarks) => void
+  readonly onMarks: OnMarks
 }
 
 /** What differs between the rows that are shown and those that were read. */
@@ -57,18 +56,7 @@ export const LiveRelated = (props: LiveRelatedProps): ReactNode => {
     const ending = new AbortController()
     const timers = new Set<ReturnType<typeof setTimeout>>()
     let waiting = false
-    const mark = (keys: readonly string[], as: LiveMark): void => {
-      if (keys.length === 0) return
-      latest.current.onMarks((before) => new Map([...before, ...keys.map((key) => [key, as] as const)]))
-      if (as === "gone") return
-      const timer = setTimeout(() => {
-        timers.delete(timer)
-        latest.current.onMarks((before) =>
-          new Map([...before].filter(([key, of]) => of === "gone" || !keys.includes(key)))
-        )
-      }, markMs)
-      timers.add(timer)
-    }
+    const mark = markerOf(timers, (make) => latest.current.onMarks(make))
     const look = async (): Promise<void> => {
       waiting = false
       const now = await latest.current.read(ending.signal)

@@ -1,0 +1,23 @@
+/** Marks of rows that others changed. A mark of a change goes after a moment; one of a deleted row stays, as the row does. */
+
+/** The change of a visible row. */
+export type LiveMark = "changed" | "gone"
+export type LiveMarks = ReadonlyMap<string, LiveMark>
+/** Makes the marks from those before. */
+export type OnMarks = (make: (before: LiveMarks) => LiveMarks) => void
+
+/** How long a mark stays. */
+const markMs = 4_000
+
+/** Gives the function that marks rows by their keys. Its timers are among those given, which whoever began them ends. */
+export const markerOf =
+  (timers: Set<ReturnType<typeof setTimeout>>, onMarks: OnMarks) => (keys: readonly string[], as: LiveMark): void => {
+    if (keys.length === 0) return
+    onMarks((before) => new Map([...before, ...keys.map((key) => [key, as] as const)]))
+    if (as === "gone") return
+    const timer = setTimeout(() => {
+      timers.delete(timer)
+      onMarks((before) => new Map([...before].filter(([key, of]) => of === "gone" || !keys.includes(key))))
+    }, markMs)
+    timers.add(timer)
+  }
