@@ -71,8 +71,8 @@ export const edges: readonly Scene[] = [
     }
   },
   {
-    name: "a page that crashed is tried again",
-    options: { allow: /TypeError|error occurred/ },
+    name: "a page that crashed, or that a deployment removed, is tried again",
+    options: { allow: /TypeError|error occurred|ERR_FAILED|dynamically imported/ },
     work: async ({ keys, open, page, seen, stage }) => {
       const jobs = jobsPage(page, stage.url)
       const alert = page.getByRole("main").getByRole("alert")
@@ -83,6 +83,16 @@ export const edges: readonly Scene[] = [
       await page.unroute("**/api/jobs")
       await keys.press(alert.getByRole("button", { name: "Try again" }))
       await jobs.row("orders/report").waitFor()
+
+      await open("/customers", listPage(page, stage.url).row(0))
+      await page.route("**/-/assets/**", (route) => route.abort())
+      await keys.go(page.getByRole("link", { name: "Users", exact: true }), "Shift+Tab")
+      await page.keyboard.press("Enter")
+      await alert.getByRole("button", { name: "Load it" }).waitFor()
+      await page.unroute("**/-/assets/**")
+      await seen("page that cannot be loaded")
+      await keys.press(alert.getByRole("button", { name: "Load it" }))
+      await page.getByRole("heading", { name: "Users" }).waitFor()
     }
   },
   {
