@@ -191,6 +191,7 @@ const main = async (): Promise<void> => {
 
   say(settings.databaseUrl === null ? "Opening the embedded database …" : "Opening the database of DATABASE_URL …")
   const databases = await openDatabases(settings, undefined, (line) => process.stderr.write(`${line}\n`))
+  let closing = false
   let server: Server | undefined
   let beneath: Server | undefined
   const close = async (): Promise<void> => {
@@ -218,7 +219,12 @@ const main = async (): Promise<void> => {
       env: { ...env, ...sources },
       dev
     })
-    closeOnSignal({ close })
+    closeOnSignal({
+      close: () => {
+        closing = true
+        return close()
+      }
+    })
     const { auth, url } = server
     if (auth === null) throw new Error("The example keeps its own accounts.")
     const empty = !await hasUsers(auth)
@@ -230,6 +236,8 @@ const main = async (): Promise<void> => {
     say(greeting(settings, url, [...first, ...demo]))
     if (beneath !== undefined) say(`The shop draws its stock from the warehouse at ${beneath.url}/api/v1/stock.\n`)
   } catch (error) {
+    // Ended by a signal in the middle of its accounts: what was under way fails, and that is no news.
+    if (closing) return
     await close()
     throw error
   }

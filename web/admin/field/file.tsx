@@ -207,8 +207,19 @@ export const FileInput = (props: InputProps): ReactNode => {
   const [link, setLink] = useState("")
   const chooser = useRef<HTMLInputElement>(null)
   const name = label ?? labelOf(field.name)
-  const running = useRef<AbortController | null>(null)
-  useEffect(() => () => running.current?.abort(), [])
+  /** The upload under way, and the value before it. */
+  const running = useRef<{ readonly abort: AbortController; readonly before: unknown } | null>(null)
+  useEffect(() => () => running.current?.abort.abort(), [])
+  /** Whether the form has taken over that a file is under way. */
+  const awaited = useRef(false)
+  useEffect(() => {
+    const discarded = sending !== null && awaited.current && value !== undefined
+    awaited.current = sending !== null && value === undefined
+    if (!discarded) return
+    running.current = null
+    sending.abort.abort()
+    setSending(null)
+  }, [sending, value])
 
   const sent = typeof value === "string" ? known.get(value) ?? null : null
   const external: FileValue | null = typeof value === "string" && value.startsWith("https://")
@@ -221,8 +232,11 @@ export const FileInput = (props: InputProps): ReactNode => {
     if (chosen.size > maxSize) return setProblem(t.file.tooLarge(format.bytes(maxSize)))
     if (!isAccepted(accept, chosen.type)) return setProblem(t.file.wrongType((accept ?? []).join(", ")))
     const abort = new AbortController()
-    running.current?.abort()
-    running.current = abort
+    const before = running.current === null ? value : running.current.before
+    running.current?.abort.abort()
+    running.current = { abort, before }
+    /** False once another file has taken the place of this one, or the change was discarded. */
+    const counts = (): boolean => running.current?.abort === abort
     setSending({ file: chosen, share: 0, abort })
     // The form cannot be saved during an upload.
     onChange({ value: undefined, problem: t.file.underWay })
@@ -234,6 +248,7 @@ export const FileInput = (props: InputProps): ReactNode => {
             before === null ? null : { ...before, share: total === null || total === 0 ? 0 : loaded / total }
           )
       })
+      if (!counts()) return
       known.set(uploaded.value, {
         ticket: uploaded.value,
         file: {
@@ -245,11 +260,11 @@ export const FileInput = (props: InputProps): ReactNode => {
       })
       onChange({ value: uploaded.value, problem: null })
     } catch (error) {
-      // Restores the earlier value.
-      onChange({ value, problem: null })
+      if (!counts()) return
+      onChange({ value: before, problem: null })
       if (!abort.signal.aborted) setProblem(problemText(error, t))
     } finally {
-      if (running.current === abort) {
+      if (counts()) {
         running.current = null
         setSending(null)
       }

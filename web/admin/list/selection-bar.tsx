@@ -101,7 +101,13 @@ export const SelectionBar = (props: BarProps): ReactNode => {
   const byService = asked !== null && selection.of === "all" && resource.transfers.bulk.includes(asked)
 
   return (
-    <div className={`float ${style.bar}`} role="toolbar" aria-label={t.list.selected(count, format.count(count))}>
+    <div
+      className={`float ${style.bar}`}
+      role="toolbar"
+      aria-label={t.list.selected(count, format.count(count))}
+      // Where the bar scrolls, browsers leave a button with the focus as it is while they show 32 pixels of it.
+      onFocus={({ target }) => target.scrollIntoView({ block: "nearest", inline: "nearest" })}
+    >
       <p role="status">
         <b>
           {selection.of === "all"
