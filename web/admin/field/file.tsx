@@ -244,8 +244,8 @@ export const FileInput = (props: InputProps): ReactNode => {
       const uploaded = await client.upload(resource.name, field.name, chosen, {
         signal: abort.signal,
         onProgress: ({ loaded, total }) =>
-          setSending((before) =>
-            before === null ? null : { ...before, share: total === null || total === 0 ? 0 : loaded / total }
+          setSending((now) =>
+            now === null ? null : { ...now, share: total === null || total === 0 ? 0 : loaded / total }
           )
       })
       if (!counts()) return
