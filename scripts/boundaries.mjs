@@ -238,7 +238,12 @@ const isClock = (node) =>
   (node.type === "NewExpression" || node.type === "CallExpression") && node.callee.type === "Identifier"
   && node.callee.name === "Date" && (node.type === "CallExpression" || node.arguments.length === 0)
 
-/** Judges one file. Gives the files of this project that it imports, each with the place of its first import. */
+/** Whether an import is gone when the program runs. */
+const isOfTypes = (node) => node.importKind === "type" || node.exportKind === "type" || node.type === "TSImportType"
+
+/**
+ * Judges one file. Gives the files of this project that it imports, each with the place of its first import and whether only types are imported.
+ */
 const checkFile = (project, path, text, report) => {
   const stems = path.split("/").map((part) => part.split(".")[0])
   if (stems.some((stem) => vague.includes(stem.toLowerCase()))) {
@@ -270,7 +275,10 @@ const checkFile = (project, path, text, report) => {
     if (source === undefined) continue
     const specifier = textOf(source)
     const target = specifier === undefined ? undefined : targetOf(project, path, specifier)
-    if (target !== undefined) imports.set(target, Math.min(source.start, imports.get(target) ?? Infinity))
+    if (target !== undefined) {
+      const { start, types } = imports.get(target) ?? { start: Infinity, types: true }
+      imports.set(target, { start: Math.min(source.start, start), types: types && isOfTypes(node) })
+    }
     if (layer === undefined) continue
     if (specifier === undefined) {
       // composition loads the config of the user, whose path nobody knows before.
@@ -336,10 +344,10 @@ const placeOf = (text, offset) => {
 }
 
 /**
- * Checks a tree. Gives how many files it read and the violations:
+ * Checks a tree. Gives how many files it read, what each imports, and the violations:
  * `{ path, line, column, rule, message }`, lines and columns from 1, in the order of paths and places; circles come last.
  */
-const checkTree = (root) => {
+export const checkTree = (root) => {
   const project = readProject(root)
   const violations = []
   const graph = new Map()
@@ -361,9 +369,9 @@ const checkTree = (root) => {
   for (const circle of circlesOf(graph)) {
     const [path, next = path] = circle
     const message = `${[...circle, path].join(" -> ")}: move what both sides need into a file below them`
-    violations.push({ path, ...placeOf(texts.get(path), graph.get(path).get(next)), rule: "circle", message })
+    violations.push({ path, ...placeOf(texts.get(path), graph.get(path).get(next).start), rule: "circle", message })
   }
-  return { files, violations }
+  return { files, graph, violations }
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {

@@ -1,0 +1,401 @@
+// Faults in the core: what may be read and written, by whom, under which version, and what leaves the service. See scripts/faults.mjs.
+
+export const faults = [
+  // access
+  {
+    rule: "a rule that answers nothing denies",
+    file: "core/domain/access/resolve.ts",
+    old: "  if (typeof answer !== \"object\" || answer === null) return deny\n",
+    new: "  if (typeof answer !== \"object\" || answer === null) return answer === undefined ? allow : deny\n",
+    tests: ["core/domain/access/resolve.test.ts"]
+  },
+  {
+    rule: "a rule that throws denies",
+    file: "core/domain/access/resolve.ts",
+    old: "    if (!context.touched()) thrown(error)\n    return { touched: context.touched(), answer: deny }",
+    new: "    if (!context.touched()) thrown(error)\n    return { touched: context.touched(), answer: allow }",
+    tests: ["core/domain/access/resolve.test.ts"]
+  },
+  {
+    rule: "an asynchronous rule denies",
+    file: "core/domain/access/resolve.ts",
+    old: "    answer.catch(ignore)\n    return deny",
+    new: "    answer.catch(ignore)\n    return allow",
+    tests: ["core/domain/access/resolve.test.ts"]
+  },
+  {
+    rule: "a capability for own rows adds no field to all rows",
+    file: "core/domain/access/resolve.ts",
+    old: "      if (!capability.own && rows === \"own\") fields = new Set()\n",
+    new: "",
+    tests: ["core/domain/access/resolve.test.ts"]
+  },
+  {
+    rule: "own rows are those whose owner is the caller",
+    file: "core/domain/access/resolve.ts",
+    old: "tree.value.of === \"caller\" &&\n      tree.value.value === \"id\"",
+    new: "tree.value.of === \"caller\"",
+    tests: ["core/domain/access/resolve.test.ts"]
+  },
+  {
+    rule: "a record-level field rule keeps a field from being written",
+    file: "core/domain/access/resolve.ts",
+    old: "access.fieldWritable.get(name)?.(record) === false)",
+    new: "access.fieldWritable.get(name)?.(record) === null)",
+    tests: ["core/domain/access/resolve.test.ts", "test/http/writes/update.test.ts"]
+  },
+  {
+    rule: "a field that is not searchable for the caller is in no filter",
+    file: "core/domain/access/restrict.ts",
+    old: "    if ((mark & readableBit) === 0 || field.system) continue\n",
+    new: "    if (field.system) continue\n",
+    tests: ["core/domain/access/resolve.test.ts", "test/attack/surface-hidden.test.ts"]
+  },
+  {
+    rule: "a version is shown to who sees what changed in it",
+    file: "core/domain/access/versions.ts",
+    old: "  return all ? versions :",
+    new: "  return true ? versions :",
+    tests: ["test/http/writes/history.test.ts"]
+  },
+  // filters
+  {
+    rule: "NOT keeps the rows whose value is null",
+    file: "adapters/postgres/compile-filter.ts",
+    old: "      return `((${conditionSql(item, alias, writer)}) is not true)`\n",
+    new: "      return `(not (${conditionSql(item, alias, writer)}))`\n",
+    tests: ["test/postgres/differential.test.ts"]
+  },
+  {
+    rule: "signs of LIKE stand for themselves",
+    file: "adapters/postgres/compile-filter.ts",
+    old: "const special = /[\\\\%_]/g",
+    new: "const special = /[\\\\%]/g",
+    tests: ["test/postgres/differential.test.ts"]
+  },
+  {
+    rule: "blanks at the end of a text count",
+    file: "adapters/postgres/compile-filter.ts",
+    old: "  field.kind === \"text\" && value.of === \"literal\" && value.text.endsWith(\" \")",
+    new: "  field.kind === \"text\" && value.of === \"literal\" && value.text.endsWith(\"\\t\")",
+    tests: [
+      "test/postgres/compile.test.ts",
+      "test/postgres/connection.test.ts",
+      "test/http/reads",
+      "test/contracts/records.test.ts"
+    ]
+  },
+  {
+    rule: "nesting of filters ends at 32 levels",
+    file: "core/domain/filter/parse.ts",
+    old: "const maxLevels = 32\n",
+    new: "const maxLevels = 33\n",
+    tests: ["core/domain/filter/read.test.ts"]
+  },
+  {
+    rule: "in() takes 5,000 values",
+    file: "core/domain/filter/parse.ts",
+    old: "const maxValues = 5_000\n",
+    new: "const maxValues = 5_001\n",
+    tests: ["core/domain/filter/read.test.ts"]
+  },
+  {
+    rule: "and in small letters is refused",
+    file: "core/domain/filter/parse.ts",
+    old: "const binary = [\"AND\", \"OR\"] as const",
+    new: "const binary = [\"OR\"] as const",
+    tests: ["core/domain/filter/read.test.ts"]
+  },
+  {
+    rule: "a week has seven days in offsets",
+    file: "core/domain/filter/parse.ts",
+    old: "w: 604_800n }",
+    new: "w: 604_801n }",
+    tests: ["core/domain/filter/read.test.ts", "core/domain/filter/print.test.ts"]
+  },
+  {
+    rule: "a null equals nothing, in memory",
+    file: "core/domain/filter/evaluate.ts",
+    old: "      return cell !== null && cellPasses(tree, cell, bindings)",
+    new: "      return cellPasses(tree, cell ?? \"\", bindings)",
+    tests: ["core/domain/filter/evaluate.test.ts", "test/postgres/differential.test.ts"]
+  },
+  {
+    rule: "OR is decided by a part that is known",
+    file: "core/domain/filter/evaluate.ts",
+    old: "answers.includes(decisive) ? decisive : answers.includes(null) ? null : !decisive",
+    new: "answers.includes(null) ? null : answers.includes(decisive) ? decisive : !decisive",
+    tests: ["core/domain/filter/evaluate.test.ts", "test/http/writes"]
+  },
+  // reads
+  {
+    rule: "a page token belongs to its user",
+    file: "core/domain/read/page.ts",
+    old: "    caller.tenant,\n    caller.id,\n",
+    new: "    caller.tenant,\n",
+    tests: ["test/http/reads", "test/attack/surface-http.test.ts"]
+  },
+  {
+    rule: "a page token belongs to its tenant",
+    file: "core/domain/read/page.ts",
+    old: "    caller.tenant,\n    caller.id,\n",
+    new: "    caller.id,\n",
+    tests: ["test/http/reads", "test/attack"]
+  },
+  {
+    rule: "a page token belongs to its filter",
+    file: "core/domain/read/page.ts",
+    old: "    request.filter,\n",
+    new: "",
+    tests: ["test/http/reads"]
+  },
+  {
+    rule: "an order is total by the key",
+    file: "core/domain/read/list.ts",
+    old: "  return [...keys, ...rest]\n",
+    new: "  return keys.length === 0 ? rest : keys\n",
+    tests: ["test/http/reads"]
+  },
+  {
+    rule: "deleted rows are left out of lists",
+    file: "core/domain/read/list.ts",
+    old: "  if (model.softDelete === null) return always\n",
+    new: "  if (model.softDelete !== undefined) return always\n",
+    tests: ["test/http/reads"]
+  },
+  {
+    rule: "an ETag without version column is made of every field",
+    file: "core/domain/read/etag.ts",
+    old: "  for (let index = 0; index < fields.length; index++) {",
+    new: "  for (let index = 0; index < fields.length - 1; index++) {",
+    tests: ["test/http/writes/update.test.ts", "test/http/writes", "test/app"]
+  },
+  {
+    rule: "texts of neighbouring fields do not run into each other in an ETag",
+    file: "core/domain/read/etag.ts",
+    old: "`${byteLength(cell)}:${cell}`",
+    new: "`${cell}`",
+    tests: ["test/app", "test/http/writes", "core/domain/read"]
+  },
+  {
+    rule: "the scan guard refuses what reads too many rows",
+    file: "core/domain/read/guard.ts",
+    old: "estimate.scannedRows > rows && estimate.cost",
+    new: "estimate.scannedRows > rows * 2 && estimate.cost",
+    tests: ["core/domain/read/guard.test.ts", "test/http/reads/guard.test.ts"]
+  },
+  // writes
+  {
+    rule: "an update without a version is refused",
+    file: "core/app/judge.ts",
+    old: "  if (precondition === null) return op === \"update\" ? preconditionRequired() : null",
+    new: "  if (precondition === null) return null",
+    tests: ["test/http/writes/update.test.ts"]
+  },
+  {
+    rule: "a weak tag matches no version",
+    file: "core/domain/write/precondition.ts",
+    old: "tagListed(precondition, etag, false))",
+    new: "tagListed(precondition, etag, true))",
+    tests: ["test/http/writes"]
+  },
+  {
+    rule: "the rule comes before the precondition",
+    file: "core/app/judge.ts",
+    old: "    if (!passes) return Effect.fail(accessDenied())\n    const checkedBody = check()",
+    new:
+      "    const early = preconditionRefusal(core, write, row, bindings)\n    if (early !== null) return Effect.fail(early)\n    if (!passes) return Effect.fail(accessDenied())\n    const checkedBody = check()",
+    tests: ["test/http/writes"]
+  },
+  {
+    rule: "a row may not leave the caller's own rows",
+    file: "core/app/write.ts",
+    old: "      row[columns.length] === \"true\" && row[columns.length + 1] === \"true\"\n",
+    new: "      row[columns.length + 1] === \"true\"\n",
+    tests: ["test/http/writes"]
+  },
+  {
+    rule: "the rule of a create judges the row as written",
+    file: "core/app/write.ts",
+    old: "    if (!passes) return Effect.fail(accessDenied())\n    const visible",
+    new: "    const visible",
+    tests: ["test/http/writes/create.test.ts", "test/http/writes"]
+  },
+  {
+    rule: "a value that the database refuses tells nothing of rows that the caller may not write",
+    file: "core/app/judge.ts",
+    old: "    const denied = isRefusedValue(error) && evaluateKnown(tree, cellOf, bindings) === false",
+    new: "    const denied = false && isRefusedValue(error) && evaluateKnown(tree, cellOf, bindings) === false",
+    tests: ["test/http/writes", "test/attack/oracles.test.ts"]
+  },
+  {
+    rule: "a deleted record is restored only when it is deleted",
+    file: "core/app/judge.ts",
+    old: "        judged: row[softDelete.index] === null\n",
+    new: "        judged: row[softDelete.index] === undefined\n",
+    tests: ["test/http/writes"]
+  },
+  {
+    rule: "read-only fields are refused in bodies",
+    file: "core/domain/write/body.ts",
+    old: "    else if (!writable.has(name)) errors.push(readOnlyError(name))\n",
+    new: "    else if (!writable.has(name)) continue\n",
+    tests: ["core/domain/write/body.test.ts"]
+  },
+  {
+    rule: "all bad fields are reported together",
+    file: "core/domain/write/body.ts",
+    old: "    if (errors.length >= maxErrors) break\n",
+    new: "    if (errors.length >= 1) break\n",
+    tests: ["core/domain/write/body.test.ts"]
+  },
+  {
+    rule: "a batch has 500 operations at most",
+    file: "core/domain/write/batch.ts",
+    old: "  if (list.length > maxOperations) {",
+    new: "  if (list.length > maxOperations + 1) {",
+    tests: ["test/http/writes/batch.test.ts", "test/http/writes"]
+  },
+  {
+    rule: "the first member of Prefer counts",
+    file: "core/domain/write/precondition.ts",
+    old: "  for (const part of header.match(members) ?? []) {",
+    new: "  for (const part of (header.match(members) ?? []).toReversed()) {",
+    tests: ["test/http/writes"]
+  },
+  // files
+  {
+    rule: "a link names its record's key",
+    file: "core/domain/file/link.ts",
+    old: "  JSON.stringify([provider, path, resource, key, field, expires])",
+    new: "  JSON.stringify([provider, path, resource, field, expires])",
+    tests: ["core/domain/file/link.test.ts", "test/attack/files.test.ts", "test/http/files"]
+  },
+  {
+    rule: "a link has five members and no more",
+    file: "core/domain/file/link.ts",
+    old: "  if (query.length !== 5 || values.size !== 5) return null",
+    new: "  if (values.size < 5) return null",
+    tests: ["core/domain/file/link.test.ts", "test/http/files"]
+  },
+  {
+    rule: "a ticket belongs to its user",
+    file: "core/domain/file/ticket.ts",
+    old: "  JSON.stringify([\"file-ticket\", id, tenant, resource, field])",
+    new: "  JSON.stringify([\"file-ticket\", tenant, resource, field])",
+    tests: ["test/attack/files.test.ts", "test/http/files"]
+  },
+  {
+    rule: "a ticket belongs to its field",
+    file: "core/domain/file/ticket.ts",
+    old: "  JSON.stringify([\"file-ticket\", id, tenant, resource, field])",
+    new: "  JSON.stringify([\"file-ticket\", id, tenant, resource])",
+    tests: ["test/attack/files.test.ts", "test/http/files"]
+  },
+  {
+    rule: "uploads under way count in a quota",
+    file: "core/domain/file/quota.ts",
+    old: "this.#counted.bytes + this.#pending.bytes + bytes <= maxBytes",
+    new: "this.#counted.bytes + bytes <= maxBytes",
+    tests: ["test/http/files", "test/attack/files.test.ts"]
+  },
+  {
+    rule: "a range beyond the end cannot be met",
+    file: "core/domain/file/range.ts",
+    old: "  return start >= size ? \"unsatisfiable\"",
+    new: "  return start > size ? \"unsatisfiable\"",
+    tests: ["test/http/files"]
+  },
+  // jobs, events, forms
+  {
+    rule: "a delivery is tried ten times",
+    file: "core/domain/event/retry.ts",
+    old: "  if (tries >= mostTries) return null",
+    new: "  if (tries > mostTries) return null",
+    tests: ["core/domain/event/retry.test.ts"]
+  },
+  {
+    rule: "Retry-After of a receiver is heeded",
+    file: "core/domain/event/retry.ts",
+    old: "  return Math.round(Math.max(seconds, Math.min(asked ?? 0, longestAsked)) * 1_000)",
+    new: "  return Math.round(seconds * 1_000)",
+    tests: ["core/domain/event/retry.test.ts"]
+  },
+  {
+    rule: "a signature covers the time",
+    file: "core/domain/event/signature.ts",
+    old: "`${id}.${seconds}.${body}`",
+    new: "`${id}.${body}`",
+    tests: ["test/webhooks/signature.test.ts"]
+  },
+  {
+    rule: "a secret has 16 bytes or more",
+    file: "core/domain/event/signature.ts",
+    old: "const leastBytes = 16\n",
+    new: "const leastBytes = 15\n",
+    tests: ["test/webhooks/signature.test.ts", "core/domain/compile/subscription.test.ts"]
+  },
+  {
+    rule: "waits of a job double",
+    file: "core/domain/job/retry.ts",
+    old: "first * 2 ** Math.min(Math.max(attempt - 1, 0), 30)",
+    new: "first * 2 ** Math.min(Math.max(attempt, 0), 30)",
+    tests: ["core/domain/job", "test/contracts/queue.test.ts", "test/queue", "test/http/jobs.test.ts"]
+  },
+  {
+    rule: "a challenge ends",
+    file: "core/domain/form/challenge.ts",
+    old: "  return challenge.expires > now ? challenge : null",
+    new: "  return challenge.expires > 0 ? challenge : null",
+    tests: ["test/attack/forms.test.ts", "test/forms/forms.test.ts"]
+  },
+  {
+    rule: "a solution has as many zero bits as asked",
+    file: "core/domain/form/challenge.ts",
+    old: "2 ** (4 - (bits & 3))",
+    new: "2 ** (5 - (bits & 3))",
+    tests: ["test/attack/forms.test.ts", "test/forms/forms.test.ts"]
+  },
+  {
+    rule: "a challenge is spent once",
+    file: "core/app/form.ts",
+    old: "    if (!fresh) return yield* Effect.fail(botCheckFailed())\n",
+    new: "",
+    tests: ["test/attack/forms.test.ts", "test/forms/forms.test.ts"]
+  },
+  {
+    rule: "the limit of submissions counts before the check",
+    file: "core/app/form.ts",
+    old: "      if (wait > 0) return yield* Effect.fail(tooManySubmissions(wait))\n",
+    new: "",
+    tests: ["test/attack/forms.test.ts", "test/forms/forms.test.ts"]
+  },
+  {
+    rule: "records stay out of the payloads of jobs that people see",
+    file: "core/app/dispatch.ts",
+    old: "      member === \"before\" || member === \"after\" ? undefined : value)",
+    new: "      member === \"before\" ? undefined : value)",
+    tests: ["test/webhooks", "test/http/jobs.test.ts"]
+  },
+  {
+    rule: "subscriptions that are off get nothing",
+    file: "core/app/dispatch.ts",
+    old: "(yield* use.subscriptions.all).filter(({ enabled }) => enabled)",
+    new: "(yield* use.subscriptions.all)",
+    tests: ["test/webhooks/delivery.test.ts", "test/webhooks/extension.test.ts"]
+  },
+  {
+    rule: "a job is taken by one worker",
+    file: "adapters/queue/lane.ts",
+    old: "  order by priority, run_at, id limit $3::integer for update skip locked)",
+    new: "  order by run_at, id limit $3::integer for update skip locked)",
+    tests: ["test/contracts/queue.test.ts"]
+  },
+  {
+    rule: "a job that is handed back was not tried",
+    file: "adapters/queue/lane.ts",
+    old: "set attempts = jobs.attempts - 1, locked_at = null",
+    new: "set attempts = jobs.attempts, locked_at = null",
+    tests: ["test/contracts/queue.test.ts", "test/queue"]
+  }
+]
