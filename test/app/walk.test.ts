@@ -1,6 +1,6 @@
 // Order and page tokens over random rows, without HTTP: a walk visits every row once, in order, from anywhere, both ways, while others write.
 import * as Effect from "effect/Effect"
-import { describe, expect, it } from "vitest"
+import { describe, expect } from "vitest"
 import { makeSeal } from "../../adapters/seal/seal.ts"
 import { compileOrThrow } from "../../composition/create-admin.ts"
 import type { Call } from "../../core/app/call.ts"
@@ -18,7 +18,9 @@ import type { Model } from "../../core/domain/model/model.ts"
 import type { Row } from "../../core/domain/value/kind.ts"
 import { makeFakeRecords } from "../fakes/records.ts"
 import type { FakeRecords } from "../fakes/records.ts"
-import { Random, randomCell } from "../support/filter.ts"
+import { row as anyRow } from "../generators/model.ts"
+import { property } from "../generators/property.ts"
+import type { Random } from "../generators/random.ts"
 
 const things = defineResource("things", {
   primaryKey: ["a", "b"],
@@ -42,16 +44,8 @@ const model: Model = compiled.models.get("things")!
 const sortable = model.fields.map((field) => field.name)
 const texts = ["a", "b", "ab", "", ",", "é", "\u{1f600}", "\uffff", "Z"]
 
-const randomRow = (random: Random): Row =>
-  model.columns.map((field) =>
-    field.name === "a"
-      ? String(random.below(40))
-      : field.name === "b"
-      ? random.pick(texts)
-      : field.optional && random.chance(3)
-      ? null
-      : randomCell(random, field)
-  )
+const row = (random: Random): Row =>
+  anyRow(random, model, { a: () => String(random.below(40)), b: () => random.pick(texts) })
 
 interface World {
   readonly core: Core
@@ -119,13 +113,8 @@ const ask = async (use: typeof list, { core }: World, parameters: Parameters): P
   }
 }
 
-const randomOrder = (random: Random): string => {
-  const names = [...sortable]
-  return Array.from({ length: random.below(5) }, () => {
-    const [name] = names.splice(random.below(names.length), 1)
-    return `${name}${random.pick([" desc", " asc", ""])}`
-  }).join(",")
-}
+const order = (random: Random): string =>
+  random.shuffled(sortable).slice(0, random.below(5)).map((name) => name + random.pick(["", " desc", " asc"])).join(",")
 
 const walk = async (
   world: World,
@@ -143,42 +132,63 @@ const walk = async (
   return keys
 }
 
+/** A walk, and where it begins in the middle. */
+const question = (random: Random) => ({
+  order: order(random),
+  filter: random.chance(3)
+    ? random.pick(["count >= 0", "NOT name:a", "isNull(at) OR flag = true", "kind != x"])
+    : "",
+  size: 1 + random.below(9),
+  position: random.below(70)
+})
+
+/** What others do after each page of a walk: which of the first rows go, in a share of all, and which come. */
+const traffic = (random: Random) => ({
+  order: order(random),
+  size: 1 + random.below(7),
+  going: random.many(60, 60, () => random.chance(3), 0),
+  // None stands for an old one, and they are few enough that the walk ends.
+  coming: random.many(
+    30,
+    30,
+    () => random.many(0, 2, () => [String(1_000 + random.below(9_000)), ...row(random).slice(1)] as Row),
+    0
+  )
+})
+
 describe("page tokens over random rows and orders", () => {
-  it("visit every row once in order, from the start and from anywhere, both ways", async () => {
-    for (let seed = 0; seed < 250; seed++) {
-      const random = new Random(seed)
-      const world = worldOf(random.many(0, 60, () => randomRow(random)))
+  property(
+    "visit every row once in order, from the start and from anywhere, both ways",
+    { rows: (random) => random.many(0, 60, () => row(random)), question },
+    { cases: 250 },
+    async ({ question: { filter, order, position, size }, rows }) => {
+      const world = worldOf(rows)
       const stored = world.fake.rows(model).length
-      const order = randomOrder(random)
-      const filter = random.chance(3)
-        ? random.pick(["count >= 0", "NOT name:a", "isNull(at) OR flag = true", "kind != x"])
-        : ""
       const whole = await ask(list, world, { order_by: order, filter, page_size: 500 })
-      const label = `seed ${seed}: order_by=${order} filter=${filter}`
-      expect(new Set(whole.keys).size, label).toBe(whole.keys.length)
-      if (filter === "") expect(whole.keys.length, label).toBe(stored)
+      expect(new Set(whole.keys).size).toBe(whole.keys.length)
+      if (filter === "") expect(whole.keys.length).toBe(stored)
 
-      const parameters = { order_by: order, filter, page_size: 1 + random.below(9) }
+      const parameters = { order_by: order, filter, page_size: size }
       const first = await ask(list, world, parameters)
-      expect([...first.keys, ...await walk(world, parameters, first, "next")], label).toEqual(whole.keys)
+      expect([...first.keys, ...await walk(world, parameters, first, "next")]).toEqual(whole.keys)
 
-      const position = random.below(70)
       const at = await ask(seek, world, { ...parameters, position })
       const begin = position < whole.keys.length ? position : Math.max(0, whole.keys.length - parameters.page_size)
-      expect(at.keys, `${label} position=${position}`).toEqual(whole.keys.slice(begin, begin + parameters.page_size))
-      expect(await walk(world, parameters, at, "next"), label).toEqual(whole.keys.slice(begin + parameters.page_size))
-      expect(await walk(world, parameters, at, "previous"), label).toEqual(whole.keys.slice(0, begin))
+      expect(at.keys).toEqual(whole.keys.slice(begin, begin + parameters.page_size))
+      expect(await walk(world, parameters, at, "next")).toEqual(whole.keys.slice(begin + parameters.page_size))
+      expect(await walk(world, parameters, at, "previous")).toEqual(whole.keys.slice(0, begin))
     }
-  })
+  )
 
-  it("visit every row that stays once, in order, while others come and go", async () => {
-    for (let seed = 1_000; seed < 1_150; seed++) {
-      const random = new Random(seed)
-      const world = worldOf(random.many(20, 60, () => randomRow(random)))
-      const order = randomOrder(random)
-      const parameters = { order_by: order, page_size: 1 + random.below(7) }
+  property(
+    "visit every row that stays once, in order, while others come and go",
+    { rows: (random) => random.many(20, 60, () => row(random), 0), traffic },
+    { cases: 150 },
+    async ({ rows, traffic: { coming, going: goes, order, size } }) => {
+      const world = worldOf(rows)
+      const parameters = { order_by: order, page_size: size }
       const whole = (await ask(list, world, { order_by: order, page_size: 500 })).keys
-      const going = new Set(whole.filter(() => random.chance(3)))
+      const going = new Set(whole.filter((_, at) => goes[at] === true))
       const seen: string[] = []
       let page = await ask(list, world, parameters)
       for (let rounds = 0;; rounds++) {
@@ -195,21 +205,12 @@ describe("page tokens over random rows and orders", () => {
             )
           )
         )
-        // New rows anywhere, but none that stands for an old one; few enough that the walk ends.
-        if (rounds < 30) {
-          world.fake.seed(
-            model,
-            random.many(0, 2, () => randomRow(random)).map((
-              row
-            ) => [String(1_000 + random.below(9_000)), ...row.slice(1)])
-          )
-        }
+        world.fake.seed(model, coming[rounds] ?? [])
         page = await ask(list, world, { ...parameters, page_token: page.next })
       }
-      const label = `seed ${seed}: order_by=${order}`
-      expect(new Set(seen).size, label).toBe(seen.length)
+      expect(new Set(seen).size).toBe(seen.length)
       const staying = new Set(whole.filter((key) => !going.has(key)))
-      expect(seen.filter((key) => staying.has(key)), label).toEqual(whole.filter((key) => staying.has(key)))
+      expect(seen.filter((key) => staying.has(key))).toEqual(whole.filter((key) => staying.has(key)))
     }
-  })
+  )
 })

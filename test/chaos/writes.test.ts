@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url"
 import { afterEach, expect, it } from "vitest"
 import { idempotencySchema } from "../../adapters/postgres/idempotency.ts"
 import { dataBase, kill, open, running, sql, until } from "../embedded/support.ts"
-import { Random } from "../support/filter.ts"
+import { Random } from "../generators/random.ts"
 import { ann, ledgerSchema } from "../support/ledger.ts"
 
 const rounds = Number(process.env["SERVICE_CHAOS_ROUNDS"] ?? 2)

@@ -1,6 +1,8 @@
 // Cleanup on the stage: what is due goes, what a row holds stays, whoever else is at work. The model: no file that a row holds is ever lost.
 import { describe, expect, it } from "vitest"
 import { fakeImage } from "../fakes/images.ts"
+import { property } from "../generators/property.ts"
+import type { Random } from "../generators/random.ts"
 import {
   admin,
   ann,
@@ -179,70 +181,90 @@ onStage("cleanup", (stage) => {
   })
 })
 
+/** What clients and cleanups do at the same time, and how many hours pass before the next round. Numbers choose among tickets and rows there are. */
+const round = (random: Random) => ({
+  actions: random.many(1, 3, () => ({
+    what: random.pick(
+      ["upload", "attach", "replace", "clear", "remove", "clean", "upload", "attach", "replace", "upload"] as const
+    ),
+    row: random.below(100),
+    ticket: random.below(40)
+  })),
+  cleanups: random.chance(4) ? 2 : 0,
+  hours: random.below(6)
+})
+
 describe("model", () => {
   onStage("random writers and cleanups", (stage) => {
-    it("never lose a file that a row holds, and let no other stay for ever", async () => {
-      const { clock, service, storages } = stage()
-      let seed = 20_261_123
-      const next = (most: number): number => (seed = (seed * 48_271) % 2_147_483_647) % most
-      const tickets: string[] = []
-      const rows: string[] = []
-      const check = async (): Promise<void> => {
-        const list = await service.get(admin, `${base}/papers?page_size=500&fields=scan`)
-        const stored = new Set(held(storages.archive))
-        for (const item of list.json["items"] as unknown as readonly Answered[]) {
-          if (item["scan"] !== null) expect(stored.has(pathOf(item["scan"])), textOf(item["scan"]!["uri"])).toBe(true)
+    const stored = async (): Promise<ReadonlySet<string>> => {
+      const list = await stage().service.get(admin, `${base}/papers?page_size=500&fields=scan`)
+      const items = list.json["items"] as unknown as readonly Answered[]
+      return new Set(items.flatMap((item) => item["scan"] === null ? [] : [pathOf(item["scan"])]))
+    }
+    /** No row holds a file that is gone. */
+    const check = async (): Promise<void> => {
+      const there = new Set(held(stage().storages.archive))
+      expect([...await stored()].filter((path) => !there.has(path))).toEqual([])
+    }
+    let taken = 0
+    let uploads = 0
+    property(
+      "never lose a file that a row holds, and let no other stay for ever",
+      { rounds: (random) => random.many(25, 25, () => round(random), 1) },
+      { cases: 40, timeout: 240_000, reaches: () => expect(taken).toBeGreaterThan(uploads / 5) },
+      async ({ rounds }) => {
+        const { clock, service, storages } = stage()
+        const tickets: string[] = []
+        const rows: string[] = []
+        for (const { actions, cleanups, hours } of rounds) {
+          const work = actions.map(({ row: place, ticket: at, what }, i) => {
+            const scan = tickets[at % Math.max(1, tickets.length)]
+            const row = rows[place % Math.max(1, rows.length)]
+            if (what === "clean" || (what === "remove" && rows.length < 5)) return () => cleanup(stage())
+            if (what === "remove") {
+              rows.splice(rows.indexOf(row!), 1)
+              return () => service.call(admin, "DELETE", `${base}/papers/${row!}`)
+            }
+            if (what === "upload" || scan === undefined || (what !== "attach" && row === undefined)) {
+              uploads++
+              return async () =>
+                tickets.push(await ticketFor(stage(), admin, "papers.scan", `text ${uploads} ${i}`, { name: "a.txt" }))
+            }
+            if (what !== "attach") {
+              return async () => {
+                const answer = await patch(stage(), admin, `papers/${row!}`, { scan: what === "clear" ? null : scan })
+                expect([200, 400, 404, 409], answer.text).toContain(answer.status)
+              }
+            }
+            return async () => {
+              const body = { title: "m", owner_id: "root", scan }
+              const answer = await service.call(admin, "POST", `${base}/papers`, { body })
+              if (answer.status !== 201) return expect(answer.status, answer.text).toBe(400)
+              taken++
+              rows.push(textOf(answer.json["id"]))
+            }
+          })
+          for (let n = 0; n < cleanups; n++) work.push(() => cleanup(stage()))
+          await Promise.all(work.map((each) => each()))
+          clock.now += hours * hour
         }
-      }
-      for (let sequence = 0; sequence < 1_000; sequence++) {
-        const work: Array<() => Promise<unknown>> = []
-        for (let i = 0; i < 1 + next(3); i++) {
-          const choice = next(10)
-          if (choice < 3 || tickets.length === 0) {
-            work.push(async () =>
-              tickets.push(await ticketFor(stage(), admin, "papers.scan", `text ${sequence} ${i}`, { name: "a.txt" }))
-            )
-          } else if (choice < 6) {
-            const scan = tickets[next(tickets.length)]
-            work.push(async () => {
-              const answer = await service.call(admin, "POST", `${base}/papers`, {
-                body: { title: "m", owner_id: "root", scan }
-              })
-              if (answer.status === 201) rows.push(textOf(answer.json["id"]))
-              else expect(answer.status, answer.text).toBe(400)
-            })
-          } else if (choice < 8 && rows.length > 0) {
-            const row = rows[next(rows.length)]!
-            const scan = next(3) === 0 ? null : tickets[next(tickets.length)]
-            work.push(async () => {
-              const answer = await patch(stage(), admin, `papers/${row}`, { scan })
-              expect([200, 400, 404, 409], answer.text).toContain(answer.status)
-            })
-          } else if (choice < 9 && rows.length > 4) {
-            const [row] = rows.splice(next(rows.length), 1)
-            work.push(() => service.call(admin, "DELETE", `${base}/papers/${row!}`))
-          } else work.push(() => cleanup(stage()))
+        await check()
+        // In the end only what rows hold is left.
+        const settle = async (): Promise<void> => {
+          clock.now += 80 * hour
+          await cleanup(stage())
+          clock.now += hour
+          await cleanup(stage())
         }
-        if (next(4) === 0) work.push(() => cleanup(stage()), () => cleanup(stage()))
-        await Promise.all(work.map((each) => each()))
-        clock.now += next(6) * hour
-        if (tickets.length > 40) tickets.splice(0, 20)
-        if (sequence % 25 === 0) await check()
+        await settle()
+        await check()
+        const holding = await stored()
+        expect(held(storages.archive).filter((path) => !holding.has(path))).toEqual([])
+        // And without rows nothing is.
+        for (const row of rows) await service.call(admin, "DELETE", `${base}/papers/${row}`)
+        await settle()
+        expect([held(storages.archive), await stored()]).toEqual([[], new Set()])
       }
-      await check()
-      // In the end only what rows hold is left.
-      clock.now += 80 * hour
-      await cleanup(stage())
-      clock.now += hour
-      await cleanup(stage())
-      await check()
-      const list = await service.get(admin, `${base}/papers?page_size=500&fields=scan`)
-      const holding = new Set(
-        (list.json["items"] as unknown as readonly Answered[]).flatMap((item) =>
-          item["scan"] === null ? [] : [pathOf(item["scan"])]
-        )
-      )
-      expect(held(storages.archive).filter((path) => !holding.has(path))).toEqual([])
-    }, 240_000)
+    )
   })
 })

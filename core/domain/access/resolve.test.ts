@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest"
+import { property } from "../../../test/generators/property.ts"
+import type { Random } from "../../../test/generators/random.ts"
 import { accessOf, resolverOf } from "../../../test/support/access.ts"
 import { makeModel, type ModelParts, type RuledModel } from "../../../test/support/model.ts"
 import { parseCapability } from "../declare/roles.ts"
@@ -499,36 +501,21 @@ describe("tenants", () => {
   })
 })
 
-/** A small generator with a seed, so that a failure can be repeated. */
-const random = (seed: number) => {
-  let state = seed
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
-  }
-  return {
-    next,
-    pick: <A>(items: readonly A[]): A => items[Math.floor(next() * items.length)]!,
-    some: <A>(items: readonly A[]): A[] => items.filter(() => next() < 0.4)
-  }
-}
-
 describe("properties of random role sets", () => {
   const of = model()
   const allNames = fields.map((field) => field.name)
-  const capabilityTexts = (r: ReturnType<typeof random>): string[] =>
-    Array.from({ length: Math.floor(r.next() * 5) }, () => {
-      const list = r.some(allNames)
-      return r.pick([
-        "*",
-        "orders.*",
-        "*.read",
+  const texts = (random: Random): readonly string[] =>
+    random.many(0, 4, () => {
+      const what = random.pick([
+        ...operations.map((operation) => `orders.${operation}`),
         "customers.read",
-        ...operations.map((operation) => `orders.${operation}`)
-      ]) +
-        r.pick(["", "", ".own"]) + (r.next() < 0.5 && list.length > 0 ? `(${list.join(",")})` : "")
+        "*.read",
+        "orders.*",
+        "*"
+      ])
+      const list = random.some(allNames)
+      const named = random.chance(2) && list.length > 0 ? `(${list.join(",")})` : ""
+      return `${what}${random.pick(["", "", ".own"])}${named}`
     })
   const grants = (texts: readonly string[], operation: Operation) =>
     texts.map(capability).filter((each) =>
@@ -538,70 +525,64 @@ describe("properties of random role sets", () => {
         (operation !== "delete" && each.fields.some((field) => field !== "id")))
     )
 
-  it("shows for each row only fields that some single capability gives for that row", () => {
-    for (let seed = 0; seed < 400; seed++) {
-      const texts = capabilityTexts(random(seed))
-      const access = accessOf(of, caller(), roles({ sales: texts }))
-      for (const operation of operations) {
-        const given = grants(texts, operation)
-        const decision = access.decisions[operation].of
-        const context = `seed ${seed}: ${texts.join(" ")} ${operation}`
-        expect(decision, context).toBe(
-          given.length === 0 ? "deny" : given.every((each) => each.own) ? "filter" : "allow"
-        )
-        if (operation === "delete") continue
-        const set = operation === "read"
-          ? new Set(access.decisions.read.of === "deny" ? [] : names(access))
-          : operation === "create"
-          ? access.restricted.creatable
-          : access.restricted.updatable
-        for (const field of set) {
-          for (const ownRow of decision === "filter" ? [true] : [true, false]) {
-            expect(
-              given.some((each) => (ownRow || !each.own) && (each.fields === null || each.fields.includes(field))),
-              `${context} ${field}`
-            ).toBe(true)
-          }
+  property("shows for each row only fields that some single capability gives for that row", { texts }, { cases: 400 }, (
+    { texts }
+  ) => {
+    const access = accessOf(of, caller(), roles({ sales: texts }))
+    for (const operation of operations) {
+      const given = grants(texts, operation)
+      const decision = access.decisions[operation].of
+      expect(decision, operation).toBe(
+        given.length === 0 ? "deny" : given.every((each) => each.own) ? "filter" : "allow"
+      )
+      if (operation === "delete") continue
+      const set = operation === "read"
+        ? new Set(access.decisions.read.of === "deny" ? [] : names(access))
+        : operation === "create"
+        ? access.restricted.creatable
+        : access.restricted.updatable
+      for (const field of set) {
+        for (const ownRow of decision === "filter" ? [true] : [true, false]) {
+          expect(
+            given.some((each) => (ownRow || !each.own) && (each.fields === null || each.fields.includes(field))),
+            `${operation} ${field}`
+          ).toBe(true)
         }
       }
     }
   })
 
-  it("never loses rows or operations by a further capability, nor gains a denied one by another operation's", () => {
-    const width = { deny: 0, filter: 1, record: 1, allow: 2 }
-    for (let seed = 0; seed < 400; seed++) {
-      const r = random(seed + 10_000)
-      const texts = capabilityTexts(r)
-      const more = capabilityTexts(r)
+  property(
+    "never loses rows or operations by a further capability, nor gains a denied one by another operation's",
+    { texts, more: texts },
+    { cases: 400 },
+    ({ more, texts }) => {
+      const width = { deny: 0, filter: 1, record: 1, allow: 2 }
       const before = accessOf(of, caller(), roles({ sales: texts }))
       const after = accessOf(of, caller({ roles: ["sales", "more"] }), roles({ sales: texts, more }))
       for (const operation of operations) {
-        const context = `seed ${seed}: ${texts.join(" ")} + ${more.join(" ")} ${operation}`
-        expect(width[after.decisions[operation].of], context).toBeGreaterThanOrEqual(
+        expect(width[after.decisions[operation].of], operation).toBeGreaterThanOrEqual(
           width[before.decisions[operation].of]
         )
         if (grants([...texts, ...more], operation).length === 0) {
-          expect(after.decisions[operation].of, context).toBe("deny")
+          expect(after.decisions[operation].of, operation).toBe("deny")
         }
       }
       expect(after.visible || !before.visible).toBe(true)
     }
-  })
+  )
 
-  it("does not depend on the order of roles or capabilities", () => {
-    for (let seed = 0; seed < 500; seed++) {
-      const r = random(seed + 20_000)
-      const texts = capabilityTexts(r)
-      const more = capabilityTexts(r)
-      const one = accessOf(of, caller({ roles: ["a", "b"] }), roles({ a: texts, b: more }))
-      const two = accessOf(
-        of,
-        caller({ roles: ["b", "a", "a"] }),
-        roles({ b: [...more].reverse(), a: [...texts].reverse() })
-      )
-      expect(two.restricted).toBe(one.restricted)
-      expect(two.decisions).toEqual(one.decisions)
-    }
+  property("does not depend on the order of roles or capabilities", { texts, more: texts }, { cases: 500 }, (
+    { more, texts }
+  ) => {
+    const one = accessOf(of, caller({ roles: ["a", "b"] }), roles({ a: texts, b: more }))
+    const two = accessOf(
+      of,
+      caller({ roles: ["b", "a", "a"] }),
+      roles({ b: [...more].reverse(), a: [...texts].reverse() })
+    )
+    expect(two.restricted).toBe(one.restricted)
+    expect(two.decisions).toEqual(one.decisions)
   })
 })
 

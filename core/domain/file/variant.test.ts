@@ -1,33 +1,41 @@
 import { describe, expect, it } from "vitest"
+import { property } from "../../../test/generators/property.ts"
+import type { Random } from "../../../test/generators/random.ts"
 import { readBytes, readDuration } from "./size.ts"
 import { cutOf, ratioText } from "./variant.ts"
 
 describe("variants", () => {
-  it("never enlarge, stay in their box, and keep their shape within a pixel", () => {
-    let seed = 7
-    const next = (most: number): number => 1 + (seed = (seed * 48_271) % 2_147_483_647) % most
-    for (let i = 0; i < 5_000; i++) {
-      const source = { width: next(5_000), height: next(5_000) }
-      const [width, height] = [i % 5 === 0 ? null : next(2_000), i % 7 === 0 ? null : next(2_000)]
-      const fit = i % 2 === 0 && width !== null && height !== null ? "cover" : "inside"
-      const cut = cutOf({ width, height, fit }, source)
-      const what = JSON.stringify([source, width, height, fit, cut])
-      expect(cut.width >= 1 && cut.height >= 1, what).toBe(true)
-      expect(cut.width <= (width ?? Infinity) && cut.height <= (height ?? Infinity), what).toBe(true)
-      expect(cut.width <= source.width && cut.height <= source.height, what).toBe(true)
-      const { from } = cut
-      expect(
-        from.left >= 0 && from.left + from.width <= source.width && from.top >= 0 &&
-          from.top + from.height <= source.height,
-        what
-      )
-        .toBe(true)
-      if (fit === "inside") expect([from.width, from.height], what).toEqual([source.width, source.height])
-      // One side is as long as it can be.
-      const scale = Math.min(1, (width ?? Infinity) / from.width, (height ?? Infinity) / from.height)
-      expect(Math.abs(cut.width - from.width * scale) <= 1 && Math.abs(cut.height - from.height * scale) <= 1, what)
-        .toBe(true)
-    }
+  const pixels = (random: Random, most: number): number => 1 + random.below(most)
+  const wish = (random: Random) => {
+    const source = { width: pixels(random, 5_000), height: pixels(random, 5_000) }
+    const [width, height] = [0, 1].map(() => random.chance(6) ? null : pixels(random, 2_000)) as [
+      number | null,
+      number | null
+    ]
+    const cover = random.chance(2) && width !== null && height !== null
+    return { source, wanted: { width, height, fit: cover ? "cover" as const : "inside" as const } }
+  }
+  property("never enlarge, stay in their box, and keep their shape within a pixel", { wish }, { cases: 5_000 }, (
+    { wish: { source, wanted } }
+  ) => {
+    const { fit, height, width } = wanted
+    const cut = cutOf(wanted, source)
+    const what = JSON.stringify(cut)
+    expect(cut.width >= 1 && cut.height >= 1, what).toBe(true)
+    expect(cut.width <= (width ?? Infinity) && cut.height <= (height ?? Infinity), what).toBe(true)
+    expect(cut.width <= source.width && cut.height <= source.height, what).toBe(true)
+    const { from } = cut
+    expect(
+      from.left >= 0 && from.left + from.width <= source.width && from.top >= 0 &&
+        from.top + from.height <= source.height,
+      what
+    )
+      .toBe(true)
+    if (fit === "inside") expect([from.width, from.height], what).toEqual([source.width, source.height])
+    // One side is as long as it can be.
+    const scale = Math.min(1, (width ?? Infinity) / from.width, (height ?? Infinity) / from.height)
+    expect(Math.abs(cut.width - from.width * scale) <= 1 && Math.abs(cut.height - from.height * scale) <= 1, what)
+      .toBe(true)
   })
 
   it.each([

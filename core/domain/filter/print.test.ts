@@ -1,15 +1,10 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
-import {
-  filterField,
-  filterScope,
-  Random,
-  randomLeaf,
-  randomRecord,
-  randomSoup,
-  randomTree,
-  withoutSpans
-} from "../../../test/support/filter.ts"
+import { leaf, soup, tree as treeOf } from "../../../test/generators/filter.ts"
+import { property } from "../../../test/generators/property.ts"
+import type { Random } from "../../../test/generators/random.ts"
+import { record as recordOf } from "../../../test/generators/value.ts"
+import { filterField, filterFields, filterScope, withoutSpans } from "../../../test/support/filter.ts"
 import type { Field } from "../model/model.ts"
 import type { Cell } from "../value/kind.ts"
 import { evaluate } from "./evaluate.ts"
@@ -20,6 +15,10 @@ import { allOf, always, anyOf, type FilterTree, never, not } from "./tree.ts"
 
 const bindings: Bindings = { caller: { id: "u1", tenant: null }, now: 1_767_312_000_000_000n, params: [] }
 const scope = filterScope
+
+const options = { fields: filterFields }
+const tree = (random: Random): FilterTree => treeOf(random, options)
+const record = (random: Random): ReadonlyMap<Field, Cell> => recordOf(random, filterFields)
 
 const read = (text: string): FilterTree =>
   withoutSpans(
@@ -50,51 +49,46 @@ describe("printFilter", () => {
     for (const tree of [never, param]) expect(Result.isFailure(readFilter(printFilter(tree), scope))).toBe(true)
   })
 
-  it("reads back as the same tree (10,000 random trees)", () => {
-    for (let seed = 0; seed < 10_000; seed++) {
-      const tree = randomTree(new Random(seed))
-      const text = printFilter(tree)
-      expect(read(text), `seed ${seed}: ${text}`).toEqual(tree)
-    }
+  property("reads back as the same tree", { tree }, { cases: 10_000 }, ({ tree }) => {
+    const text = printFilter(tree)
+    expect(read(text), text).toEqual(tree)
   })
 })
 
 describe("evaluate over random trees", () => {
-  it("is two-valued: a tree and its negation never agree", () => {
-    for (let seed = 0; seed < 5_000; seed++) {
-      const random = new Random(seed)
-      const tree = randomTree(random)
-      const record = randomRecord(random)
-      const cellOf = (field: Field): Cell => record.get(field) ?? null
-      const held = evaluate(tree, cellOf, bindings)
-      expect(evaluate(not(tree), cellOf, bindings), `seed ${seed}`).toBe(!held)
-      expect(evaluate(read(printFilter(tree)), cellOf, bindings), `seed ${seed}`).toBe(held)
-    }
+  property("is two-valued: a tree and its negation never agree", { tree, record }, { cases: 5_000 }, (
+    { record, tree }
+  ) => {
+    const cellOf = (field: Field): Cell => record.get(field) ?? null
+    const held = evaluate(tree, cellOf, bindings)
+    expect(evaluate(not(tree), cellOf, bindings)).toBe(!held)
+    expect(evaluate(read(printFilter(tree)), cellOf, bindings)).toBe(held)
   })
 })
 
+/** Groups of alternatives joined by AND or by white space, without parentheses. */
+const groups = (random: Random) =>
+  random.many(1, 4, () => ({
+    before: random.pick([" AND ", " ", "  "]),
+    or: random.pick([" OR ", "\nOR\t"]),
+    items: random.many(1, 3, () => ({
+      tree: leaf(random, options),
+      mark: random.pick(["", "NOT ", "-", "- "])
+    }))
+  }))
+
 describe("precedence", () => {
-  it("is NOT, then OR, then AND, for any conditions in any text", () => {
-    for (let seed = 0; seed < 3_000; seed++) {
-      const random = new Random(seed)
-      // Groups of alternatives joined by AND or by white space, without parentheses.
-      const groups = random.many(1, 4, () =>
-        random.many(1, 3, () => ({
-          tree: randomLeaf(random),
-          mark: random.pick(["", "NOT ", "-", "- "])
-        })))
-      const text = groups
-        .map((group) => group.map(({ mark, tree }) => mark + printFilter(tree)).join(random.pick([" OR ", "\nOR\t"])))
-        // After now() a dash begins an offset.
-        .reduce((all, next) => {
-          const between = random.pick([" AND ", " ", "  "])
-          return all + (/now\(\)[^()"']*$/.test(all) && next.startsWith("-") ? " AND " : between) + next
-        })
-      const expected = allOf(
-        groups.map((group) => anyOf(group.map(({ mark, tree }) => mark === "" ? tree : not(tree))))
-      )
-      expect(read(text), `seed ${seed}: ${text}`).toEqual(expected)
-    }
+  property("is NOT, then OR, then AND, for any conditions in any text", { groups }, { cases: 3_000 }, ({ groups }) => {
+    const text = groups.reduce((all, { before, items, or }) => {
+      const next = items.map(({ mark, tree }) => mark + printFilter(tree)).join(or)
+      // After now() a dash begins an offset.
+      const between = /now\(\)[^()"']*$/.test(all) && next.startsWith("-") ? " AND " : before
+      return all === "" ? next : all + between + next
+    }, "")
+    const expected = allOf(
+      groups.map(({ items }) => anyOf(items.map(({ mark, tree }) => mark === "" ? tree : not(tree))))
+    )
+    expect(read(text), text).toEqual(expected)
   })
 })
 
@@ -108,21 +102,22 @@ const expectErrors = (text: string, errors: readonly FilterError[]): void => {
 }
 
 describe("any text at all", () => {
-  it("is answered with a tree or with errors whose spans lie in the text, and never throws", () => {
-    let accepted = 0
-    for (let seed = 0; seed < 20_000; seed++) {
-      const text = randomSoup(new Random(seed))
+  let accepted = 0
+  property(
+    "is answered with a tree or with errors whose spans lie in the text, and never throws",
+    { text: soup },
+    { cases: 20_000, reaches: (runs) => expect(accepted).toBeGreaterThan(runs / 40) },
+    ({ text }) => {
       const tree = readFilter(text, scope)
       const order = readOrder(text, scope)
       if (Result.isFailure(order)) expectErrors(text, order.failure)
       if (Result.isFailure(tree)) expectErrors(text, tree.failure)
       else {
         accepted++
-        expect(read(printFilter(tree.success)), `seed ${seed}: ${text}`).toEqual(withoutSpans(tree.success))
+        expect(read(printFilter(tree.success)), text).toEqual(withoutSpans(tree.success))
       }
     }
-    expect(accepted).toBeGreaterThan(500)
-  })
+  )
 
   it("reads the empty filter as always", () => {
     for (const text of ["", " ", "\n\t "]) expect(read(text)).toBe(always)

@@ -1,6 +1,9 @@
 // Tables as text: written text reads back unchanged, in pieces of any size, and hostile texts are refused with their position.
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
+import { property } from "../../../test/generators/property.ts"
+import type { Random } from "../../../test/generators/random.ts"
+import { text } from "../../../test/generators/value.ts"
 import type { Delimiter } from "../read/request.ts"
 import type { Cell } from "../value/kind.ts"
 import {
@@ -27,36 +30,27 @@ const read = (text: string, delimiter: Delimiter = "comma", size = text.length |
   return Result.isFailure(last) ? last.failure : [...records, ...last.success]
 }
 
-/** Numbers from a seed: the same run each time. */
-const seeded = (seed: number) => (most: number): number => {
-  seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
-  return seed % most
+/** A table of texts and nulls, and how it is written and read. */
+const written = (random: Random) => {
+  const width = 2 + random.below(3)
+  const cell = (): Cell => random.chance(5) ? null : text(random)
+  return {
+    delimiter: random.pick(["comma", "semicolon", "tab"] as const),
+    size: 1 + random.below(5),
+    table: random.many(1, 4, () => Array.from({ length: width }, cell))
+  }
 }
 
 describe("a table as text", () => {
-  it("comes back as it was written, in pieces of any size", () => {
-    const random = seeded(7)
-    const letters = ["a", "\"", ",", ";", "\t", "\r", "\n", "'", "=", "é", "\uFEFF", " ", "-", "@"]
-    for (let run = 0; run < 400; run++) {
-      const delimiter = (["comma", "semicolon", "tab"] as const)[random(3)]!
-      const write = csvValue("text", delimiter, "escape")
-      const width = 2 + random(3)
-      const table = Array.from(
-        { length: 1 + random(4) },
-        () =>
-          Array.from(
-            { length: width },
-            (): Cell =>
-              random(5) === 0 ? null : Array.from({ length: random(6) }, () => letters[random(letters.length)]).join("")
-          )
-      )
-      const text = table.map((row) => row.map(write).join(delimiterOf[delimiter])).join("\r\n")
-      const back = read(text, delimiter, 1 + random(5))
-      expect(
-        Array.isArray(back) ? back.map(({ values }) => values.map((v) => v === null ? null : unguardFormula(v))) : back
-      )
-        .toEqual(table)
-    }
+  property("comes back as it was written, in pieces of any size", { written }, { cases: 400 }, (
+    { written: { delimiter, size, table } }
+  ) => {
+    const write = csvValue("text", delimiter, "escape")
+    const csv = table.map((row) => row.map(write).join(delimiterOf[delimiter])).join("\r\n")
+    const back = read(csv, delimiter, size)
+    expect(
+      Array.isArray(back) ? back.map(({ values }) => values.map((v) => v === null ? null : unguardFormula(v))) : back
+    ).toEqual(table)
   })
 
   it("tells a null from an empty text, and takes any end of a line", () => {

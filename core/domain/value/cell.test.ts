@@ -1,6 +1,9 @@
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
-import { filterFields, Random, randomCell } from "../../../test/support/filter.ts"
+import { property } from "../../../test/generators/property.ts"
+import type { Random } from "../../../test/generators/random.ts"
+import { cell as cellOf } from "../../../test/generators/value.ts"
+import { filterFields } from "../../../test/support/filter.ts"
 import { type FieldParts, makeField } from "../../../test/support/model.ts"
 import type { Field } from "../model/model.ts"
 import {
@@ -151,16 +154,17 @@ describe("cellFromText", () => {
     expect(Result.isFailure(cellFromText(json, "[1e999]"))).toBe(true)
   })
 
-  it("gives back every canonical cell, and so does its wire value", () => {
-    for (let seed = 0; seed < 3_000; seed++) {
-      const random = new Random(seed)
-      const field = random.pick(filterFields)
-      const cell = randomCell(random, field)
-      expect(cellFromText(field, cell), `seed ${seed}`).toEqual(Result.succeed(cell))
-      // A json null on the wire is the absence of a value.
-      const wire = wireFromCell(field, cell)
-      if (wire !== null) expect(cellFromJson(field, wire), `seed ${seed}`).toEqual(Result.succeed(cell))
-    }
+  const fieldAndCell = (random: Random) => {
+    const field = random.pick(filterFields)
+    return { field, cell: cellOf(random, field) }
+  }
+  property("gives back every canonical cell, and so does its wire value", { of: fieldAndCell }, { cases: 3_000 }, (
+    { of: { cell, field } }
+  ) => {
+    expect(cellFromText(field, cell)).toEqual(Result.succeed(cell))
+    // A json null on the wire is the absence of a value.
+    const wire = wireFromCell(field, cell)
+    if (wire !== null) expect(cellFromJson(field, wire)).toEqual(Result.succeed(cell))
   })
 })
 
@@ -303,15 +307,10 @@ describe("instants", () => {
     ).toEqual([])
   })
 
-  it("orders as microseconds do", () => {
-    for (let seed = 0; seed < 2_000; seed++) {
-      const random = new Random(seed)
-      const [a, b] = [0, 1].map(() =>
-        BigInt(random.below(3)) * 1_000_000n + BigInt(random.pick([0, 1, 10, 100_000, 123_456]))
-      )
-      const order = compareInstants(timestampFromMicros(a!), timestampFromMicros(b!))
-      expect(order, `${a} ${b}`).toBe(a! < b! ? -1 : a! > b! ? 1 : 0)
-    }
+  const micros = (random: Random): bigint =>
+    BigInt(random.below(3)) * 1_000_000n + BigInt(random.pick([0, 1, 10, 100_000, 123_456]))
+  property("orders as microseconds do", { a: micros, b: micros }, { cases: 2_000 }, ({ a, b }) => {
+    expect(compareInstants(timestampFromMicros(a), timestampFromMicros(b))).toBe(a < b ? -1 : a > b ? 1 : 0)
   })
 })
 

@@ -1,85 +1,20 @@
 /**
  * Random sequences of writes by several callers, held against the reference: statuses, records, who sees what, and when two ETags are equal.
- * A difference is shrunk to the shortest sequence that still shows it, and printed with its seed. `SERVICE_MODEL_SEED` and
- * `SERVICE_MODEL_RUNS` repeat and lengthen.
  */
 
-import { expect, it } from "vitest"
+import { expect } from "vitest"
+import { property } from "../../generators/property.ts"
+import type { Random } from "../../generators/random.ts"
+import { type Step, steps } from "../../generators/writes.ts"
 import { startService } from "../../support/composed.ts"
 import type { Answer, TestCaller, TestService } from "../../support/composed.ts"
-import { Random } from "../../support/filter.ts"
 import { admin, ann, bob, foreign, ledger, viewer } from "../../support/ledger.ts"
 import { run, sees, shown, versionOf } from "./reference.ts"
-import type { Body, Entry, Match, Name, Operation, State } from "./reference.ts"
+import type { Entry, Match, Name, Operation, State } from "./reference.ts"
 import { base, onBoth } from "./scenes.ts"
 
 const callers: { readonly [name in Name]: TestCaller } = { ann, bob, admin, foreign, viewer }
 const names = Object.keys(callers) as readonly Name[]
-
-/** A step of a sequence: one write, or several in one batch. Targets count the records of the sequence. */
-interface Step {
-  readonly name: Name
-  readonly operations: readonly Operation[]
-  readonly batch: boolean
-}
-
-// ----------------------------------------------------------------------------------------------------------------- sequences
-
-const randomBody = (random: Random, kind: Entry["kind"], creating: boolean): Body => {
-  const choices: ReadonlyArray<readonly [string, readonly (string | number | null)[]]> = kind === "notes"
-    ? [["body", ["x", "y", null]], ["zq_mark", ["zq-a", null]], ["owner_id", ["ann", "bob"]]]
-    : [
-      ["balance", [0, 1, 2.5, -1]],
-      ["status", ["open", "open", "frozen", "closed"]],
-      ["rating", [1, null]],
-      ["owner_id", ["ann", "bob"]],
-      ["zq_note", ["zq-a", "zq-b", "zq-refused", null]]
-    ]
-  const body: { [field: string]: string | number | null } = {}
-  for (const [field, values] of choices) {
-    if (random.chance(field.startsWith("zq") ? 8 : field === "owner_id" && creating ? 2 : 4)) {
-      body[field] = random.pick(values)
-    }
-  }
-  return body
-}
-
-const randomOperation = (random: Random, count: number, kinds: readonly Entry["kind"][]): Operation => {
-  if (count === 0 || random.chance(4)) {
-    const kind = random.pick(["accounts", "accounts", "notes"] as const)
-    return { op: "create", kind, body: randomBody(random, kind, true) }
-  }
-  const target = random.below(count)
-  const match = random.pick<Match>(["any", "current", "current", "current", "stale", "none"])
-  return random.chance(3)
-    ? { op: random.pick(["delete", "undelete", "undelete"] as const), target, match }
-    : { op: "update", target, match, body: randomBody(random, kinds[target]!, false) }
-}
-
-/** The reference runs along, so that most targets exist. */
-const randomSteps = (seed: number): readonly Step[] => {
-  const random = new Random(seed)
-  const steps: Step[] = []
-  let state: State = []
-  for (let i = 0; i < 9; i++) {
-    const name = random.pick<Name>(["ann", "ann", "ann", "bob", "admin", "admin", "foreign", "viewer"])
-    const batch = random.chance(4)
-    const operations: Operation[] = []
-    let inside = state
-    let refused = false
-    for (let n = batch ? 1 + random.below(3) : 1; n > 0 && !refused; n--) {
-      const operation = randomOperation(random, inside.length, inside.map(({ kind }) => kind))
-      if (batch && operation.op === "undelete") continue
-      operations.push(operation)
-      const outcome = run(inside, name, operation)
-      refused = outcome.status >= 400
-      inside = outcome.state
-    }
-    if (operations.length > 0) steps.push({ name, operations, batch })
-    if (!refused) state = inside
-  }
-  return steps
-}
 
 // ------------------------------------------------------------------------------------------------------------------ playing
 
@@ -107,12 +42,14 @@ class Tags {
 }
 
 let sequence = 0
-/** How often each status was right. */
-const statuses = new Map<number, number>()
-const tally = (status: number): void => void statuses.set(status, (statuses.get(status) ?? 0) + 1)
 
-/** Plays a sequence; answers the first difference, or null. */
-const play = async (service: TestService, steps: readonly Step[], seed: number): Promise<string | null> => {
+/** Plays a sequence, after which some look at everything; answers the first difference, or null. */
+const play = async (
+  service: TestService,
+  steps: readonly Step[],
+  looking: readonly Name[],
+  tally: (status: number) => void
+): Promise<string | null> => {
   const run_ = `m${++sequence}`
   let state: State = []
   const ids: string[] = []
@@ -256,9 +193,8 @@ const play = async (service: TestService, steps: readonly Step[], seed: number):
     return null
   }
 
-  /** Three of them look at everything. */
   const look = async (): Promise<string | null> => {
-    for (const name of names.filter((_, i) => (i + seed) % names.length < 3)) {
+    for (const name of looking) {
       const visible: string[] = []
       for (const [index, entry] of state.entries()) {
         const there = sees(name, entry)
@@ -293,62 +229,40 @@ const play = async (service: TestService, steps: readonly Step[], seed: number):
   }
 
   for (const [at, step] of steps.entries()) {
-    if (!reachable(state, step)) continue
     const wrong = await (step.batch ? together(step, at) : single(step, at))
     if (wrong !== null) return `step ${at}: ${wrong}`
   }
   return look()
 }
 
-/** Whether all targets of a step exist by the time they are needed: shrinking may have taken what made them. */
-const reachable = (state: State, { name, operations }: Step): boolean => {
-  let inside = state
-  for (const operation of operations) {
-    if ("target" in operation && operation.target >= inside.length) return false
-    const outcome = run(inside, name, operation)
-    if (outcome.status >= 400) return true
-    inside = outcome.state
-  }
-  return true
-}
+/** Three of the five. */
+const looking = (random: Random): readonly Name[] => random.shuffled(names).slice(0, 3)
 
-/** The shortest part of a sequence that still shows a difference. */
-const shrink = async (
-  service: TestService,
-  steps: readonly Step[],
-  seed: number,
-  found: string
-): Promise<readonly [readonly Step[], string]> => {
-  let [shortest, difference] = [steps, found]
-  for (let at = shortest.length - 1; at >= 0; at--) {
-    const shorter = shortest.filter((_, i) => i !== at)
-    const still = await play(service, shorter, seed)
-    if (still !== null) [shortest, difference] = [shorter, still]
-  }
-  return [shortest, difference]
-}
+const sequences = { fake: 2_000, postgres: 200 }
 
-const first = Number(process.env["SERVICE_MODEL_SEED"] ?? 1)
-const lengthen = Number(process.env["SERVICE_MODEL_RUNS"] ?? 1)
-const sequences = { fake: 2_000 * lengthen, postgres: 200 * lengthen }
-
-onBoth("writes against the reference", ledger, (use) => {
-  it("no difference in any sequence", async () => {
-    let service = use()
-    statuses.clear()
-    for (let seed = first; seed < first + sequences[service.backend]; seed++) {
-      // The fake looks at every row there is: a new one stays fast.
-      if (service.backend === "fake" && seed % 40 === 0) service = await startService("fake", ledger())
-      const steps = randomSteps(seed)
-      const difference = await play(service, steps, seed)
-      if (difference !== null) {
-        const [shortest, why] = await shrink(service, steps, seed, difference)
-        expect.fail(`seed ${seed}: ${why}\n${shortest.map((step) => JSON.stringify(step)).join("\n")}`)
+onBoth("writes against the reference", ledger, (use, backend) => {
+  /** How often each status was right. */
+  const statuses = new Map<number, number>()
+  const tally = (status: number): void => void statuses.set(status, (statuses.get(status) ?? 0) + 1)
+  let service: TestService | undefined
+  let played = 0
+  property(
+    "no difference in any sequence",
+    { steps, looking },
+    {
+      cases: sequences[backend],
+      timeout: 400_000,
+      reaches: (runs) => {
+        const all = [200, 201, 204, 400, 403, 404, 409, 412, 428]
+        const often = all.filter((status) => (statuses.get(status) ?? 0) > runs / 20)
+        if (runs >= 200) expect(often).toEqual(all)
+        else expect(often.length).toBeGreaterThan(all.length / 2)
       }
+    },
+    async ({ looking, steps }) => {
+      // The fake looks at every row there is: a new one stays fast.
+      if (backend === "fake" && played++ % 40 === 0) service = await startService("fake", ledger())
+      expect(await play(service ?? use(), steps, looking, tally)).toBeNull()
     }
-    // The sequences reach what they are for.
-    for (const status of [200, 201, 204, 400, 403, 404, 409, 412, 428]) {
-      expect(statuses.get(status) ?? 0, String(status)).toBeGreaterThan(20)
-    }
-  }, 400_000 * lengthen)
+  )
 })

@@ -7,7 +7,9 @@ import { expect, it } from "vitest"
 import { defineConfig } from "../../../core/domain/declare/config.ts"
 import { f } from "../../../core/domain/declare/field.ts"
 import { defineResource } from "../../../core/domain/declare/resource.ts"
+import { Random } from "../../generators/random.ts"
 import type { Fixture, StartOptions, TestCaller, TestService } from "../../support/composed.ts"
+import { seed } from "../../support/depth.ts"
 import { findPooler, openPooler } from "../../support/pooler.ts"
 import { base, batch, on } from "./scenes.ts"
 
@@ -61,19 +63,8 @@ const updates = (writer: string) =>
     ...ids.map((id) => ({ resource: "pairs", key: [id % 3, `b${id}`] }))
   ].map((named) => ({ op: "update", ...named, etag: "*", data: { writer } }))
 
-/** The numbers below `count` in an order that depends on the seed alone. */
-const shuffled = (count: number, seed: number): readonly number[] => {
-  const order = Array.from({ length: count }, (_, i) => i)
-  let state = seed
-  for (let i = count - 1; i > 0; i--) {
-    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
-    const other = state % (i + 1)
-    const kept = order[i]!
-    order[i] = order[other]!
-    order[other] = kept
-  }
-  return order
-}
+/** The items in an order of their own for each turn. */
+const shuffled = <A>(items: readonly A[], turn: number): readonly A[] => new Random(seed * 1_000 + turn).shuffled(items)
 
 const clients = 12
 const rounds = 4
@@ -95,7 +86,7 @@ const scenarios = (use: () => TestService): void => {
         ? forwards
         : client % 3 === 1
         ? [...forwards].reverse()
-        : shuffled(forwards.length, 1 + client + clients * round).map((place) => forwards[place]!)
+        : shuffled(forwards, 1 + client + clients * round)
       const answer = await batch(use(), ann, ops, { prefer: "return=minimal" })
       expect(answer.status, answer.text).toBe(200)
       expect(answer.json["results"]).toHaveLength(3 * size)
@@ -113,7 +104,7 @@ const scenarios = (use: () => TestService): void => {
       const own = 1_000 + clients * round + client
       const created = await use().call(ann, "POST", `${base}/alphas`, { body: { id: own, writer: "nobody" } })
       expect(created.status, created.text).toBe(201)
-      const keys = shuffled(size, 1 + client + clients * round).map((place) => ids[place]!)
+      const keys = shuffled(ids, 1 + client + clients * round)
       const ops = [
         {
           op: "reorder",

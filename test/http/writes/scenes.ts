@@ -6,15 +6,17 @@ import type { Answer, Answered, Fixture, StartOptions, TestCaller, TestService }
 import { ann } from "../../support/ledger.ts"
 
 /** Runs the suite on the records fake and on PostgreSQL. At the end nothing may have become a 500 that no test took away. */
-export const onBoth = (name: string, fixture: () => Fixture, suite: (use: () => TestService) => void): void => {
+export const onBoth = (name: string, fixture: () => Fixture, suite: Suite): void => {
   for (const backend of ["fake", "postgres"] as const) on(backend, name, fixture, suite)
 }
+
+type Suite = (use: () => TestService, backend: TestService["backend"]) => void
 
 export const on = (
   backend: TestService["backend"],
   name: string,
   fixture: () => Fixture,
-  suite: (use: () => TestService) => void,
+  suite: Suite,
   options: StartOptions = {}
 ): void => {
   describe(`${name}, ${backend}`, () => {
@@ -27,7 +29,7 @@ export const on = (
       await service.close()
       expect(service.unhandled).toEqual([])
     })
-    suite(() => service!)
+    suite(() => service!, backend)
   })
 }
 

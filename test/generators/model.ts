@@ -1,0 +1,84 @@
+/** Tables: a key and some columns of any types of the database, with rows in them; and rows of a model that a test has. */
+
+import type { Field, Model } from "../../core/domain/model/model.ts"
+import type { Cell, Row } from "../../core/domain/value/kind.ts"
+import { type FieldParts, makeModel } from "../support/model.ts"
+import type { Random } from "./random.ts"
+import { cell, type CellOptions } from "./value.ts"
+
+const labels = ["draft", "paid", "Shipped", "it's", "ß"]
+
+/** The types that columns of `table` need in the database. */
+export const tableTypes = `create domain label as text; create type status as enum (${
+  labels.map((label) => `'${label.replaceAll("'", "''")}'`).join(", ")
+});`
+
+/** Every pair of a kind and a type that holds it. */
+const columns: ReadonlyArray<readonly [FieldParts, type: string]> = [
+  [{ name: "i16", kind: "integer", bits: 16 }, "smallint"],
+  [{ name: "i32", kind: "integer", bits: 32 }, "integer"],
+  [{ name: "i64", kind: "integer" }, "bigint"],
+  [{ name: "txt", kind: "text" }, "text"],
+  [{ name: "vc", kind: "text", max: 200 }, "varchar(200)"],
+  [{ name: "ch", kind: "text", max: 40 }, "char(40)"],
+  [{ name: "dom", kind: "text" }, "label"],
+  [{ name: "dec", kind: "decimal", precision: 12, scale: 2 }, "numeric(12,2)"],
+  [{ name: "num", kind: "decimal" }, "numeric"],
+  [{ name: "flt", kind: "float" }, "double precision"],
+  [{ name: "bool", kind: "boolean" }, "boolean"],
+  [{ name: "tz", kind: "timestamp" }, "timestamptz"],
+  [{ name: "ts", kind: "timestamp" }, "timestamp"],
+  [{ name: "dt", kind: "date" }, "date"],
+  [{ name: "st", kind: "enum", values: labels }, "status"],
+  [{ name: "stt", kind: "enum", values: labels }, "text"],
+  [{ name: "uid", kind: "uuid" }, "uuid"],
+  [{ name: "cur", kind: "currency" }, "char(3)"],
+  [{ name: "cty", kind: "country" }, "varchar(2)"],
+  [{ name: "js", kind: "json" }, "jsonb"]
+]
+
+/** A table: `parts`, `definitions` and `rows` are by the fields of the model, the key `id` first. */
+export interface Table {
+  readonly parts: readonly FieldParts[]
+  readonly model: Model
+  readonly definitions: readonly string[]
+  /** As the database takes them; it may give some of them back in another form. */
+  readonly rows: readonly Row[]
+}
+
+/** A table of `most` rows, with some columns of the many types, two thirds of them optional. */
+export const table = (random: Random, name: string, most: number, options: CellOptions = {}): Table => {
+  const chosen = random.many(6, columns.length, () => random.pick(columns), 1)
+    .filter((column, i, all) => all.indexOf(column) === i)
+    .map(([parts, type]) => ({ parts: { ...parts, optional: random.below(3) > 0 }, type }))
+  const parts: readonly FieldParts[] = [
+    { name: "id", kind: "integer", bits: 32 },
+    ...chosen.map((column) => column.parts)
+  ]
+  const model = makeModel({ name, fields: parts })
+  const [, ...fields] = model.fields
+  return {
+    parts,
+    model,
+    definitions: [
+      "integer primary key",
+      ...chosen.map(({ parts, type }) => type + (parts.optional ? "" : " not null"))
+    ],
+    rows: random.many(
+      most,
+      most,
+      (index) => [String(index), ...fields.map((field) => someCell(random, field, options))],
+      0
+    )
+  }
+}
+
+const someCell = (random: Random, field: Field, options: CellOptions): Cell =>
+  field.optional && random.chance(4) ? null : cell(random, field, options)
+
+/** A row of a model; `given` stand for the columns that it names. */
+export const row = (
+  random: Random,
+  { columns }: Model,
+  given: { readonly [column: string]: (random: Random) => Cell } = {}
+): Row => columns.map((field) => given[field.name]?.(random) ?? someCell(random, field, {}))
