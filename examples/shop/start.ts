@@ -208,7 +208,8 @@ const main = async (): Promise<void> => {
     say(`${shop.generated ? "Generated" : "Found"} a furniture shop with ${shop.orders.toLocaleString("en")} orders.`)
     if (!shop.generated && values.scale !== undefined) say("--scale counts only where there are no data yet.")
 
-    const drawn = await drawPictures(databases.url, env)
+    // A small shop is for a quick look: one colour will do.
+    const drawn = await drawPictures(databases.url, env, scale < 1_000 ? 1 : undefined)
     if (drawn > 0) say(`Drew ${drawn} pictures of products and people.`)
     if (beside !== null) beneath = await startWarehouse(databases.url, beside, env)
     // The port first: a password that is made is then sure to be shown.

@@ -8,6 +8,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { compileCache } from "../support/compiled.ts"
 import { tokenOf } from "../support/composed.ts"
 import { openDatabase } from "../support/postgres.ts"
 import type { TestDatabase } from "../support/postgres.ts"
@@ -25,11 +26,13 @@ let origin = ""
 beforeAll(async () => {
   database = await openDatabase(tables)
   server = spawn(process.execPath, ["--conditions=source", "--max-old-space-size=512", script, database.url], {
+    env: { ...process.env, ...compileCache },
     stdio: ["ignore", "pipe", "inherit", "ipc"]
   })
   const [port] = await once(server.stdout!, "data") as [Buffer]
   origin = `http://127.0.0.1:${port.toString().trim()}`
   watcher = spawn(process.execPath, ["--conditions=source", watchScript, port.toString().trim()], {
+    env: { ...process.env, ...compileCache },
     stdio: ["ignore", "inherit", "inherit", "ipc"]
   })
 })

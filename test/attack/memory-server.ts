@@ -51,9 +51,13 @@ process.on("message", (message: "longest turn" | { readonly spin: number }) => {
 const [url = ""] = process.argv.slice(2)
 const scope = Scope.makeUnsafe()
 const compiled = compileOrThrow(config)
-const { statementTimeoutMs } = compiled.options
+const { maxAnswerBytes, statementTimeoutMs } = compiled.options
 const postgres = await Effect.runPromise(
-  Effect.provideService(makePostgres({ url, statementTimeoutMs, waitMs: 30_000 }), Scope.Scope, scope)
+  Effect.provideService(
+    makePostgres({ url, statementTimeoutMs, waitMs: 30_000, answerBytes: maxAnswerBytes }),
+    Scope.Scope,
+    scope
+  )
 )
 const edge = makeService({
   compiled,

@@ -6,9 +6,24 @@ import { defineConfig } from "../../core/domain/declare/config.ts"
 import { f, relation } from "../../core/domain/declare/field.ts"
 import { history } from "../../core/domain/declare/history.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
+import { deep } from "../support/depth.ts"
 
-/** One record of it fills most of a body. */
-export const bigBytes = 1_900_000
+const mebibyte = 1024 * 1024
+
+/**
+ * Sizes of a deep run are the defaults of the service. Those of a quick run are smaller, in about the same proportions. Its answers are still longer than
+ * the 8 MiB that every connection reads.
+ */
+export const sizes = deep
+  ? { heapMegabytes: 512, bigBytes: 1_900_000, maxAnswerBytes: 32 * mebibyte, maxBatchBytes: 64 * mebibyte }
+  : {
+    heapMegabytes: Number(process.env["HEAP"] ?? 160),
+    bigBytes: 190_000,
+    maxAnswerBytes: 9 * mebibyte,
+    maxBatchBytes: 18 * mebibyte
+  }
+
+const { bigBytes, maxAnswerBytes, maxBatchBytes } = sizes
 
 const fields = () => ({
   id: f.integer().filterable(),
@@ -27,7 +42,7 @@ export const config = defineConfig({
   resources: [papers, tracked, links],
   extends: [history({ resources: ["tracked"] })],
   // The batches of a test wait for each other's rows. On a busy machine this takes longer than the default limit, and is not what is tested.
-  options: { scanGuard: { mode: "off" }, statementTimeoutMs: 100_000 }
+  options: { scanGuard: { mode: "off" }, statementTimeoutMs: 100_000, maxAnswerBytes, maxBatchBytes }
 })
 
 /** The tables without records. */

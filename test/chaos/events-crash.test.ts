@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest"
 import { compileOrThrow } from "../../composition/create-admin.ts"
 import { freePort, leash, openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
+import { compileCache } from "../support/compiled.ts"
 import { eventStatements, openReceiver } from "../support/events.ts"
 import type { TestReceiver } from "../support/events.ts"
 import { eventsConfig, eventsSchema } from "./events-stage.ts"
@@ -50,7 +51,11 @@ const settings = () => ({
 const start = async (port: number, dies: typeof endings[number]): Promise<ChildProcess | null> => {
   const [program, ...args] = [...leash, process.execPath, "--conditions=source", worker]
   const child = spawn(program!, args, {
-    env: { ...process.env, WORKER: JSON.stringify({ ...settings(), database: cluster.url, port, dies }) },
+    env: {
+      ...process.env,
+      ...compileCache,
+      WORKER: JSON.stringify({ ...settings(), database: cluster.url, port, dies })
+    },
     stdio: ["ignore", "pipe", "ignore"]
   })
   children.add(child)

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url"
 import { Client } from "pg"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { pgAddressOf } from "../../adapters/postgres/socket.ts"
+import { compileCache } from "../support/compiled.ts"
 import { openEvents, openReceiver } from "../support/events.ts"
 import type { EventService, TestReceiver } from "../support/events.ts"
 import { findPooler } from "../support/pooler.ts"
@@ -33,7 +34,7 @@ const settings = () => ({
 
 const startWorker = async (url: string): Promise<ChildProcess> => {
   const child = spawn(process.execPath, ["--conditions=source", worker], {
-    env: { ...process.env, WORKER: JSON.stringify({ ...settings(), database: url }) },
+    env: { ...process.env, ...compileCache, WORKER: JSON.stringify({ ...settings(), database: url }) },
     stdio: ["ignore", "pipe", "inherit"]
   })
   await once(child.stdout!, "data")

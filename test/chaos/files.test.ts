@@ -6,6 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { compileCache } from "../support/compiled.ts"
 import { startService, tokenOf } from "../support/composed.ts"
 import type { TestService } from "../support/composed.ts"
 import { openDatabase } from "../support/postgres.ts"
@@ -39,7 +40,7 @@ describe("a server that is killed", () => {
   const start = async (): Promise<{ readonly url: string; readonly child: ChildProcess }> => {
     const child = fork(fileURLToPath(new URL("files-server.ts", import.meta.url)), {
       execArgv: ["--conditions=source"],
-      env: { ...process.env, DATABASE_URL: database.url, FILES_FOLDER: folder },
+      env: { ...process.env, ...compileCache, DATABASE_URL: database.url, FILES_FOLDER: folder },
       stdio: ["ignore", "ignore", "inherit", "ipc"]
     })
     const port = await new Promise<number>((resolve, reject) => {

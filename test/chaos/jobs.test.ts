@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest"
 import { queueStatements } from "../../adapters/queue/schema.ts"
 import { leash, openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
+import { compileCache } from "../support/compiled.ts"
 import { grouped, plain } from "./jobs.ts"
 
 vi.setConfig({ testTimeout: 400_000 })
@@ -37,7 +38,7 @@ const startWorker = (): ChildProcess => {
     fileURLToPath(new URL("job-worker.ts", import.meta.url))
   ]
   const child = spawn(program!, args, {
-    env: { ...process.env, DATABASE_URL: cluster.url },
+    env: { ...process.env, ...compileCache, DATABASE_URL: cluster.url },
     stdio: ["ignore", "pipe", "inherit"]
   })
   children.add(child)

@@ -9,6 +9,7 @@ import { taskSchema } from "../../adapters/postgres/tasks.ts"
 import { queueStatements } from "../../adapters/queue/schema.ts"
 import { leash, openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
+import { compileCache } from "../support/compiled.ts"
 import { tokenOf } from "../support/composed.ts"
 
 vi.setConfig({ testTimeout: 1_200_000, hookTimeout: 300_000 })
@@ -52,7 +53,7 @@ const start = (role: "serve" | "work"): Promise<Service> => {
     fileURLToPath(new URL("tasks-server.ts", import.meta.url))
   ]
   const child = spawn(program!, args, {
-    env: { ...process.env, DATABASE_URL: cluster.url, TASK_ROLE: role },
+    env: { ...process.env, ...compileCache, DATABASE_URL: cluster.url, TASK_ROLE: role },
     stdio: ["pipe", "pipe", "inherit"]
   })
   children.add(child)

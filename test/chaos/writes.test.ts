@@ -11,6 +11,7 @@ import { afterEach, expect, it } from "vitest"
 import { idempotencySchema } from "../../adapters/postgres/idempotency.ts"
 import { dataBase, kill, open, running, sql, until } from "../embedded/support.ts"
 import { Random } from "../generators/random.ts"
+import { compileCache } from "../support/compiled.ts"
 import { ann, ledgerSchema } from "../support/ledger.ts"
 
 const rounds = Number(process.env["SERVICE_CHAOS_ROUNDS"] ?? 2)
@@ -23,7 +24,10 @@ afterEach(() => {
 })
 
 const startServer = async (url: string): Promise<{ readonly server: ChildProcess; readonly port: string }> => {
-  const server = spawn(process.execPath, [program, url], { stdio: ["ignore", "pipe", "inherit"] })
+  const server = spawn(process.execPath, [program, url], {
+    env: { ...process.env, ...compileCache },
+    stdio: ["ignore", "pipe", "inherit"]
+  })
   servers.push(server)
   const port = await new Promise<string>((resolve, reject) => {
     createInterface({ input: server.stdout }).once("line", resolve)

@@ -9,12 +9,11 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
+import { compileCache } from "../support/compiled.ts"
 import type { Order, Outcome } from "./shell.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const main = join(root, "composition/cli/main.ts")
-/** Every command loads the same modules: what was compiled once is kept for the next process. */
-const compiled = join(root, "node_modules/.cache/compiled")
 
 /** Shared by the projects of a test file: it runs what `quick` is given. */
 let shell: ChildProcess | undefined
@@ -22,7 +21,7 @@ let shellFree: Promise<unknown> = Promise.resolve()
 
 const openShell = (): ChildProcess => {
   const child = fork(fileURLToPath(new URL("shell.ts", import.meta.url)), {
-    env: { ...plainEnvironment(), NODE_COMPILE_CACHE: compiled },
+    env: { ...plainEnvironment(), ...compileCache },
     execArgv: ["--conditions=source"]
   })
   // It ends with this process.
@@ -101,7 +100,7 @@ export const makeProject = (env: Record<string, string> = {}): Project => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "service-cli-")))
   mkdirSync(join(folder, "node_modules"))
   symlinkSync(root, join(folder, "node_modules/resource-admin"))
-  const variables: Record<string, string> = { ...plainEnvironment(), NODE_COMPILE_CACHE: compiled, ...env }
+  const variables: Record<string, string> = { ...plainEnvironment(), ...compileCache, ...env }
   const children = new Set<ChildProcess>()
 
   const launch = (args: readonly string[], extra: Record<string, string> = {}, input?: string): ChildProcess => {

@@ -15,17 +15,27 @@ export interface Checkout extends Disposable {
   readonly folder: string
 }
 
+/** Where processes of the copies keep the code that they compiled: the next one starts a second sooner. */
+let compiled: string | undefined
+
 /** What `npm start` and `npm run service` need, under another path. */
 export const copyCheckout = (): Checkout => {
   const base = mkdtempSync(join(tmpdir(), "shop example "))
   const folder = join(base, "ada's project")
   mkdirSync(folder)
+  compiled = join(base, "compiled")
   const files = ["package.json", "package-lock.json", "scripts", "tools"]
   for (const name of ["core", "adapters", "composition", "examples", ...files]) {
     cpSync(join(root, name), join(folder, name), { recursive: true })
   }
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"))
-  return { folder, [Symbol.dispose]: () => rmSync(base, { recursive: true, force: true }) }
+  return {
+    folder,
+    [Symbol.dispose]: () => {
+      compiled = undefined
+      rmSync(base, { recursive: true, force: true })
+    }
+  }
 }
 
 /** The environment of a shell in which nothing of ours is set. */
@@ -33,7 +43,12 @@ export const plainEnvironment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEn
   const { ADMIN_DATABASE_URL, AUTH_SECRET, AUTH_URL, DATABASE_URL, NODE_OPTIONS, PORT, SERVICE_DATA, ...rest } =
     process.env
   void [ADMIN_DATABASE_URL, AUTH_SECRET, AUTH_URL, DATABASE_URL, NODE_OPTIONS, PORT, SERVICE_DATA]
-  return { ...rest, SERVICE_LOG: "off", ...more }
+  return {
+    ...rest,
+    SERVICE_LOG: "off",
+    ...(compiled === undefined ? {} : { NODE_COMPILE_CACHE: compiled }),
+    ...more
+  }
 }
 
 export interface Outcome {

@@ -5,11 +5,22 @@
 
 import { spawn, spawnSync } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
-import { randomInt } from "node:crypto"
-import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { createHash, randomBytes, randomInt } from "node:crypto"
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync
+} from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { Client } from "pg"
 import { completeLibraries, locateBinaries, programIn } from "../../composition/embedded/binaries.ts"
 import { chooseIdentity, commandOf } from "../../composition/embedded/identity.ts"
@@ -115,11 +126,9 @@ const pause = (milliseconds: number) => new Promise((done) => setTimeout(done, m
 
 const signals = { fast: "SIGINT", immediate: "SIGQUIT", kill: "SIGKILL" } as const
 
-/** Makes and starts a server; fast rather than safe against a power cut, which no test causes. `parent`: where its folder goes. */
-export const openCluster = async (
-  options: { readonly settings?: { readonly [name: string]: string }; readonly parent?: string } = {}
-): Promise<TestCluster> => {
-  const folder = mkdtempSync(join(options.parent ?? tmpdir(), "chaos-"))
+/** A folder that everybody may enter, and how a server runs in it. */
+const prepareFolder = (parent: string) => {
+  const folder = mkdtempSync(join(parent, "chaos-"))
   chmodSync(folder, 0o755)
   const { native } = locateBinaries([import.meta.url])
   const env = {
@@ -139,19 +148,56 @@ export const openCluster = async (
   if (identity.ids.uid !== undefined) chownSync(folder, identity.ids.uid, identity.ids.gid ?? identity.ids.uid)
   const run = (program: "initdb" | "postgres", args: readonly string[]): [string, string[]] =>
     commandOf(identity, programIn(native, program), args)
-  const [initdb, initArgs] = run("initdb", [
-    `--pgdata=${data}`,
-    "--username=postgres",
-    "--auth=trust",
-    "--encoding=UTF8",
-    "--locale-provider=builtin",
-    "--builtin-locale=C.UTF-8",
-    "--locale=C",
-    "--no-instructions",
-    "--no-sync"
-  ])
+  return { folder, data, identity, env, run }
+}
+
+/** Copies a data folder with its owners. False where it cannot be done. */
+export const copyData = (from: string, to: string): boolean => spawnSync("cp", ["-a", from, to]).status === 0
+
+const initOptions = [
+  "--username=postgres",
+  "--auth=trust",
+  "--encoding=UTF8",
+  "--locale-provider=builtin",
+  "--builtin-locale=C.UTF-8",
+  "--locale=C",
+  "--no-instructions",
+  "--no-sync"
+]
+
+const initialize = ({ data, env, identity, run }: ReturnType<typeof prepareFolder>): void => {
+  const [initdb, initArgs] = run("initdb", [`--pgdata=${data}`, ...initOptions])
   const made = spawnSync(initdb, initArgs, { ...identity.ids, cwd: "/", env, stdio: ["ignore", "ignore", "pipe"] })
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr.toString()}`)
+}
+
+const cacheFolder = fileURLToPath(new URL("../../node_modules/.cache", import.meta.url))
+
+/** Makes the data folder of a new server: a copy of one that was never used, which is made once and kept. */
+const makeData = (place: ReturnType<typeof prepareFolder>): void => {
+  const { data, identity, run } = place
+  // Of this program, these options and this user.
+  const made = createHash("sha256").update(JSON.stringify([run("initdb", initOptions), identity.ids])).digest("hex")
+  const kept = join(cacheFolder, `cluster-${made.slice(0, 16)}`)
+  if (existsSync(kept) && copyData(kept, data)) return
+  initialize(place)
+  const copy = `${kept}-${randomBytes(6).toString("hex")}`
+  mkdirSync(cacheFolder, { recursive: true })
+  try {
+    if (copyData(data, copy)) renameSync(copy, kept)
+  } catch {
+    // Another process was faster.
+    rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+/** Makes and starts a server; fast rather than safe against a power cut, which no test causes. `parent`: where its folder goes. */
+export const openCluster = async (
+  options: { readonly settings?: { readonly [name: string]: string }; readonly parent?: string } = {}
+): Promise<TestCluster> => {
+  const place = prepareFolder(options.parent ?? tmpdir())
+  const { data, env, folder, identity, run } = place
+  makeData(place)
 
   const port = await freePort()
   let child: ChildProcess | undefined

@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { compileCache } from "./compiled.ts"
 
 const script = fileURLToPath(new URL("../chaos/serve.ts", import.meta.url))
 
@@ -63,6 +64,7 @@ export const startProcess = async (env: { readonly [name: string]: string }): Pr
       ...Object.fromEntries(
         inherited.flatMap((name) => process.env[name] === undefined ? [] : [[name, process.env[name]]])
       ),
+      ...compileCache,
       PORT: "0",
       SERVICE_LOG: "json",
       ...env
