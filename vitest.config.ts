@@ -45,7 +45,18 @@ export default defineConfig({
         }
       },
       { extends: true, test: { ...usual, name: "own", include: [...own], exclude: excluded } },
-      { extends: true, test: { ...usual, name: "browser", isolate: false, include: browser, exclude: excluded } }
+      {
+        extends: true,
+        test: {
+          ...usual,
+          name: "browser",
+          isolate: false,
+          include: browser,
+          exclude: excluded,
+          // What one file has prepared in the database serves all files of this run, and none of another.
+          env: { TEST_RUN: `${process.pid}_${Date.now()}` }
+        }
+      }
     ]
   }
 })

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type * as Library from "../../web/client/index.ts"
 import { type Checkout, copyCheckout, type Example, startExample } from "../examples/checkout.ts"
 import { freePort } from "../support/cluster.ts"
-import { chromiumPath, startChromium } from "./chromium.ts"
+import { chromiumOfProcess, chromiumPath } from "./chromium.ts"
 import { bundlePage } from "./page.ts"
 
 /** What the page's script puts there. */
@@ -33,10 +33,9 @@ describe.skipIf(chromiumPath === null)("the client in Chromium", () => {
     files = await bundlePage(join(import.meta.dirname, "client-page.ts"))
     checkout = copyCheckout()
     example = await startExample(checkout, await freePort(2), ["--demo", "--with-warehouse"])
-    browser = await startChromium()
+    browser = await chromiumOfProcess()
   })
   afterAll(async () => {
-    await browser?.close()
     await example?.stop()
     checkout?.[Symbol.dispose]()
   })

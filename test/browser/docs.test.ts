@@ -5,7 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import type { Browser, Page, Request as PageRequest } from "playwright-core"
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { docsRoutes } from "../../adapters/http/docs.ts"
 import { makeEdge } from "../../adapters/http/handle.ts"
 import { listen } from "../../adapters/http/node.ts"
@@ -17,7 +17,7 @@ import { TokensError } from "../../core/ports/tokens.ts"
 import type { TokensService } from "../../core/ports/tokens.ts"
 import { mounted, script } from "../http/edge-app.ts"
 import { anyAccess, callerOf, requestOf } from "../support/openapi.ts"
-import { chromiumPath, startChromium } from "./chromium.ts"
+import { chromiumOfProcess, chromiumPath } from "./chromium.ts"
 
 const password = "correct horse battery"
 
@@ -107,9 +107,8 @@ describe.skipIf(chromiumPath === null)("/api/docs in Chromium", () => {
   const listeners: Listener[] = []
 
   beforeAll(async () => {
-    browser = await startChromium()
+    browser = await chromiumOfProcess()
   })
-  afterAll(() => browser.close())
 
   const open = async (signIn: "password" | "token" = "password") => {
     server = await openServer(signIn)

@@ -8,7 +8,7 @@ import type { Listener } from "../../adapters/http/node.ts"
 import type * as Library from "../../web/client/index.ts"
 import { admin, onStage } from "../http/files/stage.ts"
 import { tokenOf } from "../support/composed.ts"
-import { chromiumPath, startChromium } from "./chromium.ts"
+import { chromiumOfProcess, chromiumPath } from "./chromium.ts"
 import { bundlePage } from "./page.ts"
 
 declare const library: typeof Library
@@ -23,7 +23,7 @@ describe.skipIf(chromiumPath === null)("in Chromium", () => {
       const files = await bundlePage(join(import.meta.dirname, "client-page.ts"))
       listener = await listen(stage().service.edge, { port: 0, host: "127.0.0.1" })
       url = `http://127.0.0.1:${listener.port}`
-      browser = await startChromium()
+      browser = await chromiumOfProcess()
       const context = await browser.newContext({ permissions: ["local-network-access"] })
       page = await context.newPage()
       await page.route(`${url}/-test/**`, (route) => {
@@ -35,7 +35,7 @@ describe.skipIf(chromiumPath === null)("in Chromium", () => {
       await page.waitForFunction(() => "mount" in globalThis)
     })
     afterAll(async () => {
-      await browser?.close()
+      await page?.context().close()
       await listener?.close()
     })
 

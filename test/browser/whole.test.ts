@@ -10,7 +10,7 @@ import { codeAt, holdHalfMinute } from "../support/totp.ts"
 import type * as Calls from "../web/calls.ts"
 import { config, schema } from "../web/whole.ts"
 import type { Whole } from "../web/whole.ts"
-import { chromiumPath, startChromium } from "./chromium.ts"
+import { chromiumOfProcess, chromiumPath } from "./chromium.ts"
 import { bundlePage } from "./page.ts"
 
 declare const library: typeof Library
@@ -25,10 +25,9 @@ describe.skipIf(chromiumPath === null)("the client in Chromium, beyond records",
     files = await bundlePage(join(import.meta.dirname, "whole-page.ts"))
     service = await openServer(config, { schema })
     await service.account("admin@example.org", "admin")
-    browser = await startChromium()
+    browser = await chromiumOfProcess()
   })
   afterAll(async () => {
-    await browser?.close()
     await service?.close()
   })
 

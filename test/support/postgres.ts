@@ -1,5 +1,5 @@
 /**
- * Databases for tests: one embedded server for everything that runs at once, a template for each schema, a clone for each test file.
+ * Databases for tests: one embedded server for everything that runs at once, a template for each schema or preparation, a clone for each test file.
  * It fails when the server cannot start, touches only databases it made, and drops the clone when the file is done.
  */
 
@@ -60,21 +60,24 @@ const withClient = async <A>(url: string, database: string, work: (client: Clien
 /** Any number that means "templates" to everybody here. */
 const templateLock = 740_118
 
-/** The template of a schema, made once; processes that want it at the same time wait for each other. */
-const ensureTemplate = (url: string, schema: string): Promise<string> => {
-  const name = `test_template_${createHash("sha256").update(schema).digest("hex").slice(0, 16)}`
-  return withClient(url, "postgres", async (client) => {
+/** Makes out of an empty database what its clones are to have. */
+type Fill = (url: string, name: string) => Promise<void>
+
+/** A template of a name, filled once; processes that want it at the same time wait for each other. */
+const ensureTemplate = (url: string, name: string, fill: Fill): Promise<string> =>
+  withClient(url, "postgres", async (client) => {
     await client.query("select pg_advisory_lock($1)", [templateLock])
     const found = await client.query("select 1 from pg_database where datname = $1 and datistemplate", [name])
     if (found.rowCount === 1) return name
     // What a run that broke off left behind has the name but is no template yet.
     await client.query(`drop database if exists ${name}`)
     await client.query(`create database ${name} template template0`)
-    await withClient(url, name, (inside) => inside.query(schema))
+    await fill(urlOf(url, name), name)
     await client.query(`alter database ${name} with is_template true`)
     return name
   })
-}
+
+const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16)
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -85,14 +88,15 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-/** Drops clones of processes that ended without dropping them. */
+/** Drops clones of processes that ended without dropping them, and what was prepared for runs that are over. */
 const dropAbandoned = async (client: Client): Promise<void> => {
-  const { rows } = await client.query<{ readonly datname: string }>(
-    "select datname from pg_database where datname ~ '^test_clone_[0-9]+_'"
+  const { rows } = await client.query<{ readonly datname: string; readonly datistemplate: boolean }>(
+    "select datname, datistemplate from pg_database where datname ~ '^test_(?:clone|prepared)_[0-9]+_'"
   )
-  for (const { datname } of rows) {
-    const pid = Number(datname.split("_")[2])
-    if (!isAlive(pid)) await client.query(`drop database if exists ${datname} with (force)`)
+  for (const { datistemplate, datname } of rows) {
+    if (isAlive(Number(datname.split("_")[2]))) continue
+    if (datistemplate) await client.query(`alter database ${datname} with is_template false`)
+    await client.query(`drop database if exists ${datname} with (force)`)
   }
 }
 
@@ -108,9 +112,29 @@ const openServer = async (): Promise<{ readonly url: string; readonly release: (
 const extensions = "create extension if not exists pg_trgm; create extension if not exists citext;"
 
 /** A database of its own with `schema` (SQL) in it. Text orders by code point, as in databases the service makes. */
-export const openDatabase = async (schema = ""): Promise<TestDatabase> => {
+export const openDatabase = (schema = ""): Promise<TestDatabase> => {
+  const whole = `${extensions}\n${schema}`
+  return openClone(
+    `test_template_${digestOf(whole)}`,
+    (url, name) => withClient(url, name, async (inside) => void await inside.query(whole))
+  )
+}
+
+/** Of this run of the tests, as its configuration says, or of this process: what code has made is not kept for a later run, as that may have other code. */
+const run = process.env["TEST_RUN"] ?? `${process.pid}_${Date.now()}`
+
+/**
+ * A database like the one that `fill` made out of an empty one. It runs once a run of the tests for each name, and must leave no connection behind.
+ */
+export const openPrepared = (name: string, fill: (url: string) => Promise<void>): Promise<TestDatabase> =>
+  openClone(`test_prepared_${run}_${digestOf(name)}`, async (url, made) => {
+    await withClient(url, made, (inside) => inside.query(extensions))
+    await fill(url)
+  })
+
+const openClone = async (wanted: string, fill: Fill): Promise<TestDatabase> => {
   const server = await openServer()
-  const template = await ensureTemplate(server.url, `${extensions}\n${schema}`)
+  const template = await ensureTemplate(server.url, wanted, fill)
   const name = `test_clone_${process.pid}_${randomBytes(5).toString("hex")}`
   await withClient(server.url, "postgres", async (client) => {
     await dropAbandoned(client)

@@ -17,7 +17,7 @@ const crateOf = (what: string): string => `crate-${[...texts.keys()].indexOf(wha
 
 beforeAll(async () => {
   if (chromiumPath === null) return
-  stage = await startStage(100, { schema: atticSchema, change: withAttic })
+  stage = await startStage({ schema: atticSchema, change: withAttic })
   const make = async (resource: string, data: object): Promise<void> => {
     const { body, status } = await stage.call("admin", "POST", `/${resource}`, data)
     expect(status, JSON.stringify(body).slice(0, 500)).toBe(201)

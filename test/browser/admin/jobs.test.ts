@@ -24,7 +24,7 @@ const fail = async (name: string, payload: unknown, error: string, group: string
 }
 
 beforeAll(async () => {
-  if (chromiumPath !== null) stage = await startStage(100)
+  if (chromiumPath !== null) stage = await startStage()
 })
 afterAll(() => stage?.stop())
 beforeEach(async () => {

@@ -8,7 +8,7 @@ import { axe, opener, type Stage, startStage } from "./stage.ts"
 let stage: Stage
 
 beforeAll(async () => {
-  if (chromiumPath !== null) stage = await startStage(1_000, { events: ["order_lines"] })
+  if (chromiumPath !== null) stage = await startStage({ events: ["order_lines"] })
 })
 afterAll(() => stage?.stop())
 

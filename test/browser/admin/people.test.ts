@@ -11,7 +11,7 @@ import { axe, opener, type Stage, startStage } from "./stage.ts"
 let stage: Stage
 
 beforeAll(async () => {
-  if (chromiumPath !== null) stage = await startStage(100, { mail: true, twoFactor: true, passkeys: true })
+  if (chromiumPath !== null) stage = await startStage({ mail: true, twoFactor: true, passkeys: true })
 })
 afterAll(() => stage?.stop())
 

@@ -55,7 +55,7 @@ beforeAll(async () => {
   files.set("/hangs/manifest.json", "hangs")
   plugin("waits", { cells: ["late"] }, `await new Promise(() => {}); export default {}`)
   const plugins = ["example", ...hostile, "gone"].map((name) => `${host.origin}/${name}/manifest.json`)
-  stage = await startStage(1_000, {
+  stage = await startStage({
     env: { SERVICE_PLUGINS: JSON.stringify(plugins) },
     components: {
       customers: {

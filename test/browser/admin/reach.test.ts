@@ -35,7 +35,7 @@ beforeAll(async () => {
   const source = { url: around.stranger.url, label: "Stranger", resources: ["gadgets"], roles: ["viewer"] }
   host = await startPluginHost()
   const plugins = await pluginsOf(host)
-  stage = await startStage(200, {
+  stage = await startStage({
     mail: true,
     twoFactor: true,
     passkeys: true,
@@ -69,7 +69,8 @@ const using = opener(
 )
 
 describe.skipIf(chromiumPath === null)("by keyboard alone, in every look", () => {
-  it.each([...records, ...people, ...operations(() => around), ...edges])("$name", async ({ options = {}, work }) => {
-    await using(options, (page, sent, quiet) => work(visitOf(stage, page, sent, quiet)))
+  const scenes = [...records, ...people, ...operations(() => around), ...edges].map((scene, place) => ({ ...scene, place }))
+  it.each(scenes)("$name", async ({ options = {}, place, work }) => {
+    await using(options, (page, sent, quiet) => work(visitOf(stage, page, sent, quiet, place)))
   })
 })

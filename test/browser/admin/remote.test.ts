@@ -42,7 +42,7 @@ beforeAll(async () => {
     ]
   })
   stranger.answers.set("/api/meta", { body: strangeMeta([model], { gadgets: view }) })
-  stage = await startStage(50, {
+  stage = await startStage({
     port: await freePort(),
     env: { SERVICE_SOURCES: JSON.stringify([{ url: stranger.url, label: "Stranger", resources: ["gadgets"] }]) }
   })

@@ -8,7 +8,7 @@ import { axe, type Stage, startStage } from "./stage.ts"
 let stage: Stage
 
 beforeAll(async () => {
-  if (chromiumPath !== null) stage = await startStage(20, { mail: true })
+  if (chromiumPath !== null) stage = await startStage({ mail: true })
 })
 afterAll(() => stage?.stop())
 

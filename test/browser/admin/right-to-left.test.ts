@@ -10,7 +10,7 @@ const long = `Begin ${"of a text in Latin letters ".repeat(20)}end`
 
 beforeAll(async () => {
   if (chromiumPath === null) return
-  stage = await startStage(100, { webhooks: { allowPrivateAddresses: true } })
+  stage = await startStage({ webhooks: { allowPrivateAddresses: true } })
   const make = async (path: string, data: object): Promise<Record<string, unknown>> => {
     const { body, status } = await stage.call("admin", "POST", path, data)
     expect(status, JSON.stringify(body)).toBe(201)

@@ -20,7 +20,7 @@ let files: ReadonlyMap<string, string>
 beforeAll(async () => {
   if (chromiumPath === null) return
   files = await bundlePage(join(import.meta.dirname, "../client-page.ts"))
-  stage = await startStage(50, {
+  stage = await startStage({
     change: (config) => ({
       ...config,
       extends: [webhooks(), history({ resources: ["orders", "customers", "products", "messages"] })]

@@ -78,7 +78,7 @@ beforeAll(async () => {
   ]
   plugins = await servePlugin()
   const manifest = `http://localhost:${(plugins.address() as AddressInfo).port}/manifest.json`
-  stage = await startStage(1_000, {
+  stage = await startStage({
     port,
     env: { SERVICE_SOURCES: JSON.stringify(sources), SERVICE_PLUGINS: JSON.stringify([manifest]) }
   })

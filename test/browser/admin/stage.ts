@@ -1,5 +1,5 @@
 /**
- * The example shop with its admin app in a real browser: one server and one Chromium a test file, a signed-in page a test. Every page is watched: an
+ * The example shop with its admin app in a real browser: one server a test file, one Chromium a process, a signed-in page a test. Every page is watched: an
  * error in the console, an exception, or a report against the policy fails the test that it happened in.
  */
 
@@ -7,31 +7,23 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { Browser, BrowserContext, Page, Request } from "playwright-core"
+import type { BrowserContext, Page, Request } from "playwright-core"
 import { expect } from "vitest"
 import { compileOrThrow } from "../../../composition/create-admin.ts"
-import { createUser, startServer, webhooks } from "../../../composition/index.ts"
-import {
-  authMigrations,
-  followingMigrations,
-  jobsMigrations,
-  serviceMigration
-} from "../../../composition/migrations.ts"
+import { startServer, webhooks } from "../../../composition/index.ts"
+import { followingMigrations } from "../../../composition/migrations.ts"
 import type { Server } from "../../../composition/server.ts"
 import { ensureWebApp } from "../../../composition/web.ts"
 import type { Config } from "../../../core/domain/declare/config.ts"
 import type { DeclaredView } from "../../../core/domain/declare/view.ts"
 import shop from "../../../examples/shop/admin.config.ts"
-import { handOver, prepareShop } from "../../../examples/shop/database.ts"
 import { freePort } from "../../support/cluster.ts"
-import { openDatabase } from "../../support/postgres.ts"
 import type { TestDatabase } from "../../support/postgres.ts"
 import { migrate } from "../../support/server.ts"
-import { startChromium } from "../chromium.ts"
+import { takeContext } from "./contexts.ts"
+import { emailOf, environmentOf, openShop, password, type Role } from "./shop.ts"
 
-export type Role = "admin" | "sales" | "viewer"
-
-const password = "correct horse battery"
+export type { Role } from "./shop.ts"
 
 export interface OpenOptions {
   /** Null: nobody is signed in. */
@@ -43,6 +35,8 @@ export interface OpenOptions {
   readonly touch?: boolean
   /** What the console may say: failures of requests that the test makes fail. */
   readonly allow?: RegExp
+  /** A browser that was never here, with an empty cache. */
+  readonly fresh?: boolean
 }
 
 export interface Watched {
@@ -54,6 +48,8 @@ export interface Watched {
   readonly quiet: () => Promise<void>
   /** Fails for what went wrong in the page, and closes it. */
   readonly close: () => Promise<void>
+  /** Closes it after a failure, whatever state it is in. */
+  readonly discard: () => Promise<void>
 }
 
 export interface Stage {
@@ -107,7 +103,20 @@ export interface StageOptions {
   readonly components?: { readonly [resource: string]: object }
 }
 
-export const startStage = async (orders = 1_000, options: StageOptions = {}): Promise<Stage> => {
+/**
+ * The port that stages of this process have one after the other: to a browser they are one origin, whose scripts it has compiled already. A stage that
+ * could not be stopped keeps it.
+ */
+let usualPort: number | undefined
+let taken = false
+
+const portOfStage = async (): Promise<number> => {
+  if (taken) return freePort()
+  taken = true
+  return usualPort ??= await freePort()
+}
+
+export const startStage = async (options: StageOptions = {}): Promise<Stage> => {
   const { components = {}, events = [], mail = false, passkeys = false, twoFactor = false } = options
   const usual: Config = {
     ...shop,
@@ -126,14 +135,11 @@ export const startStage = async (orders = 1_000, options: StageOptions = {}): Pr
   const views = config.views as readonly DeclaredView[]
   const said: string[] = []
   await ensureWebApp((text) => said.push(text))
-  const database = await openDatabase()
-  const compiled = compileOrThrow(config)
-  await migrate(database.url, [serviceMigration, ...jobsMigrations(compiled), ...authMigrations(config)])
-  await prepareShop(database.url, orders)
+  const database = await openShop()
   if (options.schema !== undefined) await database.execute(options.schema)
-  await migrate(database.url, followingMigrations(compiled))
+  await migrate(database.url, followingMigrations(compileOrThrow(config)))
   const data = mkdtempSync(join(tmpdir(), "rs-browser-"))
-  const port = options.port ?? await freePort()
+  const port = options.port ?? await portOfStage()
   const url = `http://localhost:${port}`
   const server = await startServer(
     {
@@ -147,23 +153,13 @@ export const startStage = async (orders = 1_000, options: StageOptions = {}): Pr
     {
       port,
       dev: mail,
-      env: {
-        DATABASE_URL: database.url,
-        AUTH_URL: url,
-        AUTH_SECRET: "a secret of the browser tests, long enough",
-        SERVICE_DATA: data,
-        ...options.env
-      },
+      env: { ...environmentOf(database.url, url), SERVICE_DATA: data, ...options.env },
       log: () => {}
     }
   )
-  const emailOf = (role: Role): string => `${role}@shop.example`
-  for (const role of ["admin", "sales", "viewer"] as const) {
-    const { id } = await createUser(server.auth!, { email: emailOf(role), name: role, role, password })
-    if (role === "sales") await handOver(database.url, "seller-1", { id, name: "Ada", email: emailOf(role) })
-  }
-  const browser: Browser = await startChromium()
 
+  /** Ends what is open, by a test that failed or goes on. */
+  const open = new Set<() => Promise<void>>()
   const sessions = new Map<Role, string>()
   const cookiesOf = async (role: Role): Promise<string> => {
     const known = sessions.get(role)
@@ -201,21 +197,37 @@ export const startStage = async (orders = 1_000, options: StageOptions = {}): Pr
       return { status: answer.status, body: text === "" ? {} : JSON.parse(text) as Record<string, unknown> }
     },
     open: async (
-      { allow, height = 800, language = "en", role = "admin", theme = "light", touch = false, width = 1280 } = {}
+      {
+        allow,
+        fresh = false,
+        height = 800,
+        language = "en",
+        role = "admin",
+        theme = "light",
+        touch = false,
+        width = 1280
+      } = {}
     ) => {
-      const context = await browser.newContext({
-        viewport: { width, height },
-        colorScheme: theme,
-        hasTouch: touch,
-        locale: language,
-        reducedMotion: "reduce"
-      })
+      const { context, discard, giveBack } = await takeContext(
+        { who: role ?? "nobody", language, touch },
+        fresh,
+        async (context) => void await context.addInitScript(watchPolicy)
+      )
+      const end = (): Promise<void> => {
+        open.delete(end)
+        return discard()
+      }
+      open.add(end)
       if (role !== null) {
         const pairs = (await cookiesOf(role)).split("; ").map((pair) => pair.split(/=(.*)/s))
         await context.addCookies(pairs.map(([name = "", value = ""]) => ({ name, value, url })))
       }
-      await context.addInitScript(watchPolicy)
       const page = await context.newPage()
+      await page.setViewportSize({ width, height })
+      await page.emulateMedia({ colorScheme: theme })
+      const devtools = await context.newCDPSession(page)
+      await devtools.send("Storage.clearDataForOrigin", { origin: url, storageTypes: "local_storage" })
+      await devtools.detach()
       page.setDefaultTimeout(60_000)
       const wrong: string[] = []
       const sent: string[] = []
@@ -249,16 +261,19 @@ export const startStage = async (orders = 1_000, options: StageOptions = {}): Pr
           )
           // A test may still be changing an answer for which nobody waits.
           await page.unrouteAll({ behavior: "ignoreErrors" })
-          await context.close()
+          open.delete(end)
+          await giveBack()
           expect([...wrong, ...reports.map((report) => `policy: ${report}`)]).toEqual([])
-        }
+        },
+        discard: end
       }
     },
     stop: async () => {
-      await browser.close()
+      for (const end of open) await end()
       await server.close()
       await database.drop()
       rmSync(data, { recursive: true, force: true })
+      if (port === usualPort) taken = false
     }
   }
 }
@@ -276,8 +291,13 @@ async (
   options: OpenOptions,
   work: (page: Page, ...rest: [...parts: Parts, sent: string[], quiet: Watched["quiet"]]) => Promise<void>
 ): Promise<void> => {
-  const { close, page, quiet, sent } = await stage().open({ ...usual, ...options })
-  await work(page, ...await parts(page, stage().url), sent, quiet)
+  const { close, discard, page, quiet, sent } = await stage().open({ ...usual, ...options })
+  try {
+    await work(page, ...await parts(page, stage().url), sent, quiet)
+  } catch (error) {
+    await discard()
+    throw error
+  }
   await close()
 }
 

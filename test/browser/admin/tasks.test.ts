@@ -11,7 +11,7 @@ let stage: Stage
 
 beforeAll(async () => {
   if (chromiumPath === null) return
-  stage = await startStage(1_000, {
+  stage = await startStage({
     // The shop's only key of several fields is of records in which nothing else can be changed.
     schema: "alter table shop.product_tags add column note text",
     change: (config) => ({

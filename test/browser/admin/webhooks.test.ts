@@ -30,7 +30,7 @@ beforeAll(async () => {
   })
   await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve))
   at = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`
-  stage = await startStage(100, { webhooks: { deliveryLog: true, allowPrivateAddresses: true } })
+  stage = await startStage({ webhooks: { deliveryLog: true, allowPrivateAddresses: true } })
 })
 afterAll(async () => {
   await stage?.stop()

@@ -34,11 +34,17 @@ export const edges: readonly Scene[] = [
       await open("/-/plugins/countries", map)
       await seen("page of a plugin")
 
-      const { body } = await stage.call("admin", "GET", "/products?page_size=1&order_by=id")
-      const [product] = body["items"] as readonly { readonly id: string }[]
-      const stock = async () => (await stage.call("admin", "GET", `/products/${product!.id}`)).body["stock"]
-      await stage.call("admin", "PATCH", `/products/${product!.id}`, { stock: 2 }, "*")
-      await open(`/products/${product!.id}`, page.getByRole("radio", { name: "2 stars" }))
+      const { body: product, status } = await stage.call("admin", "POST", "/products", {
+        sku: "REACH",
+        name: "Stool of stars",
+        category: "tables",
+        price: "10",
+        stock: 2
+      })
+      expect(status, JSON.stringify(product)).toBe(201)
+      const path = `/products/${String(product["id"])}`
+      const stock = async () => (await stage.call("admin", "GET", path)).body["stock"]
+      await open(path, page.getByRole("radio", { name: "2 stars" }))
       await seen("record with an input of a plugin")
       await keys.go(page.getByRole("radio", { name: "2 stars" }))
       await page.keyboard.press("ArrowRight")

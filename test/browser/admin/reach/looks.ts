@@ -1,10 +1,11 @@
 /**
  * What every page is held to in every look: light, dark, right to left, 320 px wide, and at 400 % zoom of a window of 1280 by 1024 pixels. A page changes its
- * look while it is open, so that also what only a dialog or an error shows is looked at.
+ * look while it is open, so that also what only a dialog or an error shows is looked at. A quick run asks axe in one look of each state, and these take turns.
  */
 
 import type { Page } from "playwright-core"
 import { expect } from "vitest"
+import { deep } from "../../../support/depth.ts"
 import { axe } from "../stage.ts"
 
 interface Look {
@@ -16,11 +17,12 @@ interface Look {
 }
 
 const usual: Look = { name: "light", width: 1280, height: 800 }
+const narrow: Look = { name: "320 px", width: 320, height: 640 }
 const looks: readonly Look[] = [
   usual,
   { ...usual, name: "dark", theme: "dark" },
   { ...usual, name: "right to left", language: "ar" },
-  { name: "320 px", width: 320, height: 640 },
+  narrow,
   { name: "400 % zoom", width: 320, height: 256 }
 ]
 
@@ -165,19 +167,32 @@ const faultsOf = (): readonly string[] => {
   return found
 }
 
-/** Fails for what is wrong with the page in any look. The page is then as it was before, with the focus where it was. */
-export const seen = async (page: Page, state: string): Promise<void> => {
+/** Which looks a state is looked at in. A number: in the look of that turn only, unless the run is deep. */
+export type Turn = number | "every"
+
+/** What axe and the geometry of each look are asked. */
+const questionsOf = (turn: Turn): ReadonlyArray<readonly [look: Look, rules: "all" | "contrast" | "none", shape: boolean]> => {
+  // A theme changes colours and nothing else.
+  if (deep || turn === "every") {
+    return looks.map((look) => look.theme === undefined ? [look, "all", true] : [look, "contrast", false])
+  }
+  const look = looks[turn % looks.length]!
+  // What is cut off or scrolls sideways mostly is so in a narrow window alone. Without axe that costs little.
+  return [[look, "all", look.theme === undefined], ...look === narrow ? [] : [[narrow, "none", true] as const]]
+}
+
+/** Fails for what is wrong with the page in the looks of its turn. The page is then as it was before, with the focus where it was. */
+export const seen = async (page: Page, state: string, turn: Turn): Promise<void> => {
   const focused = await page.evaluateHandle(() => document.activeElement as HTMLElement | null)
   const found: string[] = []
-  for (const look of looks) {
+  for (const [look, rules, shape] of questionsOf(turn)) {
     await put(page, look)
     // Where somebody looks at the pages after a run. Not kept.
     const folder = process.env["PICTURES"]
     if (folder !== undefined) await page.screenshot({ path: `${folder}/${state}, ${look.name}.png` })
     const faults = [
-      // A theme changes colours and nothing else.
-      ...await axe(page, look.theme === undefined ? undefined : ["color-contrast"]),
-      ...look.theme === undefined ? await page.evaluate(faultsOf) : []
+      ...rules === "none" ? [] : await axe(page, rules === "all" ? undefined : ["color-contrast"]),
+      ...shape ? await page.evaluate(faultsOf) : []
     ]
     found.push(...faults.map((fault) => `${look.name}: ${fault}`))
   }

@@ -15,7 +15,7 @@ export const records: readonly Scene[] = [
       const { id } = await newOrder(stage)
       const stored = async () => (await stage.call("admin", "GET", `/orders/${id}`)).body
       await open(`/orders/${id}`, record.box("note"))
-      await seen("record")
+      await seen("record", "every")
       await keys.type(record.input("note"), "Ring twice.")
       await record.save()
       await record.toast("Saved").waitFor()
@@ -104,7 +104,7 @@ export const records: readonly Scene[] = [
     work: async ({ keys, open, page, seen, stage }) => {
       const list = listPage(page, stage.url)
       await open("/orders?filter=total+%3E+10", list.row(0))
-      await seen("list")
+      await seen("list", "every")
       await keys.press(page.getByRole("button", { name: "Export" }))
       const [download] = await Promise.all([page.waitForEvent("download"), keys.choose("CSV")])
       expect(download.suggestedFilename()).toBe("orders.csv")

@@ -14,8 +14,8 @@ export interface Visit {
   readonly sent: readonly string[]
   /** Loads a page of the app, and goes past its sidebar once something is there. */
   readonly open: (path: string, there: Locator) => Promise<void>
-  /** Fails for what is wrong with the page as it is, in any look. */
-  readonly seen: (state: string) => Promise<void>
+  /** Fails for what is wrong with the page as it is. A quick run takes one look after the other, unless this state asks for every look. */
+  readonly seen: (state: string, looks?: "every") => Promise<void>
 }
 
 export interface Scene {
@@ -24,8 +24,16 @@ export interface Scene {
   readonly work: (visit: Visit) => Promise<void>
 }
 
-export const visitOf = (stage: Stage, page: Page, sent: readonly string[], quiet: Watched["quiet"]): Visit => {
+/** `place`: the scene's among all scenes. Scenes begin with different looks, so that each look sees first pages as well as last dialogs. */
+export const visitOf = (
+  stage: Stage,
+  page: Page,
+  sent: readonly string[],
+  quiet: Watched["quiet"],
+  place: number
+): Visit => {
   const keys = keyboard(page)
+  let turn = place
   return {
     stage,
     page,
@@ -36,9 +44,9 @@ export const visitOf = (stage: Stage, page: Page, sent: readonly string[], quiet
       await there.waitFor()
       await keys.skip()
     },
-    seen: async (state) => {
+    seen: async (state, looks) => {
       await quiet()
-      await seen(page, state)
+      await seen(page, state, looks ?? turn++)
     }
   }
 }
