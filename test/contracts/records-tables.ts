@@ -93,7 +93,7 @@ create table things (
 );
 create index on things (status, qty);
 create index on things (total) where deleted_at is null;
-create index on things using gin (name gin_trgm_ops);
+create index on things using gin (data);
 create table pairs (a integer, b text, note text, version integer not null default 1, primary key (a, b));
 create table shelves (
   code text not null,
@@ -114,7 +114,7 @@ export const contractIndexes: readonly FakeIndex[] = [
   { model: things, columns: [f("id")], method: "btree", partial: false },
   { model: things, columns: [f("status"), f("qty")], method: "btree", partial: false },
   { model: things, columns: [f("total")], method: "btree", partial: true },
-  { model: things, columns: [f("name")], method: "gin", partial: false }
+  { model: things, columns: [f("data")], method: "gin", partial: false }
 ]
 
 const cell = (row: Row, { index }: Field): Cell => row[index]!
