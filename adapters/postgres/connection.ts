@@ -53,6 +53,8 @@ export interface PostgresOptions {
 export interface Session {
   /** Whether there is no transaction: each statement commits by itself. */
   readonly autocommit: boolean
+  /** Whether nobody looks at what a write answers before it counts, with a transaction or without. */
+  readonly alone: boolean
   /** Rows are positional, all columns texts. */
   readonly run: (
     sql: string,
@@ -558,6 +560,7 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
           const autocommit = alone && !pooler
           const session: Session = {
             autocommit,
+            alone,
             run: (sql, params, prepare) => query(lease, sql, params, prepare && !pooler),
             objects: (sql, params) =>
               Effect.map(lease.line.ask(lease.connection.query(sql, params, false)), (result) => result.rows)

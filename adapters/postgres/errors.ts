@@ -119,26 +119,26 @@ export const refusePattern = (error: SqlError): Effect.Effect<never, RecordsErro
 export const refuseCommit = (error: SqlError): Effect.Effect<never, RecordsError> =>
   reasonOf(error) === "Unavailable" ? Effect.fail(failed("OutcomeUnknown", error)) : refuse(error)
 
-/** The message of the cast that fails a write which commits by itself, when the row must not stand. It is also in the database's log. */
+/** The message of the cast that fails a write which stands alone, when the row must not stand. It is also in the database's log. */
 export const refusedByRule = "an access rule refuses the row"
 
 const messageOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "message" in error ? String(error.message) : ""
 
-/**
- * A failed write that commits by itself. When the connection broke or was closed, the write may have happened. When an access rule refused
- * it, it is judged again in a transaction.
- */
+/** A failed write that stands alone. When an access rule refused it, it is judged again where it does not. */
+export const refuseByRule = (error: RecordsError): Effect.Effect<never, RecordsError> => {
+  const cause = error.cause as SqlError | undefined
+  const byRule = error.reason._tag === "BadValue" && messageOf(cause?.reason.cause).includes(refusedByRule)
+  return Effect.fail(byRule ? failed("Contended", cause) : error)
+}
+
+/** The same of one that commits by itself. When the connection broke or was closed, the write may have happened. */
 export const refuseAlone = (error: RecordsError): Effect.Effect<never, RecordsError> => {
   const cause = error.cause as SqlError | undefined
   const { _tag } = error.reason
   // A server without disk, memory or connections has refused clearly. Any other missing answer leaves the outcome open.
   const saidNo = cause !== undefined && sqlState(cause)?.startsWith("53") === true
-  return Effect.fail(
-    (_tag === "Unavailable" && !saidNo) || _tag === "TooLarge"
-      ? failed("OutcomeUnknown", cause)
-      : _tag === "BadValue" && messageOf(cause?.reason.cause).includes(refusedByRule)
-      ? failed("Contended", cause)
-      : error
-  )
+  return (_tag === "Unavailable" && !saidNo) || _tag === "TooLarge"
+    ? Effect.fail(failed("OutcomeUnknown", cause))
+    : refuseByRule(error)
 }

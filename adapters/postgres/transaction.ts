@@ -15,6 +15,7 @@ import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import { RecordsError, type RecordsTransaction } from "../../core/ports/records.ts"
 import { captureTrigger, noteText } from "./capture.ts"
 import {
+  type Answer,
   insertStatement,
   lockAllStatement,
   lockStatement,
@@ -29,7 +30,16 @@ import {
   type WriteAnswer
 } from "./compile-write.ts"
 import type { Session } from "./connection.ts"
-import { failed, reasonOf, refuse, refuseAlone, refusePattern, type Violated, violatedBy } from "./errors.ts"
+import {
+  failed,
+  reasonOf,
+  refuse,
+  refuseAlone,
+  refuseByRule,
+  refusePattern,
+  type Violated,
+  violatedBy
+} from "./errors.ts"
 import { makeIdempotency } from "./idempotency.ts"
 import { type Extensions, once, Reader, regexTimeoutMs, type Rows, type RunHow } from "./reader.ts"
 import { canonicalRows, identifier, quoted, tableOf, valuesOf } from "./sql.ts"
@@ -122,6 +132,13 @@ type Change = Parameters<RecordsTransaction["update"]>[0]
 type ManyChange = Parameters<RecordsTransaction["updateAll"]>[0]
 type Insertion = Parameters<RecordsTransaction["insert"]>[0]
 type Removal = Parameters<RecordsTransaction["remove"]>[0]
+
+/** The rows of a write without the cells that only judge it, or tell something to the capture of changes. */
+const asked = (rows: Rows, { checks, columns }: Answer): Rows => {
+  const length = columns.length + checks.length
+  for (const row of rows) if (row.length > length) row.length = length
+  return rows
+}
 
 /** What an update writes besides the version, which moves by itself where there is a `step`. */
 const written = (model: Model, set: Change["set"], step: VersionStep | null): Change["set"] =>
@@ -221,7 +238,8 @@ export class Transaction extends Reader implements RecordsTransaction {
    */
   #write<A>(model: Model, bits: number, written: Effect.Effect<A, RecordsError>): Effect.Effect<A, RecordsError> {
     const named = (error: RecordsError) => this.#named(model, error)
-    if (!this.#session.autocommit) return Effect.catch(written, named)
+    if (!this.#session.alone) return Effect.catch(written, named)
+    if (!this.#session.autocommit) return Effect.catch(Effect.catch(written, refuseByRule), named)
     return this.#knowing(
       model,
       ({ leaves }) =>
@@ -260,7 +278,7 @@ export class Transaction extends Reader implements RecordsTransaction {
   }
 
   #answer(columns: readonly Field[], checks: readonly FilterTree[], must: FilterTree | undefined): WriteAnswer {
-    return { columns, checks, must: this.#session.autocommit ? must ?? null : null }
+    return { columns, checks, must: this.#session.alone ? must ?? null : null }
   }
 
   /** Continues with a model's traits, which are looked up once a minute. */
@@ -358,11 +376,11 @@ export class Transaction extends Reader implements RecordsTransaction {
       )
     const most = together ? Math.max(1, Math.floor(mostParameters / Math.max(1, fields.length))) : 1
     if (rows.length > 0 && rows.length <= most) {
-      return Effect.map(insert(rows), (found) => canonicalRows(found, columns))
+      return Effect.map(insert(rows), (found) => canonicalRows(asked(found, answer), columns))
     }
     const parts: Array<ReadonlyArray<readonly Cell[]>> = []
     for (let i = 0; i < rows.length; i += most) parts.push(rows.slice(i, i + most))
-    return Effect.map(Effect.forEach(parts, insert), (found) => canonicalRows(found.flat(), columns))
+    return Effect.map(Effect.forEach(parts, insert), (found) => canonicalRows(asked(found.flat(), answer), columns))
   }
 
   update(change: Change): Effect.Effect<Row, RecordsError> {
@@ -391,7 +409,7 @@ export class Transaction extends Reader implements RecordsTransaction {
       valuesOf(bindings, given)
     )
     return Effect.flatMap(this.#write(model, updates, updated), (rows) => {
-      const row = canonicalRows(rows, columns)[0]
+      const row = canonicalRows(asked(rows, answer), columns)[0]
       return row === undefined ? this.#gone("update") : Effect.succeed(row)
     })
   }
@@ -437,9 +455,10 @@ export class Transaction extends Reader implements RecordsTransaction {
       valuesOf(bindings, given)
     )
     return Effect.flatMap(this.#write(model, updates, updated), (rows) => {
-      const length = model.key.length
+      const { length } = model.key
+      const own = [...model.key, ...columns]
       const found = new Map<string, Row>()
-      for (const row of canonicalRows(rows, [...model.key, ...columns])) {
+      for (const row of canonicalRows(asked(rows, { columns: own, checks }), own)) {
         found.set(writeKey(row.slice(0, length)), row.slice(length))
       }
       const answered: Row[] = []

@@ -140,7 +140,7 @@ export interface RecordsTransaction extends RecordsReader {
     readonly rows: ReadonlyArray<readonly Cell[]>
     readonly columns: readonly Field[]
     readonly checks: readonly FilterTree[]
-    /** What every row as written must pass where nothing could be undone afterwards (see `alone`). */
+    /** What every row as written must pass in a transaction that is `alone`. Elsewhere it is not judged: there the caller judges by `checks`. */
     readonly must?: FilterTree
     readonly bindings: Bindings
   }) => Effect.Effect<readonly Row[], RecordsError>
@@ -241,8 +241,8 @@ export interface RecordsService extends RecordsReader {
    * `Conflict` before any commit, never an `OutcomeUnknown`.
    *
    * With `alone` the caller promises that the body writes with one statement, at its end, and that nothing fails after it except by `must`.
-   * Each statement may then commit by itself. `lock` only reads. A write fails with `Contended` when the row has changed since, or would
-   * not pass `must`.
+   * Each statement may then commit by itself, and `lock` may only read. A write fails with `Contended` when the row has changed since. It always
+   * does so when the row would not pass `must`: nobody looks at what it answers before it counts.
    */
   readonly transaction: <A, E>(
     body: (tx: RecordsTransaction) => Effect.Effect<A, E>,

@@ -1,16 +1,19 @@
 /**
- * What the suites of the records contract share: the two tables, plans over them, and short words for storing, reading and failing.
+ * What the suites of the records contract share: the tables, plans over them, what a harness brings, and short words for storing, reading and
+ * failing.
  */
 
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { expect } from "vitest"
 import { always } from "../../core/domain/filter/tree.ts"
 import type { Bindings, FilterTree, Operand } from "../../core/domain/filter/tree.ts"
 import type { Field, Model, SortKey } from "../../core/domain/model/model.ts"
 import type { PageShape } from "../../core/domain/read/plan.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import type { RecordsError, RecordsService, RecordsTransaction } from "../../core/ports/records.ts"
+import type { FakeConstraint, FakeIndex } from "../fakes/constraints.ts"
 import { makeModel } from "../support/model.ts"
 
 export const things: Model = makeModel({
@@ -49,6 +52,25 @@ export const pairs: Model = makeModel({
   ]
 })
 
+/** Codes are unique within a tenant, so that a key names a row of the caller's tenant. */
+export const shelves: Model = makeModel({
+  name: "shelves",
+  key: ["code"],
+  tenant: "tenant_id",
+  fields: [
+    { name: "code", kind: "text" },
+    { name: "tenant_id", kind: "integer", bits: 32 },
+    { name: "spot", kind: "integer", bits: 32, optional: true },
+    { name: "qty", kind: "integer", bits: 32, optional: true },
+    { name: "thing", kind: "integer", optional: true },
+    { name: "late", kind: "integer", optional: true },
+    { name: "label", kind: "text", optional: true }
+  ]
+})
+
+export const f = (name: string): Field => things.byName.get(name)!
+export const s = (name: string): Field => shelves.byName.get(name)!
+
 /** The tables as SQL, for harnesses that have a database. */
 export const contractSchema = `
 create table things (
@@ -69,10 +91,75 @@ create table things (
   deleted_at timestamptz,
   updated_at timestamptz not null default clock_timestamp()
 );
+create index on things (status, qty);
+create index on things (total) where deleted_at is null;
+create index on things using gin (data);
 create table pairs (a integer, b text, note text, version integer not null default 1, primary key (a, b));
+create table shelves (
+  code text not null,
+  tenant_id integer not null,
+  spot integer,
+  qty integer check (qty >= 0),
+  thing bigint references things,
+  late bigint references things deferrable initially deferred,
+  label text,
+  primary key (tenant_id, code),
+  unique (tenant_id, spot) deferrable initially deferred
+);
+create unique index on shelves (lower(label));
 `
 
-export const f = (name: string): Field => things.byName.get(name)!
+/** The same indexes for a fake. */
+export const contractIndexes: readonly FakeIndex[] = [
+  { model: things, columns: [f("id")], method: "btree", partial: false },
+  { model: things, columns: [f("status"), f("qty")], method: "btree", partial: false },
+  { model: things, columns: [f("total")], method: "btree", partial: true },
+  { model: things, columns: [f("data")], method: "gin", partial: false }
+]
+
+const cell = (row: Row, { index }: Field): Cell => row[index]!
+
+/** The same constraints for a fake. */
+export const contractConstraints: readonly FakeConstraint[] = [
+  {
+    of: "check",
+    model: shelves,
+    columns: ["qty"],
+    passes: (row) => cell(row, s("qty")) === null || Number(cell(row, s("qty"))) >= 0
+  },
+  { of: "reference", model: shelves, columns: ["thing"], field: s("thing"), to: things },
+  { of: "reference", model: shelves, columns: ["late"], field: s("late"), to: things, deferred: true },
+  {
+    of: "unique",
+    model: shelves,
+    columns: ["tenant_id", "spot"],
+    keyOf: (row) => cell(row, s("spot")) === null ? null : `${cell(row, s("tenant_id"))} ${cell(row, s("spot"))}`,
+    deferred: true
+  },
+  { of: "unique", model: shelves, columns: null, keyOf: (row) => cell(row, s("label"))?.toLowerCase() ?? null }
+]
+
+/** Further statements in a transaction, by the handle that hooks get. */
+export interface HandleStatements {
+  readonly rename: (id: string, name: string) => Effect.Effect<void, unknown>
+  readonly nameOf: (id: string) => Effect.Effect<Cell, unknown>
+}
+
+/** What the contract needs besides the port. */
+export interface RecordsHarness {
+  readonly records: RecordsService
+  /** Removes all rows. */
+  readonly clear: Effect.Effect<void>
+  /** How many transactions wait for another one now. */
+  readonly waiting: Effect.Effect<number>
+  /** What `lock` does in a transaction that is alone. */
+  readonly aloneLock: "reads" | "locks"
+  readonly byHandle: (handle: unknown) => HandleStatements
+}
+
+/** Most bytes of one answer of a harness. */
+export const answerBytes = 12 * 1024 * 1024
+
 export const literal = (text: string): Operand => ({ of: "literal", text })
 export const equals = (field: Field, text: string): FilterTree => ({
   op: "compare",
@@ -97,6 +184,7 @@ export const shapeOf = (sorted: readonly SortKey[], parts: Partial<PageShape> = 
 
 export type Values = { readonly [name: string]: Cell }
 
+/** How an effect ended: "success", the reason of the port's failure, or whatever else it failed or died with. */
 export const reasonOf = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<unknown> =>
   Effect.map(Effect.exit(effect), (exit) => {
     if (Exit.isSuccess(exit)) return "success"
@@ -106,51 +194,86 @@ export const reasonOf = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<unkno
       : error
   })
 
-/** The words of the suites, on records that are there when a test runs. */
-export const makeWords = (records: RecordsService) => {
-  const run = <A, E>(effect: Effect.Effect<A, E>): Promise<A> => Effect.runPromise(effect)
+export const ids = (rows: readonly Row[]): readonly Cell[] => rows.map((row) => row[0]!)
 
-  /** Stores rows; ids count from 1 unless given, other columns stay at their defaults. */
-  const store = (rows: readonly Values[]): Promise<unknown> =>
-    run(records.transaction((tx) =>
-      Effect.forEach(rows, (values, at) => {
-        const given: Values = { id: String(at + 1), tenant_id: "1", status: "new", ...values }
-        const fields = Object.keys(given).map(f)
-        return tx.insert({
-          model: things,
-          fields,
-          rows: [Object.values(given)],
-          columns: [],
-          checks: [],
-          bindings
-        })
-      })
-    ))
+/** Changes the row of things with that id, and gives back all of it. */
+export const update = (tx: RecordsTransaction, id: string, set: Values, touch = true) =>
+  tx.update({
+    model: things,
+    key: [id],
+    set: Object.entries(set).map(([column, value]) => [f(column), value] as const),
+    touch,
+    columns: things.columns,
+    checks: [],
+    bindings
+  })
+export const lock = (tx: RecordsTransaction, id: string, where: FilterTree = always) =>
+  tx.lock({ model: things, key: [id], where, columns: things.columns, checks: [], bindings })
+export const remove = (tx: RecordsTransaction, id: string) => tx.remove({ model: things, key: [id], bindings })
+/** Inserts a row with these values and nothing else; the columns that it gives back are none. */
+export const insert = (tx: RecordsTransaction, model: Model, values: Values, by: Bindings = bindings) =>
+  tx.insert({
+    model,
+    fields: Object.keys(values).map((name) => model.byName.get(name)!),
+    rows: [Object.values(values)],
+    columns: [],
+    checks: [],
+    bindings: by
+  })
+
+/** Longest wait for what must happen. */
+const longest = "30 seconds"
+
+/** The words of the suites, over the records of a harness. */
+export const makeWords = ({ aloneLock, byHandle, records, waiting }: RecordsHarness) => {
   const inTransaction = <A, E>(body: (tx: RecordsTransaction) => Effect.Effect<A, E>) => records.transaction(body)
-  const ids = (rows: readonly Row[]): readonly Cell[] => rows.map((row) => row[0]!)
-  const update = (tx: RecordsTransaction, id: string, set: Values, touch = true) =>
-    tx.update({
-      model: things,
-      key: [id],
-      set: Object.entries(set).map(([column, value]) => [f(column), value] as const),
-      touch,
-      columns: things.columns,
-      checks: [],
-      bindings
-    })
-  const lock = (tx: RecordsTransaction, id: string, where: FilterTree = always) =>
-    tx.lock({ model: things, key: [id], where, columns: things.columns, checks: [], bindings })
-  const stored = async (id: string): Promise<{ readonly [column: string]: Cell } | null> => {
-    const rows = await run(records.page({
-      shape: shapeOf([], { columns: things.columns, where: equals(f("id"), id), limit: 1 }),
-      bindings
-    }))
-    return rows[0] === undefined
-      ? null
-      : Object.fromEntries(things.columns.map((field, i) => [field.name, rows[0]![i]!]))
-  }
-
-  return { records, run, store, inTransaction, ids, update, lock, stored }
+  const alone = <A, E>(body: (tx: RecordsTransaction) => Effect.Effect<A, E>) => records.transaction(body, true)
+  /** Stores rows; ids count from 1 unless given, other columns stay at their defaults. */
+  const store = (rows: readonly Values[]) =>
+    Effect.asVoid(
+      inTransaction((tx) =>
+        Effect.forEach(rows, (values, at) =>
+          insert(tx, things, { id: String(at + 1), tenant_id: "1", status: "new", ...values }))
+      )
+    )
+  /** The row of things with that id as it is committed. */
+  const stored = (id: string) =>
+    Effect.map(
+      records.page({
+        shape: shapeOf([], { columns: things.columns, where: equals(f("id"), id), limit: 1 }),
+        bindings
+      }),
+      ([row]): Values | null =>
+        row === undefined ? null : Object.fromEntries(things.columns.map((field, i) => [field.name, row[i]!]))
+    )
+  /** Waits until so many transactions wait for another one. */
+  const waits = (count: number): Effect.Effect<void> =>
+    Effect.timeoutOrElse(
+      Effect.repeat(Effect.andThen(Effect.sleep("2 millis"), waiting), { until: (now) => now === count }),
+      {
+        duration: longest,
+        orElse: () => Effect.flatMap(waiting, (now) => Effect.die(new Error(`${now} wait, and not ${count}`)))
+      }
+    ).pipe(Effect.asVoid)
+  return { alone, aloneLock, byHandle, inTransaction, records, store, stored, waits }
 }
 
 export type Words = ReturnType<typeof makeWords>
+
+/** What ends in time, or is a defect: two that wait for each other for ever would end with the test run only. */
+export const inTime = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.timeoutOrElse(effect, {
+    duration: longest,
+    orElse: () => Effect.die(new Error("It has not ended in time."))
+  })
+
+type Steps = Generator<Effect.Effect<unknown, unknown>, void, never>
+
+/** Declares a test on empty tables. */
+export interface RecordsTest {
+  (name: string, body: (words: Words) => Steps): void
+  readonly each: <Case>(cases: readonly Case[]) => (name: string, body: (one: Case, words: Words) => Steps) => void
+}
+
+export const expectReason = <A, E>(reason: string, effect: Effect.Effect<A, E>): Effect.Effect<void> =>
+  Effect.map(reasonOf(effect), (ended) => expect(ended).toBe(reason))

@@ -1,61 +1,46 @@
 /**
- * The contract of the records port, one suite for every implementation. Each harness brings the tables of `contractSchema`, empty.
- * Timeouts, broken connections, poolers, and constraints beyond keys need a server: test/postgres has those, since memory has none of them.
+ * The contract of the records port, one suite for every implementation. A harness brings the tables of `contractSchema`, empty. Timeouts, broken
+ * connections, full disks, servers that only read, and extensions that are missing need a server: test/postgres has those.
  */
 
+import { layer } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
-import { always } from "../../core/domain/filter/tree.ts"
-import type { RecordsService } from "../../core/ports/records.ts"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
 import { aggregateSuite } from "./records-aggregates.ts"
+import { aloneSuite } from "./records-alone.ts"
+import { constraintSuite } from "./records-constraints.ts"
+import { lockSuite } from "./records-locks.ts"
 import { pageSuite } from "./records-pages.ts"
-import { bindings, makeWords, things } from "./records-tables.ts"
+import { makeWords, type RecordsHarness, type RecordsTest } from "./records-tables.ts"
+import { tenantSuite } from "./records-tenants.ts"
 import { writeSuite } from "./records-writes.ts"
 
-export interface RecordsHarness {
-  readonly records: RecordsService
-  /** Removes all rows of both tables. */
-  readonly clear: () => Promise<void>
-  readonly close: () => Promise<void>
-}
+class Harness extends Context.Service<Harness, RecordsHarness>()("test/contracts/records/Harness") {}
 
-/** Runs the suite. `make` is called once. */
-export const recordsContract = (name: string, make: () => Promise<RecordsHarness>): void => {
-  describe(`records: ${name}`, () => {
-    let harness: RecordsHarness
-    // The suites are declared before the harness is made.
-    const records: RecordsService = {
-      page: (plan) => harness.records.page(plan),
-      pageWithin: (plan, bytes) => harness.records.pageWithin(plan, bytes),
-      count: (plan) => harness.records.count(plan),
-      aggregate: (plan) => harness.records.aggregate(plan),
-      holding: (question) => harness.records.holding(question),
-      estimate: (plan) => harness.records.estimate(plan),
-      transaction: (body) => harness.records.transaction(body),
-      indexed: (index) => harness.records.indexed(index),
-      ping: Effect.suspend(() => harness.records.ping)
-    }
-    const words = makeWords(records)
-    const { run, store } = words
-
-    beforeAll(async () => {
-      harness = await make()
+/** Runs the suite on one harness, which is made once. */
+export const recordsContract = (name: string, make: Effect.Effect<RecordsHarness, never, Scope.Scope>): void =>
+  layer(Layer.effect(Harness, make), { excludeTestServices: true })(`records: ${name}`, (it) => {
+    const fresh = Effect.gen(function*() {
+      const harness = yield* Harness
+      yield* harness.clear
+      return makeWords(harness)
     })
-    afterAll(() => harness?.close())
-    beforeEach(() => harness.clear())
-
-    pageSuite(words)
-    aggregateSuite(words)
-    writeSuite(words)
-
-    it("estimates without running", async () => {
-      await store([{}])
-      const estimate = await run(records.estimate({ model: things, where: always, bindings, cap: null }))
-      expect(estimate.cost).toBeGreaterThan(0)
-      expect(estimate.rows).toBeGreaterThanOrEqual(0)
-      expect(estimate.scannedRows).toBeGreaterThanOrEqual(0)
-    })
-
-    it("answers a ping", () => run(records.ping))
+    const test: RecordsTest = Object.assign(
+      (title: string, body: Parameters<RecordsTest>[1]) =>
+        it.effect(title, () => Effect.flatMap(fresh, (words) => Effect.gen(() => body(words)))),
+      {
+        each:
+          <Case>(cases: readonly Case[]) => (title: string, body: Parameters<ReturnType<typeof test.each<Case>>>[1]) =>
+            it.effect.each(cases)(title, (one) => Effect.flatMap(fresh, (words) => Effect.gen(() => body(one, words))))
+      }
+    )
+    pageSuite(test)
+    aggregateSuite(test)
+    writeSuite(test)
+    tenantSuite(test)
+    lockSuite(test)
+    constraintSuite(test)
+    aloneSuite(test)
   })
-}

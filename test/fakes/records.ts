@@ -7,20 +7,34 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as crypto from "node:crypto"
-import { evaluate, operandCell } from "../../core/domain/filter/evaluate.ts"
-import { compilePattern } from "../../core/domain/filter/pattern.ts"
-import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
-import type { Field, Model, SortKey } from "../../core/domain/model/model.ts"
+import type { Field, Model } from "../../core/domain/model/model.ts"
 import { identityOf } from "../../core/domain/model/model.ts"
-import { hashedText } from "../../core/domain/read/etag.ts"
-import type { PagePlan, PageShape } from "../../core/domain/read/plan.ts"
 import { rowBytes } from "../../core/domain/value/bytes.ts"
-import { compareCells } from "../../core/domain/value/cell.ts"
 import { microsFromCell, timestampFromMicros } from "../../core/domain/value/instant.ts"
 import type { Cell, Json, Row } from "../../core/domain/value/kind.ts"
-import { RecordsError } from "../../core/ports/records.ts"
-import type { RecordsReader, RecordsReason, RecordsService, RecordsTransaction } from "../../core/ports/records.ts"
-import { facetRows, histogramRows, seriesRows } from "./aggregate.ts"
+import type {
+  RecordsError,
+  RecordsReader,
+  RecordsReason,
+  RecordsService,
+  RecordsTransaction
+} from "../../core/ports/records.ts"
+import { type FakeConstraint, type FakeIndex, hasIndex, isBadCell, refusal, violation } from "./constraints.ts"
+import { type LockOwner, makeFakeLocks } from "./locks.ts"
+import {
+  answer,
+  bytesOf,
+  cellOf,
+  checkPatterns,
+  compareKeys,
+  cutRows,
+  keyOf,
+  makeReader,
+  namedBy,
+  pageOf,
+  passesTree,
+  tableName
+} from "./reader.ts"
 
 /** What the fake adds to the port, for tests. */
 export interface FakeRecords {
@@ -35,15 +49,21 @@ export interface FakeRecords {
   readonly expectRows: (rows: number | null) => void
   /** Calls so far by method name: what a use case asked of the database. */
   readonly calls: readonly string[]
+  /** How many transactions wait for another one now. */
+  readonly waiting: () => number
 }
 
 export interface FakeOptions {
-  /** Most bytes of the rows of one page. Default: no limit. */
+  /** Most bytes of the rows of one answer. Default: no limit. */
   readonly answerBytes?: number
   /** Values the database would fill in for fields that an insert leaves out. Undefined: null, or a generated key. */
   readonly defaultOf?: (model: Model, field: Field) => Cell | undefined
   /** What the planner would say. Default: everything is cheap. */
   readonly estimate?: RecordsReader["estimate"]
+  /** Constraints besides keys and values that must be there. Default: there are none. */
+  readonly constraints?: readonly FakeConstraint[]
+  /** Default: there are none. */
+  readonly indexes?: readonly FakeIndex[]
 }
 
 type Table = Map<string, Row>
@@ -51,11 +71,12 @@ type Table = Map<string, Row>
 type Draft = Map<string, Map<string, Row | null>>
 
 /** A transaction under way. */
-interface Owner {
+interface Owner extends LockOwner {
   draft: Draft
-  readonly held: Set<string>
-  /** Whom it waits for, to notice deadlocks. */
-  waitsFor: Owner | null
+  /** `failed`: a statement has, so that nothing but the end of its savepoint or of the transaction is possible. */
+  state: "open" | "failed" | "ended"
+  /** Whether deferred constraints are checked with each statement by now. */
+  checksNow: boolean
   /** What other fakes do when it commits, and when it ends in any way. */
   readonly after: Array<() => void>
   readonly ends: Array<() => void>
@@ -65,17 +86,8 @@ interface Owner {
 export interface FakeHandle {
   readonly onCommit: (call: () => void) => void
   readonly onEnd: (call: () => void) => void
-}
-
-interface Lock {
-  owner: Owner
-  readonly queue: Array<{ readonly owner: Owner; readonly go: () => void }>
-}
-
-/** A lock of a name: many share it, or one has it alone. Whoever waits goes in turn. */
-interface Hold {
-  readonly owners: Map<Owner, "shared" | "alone">
-  readonly queue: Array<{ readonly owner: Owner; readonly how: "shared" | "alone"; readonly go: () => void }>
+  /** Further statements in the transaction. They die once it has ended. */
+  readonly statements: RecordsTransaction
 }
 
 interface StoredAnswer {
@@ -84,148 +96,40 @@ interface StoredAnswer {
   readonly at: bigint
 }
 
-const failure = (_tag: RecordsReason["_tag"]) => new RecordsError({ reason: { _tag } })
 const dayMicros = 86_400_000_000n
 
 /** A declared default as a cell. */
 const textOf = (value: Json): Cell =>
   value === null ? null : typeof value === "object" ? JSON.stringify(value) : String(value)
 
-const tableName = (model: Model): string => `${model.schema ?? ""}.${model.table}`
-const keyText = (parts: readonly Cell[]): string => JSON.stringify(parts)
-const cellOf = (row: Row, field: Field): Cell => row[field.index] ?? null
-const keyOf = (model: Model, row: Row): string => keyText(identityOf(model).map((field) => cellOf(row, field)))
-/** The same of a row that a caller names by its key. */
-const namedBy = (model: Model, key: readonly string[], bindings: Bindings): string =>
-  keyText(
-    identityOf(model).map((field, i) => key[i] ?? operandCell({ of: "caller", value: "tenant" }, field, bindings))
-  )
+const lockName = (model: Model, key: string): string => `${tableName(model)} ${key}`
 
-const compareKeys = (order: readonly SortKey[], a: (index: number) => Cell, b: (index: number) => Cell): number => {
-  for (const [index, { descending, field }] of order.entries()) {
-    const [left, right] = [a(index), b(index)]
-    if (left === right) continue
-    // Ascending nulls are last; descending turns everything round.
-    const ascending = left === null ? 1 : right === null ? -1 : compareCells(field, left, right)
-    if (ascending !== 0) return descending ? -ascending : ascending
-  }
-  return 0
+/** Refuses a cell that a column cannot have. */
+const checkCell = (model: Model, field: Field, cell: Cell): Effect.Effect<void, RecordsError> =>
+  cell === null && (model.key.includes(field) || !(field.optional || field.system))
+    ? Effect.fail(refusal("NotNull", [field.column]))
+    : isBadCell(field, cell)
+    ? Effect.fail(refusal("BadValue"))
+    : Effect.void
+
+/** The failure that a row of a taken key is. */
+const taken = (model: Model): RecordsError => refusal("Unique", identityOf(model).map(({ column }) => column))
+
+const nextVersion = (field: Field, stored: Cell, now: bigint): string => {
+  if (field.kind !== "timestamp") return String(BigInt(stored ?? "0") + 1n)
+  const after = stored === null ? now : microsFromCell(stored) + 1n
+  return timestampFromMicros(after > now ? after : now)
 }
 
-/** Refuses what the database would refuse: a pattern no engine understands. */
-const checkPatterns = (tree: FilterTree): Effect.Effect<void, RecordsError> => {
-  switch (tree.op) {
-    case "regex":
-      return compilePattern(tree.pattern) === null ? Effect.fail(failure("BadPattern")) : Effect.void
-    case "not":
-      return checkPatterns(tree.item)
-    case "and":
-    case "or":
-      return Effect.forEach(tree.items, checkPatterns, { discard: true })
-    default:
-      return Effect.void
-  }
-}
-
-const passesTree = (tree: FilterTree, row: Row, bindings: Bindings): boolean =>
-  evaluate(tree, (field) => cellOf(row, field), bindings)
-
-/** A row of a page: columns, checks, hash. */
-const pageRow = (row: Row, { checks, columns, hashed = [] }: PageShape, bindings: Bindings): Row => {
-  const cells = answer(row, columns, checks, bindings)
-  if (hashed.length === 0) return cells
-  return [...cells, crypto.hash("sha256", hashedText(hashed, (field) => cellOf(row, field)), "hex")]
-}
-
-const answer = (row: Row, columns: readonly Field[], checks: readonly FilterTree[], bindings: Bindings): Row => [
-  ...columns.map((field) => cellOf(row, field)),
-  ...checks.map((check) => String(passesTree(check, row, bindings)))
-]
-
-const pageOf = (plan: PagePlan, rows: readonly Row[]): readonly Row[] => {
-  const { bindings, shape } = plan
-  const { order } = shape
-  const place = (row: Row) => (index: number): Cell => cellOf(row, order[index]!.field)
-  let found = rows.filter((row) => passesTree(shape.where, row, bindings))
-  if (order.length > 0) found.sort((a, b) => compareKeys(order, place(a), place(b)))
-  const { after, before } = plan
-  const offset = plan.offset ?? 0
-  // An empty position is the beginning, or the end.
-  if (after !== undefined) {
-    if (after.length > 0) found = found.filter((row) => compareKeys(order, place(row), (index) => after[index]!) > 0)
-  } else if (before !== undefined) {
-    if (before.length > 0) found = found.filter((row) => compareKeys(order, place(row), (index) => before[index]!) < 0)
-    const end = found.length - offset
-    return found.slice(Math.max(0, end - shape.limit), Math.max(0, end)).map((row) => pageRow(row, shape, bindings))
-  }
-  const { counted } = plan
-  const page = found.slice(offset, offset + shape.limit).map((row) => pageRow(row, shape, bindings))
-  return counted === undefined ? page : page.map((row) => [...row, String(Math.min(found.length, counted))])
-}
-
-const bytesOf = (rows: readonly Row[]): number => rows.reduce((sum, row) => sum + rowBytes(row), 0)
-
-/** The rows of a page that have at most so many bytes, and one in any case. */
-const cutRows = (rows: readonly Row[], bytes: number, fromEnd: boolean): readonly Row[] => {
-  const kept: Row[] = []
-  let left = bytes
-  for (const row of fromEnd ? [...rows].reverse() : rows) {
-    left -= rowBytes(row)
-    if (left < 0 && kept.length > 0) break
-    kept.push(row)
-  }
-  return fromEnd ? kept.reverse() : kept
-}
-
-const makeReader = (
-  read: (model: Model) => readonly Row[],
-  begin: (name: string) => Effect.Effect<void, RecordsError>,
-  estimate: RecordsReader["estimate"],
-  answerBytes: number
-): RecordsReader => {
-  const matching = (model: Model, where: FilterTree, bindings: Bindings) =>
-    read(model).filter((row) => passesTree(where, row, bindings))
-  const ready = (name: string, trees: readonly FilterTree[]) =>
-    Effect.andThen(begin(name), Effect.forEach(trees, checkPatterns, { discard: true }))
-  return {
-    page: (plan) =>
-      Effect.flatMap(ready("page", [plan.shape.where, ...plan.shape.checks]), () => {
-        const rows = pageOf(plan, read(plan.shape.model))
-        return bytesOf(rows) > answerBytes ? Effect.fail(failure("TooLarge")) : Effect.succeed(rows)
-      }),
-    count: (plan) =>
-      Effect.map(ready("count", [plan.where]), () => {
-        const count = matching(plan.model, plan.where, plan.bindings).length
-        return String(plan.cap === null ? count : Math.min(count, plan.cap))
-      }),
-    holding: ({ field, model, texts }) =>
-      Effect.map(begin("holding"), () => {
-        const held = new Set(read(model).map((row) => row[field.index]?.split("?", 1)[0]))
-        return texts.filter((text) => held.has(text))
-      }),
-    aggregate: (plan) =>
-      Effect.map(ready("aggregate", [plan.where]), () => {
-        const rows = matching(plan.model, plan.where, plan.bindings)
-        switch (plan.of) {
-          case "facets":
-            return facetRows(plan, rows, cellOf)
-          case "series":
-            return seriesRows(plan, rows, cellOf)
-          case "histogram":
-            return histogramRows(plan, rows, cellOf)
-        }
-      }),
-    estimate: (plan) => Effect.andThen(begin("estimate"), estimate(plan))
-  }
-}
+const nowMicros = Effect.map(Clock.currentTimeMillis, (now) => BigInt(now) * 1000n)
 
 /** Records in memory, empty. */
 export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
-  const answerBytes = options.answerBytes ?? Number.POSITIVE_INFINITY
+  const { answerBytes = Number.POSITIVE_INFINITY, constraints = [], indexes = [] } = options
+  const immediate = constraints.filter(({ deferred }) => deferred !== true)
   const tables = new Map<string, Table>()
   const serials = new Map<string, bigint>()
-  const locks = new Map<string, Lock>()
-  const holds = new Map<string, Hold>()
+  const locks = makeFakeLocks()
   const answers = new Map<string, StoredAnswer>()
   const calls: string[] = []
   let broken: RecordsReason["_tag"] | null = null
@@ -234,7 +138,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
   const begin = (name: string): Effect.Effect<void, RecordsError> =>
     Effect.suspend(() => {
       calls.push(name)
-      return broken === null ? Effect.void : Effect.fail(failure(broken))
+      return broken === null ? Effect.void : Effect.fail(refusal(broken))
     })
 
   const tableOf = (model: Model): Table => {
@@ -254,80 +158,6 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
         cost: 1,
         rows: expected ?? committed("shape" in plan ? plan.shape.model : plan.model).length
       }))
-
-  /** Takes a lock for the rest of the transaction, waiting for whoever has it. */
-  const acquire = (owner: Owner, name: string): Effect.Effect<void, RecordsError> =>
-    Effect.callback<void, RecordsError>((resume) => {
-      const lock = locks.get(name)
-      if (lock === undefined) {
-        locks.set(name, { owner, queue: [] })
-        owner.held.add(name)
-        return resume(Effect.void)
-      }
-      if (lock.owner === owner) return resume(Effect.void)
-      for (let other: Owner | null = lock.owner; other !== null; other = other.waitsFor) {
-        if (other === owner) return resume(Effect.fail(failure("Conflict")))
-      }
-      owner.waitsFor = lock.owner
-      const waiter = {
-        owner,
-        go: () => {
-          owner.waitsFor = null
-          owner.held.add(name)
-          resume(Effect.void)
-        }
-      }
-      lock.queue.push(waiter)
-      return Effect.sync(() => {
-        owner.waitsFor = null
-        const at = lock.queue.indexOf(waiter)
-        if (at >= 0) lock.queue.splice(at, 1)
-      })
-    })
-
-  const fits = ({ owners }: Hold, owner: Owner, how: "shared" | "alone"): boolean =>
-    [...owners].every(([other, has]) => other === owner || (how === "shared" && has === "shared"))
-
-  /** Holds a name for the rest of the transaction. Nobody here waits for rows while alone, so that no circle can come of it. */
-  const hold = (owner: Owner, name: string, how: "shared" | "alone"): Effect.Effect<void> =>
-    Effect.callback<void>((resume) => {
-      const held: Hold = holds.get(name) ?? { owners: new Map(), queue: [] }
-      holds.set(name, held)
-      const go = (): void => {
-        if (held.owners.get(owner) !== "alone") held.owners.set(owner, how)
-        resume(Effect.void)
-      }
-      if (held.owners.has(owner) ? fits(held, owner, how) : held.queue.length === 0 && fits(held, owner, how)) {
-        return go()
-      }
-      const waiter = { owner, how, go }
-      held.queue.push(waiter)
-      return Effect.sync(() => {
-        const at = held.queue.indexOf(waiter)
-        if (at >= 0) held.queue.splice(at, 1)
-      })
-    })
-
-  const release = (owner: Owner): void => {
-    for (const held of holds.values()) {
-      if (!held.owners.delete(owner)) continue
-      while (held.queue.length > 0 && fits(held, held.queue[0]!.owner, held.queue[0]!.how)) held.queue.shift()!.go()
-    }
-    for (const name of owner.held) {
-      const lock = locks.get(name)!
-      const next = lock.queue.shift()
-      if (next === undefined) {
-        locks.delete(name)
-        continue
-      }
-      lock.owner = next.owner
-      for (const waiter of lock.queue) waiter.owner.waitsFor = next.owner
-      next.go()
-    }
-    owner.held.clear()
-  }
-
-  const lockName = (model: Model, key: string): string => `${tableName(model)} ${key}`
 
   const nextSerial = (model: Model, field: Field): string => {
     const name = `${tableName(model)} ${field.column}`
@@ -351,193 +181,17 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
     const declared = field.default
     if (declared !== null && "value" in declared) return Effect.succeed(textOf(declared.value))
     if (declared !== null && field.kind === "timestamp") return Effect.succeed(timestampFromMicros(now))
-    return field.optional ? Effect.succeed(null) : Effect.fail(failure("NotNull"))
+    return field.optional ? Effect.succeed(null) : Effect.fail(refusal("NotNull", [field.column]))
   }
 
-  const transactionOn = (owner: Owner, alone: boolean): RecordsTransaction => {
-    /** The row that was read without a lock. */
-    let seen: Row | null = null
-    const changed = (row: Row | null): boolean => seen !== null && row !== seen
-    const refused = (row: Row, must: FilterTree | undefined, bindings: Bindings): boolean =>
-      alone && must !== undefined && !passesTree(must, row, bindings)
-    const find = (model: Model, key: string): Row | null => {
-      const drafted = owner.draft.get(tableName(model))
-      return drafted?.has(key) === true ? drafted.get(key) ?? null : tableOf(model).get(key) ?? null
+  /** What a transaction sees: what is committed, and its own writes. */
+  const seenBy = ({ draft }: Owner) => (model: Model): readonly Row[] => {
+    const rows = new Map<string, Row>(tableOf(model))
+    for (const [key, row] of draft.get(tableName(model)) ?? []) {
+      if (row === null) rows.delete(key)
+      else rows.set(key, row)
     }
-    const read = (model: Model): readonly Row[] => {
-      const rows = new Map<string, Row>(tableOf(model))
-      for (const [key, row] of owner.draft.get(tableName(model)) ?? []) {
-        if (row === null) rows.delete(key)
-        else rows.set(key, row)
-      }
-      return [...rows.values()]
-    }
-    const write = (model: Model, key: string, row: Row | null): void => {
-      const name = tableName(model)
-      let drafted = owner.draft.get(name)
-      if (drafted === undefined) owner.draft.set(name, drafted = new Map())
-      drafted.set(key, row)
-    }
-    const nowMicros = Effect.map(Clock.currentTimeMillis, (now) => BigInt(now) * 1000n)
-
-    const insertOne = (
-      model: Model,
-      fields: readonly Field[],
-      cells: readonly Cell[]
-    ): Effect.Effect<Row, RecordsError> =>
-      Effect.gen(function*() {
-        const now = yield* nowMicros
-        const row: Cell[] = []
-        for (const field of model.columns) {
-          const at = fields.indexOf(field)
-          const cell = at < 0 ? yield* filled(model, field, now) : cells[at] ?? null
-          if (cell === null && (model.key.includes(field) || !(field.optional || field.system))) {
-            return yield* Effect.fail(failure("NotNull"))
-          }
-          row.push(cell)
-        }
-        const key = keyOf(model, row)
-        // A twin that is not committed yet holds the key: whether it is taken is known when that one ends.
-        yield* acquire(owner, lockName(model, key))
-        if (find(model, key) !== null) return yield* Effect.fail(failure("Unique"))
-        write(model, key, row)
-        return row
-      })
-
-    const nextVersion = (field: Field, stored: Cell, now: bigint): string => {
-      if (field.kind !== "timestamp") return String(BigInt(stored ?? "0") + 1n)
-      const after = stored === null ? now : microsFromCell(stored) + 1n
-      return timestampFromMicros(after > now ? after : now)
-    }
-
-    const tx: RecordsTransaction = {
-      ...makeReader(read, begin, estimate, answerBytes),
-      hold: (name, how) => Effect.andThen(begin("hold"), hold(owner, name, how)),
-      handle: {
-        onCommit: (call) => void owner.after.push(call),
-        onEnd: (call) => void owner.ends.push(call)
-      } satisfies FakeHandle,
-      checkDeferred: Effect.void,
-      lock: ({ bindings, checks, columns, key, model, where }) =>
-        Effect.gen(function*() {
-          yield* begin("lock")
-          yield* Effect.forEach([where, ...checks], checkPatterns, { discard: true })
-          const text = namedBy(model, key, bindings)
-          const first = find(model, text)
-          if (first === null || !passesTree(where, first, bindings)) return null
-          if (alone) {
-            seen = first
-            return answer(first, columns, checks, bindings)
-          }
-          yield* acquire(owner, lockName(model, text))
-          const row = find(model, text)
-          return row === null || !passesTree(where, row, bindings) ? null : answer(row, columns, checks, bindings)
-        }),
-      insert: ({ bindings, checks, columns, fields, model, must, rows }) =>
-        Effect.gen(function*() {
-          yield* begin("insert")
-          const written: Row[] = []
-          for (const cells of rows) written.push(yield* insertOne(model, fields, cells))
-          if (written.some((row) => refused(row, must, bindings))) return yield* Effect.fail(failure("Contended"))
-          return written.map((row) => answer(row, columns, checks, bindings))
-        }),
-      update: ({ bindings, checks, columns, key, model, must, set, touch }) =>
-        Effect.gen(function*() {
-          yield* begin("update")
-          const text = namedBy(model, key, bindings)
-          yield* acquire(owner, lockName(model, text))
-          const stored = find(model, text)
-          if (changed(stored)) return yield* Effect.fail(failure("Contended"))
-          if (stored === null) return yield* Effect.die(new Error("the row to update is gone although it was locked"))
-          const row = [...stored]
-          for (const [field, value] of set) {
-            if (value === null && (model.key.includes(field) || !(field.optional || field.system))) {
-              return yield* Effect.fail(failure("NotNull"))
-            }
-            row[field.index] = value
-          }
-          if (touch && model.version !== null) {
-            row[model.version.index] = nextVersion(model.version, cellOf(stored, model.version), yield* nowMicros)
-          }
-          const moved = keyOf(model, row)
-          if (moved !== text) {
-            yield* acquire(owner, lockName(model, moved))
-            if (find(model, moved) !== null) return yield* Effect.fail(failure("Unique"))
-            write(model, text, null)
-          }
-          if (refused(row, must, bindings)) return yield* Effect.fail(failure("Contended"))
-          write(model, moved, row)
-          return answer(row, columns, checks, bindings)
-        }),
-      remove: ({ bindings, key, model }) =>
-        Effect.gen(function*() {
-          yield* begin("remove")
-          const text = namedBy(model, key, bindings)
-          yield* acquire(owner, lockName(model, text))
-          const stored = find(model, text)
-          if (changed(stored)) return yield* Effect.fail(failure("Contended"))
-          if (stored === null) {
-            return yield* Effect.die(new Error("the row to remove is gone although it was locked"))
-          }
-          write(model, text, null)
-        }),
-      updateAll: ({ fields, keys, rows, ...change }) =>
-        Effect.forEach(
-          keys,
-          (key, at) =>
-            tx.update({ ...change, key, set: fields.map((field, i) => [field, rows[at]![i] ?? null]), touch: true })
-        ),
-      removeAll: ({ keys, ...target }) =>
-        Effect.forEach(keys, (key) => tx.remove({ ...target, key }), { discard: true }),
-      lockAll: ({ bindings, model, where }) =>
-        Effect.gen(function*() {
-          yield* begin("lockAll")
-          yield* checkPatterns(where)
-          const order = identityOf(model).map((field) => ({ field, descending: false }))
-          const place = (row: Row) => (index: number): Cell => cellOf(row, order[index]!.field)
-          const found = read(model).filter((row) => passesTree(where, row, bindings))
-          for (const row of found.sort((a, b) => compareKeys(order, place(a), place(b)))) {
-            yield* acquire(owner, lockName(model, keyOf(model, row)))
-          }
-        }),
-      passes: ({ bindings, key, model, tree }) =>
-        Effect.gen(function*() {
-          yield* begin("passes")
-          yield* checkPatterns(tree)
-          const row = find(model, namedBy(model, key, bindings))
-          return row !== null && passesTree(tree, row, bindings)
-        }),
-      savepoint: <A, E>(body: Effect.Effect<A, E>) =>
-        Effect.suspend(() => {
-          const before: Draft = new Map([...owner.draft].map(([name, rows]) => [name, new Map(rows)]))
-          return Effect.onExit(body, (exit) =>
-            Effect.sync(() => {
-              if (Exit.isFailure(exit)) owner.draft = before
-            }))
-        }),
-      claimKey: ({ key, now, scope }) =>
-        Effect.sync(() => {
-          const name = `answer ${scope} ${key}`
-          const lock = locks.get(name)
-          if (lock !== undefined && lock.owner !== owner) return { of: "busy" } as const
-          if (lock === undefined) {
-            locks.set(name, { owner, queue: [] })
-            owner.held.add(name)
-          }
-          const stored = answers.get(name)
-          return stored === undefined || stored.at <= now - dayMicros
-            ? { of: "new" } as const
-            : { of: "stored", request: stored.request, answer: stored.answer } as const
-        }),
-      storeKey: ({ answer: text, key, now, request, scope }) =>
-        Effect.sync(() => {
-          const name = `answer ${scope} ${key}`
-          const drafted = owner.draft.get("answers") ?? new Map<string, Row | null>()
-          drafted.set(name, [request, text, String(now)])
-          owner.draft.set("answers", drafted)
-        })
-    }
-    return tx
+    return [...rows.values()]
   }
 
   const commit = (owner: Owner): void => {
@@ -553,6 +207,256 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
         else table.set(key, row)
       }
     }
+    owner.draft = new Map()
+  }
+
+  const transactionOn = (owner: Owner, alone: boolean): RecordsTransaction => {
+    /** The row that was read without a lock. */
+    let seen: Row | null = null
+    const changed = (row: Row | null): boolean => seen !== null && row !== seen
+    const read = (model: Model): readonly Row[] => seenBy(owner)(model)
+
+    /** A statement of the transaction. */
+    const statement = <A>(work: Effect.Effect<A, RecordsError>): Effect.Effect<A, RecordsError> =>
+      Effect.suspend(() =>
+        owner.state === "open"
+          ? Effect.tapError(work, () =>
+            Effect.sync(() => {
+              if (alone) owner.draft = new Map()
+              else owner.state = "failed"
+            }))
+          : Effect.die(
+            new Error(
+              owner.state === "ended" ? "The transaction has ended." : "A statement of the transaction has failed."
+            )
+          )
+      )
+    /** A statement that writes to a table. Of a transaction that is alone, each commits by itself. */
+    const writing = <A>(
+      name: string,
+      model: Model,
+      work: Effect.Effect<A, RecordsError>
+    ): Effect.Effect<A, RecordsError> =>
+      statement(Effect.tap(
+        Effect.andThen(begin(name), work),
+        () => {
+          const refused = violation(alone || owner.checksNow ? constraints : immediate, model, read)
+          if (refused !== null) return Effect.fail(refused)
+          if (alone) commit(owner)
+          return Effect.void
+        }
+      ))
+    /** The rows that a write answers, unless `must` refuses one of them where nothing could be undone. */
+    const answered = (
+      rows: readonly Row[],
+      { bindings, checks, columns, must }: Pick<
+        Parameters<RecordsTransaction["update"]>[0],
+        "bindings" | "checks" | "columns" | "must"
+      >
+    ): Effect.Effect<readonly Row[], RecordsError> => {
+      if (alone && must !== undefined && !rows.every((row) => passesTree(must, row, bindings))) {
+        return Effect.fail(refusal("Contended"))
+      }
+      const cells = rows.map((row) => answer(row, columns, checks, bindings))
+      return bytesOf(cells) > answerBytes
+        ? Effect.fail(refusal(alone ? "OutcomeUnknown" : "TooLarge"))
+        : Effect.succeed(cells)
+    }
+
+    const find = (model: Model, key: string): Row | null => {
+      const drafted = owner.draft.get(tableName(model))
+      return drafted?.has(key) === true ? drafted.get(key) ?? null : tableOf(model).get(key) ?? null
+    }
+    const write = (model: Model, key: string, row: Row | null): void => {
+      const name = tableName(model)
+      let drafted = owner.draft.get(name)
+      if (drafted === undefined) owner.draft.set(name, drafted = new Map())
+      drafted.set(key, row)
+    }
+
+    const insertOne = Effect.fnUntraced(function*(
+      model: Model,
+      fields: readonly Field[],
+      cells: readonly Cell[]
+    ): Effect.fn.Return<Row, RecordsError> {
+      const now = yield* nowMicros
+      const row: Cell[] = []
+      for (const field of model.columns) {
+        const at = fields.indexOf(field)
+        const cell = at < 0 ? yield* filled(model, field, now) : cells[at] ?? null
+        yield* checkCell(model, field, cell)
+        row.push(cell)
+      }
+      const key = keyOf(model, row)
+      // A twin that is not committed yet holds the key: whether it is taken is known when that one ends.
+      yield* locks.acquire(owner, lockName(model, key))
+      if (find(model, key) !== null) return yield* Effect.fail(taken(model))
+      write(model, key, row)
+      return row
+    })
+
+    const updateOne = Effect.fnUntraced(function*(
+      { bindings, key, model, set, touch }: Parameters<RecordsTransaction["update"]>[0]
+    ): Effect.fn.Return<Row, RecordsError> {
+      const text = namedBy(model, key, bindings)
+      yield* locks.acquire(owner, lockName(model, text))
+      const stored = find(model, text)
+      if (changed(stored)) return yield* Effect.fail(refusal("Contended"))
+      if (stored === null) return yield* Effect.die(new Error("the row to update is gone although it was locked"))
+      const row = [...stored]
+      for (const [field, value] of set) {
+        yield* checkCell(model, field, value)
+        row[field.index] = value
+      }
+      if (touch && model.version !== null) {
+        row[model.version.index] = nextVersion(model.version, cellOf(stored, model.version), yield* nowMicros)
+      }
+      const moved = keyOf(model, row)
+      if (moved !== text) {
+        yield* locks.acquire(owner, lockName(model, moved))
+        if (find(model, moved) !== null) return yield* Effect.fail(taken(model))
+        write(model, text, null)
+      }
+      write(model, moved, row)
+      return row
+    })
+
+    const reader = makeReader(read, begin, estimate, answerBytes)
+    const tx: RecordsTransaction = {
+      page: (plan) => statement(reader.page(plan)),
+      count: (plan) => statement(reader.count(plan)),
+      aggregate: (plan) => statement(reader.aggregate(plan)),
+      holding: (question) => statement(reader.holding(question)),
+      estimate: (plan) => statement(reader.estimate(plan)),
+      hold: (name, how) => statement(Effect.andThen(begin("hold"), locks.hold(owner, name, how))),
+      get handle(): FakeHandle {
+        return {
+          onCommit: (call) => void owner.after.push(call),
+          onEnd: (call) => void owner.ends.push(call),
+          statements: tx
+        }
+      },
+      checkDeferred: statement(Effect.suspend(() => {
+        const refused = violation(constraints, null, read)
+        if (refused !== null) return Effect.fail(refused)
+        owner.checksNow = true
+        return Effect.void
+      })),
+      lock: ({ bindings, checks, columns, key, model, where }) =>
+        statement(Effect.gen(function*() {
+          yield* begin("lock")
+          yield* Effect.forEach([where, ...checks], checkPatterns, { discard: true })
+          const text = namedBy(model, key, bindings)
+          const first = find(model, text)
+          if (first === null || !passesTree(where, first, bindings)) return null
+          if (alone) {
+            seen = first
+            return answer(first, columns, checks, bindings)
+          }
+          yield* locks.acquire(owner, lockName(model, text))
+          const row = find(model, text)
+          return row === null || !passesTree(where, row, bindings) ? null : answer(row, columns, checks, bindings)
+        })),
+      insert: ({ fields, model, rows, ...asked }) =>
+        writing(
+          "insert",
+          model,
+          Effect.flatMap(
+            Effect.forEach(rows, (cells) => insertOne(model, fields, cells)),
+            (written) => answered(written, asked)
+          )
+        ),
+      update: (change) =>
+        writing(
+          "update",
+          change.model,
+          Effect.map(Effect.flatMap(updateOne(change), (row) => answered([row], change)), ([row]) => row!)
+        ),
+      remove: ({ bindings, key, model }) =>
+        writing(
+          "remove",
+          model,
+          Effect.gen(function*() {
+            const text = namedBy(model, key, bindings)
+            yield* locks.acquire(owner, lockName(model, text))
+            const stored = find(model, text)
+            if (changed(stored)) return yield* Effect.fail(refusal("Contended"))
+            if (stored === null) {
+              return yield* Effect.die(new Error("the row to remove is gone although it was locked"))
+            }
+            write(model, text, null)
+          })
+        ),
+      updateAll: ({ fields, keys, rows, ...change }) =>
+        Effect.forEach(
+          keys,
+          (key, at) =>
+            tx.update({ ...change, key, set: fields.map((field, i) => [field, rows[at]![i] ?? null]), touch: true })
+        ),
+      removeAll: ({ keys, ...target }) =>
+        Effect.forEach(keys, (key) => tx.remove({ ...target, key }), { discard: true }),
+      lockAll: ({ bindings, model, where }) =>
+        statement(Effect.gen(function*() {
+          yield* begin("lockAll")
+          yield* checkPatterns(where)
+          const order = identityOf(model).map((field) => ({ field, descending: false }))
+          const place = (row: Row) => (index: number): Cell => cellOf(row, order[index]!.field)
+          const found = read(model).filter((row) => passesTree(where, row, bindings))
+          for (const row of found.sort((a, b) => compareKeys(order, place(a), place(b)))) {
+            yield* locks.acquire(owner, lockName(model, keyOf(model, row)))
+          }
+        })),
+      passes: ({ bindings, key, model, tree }) =>
+        statement(Effect.gen(function*() {
+          yield* begin("passes")
+          yield* checkPatterns(tree)
+          const row = find(model, namedBy(model, key, bindings))
+          return row !== null && passesTree(tree, row, bindings)
+        })),
+      savepoint: <A, E>(body: Effect.Effect<A, E>) =>
+        Effect.andThen(
+          statement(Effect.void),
+          Effect.suspend(() => {
+            const draft: Draft = new Map([...owner.draft].map(([name, rows]) => [name, new Map(rows)]))
+            const { checksNow } = owner
+            return Effect.onExit(body, (exit) =>
+              Effect.sync(() => {
+                if (Exit.isSuccess(exit)) return
+                owner.draft = draft
+                owner.checksNow = checksNow
+                owner.state = "open"
+              }))
+          })
+        ),
+      claimKey: ({ key, now, scope }) =>
+        statement(Effect.sync(() => {
+          const name = `answer ${scope} ${key}`
+          if (!locks.tryAcquire(owner, name)) return { of: "busy" } as const
+          const stored = answers.get(name)
+          return stored === undefined || stored.at <= now - dayMicros
+            ? { of: "new" } as const
+            : { of: "stored", request: stored.request, answer: stored.answer } as const
+        })),
+      storeKey: ({ answer: text, key, now, request, scope }) =>
+        statement(Effect.sync(() => {
+          const name = `answer ${scope} ${key}`
+          const drafted = owner.draft.get("answers") ?? new Map<string, Row | null>()
+          drafted.set(name, [request, text, String(now)])
+          owner.draft.set("answers", drafted)
+        }))
+    }
+    return tx
+  }
+
+  /** Ends a transaction whose body has ended: a success commits, unless a constraint refuses that. */
+  const end = <A, E>(owner: Owner, exit: Exit.Exit<A, E>): Exit.Exit<A, E | RecordsError> => {
+    if (Exit.isFailure(exit)) return exit
+    if (owner.state === "failed") return Exit.die(new Error("commit of an aborted transaction"))
+    const refused = violation(constraints, null, seenBy(owner))
+    if (refused !== null) return Exit.fail(refused)
+    commit(owner)
+    for (const call of owner.after) call()
+    return exit
   }
 
   const service: RecordsService = {
@@ -560,27 +464,31 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
     pageWithin: (plan, bytes) =>
       Effect.flatMap(begin("pageWithin"), () => {
         const rows = pageOf(plan, committed(plan.shape.model))
-        if (rows.some((row) => rowBytes(row) > answerBytes)) return Effect.fail(failure("TooLarge"))
+        if (rows.some((row) => rowBytes(row) > answerBytes)) return Effect.fail(refusal("TooLarge"))
         const kept = cutRows(rows, bytes, plan.before !== undefined)
         return Effect.succeed({ rows: kept, cut: kept.length < rows.length })
       }),
-    transaction: (body, alone = false) =>
-      Effect.suspend(() => {
-        const owner: Owner = { draft: new Map(), held: new Set(), waitsFor: null, after: [], ends: [] }
-        return Effect.onExit(
-          Effect.andThen(begin("transaction"), body(transactionOn(owner, alone))),
-          (exit) =>
-            Effect.sync(() => {
-              if (Exit.isSuccess(exit)) {
-                commit(owner)
-                for (const call of owner.after) call()
-              }
-              for (const call of owner.ends) call()
-              release(owner)
-            })
-        )
+    transaction: <A, E>(body: (tx: RecordsTransaction) => Effect.Effect<A, E>, alone = false) =>
+      Effect.uninterruptibleMask((restore) => {
+        const owner: Owner = {
+          draft: new Map(),
+          held: new Set(),
+          waitsFor: null,
+          state: "open",
+          checksNow: false,
+          after: [],
+          ends: []
+        }
+        const work = Effect.andThen(begin("transaction"), Effect.suspend(() => body(transactionOn(owner, alone))))
+        return Effect.flatMap(Effect.exit(restore(work)), (exit): Effect.Effect<A, E | RecordsError> => {
+          const ended = end(owner, exit)
+          owner.state = "ended"
+          for (const call of owner.ends) call()
+          locks.release(owner)
+          return ended
+        })
       }),
-    indexed: () => Effect.succeed(false),
+    indexed: (index) => Effect.sync(() => hasIndex(indexes, index)),
     ping: begin("ping")
   }
 
@@ -597,6 +505,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
     expectRows: (rows) => {
       expected = rows
     },
-    calls
+    calls,
+    waiting: locks.waiting
   }
 }

@@ -1,7 +1,7 @@
 // Real files against the table of the specification: what each is taken for under its own name, under lies, and whether fields accept it.
+import { beforeAll, describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import sharp from "sharp"
-import { beforeAll, describe, expect, it } from "vitest"
 import { makeDetector } from "../../adapters/detector/detector.ts"
 import { decideType, extensionOfType, isAccepted, isText, typeOfExtension } from "../../core/domain/file/type.ts"
 import type { DecidedType } from "../../core/domain/file/type.ts"
@@ -217,17 +217,17 @@ const files: readonly Row[] = [
 
 const detector = makeDetector()
 
-const decide = async (
+const decide = (
   bytes: Buffer,
   name: string,
   declared: string | null,
   accept: readonly string[] | null
-): Promise<DecidedType> => {
+): Effect.Effect<DecidedType> => {
   const dot = name.lastIndexOf(".")
-  const content = await Effect.runPromise(detector.detect(bytes))
-  return decideType(
-    { content, text: isText(bytes, true), extension: dot < 1 ? "" : name.slice(dot + 1), declared },
-    accept
+  const extension = dot < 1 ? "" : name.slice(dot + 1)
+  return Effect.map(
+    detector.detect(bytes),
+    (content) => decideType({ content, text: isText(bytes, true), extension, declared }, accept)
   )
 }
 
@@ -242,27 +242,27 @@ describe("types of real files", () => {
     expect(new Set(files.map(([, , type]) => type)).size).toBeGreaterThanOrEqual(60)
   })
 
-  it.each(files)("%s", async (name, _, type) => {
-    const bytes = made.get(name)!
-    expect((await decide(bytes, name, null, null)).type).toBe(type)
-    // What it is stored with is what it is served as.
-    expect(typeOfExtension(extensionOfType(type))).toBe(type)
-    const recognized = await Effect.runPromise(detector.detect(bytes)) !== null && !isText(bytes, true)
-    // A lie in the name: what the content says wins, and is reported.
-    const lied = await decide(bytes, "x.pdf", null, ["application/pdf"])
-    if (type !== "application/pdf") {
-      expect(lied.type === "application/pdf" && recognized).toBe(false)
-      if (recognized) expect(lied.corrected?.from).toBe("application/pdf")
-    }
-    // A lie in the Content-Type.
-    const claimed = await decide(bytes, name, "image/png", null)
-    if (recognized && type !== "image/png") expect(claimed.corrected).not.toBeNull()
-    // What claims to be an image passes as one only when it is.
-    const asImage = await decide(bytes, "x.png", "image/png", ["image/*"])
-    expect(isAccepted(["image/*"], asImage.type)).toBe(type.startsWith("image/"))
-    expect(isAccepted([type], type)).toBe(true)
-    expect(asImage.type.includes("html") || asImage.type.includes("svg") || asImage.type.includes("javascript")).toBe(
-      false
-    )
-  })
+  it.effect.each(files)("%s", ([name, , type]) =>
+    Effect.gen(function*() {
+      const bytes = made.get(name)!
+      expect((yield* decide(bytes, name, null, null)).type).toBe(type)
+      // What it is stored with is what it is served as.
+      expect(typeOfExtension(extensionOfType(type))).toBe(type)
+      const recognized = (yield* detector.detect(bytes)) !== null && !isText(bytes, true)
+      // A lie in the name: what the content says wins, and is reported.
+      const lied = yield* decide(bytes, "x.pdf", null, ["application/pdf"])
+      if (type !== "application/pdf") {
+        expect(lied.type === "application/pdf" && recognized).toBe(false)
+        if (recognized) expect(lied.corrected?.from).toBe("application/pdf")
+      }
+      // A lie in the Content-Type.
+      const claimed = yield* decide(bytes, name, "image/png", null)
+      if (recognized && type !== "image/png") expect(claimed.corrected).not.toBeNull()
+      // What claims to be an image passes as one only when it is.
+      const asImage = yield* decide(bytes, "x.png", "image/png", ["image/*"])
+      expect(isAccepted(["image/*"], asImage.type)).toBe(type.startsWith("image/"))
+      expect(isAccepted([type], type)).toBe(true)
+      expect(asImage.type.includes("html") || asImage.type.includes("svg") || asImage.type.includes("javascript"))
+        .toBe(false)
+    }))
 })

@@ -22,11 +22,19 @@ export interface Pooler {
 /** Where PgBouncer is, or null where it is not installed. */
 export const findPooler = (): string | null => findProgram("pgbouncer")
 
-const poolSize = 3
+/** Few, so that requests share them. */
+const usualSize = 3
 const startMs = 60_000
 
-/** Starts a pooler in front of a database. Rejects with what PgBouncer said when it does not come up. */
-export const openPooler = async (program: string, database: TestDatabase): Promise<Pooler> => {
+/**
+ * Starts a pooler in front of a database. Rejects with what PgBouncer said when it does not come up. `poolSize`: most connections to the server; more
+ * are needed where transactions wait for each other.
+ */
+export const openPooler = async (
+  program: string,
+  database: TestDatabase,
+  poolSize = usualSize
+): Promise<Pooler> => {
   const target = new URL(database.url.replace(/^(postgres(?:ql)?:\/\/[^/@?]*@)\//, "$1localhost/"))
   const host = target.searchParams.get("host") ?? target.hostname
   const port = target.searchParams.get("port") ?? target.port

@@ -1,0 +1,152 @@
+/**
+ * The reading half of the records fake: pages, counts and checks over rows in memory. It is given the rows, whether they are those that are
+ * committed or what a transaction sees.
+ */
+
+import * as Effect from "effect/Effect"
+import * as crypto from "node:crypto"
+import { evaluate, operandCell } from "../../core/domain/filter/evaluate.ts"
+import { compilePattern } from "../../core/domain/filter/pattern.ts"
+import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
+import type { Field, Model, SortKey } from "../../core/domain/model/model.ts"
+import { identityOf } from "../../core/domain/model/model.ts"
+import { hashedText } from "../../core/domain/read/etag.ts"
+import type { PagePlan, PageShape } from "../../core/domain/read/plan.ts"
+import { rowBytes } from "../../core/domain/value/bytes.ts"
+import { compareCells } from "../../core/domain/value/cell.ts"
+import type { Cell, Row } from "../../core/domain/value/kind.ts"
+import type { RecordsError, RecordsReader } from "../../core/ports/records.ts"
+import { facetRows, histogramRows, seriesRows } from "./aggregate.ts"
+import { refusal } from "./constraints.ts"
+
+export const tableName = (model: Model): string => `${model.schema ?? ""}.${model.table}`
+const keyText = (parts: readonly Cell[]): string => JSON.stringify(parts)
+export const cellOf = (row: Row, field: Field): Cell => row[field.index] ?? null
+export const keyOf = (model: Model, row: Row): string => keyText(identityOf(model).map((field) => cellOf(row, field)))
+/** The same of a row that a caller names by its key. */
+export const namedBy = (model: Model, key: readonly string[], bindings: Bindings): string =>
+  keyText(
+    identityOf(model).map((field, i) => key[i] ?? operandCell({ of: "caller", value: "tenant" }, field, bindings))
+  )
+
+export const compareKeys = (
+  order: readonly SortKey[],
+  a: (index: number) => Cell,
+  b: (index: number) => Cell
+): number => {
+  for (const [index, { descending, field }] of order.entries()) {
+    const [left, right] = [a(index), b(index)]
+    if (left === right) continue
+    // Ascending nulls are last; descending turns everything round.
+    const ascending = left === null ? 1 : right === null ? -1 : compareCells(field, left, right)
+    if (ascending !== 0) return descending ? -ascending : ascending
+  }
+  return 0
+}
+
+/** Refuses what the database would refuse: a pattern no engine understands. */
+export const checkPatterns = (tree: FilterTree): Effect.Effect<void, RecordsError> => {
+  switch (tree.op) {
+    case "regex":
+      return compilePattern(tree.pattern) === null ? Effect.fail(refusal("BadPattern")) : Effect.void
+    case "not":
+      return checkPatterns(tree.item)
+    case "and":
+    case "or":
+      return Effect.forEach(tree.items, checkPatterns, { discard: true })
+    default:
+      return Effect.void
+  }
+}
+
+export const passesTree = (tree: FilterTree, row: Row, bindings: Bindings): boolean =>
+  evaluate(tree, (field) => cellOf(row, field), bindings)
+
+/** A row of a page: columns, checks, hash. */
+const pageRow = (row: Row, { checks, columns, hashed = [] }: PageShape, bindings: Bindings): Row => {
+  const cells = answer(row, columns, checks, bindings)
+  if (hashed.length === 0) return cells
+  return [...cells, crypto.hash("sha256", hashedText(hashed, (field) => cellOf(row, field)), "hex")]
+}
+
+export const answer = (row: Row, columns: readonly Field[], checks: readonly FilterTree[], bindings: Bindings): Row => [
+  ...columns.map((field) => cellOf(row, field)),
+  ...checks.map((check) => String(passesTree(check, row, bindings)))
+]
+
+export const pageOf = (plan: PagePlan, rows: readonly Row[]): readonly Row[] => {
+  const { bindings, shape } = plan
+  const { order } = shape
+  const place = (row: Row) => (index: number): Cell => cellOf(row, order[index]!.field)
+  let found = rows.filter((row) => passesTree(shape.where, row, bindings))
+  if (order.length > 0) found.sort((a, b) => compareKeys(order, place(a), place(b)))
+  const { after, before } = plan
+  const offset = plan.offset ?? 0
+  // An empty position is the beginning, or the end.
+  if (after !== undefined) {
+    if (after.length > 0) found = found.filter((row) => compareKeys(order, place(row), (index) => after[index]!) > 0)
+  } else if (before !== undefined) {
+    if (before.length > 0) found = found.filter((row) => compareKeys(order, place(row), (index) => before[index]!) < 0)
+    const end = found.length - offset
+    return found.slice(Math.max(0, end - shape.limit), Math.max(0, end)).map((row) => pageRow(row, shape, bindings))
+  }
+  const { counted } = plan
+  const page = found.slice(offset, offset + shape.limit).map((row) => pageRow(row, shape, bindings))
+  return counted === undefined ? page : page.map((row) => [...row, String(Math.min(found.length, counted))])
+}
+
+export const bytesOf = (rows: readonly Row[]): number => rows.reduce((sum, row) => sum + rowBytes(row), 0)
+
+/** The rows of a page that have at most so many bytes, and one in any case. */
+export const cutRows = (rows: readonly Row[], bytes: number, fromEnd: boolean): readonly Row[] => {
+  const kept: Row[] = []
+  let left = bytes
+  for (const row of fromEnd ? [...rows].reverse() : rows) {
+    left -= rowBytes(row)
+    if (left < 0 && kept.length > 0) break
+    kept.push(row)
+  }
+  return fromEnd ? kept.reverse() : kept
+}
+
+export const makeReader = (
+  read: (model: Model) => readonly Row[],
+  begin: (name: string) => Effect.Effect<void, RecordsError>,
+  estimate: RecordsReader["estimate"],
+  answerBytes: number
+): RecordsReader => {
+  const matching = (model: Model, where: FilterTree, bindings: Bindings) =>
+    read(model).filter((row) => passesTree(where, row, bindings))
+  const ready = (name: string, trees: readonly FilterTree[]) =>
+    Effect.andThen(begin(name), Effect.forEach(trees, checkPatterns, { discard: true }))
+  return {
+    page: (plan) =>
+      Effect.flatMap(ready("page", [plan.shape.where, ...plan.shape.checks]), () => {
+        const rows = pageOf(plan, read(plan.shape.model))
+        return bytesOf(rows) > answerBytes ? Effect.fail(refusal("TooLarge")) : Effect.succeed(rows)
+      }),
+    count: (plan) =>
+      Effect.map(ready("count", [plan.where]), () => {
+        const count = matching(plan.model, plan.where, plan.bindings).length
+        return String(plan.cap === null ? count : Math.min(count, plan.cap))
+      }),
+    holding: ({ field, model, texts }) =>
+      Effect.map(begin("holding"), () => {
+        const held = new Set(read(model).map((row) => row[field.index]?.split("?", 1)[0]))
+        return texts.filter((text) => held.has(text))
+      }),
+    aggregate: (plan) =>
+      Effect.map(ready("aggregate", [plan.where]), () => {
+        const rows = matching(plan.model, plan.where, plan.bindings)
+        switch (plan.of) {
+          case "facets":
+            return facetRows(plan, rows, cellOf)
+          case "series":
+            return seriesRows(plan, rows, cellOf)
+          case "histogram":
+            return histogramRows(plan, rows, cellOf)
+        }
+      }),
+    estimate: (plan) => Effect.andThen(begin("estimate"), estimate(plan))
+  }
+}
