@@ -1,5 +1,5 @@
 // Faults of the database under traffic: no acknowledged write is lost, no batch is half done, no answer is wrong, and the service works again
-// by itself within five seconds of the cause's end. `CHAOS=long` repeats each of them.
+// by itself within five seconds of the cause's end. A deep run repeats each of them.
 import { spawnSync } from "node:child_process"
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
+import { deep } from "../support/depth.ts"
 import { startLoad } from "../support/load.ts"
 import type { Sent } from "../support/load.ts"
 import { startProcess } from "../support/process.ts"
@@ -31,10 +32,9 @@ import type { Traffic } from "./traffic.ts"
 
 vi.setConfig(patience)
 
-const long = process.env["CHAOS"] === "long"
-const rounds = long ? 10 : 1
+const rounds = deep ? 10 : 1
 /** How long a fault lasts, in milliseconds. */
-const while_ = long ? 3_000 : 500
+const while_ = deep ? 3_000 : 300
 
 const limits = {
   SERVICE_READ_CONNECTIONS: "6",

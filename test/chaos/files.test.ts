@@ -9,13 +9,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { compileCache } from "../support/compiled.ts"
 import { startService, tokenOf } from "../support/composed.ts"
 import type { TestService } from "../support/composed.ts"
+import { deep } from "../support/depth.ts"
 import { openDatabase } from "../support/postgres.ts"
 import type { TestDatabase } from "../support/postgres.ts"
 import { filesConfig, filesSchema } from "./files-server.ts"
 
 const admin = { id: "root", roles: ["admin"] }
 const authorization = `Bearer ${tokenOf(admin)}`
-const long = process.env["CHAOS"] === "long"
 
 /** Everything below a folder, as paths from it. */
 const filesIn = (folder: string): readonly string[] =>
@@ -75,8 +75,8 @@ describe("a server that is killed", () => {
     /** Texts of records whose last write was answered; null: the write that followed was not answered, either may hold. */
     const known = new Map<string, string | null>()
     let uploads = 0
-    let seed = 20_261_123
-    const next = (most: number): number => (seed = (seed * 48_271) % 2_147_483_647) % most
+    let chance = 20_261_123
+    const next = (most: number): number => (chance = (chance * 48_271) % 2_147_483_647) % most
 
     const work = async (url: string, mark: string): Promise<void> => {
       const text = textOf(100_000 + next(2_000_000), mark)
@@ -113,7 +113,7 @@ describe("a server that is killed", () => {
       }
     }
 
-    for (let round = 0; uploads < (long ? 500 : 100); round++) {
+    for (let round = 0; uploads < (deep ? 500 : 40); round++) {
       const { child, url } = await start()
       await check(url)
       const working = Promise.allSettled(Array.from({ length: 10 }, (_, i) => work(url, `${round}-${i}`)))

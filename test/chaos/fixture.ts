@@ -18,6 +18,7 @@ import { f } from "../../core/domain/declare/field.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
 import { freePort, leash } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
+import { deep } from "../support/depth.ts"
 import { KeepAlive } from "../support/load.ts"
 import type { Received, Sent } from "../support/load.ts"
 
@@ -131,7 +132,7 @@ export const clientOf = (bearer: string) => ({
 })
 
 /** For `vi.setConfig`: none of these tests is about how fast the machine is that runs it. */
-export const patience = { testTimeout: process.env["CHAOS"] === "long" ? 600_000 : 180_000, hookTimeout: 300_000 }
+export const patience = { testTimeout: deep ? 600_000 : 180_000, hookTimeout: 300_000 }
 
 export const pause = (milliseconds: number): Promise<void> => new Promise((done) => setTimeout(done, milliseconds))
 

@@ -1,4 +1,4 @@
-// Ten thousand jobs on workers that are killed and a database that is: each runs at least once, none is lost, groups stay in order, and nobody restarts
+// Thousands of jobs on workers that are killed and a database that is: each runs at least once, none is lost, groups stay in order, and nobody restarts
 // anything by hand but the processes that were killed.
 import { type ChildProcess, spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
@@ -8,13 +8,16 @@ import { queueStatements } from "../../adapters/queue/schema.ts"
 import { leash, openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
 import { compileCache } from "../support/compiled.ts"
+import { deep } from "../support/depth.ts"
 import { grouped, plain } from "./jobs.ts"
 
 vi.setConfig({ testTimeout: 400_000 })
 
-const many = 8_000
+const many = deep ? 8_000 : 2_000
 const groups = Array.from({ length: 20 }, (_, index) => `g${index}`)
-const each = 100
+const each = deep ? 100 : 25
+/** How often a worker is killed, and how long it runs before, in milliseconds. */
+const [kills, runMs] = deep ? [6, 700] : [3, 400]
 
 let cluster: TestCluster
 const children = new Set<ChildProcess>()
@@ -72,8 +75,8 @@ it("survives kill -9 of its workers and of its database", async () => {
   await pool.end()
 
   const kept = new Set(Array.from({ length: 5 }, startWorker))
-  for (let round = 0; round < 6; round++) {
-    await pause(700)
+  for (let round = 0; round < kills; round++) {
+    await pause(runMs)
     const [victim] = kept
     victim!.kill("SIGKILL")
     kept.delete(victim!)
@@ -88,7 +91,7 @@ it("survives kill -9 of its workers and of its database", async () => {
   let left: number | null = null
   while (left !== 0) {
     if (performance.now() > end) throw new Error(`There are ${String(left)} jobs left.`)
-    await pause(500)
+    await pause(50)
     left = await ask(open)
   }
   const ended = [...kept].map((child) =>

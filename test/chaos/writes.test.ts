@@ -1,6 +1,6 @@
 /**
  * Killed in the middle of big batches: the service, and the database. Every batch is there as a whole or not at all, every acknowledged one is
- * there, and a retry with the same idempotency key makes the rest happen once. `SERVICE_CHAOS_ROUNDS` lengthens it.
+ * there, and a retry with the same idempotency key makes the rest happen once.
  */
 
 import { spawn } from "node:child_process"
@@ -12,9 +12,10 @@ import { idempotencySchema } from "../../adapters/postgres/idempotency.ts"
 import { dataBase, kill, open, running, sql, until } from "../embedded/support.ts"
 import { Random } from "../generators/random.ts"
 import { compileCache } from "../support/compiled.ts"
+import { deep, seed } from "../support/depth.ts"
 import { ann, ledgerSchema } from "../support/ledger.ts"
 
-const rounds = Number(process.env["SERVICE_CHAOS_ROUNDS"] ?? 2)
+const rounds = deep ? 10 : 1
 const program = fileURLToPath(new URL("./server.ts", import.meta.url))
 const authorization = `Bearer ${Buffer.from(JSON.stringify(ann)).toString("base64url")}`
 
@@ -36,9 +37,12 @@ const startServer = async (url: string): Promise<{ readonly server: ChildProcess
   return { server, port }
 }
 
-const pairs = 250
+/** Half of the operations of a batch. */
+const pairs = deep ? 250 : 100
+/** When something is killed, in milliseconds: early, so that a batch is under way. */
+const soon = (random: Random): number => 100 + random.below(deep ? 750 : 300)
 
-/** 500 operations: notes, each created and then changed. */
+/** Notes, each created and then changed. */
 const bodyOf = (name: string): string =>
   JSON.stringify({
     ops: Array.from({ length: pairs }, (_, i) => [
@@ -111,8 +115,8 @@ const startClients = (port: string, prefix: string) => {
 const acknowledged = (answers: ReadonlyMap<string, number | null>): readonly string[] =>
   [...answers].filter(([, status]) => status === 200).map(([name]) => name)
 
-it("kill -9 of the service and of the database, in the middle of batches of 500", async () => {
-  const random = new Random(Date.now())
+it("kill -9 of the service and of the database, in the middle of batches", async () => {
+  const random = new Random(seed)
   const base = dataBase()
   const database = await open(base, { linger: 300 })
   const { url } = database
@@ -130,7 +134,7 @@ it("kill -9 of the service and of the database, in the middle of batches of 500"
   for (let round = 0; round < rounds || (unanswered === 0 && round < rounds + 20); round++) {
     const { port, server } = await startServer(url)
     const clients = startClients(port, `s${round}`)
-    await wait(150 + random.below(700))
+    await wait(soon(random))
     server.kill("SIGKILL")
     await clients.stop()
     for (const [name, status] of clients.answers) answers.set(name, status)
@@ -145,7 +149,7 @@ it("kill -9 of the service and of the database, in the middle of batches of 500"
   for (let round = 0; round < rounds; round++) {
     const before = database.reattached
     const clients = startClients(port, `d${round}`)
-    await wait(150 + random.below(700))
+    await wait(soon(random))
     kill(running(base).postmaster)
     await until(() => database.reattached > before, "the database to come back")
     await until(
