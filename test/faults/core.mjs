@@ -124,8 +124,9 @@ export const faults = [
     rule: "OR is decided by a part that is known",
     file: "core/domain/filter/evaluate.ts",
     old: "answers.includes(decisive) ? decisive : answers.includes(null) ? null : !decisive",
-    new: "answers.includes(null) ? null : answers.includes(decisive) ? decisive : !decisive",
-    tests: ["core/domain/filter/evaluate.test.ts", "test/http/writes"]
+    new:
+      "answers[0] === null ? null : answers.includes(decisive) ? decisive : answers.includes(null) ? null : !decisive",
+    tests: ["core/domain/filter/evaluate.test.ts", "test/http/writes/create.test.ts"]
   },
   // reads
   {
@@ -133,21 +134,21 @@ export const faults = [
     file: "core/domain/read/page.ts",
     old: "    caller.tenant,\n    caller.id,\n",
     new: "    caller.tenant,\n",
-    tests: ["test/http/reads", "test/attack/surface-http.test.ts"]
+    tests: ["core/domain/read/page.test.ts", "test/http/reads/reads.test.ts"]
   },
   {
     rule: "a page token belongs to its tenant",
     file: "core/domain/read/page.ts",
     old: "    caller.tenant,\n    caller.id,\n",
     new: "    caller.id,\n",
-    tests: ["test/http/reads", "test/attack"]
+    tests: ["core/domain/read/page.test.ts"]
   },
   {
     rule: "a page token belongs to its filter",
     file: "core/domain/read/page.ts",
     old: "    request.filter,\n",
     new: "",
-    tests: ["test/http/reads"]
+    tests: ["core/domain/read/page.test.ts", "test/http/reads/reads.test.ts"]
   },
   {
     rule: "an order is total by the key",
@@ -240,14 +241,14 @@ export const faults = [
     file: "core/domain/write/body.ts",
     old: "    else if (!writable.has(name)) errors.push(readOnlyError(name))\n",
     new: "    else if (!writable.has(name)) continue\n",
-    tests: ["core/domain/write/body.test.ts"]
+    tests: ["test/http/writes/update.test.ts", "test/http/writes/create.test.ts"]
   },
   {
     rule: "all bad fields are reported together",
     file: "core/domain/write/body.ts",
     old: "    if (errors.length >= maxErrors) break\n",
     new: "    if (errors.length >= 1) break\n",
-    tests: ["core/domain/write/body.test.ts"]
+    tests: ["test/http/writes/update.test.ts", "test/http/writes/create.test.ts"]
   },
   {
     rule: "a batch has 500 operations at most",
@@ -283,14 +284,14 @@ export const faults = [
     file: "core/domain/file/ticket.ts",
     old: "  JSON.stringify([\"file-ticket\", id, tenant, resource, field])",
     new: "  JSON.stringify([\"file-ticket\", tenant, resource, field])",
-    tests: ["test/attack/files.test.ts", "test/http/files"]
+    tests: ["core/domain/file/link.test.ts"]
   },
   {
     rule: "a ticket belongs to its field",
     file: "core/domain/file/ticket.ts",
     old: "  JSON.stringify([\"file-ticket\", id, tenant, resource, field])",
     new: "  JSON.stringify([\"file-ticket\", id, tenant, resource])",
-    tests: ["test/attack/files.test.ts", "test/http/files"]
+    tests: ["core/domain/file/link.test.ts"]
   },
   {
     rule: "uploads under way count in a quota",
@@ -304,7 +305,7 @@ export const faults = [
     file: "core/domain/file/range.ts",
     old: "  return start >= size ? \"unsatisfiable\"",
     new: "  return start > size ? \"unsatisfiable\"",
-    tests: ["test/http/files"]
+    tests: ["core/domain/file/range.test.ts"]
   },
   // jobs, events, forms
   {
@@ -347,14 +348,14 @@ export const faults = [
     file: "core/domain/form/challenge.ts",
     old: "  return challenge.expires > now ? challenge : null",
     new: "  return challenge.expires > 0 ? challenge : null",
-    tests: ["test/attack/forms.test.ts", "test/forms/forms.test.ts"]
+    tests: ["core/domain/form/challenge.test.ts", "test/forms/forms.test.ts"]
   },
   {
     rule: "a solution has as many zero bits as asked",
     file: "core/domain/form/challenge.ts",
     old: "2 ** (4 - (bits & 3))",
     new: "2 ** (5 - (bits & 3))",
-    tests: ["test/attack/forms.test.ts", "test/forms/forms.test.ts"]
+    tests: ["core/domain/form/challenge.test.ts"]
   },
   {
     rule: "a challenge is spent once",

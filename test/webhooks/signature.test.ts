@@ -92,6 +92,8 @@ describe("secrets", () => {
     `${secret}=`,
     secret.slice(6),
     "whsec_AAAAAAAAAAAAAAAAAAAAAAAA=",
+    `whsec_${btoa("k".repeat(15))}`,
+    `whsec_${btoa("k".repeat(129))}`,
     null,
     5
   ])(

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest"
+import { makeField } from "../../../test/support/model.ts"
+import type { SortKey } from "../model/model.ts"
+import { pageContext, readPosition, writePosition } from "./page.ts"
+
+const order: readonly SortKey[] = [{ field: makeField({ name: "id", kind: "integer" }), descending: false }]
+const other: readonly SortKey[] = [{ field: makeField({ name: "place", kind: "integer" }), descending: false }]
+const caller = { id: "ann", roles: ["admin"], tenant: "1" }
+const request = { filter: "a = 1", orderBy: "id", showDeleted: false }
+
+describe("a page token", () => {
+  it("belongs to its resource, filter, order, deleted rows, tenant and user", () => {
+    const contexts = [
+      pageContext(caller, "orders", request, order),
+      pageContext(caller, "notes", request, order),
+      pageContext(caller, "orders", { ...request, filter: "a = 2" }, order),
+      pageContext(caller, "orders", { ...request, orderBy: "id desc" }, order),
+      pageContext(caller, "orders", { ...request, showDeleted: true }, order),
+      pageContext({ ...caller, tenant: "2" }, "orders", request, order),
+      pageContext({ ...caller, tenant: null }, "orders", request, order),
+      pageContext({ ...caller, id: "bob" }, "orders", request, order),
+      pageContext(caller, "orders", request, other)
+    ]
+    expect(new Set(contexts).size).toBe(contexts.length)
+  })
+
+  it("stays valid when the caller's roles change", () => {
+    expect(pageContext({ ...caller, roles: [] }, "orders", request, order)).toBe(
+      pageContext(caller, "orders", request, order)
+    )
+  })
+
+  it.each(
+    [
+      { direction: "after", bothWays: false, cells: ["7"], estimate: null },
+      { direction: "before", bothWays: true, cells: [null], estimate: { size: 12_000, roles: "[]" } },
+      { direction: "after", bothWays: true, cells: [], estimate: null }
+    ] as const
+  )("carries its position: %o", (position) => {
+    expect(readPosition(writePosition(position), 1)).toEqual(position)
+  })
+
+  it("with another number of sort columns has no position", () => {
+    const text = writePosition({ direction: "after", bothWays: false, cells: ["7", "8"], estimate: null })
+    expect(readPosition(text, 1)).toBeNull()
+  })
+})
