@@ -12,8 +12,7 @@ const longest = 65_536
 
 const hex = (text: string, more = 64): Uint8Array =>
   Buffer.concat([Buffer.from(text.replaceAll(" ", ""), "hex"), Buffer.alloc(more)])
-const latin = (text: string, more = 64): Uint8Array =>
-  Buffer.concat([Buffer.from(text, "latin1"), Buffer.alloc(more)])
+const latin = (text: string, more = 64): Uint8Array => Buffer.concat([Buffer.from(text, "latin1"), Buffer.alloc(more)])
 
 const known: ReadonlyArray<readonly [type: string, name: string, head: Uint8Array]> = [
   ["image/png", "PNG", hex("89504e470d0a1a0a 0000000d49484452 00000010 00000010 0806000000")],
@@ -52,7 +51,7 @@ const noise = (length: number, from: number): Uint8Array => {
 }
 
 /** Runs the suite. */
-export const detectorContract = (name: string, { detect }: DetectorService): void =>
+export const detectorContract = (name: string, { detect }: DetectorService): void => {
   describe(`detector: ${name}`, () => {
     it.effect.each(known)("knows %s by its signature: %s", ([type, , head]) =>
       Effect.gen(function*() {
@@ -97,3 +96,4 @@ export const detectorContract = (name: string, { detect }: DetectorService): voi
         expect(found).toEqual(heads.map(([type]) => type))
       }))
   })
+}

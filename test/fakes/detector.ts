@@ -30,7 +30,5 @@ export const knownSignatures: readonly Signature[] = [
 /** A detector that knows these signatures; the first that fits decides. */
 export const makeFakeDetector = (signatures: readonly Signature[] = knownSignatures): DetectorService => ({
   detect: (head) =>
-    Effect.sync(() =>
-      signatures.find(({ at, bytes }) => bytes.every((byte, i) => head[at + i] === byte))?.type ?? null
-    )
+    Effect.sync(() => signatures.find(({ at, bytes }) => bytes.every((byte, i) => head[at + i] === byte))?.type ?? null)
 })
