@@ -2,8 +2,8 @@
 
 import * as Result from "effect/Result"
 import { checkMessage } from "../../core/domain/mail/message.ts"
-import type { CheckedMessage, Mail } from "../../core/domain/mail/message.ts"
-import { MailError } from "../../core/ports/mail.ts"
+import type { CheckedMessage } from "../../core/domain/mail/message.ts"
+import { type Mail, MailError } from "../../core/ports/mail.ts"
 
 /** A mail that would have been sent. */
 export interface KeptMail extends CheckedMessage {

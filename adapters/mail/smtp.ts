@@ -3,10 +3,9 @@
 import * as Result from "effect/Result"
 import { Buffer } from "node:buffer"
 import { checkMessage } from "../../core/domain/mail/message.ts"
-import type { Mail, MailMessage } from "../../core/domain/mail/message.ts"
 import { readMailServer } from "../../core/domain/mail/server.ts"
 import type { MailServer } from "../../core/domain/mail/server.ts"
-import { MailError } from "../../core/ports/mail.ts"
+import { type Mail, MailError, type MailMessage } from "../../core/ports/mail.ts"
 
 /** Longest silence of the server, and longest wait for its name, its connection and its greeting. */
 const timeoutMs = 15_000

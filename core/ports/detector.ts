@@ -1,6 +1,8 @@
 /**
- * The port to the content type of bytes: the media type of a known signature at the beginning of a file, or null. It never fails. The domain
- * decides how the answer is used (`decideType`).
+ * The port to the content type of bytes. The domain decides how the answer is used (`decideType`).
+ *
+ * Contract (test/contracts/detector.ts runs it against every implementation): the media type of a known signature at the beginning of a file, or
+ * null. It never fails.
  */
 
 import type * as Effect from "effect/Effect"

@@ -1,9 +1,11 @@
 /**
- * The port to a mail server. Contract (test/mail): `send` resolves once the server has taken the mail for every recipient, and rejects with a
- * `MailError` otherwise; it tries once. What stands in a message becomes no further header, whatever it is.
+ * The port to a mail server. The service itself stands in the domain, because jobs are given it.
+ *
+ * Contract (test/contracts/mail.ts runs it against every implementation): `send` resolves once the server has taken the mail for every recipient, and
+ * rejects with a `MailError` otherwise; it tries once. What stands in a message becomes no further header, whatever it is.
  */
 
-export type { Mail } from "../domain/mail/message.ts"
+export type { Mail, MailMessage } from "../domain/mail/message.ts"
 
 /** Why a mail was not sent. `message` may name recipients: for the job's error, never for a log line. */
 export class MailError extends Error {

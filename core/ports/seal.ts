@@ -1,9 +1,9 @@
 /**
  * The port to keyed hashing and sealing. Synchronous, because every page and every record needs it.
  *
- * Contract: `digest` is a keyed hash, the same in every instance that shares the secret; nobody without the secret can test guesses.
- * `seal` encrypts and authenticates `text` together with `context`; `open` gives the text back only for the same context and an
- * untouched token, else null. Tokens are URL-safe text.
+ * Contract (test/contracts/seal.ts runs it against every implementation): `digest` is a keyed hash, the same in every instance that shares the
+ * secret; nobody without the secret can test guesses. `seal` encrypts and authenticates `text` together with `context`, to another token each
+ * time; `open` gives the text back only for the same context and an untouched token, else null. Tokens are URL-safe text.
  */
 
 export interface SealService {

@@ -1,9 +1,9 @@
 /**
  * The port that turns a request's credential into a caller. It is the only way a `Caller` comes into being.
  *
- * Contract: resolves with a caller for a valid credential and fails with `Unauthenticated` for anything else (missing, malformed,
- * expired, wrongly signed, revoked). `Refused` is for a verified credential that may not work here (403), `KeysUnavailable` for keys that
- * cannot be read now (503). A cached answer must be synchronous: no promise on the hot path.
+ * Contract (test/contracts/tokens.ts runs it against every implementation): resolves with a caller for a valid credential and fails with
+ * `Unauthenticated` for anything else (missing, malformed, expired, wrongly signed, revoked). `Refused` is for a verified credential that may not
+ * work here (403), `KeysUnavailable` for keys that cannot be read now (503). A cached answer must be synchronous: no promise on the hot path.
  */
 
 import * as Data from "effect/Data"
