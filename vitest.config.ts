@@ -21,10 +21,17 @@ const usual: ViteUserConfig["test"] = {
 
 const excluded = [...configDefaults.exclude, "dist/**", "data/**", ...(deep ? [] : ["**/*.deep.test.ts"])]
 
-const browser = ["test/browser/**/*.test.ts"]
+/** One part of the tests. The files of a part share processes: each process loads the code once, and a test leaves nothing behind. */
+const part = (name: string, include: string[], exclude: readonly string[] = [], more: ViteUserConfig["test"] = {}) => ({
+  extends: true as const,
+  test: { ...usual, name, isolate: false, include, exclude: [...excluded, ...exclude], ...more }
+})
 
-/** Files that change what all code of a process shares, or measure it: each has a process of its own. */
-const own: readonly string[] = []
+const browser = ["test/browser/**/*.test.ts"]
+const chaos = ["test/chaos/**/*.test.ts"]
+const everything = ["core", "adapters", "composition", "web", "examples", "bench", "test"].map((folder) =>
+  `${folder}/**/*.test.ts`
+)
 
 export default defineConfig({
   resolve: { conditions },
@@ -32,31 +39,10 @@ export default defineConfig({
   test: {
     maxWorkers: Math.max(2, availableParallelism()),
     projects: [
-      {
-        extends: true,
-        test: {
-          ...usual,
-          name: "shared",
-          isolate: false,
-          include: ["core", "adapters", "composition", "web", "examples", "bench", "test"].map((folder) =>
-            `${folder}/**/*.test.ts`
-          ),
-          exclude: [...excluded, ...browser, ...own]
-        }
-      },
-      { extends: true, test: { ...usual, name: "own", include: [...own], exclude: excluded } },
-      {
-        extends: true,
-        test: {
-          ...usual,
-          name: "browser",
-          isolate: false,
-          include: browser,
-          exclude: excluded,
-          // What one file has prepared in the database serves all files of this run, and none of another.
-          env: { TEST_RUN: `${process.pid}_${Date.now()}` }
-        }
-      }
+      // What one file has prepared in the database serves all files of this run, and none of another.
+      part("browser", browser, [], { env: { TEST_RUN: `${process.pid}_${Date.now()}` } }),
+      part("chaos", chaos),
+      part("code", everything, [...browser, ...chaos])
     ]
   }
 })

@@ -85,10 +85,10 @@ const onServer = async (home) => {
 const parts = {
   tests: {
     what: "all tests but those of the other parts, with all random cases",
-    run: () => tests(["--exclude=test/browser/**", "--exclude=test/chaos/**"])
+    run: () => tests(["--project=code"])
   },
-  browser: { what: "the admin app: every page in every look", run: () => tests(["test/browser"]) },
-  chaos: { what: "every fault many times and for longer", run: () => tests(["test/chaos"]) },
+  browser: { what: "the admin app: every page in every look", run: () => tests(["--project=browser"]) },
+  chaos: { what: "every fault many times and for longer", run: () => tests(["--project=chaos"]) },
   faults: { what: "faults planted in the code: each is found", run: () => program("scripts/faults.mjs") },
   npm: { what: "every npm on every Node", run: () => program(".ci/npm.mjs", ["--all"]) },
   postgres: {
