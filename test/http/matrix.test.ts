@@ -1,5 +1,6 @@
 // Nothing hidden leaves the service: a matrix of routes × roles × names. Every name of a resource is put into every parameter of every route, by every
 // role; whatever the role may not see must be nowhere in the answer, and asking for it must be answered byte for byte like asking for nothing.
+import { isDeepStrictEqual } from "node:util"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { f } from "../../core/domain/declare/field.ts"
 import { fileSize } from "../../core/domain/declare/file.ts"
@@ -12,6 +13,7 @@ import { makeFakeStorage } from "../fakes/storage.ts"
 import { quickly } from "../support/answer.ts"
 import { startService } from "../support/composed.ts"
 import type { Answer, Fixture, TestService } from "../support/composed.ts"
+import { deep } from "../support/depth.ts"
 import { callers, hiddenFrom, roles, shop } from "../support/shop.ts"
 import type { Hidden, Role } from "../support/shop.ts"
 
@@ -160,6 +162,8 @@ const decoded = (text: string): string =>
 interface Forbidden {
   readonly names: readonly RegExp[]
   readonly values: readonly RegExp[]
+  /** Any of them, also as a part of a word: most answers have none, and are looked through once. */
+  readonly any: RegExp
 }
 
 const hiddenFiles: Hidden = {
@@ -170,10 +174,10 @@ const hiddenFiles: Hidden = {
 
 const forbiddenFor = (role: Role): Forbidden => {
   const all = role === "admin" ? hiddenFrom[role] : [...hiddenFrom[role], hiddenFiles]
-  return {
-    names: all.flatMap(({ names }) => names.map((name) => word(name))),
-    values: all.flatMap(({ values }) => values === null ? [] : [values])
-  }
+  const names = all.flatMap((hidden) => hidden.names)
+  const values = all.flatMap((hidden) => hidden.values === null ? [] : [hidden.values])
+  const some = [...names.map(escaped), ...values.map(({ source }) => source)].join("|")
+  return { names: names.map((name) => word(name)), values, any: new RegExp(some || "(?!)") }
 }
 
 /** What an answer tells that it must not. `echo` was sent by the client and may come back in quotes and in `instance`. */
@@ -183,12 +187,13 @@ const leaks = (answer: Answer, forbidden: Forbidden, echo: string | null): reado
     `${name}: ${value}`
   ).join("\n")
   const whole = `${headers}\n${answer.text}`
+  const tokens = decoded(whole)
+  if (!forbidden.any.test(whole) && !forbidden.any.test(tokens)) return []
   const unquoted = echo === null
     ? whole
     : whole
       .replace(/"instance":"[^"]*"/, "")
       .replaceAll(new RegExp(`\\\\?"(?:[\\w]+\\.)?${escaped(echo)}(?:\\.\\w+)?\\\\?"`, "g"), "")
-  const tokens = decoded(whole)
   return [
     ...forbidden.names.filter((name) => name.test(unquoted) || name.test(tokens)),
     ...forbidden.values.filter((value) => value.test(whole) || value.test(tokens))
@@ -221,6 +226,9 @@ const comparable = (answer: Answer, name: string, hints: boolean): unknown => {
   }
 }
 
+/** A quick run sends each name into every third place, in turn: every name and every place is met by every role, a deep run meets all pairs. */
+const share = deep ? 1 : 3
+
 interface Tally {
   requests: number
   compared: number
@@ -248,11 +256,13 @@ const sweep = async (
   )
   const visibleElsewhere = new Set(document.models.map(({ name }) => name))
   const forbidden = forbiddenFor(role)
-  for (const name of new Set([...namesOf(model), ...extra])) {
+  const answers = new Map<string, Answer>()
+  for (const [turn, name] of [...new Set([...namesOf(model), ...extra])].entries()) {
     const hidden = !visible.has(name) && !visibleElsewhere.has(name)
     const hints = nearest(name, [...visible, ...functionNames]) === null
     const replaced = probes(resource, unknownFor(name))
     for (const [i, probe] of probes(resource, name).entries()) {
+      if ((i + turn) % share !== 0) continue
       const send = ({ body, method, path }: Probe) =>
         service.call(caller, method, path, {
           ...(body === undefined ? {} : { body }),
@@ -266,8 +276,14 @@ const sweep = async (
       if (found.length > 0) expect.fail(`${at} tells ${found.join(" ")}: ${answer.text}`)
       if (!hidden) continue
       tally.compared++
+      const told = comparable(answer, name, hints)
+      // Unknown names of one length are one name. What was answered for it before counts, and is asked again only if it differs.
+      const unknown = JSON.stringify(replaced[i])
+      const before = answers.get(unknown)
+      if (before !== undefined && isDeepStrictEqual(comparable(before, name, hints), told)) continue
       const other = await quickly(() => send(replaced[i]!))
-      expect(comparable(answer, name, hints), at).toEqual(comparable(other, name, hints))
+      answers.set(unknown, other)
+      expect(told, at).toEqual(comparable(other, name, hints))
     }
   }
 }
@@ -345,8 +361,8 @@ describe("hidden names and values on the fake", () => {
         await sweep(service, role, resource, elsewhere, tally)
       }
       if (visible.length > 0) {
-        expect(tally.requests).toBeGreaterThan(200)
-        expect(tally.compared).toBeGreaterThan(100)
+        expect(tally.requests).toBeGreaterThan(200 / share)
+        expect(tally.compared).toBeGreaterThan(100 / share)
       }
     },
     60_000
@@ -379,7 +395,7 @@ describe("hidden names and values on PostgreSQL", () => {
     async (role, resource) => {
       const tally: Tally = { requests: 0, compared: 0 }
       await sweep(service, role, resource, [], tally)
-      expect(tally.compared).toBeGreaterThan(40)
+      expect(tally.compared).toBeGreaterThan(40 / share)
     },
     60_000
   )

@@ -177,12 +177,17 @@ export const startService = async (
     for (const { model, rows } of seeds) fake.seed(model, rows)
     records = fake.service
   } else {
+    // Rows and statistics are part of the template, so that only the first of many services with the same fixture waits for them.
     const opened = await openDatabase(
-      `${idempotencySchema.join(";\n")};\n${compiled.jobs.size === 0 ? "" : queueStatements()}${fixture.schema}`
+      [
+        `${idempotencySchema.join(";\n")};`,
+        compiled.jobs.size === 0 ? "" : queueStatements(),
+        `${fixture.schema};`,
+        ...seeds.map(({ model, rows }) => insertSql(model, rows)),
+        "analyze"
+      ].join("\n")
     )
     database = opened
-    await opened.execute(seeds.map(({ model, rows }) => insertSql(model, rows)).join("\n"))
-    await opened.execute("analyze")
     const between = through === undefined ? null : await through(opened)
     const scope = Scope.makeUnsafe()
     const postgres = await Effect.runPromise(Effect.provideService(
