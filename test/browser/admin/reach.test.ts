@@ -69,7 +69,10 @@ const using = opener(
 )
 
 describe.skipIf(chromiumPath === null)("by keyboard alone, in every look", () => {
-  const scenes = [...records, ...people, ...operations(() => around), ...edges].map((scene, place) => ({ ...scene, place }))
+  const scenes = [...records, ...people, ...operations(() => around), ...edges].map((scene, place) => ({
+    ...scene,
+    place
+  }))
   it.each(scenes)("$name", async ({ options = {}, place, work }) => {
     await using(options, (page, sent, quiet) => work(visitOf(stage, page, sent, quiet, place)))
   })

@@ -171,7 +171,9 @@ const faultsOf = (): readonly string[] => {
 export type Turn = number | "every"
 
 /** What axe and the geometry of each look are asked. */
-const questionsOf = (turn: Turn): ReadonlyArray<readonly [look: Look, rules: "all" | "contrast" | "none", shape: boolean]> => {
+const questionsOf = (
+  turn: Turn
+): ReadonlyArray<readonly [look: Look, rules: "all" | "contrast" | "none", shape: boolean]> => {
   // A theme changes colours and nothing else.
   if (deep || turn === "every") {
     return looks.map((look) => look.theme === undefined ? [look, "all", true] : [look, "contrast", false])
