@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type * as Library from "../../web/client/index.ts"
 import { type Checkout, copyCheckout, type Example, startExample } from "../examples/checkout.ts"
 import { freePort } from "../support/cluster.ts"
+import { cases } from "../support/depth.ts"
 import { chromiumOfProcess, chromiumPath } from "./chromium.ts"
 import { bundlePage } from "./page.ts"
 
@@ -243,11 +244,11 @@ describe.skipIf(chromiumPath === null)("the client in Chromium", () => {
   })
 
   it("solves the proof of work of a form in a worker, in the time that a person waits", async () => {
-    const { sent, times, workers } = await page.evaluate(async () => {
+    const { sent, times, workers } = await page.evaluate(async (rounds) => {
       const values = { name: "Eva", email: "eva@example.org", message: "Hello" }
       const sent = await client.submitForm("contact", values).then(() => "sent", (error: Error) => error.message)
       const times: number[] = []
-      for (let n = 0; n < 7; n++) {
+      for (let n = 0; n < rounds; n++) {
         const challenge = await client.formChallenge("contact")
         const begun = performance.now()
         await library.solveChallenge(challenge)
@@ -260,14 +261,15 @@ describe.skipIf(chromiumPath === null)("the client in Chromium", () => {
           name
         ).filter((name) => name.includes("worker")).length
       }
-    })
+    }, cases(7))
     expect(sent).toBe("sent")
     expect(workers).toBeGreaterThan(0)
+    const median = times[Math.floor(times.length / 2)]
     process.stdout.write(
-      `Solving a form's proof of work in Chromium: median ${times[3]} ms, from ${times[0]} to ${times[6]} ms\n`
+      `Solving a form's proof of work in Chromium: median ${median} ms, from ${times[0]} to ${times.at(-1)} ms\n`
     )
     // What it costs is a matter of luck and of the machine; nobody waits for a minute.
-    expect(times[3]).toBeLessThan(20_000)
+    expect(median).toBeLessThan(20_000)
   })
 
   it("gives React the meta with its sources, lists that grow, and conflicts", async () => {

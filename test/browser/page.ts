@@ -2,8 +2,7 @@
 
 import { build } from "vite"
 
-/** The page's files by name: `index.html`, its script and what that loads. They are served from one folder. */
-export const bundlePage = async (script: string): Promise<ReadonlyMap<string, string>> => {
+const bundle = async (script: string): Promise<ReadonlyMap<string, string>> => {
   const result = await build({
     root: new URL("../../", import.meta.url).pathname,
     configFile: false,
@@ -33,4 +32,13 @@ export const bundlePage = async (script: string): Promise<ReadonlyMap<string, st
     "<!doctype html><meta charset=utf-8><title>Test</title><div id=app></div><script type=module src=page.js></script>"
   )
   return files
+}
+
+const bundled = new Map<string, Promise<ReadonlyMap<string, string>>>()
+
+/** The page's files by name: `index.html`, its script and what that loads. They are served from one folder. A process bundles each script once. */
+export const bundlePage = (script: string): Promise<ReadonlyMap<string, string>> => {
+  const found = bundled.get(script) ?? bundle(script)
+  bundled.set(script, found)
+  return found
 }

@@ -3,8 +3,10 @@ import { execFileSync } from "node:child_process"
 import { existsSync } from "node:fs"
 import type { Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { deep } from "../../support/depth.ts"
 import { chromiumPath } from "../chromium.ts"
-import { atticSchema, keys, longLabel, markup, texts, withAttic } from "./attic.ts"
+import { atticSchema, longLabel, withAttic } from "./attic.ts"
+import { keys, markup, texts } from "./hostile-texts.ts"
 import { boardPage } from "./pages/board.ts"
 import { listPage } from "./pages/list.ts"
 import { recordPage } from "./pages/record.ts"
@@ -210,7 +212,9 @@ describe.skipIf(chromiumPath === null)("values that mean harm", () => {
       const list = listPage(page, stage.url)
       const record = recordPage(page, stage.url)
       await list.open("crates", "?order=position")
+      // What an address and a command make of every key, `web/admin/list/copied.test.ts` says.
       for (const [at, id] of keys.entries()) {
+        if (!deep && at % 3 !== 0) continue
         if (at > 0) await page.goBack()
         await list.cell(texts.size + at, 0).click()
         await page.keyboard.press("Enter")
@@ -643,21 +647,33 @@ describe.skipIf(chromiumPath === null)("a service that", () => {
     }]
   ]
 
-  it.each(answers)("%s breaks no page: it is said, and tried again", async (_, answer) => {
+  it("answers what is no list breaks no page: it is said, and tried again", async () => {
     await using({ allow: /40\d|50\d/ }, async (page) => {
-      await page.route(search, (route) => route.fulfill({ contentType: "application/json", ...answer }))
+      let answer = answers[0]![1]
+      let asked = 0
+      await page.route(search, (route) => {
+        asked++
+        return route.fulfill({ contentType: "application/json", ...answer })
+      })
       await page.goto(`${stage.url}/crates`)
       const alert = page.getByRole("main").getByRole("alert")
-      await alert.waitFor()
-      await unharmed(page)
+      for (const [what, next] of answers) {
+        answer = next
+        const before = asked
+        if (what !== answers[0]![0]) await alert.getByRole("button", { name: "Try again" }).click()
+        if (before > 0) await expect.poll(() => asked, { message: what }).toBeGreaterThan(before)
+        await alert.getByRole("button", { name: "Try again" }).waitFor()
+        await unharmed(page)
+      }
       await page.unroute(search)
       await alert.getByRole("button", { name: "Try again" }).click()
       await listPage(page, stage.url).row(0).and(page.locator(":not([aria-busy])")).waitFor()
     })
   })
 
-  it.each([Number.MAX_SAFE_INTEGER, 1e300, -5, 0.5])("counts %d rows shows what came", async (count) => {
+  it("counts more rows than there are, or none that can be, shows what came", async () => {
     await using({ allow: /40\d/ }, async (page) => {
+      let count = 0
       await page.route(search, async (route) => {
         const answer = await route.fetch()
         const body = await answer.json() as object
@@ -666,10 +682,13 @@ describe.skipIf(chromiumPath === null)("a service that", () => {
           json: { ...body, next_page_token: "more", total_size_estimate: count }
         })
       })
-      await page.goto(`${stage.url}/crates`)
-      await page.getByRole("grid").waitFor()
-      await page.getByRole("heading", { level: 1 }).waitFor()
-      await unharmed(page)
+      for (const wrong of deep ? [Number.MAX_SAFE_INTEGER, 1e300, -5, 0.5] : [1e300, -5]) {
+        count = wrong
+        await page.goto(`${stage.url}/crates`)
+        await page.getByRole("grid").waitFor()
+        await page.getByRole("heading", { level: 1 }).waitFor()
+        await unharmed(page)
+      }
     })
   })
 

@@ -5,7 +5,7 @@ import type { MetaDocument } from "../../../web/client/index.ts"
 import { chromiumPath } from "../chromium.ts"
 import { listPage } from "./pages/list.ts"
 import { signInPage } from "./pages/sign-in.ts"
-import { axe, opener, type OpenOptions, type Role, type Stage, startStage } from "./stage.ts"
+import { axe, opener, type Role, type Stage, startStage } from "./stage.ts"
 
 let stage: Stage
 
@@ -486,25 +486,6 @@ describe.skipIf(chromiumPath === null)("what happens meanwhile", () => {
 })
 
 describe.skipIf(chromiumPath === null)("for everybody", () => {
-  it.each<readonly [string, OpenOptions]>([
-    ["light", {}],
-    ["dark", { theme: "dark" }],
-    ["right to left", { language: "ar" }],
-    ["320 px", { width: 320, height: 640, touch: true }]
-  ])("axe finds nothing in %s", async (_, options) => {
-    await using(options, async (page, list) => {
-      await list.open("orders", `?filter=${encodeURIComponent("total > 10")}`)
-      if (options.width === undefined) await list.tick(1)
-      expect(await axe(page)).toEqual([])
-      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0)
-      if (options.width === undefined) {
-        await page.keyboard.press("Control+k")
-        await page.getByRole("combobox").waitFor()
-        expect(await axe(page)).toEqual([])
-      }
-    })
-  })
-
   it("turns with the language: arrows go on where the next column is (RTL)", async () => {
     await using({ language: "ar" }, async (page, list) => {
       await list.open("orders")

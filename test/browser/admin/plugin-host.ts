@@ -16,7 +16,7 @@ export interface PluginHost {
   readonly asked: readonly string[]
   /** Serves a plugin of one module from a folder of its own. */
   readonly plugin: (name: string, provides: object, code: string, more?: object) => void
-  /** Builds the example, and serves it from `/example/`. */
+  /** Serves the example from `/example/`. */
   readonly example: () => Promise<void>
   readonly close: () => Promise<unknown>
 }
@@ -28,6 +28,24 @@ interface Served {
 }
 
 export const digestOf = (text: string): string => `sha384-${createHash("sha384").update(text).digest("base64")}`
+
+/** The example's files, as its own command builds them. */
+const buildExample = async (): Promise<ReadonlyMap<string, string>> => {
+  const built = mkdtempSync(join(tmpdir(), "example-plugin-"))
+  await build({
+    configFile: join(import.meta.dirname, "../../../examples/plugin/vite.config.ts"),
+    logLevel: "error",
+    build: { outDir: built, emptyOutDir: true }
+  })
+  const manifest = readFileSync(join(built, "manifest.json"), "utf8")
+  const { module } = JSON.parse(manifest) as { readonly module: string }
+  const files = new Map([["manifest.json", manifest], [module, readFileSync(join(built, module), "utf8")]])
+  rmSync(built, { recursive: true, force: true })
+  return files
+}
+
+/** Built once a process. */
+let example: Promise<ReadonlyMap<string, string>> | undefined
 
 export const startPluginHost = async (): Promise<PluginHost> => {
   const files: PluginHost["files"] = new Map()
@@ -62,17 +80,7 @@ export const startPluginHost = async (): Promise<PluginHost> => {
       })
     },
     example: async () => {
-      const built = mkdtempSync(join(tmpdir(), "example-plugin-"))
-      await build({
-        configFile: join(import.meta.dirname, "../../../examples/plugin/vite.config.ts"),
-        logLevel: "error",
-        build: { outDir: built, emptyOutDir: true }
-      })
-      const manifest = readFileSync(join(built, "manifest.json"), "utf8")
-      const { module } = JSON.parse(manifest) as { readonly module: string }
-      files.set("/example/manifest.json", { body: manifest })
-      files.set(`/example/${module}`, { body: readFileSync(join(built, module), "utf8") })
-      rmSync(built, { recursive: true, force: true })
+      for (const [name, body] of await (example ??= buildExample())) files.set(`/example/${name}`, { body })
     },
     close: () => {
       server.closeAllConnections()

@@ -23,6 +23,8 @@ beforeAll(async () => {
   stage = await startStage({
     change: (config) => ({
       ...config,
+      // What the proof of work costs, `client.test.ts` says.
+      forms: { ...config.forms, difficulty: 8 },
       extends: [webhooks(), history({ resources: ["orders", "customers", "products", "messages"] })]
     })
   })
