@@ -17,7 +17,7 @@ const mebibyte = 1024 * 1024
 export const sizes = deep
   ? { heapMegabytes: 512, bigBytes: 1_900_000, maxAnswerBytes: 32 * mebibyte, maxBatchBytes: 64 * mebibyte }
   : {
-    heapMegabytes: Number(process.env["HEAP"] ?? 160),
+    heapMegabytes: 256,
     bigBytes: 190_000,
     maxAnswerBytes: 9 * mebibyte,
     maxBatchBytes: 18 * mebibyte

@@ -5,6 +5,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { startServer } from "../../composition/server.ts"
+import type { Server } from "../../composition/server.ts"
 import { openCluster } from "../support/cluster.ts"
 import type { TestCluster } from "../support/cluster.ts"
 import { deep } from "../support/depth.ts"
@@ -15,6 +17,7 @@ import type { ServerProcess } from "../support/process.ts"
 import {
   ask,
   clientOf,
+  config,
   hasPooler,
   lives,
   openPooler,
@@ -192,21 +195,6 @@ describe.each([["direct", true], ["behind PgBouncer in transaction mode", hasPoo
         await cluster.start()
       }))
 
-    it("loses nothing that it acknowledged when it is killed itself", async () => {
-      // A role of its own tells its connections from those of others.
-      await cluster.execute("create role doomed login in role app")
-      const doomed = await startProcess(ready.env({ ...limits, url: cluster.urlOf({ user: "doomed" }) }))
-      const traffic = startTraffic(doomed.port, cluster, ready.bearer)
-      await untilTrue(async () => traffic.done() > 100)
-      expect(await backends("doomed")).not.toBe(0)
-      doomed.kill("SIGKILL")
-      expect(await doomed.ended).toBe("SIGKILL")
-      await traffic.finish()
-      // Nothing of it is left behind on the server but for a moment.
-      const gone = await untilTrueOf([signOf(cluster)], async () => await backends("doomed") === 0)
-      expect(gone).toBeLessThan(recoveryMs)
-    })
-
     it("finishes what is under way and then ends when it is told to", async () => {
       const leaving = await startProcess(ready.env(patient))
       await untilServing(leaving.port, ready.bearer)
@@ -242,6 +230,19 @@ describe.each([["direct", true], ["behind PgBouncer in transaction mode", hasPoo
       expect(Number(stored)).toBeGreaterThanOrEqual(acknowledged)
       expect(Number(stored)).toBeLessThanOrEqual(acknowledged + 8)
     })
+
+    it("loses nothing that it acknowledged when it is killed itself", async () => {
+      const traffic = startTraffic(server.port, cluster, ready.bearer)
+      await untilTrue(async () => traffic.done() > 100)
+      // Nobody else uses its role here.
+      expect(await backends("app")).not.toBe(0)
+      server.kill("SIGKILL")
+      expect(await server.ended).toBe("SIGKILL")
+      await traffic.finish()
+      // Nothing of it is left behind on the server but for a moment.
+      const gone = await untilTrueOf([signOf(cluster)], async () => await backends("app") === 0)
+      expect(gone).toBeLessThan(recoveryMs)
+    })
   }
 )
 
@@ -264,7 +265,7 @@ describe("a disk that is full", () => {
     return
   }
   let folder = ""
-  let server: ServerProcess
+  let server: Server
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "chaos-disk-"))
@@ -276,11 +277,11 @@ describe("a disk that is full", () => {
     spawnSync("chown", [`--reference=${cluster.data}`, place])
     await cluster.execute(`create tablespace small location '${place}'`)
     await cluster.execute("alter table papers set tablespace small")
-    server = await startProcess(ready.env(patient))
+    server = await startServer(config, { env: ready.env(patient), port: 0, log: () => {} })
     await untilServing(server.port, ready.bearer)
   })
   afterAll(async () => {
-    await server?.[Symbol.asyncDispose]()
+    await server?.close()
     await cluster.execute("drop table papers")
     await cluster.execute("drop tablespace small")
     spawnSync("umount", ["-l", folder])

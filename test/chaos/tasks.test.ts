@@ -86,6 +86,12 @@ const start = (role: "serve" | "work"): Promise<Service> => {
   })
 }
 
+/** The server of the tests so far, where it lives on. */
+let serving: Service | null = null
+
+/** The server of the test before, or another. */
+const served = async (): Promise<Service> => serving ??= await start("serve")
+
 const authorization = `Bearer ${tokenOf({ id: "bob", roles: ["boss"] })}`
 
 const call = async (service: Service, method: string, path: string, body?: unknown) => {
@@ -156,7 +162,7 @@ const through = async (name: string, id: string, first: Service, written: () => 
   const starting = start("serve")
   while (await one(`select count(*) from service.task where id = '${id}' and state = 'running'`) > 0) await pause(25)
   const end = performance.now()
-  server = await starting
+  serving = server = await starting
   const task = await call(server, "GET", `/api/tasks/${id}`) as Found
   const after = await worker.peak()
   peaks.push(after.rss)
@@ -218,7 +224,7 @@ const uploadLines = async (service: Service, head: string, lineOf: (at: number) 
 it.each(["csv", "ndjson"])(
   "exports all rows as %s in the memory of a few pages, and stops when the client leaves",
   async (format) => {
-    const service = await start("serve")
+    const service = await served()
     await (await fetch(`${service.base}/api/v1/things:export?filter=id<2000`, { headers: { authorization } })).text()
     const before = await service.peak()
     const began = performance.now()
@@ -259,12 +265,11 @@ it.each(["csv", "ndjson"])(
         ((performance.now() - left) / 1_000).toFixed(1)
       } s after it, peak ${later.rss.toFixed(0)} MB`
     )
-    await service.kill()
   }
 )
 
 it("changes all rows, each once, through kill -9", async () => {
-  const first = await start("serve")
+  const first = await served()
   const refused = Math.floor(rows / each)
   const { id } = await call(first, "POST", "/api/v1/things:bulk", {
     op: "update",
@@ -285,18 +290,17 @@ it("changes all rows, each once, through kill -9", async () => {
   expect(lines.map(([, , key, field, slug]) => [key, field, slug])).toEqual(
     Array.from({ length: refused }, (_, i) => [String((i + 1) * each), "note", "invalid-record"])
   )
-  await server.kill()
 })
 
 // A quick run has the mode that does both, below.
 if (deep) {
   it("updates all rows from a file, each once and to its own value, through kill -9", async () => {
-    const first = await start("serve")
+    const first = await served()
     const refused = await one("select count(*) from things where note = 'locked'")
     const versions = await one("select sum(version) from things")
     const id = await uploadLines(first, "id,name", (at) => `${at + 1},own ${at + 1}`)
     await call(first, "POST", `/api/tasks/${id}:start`, { mode: "update", errors: "skip" })
-    const { server, task } = await through(
+    const { task } = await through(
       "update import",
       id,
       first,
@@ -305,28 +309,26 @@ if (deep) {
     expect(task).toMatchObject({ state: "completed", total: rows, done: rows, written: rows - refused, refused })
     expect(await one("select count(*) from things where name = 'own ' || id")).toBe(rows - refused)
     expect(await one("select sum(version) from things")).toBe(versions + rows - refused)
-    await server.kill()
   })
 }
 
 it("updates every other row and creates as many, each once, through kill -9", async () => {
-  const first = await start("serve")
+  const first = await served()
   const refused = await one(`select count(*) from things where note = 'locked' and id <= ${rows / 2}`)
   const ids = (at: number): number => at % 2 === 0 ? at / 2 + 1 : rows + (at + 1) / 2
   const id = await uploadLines(first, "id,name", (at) => `${ids(at)},mixed ${ids(at)}`)
   await call(first, "POST", `/api/tasks/${id}:start`, { mode: "upsert", errors: "skip" })
   const mixed = () => one("select count(*) from things where name = 'mixed ' || id")
-  const { server, task } = await through("upsert import", id, first, mixed)
+  const { task } = await through("upsert import", id, first, mixed)
   expect(task).toMatchObject({ state: "completed", total: rows, done: rows, written: rows - refused, refused })
   expect(await mixed()).toBe(rows - refused)
   expect(await one(`select count(*) from things where id > ${rows} and version = 1`)).toBe(rows / 2)
   expect(await one("select count(*) from things")).toBe(rows * 1.5)
   await cluster.execute(`delete from things where id > ${rows}`)
-  await server.kill()
 })
 
 it("imports all lines, each once, through kill -9, and cancels in the middle", async () => {
-  const first = await start("serve")
+  const first = await served()
   const refused = Math.floor(rows / each)
   const id = await uploadLines(first, "id,name,note", (at) => {
     const note = (at + 1) % each === 0 ? "locked" : "\"a \"\"note\"\", with a comma\""
@@ -358,5 +360,4 @@ it("imports all lines, each once, through kill -9, and cancels in the middle", a
   await pause(500)
   expect(await one(`select count(*) from things where id > ${rows}`)).toBe(left)
   await worker.kill()
-  await server.kill()
 })

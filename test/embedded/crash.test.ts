@@ -9,6 +9,7 @@ import {
   isRoot,
   isRunning,
   kill,
+  madeBase,
   open,
   quick,
   running,
@@ -25,7 +26,7 @@ const patient = { ...quick, linger: 8_000 }
 
 describe("when the supervisor is killed", () => {
   it("the server and its connections live on, and the client gets a new supervisor", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     const lines: string[] = []
     const database = await open(base, { ...quick, log: (line) => lines.push(line) })
     const connection = new Client(database.url)
@@ -50,7 +51,7 @@ describe("when the supervisor is killed", () => {
   })
 
   it("several clients end up with one supervisor, which serves until the last of them leaves", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     const clients = await Promise.all([1, 2, 3].map(() => startClient(base, { options: patient })))
     const before = running(base)
     kill(before.supervisor)
@@ -71,7 +72,7 @@ describe("when the supervisor is killed", () => {
   })
 
   it("the first client that is back does not end the server under one that is still on its way", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     const early = await startClient(base, { options: patient })
     const late = await startClient(base, { options: patient })
     const before = running(base)
@@ -88,7 +89,7 @@ describe("when the supervisor is killed", () => {
   })
 
   it("a client that leaves at that moment still ends the server", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     const database = await open(base)
     const before = running(base)
     kill(before.supervisor)
@@ -98,7 +99,7 @@ describe("when the supervisor is killed", () => {
   })
 
   it("a client that leaves while it looks for another ends the server", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     const lines: string[] = []
     const database = await open(base, { ...quick, log: (line) => lines.push(line) })
     const before = running(base)
@@ -111,7 +112,7 @@ describe("when the supervisor is killed", () => {
   })
 
   it("a server left without any process is taken over by the next client", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     // So long that the supervisor is killed before it stops the server.
     const client = await startClient(base, { options: { ...quick, linger: 60_000 } })
     await sql(client.answer.url, "create table kept as select 7 as seven")
@@ -125,7 +126,7 @@ describe("when the supervisor is killed", () => {
   })
 
   it("politely, it waits for its clients first", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     const database = await open(base)
     const { supervisor, postmaster } = running(base)
     kill(supervisor, "SIGTERM")
@@ -140,7 +141,7 @@ describe("when the supervisor is killed", () => {
 
 describe("when the server is killed", () => {
   it("a living client gets it back with every committed row", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     const database = await open(base, { linger: 300 })
     await sql(database.url, "create table kept (n int)", "insert into kept select generate_series(1, 1000)")
     kill(running(base).postmaster)
@@ -150,7 +151,7 @@ describe("when the server is killed", () => {
   })
 
   it("its address stays, though the client that starts it again has another temporary folder", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     const first = await startClient(base, { env: { TMPDIR: temporary() } })
     const database = await open(base)
     expect(database.url).toBe(first.answer.url)
@@ -161,7 +162,7 @@ describe("when the server is killed", () => {
   })
 
   it("together with everything else, the next start recovers", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     const client = await startClient(base, { options: { linger: 60_000 } })
     await sql(client.answer.url, "create table kept as select 7 as seven")
     const { supervisor, postmaster } = running(base)
@@ -175,7 +176,7 @@ describe("when the server is killed", () => {
 
 describe("lock files of an earlier life", () => {
   it("whose process number another program has now are not taken for a running server", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     const first = await open(base)
     await sql(first.url, "create table kept as select 7 as seven")
     const { supervisor, postmaster } = running(base)
@@ -216,7 +217,7 @@ describe("a crash while the cluster is made", () => {
 
 describe("when the run file is removed under the supervisor", () => {
   it("it is written again, once that is possible", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     const database = await open(base)
     const before = running(base)
     const path = join(base, "run.json")
@@ -233,7 +234,7 @@ describe("when the run file is removed under the supervisor", () => {
 
 describe("when the data folder is removed under the server", () => {
   it("server and supervisor end", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     const client = await startClient(base)
     const { supervisor, postmaster } = running(base)
     // Whoever removes it while the supervisor writes its name there once more has to try again.
@@ -250,7 +251,7 @@ const canIsolate = isRoot && spawnSync("unshare", [...isolated.slice(1), "true"]
 // Needs root and Linux: it makes what a container has, processes, memory segments and a /tmp of its own.
 describe.runIf(canIsolate)("another container on the same folder", () => {
   it("is refused if it cannot reach the sockets, and leaves the running server alone", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     const database = await open(base)
     const { postmaster } = running(base)
     const pidFile = join(base, "data", "postmaster.pid")

@@ -10,6 +10,7 @@ import {
   dataBase,
   isRunning,
   kill,
+  madeBase,
   open,
   processesOf,
   quick,
@@ -28,7 +29,7 @@ describe("an embedded database", () => {
     let looks = 0
     const clock = vi.spyOn(Date, "now").mockImplementation(() => now + 3_600_000 * looks++)
     try {
-      expect(await sql((await open(dataBase(), quick)).url, "select 1 as one")).toEqual([{ one: 1 }])
+      expect(await sql((await open(await madeBase(), quick)).url, "select 1 as one")).toEqual([{ one: 1 }])
     } finally {
       clock.mockRestore()
     }
@@ -76,7 +77,7 @@ describe("an embedded database", () => {
   })
 
   it("sorts for people with ICU and has the extensions", async () => {
-    const { url } = await open(dataBase())
+    const { url } = await open(await madeBase())
     const rows = await sql(
       url,
       "create extension pg_trgm",
@@ -89,7 +90,7 @@ describe("an embedded database", () => {
   })
 
   it("holds nobody who comes in while it stops", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     const first = await open(base)
     const { postmaster } = running(base)
     const heard: string[] = []
@@ -134,7 +135,7 @@ describe("an embedded database", () => {
   })
 
   it("stops cleanly after the linger time when its only clients are killed", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     const clients = await Promise.all([startClient(base), startClient(base)])
     await settled(base, clients)
     const { supervisor, postmaster } = running(base)
@@ -146,7 +147,7 @@ describe("an embedded database", () => {
   })
 
   it("does not keep a program alive that forgets to release it", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     const client = await startClient(base, { options: { ...quick, forget: true } })
     await until(() => client.process.exitCode !== null, "the end of the program")
     expect(client.process.exitCode).toBe(0)
@@ -167,13 +168,13 @@ describe("an embedded database", () => {
   it("works in a temporary folder with spaces, commas and quotes", async () => {
     const odd = join(temporary(), "a, \"b\" c")
     mkdirSync(odd)
-    const { answer } = await startClient(dataBase(), { env: { TMPDIR: odd } })
+    const { answer } = await startClient(await madeBase(), { env: { TMPDIR: odd } })
     expect(answer.host).toContain(odd)
     expect(await sql(answer.url, "select 1 as one")).toEqual([{ one: 1 }])
   })
 
   it("is not changed by the PG variables and the Node options of the caller", async () => {
-    const base = dataBase()
+    const base = await madeBase()
     const env = {
       PGHOST: "nowhere",
       PGPORT: "1",

@@ -20,10 +20,11 @@ import { dirname, join } from "node:path"
 import { createInterface, type Interface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { Client } from "pg"
-import { afterEach } from "vitest"
+import { afterAll, afterEach } from "vitest"
 import { locateBinaries } from "../../composition/embedded/binaries.ts"
 import { errorCode } from "../../composition/embedded/control.ts"
 import { type EmbeddedDatabase, type EmbeddedOptions, openEmbedded } from "../../composition/embedded/embedded.ts"
+import { copyData } from "../support/cluster.ts"
 
 // Servers and supervisors are processes of their own; a busy machine takes its time.
 /** Fast, and gone a moment after its last client. */
@@ -75,6 +76,32 @@ export const temporary = (): string => {
 export const dataBase = (parent = temporary(), name = "data"): string => {
   const base = join(parent, name)
   bases.add(base)
+  return base
+}
+
+/** A cluster that was never used, as the product makes it; made once a process. */
+let unused: Promise<string> | undefined
+
+const makeUnused = async (): Promise<string> => {
+  const base = join(realpathSync(mkdtempSync(join(tmpdir(), "embedded-unused-"))), "data")
+  chmodSync(dirname(base), 0o755)
+  const database = await openEmbedded(base, quick)
+  await database.release()
+  await until(() => supervisorsOf(base).length === 0, "the end of the supervisor")
+  return base
+}
+afterAll(async () => {
+  const made = unused
+  unused = undefined
+  if (made !== undefined) rmSync(dirname(await made), { recursive: true, force: true })
+})
+
+/** A data folder with a cluster in it, for tests that are not about how one is made; cleaned up after the test. */
+export const madeBase = async (): Promise<string> => {
+  const base = dataBase()
+  const from = await (unused ??= makeUnused())
+  mkdirSync(base, { mode: statSync(from).mode & 0o777 })
+  if (!copyData(join(from, "data"), join(base, "data"))) throw new Error("the cluster cannot be copied")
   return base
 }
 
