@@ -16,12 +16,18 @@ const latin = (text: string, more = 64): Uint8Array => Buffer.concat([Buffer.fro
 
 const known: ReadonlyArray<readonly [type: string, name: string, head: Uint8Array]> = [
   ["image/png", "PNG", hex("89504e470d0a1a0a 0000000d49484452 00000010 00000010 0806000000")],
+  [
+    "image/png",
+    "PNG whose pixels lie behind the head",
+    hex("89504e470d0a1a0a 0000000d49484452 00000010 00000010 0806000000 1ff3ff61 000f4240 69434350")
+  ],
   ["image/jpeg", "JPEG", hex("ffd8ffe0 0010 4a46494600 0101 00 0048 0048 0000")],
   ["image/gif", "GIF of 1987", latin("GIF87a\x10\0\x10\0")],
   ["image/gif", "GIF of 1989", latin("GIF89a\x10\0\x10\0")],
   ["image/webp", "WebP", latin("RIFF\x24\0\0\0WEBPVP8 ")],
   ["image/tiff", "TIFF, least byte first", hex("49492a00 08000000")],
   ["image/tiff", "TIFF, greatest byte first", hex("4d4d002a 00000008")],
+  ["image/tiff", "TIFF whose directory lies behind the head", hex("49492a00 00ff0f00")],
   ["application/pdf", "PDF", latin("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")],
   ["application/gzip", "gzip", hex("1f8b0800 00000000 0003")],
   ["application/x-7z-compressed", "7z", hex("377abcaf271c 0004")],

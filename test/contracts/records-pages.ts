@@ -56,7 +56,7 @@ export const pageSuite = (test: RecordsTest): void => {
     const named = orders.map((names) => [names.join(", "), names] as const)
     test.each(named)(
       "walks order %s forwards and backwards over every row once",
-      function*([_, names], { records, store }) {
+      function*([, names], { records, store }) {
         yield* store(mixed)
         const sorted = order(...names)
         const columns = [f("id"), ...sorted.map((key) => key.field)]

@@ -10,7 +10,7 @@ export interface Signature {
   readonly bytes: readonly number[]
 }
 
-const latin = (text: string): readonly number[] => [...text].map((letter) => letter.charCodeAt(0))
+const latin = (text: string): readonly number[] => Array.from(text, (letter) => letter.charCodeAt(0))
 
 /** The signatures that everybody knows. */
 export const knownSignatures: readonly Signature[] = [

@@ -31,18 +31,26 @@ interface Person {
   readonly record: ReturnType<typeof recordPage>
 }
 
-/** Two people with the same record open. */
-const together = async (work: (ada: Person, ann: Person) => Promise<void>): Promise<void> => {
+/** People with the same record open. */
+const withOpen = async (
+  roles: readonly Role[],
+  work: (...people: readonly Person[]) => Promise<void>
+): Promise<void> => {
   const people = await Promise.all(
-    (["sales", "admin"] as const).map((role: Role) =>
-      stage.open({ role, allow: /412|409|404|401|ERR_|Failed to load/ })
-    )
+    roles.map((role) => stage.open({ role, allow: /412|409|404|401|ERR_|Failed to load/ }))
   )
-  const [ada, ann] = people.map(({ page, quiet }) => ({ page, quiet, record: recordPage(page, stage.url) }))
-  for (const { record } of [ada!, ann!]) await record.open("orders", id)
-  await work(ada!, ann!)
+  const all = people.map(({ page, quiet }) => ({ page, quiet, record: recordPage(page, stage.url) }))
+  for (const { record } of all) await record.open("orders", id)
+  await work(...all)
   for (const { close } of people) await close()
 }
+
+/** Two people with the same record open. */
+const together = (work: (ada: Person, ann: Person) => Promise<void>): Promise<void> =>
+  withOpen(["sales", "admin"], (ada, ann) => work(ada!, ann!))
+
+/** One of them. */
+const alone = (work: (ada: Person) => Promise<void>): Promise<void> => withOpen(["sales"], (ada) => work(ada!))
 
 const stored = async () => (await stage.call("admin", "GET", `/orders/${id}?show_deleted=true`)).body
 
@@ -85,7 +93,7 @@ describe.skipIf(chromiumPath === null)("two people and one record", () => {
   })
 
   it("a session that ends in the middle: the same page goes on after signing in (7)", async () => {
-    await together(async ({ page, record }) => {
+    await alone(async ({ page, record }) => {
       await record.input("note").fill("typed before the session ended")
       await page.context().clearCookies()
       await page.route("**/api/v1/**", (route) =>
@@ -110,7 +118,7 @@ describe.skipIf(chromiumPath === null)("two people and one record", () => {
   })
 
   it("no connection in the middle: typing goes on, and it is saved when the connection is back (22)", async () => {
-    await together(async ({ page, quiet, record }) => {
+    await alone(async ({ page, quiet, record }) => {
       await quiet()
       await page.context().setOffline(true)
       await page.getByText("You are offline").waitFor()
@@ -127,7 +135,7 @@ describe.skipIf(chromiumPath === null)("two people and one record", () => {
   })
 
   it("a reload, and leaving without saving: the draft is there again, what cannot be sent and rows included (16)", async () => {
-    await together(async ({ page, record }) => {
+    await alone(async ({ page, record }) => {
       await record.input("note").fill("a draft")
       await record.input("total").fill("not a number")
       await page.getByRole("button", { name: /^Add order line/ }).click()
@@ -156,7 +164,7 @@ describe.skipIf(chromiumPath === null)("two people and one record", () => {
   })
 
   it("a draft is its writer's: whoever signs in next in the tab finds none", async () => {
-    await together(async ({ page, record }) => {
+    await alone(async ({ page, record }) => {
       await record.input("note").fill("Ada's own")
       await page.getByText("1 change").waitFor()
       await page.context().clearCookies()
