@@ -139,15 +139,7 @@ describe.skipIf(chromiumPath === null)("jobs", () => {
   })
 
   it("shows older failures page by page", async () => {
-    await stage.database.execute(`
-      do $$ begin
-        for n in 100..159 loop
-          perform jobs.enqueue('test/many', json_build_object('n', n));
-        end loop;
-      end $$;
-      update jobs._private_jobs set attempts = max_attempts, last_error = 'failure ' || (payload ->> 'n'),
-        updated_at = clock_timestamp() - (160 - (payload ->> 'n')::integer) * interval '1 millisecond'
-      where payload ->> 'n' ~ '^1[0-9]{2}$'`)
+    for (let n = 0; n < 60; n++) await fail("test/many", { n }, `failure ${n + 100}`)
     await using({}, async (_, jobs) => {
       await jobs.open("?name=test/many")
       await jobs.row("failure 159").waitFor()
