@@ -23,8 +23,8 @@ const allEndings = [null, { when: "after", at: 5 }, { when: "before", at: 9 }, n
   at: 1
 }] as const
 const endings = deep ? allEndings : allEndings.slice(0, 3)
-/** How long one works that is killed from outside, in milliseconds. */
-const workMs = deep ? 2_000 : 800
+/** How many creates one answers before it is killed from outside. */
+const work = deep ? 100 : 25
 
 let cluster: TestCluster
 let receiver: TestReceiver
@@ -71,7 +71,12 @@ const start = async (port: number, dies: typeof endings[number]): Promise<ChildP
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
 /** Creates records through the API. What nobody answered for may be there or not. */
-const createAll = async (port: number, from: number, going: () => boolean): Promise<ReadonlySet<string>> => {
+const createAll = async (
+  port: number,
+  from: number,
+  going: () => boolean,
+  told: () => void
+): Promise<ReadonlySet<string>> => {
   const acknowledged = new Set<string>()
   for (let id = from; going(); id++) {
     try {
@@ -80,7 +85,10 @@ const createAll = async (port: number, from: number, going: () => boolean): Prom
         body: JSON.stringify({ id, count: 0 }),
         signal: AbortSignal.timeout(5_000)
       })
-      if (answer.status === 201) acknowledged.add(String(id))
+      if (answer.status === 201) {
+        acknowledged.add(String(id))
+        told()
+      }
       await answer.body?.cancel()
     } catch {
       await pause(50)
@@ -134,8 +142,10 @@ it("loses nothing and makes nothing up when services and the database are killed
   const port = await freePort()
   let writing = true
   const going = () => writing
+  let answered = 0
+  const told = () => void answered++
   const writers = [
-    ...Array.from({ length: 4 }, (_, w) => createAll(port, 1_000_000 * (w + 1), going)),
+    ...Array.from({ length: 4 }, (_, w) => createAll(port, 1_000_000 * (w + 1), going, told)),
     ...Array.from({ length: 4 }, (_, w) => countUp(w, going))
   ] as const
   let ended = 0
@@ -145,7 +155,10 @@ it("loses nothing and makes nothing up when services and the database are killed
       ended++
       continue
     }
-    await Promise.race([once(child, "exit"), pause(dies === null ? workMs : 6_000)])
+    const exit = once(child, "exit")
+    const enough = answered + work
+    if (dies === null) await Promise.race([exit, vi.waitUntil(() => answered >= enough, { timeout: 60_000 })])
+    else await Promise.race([exit, pause(6_000)])
     if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL")
     ended++
     if (round % 3 === 0) {
