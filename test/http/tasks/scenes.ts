@@ -148,7 +148,7 @@ export const startTasks = async (backend: TestService["backend"], made: Fixture)
         wake: () => {},
         rolesOf: (id) => Effect.sync(() => roles.get(id) ?? null),
         newId: () => `task${++ids}`,
-        maxImportBytes: 2_000_000,
+        maxImportBytes: 5_000_000,
         unexpected: (error) => void unexpected.push(error)
       }
       tasking = taskingOn(makeFoundation({ compiled, records, secret: testSecret }), compiled, tasks)
