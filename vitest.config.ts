@@ -21,7 +21,7 @@ const usual: ViteUserConfig["test"] = {
 
 const excluded = [...configDefaults.exclude, "dist/**", "data/**", ...(deep ? [] : ["**/*.deep.test.ts"])]
 
-/** One part of the tests. The files of a part share processes: each process loads the code once, and a test leaves nothing behind. */
+/** One part of the tests. Its files share processes: each process loads the code once, and a test leaves nothing behind. */
 const part = (name: string, include: string[], exclude: readonly string[] = [], more: ViteUserConfig["test"] = {}) => ({
   extends: true as const,
   test: { ...usual, name, isolate: false, include, exclude: [...excluded, ...exclude], ...more }
@@ -29,6 +29,8 @@ const part = (name: string, include: string[], exclude: readonly string[] = [], 
 
 const browser = ["test/browser/**/*.test.ts"]
 const chaos = ["test/chaos/**/*.test.ts"]
+/** Files of these folders do not share yet: what one of them makes for its process goes away with the file. */
+const alone = ["embedded", "cli", "web", "mail", "examples", "forms"].map((folder) => `test/${folder}/**/*.test.ts`)
 const everything = ["core", "adapters", "composition", "web", "examples", "bench", "test"].map((folder) =>
   `${folder}/**/*.test.ts`
 )
@@ -42,7 +44,8 @@ export default defineConfig({
       // What one file has prepared in the database serves all files of this run, and none of another.
       part("browser", browser, [], { env: { TEST_RUN: `${process.pid}_${Date.now()}` } }),
       part("chaos", chaos),
-      part("code", everything, [...browser, ...chaos])
+      part("alone", alone, [], { isolate: true }),
+      part("code", everything, [...browser, ...chaos, ...alone])
     ]
   }
 })

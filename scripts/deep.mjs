@@ -85,7 +85,7 @@ const onServer = async (home) => {
 const parts = {
   tests: {
     what: "all tests but those of the other parts, with all random cases",
-    run: () => tests(["--project=code"])
+    run: () => tests(["--project=code", "--project=alone"])
   },
   browser: { what: "the admin app: every page in every look", run: () => tests(["--project=browser"]) },
   chaos: { what: "every fault many times and for longer", run: () => tests(["--project=chaos"]) },
