@@ -2,6 +2,7 @@
 import { availableParallelism } from "node:os"
 import { defaultServerConditions } from "vite"
 import { configDefaults, defineConfig, type ViteUserConfig } from "vitest/config"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 // The package imports itself by name in examples and tests; "source" makes that the TypeScript, not the build.
 // Packages are loaded as Node loads them, which knows no condition "module".
@@ -21,11 +22,42 @@ const usual: ViteUserConfig["test"] = {
 
 const excluded = [...configDefaults.exclude, "dist/**", "data/**", ...(deep ? [] : ["**/*.deep.test.ts"])]
 
-/** One part of the tests. Its files share processes: each process loads the code once, and a test leaves nothing behind. */
+/** Two where there is one. */
+const processors = Math.max(2, availableParallelism())
+
+/**
+ * One part of the tests; the parts run one after the other. Its files share processes: each process loads the code once, and a test leaves nothing behind. Many
+ * files wait for a process, a clock or a server: with two files more than there are processors, none of these stands idle.
+ */
 const part = (name: string, include: string[], exclude: readonly string[] = [], more: ViteUserConfig["test"] = {}) => ({
   extends: true as const,
-  test: { ...usual, name, isolate: false, include, exclude: [...excluded, ...exclude], ...more }
+  test: {
+    ...usual,
+    name,
+    isolate: false,
+    include,
+    exclude: [...excluded, ...exclude],
+    maxWorkers: processors + 2,
+    sequence: { groupOrder: 1 },
+    ...more
+  }
 })
+
+/** Files that take longest in their part. A clone that has run no tests yet knows only how large a file is, and would begin some of these last. */
+const longest =
+  /\/(?:reach|hostile|installed|shop|crash|queue\/faults|webhooks\/(?:delivery|extension)|matrix|bucket|memory|loop|readme|contracts\/(?:queue|records))\.test\.ts$/
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const parts = Map.groupBy(await super.sort(files), ({ project }) => project.name)
+    return [...parts.values()].flatMap((files) =>
+      files.toSorted((a, b) => Number(longest.test(b.moduleId)) - Number(longest.test(a.moduleId)))
+    )
+  }
+}
+
+/** Vitest has an order of its own for who asks for a random one. */
+const shuffled = process.argv.some((argument) => argument.startsWith("--sequence.shuffle"))
 
 const browser = ["test/browser/**/*.test.ts"]
 const chaos = ["test/chaos/**/*.test.ts"]
@@ -39,10 +71,15 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: ["source"] } },
   test: {
-    maxWorkers: Math.max(2, availableParallelism()),
+    ...(shuffled ? {} : { sequence: { sequencer: LongestFirst } }),
     projects: [
-      // What one file has prepared in the database serves all files of this run, and none of another.
-      part("browser", browser, [], { env: { TEST_RUN: `${process.pid}_${Date.now()}` } }),
+      part("browser", browser, [], {
+        // What one file has prepared in the database serves all files of this run, and none of another.
+        env: { TEST_RUN: `${process.pid}_${Date.now()}` },
+        // A browser keeps a processor busy: more of them at once take longer in sum.
+        maxWorkers: processors,
+        sequence: { groupOrder: 0 }
+      }),
       part("chaos", chaos),
       part("alone", alone, [], { isolate: true }),
       part("code", everything, [...browser, ...chaos, ...alone])

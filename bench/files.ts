@@ -31,7 +31,7 @@ const database = await openDatabase(
   insert into items (name, status, total, note, image, paper) select 'item ' || i, 'paid', i, 'a note of some words about item ' || i,
     'private:_/' || md5(i::text) || '.jpg?name=picture-' || i || '.jpg&size=20480', 'private:_/' || md5((-i)::text) || '.pdf?name=paper-' || i || '.pdf&size=48213'
     from generate_series(1, 5000) i;
-  ${idempotencySchema.join(";\n")}`
+  ${idempotencySchema().join(";\n")}`
 )
 await database.execute("vacuum analyze items")
 const keys = makeKeys()

@@ -1,8 +1,8 @@
+import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { generateKeyPairSync, sign } from "node:crypto"
 import { Pool } from "pg"
-import { describe, expect, it } from "vitest"
 import { tokensOf, Unauthorized } from "../adapters/auth/authenticator.ts"
 import type { AuthDeclaration, AuthenticateFunction, Config } from "../core/domain/declare/config.ts"
 import { f } from "../core/domain/declare/field.ts"
@@ -22,24 +22,28 @@ const judged = (authenticate: () => unknown) => {
   const config: Config = { resources: [notes], authenticate: authenticate as AuthenticateFunction }
   const read = readSettings({ AUTH_SECRET: "s".repeat(44), DATABASE_URL: "postgres://app@db/shop" }, "/project")
   const tokens = tokensOf(makeAuthenticator(assemble(config, read), null))
-  return Effect.runPromiseExit(tokens.authenticate({ method: "GET", url: "http://localhost/", headers: new Headers() }))
+  return Effect.exit(tokens.authenticate({ method: "GET", url: "http://localhost/", headers: new Headers() }))
 }
 
 describe("an authenticate function of the configuration", () => {
-  it("says who is calling", async () => {
-    const user = { id: "u1", roles: ["sales"] }
-    expect(await judged(() => ({ user, tenant: 7 }))).toEqual(Exit.succeed({ ...user, tenant: "7" }))
-    expect(await judged(() => Promise.resolve({ user, tenant: null }))).toEqual(Exit.succeed({ ...user, tenant: null }))
-  })
+  it.effect("says who is calling", () =>
+    Effect.gen(function*() {
+      const user = { id: "u1", roles: ["sales"] }
+      expect(yield* judged(() => ({ user, tenant: 7 }))).toEqual(Exit.succeed({ ...user, tenant: "7" }))
+      expect(yield* judged(() => Promise.resolve({ user, tenant: null }))).toEqual(
+        Exit.succeed({ ...user, tenant: null })
+      )
+    }))
 
-  it("refuses a credential by throwing", async () => {
-    const exit = await judged(() => {
-      throw new Unauthorized("no")
-    })
-    expect(exit).toEqual(Exit.fail(expect.objectContaining({ reason: "Unauthenticated" })))
-  })
+  it.effect("refuses a credential by throwing", () =>
+    Effect.gen(function*() {
+      const exit = yield* judged(() => {
+        throw new Unauthorized("no")
+      })
+      expect(exit).toEqual(Exit.fail(expect.objectContaining({ reason: "Unauthenticated" })))
+    }))
 
-  it.each<[string, () => unknown]>([
+  it.effect.each<[string, () => unknown]>([
     ["nothing", () => null],
     ["no user", () => ({})],
     ["a user without an id", () => ({ user: { roles: ["admin"] } })],
@@ -49,10 +53,11 @@ describe("an authenticate function of the configuration", () => {
     ["roles that are no list", () => ({ user: { id: "u1", roles: "admin" } })],
     ["roles that are no texts", () => ({ user: { id: "u1", roles: [null] } })],
     ["a tenant that is neither text nor number", () => ({ user: { id: "u1", roles: [] }, tenant: {} })]
-  ])("lets nobody in when it answers %s: that is a defect", async (_, authenticate) => {
-    const exit = await judged(authenticate)
-    expect(Exit.hasDies(exit)).toBe(true)
-  })
+  ])("lets nobody in when it answers %s: that is a defect", ([, authenticate]) =>
+    Effect.gen(function*() {
+      const exit = yield* judged(authenticate)
+      expect(Exit.hasDies(exit)).toBe(true)
+    }))
 })
 
 describe("AUTH_URL of the environment", () => {
@@ -81,34 +86,35 @@ describe("AUTH_URL of the environment", () => {
 })
 
 describe("trusted apps of the configuration", () => {
-  it("bring their users, with the roles and the tenant that it gives them", async () => {
-    const { privateKey, publicKey } = generateKeyPairSync("ed25519")
-    const key = { ...publicKey.export({ format: "jwk" }), alg: "EdDSA", kid: "b" }
-    const issuer = "https://b.example"
-    const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url")
-    const signed = (role: string): string => {
-      const exp = Math.floor(Date.now() / 1_000) + 300
-      const text = `${part({ alg: "EdDSA", kid: "b" })}.${part({ role, sub: "u1", iss: issuer, aud: issuer, exp })}`
-      return `${text}.${sign(null, Buffer.from(text), privateKey).toString("base64url")}`
-    }
-    const auth: AuthDeclaration = {
-      url: "https://me.example",
-      tenant: 1,
-      jwksUrl: "https://id.example/jwks",
-      issuer: "https://id.example",
-      apps: [{ issuer: "https://b.example/", roles: { clerk: "sales" }, tenant: 5, keys: { keys: [key] } }]
-    }
-    const read = readSettings({ AUTH_SECRET: "s".repeat(44), DATABASE_URL: "postgres://app@db/shop" }, "/project")
-    const tokens = tokensOf(makeAuthenticator(assemble({ resources: [notes], auth }, read), null))
-    const judge = (role: string) =>
-      Effect.runPromiseExit(tokens.authenticate({
-        method: "GET",
-        url: "http://localhost/",
-        headers: new Headers({ authorization: `Bearer ${signed(role)}` })
-      }))
-    expect(await judge("clerk,boss")).toEqual(Exit.succeed({ id: "u1@b.example", roles: ["sales"], tenant: "5" }))
-    expect(await judge("boss")).toEqual(Exit.fail(expect.objectContaining({ reason: "Refused" })))
-  })
+  it.effect("bring their users, with the roles and the tenant that it gives them", () =>
+    Effect.gen(function*() {
+      const { privateKey, publicKey } = generateKeyPairSync("ed25519")
+      const key = { ...publicKey.export({ format: "jwk" }), alg: "EdDSA", kid: "b" }
+      const issuer = "https://b.example"
+      const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url")
+      const signed = (role: string): string => {
+        const exp = Math.floor(Date.now() / 1_000) + 300
+        const text = `${part({ alg: "EdDSA", kid: "b" })}.${part({ role, sub: "u1", iss: issuer, aud: issuer, exp })}`
+        return `${text}.${sign(null, Buffer.from(text), privateKey).toString("base64url")}`
+      }
+      const auth: AuthDeclaration = {
+        url: "https://me.example",
+        tenant: 1,
+        jwksUrl: "https://id.example/jwks",
+        issuer: "https://id.example",
+        apps: [{ issuer: "https://b.example/", roles: { clerk: "sales" }, tenant: 5, keys: { keys: [key] } }]
+      }
+      const read = readSettings({ AUTH_SECRET: "s".repeat(44), DATABASE_URL: "postgres://app@db/shop" }, "/project")
+      const tokens = tokensOf(makeAuthenticator(assemble({ resources: [notes], auth }, read), null))
+      const judge = (role: string) =>
+        Effect.exit(tokens.authenticate({
+          method: "GET",
+          url: "http://localhost/",
+          headers: new Headers({ authorization: `Bearer ${signed(role)}` })
+        }))
+      expect(yield* judge("clerk,boss")).toEqual(Exit.succeed({ id: "u1@b.example", roles: ["sales"], tenant: "5" }))
+      expect(yield* judge("boss")).toEqual(Exit.fail(expect.objectContaining({ reason: "Refused" })))
+    }))
 })
 
 describe("pages elsewhere that may sign in", () => {

@@ -159,6 +159,7 @@ export const makeAuth = (
   const adminPath = options.admin?.path ?? "/"
   return createAuth({
     database,
+    schemaName: compiled.schemas.auth,
     secret,
     url,
     basePath: `${parentPath(compiled.options.basePath)}/auth`,

@@ -12,7 +12,7 @@ import type { Auth } from "../adapters/auth/auth.ts"
 import { tokensOf } from "../adapters/auth/authenticator.ts"
 import type { Authenticator } from "../adapters/auth/authenticator.ts"
 import { builtInAuthenticator } from "../adapters/auth/built-in.ts"
-import { currentRoles } from "../adapters/auth/users.ts"
+import { namesOf, rolesWithin } from "../adapters/auth/users.ts"
 import { codeBehind, ruleLine } from "../adapters/http/access-log.ts"
 import { docsRoutes } from "../adapters/http/docs.ts"
 import { makeFetch } from "../adapters/http/fetch.ts"
@@ -35,13 +35,14 @@ import { makeSeal, sha256 } from "../adapters/seal/seal.ts"
 import type { App } from "../core/app/app.ts"
 import { cleanup } from "../core/app/cleanup.ts"
 import type { CleanupResult } from "../core/app/cleanup.ts"
-import type { Core, RecordCheck } from "../core/app/core.ts"
+import type { Core, NamesOf, RecordCheck } from "../core/app/core.ts"
 import { download } from "../core/app/download.ts"
 import { RowEstimates } from "../core/app/estimate.ts"
 import { makeForms } from "../core/app/form.ts"
 import { makeJudgements } from "../core/app/guard.ts"
 import { makeApp } from "../core/app/make-app.ts"
 import { makeQueueApp } from "../core/app/queue.ts"
+import { recordsProblem } from "../core/app/refusal.ts"
 import { makeSavedViewsApp } from "../core/app/saved-views.ts"
 import type { TaskParts } from "../core/app/task-parts.ts"
 import { taskJob } from "../core/app/task-run.ts"
@@ -61,7 +62,9 @@ import type { JobCounts } from "../core/domain/job/state.ts"
 import type { Mail } from "../core/domain/mail/message.ts"
 import { problem } from "../core/domain/problem.ts"
 import type { Problem } from "../core/domain/problem.ts"
+import { classOf } from "../core/domain/thrown.ts"
 import type { QueueService, Workers } from "../core/ports/queue.ts"
+import { RecordsError } from "../core/ports/records.ts"
 import type { RecordsService } from "../core/ports/records.ts"
 import type { SavedViewsService } from "../core/ports/saved-views.ts"
 import type { SubmissionsService } from "../core/ports/submissions.ts"
@@ -100,6 +103,8 @@ export interface Parts {
   readonly formsSecret?: string
   readonly auth?: EdgeOptions["auth"]
   readonly authStatus?: EdgeOptions["authStatus"]
+  /** What accounts are called in histories. Default: the names of `auth`. */
+  readonly namesOf?: NamesOf
   readonly extraRoutes?: readonly ExtraRoute[]
   readonly ready?: Effect.Effect<boolean>
   /** Whether the accounts answer that have a database of their own. It counts for readiness, beside the records. */
@@ -177,7 +182,7 @@ const fileLine = (event: string, details: { readonly [name: string]: unknown }, 
     ...details,
     ...(cause === undefined
       ? {}
-      : { error: cause instanceof Error ? cause.constructor.name : typeof cause, code: codeBehind(cause) })
+      : { error: classOf(cause), code: codeBehind(cause) })
   })
 
 /** What the use cases of a service stand on. */
@@ -188,7 +193,7 @@ export interface Foundation {
 
 /** The foundation over given parts. `changed` is told after a commit that left changes to dispatch. */
 export const makeFoundation = (
-  parts: Pick<Parts, "compiled" | "records" | "secret" | "fileSettings" | "filesSecret" | "files" | "log">,
+  parts: Pick<Parts, "compiled" | "records" | "secret" | "fileSettings" | "filesSecret" | "files" | "log" | "namesOf">,
   changed: () => void = () => {},
   checks: Core["checks"] = new Map()
 ): Foundation => {
@@ -204,6 +209,7 @@ export const makeFoundation = (
     parts.files
   )
   const core: Core = {
+    ...(parts.namesOf === undefined ? {} : { namesOf: parts.namesOf }),
     changed,
     checks,
     models: compiled.models,
@@ -287,7 +293,13 @@ export const makeService = (
       ...docsRoutes({ basePath: options.basePath, signIn }),
       ...formsOf(parts, core, resolver),
       ...(parts.jobs === undefined ? [] : jobRoutes(
-        makeQueueApp({ ...parts.jobs, jobs: compiled.jobs, seal, drainToken: parts.drainToken ?? null }),
+        makeQueueApp({
+          queue: needsQueue(compiled) ? parts.jobs.queue : null,
+          workers: parts.jobs.workers,
+          jobs: compiled.jobs,
+          seal,
+          drainToken: parts.drainToken ?? null
+        }),
         options.basePath
       )),
       ...(parts.savedViews === undefined
@@ -301,7 +313,11 @@ export const makeService = (
       ),
       ...(files === null
         ? []
-        : fileRoutes({ parent: files.root, download: (request) => download(core, request), cleanup: cleanup(core) })),
+        : fileRoutes({
+          parent: files.root,
+          download: (request) => download(core, request),
+          cleanup: Effect.catch(cleanup(core), recordsProblem)
+        })),
       ...parts.extraRoutes ?? []
     ]
   })
@@ -326,7 +342,7 @@ export interface Admin {
   readonly queue: QueueService
   /**
    * Runs the configuration's jobs in this process from now on, and resolves once the workers are up; a second call gives the same. Rejects with
-   * `StartupError` when the schema `jobs` is missing, behind or newer, or when a job's `ordered` has changed. `stop` gives running jobs 30 seconds.
+   * `StartupError` when the schema of the queue is missing, behind or newer, or when a job's `ordered` has changed. `stop` gives running jobs 30 seconds.
    */
   readonly startJobs: () => Promise<Workers>
   /**
@@ -454,6 +470,13 @@ export const statusOf = (auth: Auth): Effect.Effect<{ readonly needsAdmin: boole
     catch: () => problem("unavailable", "The accounts cannot be read now.", {}, { "retry-after": "5" })
   })
 
+/** Names as the accounts of an auth server have them. */
+const namesIn = (auth: Auth): NamesOf => (ids) =>
+  Effect.tryPromise({
+    try: () => namesOf(auth, ids),
+    catch: (cause) => new RecordsError({ reason: { _tag: "Unavailable" }, cause })
+  })
+
 /** What has to be known before anything is opened, from the options or else from the configuration; and what is not. */
 const settle = (config: Config, compiled: Compiled, options: AdminOptions, own: Auth | null) => {
   const { auth } = compiled
@@ -533,7 +556,7 @@ export const createAdmin = async (given: Config | ConfigWithAuth, options: Admin
   const release = () => Effect.runPromise(Scope.close(scope, Exit.void))
   try {
     const postgres = await Effect.runPromise(Effect.provideService(
-      makePostgres({ statementTimeoutMs: compiled.options.statementTimeoutMs, ...database }),
+      makePostgres({ statementTimeoutMs: compiled.options.statementTimeoutMs, ...database, schemas: compiled.schemas }),
       Scope.Scope,
       scope
     ))
@@ -541,13 +564,14 @@ export const createAdmin = async (given: Config | ConfigWithAuth, options: Admin
     const all = new Map(compiled.jobs)
     const jobs = makeJobs({
       jobs: all,
+      schema: compiled.schemas.jobs,
       url: database.url,
       connections: options.jobsConnections ?? 10,
       mail: options.mail,
       log: options.log,
       counted: options.onJobCounts
     })
-    const ownerRoles = options.ownerRoles ?? (own === null ? undefined : (id: string) => currentRoles(own, id))
+    const ownerRoles = options.ownerRoles ?? (own === null ? undefined : rolesWithin(own, compiled.auth?.tenant))
     const tasks = makeTaskParts({
       compiled,
       postgres,
@@ -558,7 +582,7 @@ export const createAdmin = async (given: Config | ConfigWithAuth, options: Admin
     })
     const whole: Parts = {
       ...(tasks === null ? {} : { tasks }),
-      ...(own === null ? {} : { auth: own, authStatus: statusOf(own) }),
+      ...(own === null ? {} : { auth: own, authStatus: statusOf(own), namesOf: namesIn(own) }),
       ...parts,
       ...found,
       authenticator,

@@ -5,16 +5,19 @@
  */
 
 import * as Effect from "effect/Effect"
+import { codingFor } from "../adapters/http/accept.ts"
+import { encode } from "../adapters/http/coding.ts"
 import { json } from "../core/app/call.ts"
-import type { Call } from "../core/app/call.ts"
+import type { Call, Reply } from "../core/app/call.ts"
 import type { SystemDocuments } from "../core/app/make-app.ts"
 import { visitor } from "../core/domain/access/caller.ts"
 import { makeAccessResolver } from "../core/domain/access/resolve.ts"
 import { accountMailsOf } from "../core/domain/account/mails.ts"
-import type { Compiled } from "../core/domain/compile/compile.ts"
+import { type Compiled, needsQueue } from "../core/domain/compile/compile.ts"
 import { formAccess } from "../core/domain/form/form.ts"
 import { metaDocument, metaEtag } from "../core/domain/meta/meta.ts"
 import { openapiDocument, openapiName } from "../core/domain/meta/openapi.ts"
+import { metaText } from "../core/domain/meta/short.ts"
 import { metaVersions, modelsVersion } from "../core/domain/meta/version.ts"
 import { invalidParameter } from "../core/domain/problem.ts"
 import { isHeld } from "../core/domain/read/etag.ts"
@@ -26,16 +29,31 @@ export interface Document {
   readonly etag: string
 }
 
-const written = (document: unknown, seal: SealService): Document => {
-  const text = JSON.stringify(document)
-  return { text, etag: metaEtag(text, seal.digest) }
-}
+const written = (text: string, seal: SealService): Document => ({ text, etag: metaEtag(text, seal.digest) })
 
 /** A document that answers If-None-Match. */
-const answer = (call: Call, { etag, text }: Document) =>
+const answer = (call: Call, { etag, text }: Document): Reply =>
   isHeld(call.header("if-none-match"), etag)
     ? { status: 304, headers: { etag }, body: null }
     : json(200, text, { etag })
+
+/** Shorter texts are sent as they are: they fit into a packet or two anyway. */
+const leastCoded = 2_048
+
+/** The same, compressed where the client takes that. Each coding has an ETag of its own (RFC 9110, 8.8.3). */
+const codedAnswer = (call: Call, { etag, text }: Document): Effect.Effect<Reply> => {
+  const coding = text.length < leastCoded ? "identity" : codingFor(call.header("accept-encoding"))
+  const tag = coding === "identity" ? etag : etag.replace(/"$/, `-${coding}"`)
+  const plain = answer(call, { etag: tag, text })
+  const headers = { ...plain.headers, vary: "Accept-Encoding" }
+  return plain.body === null || coding === "identity"
+    ? Effect.succeed({ ...plain, headers })
+    : Effect.map(Effect.promise(() => encode(Buffer.from(text), coding)), (body) => ({
+      ...plain,
+      headers: { ...headers, "content-encoding": coding },
+      body
+    }))
+}
 
 /** Most characters of documents that are kept. The last one is always kept, however long it is. */
 const keptCharacters = 32 * 2 ** 20
@@ -86,7 +104,8 @@ export const makeDocuments = (
   /** Whether there are bulk changes and imports. */
   tasks = false
 ): SystemDocuments => {
-  const version = modelsVersion({ ...compiled, sources: compiled.options.sources }, seal.digest)
+  const jobs = needsQueue(compiled)
+  const version = modelsVersion({ ...compiled, sources: compiled.options.sources, queue: jobs }, seal.digest)
   const { auth, functions, models, options: { sources }, pages, userMenu, views } = compiled
   const signIn = {
     twoFactor: auth?.twoFactor === true,
@@ -104,13 +123,13 @@ export const makeDocuments = (
   return {
     metaVersion: metaVersions(version, seal.digest),
     meta: (call) =>
-      Effect.map(
+      Effect.flatMap(
         refuseParameters(call),
         () =>
-          answer(
+          codedAnswer(
             call,
             written(
-              metaDocument({
+              metaText(metaDocument({
                 caller: call.caller,
                 models,
                 views,
@@ -118,10 +137,11 @@ export const makeDocuments = (
                 pages,
                 functions,
                 tasks,
+                jobs,
                 sources,
                 trustedHosts: trustedHosts(compiled),
                 resolve: call.access
-              }),
+              })),
               seal
             )
           )
@@ -135,7 +155,7 @@ export const makeDocuments = (
           functions,
           tasks,
           forms,
-          jobs: compiled.jobs.size > 0,
+          jobs,
           webhooks: compiled.webhooks !== null,
           basePath: compiled.options.basePath,
           authPath,
@@ -145,7 +165,7 @@ export const makeDocuments = (
           serverUrl: publicUrl.replace(/\/$/, "")
         }
         const name = seal.digest(openapiName(request))
-        return answer(call, openapiDocuments(name, () => written(openapiDocument(request), seal)))
+        return answer(call, openapiDocuments(name, () => written(JSON.stringify(openapiDocument(request)), seal)))
       })
   }
 }

@@ -20,6 +20,7 @@ import { deliveryJobs } from "../core/app/redeliver.ts"
 import { makeWatching, type Watching } from "../core/app/watch.ts"
 import { madeSubscriptions, subscriptionCheck, type WebhooksCore, webhookVerb } from "../core/app/webhooks.ts"
 import type { AccessResolver } from "../core/domain/access/resolve.ts"
+import { isTextList } from "../core/domain/bag.ts"
 import { BoundedMap } from "../core/domain/bounded.ts"
 import { type Compiled, needsQueue } from "../core/domain/compile/compile.ts"
 import { subscriptionsName, type Webhooks } from "../core/domain/declare/webhooks.ts"
@@ -28,7 +29,7 @@ import type { JobModel, OwnDatabase } from "../core/domain/job/definition.ts"
 import type { OutboundService } from "../core/ports/outbound.ts"
 import type { QueueService } from "../core/ports/queue.ts"
 import { RecordsError } from "../core/ports/records.ts"
-import type { SubscriptionsService } from "../core/ports/subscriptions.ts"
+import type { RolesNow, SubscriptionsService } from "../core/ports/subscriptions.ts"
 
 export interface EventsOptions {
   readonly compiled: Compiled
@@ -42,13 +43,21 @@ export interface EventsOptions {
   readonly wake: (name: string) => void
   /** Takes finished JSON lines. */
   readonly log?: ((line: string) => void) | undefined
-  /** The roles that an owner of a subscription has now; null: they may not act any more. */
+  /** The roles that an owner of a subscription has now. */
   readonly ownerRoles?: OwnerRoles | undefined
   readonly outbound?: OutboundService
 }
 
-/** Asks for the roles that a person has now in a tenant; null: they are banned, deleted, or have none. */
-export type OwnerRoles = (id: string, tenant: string | null) => Promise<readonly string[] | null>
+/** Asks for the roles that a person has now in a tenant. */
+export type OwnerRoles = (id: string, tenant: string | null) => Promise<RolesNow>
+
+/** Roles as `ownerRoles` of a configuration gives them: null is for a tenant that it does not know, an empty list for somebody without access. */
+export const declaredRoles = (declared: NonNullable<Webhooks["ownerRoles"]>): OwnerRoles => async (id, tenant) => {
+  const roles: unknown = await declared({ id, tenant })
+  if (roles === null) return "elsewhere"
+  if (!isTextList(roles)) throw new TypeError("ownerRoles gave no list of roles.")
+  return roles.length === 0 ? null : roles
+}
 
 /** The events of one service. */
 export interface Events {
@@ -83,7 +92,12 @@ const allSubscriptions = (
       const found = own.get(id)
       return found !== undefined || made === undefined ? Effect.succeed(found ?? null) : made.find(id)
     },
-    rolesOf: (owner, tenant) => made === undefined ? Effect.succeed(null) : made.rolesOf(owner, tenant),
+    rolesOf: (subscription) =>
+      subscription.reader.of !== "owner"
+        ? Effect.succeed([])
+        : made === undefined
+        ? Effect.succeed(null)
+        : made.rolesOf(subscription),
     orphaned: (subscription) => made === undefined ? Effect.void : made.orphaned(subscription),
     ended: (subscription, result) =>
       made === undefined || own.has(subscription.id) ? Effect.void : made.ended(subscription, result)
@@ -93,24 +107,13 @@ const allSubscriptions = (
 /** How long the roles of an owner are believed, in milliseconds. */
 const rolesMs = 1_000
 
-/** Roles as the option of the extension gives them, else as the accounts do. A function that fails says nothing about a person: it is asked again. */
-const rolesOf = (
-  settings: Webhooks,
-  accounts: OwnerRoles | undefined,
-  /** Where the accounts of this service work. */
-  home: string | number | undefined
-): SubscriptionsService["rolesOf"] => {
-  const { ownerRoles } = settings
-  const ask: OwnerRoles = ownerRoles === null
-    ? (id, tenant) =>
-      accounts === undefined || (tenant !== null && tenant !== String(home ?? ""))
-        ? Promise.resolve(null)
-        : accounts(id, tenant)
-    : async (id, tenant) => {
-      const roles: unknown = await ownerRoles({ id, tenant })
-      return Array.isArray(roles) && roles.length > 0 && roles.every((role) => typeof role === "string") ? roles : null
-    }
-  const known = new BoundedMap<string, { readonly roles: readonly string[] | null; readonly until: number }>(1_000)
+/**
+ * Roles as the option of the extension gives them, else as the accounts do; without either, another process has to know them. A function that fails says
+ * nothing about a person: it is asked again.
+ */
+const rolesOf = ({ ownerRoles }: Webhooks, accounts: OwnerRoles | undefined): WebhooksCore["rolesOf"] => {
+  const ask = ownerRoles === null ? accounts ?? (() => Promise.resolve("elsewhere")) : declaredRoles(ownerRoles)
+  const known = new BoundedMap<string, { readonly roles: RolesNow; readonly until: number }>(1_000)
   return (id, tenant) =>
     Effect.suspend(() => {
       const key = JSON.stringify([id, tenant])
@@ -144,7 +147,7 @@ export const makeEvents = (options: EventsOptions): Events => {
     settings,
     kept: makeWebhooks(postgres, settings),
     outbound,
-    rolesOf: rolesOf(settings, options.ownerRoles, compiled.auth?.tenant),
+    rolesOf: rolesOf(settings, options.ownerRoles),
     newSecret: newWebhookSecret,
     log: write
   }

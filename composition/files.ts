@@ -14,6 +14,7 @@ import type { FileProvider, Files } from "../core/app/provider.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import { parentPath } from "../core/domain/declare/config.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
+import { Breaker } from "../core/domain/file/breaker.ts"
 import { defaultRetention, providerVariable } from "../core/domain/file/provider.ts"
 import type { Provider } from "../core/domain/file/provider.ts"
 import { Quota } from "../core/domain/file/quota.ts"
@@ -129,7 +130,8 @@ export const makeFiles = (
       publicUrl,
       prefix: place.of === "s3" ? place.prefix : "",
       retention: provider.retention ?? settings.retention ?? files.retention ?? defaultRetention(provider.public),
-      quota: new Quota({ maxBytes, maxFiles })
+      quota: new Quota({ maxBytes, maxFiles }),
+      breaker: new Breaker()
     })
   }
   const signer = makeSigner(secret, "file-link")

@@ -93,7 +93,7 @@ export type { Duration } from "../core/domain/value/duration.ts"
 export type { StandardSchema } from "../core/domain/value/standard-schema.ts"
 export { MailError } from "../core/ports/mail.ts"
 
-export { defineJob } from "../adapters/queue/define.ts"
+export { defineJob, queueIn } from "../adapters/queue/define.ts"
 export type { Job } from "../adapters/queue/define.ts"
 
 export { createKey, listKeys, revokeKey } from "../adapters/auth/api-keys.ts"

@@ -11,7 +11,8 @@ import type { EnqueuingDatabase } from "../adapters/queue/enqueue.ts"
 import { makeQueue } from "../adapters/queue/queue.ts"
 import { makeAttempts } from "../core/app/jobs.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
-import { hearsEnqueued, type JobModel, type OwnDatabase } from "../core/domain/job/definition.ts"
+import { defaultSchemas } from "../core/domain/declare/schemas.ts"
+import { hearsEnqueued, type JobModel, type OwnDatabase, queueSchema } from "../core/domain/job/definition.ts"
 import type { JobCounts } from "../core/domain/job/state.ts"
 import type { Mail } from "../core/domain/mail/message.ts"
 import type { QueueService, Workers } from "../core/ports/queue.ts"
@@ -35,6 +36,8 @@ export interface Jobs {
 }
 
 export interface JobsOptions {
+  /** The schema of the queue. */
+  readonly schema: string
   readonly jobs: ReadonlyMap<string, JobModel>
   /** The database's URL. */
   readonly url: string
@@ -55,38 +58,39 @@ const refusal = (message: string, fix: string): Refusal => ({ resource: null, fi
 /** What keeps jobs from being run or enqueued in a database; empty: nothing. */
 export const refuseQueue = async (
   pool: Connections,
-  jobs: ReadonlyMap<string, JobModel>
+  jobs: ReadonlyMap<string, JobModel>,
+  schema: string = defaultSchemas.jobs
 ): Promise<readonly Refusal[]> => {
-  switch (await checkSchema(pool)) {
+  switch (await checkSchema(pool, schema)) {
     case "missing":
     case "behind":
       return [
         refusal(
-          "The schema jobs is missing or out of date in the database.",
+          `The schema ${schema} is missing or out of date in the database.`,
           "Run: service migration --apply, with a role that may create schemas; or apply the file that service migration writes."
         )
       ]
     case "newer":
       return [
         refusal(
-          "The schema jobs was made by a newer version of the service.",
+          `The schema ${schema} was made by a newer version of the service.`,
           "Run that version or a newer one; a schema does not go back."
         )
       ]
     case "current":
-      return (await findReordered(pool, jobs)).map(({ name, ordered }) =>
+      return (await findReordered(pool, jobs, schema)).map(({ name, ordered }) =>
         refusal(
           `The job "${name}" is ${ordered ? "ordered" : "not ordered"} now, and its queue was made ${
             ordered ? "without" : "with"
           } order.`,
-          `Finish or delete its jobs, then run: select jobs.delete_queue('${name}')`
+          `Finish or delete its jobs, then run: select ${schema}.delete_queue('${name}')`
         )
       )
   }
 }
 
 /** The application's database for jobs: plain statements and transactions on a pool. */
-const makeDatabase = (pool: Connections, woken: (name: string) => void): AdminDatabase => {
+const makeDatabase = (pool: Connections, woken: (name: string) => void, schema: string): AdminDatabase => {
   const rowsOf = async <Row>(sql: string, params: readonly unknown[] = []): Promise<readonly Row[]> =>
     (await runOn(pool, sql, params)).rows as readonly Row[]
   return {
@@ -100,7 +104,7 @@ const makeDatabase = (pool: Connections, woken: (name: string) => void): AdminDa
         const query = async <Row>(sql: string, params: readonly unknown[] = []): Promise<readonly Row[]> =>
           (await connection.query(sql, [...params])).rows as readonly Row[]
         const heard = (names: readonly string[]): void => names.forEach((name) => enqueued.add(name))
-        const tx = { query, [hearsEnqueued]: heard }
+        const tx = { query, [hearsEnqueued]: heard, [queueSchema]: schema }
         const given = await work(tx)
         await connection.query("commit")
         broken = false
@@ -114,7 +118,7 @@ const makeDatabase = (pool: Connections, woken: (name: string) => void): AdminDa
       }
     },
     [enqueuesItself]: async (plans) => {
-      const ids = await enqueueOn({ query: (sql, params) => rowsOf(sql, params) }, plans)
+      const ids = await enqueueOn({ query: (sql, params) => rowsOf(sql, params), [queueSchema]: schema }, plans)
       for (const { name } of plans) woken(name)
       return ids
     }
@@ -122,19 +126,20 @@ const makeDatabase = (pool: Connections, woken: (name: string) => void): AdminDa
 }
 
 /** Makes the jobs of a service. */
-export const makeJobs = ({ connections, counted, jobs, log = () => {}, mail, url }: JobsOptions): Jobs => {
+export const makeJobs = ({ connections, counted, jobs, log = () => {}, mail, schema, url }: JobsOptions): Jobs => {
   const queuePool = openPool(url, queueConnections) as unknown as Connections & { readonly end: () => Promise<void> }
   const bodyPool = openPool(url, connections) as unknown as Connections & { readonly end: () => Promise<void> }
   let workers: Workers | null = null
   let starting: Promise<Workers> | undefined
   const woken = (name: string): void => workers?.wake(name)
-  const queue = makeQueue(queuePool, woken)
-  const db = makeDatabase(bodyPool, woken)
+  const queue = makeQueue(queuePool, woken, schema)
+  const db = makeDatabase(bodyPool, woken, schema)
   const start = async (): Promise<Workers> => {
-    const refusals = await refuseQueue(queuePool, jobs)
+    const refusals = await refuseQueue(queuePool, jobs, schema)
     if (refusals.length > 0) throw new StartupError(refusals)
     const { startEngine } = await import("../adapters/queue/engine.ts")
     workers = await startEngine({
+      schema,
       pool: queuePool,
       queue,
       jobs,

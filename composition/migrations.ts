@@ -5,17 +5,34 @@
 
 import { createHash } from "node:crypto"
 import type { PoolClient } from "pg"
-import { authMigrationSql, passkeySql, secondFactorSql } from "../adapters/auth/migration.ts"
+import { authStatements, passkeySql, secondFactorSql } from "../adapters/auth/migration.ts"
 import { capturedTables, captureQuestion, captureStatements, changeSchema } from "../adapters/postgres/capture.ts"
 import { historyQuestion, historyStatements } from "../adapters/postgres/history.ts"
 import { idempotencySchema } from "../adapters/postgres/idempotency.ts"
 import { savedViewsSchema } from "../adapters/postgres/saved-views.ts"
+import { ownSchema } from "../adapters/postgres/sql.ts"
 import { submissionsSchema } from "../adapters/postgres/submissions.ts"
 import { taskSchema } from "../adapters/postgres/tasks.ts"
-import { webhooksStatements } from "../adapters/postgres/webhooks.ts"
+import { webhookRolesStatements, webhooksStatements } from "../adapters/postgres/webhooks.ts"
 import { ownLevel, queueQuestion, queueStatements } from "../adapters/queue/schema.ts"
 import { type Compiled, needsQueue } from "../core/domain/compile/compile.ts"
 import type { AuthDeclaration } from "../core/domain/declare/config.ts"
+import { defaultSchemas, type Schemas, type SchemasDeclaration } from "../core/domain/declare/schemas.ts"
+import {
+  type Foreign,
+  foreignAccountsSql,
+  foreignRecord,
+  foreignRefusal,
+  foreignWebhooksSql,
+  freeNameSql,
+  objectsOf,
+  optionOf,
+  recordSql,
+  recordStatements,
+  type Refused,
+  standingSql
+} from "./ownership.ts"
+import { StartupError } from "./startup-error.ts"
 
 /** One set of tables. */
 export interface Migration {
@@ -28,6 +45,7 @@ export interface Migration {
     | "passkey"
     | "events"
     | "webhooks"
+    | "webhook_roles"
     | "tasks"
     | `history_${string}`
     | `events_${string}`
@@ -41,17 +59,22 @@ export interface Migration {
    * follow others, which change without this program, and which several services may share.
    */
   readonly question: string | null
+  /** Its name in the record of applied migrations. It says the schema where that is not the usual one: another schema is another set of tables. */
+  readonly recordedAs: string
+  /** What the schemas of the service are called: that of the record of applied migrations is one. */
+  readonly schemas: Schemas
 }
 
-const recordSchema = `create schema if not exists service;
+/** What names schemas: a compiled configuration. */
+type Named = Partial<Pick<Compiled, "schemas">>
 
-create table if not exists service.migration (
-  name text primary key,
-  version integer not null,
-  digest text not null,
-  applied_at timestamptz not null default now()
-);
-`
+/** A schema that the webhooks extension names itself has been recorded by the migration's name alone. */
+const recordedAs = (name: Migration["name"], schemas: Schemas): string => {
+  const option = optionOf(name)
+  return (option === "auth" || option === "jobs") && schemas[option] !== defaultSchemas[option]
+    ? `${name}@${schemas[option]}`
+    : name
+}
 
 const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16)
 
@@ -59,89 +82,120 @@ const make = (
   name: Migration["name"],
   version: number,
   statements: string,
+  schemas: Schemas,
   question: string | null = null
 ): Migration => ({
   name,
   version,
   statements,
   digest: digestOf(statements),
-  question
+  question,
+  recordedAs: recordedAs(name, schemas),
+  schemas
 })
 
 /** Answers kept for `Idempotency-Key`, and saved views: in the application's database. */
-export const serviceMigration: Migration = make(
-  "service",
-  2,
-  `${[...idempotencySchema, ...savedViewsSchema].join(";\n\n")};\n`
-)
+export const serviceMigrationOf = ({ schemas = defaultSchemas }: Named): Migration =>
+  make(
+    "service",
+    2,
+    `${[...idempotencySchema(schemas.service), ...savedViewsSchema(schemas.service)].join(";\n\n")};\n`,
+    schemas
+  )
 
-/** Accounts, sessions, signing keys and API keys: in the database of accounts. */
-export const authMigration: Migration = make("auth", 6, authMigrationSql({ schema: "auth" }))
+/** The same with the usual names. */
+export const serviceMigration: Migration = serviceMigrationOf({})
 
-/** Of its own, so that turning second factors on asks for this table alone, and turning them off for nothing. */
-const secondFactorMigration: Migration = make("second_factor", 2, secondFactorSql("auth"))
-
-/** Of its own for the same reason. */
-const passkeyMigration: Migration = make("passkey", 2, passkeySql("auth"))
-
-/** Everything that a configuration needs in the database of accounts. */
+/** Everything that a configuration needs in the database of accounts: accounts, sessions, signing keys and API keys. */
 export const authMigrations = (
-  { auth }: { readonly auth?: AuthDeclaration | null | undefined }
-): readonly Migration[] => [
-  authMigration,
-  ...(auth?.twoFactor === true ? [secondFactorMigration] : []),
-  ...(auth?.passkeys === undefined || auth.passkeys === false ? [] : [passkeyMigration])
-]
+  { auth, schemas: declared }: {
+    readonly auth?: AuthDeclaration | null | undefined
+    readonly schemas?: SchemasDeclaration | undefined
+  }
+): readonly Migration[] => {
+  const schemas = { ...defaultSchemas, ...declared }
+  return [
+    make("auth", 6, authStatements({ schema: schemas.auth }), schemas),
+    // Of its own, so that turning second factors on asks for this table alone, and turning them off for nothing.
+    ...(auth?.twoFactor === true ? [make("second_factor", 2, secondFactorSql(schemas.auth), schemas)] : []),
+    // Of its own for the same reason.
+    ...(auth?.passkeys === undefined || auth.passkeys === false
+      ? []
+      : [make("passkey", 2, passkeySql(schemas.auth), schemas)])
+  ]
+}
+
+/** Accounts alone, with the usual names. */
+export const authMigration: Migration = authMigrations({})[0]!
 
 /**
  * Tables of versions of the resources that `history(…)` names, in the application's database. Each resource has a migration of its own. So a
  * further tracked resource needs its own table only, and services that track different resources do not disturb each other.
  */
-export const historyMigrations = ({ models }: Pick<Compiled, "models">): readonly Migration[] =>
+export const historyMigrations = (
+  { models, schemas = defaultSchemas }: Pick<Compiled, "models"> & Named
+): readonly Migration[] =>
   [...models.values()].flatMap((tracked) => {
     const versions = tracked.history === null ? undefined : models.get(tracked.history)
     if (versions === undefined) return []
     const statements = `${historyStatements(tracked, versions).join(";\n\n")};\n`
     // The name goes into statements and names of files.
     const name = versions.table.replace(/[^A-Za-z0-9]+/g, "_")
-    return [make(`history_${name}`, 1, statements, historyQuestion(tracked, versions))]
+    return [make(`history_${name}`, 1, statements, schemas, historyQuestion(tracked, versions))]
   })
-
-/** Where changes wait to be sent on. */
-const eventsMigration: Migration = make("events", 1, `${changeSchema.join(";\n\n")};\n`)
 
 /**
  * The capture of changes, in the application's database: the table that keeps them, and a trigger for each table of a resource that declares
  * events. Each trigger is a migration of its own, so a further table needs its own trigger only. An application without events gets nothing of
  * it.
  */
-export const eventMigrations = ({ models }: Pick<Compiled, "models">): readonly Migration[] => {
+export const eventMigrations = (
+  { models, schemas = defaultSchemas }: Pick<Compiled, "models"> & Named
+): readonly Migration[] => {
   const tables = capturedTables(models)
   if (tables.length === 0) return []
   return [
-    eventsMigration,
+    // Where changes wait to be sent on.
+    make("events", 1, `${changeSchema(schemas.service).join(";\n\n")};\n`, schemas),
     ...tables.map((table) => {
-      const statements = `${captureStatements(table).join(";\n\n")};\n`
-      return make(`events_${table.relation.replace(/[^A-Za-z0-9]+/g, "_")}`, 1, statements, captureQuestion(table))
+      const statements = `${captureStatements(table, schemas.service).join(";\n\n")};\n`
+      return make(
+        `events_${table.relation.replace(/[^A-Za-z0-9]+/g, "_")}`,
+        1,
+        statements,
+        schemas,
+        captureQuestion(table, schemas.service)
+      )
     })
   ]
 }
 
 /** Counts of submissions and used challenges, in the application's database of a service that has public forms. */
-export const formMigrations = ({ forms }: Pick<Compiled, "forms">): readonly Migration[] =>
-  forms.size === 0 ? [] : [make("forms", 1, `${submissionsSchema.join(";\n\n")};\n`)]
+export const formMigrations = (
+  { forms, schemas = defaultSchemas }: Pick<Compiled, "forms"> & Named
+): readonly Migration[] =>
+  forms.size === 0 ? [] : [make("forms", 1, `${submissionsSchema(schemas.service).join(";\n\n")};\n`, schemas)]
 
 /** Tables of subscriptions that people make, where the extension `webhooks` is there. They stand on those of jobs. */
-export const webhookMigrations = ({ webhooks }: Pick<Compiled, "webhooks">): readonly Migration[] =>
-  webhooks === null ? [] : [make("webhooks", 2, `${webhooksStatements(webhooks).join(";\n\n")};\n`)]
+export const webhookMigrations = (
+  { schemas = defaultSchemas, webhooks }: Pick<Compiled, "webhooks"> & Named
+): readonly Migration[] =>
+  webhooks === null
+    ? []
+    : [
+      make("webhooks", 2, `${webhooksStatements(webhooks, schemas.jobs).join(";\n\n")};\n`, schemas),
+      make("webhook_roles", 1, `${webhookRolesStatements(webhooks, schemas.jobs).join(";\n\n")};\n`, schemas)
+    ]
 
 /** Bulk changes and imports, where there are any. */
-export const taskMigrations = ({ tasks }: Partial<Pick<Compiled, "tasks">>): readonly Migration[] =>
-  (tasks ?? null) === null ? [] : [make("tasks", 1, `${taskSchema.join(";\n\n")};\n`)]
+export const taskMigrations = (
+  { schemas = defaultSchemas, tasks }: Partial<Pick<Compiled, "tasks">> & Named
+): readonly Migration[] =>
+  (tasks ?? null) === null ? [] : [make("tasks", 1, `${taskSchema(schemas.service).join(";\n\n")};\n`, schemas)]
 
 /** What follows the application's own tables and those of jobs, and is applied after them. */
 export const followingMigrations = (
-  compiled: Pick<Compiled, "models" | "forms" | "webhooks"> & Partial<Pick<Compiled, "tasks">>
+  compiled: Pick<Compiled, "models" | "forms" | "webhooks"> & Partial<Pick<Compiled, "tasks">> & Named
 ): readonly Migration[] => [
   ...taskMigrations(compiled),
   ...webhookMigrations(compiled),
@@ -150,61 +204,172 @@ export const followingMigrations = (
   ...eventMigrations(compiled)
 ]
 
-let jobsMigration: Migration | undefined
-
 /** The queue's tables, in the application's database, where jobs are declared. They are made from the library's files when somebody asks. */
 export const jobsMigrations = (
-  compiled: Pick<Compiled, "auth" | "jobs" | "models" | "subscriptions" | "webhooks"> & Partial<Pick<Compiled, "tasks">>
-): readonly Migration[] =>
-  !needsQueue(compiled) ? [] : [jobsMigration ??= make("jobs", ownLevel, queueStatements(), queueQuestion)]
+  compiled:
+    & Pick<Compiled, "auth" | "jobs" | "models" | "subscriptions" | "webhooks">
+    & Partial<Pick<Compiled, "tasks">>
+    & Named
+): readonly Migration[] => {
+  if (!needsQueue(compiled)) return []
+  const { schemas = defaultSchemas } = compiled
+  return [make("jobs", ownLevel, queueStatements(undefined, schemas.jobs), schemas, queueQuestion(schemas.jobs))]
+}
 
 /** Whatever the database's default: who waited for another process has to see what that one did. */
 const begin = "begin isolation level read committed"
 
+/** Processes that migrate the same database wait for each other. */
+const lock = "do $$ begin perform pg_advisory_xact_lock(8173, 2); end $$"
+
 /**
- * The whole migration as one script: a transaction that several processes may run at once, and again. Tables that a newer program made stay as
- * they are, also when it was only a moment faster. Otherwise its triggers would be replaced by older ones, and the record would not show that.
+ * A query for what of the objects of a migration stands in a database, as if the record did not know the migration. Its own schema is judged with the record,
+ * and tables of versions share theirs.
  */
-export const migrationScript = ({ digest, name, statements, version }: Migration): string =>
-  `${begin};
+const standing = ({ name, schemas: { service }, statements }: Migration, recorded: boolean): string =>
+  standingSql(
+    objectsOf(statements).filter((made) => made.kind !== "schema" || made.name !== service),
+    recorded && name.startsWith("history_")
+      ? `not exists (select from ${ownSchema(service)}.migration where name like 'history\\_%')`
+      : "true"
+  )
 
-do $$ begin perform pg_advisory_xact_lock(8173, 2); end $$;
+/** Ends a transaction where `query` gives anything. Those who apply by the command have read more of it before. */
+const guard = (query: string): string =>
+  `do $guard$ declare found text; begin
+  select string_agg(what, ', ') into found from (
+${query}
+  ) f;
+  if found is not null then
+    raise exception 'The database has these already, and this service did not make them: %. Nothing was changed.', found
+      using errcode = 'duplicate_object', hint = 'Name another schema in the configuration: schemas: { ... }.';
+  end if;
+end $guard$;
+`
 
-${recordSchema}
+/** Makes the record of applied migrations in a schema. */
+const recordScript = (schema: string): string =>
+  `${
+    guard(
+      `select case when r.standing then 'the table ${schema}.migration' else 'the schema ${schema}' end as what
+    from (${recordSql(schema)}) r where r.schema and not r.ours`
+    )
+  }
+${recordStatements(schema)}`
+
+/**
+ * One migration within a transaction. Tables that a newer program made stay as they are, also when it was only a moment faster. Otherwise its
+ * triggers would be replaced by older ones, and the record would not show that.
+ */
+const applyScript = (migration: Migration): string => {
+  const { digest, recordedAs: name, statements, version } = migration
+  const record = `${ownSchema(migration.schemas.service)}.migration`
+  return `${
+    guard(
+      `select what from (${
+        standing(migration, true)
+      }) s where not exists (select from ${record} where name = '${name}')`
+    )
+  }
 do $migration$ begin if not exists (
-  select from service.migration where name = '${name}' and version > ${version}
+  select from ${record} where name = '${name}' and version > ${version}
 ) then execute $statements$
 
 ${statements.trim()}
 
 $statements$; end if; end $migration$;
 
-insert into service.migration (name, version, digest) values ('${name}', ${version}, '${digest}')
+insert into ${record} (name, version, digest) values ('${name}', ${version}, '${digest}')
   on conflict (name) do update set version = excluded.version, digest = excluded.digest, applied_at = now()
-  where service.migration.version <= excluded.version;
+  where ${record}.version <= excluded.version;
+`
+}
 
+/** The whole migration as one script: a transaction that several processes may run at once, and again. It takes over nothing. */
+export const migrationScript = (migration: Migration): string =>
+  `${begin};
+
+${lock};
+
+${recordScript(migration.schemas.service)}
+${applyScript(migration)}
 commit;
 `
 
 /** Runs one statement and gives its rows. */
 export type Query = (sql: string) => Promise<ReadonlyArray<{ readonly [column: string]: unknown }>>
 
-/** Which of the migrations the database still needs, in order. */
+/** The names, versions and digests that the record has; null where a database has no record of ours. */
+const recordOf = async (query: Query, schema: string): Promise<{
+  readonly rows: ReadonlyArray<{ readonly [column: string]: unknown }>
+  readonly foreign: Foreign | null
+}> => {
+  const [found] = await query(recordSql(schema))
+  if (found === undefined) throw new Error("the catalogue gives one row")
+  const state = found as { schema: boolean; standing: boolean; ours: boolean }
+  return {
+    rows: state.ours ? await query(`select name, version, digest from ${ownSchema(schema)}.migration`) : [],
+    foreign: foreignRecord(schema, state)
+  }
+}
+
+/** Which of the migrations the database still needs, in order. Accounts are missing where an earlier version has taken over a table of others. */
 export const missingMigrations = async (query: Query, wanted: readonly Migration[]): Promise<readonly Migration[]> => {
-  const [table] = await query("select to_regclass('service.migration') is not null as found")
-  const rows = table?.["found"] === true ? await query("select name, version, digest from service.migration") : []
+  if (wanted[0] === undefined) return []
+  // All are of one service.
+  const { schemas } = wanted[0]
+  const { rows } = await recordOf(query, schemas.service)
   const missing: Migration[] = []
   for (const migration of wanted) {
     const { digest, name, question, version } = migration
     const present = question === null
       ? rows.some((row) =>
-        row["name"] === name &&
+        row["name"] === migration.recordedAs &&
         (Number(row["version"]) > version || (Number(row["version"]) === version && row["digest"] === digest))
       )
       : (await query(question))[0]?.["present"] === true
-    if (!present) missing.push(migration)
+    const ours = !present || name !== "auth" || (await query(foreignAccountsSql(schemas.auth))).length === 0
+    if (!present || !ours) missing.push(migration)
   }
   return missing
+}
+
+/** What stands in the way of migrations: objects of others under the names that they use. It changes nothing. */
+export const foreignObjects = async (query: Query, missing: readonly Migration[]): Promise<readonly Refused[]> => {
+  if (missing[0] === undefined) return []
+  const { schemas } = missing[0]
+  const { foreign, rows } = await recordOf(query, schemas.service)
+  const found: Foreign[] = foreign === null ? [] : [foreign]
+  const known = new Set(rows.map((row) => row["name"]))
+  for (const migration of missing) {
+    const option = optionOf(migration.name)
+    const isKnown = known.has(migration.recordedAs)
+    const sql = !isKnown
+      ? standing(migration, foreign === null && rows.length > 0)
+      : option === "auth"
+      ? foreignAccountsSql(schemas.auth)
+      : option === "webhooks"
+      ? foreignWebhooksSql(schemas.webhooks)
+      : null
+    const what = sql === null ? [] : (await query(sql)).map((row) => String(row["what"]))
+    if (what.length > 0) found.push({ option, what, takenOver: isKnown && option === "auth" })
+  }
+  const refused: Refused[] = []
+  // Several migrations write to one schema.
+  for (const same of Map.groupBy(found, ({ option, takenOver }) => `${option} ${takenOver}`).values()) {
+    const { option } = same[0]!
+    refused.push({
+      ...same[0]!,
+      what: [...new Set(same.flatMap(({ what }) => what))],
+      free: option === null ? null : String((await query(freeNameSql(option, schemas)))[0]?.["name"])
+    })
+  }
+  return refused
+}
+
+/** The refusal of what `foreignObjects` found. */
+export const refuseForeign = (foreign: readonly Refused[]): void => {
+  if (foreign.length > 0) throw new StartupError(foreign.map(foreignRefusal))
 }
 
 /** A pool that migrations can be asked about and applied with. */
@@ -226,29 +391,42 @@ const withClient = async <A>(pool: MigrationPool, work: (client: PoolClient) => 
   }
 }
 
+const queryOf = (client: PoolClient): Query => async (sql) => (await client.query<Record<string, unknown>>(sql)).rows
+
 /** The same as `missingMigrations`, on a connection of a pool. */
 export const findMissing = (pool: MigrationPool, wanted: readonly Migration[]): Promise<readonly Migration[]> =>
-  withClient(
-    pool,
-    (client) => missingMigrations(async (sql) => (await client.query<Record<string, unknown>>(sql)).rows, wanted)
-  )
+  withClient(pool, (client) => missingMigrations(queryOf(client), wanted))
+
+/** Which of the wanted migrations are missing, and what stands in the way of these. */
+export const lookFirst = (
+  pool: MigrationPool,
+  wanted: readonly Migration[]
+): Promise<{ readonly missing: readonly Migration[]; readonly foreign: readonly Refused[] }> =>
+  withClient(pool, async (client) => {
+    const missing = await missingMigrations(queryOf(client), wanted)
+    return { missing, foreign: await foreignObjects(queryOf(client), missing) }
+  })
 
 /**
- * Applies migrations in order and gives those that are in force then: not one that a newer program's overtook. The role must own the database or be
- * allowed to create schemas in it.
+ * Applies migrations in order, in one transaction, and gives those that are in force then: not one that a newer program's overtook. The role must own the
+ * database or be allowed to create schemas in it. Throws `StartupError`, and changes nothing, where something of others has a name that they use.
  */
 export const applyMigrations = (
   pool: MigrationPool,
   migrations: readonly Migration[]
 ): Promise<readonly Migration[]> =>
-  migrations.length === 0 ? Promise.resolve([]) : withClient(pool, async (client) => {
+  migrations[0] === undefined ? Promise.resolve([]) : withClient(pool, async (client) => {
+    await client.query(`${begin}; ${lock}`)
+    refuseForeign(await foreignObjects(queryOf(client), migrations))
+    await client.query(recordScript(migrations[0]!.schemas.service))
     const applied: Migration[] = []
     for (const migration of migrations) {
-      // One result for each statement of the script; the record's is the one before the commit's.
-      const results: readonly { readonly rowCount: number | null }[] = [await client.query(migrationScript(migration))]
+      // One result for each statement of the script; the last one is the record's.
+      const results: readonly { readonly rowCount: number | null }[] = [await client.query(applyScript(migration))]
         .flat()
-      if (results.at(-2)?.rowCount === 1) applied.push(migration)
+      if (results.at(-1)?.rowCount === 1) applied.push(migration)
     }
+    await client.query("commit")
     return applied
   })
 
@@ -272,9 +450,11 @@ class MigrationFileError extends Error {
  */
 export const applyFiles = (
   pool: MigrationPool,
-  files: readonly MigrationFile[]
+  files: readonly MigrationFile[],
+  { schemas = defaultSchemas }: Named = {}
 ): Promise<{ readonly applied: readonly string[]; readonly changed: readonly string[] }> =>
   withClient(pool, async (client) => {
+    const record = `${ownSchema(schemas.service)}.migration`
     const applied: string[] = []
     const changed: string[] = []
     for (const { name, text } of files) {
@@ -284,7 +464,7 @@ export const applyFiles = (
         await client.query(begin)
         await client.query("select pg_advisory_xact_lock(8173, 2)")
       }
-      const { rows } = await client.query<{ digest: string }>("select digest from service.migration where name = $1", [
+      const { rows } = await client.query<{ digest: string }>(`select digest from ${record} where name = $1`, [
         key
       ])
       if (rows[0] !== undefined) {
@@ -295,7 +475,7 @@ export const applyFiles = (
         } catch (error) {
           throw new MigrationFileError(placeOf(name, text, error))
         }
-        await client.query("insert into service.migration (name, version, digest) values ($1, 0, $2)", [
+        await client.query(`insert into ${record} (name, version, digest) values ($1, 0, $2)`, [
           key,
           digestOf(text)
         ])

@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import type { Auth } from "../adapters/auth/auth.ts"
 import { isUnavailable } from "../adapters/auth/database.ts"
-import { currentRoles } from "../adapters/auth/users.ts"
+import { rolesWithin } from "../adapters/auth/users.ts"
 import { codeBehind, errorLine, unfailing } from "../adapters/http/access-log.ts"
 import type { ExtraRoute } from "../adapters/http/handle.ts"
 import { mailRoute } from "../adapters/http/mail-page.ts"
@@ -20,7 +20,9 @@ import { hasEvents, needsQueue } from "../core/domain/compile/compile.ts"
 import { parentPath } from "../core/domain/declare/config.ts"
 import type { Config } from "../core/domain/declare/config.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
+import { defaultSchemas, type Schemas } from "../core/domain/declare/schemas.ts"
 import { accountTemplates } from "../core/domain/mail/account.ts"
+import { classOf } from "../core/domain/thrown.ts"
 import type { Workers } from "../core/ports/queue.ts"
 import { RecordsError } from "../core/ports/records.ts"
 import { assemble, fileSettingsOf, keepsAccounts, makeAuth, makeAuthenticator, tunnelOrigins } from "./assembly.ts"
@@ -40,9 +42,11 @@ import {
   findMissing,
   followingMigrations,
   jobsMigrations,
-  serviceMigration
+  serviceMigrationOf
 } from "./migrations.ts"
 import type { Migration } from "./migrations.ts"
+import { onSignal } from "./parent.ts"
+import { holderOf, takenPort } from "./port-holder.ts"
 import { fileProblem, StartupError } from "./startup-error.ts"
 import { checkDatabase } from "./startup.ts"
 import { openTelemetry } from "./telemetry.ts"
@@ -98,11 +102,12 @@ const migrationRefusal = (missing: readonly Migration[], place: string): Refusal
 /** SQLSTATE 42501: the role may not read the record of migrations. */
 const isForbidden = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "42501"
 
-const forbidden = (place: string): Refusal => ({
+const forbidden = (place: string, { auth, service }: Schemas): Refusal => ({
   resource: null,
   field: null,
   message: `The database role may not use the tables of the service in ${place}.`,
-  fix: "Grant it what `service doctor` names: usage of the schemas service and auth, and rights on their tables."
+  fix:
+    `Grant it what \`service doctor\` names: usage of the schemas ${service} and ${auth}, and rights on their tables.`
 })
 
 /** How long a connection of the accounts may stay silent under a statement: all of them are short. */
@@ -155,7 +160,7 @@ const settleMigrations = async (
       }
     } catch (error) {
       if (!isForbidden(error)) throw error
-      refusals.push(forbidden(place))
+      refusals.push(forbidden(place, wanted[0]?.schemas ?? defaultSchemas))
     } finally {
       await pool.end()
     }
@@ -216,7 +221,7 @@ const build = async (
   const versions = followingMigrations(assembly.compiled)
   const settled = settleMigrations(
     databases,
-    [serviceMigration, ...jobsMigrations(assembly.compiled)],
+    [serviceMigrationOf(assembly.compiled), ...jobsMigrations(assembly.compiled)],
     accounts ? authMigrations(assembly.compiled) : [],
     versions,
     patienceMs,
@@ -232,7 +237,7 @@ const build = async (
       origins: options.dev === true ? tunnelOrigins : [],
       onError: (cause) =>
         log.event("error", "auth", {
-          error: cause instanceof Error ? cause.constructor.name : typeof cause,
+          error: classOf(cause),
           code: codeBehind(cause)
         }),
       log: ({ event, level, ...rest }) => log.event(level, event, rest)
@@ -279,7 +284,7 @@ const build = async (
     ...(options.liveApp === undefined ? {} : { liveApp: options.liveApp }),
     ...(settings.drainToken === null ? {} : { drainToken: settings.drainToken }),
     ...(telemetry.metrics === null ? {} : { onJobCounts: telemetry.metrics.jobs }),
-    ...(auth === null ? {} : { ownerRoles: (id: string) => currentRoles(auth, id) }),
+    ...(auth === null ? {} : { ownerRoles: rolesWithin(auth, assembly.compiled.auth?.tenant) }),
     jobsConnections: settings.jobsConnections
   })
   opened.add(admin.close)
@@ -345,6 +350,18 @@ const noJobs: Refusal = {
   fix: "Write jobs: [defineJob({ name, run })], or start the API with: service serve."
 }
 
+/** Why a port cannot be opened, and what to do. */
+const closedPort = (error: unknown, host: string, port: number): StartupError => {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "unknown"
+  const taken = code === "EADDRINUSE" ? takenPort(port, holderOf(port), process.platform) : null
+  return new StartupError([{
+    resource: null,
+    field: null,
+    message: `Port ${port} of ${host} cannot be opened (${code})${taken === null ? "." : `: ${taken.by}.`}`,
+    fix: taken?.fix ?? "Set PORT and SERVICE_HOST to what this machine has."
+  }])
+}
+
 /** Where a worker tells that it is up; without a port it does not. */
 const openWatch = async (
   workers: Workers,
@@ -357,7 +374,11 @@ const openWatch = async (
   const ready = async (): Promise<boolean> =>
     workers.isReady() &&
     await Effect.runPromise(Effect.matchCause(admin.postgres.ping, { onFailure: () => false, onSuccess: () => true }))
-  return { address: host, ...await openHealth(host, port, ready) }
+  try {
+    return { address: host, ...await openHealth(host, port, ready) }
+  } catch (error) {
+    throw closedPort(error, host, port)
+  }
 }
 
 const openListener = async (admin: Admin, settings: Settings, port: number): Promise<Listener> => {
@@ -370,15 +391,7 @@ const openListener = async (admin: Admin, settings: Settings, port: number): Pro
       ...(requestTimeoutMs === null ? {} : { requestTimeoutMs })
     })
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown"
-    throw new StartupError([{
-      resource: null,
-      field: null,
-      message: `Port ${port} of ${host} cannot be opened (${code}).`,
-      fix: code === "EADDRINUSE"
-        ? "End the program that has it, or set PORT."
-        : "Set PORT and SERVICE_HOST to what this machine has."
-    }])
+    throw closedPort(error, host, port)
   }
 }
 
@@ -419,26 +432,17 @@ export const explain = (error: unknown): string =>
     ? error.message
     : fileProblem(error) ?? (error instanceof Error ? error.stack ?? error.message : String(error))
 
-/** Numbers of signals, for the exit code of a second one: 128 + n. */
-const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const
-
 /** Closes the server at the first SIGTERM or SIGINT and ends the process; a second one ends it at once. */
-export const closeOnSignal = (server: Pick<Server, "close">): void => {
-  let closing = false
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.on(signal, () => {
-      if (closing) process.exit(128 + signalNumbers[signal])
-      closing = true
-      server.close().then(
-        () => process.exit(0),
-        (error: unknown) => {
-          process.stderr.write(`${explain(error)}\n`)
-          process.exit(1)
-        }
-      )
-    })
-  }
-}
+export const closeOnSignal = (server: Pick<Server, "close">): void =>
+  onSignal(() => {
+    server.close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        process.stderr.write(`${explain(error)}\n`)
+        process.exit(1)
+      }
+    )
+  })
 
 /**
  * Two things must not end a server that many use: a rejected promise of a hook or rule that no code waited for, and a reader of the log that

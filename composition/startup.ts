@@ -25,7 +25,7 @@ export interface LiveFacts {
 
 /** Does work on connections of its own, which close afterwards. For commands, which run no service. */
 export const withPostgres = <A>(
-  options: Pick<PostgresOptions, "url" | "readConnections">,
+  options: Pick<PostgresOptions, "url" | "readConnections" | "schemas">,
   work: (postgres: Postgres) => Effect.Effect<A, RecordsError>
 ): Promise<A> =>
   Effect.runPromise(Effect.scoped(Effect.flatMap(makePostgres({ ...options, statementTimeoutMs: 60_000 }), work)))

@@ -12,9 +12,10 @@ import type { Tasking } from "../core/app/tasking.ts"
 import type { AccessResolver } from "../core/domain/access/resolve.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import type { JobDatabase } from "../core/domain/job/definition.ts"
+import { classOf } from "../core/domain/thrown.ts"
 import type { QueueService } from "../core/ports/queue.ts"
 import { RecordsError } from "../core/ports/records.ts"
-import type { OwnerRoles } from "./events.ts"
+import { declaredRoles, type OwnerRoles } from "./events.ts"
 import { newId } from "./files.ts"
 
 export interface TaskOptions {
@@ -31,12 +32,7 @@ const rolesOf = (
   declared: NonNullable<Compiled["tasks"]>["ownerRoles"],
   accounts: OwnerRoles
 ): TaskParts["rolesOf"] => {
-  const ask: OwnerRoles = declared === null
-    ? accounts
-    : async (id, tenant) => {
-      const roles: unknown = await declared({ id, tenant })
-      return Array.isArray(roles) && roles.length > 0 && roles.every((role) => typeof role === "string") ? roles : null
-    }
+  const ask = declared === null ? accounts : declaredRoles(declared)
   return (id, tenant) =>
     Effect.tryPromise({
       try: () => ask(id, tenant),
@@ -64,7 +60,7 @@ export const makeTaskParts = (options: TaskOptions): TaskParts | null => {
     tasks: makeTaskStore(postgres),
     enqueue: (id, within) => Effect.asVoid(queue.enqueue([plan(id)], within as JobDatabase | undefined)),
     wake: () => wake(taskJobName),
-    rolesOf: rolesOf(tasks.ownerRoles, ownerRoles ?? (() => Promise.resolve(null))),
+    rolesOf: rolesOf(tasks.ownerRoles, ownerRoles ?? (() => Promise.resolve("elsewhere"))),
     newId,
     maxImportBytes: tasks.maxImportBytes,
     // The kind of error and its place, never its text, which may quote values.
@@ -73,7 +69,7 @@ export const makeTaskParts = (options: TaskOptions): TaskParts | null => {
         level: "error",
         time: new Date().toISOString(),
         event: "task-record",
-        error: error instanceof Error ? error.constructor.name : typeof error,
+        error: classOf(error),
         code: codeBehind(error)
       }))
   }

@@ -7,6 +7,7 @@ import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } fr
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { findProgram, programs } from "./programs.mjs"
 import { checkTypes, explain, runTests } from "./test.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -87,7 +88,13 @@ const parts = {
     what: "all tests but those of the other parts, with all random cases",
     run: () => tests(["--project=code", "--project=alone"])
   },
-  browser: { what: "the admin app: every page in every look", run: () => tests(["--project=browser"]) },
+  browser: {
+    what: "the admin app: every page in every look, in a whole browser",
+    run: () => {
+      const whole = findProgram("chromium", programs.chromium.names.filter((name) => !name.includes("headless")))
+      return tests(["--project=browser"], whole === null ? {} : { CHROMIUM_PATH: whole })
+    }
+  },
   chaos: { what: "every fault many times and for longer", run: () => tests(["--project=chaos"]) },
   faults: { what: "faults planted in the code: each is found", run: () => program("scripts/faults.mjs") },
   npm: { what: "every npm on every Node", run: () => program(".ci/npm.mjs", ["--all"]) },

@@ -1,6 +1,6 @@
 /**
  * The types of the libraries that the package carries inside, as far as its own types name them. They are opaque: a value of them comes from the
- * package and goes back into it. test/cli/package.test.ts checks that none is missing.
+ * package and goes back into it. test/cli/installed.test.ts checks that none is missing.
  */
 
 declare const inside: unique symbol

@@ -49,9 +49,27 @@ export const revokedKey = (id: string): string => `key:${id}`
 
 /**
  * The SQL that makes or completes the auth store. It needs a role that may create in the database (its owner), nothing more; it is safe
- * to repeat and safe when two processes apply it at once.
+ * to repeat and safe when two processes apply it at once. It ends with an error (SQLSTATE 42710) before it changes anything where tables of
+ * somebody else have the names: send it as one query, or within a transaction.
  */
-export const authMigrationSql = ({ passkeys, schema, twoFactor }: AuthSchema): string => {
+export const authMigrationSql = (store: AuthSchema): string => {
+  const t = tableIn(store.schema)
+  const table = (name: string): string => `to_regclass('${t(name).replaceAll("'", "''")}')`
+  const others = ["session", "account", "verification", "jwks", "twoFactor", "passkey"].map(table)
+  return `do $$ begin
+  if ${table("user")} is null and num_nonnulls(${others.join(", ")}) > 0
+    or ${table("user")} is not null and not exists (
+      select from pg_attribute where attrelid = ${table("user")} and attname = 'tokenEpoch')
+  then
+    raise exception 'Tables of somebody else have the names of the auth store. Nothing was changed.'
+      using errcode = 'duplicate_object', hint = 'Give createAuth another schema.';
+  end if;
+end $$;
+${authStatements(store)}`
+}
+
+/** The same without the look at what is there: for a migration that looks itself. */
+export const authStatements = ({ passkeys, schema, twoFactor }: AuthSchema): string => {
   const t = tableIn(schema)
   return `-- Accounts, sessions and signing keys. Safe to apply again.
 do $$ begin perform pg_advisory_xact_lock(${adminLock}); end $$;

@@ -6,6 +6,7 @@
 import type { AccountMails } from "../../core/domain/account/mails.ts"
 import { rolesOf } from "../../core/domain/account/roles.ts"
 import { type Bag, isBag } from "../../core/domain/bag.ts"
+import { isOneLine } from "../../core/domain/own-name.ts"
 import { type Problem, problem } from "../../core/domain/problem.ts"
 import { timestampCell } from "../../core/domain/value/instant.ts"
 import { assertionOf, passkeyName, registrationOf } from "./webauthn.ts"
@@ -133,6 +134,9 @@ export const makeRoutes = (
 const settable = ["name", "email", "emailVerified", "image", "role", "banned", "banReason", "banExpires"]
 
 const isText = (value: unknown): boolean => typeof value === "string"
+/** Most characters of a person's own name. */
+const nameMax = 200
+const isName = (value: unknown): boolean => typeof value === "string" && value.length <= nameMax && isOneLine(value)
 const isTruth = (value: unknown): boolean => typeof value === "boolean"
 const orNull = (fits: (value: unknown) => boolean) => (value: unknown): boolean => value === null || fits(value)
 
@@ -151,7 +155,7 @@ const banSecondsMax = 3_155_760_000
 /** Fields that better-auth would give to the database unchecked. It checks the rest itself. */
 const kinds: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ["userId", isText],
-  ["name", isText],
+  ["name", isName],
   ["image", orNull(isImage)],
   ["emailVerified", isTruth],
   ["banned", isTruth],
@@ -255,6 +259,7 @@ export const adapt = (route: string, body: Body, defaultRole: string | undefined
       return { ...body, data: chosen(body["data"]) }
     case "/admin/create-user": {
       const { data: given, role, ...rest } = body
+      fitting(only(body, ["name"]))
       const data = chosen(given ?? {})
       const wanted = role ?? (isBag(data) ? data["role"] : undefined) ?? defaultRole
       // Without any role an empty list is passed on. It is refused, with the choices, after the caller's rights were checked.

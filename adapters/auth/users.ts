@@ -9,6 +9,7 @@
 
 import type { Account, AccountError, IssuedToken, NewAccount } from "../../core/domain/account/account.ts"
 import { checkPassword, readEmail, readLifetime, refuse, taken } from "../../core/domain/account/account.ts"
+import { shownName } from "../../core/domain/account/name.ts"
 import { readRoles, roleOfNew, rolesOf } from "../../core/domain/account/roles.ts"
 import { codeOf, hasAny } from "./database.ts"
 import { claimsOf } from "./engine.ts"
@@ -100,6 +101,25 @@ export const currentRoles = async (auth: AuthHost, id: string): Promise<readonly
   const roles = rolesOf(user.role ?? "")
   return roles.length === 0 ? null : roles
 }
+
+/** What others call users, by id: those who exist and have a name that others may read. */
+export const namesOf = async (auth: AuthHost, ids: readonly string[]): Promise<ReadonlyMap<string, string>> => {
+  const { store, table } = auth.internals
+  const users = await store.query<{ readonly id: string; readonly name: string }>(
+    `select "id", "name" from ${table("user")} where "id" = any($1)`,
+    [ids]
+  )
+  return new Map(users.flatMap(({ id, name }) => {
+    const shown = shownName(name)
+    return shown === null ? [] : [[id, shown] as const]
+  }))
+}
+
+/** The same for owners of what acts later: the accounts of a service know the tenant that they work in, and no other. */
+export const rolesWithin =
+  (auth: AuthHost, home: string | number | undefined) =>
+  (id: string, tenant: string | null): Promise<readonly string[] | null | "elsewhere"> =>
+    tenant === null || tenant === String(home ?? "") ? currentRoles(auth, id) : Promise.resolve("elsewhere")
 
 const change = async (
   auth: AuthHost,

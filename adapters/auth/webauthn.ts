@@ -4,6 +4,7 @@
  */
 
 import { type Bag, isBag } from "../../core/domain/bag.ts"
+import { isOneLine } from "../../core/domain/own-name.ts"
 import { problem } from "../../core/domain/problem.ts"
 
 const textOf = (value: unknown): string => typeof value === "string" ? value : ""
@@ -102,9 +103,12 @@ export const assertionOf = (value: unknown) => {
   })
 }
 
-/** A passkey's name as somebody typed it, undefined when they did not. Throws a `Problem` when it is too long. */
+/** A passkey's name as somebody typed it, undefined when they did not. Throws a `Problem` when it is too long or no single line. */
 export const passkeyName = (value: unknown): string | undefined => {
   if (typeof value !== "string" || value.trim() === "") return undefined
+  if (!isOneLine(value)) {
+    throw problem("invalid-record", "A passkey's name is one line of text.", { code: "INVALID_NAME" })
+  }
   if (value.length <= nameMax) return value.trim()
   throw problem("invalid-record", `A passkey's name has at most ${nameMax} characters.`, { code: "NAME_TOO_LONG" })
 }

@@ -3,6 +3,8 @@
  * what is needed to find a request again.
  */
 
+import { classOf } from "../../core/domain/thrown.ts"
+
 /** Writes one finished line, without its newline. */
 export type Log = (line: string) => void
 
@@ -93,9 +95,18 @@ export const errorLine = (event: string, id: string, error: unknown): string =>
     time: stamp(),
     event,
     id,
-    error: error instanceof Error ? error.constructor.name : typeof error,
+    error: classOf(error),
     code: codeBehind(error),
-    frames: error instanceof Error && typeof error.stack === "string"
-      ? error.stack.split("\n").filter((line) => /^\s+at /.test(line)).map((line) => line.trim()).slice(0, 12)
-      : []
+    frames: error instanceof Error ? framesOf(error) : []
   })
+
+/** The frames below the message, whose own lines may look like frames. Somebody may have changed the message since; then there are none. */
+const framesOf = ({ message, stack }: Error): readonly string[] => {
+  const at = typeof stack === "string" ? stack.indexOf(message) : -1
+  return at === -1
+    ? []
+    : stack!.slice(at + message.length).split("\n").filter((line) =>
+      /^\s+at .*(?::\d+|<anonymous>|native)\)?$/.test(line)
+    )
+      .map((line) => line.trim()).slice(0, 12)
+}

@@ -119,6 +119,8 @@ export interface Edge {
   readonly handle: (request: EdgeRequest) => Effect.Effect<EdgeReply>
   /** Origin for the URLs of requests whose host gives only a target. */
   readonly origin: string
+  /** Where the routes beside the resources begin, the longest first; sign-in last. */
+  readonly prefixes: readonly string[]
   /** From now on `/readyz` answers 503. Everything else goes on. */
   readonly drain: () => void
   /** From now on every request is refused with 503. Those under way go on. */
@@ -540,6 +542,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   return {
     handle,
     origin: publicUrl.origin,
+    prefixes,
     drain: () => {
       draining = true
       options.onDrain?.()

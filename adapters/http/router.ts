@@ -91,6 +91,7 @@ const extensionVerb = (resource: string, word: string): Methods | undefined =>
 
 const systemRoutes: ReadonlyMap<string, Route> = new Map([
   ["/meta", { methods: methods({ GET: reads((app, call) => app.meta(call)) }), resource: "", key: "" }],
+  ["/sizes", { methods: methods({ GET: reads((app, call) => app.sizes(call)) }), resource: "", key: "" }],
   ["/openapi.json", { methods: methods({ GET: reads((app, call) => app.openapi(call)) }), resource: "", key: "" }]
 ])
 
@@ -186,3 +187,14 @@ export const routeOf = (mount: Mount, path: string): Route =>
     : path.startsWith(mount.parent)
     ? systemRoute(path.slice(mount.parent.length))
     : nothing("")
+
+const reading = (name: string, found: ReadonlyMap<string, Methods>): readonly string[] =>
+  [...found].flatMap(([verb, { actions }]) => actions.has("GET") ? [`${name}:${verb}`] : [])
+
+/** Every path here that answers a GET, with `{resource}`, `{key}` and `{id}` where names stand. What is new in the tables above is in it. */
+export const readablePaths = ({ basePath, parent }: Mount): readonly string[] => [
+  ...[...systemRoutes.keys(), "/tasks", `${tasksPrefix}{id}`, ...reading(`${tasksPrefix}{id}`, taskVerbMethods)]
+    .map((path) => `${parent}${path}`),
+  ...["/{resource}", ...reading("/{resource}", resourceVerbs), "/{resource}/{key}"].map((path) => `${basePath}${path}`),
+  ...reading("/{resource}/{key}", recordVerbs).map((path) => `${basePath}${path}`)
+]

@@ -190,6 +190,7 @@ export const incomingOf = (request: EdgeRequest, pace: Pace): Result.Result<Inco
   const body = (): AsyncIterable<Uint8Array> => paced(request.stream(), pace)
   return Result.succeed({
     isForm,
+    type,
     length: length !== null && Number.isSafeInteger(length) ? length : null,
     open: isForm
       ? Effect.flatMap(

@@ -47,7 +47,7 @@ export interface WebAppOptions {
 const nonceMark = "__NONCE__"
 
 /** The app's own pages beside those of resources: `/-/<name>`, and `/-/<name>/<part>` for the rest. */
-const ownPages: ReadonlySet<string> = new Set([
+export const ownPages: ReadonlySet<string> = new Set([
   "sign-in",
   "reset",
   "account",

@@ -4,26 +4,35 @@
  */
 
 import { createHash } from "node:crypto"
+import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import type { Field, Model, Models } from "../../core/domain/model/model.ts"
 import { tableName } from "../../core/domain/model/table.ts"
 import type { Cell } from "../../core/domain/value/kind.ts"
 import type { ChangeNote } from "../../core/ports/records.ts"
 import { textColumn } from "./compile-page.ts"
-import { identifier, quoted, tableOf } from "./sql.ts"
+import { identifier, ownSchema, quoted, tableOf } from "./sql.ts"
 
 /**
  * Triggers after a row run in the order of their names. This trigger runs before those of the application, whose own writes to the same row come
  * later.
  */
-export const captureTrigger = "0_service_changes"
+export const captureTrigger = (schema: string = defaultSchemas.service): string => `0_${shortOf(schema)}_changes`
 
-const truncateTrigger = "0_service_truncated"
+const truncateTrigger = (schema: string): string => `0_${shortOf(schema)}_truncated`
+
+/** A name with room for what is put around it: PostgreSQL cuts names after 63 bytes. */
+const shortOf = (schema: string): string =>
+  schema.length <= 48
+    ? schema
+    : `${schema.slice(0, 38)}_${createHash("sha256").update(schema).digest("hex").slice(0, 8)}`
 
 /** Tables for waiting changes, for the lease, and for changes that watchers may still ask for. */
-export const changeSchema: readonly string[] = [
-  "create schema if not exists service",
-  // The sequence caches no values in connections. So of one record, a later change has a higher number.
-  `create table if not exists service.change (
+export const changeSchema = (schema: string = defaultSchemas.service): readonly string[] => {
+  const s = ownSchema(schema)
+  return [
+    `create schema if not exists ${s}`,
+    // The sequence caches no values in connections. So of one record, a later change has a higher number.
+    `create table if not exists ${s}.change (
   sequence bigint generated always as identity (cache 1) primary key,
   transaction xid8 not null default pg_current_xact_id(),
   at timestamptz not null default clock_timestamp(),
@@ -33,16 +42,16 @@ export const changeSchema: readonly string[] = [
   after jsonb,
   actor jsonb
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000)`,
-  `create table if not exists service.dispatcher (
+    `create table if not exists ${s}.dispatcher (
   id boolean primary key default true check (id),
   holder text not null,
   until timestamptz not null
 )`,
-  `create table if not exists service.watched (
+    `create table if not exists ${s}.watched (
   relation text primary key,
   until timestamptz not null
 )`,
-  `create table if not exists service.recent_change (
+    `create table if not exists ${s}.recent_change (
   position bigint generated always as identity (cache 1) primary key,
   seen_at timestamptz not null default clock_timestamp(),
   sequence bigint not null,
@@ -54,9 +63,10 @@ export const changeSchema: readonly string[] = [
   after jsonb,
   actor jsonb
 )`,
-  "create index if not exists recent_change_relation on service.recent_change (relation, position)",
-  "create index if not exists recent_change_seen_at on service.recent_change (seen_at)"
-]
+    `create index if not exists recent_change_relation on ${s}.recent_change (relation, position)`,
+    `create index if not exists recent_change_seen_at on ${s}.recent_change (seen_at)`
+  ]
+}
 
 /** A table whose changes are captured, with the columns that its resources declare. */
 export interface CapturedTable {
@@ -120,7 +130,7 @@ const settingsOf = ({ columns }: CapturedTable): readonly string[] => {
   ]
 }
 
-const bodyOf = (table: CapturedTable): string => `
+const bodyOf = (table: CapturedTable, s: string): string => `
 -- ${["text", ...settingsOf(table)].join(", ")}
 declare
   told text := nullif(current_setting('service.change', true), '');
@@ -129,7 +139,7 @@ declare
   after jsonb;
 begin
   if operation = 'truncate' then
-    insert into service.change (relation, operation, actor)
+    insert into ${s}.change (relation, operation, actor)
       values (${quoted(table.relation)}, operation, nullif(current_setting('service.actor', true), '')::jsonb);
     return null;
   end if;
@@ -144,7 +154,7 @@ begin
     before := before || told::jsonb;
   end if;
   if before is distinct from after then
-    insert into service.change (relation, operation, before, after, actor)
+    insert into ${s}.change (relation, operation, before, after, actor)
       values (${
   quoted(table.relation)
 }, operation, before, after, nullif(current_setting('service.actor', true), '')::jsonb);
@@ -154,20 +164,21 @@ end
 `
 
 /** The statements for one table. */
-export const captureStatements = (table: CapturedTable): readonly string[] => {
-  const name = `service.${functionOf(table)}`
+export const captureStatements = (table: CapturedTable, schema: string = defaultSchemas.service): readonly string[] => {
+  const s = ownSchema(schema)
+  const name = `${s}.${functionOf(table)}`
   const of = quoted(tableOf(table.model))
   const trigger = (trigger: string, when: string): string =>
     `create or replace trigger ${identifier(trigger)} after ${when} execute function ${name}()`
   return [
     // Anyone who may write to the table may have its changes captured. Texts have the form of reads, whatever the writer's settings.
     `create or replace function ${name}() returns trigger language plpgsql security definer
-  set search_path = pg_catalog, pg_temp ${settingsOf(table).join(" ")} as $capture$${bodyOf(table)}$capture$`,
+  set search_path = pg_catalog, pg_temp ${settingsOf(table).join(" ")} as $capture$${bodyOf(table, s)}$capture$`,
     `revoke all on function ${name}() from public`,
-    trigger(captureTrigger, `insert or update or delete on ${tableOf(table.model)} for each row`),
+    trigger(captureTrigger(schema), `insert or update or delete on ${tableOf(table.model)} for each row`),
     `do $capture$ begin
   if (select relkind from pg_class where oid = ${of}::regclass) in ('r', 'p') then
-    ${trigger(truncateTrigger, `truncate on ${tableOf(table.model)} for each statement`)};
+    ${trigger(truncateTrigger(schema), `truncate on ${tableOf(table.model)} for each statement`)};
   end if;
 end $capture$`
   ]
@@ -177,25 +188,27 @@ end $capture$`
  * Asks the catalogue whether the capture of a table is as the statements would make it: one row, `present`. Also true where the table does not
  * exist, because then nothing can be made.
  */
-export const captureQuestion = (table: CapturedTable): string => {
+export const captureQuestion = (table: CapturedTable, own: string = defaultSchemas.service): string => {
   const { schema, table: name } = table.model
   const found = schema === null
     ? `to_regclass(${quoted(identifier(name))})`
     : `(select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = ${quoted(schema)}::name and c.relname = ${quoted(name)}::name)`
-  const digest = createHash("md5").update(bodyOf(table)).digest("hex")
+  const digest = createHash("md5").update(bodyOf(table, ownSchema(own))).digest("hex")
   return `with source as (select ${found} as id)
 select (select id from source) is null or exists (
   select from pg_trigger g join pg_proc p on p.oid = g.tgfoid join pg_namespace n on n.oid = p.pronamespace
-  where g.tgrelid = (select id from source) and g.tgname = ${quoted(captureTrigger)}::name and g.tgenabled in ('O', 'A')
-    and n.nspname = 'service' and md5(p.prosrc) = ${quoted(digest)} and p.prosecdef
+  where g.tgrelid = (select id from source) and g.tgname = ${
+    quoted(captureTrigger(own))
+  }::name and g.tgenabled in ('O', 'A')
+    and n.nspname = ${quoted(own)} and md5(p.prosrc) = ${quoted(digest)} and p.prosecdef
 ) as present`
 }
 
 /** Finds triggers on tables whose resources no longer declare events: `relation` of each. */
-export const leftoverSql = (tables: readonly CapturedTable[]): string =>
+export const leftoverSql = (tables: readonly CapturedTable[], schema: string = defaultSchemas.service): string =>
   `select g.tgrelid::regclass::text as relation from pg_trigger g
-where g.tgname = ${quoted(captureTrigger)}::name and not g.tgisinternal and g.tgparentid = 0
+where g.tgname = ${quoted(captureTrigger(schema))}::name and not g.tgisinternal and g.tgparentid = 0
   and g.tgrelid <> all (array[${
     tables.map(({ model }) => `to_regclass(${quoted(tableOf(model))})::oid`).join(", ")
   }]::oid[])

@@ -12,7 +12,7 @@ import type { RecordsError } from "../../core/ports/records.ts"
 import { capturedTables } from "./capture.ts"
 import type { Postgres, Session } from "./connection.ts"
 import { refuse } from "./errors.ts"
-import { arrayLiteral, timestampFromText } from "./sql.ts"
+import { arrayLiteral, ownSchema, timestampFromText } from "./sql.ts"
 import { type Fate, makeHandle } from "./transaction.ts"
 
 type Rows = ReadonlyArray<ReadonlyArray<string | null>>
@@ -27,8 +27,10 @@ const watchedMinutes = 12
 const columns =
   "c.sequence::text, c.transaction::text, c.at::text, c.relation, c.operation, c.before::text, c.after::text, c.actor::text"
 
-const takeSql = `with lease as (
-  insert into service.dispatcher as d (holder, until) values ($1, clock_timestamp() + interval '${leaseSeconds} seconds')
+/** The statements of the port, for a schema's name as SQL. */
+const statementsIn = (s: string) => {
+  const takeSql = `with lease as (
+  insert into ${s}.dispatcher as d (holder, until) values ($1, clock_timestamp() + interval '${leaseSeconds} seconds')
   on conflict (id) do update set holder = excluded.holder, until = excluded.until
     where d.until < clock_timestamp() or d.holder = excluded.holder
   returning 1
@@ -37,33 +39,38 @@ select ${columns} from lease left join (
   select * from (
     select f.*, sum(coalesce(pg_column_size(f.before), 0) + coalesce(pg_column_size(f.after), 0))
       over (order by f.sequence rows between unbounded preceding and 1 preceding) as ahead
-    from (select * from service.change order by sequence limit $2) f
+    from (select * from ${s}.change order by sequence limit $2) f
   ) w where coalesce(w.ahead, 0) < ${mostBytes}
 ) c on true order by c.sequence`
 
-const settleSql = `with gone as (
-  delete from service.change where sequence = any($1::bigint[])
+  const settleSql = `with gone as (
+  delete from ${s}.change where sequence = any($1::bigint[])
   returning sequence, transaction, at, relation, operation, before, after, actor
 ), kept as (
-  insert into service.recent_change (sequence, transaction, at, relation, operation, before, after, actor)
-  select g.* from gone g join service.watched w on w.relation = g.relation and w.until > now()
+  insert into ${s}.recent_change (sequence, transaction, at, relation, operation, before, after, actor)
+  select g.* from gone g join ${s}.watched w on w.relation = g.relation and w.until > now()
   where g.operation <> 'truncate' order by g.sequence
 )
 select count(*)::text from gone`
 
-const sinceSql = `select c.position::text, ${columns} from service.recent_change c
+  const sinceSql = `select c.position::text, ${columns} from ${s}.recent_change c
 where c.relation = any($1::text[]) and c.position > $2 order by c.position limit $3`
 
-const watchSql = `insert into service.watched (relation, until)
+  const watchSql = `insert into ${s}.watched (relation, until)
 select relation, now() + interval '${watchedMinutes} minutes' from unnest($1::text[]) relation order by relation
 on conflict (relation) do update set until = excluded.until`
 
-const forgetSql = `with old as (
-  delete from service.watched where until < now()
-) delete from service.recent_change where seen_at < now() - interval '${keptMinutes} minutes'`
+  const forgetSql = `with old as (
+  delete from ${s}.watched where until < now()
+) delete from ${s}.recent_change where seen_at < now() - interval '${keptMinutes} minutes'`
+
+  return { forgetSql, settleSql, sinceSql, takeSql, watchSql }
+}
 
 /** The port on given connections, for the tables whose changes are captured. */
 export const makeChanges = (postgres: Postgres, models: Models): ChangesService => {
+  const s = ownSchema(postgres.schemas.service)
+  const { forgetSql, settleSql, sinceSql, takeSql, watchSql } = statementsIn(s)
   const timestamps = new Map(
     capturedTables(models).map(({ columns: all, relation }) => [
       relation,
@@ -102,28 +109,30 @@ export const makeChanges = (postgres: Postgres, models: Models): ChangesService 
   const read = (sql: string, params: readonly unknown[] = []): Effect.Effect<Rows, RecordsError> =>
     postgres.read(sql, params, { prepare: true })
   return {
-    waiting: Effect.map(read("select exists (select from service.change)::text"), ([row]) => row?.[0] === "true"),
+    waiting: Effect.map(read(`select exists (select from ${s}.change)::text`), ([row]) => row?.[0] === "true"),
     take: (holder, limit) =>
       Effect.map(
         write(takeSql, [holder, String(limit)]),
         (rows) => rows.length === 0 ? null : rows.flatMap((row) => row[0] === null ? [] : [changeOf(row)])
       ),
     release: (holder) =>
-      Effect.asVoid(write("update service.dispatcher set until = '-infinity' where holder = $1", [holder])),
+      Effect.asVoid(write(`update ${s}.dispatcher set until = '-infinity' where holder = $1`, [holder])),
     settle: (changes, work) =>
       postgres.transaction<void, RecordsError | Taken>((session) => {
         const fate: Fate = { open: true, conflict: null, enqueued: null }
         const settled = Effect.flatMap(
           statement(session, settleSql, [arrayLiteral(changes.map(({ sequence }) => sequence))]),
           ([row]): Effect.Effect<void, RecordsError | Taken> =>
-            Number(row?.[0]) === changes.length ? work(makeHandle(session, fate)) : Effect.fail(new Taken())
+            Number(row?.[0]) === changes.length
+              ? work(makeHandle(session, fate, postgres.schemas.jobs))
+              : Effect.fail(new Taken())
         )
         return Effect.ensuring(settled, Effect.sync(() => void (fate.open = false)))
       }),
     watch: (relations) => Effect.asVoid(write(watchSql, [arrayLiteral(relations)])),
     last: Effect.map(
       read(
-        "select coalesce(max(position), 0)::text, extract(epoch from now())::bigint::text from service.recent_change"
+        `select coalesce(max(position), 0)::text, extract(epoch from now())::bigint::text from ${s}.recent_change`
       ),
       ([row]) => ({ position: row?.[0] ?? "0", seconds: Number(row?.[1] ?? 0) })
     ),

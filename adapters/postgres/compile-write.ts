@@ -163,12 +163,14 @@ const insertSql = (
   answer: WriteAnswer,
   writer: Writer
 ): string => {
+  const stamps = model.columns.filter((field) => field.stamped && !fields.includes(field))
+  const times = stamps.map((field) => field.kind === "integer" ? "1" : "clock_timestamp()")
   // A row without values still needs a column, which takes its default.
-  const names = fields.length === 0 ? [model.key[0]!] : fields
+  const names = fields.length + stamps.length === 0 ? [model.key[0]!] : [...fields, ...stamps]
   const tuples: string[] = []
   for (let row = 0; row < rows; row++) {
     const cells = fields.map((_, i) => writer.given(row * fields.length + i))
-    tuples.push(fields.length === 0 ? "(default)" : `(${cells.join(", ")})`)
+    tuples.push(names.length > cells.length + times.length ? "(default)" : `(${[...cells, ...times].join(", ")})`)
   }
   const into = names.map((field) => identifier(field.column)).join(", ")
   return `insert into ${tableOf(model)} as t (${into}) values ${tuples.join(", ")} returning ${

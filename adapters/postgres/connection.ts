@@ -11,6 +11,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import type { SqlError } from "effect/sql/SqlError"
+import { defaultSchemas, type Schemas } from "../../core/domain/declare/schemas.ts"
 import { rowBytes } from "../../core/domain/value/bytes.ts"
 import { RecordsError } from "../../core/ports/records.ts"
 import { failed, isTooLarge, refuse, refuseCommit, sqlState } from "./errors.ts"
@@ -45,6 +46,8 @@ export interface PostgresOptions {
   readonly pooler?: boolean
   /** Name of the connections in `pg_stat_activity`. Default `service`. */
   readonly applicationName?: string
+  /** What the schemas of the service itself are called there. */
+  readonly schemas?: Schemas
   /** Called for each request that had to wait for a connection, with the milliseconds, whether it got one or not. */
   readonly onWait?: (pool: PoolUse["pool"], milliseconds: number) => void
 }
@@ -93,6 +96,8 @@ interface ReadHow {
 
 /** A database behind its pools. Rows are positional, all columns texts. */
 export interface Postgres {
+  /** What the schemas of the service itself are called. */
+  readonly schemas: Schemas
   readonly statementTimeoutMs: number
   /** The pools as they are now. */
   readonly pools: () => readonly PoolUse[]
@@ -409,7 +414,7 @@ const readMeaning =
 export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, never, Scope.Scope> =>
   Effect.gen(function*() {
     const settings = { ...defaults, ...options }
-    const { statementTimeoutMs } = settings
+    const { schemas = defaultSchemas, statementTimeoutMs } = settings
     const longBytes = Math.max(usualBytes, settings.answerBytes) + frameBytes
     const { connect, ...address } = addressOf(settings.url)
     const silence = yield* Effect.acquireRelease(
@@ -589,5 +594,5 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
       return [{ pool: "read", ...read.usage() }, { pool: "write", ...write.usage() }]
     }
 
-    return { statementTimeoutMs, pools, ping, read, readWithin, transaction }
+    return { schemas, statementTimeoutMs, pools, ping, read, readWithin, transaction }
   })

@@ -87,6 +87,26 @@ const indexesSql = `coalesce((select json_agg(json_build_object(
   from pg_index x join pg_class i on i.oid = x.indexrelid join pg_am m on m.oid = i.relam
   where x.indrelid = c.oid), '[]')`
 
+/** What makes two foreign keys the same: their columns by name, and where they point. */
+const meaningOf = (key: string): string =>
+  `${namesOf(`${key}.conrelid`, `${key}.conkey`)}::text, ${key}.confrelid, ${
+    namesOf(`${key}.confrelid`, `${key}.confkey`)
+  }::text`
+
+/**
+ * A table's own foreign keys. Of a partitioned table also those that each of its partitions has without it, as all rows keep to them. A foreign key that
+ * points at a partitioned table has copies for that table's partitions, which say nothing more.
+ */
+const foreignKeyIds = `select f.oid from pg_constraint f where f.conrelid = c.oid and f.contype = 'f'
+    union all
+    select min(f.oid) from pg_partition_tree(c.oid) p join pg_constraint f on f.conrelid = p.relid and f.contype = 'f'
+    where c.relkind = 'p' and p.isleaf
+      and not exists (select from pg_constraint o where o.conrelid = c.oid and o.contype = 'f' and (${
+  meaningOf("o")
+}) = (${meaningOf("f")}))
+    group by ${meaningOf("f")}
+    having count(distinct f.conrelid) = (select count(*) from pg_partition_tree(c.oid) l where l.isleaf)`
+
 const foreignKeysSql = `coalesce((select json_agg(json_build_object(
     'name', f.conname,
     'columns', ${namesOf("f.conrelid", "f.conkey")},
@@ -95,8 +115,9 @@ const foreignKeysSql = `coalesce((select json_agg(json_build_object(
 }),
     'onDelete', case f.confdeltype when 'r' then 'restrict' when 'c' then 'cascade' when 'n' then 'set null' when 'd' then 'set default' else 'no action' end
   ) order by f.conname)
-  from pg_constraint f join pg_class tc on tc.oid = f.confrelid join pg_namespace tn on tn.oid = tc.relnamespace
-  where f.conrelid = c.oid and f.contype = 'f'), '[]')`
+  from (${foreignKeyIds}) k join pg_constraint f on f.oid = k.oid
+  join pg_class tc on tc.oid = f.confrelid join pg_namespace tn on tn.oid = tc.relnamespace
+  where not exists (select from pg_constraint w where w.oid = f.conparentid and w.conrelid = f.conrelid)), '[]')`
 
 /** One JSON text a table: `$1` are relation oids. */
 const tablesSql = `select c.oid::text, json_build_object(
@@ -121,6 +142,10 @@ const tablesSql = `select c.oid::text, json_build_object(
   'fillsRows', exists (select from pg_trigger g where g.tgrelid = c.oid and not g.tgisinternal
     -- before, for each row, at insert; and neither disabled nor for replicas only
     and g.tgtype & 7 = 7 and g.tgenabled in ('O', 'A')),
+  'fills', coalesce((select json_agg(p.prosrc order by g.tgname) from pg_trigger g join pg_proc p on p.oid = g.tgfoid
+    join pg_language l on l.oid = p.prolang
+    where g.tgrelid = c.oid and not g.tgisinternal and g.tgtype & 7 = 7 and g.tgenabled in ('O', 'A') and g.tgqual is null
+    and l.lanname = 'plpgsql'), '[]'),
   'triggers', coalesce((select json_agg(json_build_object(
       'name', p.proname,
       'source', case when l.lanname = 'plpgsql' then p.prosrc end,

@@ -5,6 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import { BoundedMap } from "../../core/domain/bounded.ts"
+import type { Schemas } from "../../core/domain/declare/schemas.ts"
 import type { AggregatePlan, CountPlan, PagePlan } from "../../core/domain/read/plan.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
 import type { PlanEstimate, RecordsError, RecordsReader } from "../../core/ports/records.ts"
@@ -12,6 +13,7 @@ import { aggregateColumns, aggregateStatement, writeAggregate } from "./compile-
 import { countStatement, pageStatement, writeCount, writePage } from "./compile-page.ts"
 import { failed } from "./errors.ts"
 import { passingRows, type PlanNode, planProcesses, wholeScans } from "./estimate.ts"
+import type { IdempotencyStore } from "./idempotency.ts"
 import {
   bind,
   canonicalRows,
@@ -48,6 +50,9 @@ const noParams: readonly Cell[] = []
  * The schema of pg_trgm's functions, or null where the extension is not installed. It is asked for when it is needed, and kept once found.
  */
 export interface Extensions {
+  /** Where the service keeps answers. */
+  readonly idempotency: IdempotencyStore
+  readonly schemas: Schemas
   trigram: string | null
   /** Runs a statement outside of any transaction, for what is looked up when one has failed. */
   readonly lookUp: (sql: string) => Effect.Effect<Rows, RecordsError>

@@ -9,6 +9,7 @@ import type { PagePlan } from "../../core/domain/read/plan.ts"
 import type { RecordsError, RecordsService, RecordsTransaction } from "../../core/ports/records.ts"
 import type { Postgres } from "./connection.ts"
 import { failed, refuse, refusePattern } from "./errors.ts"
+import { idempotencyStore } from "./idempotency.ts"
 import { type Extensions, once, Reader, regexTimeoutMs, type Rows, type RunHow } from "./reader.ts"
 import { canonicalRows, quoted, tableOf } from "./sql.ts"
 import { type Fate, Transaction } from "./transaction.ts"
@@ -63,6 +64,8 @@ class PoolReader extends Reader {
 /** The port on given connections. `woken` is told the jobs that hooks enqueued, after the commit. */
 export const makeRecords = (postgres: Postgres, woken?: (job: string) => void): RecordsService => {
   const extensions: Extensions = {
+    schemas: postgres.schemas,
+    idempotency: idempotencyStore(postgres.schemas.service),
     trigram: null,
     lookUp: (sql) => postgres.read(sql, [], once),
     constraints: new BoundedMap(500)

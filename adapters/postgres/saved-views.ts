@@ -1,6 +1,7 @@
-/** The port to saved views on PostgreSQL: one small table in the schema `service`. A view belongs to its owner in the tenant where it was saved. */
+/** The port to saved views on PostgreSQL: one small table in a schema of the service. A view belongs to its owner in the tenant where it was saved. */
 
 import * as Effect from "effect/Effect"
+import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import type { RecordsError } from "../../core/ports/records.ts"
 import {
   mostSavedViews,
@@ -11,11 +12,14 @@ import {
 } from "../../core/ports/saved-views.ts"
 import type { Postgres, Session } from "./connection.ts"
 import { refuse } from "./errors.ts"
+import { lockSeed, ownSchema } from "./sql.ts"
 
-/** What the port needs; safe to run again. */
-export const savedViewsSchema: readonly string[] = [
-  "create schema if not exists service",
-  `create table if not exists service.saved_view (
+/** What the port needs, in the schema of that name; safe to run again. */
+export const savedViewsSchema = (schema: string = defaultSchemas.service): readonly string[] => {
+  const s = ownSchema(schema)
+  return [
+    `create schema if not exists ${s}`,
+    `create table if not exists ${s}.saved_view (
   id uuid primary key default gen_random_uuid(),
   owner text not null,
   tenant text not null,
@@ -29,9 +33,10 @@ export const savedViewsSchema: readonly string[] = [
   version integer not null default 1,
   saved_at timestamptz not null default now()
 )`,
-  "create unique index if not exists saved_view_name on service.saved_view (owner, tenant, resource, name)",
-  "create index if not exists saved_view_shared on service.saved_view using gin (shared_with)"
-]
+    `create unique index if not exists saved_view_name on ${s}.saved_view (owner, tenant, resource, name)`,
+    `create index if not exists saved_view_shared on ${s}.saved_view using gin (shared_with)`
+  ]
+}
 
 const columns =
   "id::text, owner, resource, name, filter, order_by, to_json(columns)::text, chart::text, to_json(shared_with)::text, version::text"
@@ -39,22 +44,29 @@ const columns =
 // Tenants are texts that are never empty, so the empty text is nobody's.
 const visible = "tenant = $1 and (owner = $2 or shared_with && $3::text[])"
 
-const listSql = `select ${columns} from service.saved_view where ${visible} and ($4::text is null or resource = $4)` +
-  ` order by owner <> $2, lower(name), id limit 500`
-const getSql = `select ${columns} from service.saved_view where ${visible} and id = $4`
-const lockSql = `${getSql} for update`
-const fullSql = "select (count(*) >= $2::int)::text from service.saved_view where owner = $1"
-const takenSql = `select exists(select from service.saved_view` +
-  ` where tenant = $1 and owner = $2 and resource = $3 and name = $4 and id is distinct from $5::uuid)::text`
-const insertSql = `insert into service.saved_view` +
-  ` (tenant, owner, resource, name, filter, order_by, columns, chart, shared_with)` +
-  ` values ($1, $2, $3, $4, $5, $6, $7::text[], $8::jsonb, $9::text[]) returning ${columns}`
-const updateSql = `update service.saved_view set name = $2, filter = $3, order_by = $4, columns = $5::text[],` +
-  ` chart = $6::jsonb, shared_with = $7::text[], version = version + 1, saved_at = now() where id = $1 returning ${columns}`
-const deleteSql = "delete from service.saved_view where id = $1"
+/** The statements of the port in a schema. */
+const statementsIn = (schema: string) => {
+  const s = ownSchema(schema)
+  const listSql = `select ${columns} from ${s}.saved_view where ${visible} and ($4::text is null or resource = $4)` +
+    ` order by owner <> $2, lower(name), id limit 500`
+  const getSql = `select ${columns} from ${s}.saved_view where ${visible} and id = $4`
+  const lockSql = `${getSql} for update`
+  const fullSql = `select (count(*) >= $2::int)::text from ${s}.saved_view where owner = $1`
+  const takenSql = `select exists(select from ${s}.saved_view` +
+    ` where tenant = $1 and owner = $2 and resource = $3 and name = $4 and id is distinct from $5::uuid)::text`
+  const insertSql = `insert into ${s}.saved_view` +
+    ` (tenant, owner, resource, name, filter, order_by, columns, chart, shared_with)` +
+    ` values ($1, $2, $3, $4, $5, $6, $7::text[], $8::jsonb, $9::text[]) returning ${columns}`
+  const updateSql = `update ${s}.saved_view set name = $2, filter = $3, order_by = $4, columns = $5::text[],` +
+    ` chart = $6::jsonb, shared_with = $7::text[], version = version + 1, saved_at = now() where id = $1 returning ${columns}`
+  const deleteSql = `delete from ${s}.saved_view where id = $1`
 
-/** Those who save for one person wait for each other, so that names and counts are exact. */
-const ownerLockSql = "select pg_advisory_xact_lock(hashtextextended('saved_view' || chr(1) || $1, 8173))::text"
+  /** Those who save for one person wait for each other, so that names and counts are exact. */
+  const ownerLockSql = `select pg_advisory_xact_lock(hashtextextended('saved_view' || chr(1) || $1, ${
+    lockSeed(8173, schema)
+  }))::text`
+  return { deleteSql, fullSql, getSql, insertSql, listSql, lockSql, ownerLockSql, takenSql, updateSql }
+}
 
 type Row = Array<string | null>
 
@@ -88,6 +100,11 @@ const isId = (id: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{
 
 /** The port on given connections. It makes its table on first use where nobody has. */
 export const makeSavedViews = (postgres: Postgres): SavedViewsService => {
+  const { service } = postgres.schemas
+  const s = ownSchema(service)
+  const { deleteSql, fullSql, getSql, insertSql, listSql, lockSql, ownerLockSql, takenSql, updateSql } = statementsIn(
+    service
+  )
   let prepared = false
   const statement = (session: Session, sql: string, params: readonly unknown[], prepare = true) =>
     Effect.catch(session.run(sql, params, prepare), refuse)
@@ -95,11 +112,11 @@ export const makeSavedViews = (postgres: Postgres): SavedViewsService => {
   const prepare: Effect.Effect<void, RecordsError> = Effect.suspend(() =>
     prepared ? Effect.void : Effect.map(
       postgres.transaction(Effect.fnUntraced(function*(session: Session) {
-        const [found] = yield* statement(session, "select to_regclass('service.saved_view')::text", [], false)
+        const [found] = yield* statement(session, `select to_regclass('${s}.saved_view')::text`, [], false)
         if (found?.[0] !== null) return
         // Two processes at once wait for each other.
-        yield* statement(session, "select pg_advisory_xact_lock(8173, 1)::text", [], false)
-        for (const sql of savedViewsSchema) yield* statement(session, sql, [], false)
+        yield* statement(session, `select pg_advisory_xact_lock(${lockSeed(8173, service)}, 1)::text`, [], false)
+        for (const sql of savedViewsSchema(service)) yield* statement(session, sql, [], false)
       })),
       () => {
         prepared = true

@@ -3,6 +3,7 @@
  * and runs nothing. Names are always quoted, values are always parameters or quoted constants.
  */
 
+import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import { operandCell } from "../../core/domain/filter/evaluate.ts"
 import type { Bindings, Operand } from "../../core/domain/filter/tree.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
@@ -10,6 +11,19 @@ import type { Cell } from "../../core/domain/value/kind.ts"
 
 /** A name as SQL. */
 export const identifier = (name: string): string => `"${name.replaceAll("\"", "\"\"")}"`
+
+const usualSchemas: ReadonlySet<string> = new Set(Object.values(defaultSchemas))
+
+/** A schema of the service's own as SQL. The usual names stand unquoted, as they always did: statements of migrations are known by their digests. */
+export const ownSchema = (name: string): string => usualSchemas.has(name) ? name : identifier(name)
+
+/** The seed of an advisory lock of a service. Services in other schemas of the same database have others, so that they do not wait for each other. */
+export const lockSeed = (usual: number, schema: string): number => {
+  if (schema === defaultSchemas.service) return usual
+  let hash = usual
+  for (const character of schema) hash = (hash * 31 + character.charCodeAt(0)) % 2_147_483_647
+  return hash
+}
 
 /** A model's table as SQL. */
 export const tableOf = (model: Model): string =>

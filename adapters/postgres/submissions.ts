@@ -4,49 +4,61 @@
  */
 
 import * as Effect from "effect/Effect"
+import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import { SubmissionsError } from "../../core/ports/submissions.ts"
 import type { SubmissionsService } from "../../core/ports/submissions.ts"
 import type { Postgres, Session } from "./connection.ts"
+import { lockSeed, ownSchema } from "./sql.ts"
 
-/** What the port needs; safe to run again. */
-export const submissionsSchema: readonly string[] = [
-  "create schema if not exists service",
-  `create table if not exists service.form_attempt (
+/** What the port needs, in the schema of that name; safe to run again. */
+export const submissionsSchema = (schema: string = defaultSchemas.service): readonly string[] => {
+  const s = ownSchema(schema)
+  return [
+    `create schema if not exists ${s}`,
+    `create table if not exists ${s}.form_attempt (
   id text primary key,
   stamps timestamptz[] not null,
   allowed boolean not null,
   at timestamptz not null
 )`,
-  "create index if not exists form_attempt_at on service.form_attempt (at)",
-  `create table if not exists service.form_challenge (
+    `create index if not exists form_attempt_at on ${s}.form_attempt (at)`,
+    `create table if not exists ${s}.form_challenge (
   id text primary key,
   expires timestamptz not null
 )`,
-  "create index if not exists form_challenge_expires on service.form_challenge (expires)"
-]
+    `create index if not exists form_challenge_expires on ${s}.form_challenge (expires)`
+  ]
+}
 
 const recent = "array(select s from unnest(a.stamps) s where s > clock_timestamp() - interval '1 minute' order by s)"
 
-// Each insert also removes a few expired rows.
-const attemptSql = `with old as (delete from service.form_attempt where id in (select id from service.form_attempt` +
-  ` where at < now() - interval '2 minutes' order by at limit 20 for update skip locked) and id <> $1)` +
-  ` insert into service.form_attempt as a (id, stamps, allowed, at)` +
-  ` values ($1, array[clock_timestamp()], true, clock_timestamp())` +
-  ` on conflict (id) do update set allowed = cardinality(${recent}) < $2::int,` +
-  ` stamps = case when cardinality(${recent}) < $2::int then ${recent} || clock_timestamp() else ${recent} end,` +
-  ` at = clock_timestamp()` +
-  ` returning allowed::text,` +
-  ` greatest(1, ceil(extract(epoch from stamps[1] + interval '1 minute' - clock_timestamp())))::int::text`
+/** The statements of the port, for a schema's name as SQL. */
+const statementsIn = (s: string) => {
+  // Each insert also removes a few expired rows.
+  const attemptSql = `with old as (delete from ${s}.form_attempt where id in (select id from ${s}.form_attempt` +
+    ` where at < now() - interval '2 minutes' order by at limit 20 for update skip locked) and id <> $1)` +
+    ` insert into ${s}.form_attempt as a (id, stamps, allowed, at)` +
+    ` values ($1, array[clock_timestamp()], true, clock_timestamp())` +
+    ` on conflict (id) do update set allowed = cardinality(${recent}) < $2::int,` +
+    ` stamps = case when cardinality(${recent}) < $2::int then ${recent} || clock_timestamp() else ${recent} end,` +
+    ` at = clock_timestamp()` +
+    ` returning allowed::text,` +
+    ` greatest(1, ceil(extract(epoch from stamps[1] + interval '1 minute' - clock_timestamp())))::int::text`
 
-const spendSql = `with old as (delete from service.form_challenge where id in (select id from service.form_challenge` +
-  ` where expires < now() order by expires limit 20 for update skip locked) and id <> $1)` +
-  ` insert into service.form_challenge (id, expires) values ($1, to_timestamp($2::double precision))` +
-  ` on conflict (id) do nothing returning id`
+  const spendSql = `with old as (delete from ${s}.form_challenge where id in (select id from ${s}.form_challenge` +
+    ` where expires < now() order by expires limit 20 for update skip locked) and id <> $1)` +
+    ` insert into ${s}.form_challenge (id, expires) values ($1, to_timestamp($2::double precision))` +
+    ` on conflict (id) do nothing returning id`
 
-const missingSql = "select (to_regclass('service.form_challenge') is null)::text"
+  const missingSql = `select (to_regclass('${s}.form_challenge') is null)::text`
+
+  return { attemptSql, missingSql, spendSql }
+}
 
 /** The port on given connections. It makes its tables on first use where nobody has. */
 export const makeSubmissions = (postgres: Postgres): SubmissionsService => {
+  const { service } = postgres.schemas
+  const { attemptSql, missingSql, spendSql } = statementsIn(ownSchema(service))
   let prepared = false
   const prepare: Effect.Effect<void, unknown> = Effect.suspend(() =>
     prepared ? Effect.void : Effect.map(
@@ -55,8 +67,8 @@ export const makeSubmissions = (postgres: Postgres): SubmissionsService => {
           const [found] = yield* session.run(missingSql, [], false)
           if (found?.[0] !== "true") return
           // Two processes at once wait for each other.
-          yield* session.run("select pg_advisory_xact_lock(8173, 1)::text", [], false)
-          for (const sql of submissionsSchema) yield* session.run(sql, [], false)
+          yield* session.run(`select pg_advisory_xact_lock(${lockSeed(8173, service)}, 1)::text`, [], false)
+          for (const sql of submissionsSchema(service)) yield* session.run(sql, [], false)
         })
       ),
       () => {

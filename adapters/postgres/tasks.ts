@@ -3,6 +3,7 @@
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Transaction } from "../../core/domain/declare/config.ts"
+import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import { ended } from "../../core/domain/task/task.ts"
 import { mostKept } from "../../core/domain/task/task.ts"
 import type { Task, TaskRefusal } from "../../core/domain/task/task.ts"
@@ -10,11 +11,14 @@ import type { RecordsError } from "../../core/ports/records.ts"
 import type { TasksService, Within } from "../../core/ports/tasks.ts"
 import type { Postgres } from "./connection.ts"
 import { refuse } from "./errors.ts"
+import { lockSeed, ownSchema } from "./sql.ts"
 
-/** What the port needs. */
-export const taskSchema: readonly string[] = [
-  "create schema if not exists service",
-  `create table if not exists service.task (
+/** What the port needs, in the schema of that name. */
+export const taskSchema = (schema: string = defaultSchemas.service): readonly string[] => {
+  const s = ownSchema(schema)
+  return [
+    `create schema if not exists ${s}`,
+    `create table if not exists ${s}.task (
   id text primary key,
   owner_id text not null,
   tenant_id text,
@@ -32,16 +36,16 @@ export const taskSchema: readonly string[] = [
   created_at timestamptz not null,
   ended_at timestamptz
 )`,
-  "create index if not exists task_owner on service.task (owner_id, created_at)",
-  "create index if not exists task_created on service.task (created_at)",
-  `create table if not exists service.task_part (
-  task text not null references service.task on delete cascade,
+    `create index if not exists task_owner on ${s}.task (owner_id, created_at)`,
+    `create index if not exists task_created on ${s}.task (created_at)`,
+    `create table if not exists ${s}.task_part (
+  task text not null references ${s}.task on delete cascade,
   part integer not null,
   lines text not null,
   primary key (task, part)
 )`,
-  `create table if not exists service.task_refusal (
-  task text not null references service.task on delete cascade,
+    `create table if not exists ${s}.task_refusal (
+  task text not null references ${s}.task on delete cascade,
   number integer not null,
   key text,
   line bigint,
@@ -51,7 +55,8 @@ export const taskSchema: readonly string[] = [
   message text not null,
   primary key (task, number)
 )`
-]
+  ]
+}
 
 /** Days that a task is kept after its end, and that an upload is kept for somebody to start it. */
 const endedDays = 7
@@ -117,6 +122,8 @@ const within = (handle: Transaction): Run => (sql, params) =>
 
 /** The port on given connections. Its tables are made by the migration. */
 export const makeTaskStore = (postgres: Postgres): TasksService => {
+  const s = ownSchema(postgres.schemas.service)
+  const seed = lockSeed(8175, postgres.schemas.service)
   /** Runs work with statements: in the caller's transaction, or in one of its own. */
   const on = <A>(
     handle: Within,
@@ -137,18 +144,18 @@ export const makeTaskStore = (postgres: Postgres): TasksService => {
         Effect.gen(function*() {
           const { createdAt, id, owner, request, resource, state, total } = task
           // Two starts of one person at once wait for each other, so that they are counted.
-          yield* run("select pg_advisory_xact_lock(hashtextextended($1, 8175))::text", [
+          yield* run(`select pg_advisory_xact_lock(hashtextextended($1, ${seed}))::text`, [
             `${owner.id} ${owner.tenant ?? ""}`
           ])
           yield* run(
-            `delete from service.task where id in (select id from service.task where created_at < now() - interval '${waitingDays} days'
+            `delete from ${s}.task where id in (select id from ${s}.task where created_at < now() - interval '${waitingDays} days'
               and (ended_at < now() - interval '${endedDays} days' or state in ('uploading', 'uploaded', 'checked'))
               order by created_at limit 20 for update skip locked)`,
             []
           )
           const rows = yield* run(
-            `insert into service.task (id, owner_id, tenant_id, roles, resource, state, request, total, created_at)
-              select $1, $2, $3, $4, $5, $6, $7, $8::bigint, $9::timestamptz where (select count(*) from service.task
+            `insert into ${s}.task (id, owner_id, tenant_id, roles, resource, state, request, total, created_at)
+              select $1, $2, $3, $4, $5, $6, $7, $8::bigint, $9::timestamptz where (select count(*) from ${s}.task
                 where owner_id = $2 and tenant_id is not distinct from $3 and state not in ${
               list(ended)
             }) < $10::integer
@@ -170,21 +177,21 @@ export const makeTaskStore = (postgres: Postgres): TasksService => {
         })),
     find: (id) =>
       Effect.map(
-        one(`select ${columns} from service.task where id = $1`, [id]),
+        one(`select ${columns} from ${s}.task where id = $1`, [id]),
         ([row]) => row === undefined ? null : taskOf(row)
       ),
     list: ({ id, tenant }) =>
       Effect.map(
         one(
-          `select ${columns} from service.task where owner_id = $1 and tenant_id is not distinct from $2
-            order by service.task.created_at desc, id limit 50`,
+          `select ${columns} from ${s}.task where owner_id = $1 and tenant_id is not distinct from $2
+            order by ${s}.task.created_at desc, id limit 50`,
           [id, tenant]
         ),
         (rows) => rows.map(taskOf)
       ),
     claim: (id, handle) =>
       Effect.map(
-        within(handle as Transaction)(`select ${columns} from service.task where id = $1 for update`, [id]),
+        within(handle as Transaction)(`select ${columns} from ${s}.task where id = $1 for update`, [id]),
         ([row]) => row === undefined ? null : taskOf(row)
       ),
     change: (id, from, change, handle) =>
@@ -216,7 +223,7 @@ export const makeTaskStore = (postgres: Postgres): TasksService => {
           add("refused", change.refused)
           if (change.restart === true) sets.push("kept = 0")
           const changed = yield* run(
-            `update service.task set ${sets.length === 0 ? "id = id" : sets.join(", ")} where id = $1 and state in ${
+            `update ${s}.task set ${sets.length === 0 ? "id = id" : sets.join(", ")} where id = $1 and state in ${
               list(from)
             }
               returning kept::text`,
@@ -224,45 +231,45 @@ export const makeTaskStore = (postgres: Postgres): TasksService => {
           )
           const [row] = changed
           if (row === undefined) return false
-          if (change.restart === true) yield* run("delete from service.task_refusal where task = $1", [id])
+          if (change.restart === true) yield* run(`delete from ${s}.task_refusal where task = $1`, [id])
           const kept = Number(row["kept"])
           const more = (change.refusals ?? []).slice(0, mostKept - kept)
           if (more.length > 0) {
             yield* run(
-              `insert into service.task_refusal (task, number, key, line, column_name, field, slug, message)
+              `insert into ${s}.task_refusal (task, number, key, line, column_name, field, slug, message)
                 select $1, $2::integer + r.place, r.key, r.line, r."column", r.field, r.slug, r.message from rows from
                 (json_to_recordset($3::json) as (key text, line bigint, "column" text, field text, slug text, message text))
                 with ordinality as r(key, line, "column", field, slug, message, place)`,
               [id, String(kept), JSON.stringify(more)]
             )
-            yield* run("update service.task set kept = kept + $2::integer where id = $1", [id, String(more.length)])
+            yield* run(`update ${s}.task set kept = kept + $2::integer where id = $1`, [id, String(more.length)])
           }
-          if (change.drop === true) yield* run("delete from service.task_part where task = $1", [id])
+          if (change.drop === true) yield* run(`delete from ${s}.task_part where task = $1`, [id])
           return true
         })),
     addPart: (id, part, lines) =>
       Effect.map(
         // The lock lets nobody cancel the task before the part is there to be removed.
         one(
-          `insert into service.task_part (task, part, lines)
-            select id, $2::integer, $3 from service.task where id = $1 and state = 'uploading' for share returning task`,
+          `insert into ${s}.task_part (task, part, lines)
+            select id, $2::integer, $3 from ${s}.task where id = $1 and state = 'uploading' for share returning task`,
           [id, String(part), lines]
         ),
         (rows) => rows.length === 1
       ),
     part: (id, part) =>
       Effect.map(
-        one("select lines from service.task_part where task = $1 and part = $2::integer", [id, String(part)]),
+        one(`select lines from ${s}.task_part where task = $1 and part = $2::integer`, [id, String(part)]),
         ([row]) => row === undefined ? null : String(row["lines"])
       ),
     refusals: (id, { limit, offset }) =>
       Effect.map(
         one(
-          "select key, line::text, column_name, field, slug, message from service.task_refusal where task = $1 order by number offset $2::integer limit $3::integer",
+          `select key, line::text, column_name, field, slug, message from ${s}.task_refusal where task = $1 order by number offset $2::integer limit $3::integer`,
           [id, String(offset), String(limit)]
         ),
         (rows) => rows.map(refusalOf)
       ),
-    remove: (id) => Effect.asVoid(one("delete from service.task where id = $1", [id]))
+    remove: (id) => Effect.asVoid(one(`delete from ${s}.task where id = $1`, [id]))
   }
 }

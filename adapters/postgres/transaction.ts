@@ -7,8 +7,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Transaction as HookTransaction } from "../../core/domain/declare/config.ts"
+import type { Schemas } from "../../core/domain/declare/schemas.ts"
 import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
-import { hearsEnqueued, type JobDatabase } from "../../core/domain/job/definition.ts"
+import { hearsEnqueued, type JobDatabase, queueSchema } from "../../core/domain/job/definition.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
 import { writeKey } from "../../core/domain/read/key.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
@@ -42,7 +43,7 @@ import {
 } from "./errors.ts"
 import { makeIdempotency } from "./idempotency.ts"
 import { type Extensions, once, Reader, regexTimeoutMs, type Rows, type RunHow } from "./reader.ts"
-import { canonicalRows, identifier, quoted, tableOf, valuesOf } from "./sql.ts"
+import { canonicalRows, identifier, lockSeed, quoted, tableOf, valuesOf } from "./sql.ts"
 
 /** What writing depends on besides the model. */
 interface Traits {
@@ -82,7 +83,7 @@ const anyWrite = inserts | deletes | updates
  * row. A trigger of a statement fires also when no row is found. Partitions and children count for their parent. Effects of rules, and of
  * triggers on other tables, are not known.
  */
-const traitsSql = (model: Model): string =>
+const traitsSql = (model: Model, { service }: Schemas): string =>
   `with recursive family as (select to_regclass(${quoted(tableOf(model))})::oid as oid` +
   ` union select i.inhrelid from pg_inherits i join family f on i.inhparent = f.oid),` +
   ` members as (select k.relkind in ('r', 'p') as own, k.relhasrules as rules, k.relrowsecurity as secured` +
@@ -99,7 +100,7 @@ const traitsSql = (model: Model): string =>
   // default from a stable function does not see the rows before.
   ` (case when bool_and(own) and not bool_or(rules) then (select coalesce(bit_or(g.tgtype::integer), 0) from pg_trigger g` +
   ` join family f on f.oid = g.tgrelid where not g.tgisinternal and g.tgname <> ${
-    quoted(captureTrigger)
+    quoted(captureTrigger(service))
   } and not g.tginitdeferred and g.tgtype & 3 <> 3) & ${anyWrite}` +
   ` | case when exists (select from pg_attrdef v join family f on f.oid = v.adrelid` +
   ` join pg_depend d on d.classid = 'pg_attrdef'::regclass and d.objid = v.oid and d.refclassid = 'pg_proc'::regclass` +
@@ -175,8 +176,10 @@ const refusedInHook = (): Error =>
 /** The handle of one transaction; it ends with `fate.open`. */
 export const makeHandle = (
   session: Session,
-  fate: Fate
-): TransactionHandle & Pick<JobDatabase, typeof hearsEnqueued> => ({
+  fate: Fate,
+  jobs: string
+): TransactionHandle & Pick<JobDatabase, typeof hearsEnqueued | typeof queueSchema> => ({
+  [queueSchema]: jobs,
   query: (sql, params = []) =>
     leavesTransaction.test(sql.replace(leadingComments, ""))
       ? Promise.reject(refusedInHook())
@@ -208,7 +211,7 @@ export class Transaction extends Reader implements RecordsTransaction {
   }
 
   get handle(): TransactionHandle {
-    return makeHandle(this.#session, this.#fate)
+    return makeHandle(this.#session, this.#fate, this.extensions.schemas.jobs)
   }
 
   get checkDeferred(): Effect.Effect<void, RecordsError> {
@@ -294,7 +297,7 @@ export class Transaction extends Reader implements RecordsTransaction {
 
   #lookUp(model: Model): Effect.Effect<Traits, RecordsError> {
     const { version } = model
-    return Effect.map(this.run(traitsSql(model), [], once), ([found]) => {
+    return Effect.map(this.run(traitsSql(model, this.extensions.schemas), [], once), ([found]) => {
       const digits = Number(found?.[3] ?? -1)
       const traits: Traits = {
         stamps: found?.[0] === "true",
@@ -522,7 +525,13 @@ export class Transaction extends Reader implements RecordsTransaction {
 
   hold(name: string, how: "shared" | "alone"): Effect.Effect<void, RecordsError> {
     const lock = how === "shared" ? "pg_advisory_xact_lock_shared" : "pg_advisory_xact_lock"
-    return Effect.asVoid(this.#statement(`select ${lock}(hashtextextended($1, 8174))::text`, [name], true))
+    return Effect.asVoid(
+      this.#statement(
+        `select ${lock}(hashtextextended($1, ${lockSeed(8174, this.extensions.schemas.service)}))::text`,
+        [name],
+        true
+      )
+    )
   }
 
   claimKey(key: Parameters<RecordsTransaction["claimKey"]>[0]): ReturnType<RecordsTransaction["claimKey"]> {
@@ -534,6 +543,10 @@ export class Transaction extends Reader implements RecordsTransaction {
   }
 
   #idempotency(): ReturnType<typeof makeIdempotency> {
-    return makeIdempotency(this.extensions, (sql, params, prepare) => this.#statement(sql, params, prepare))
+    return makeIdempotency(
+      this.extensions,
+      this.extensions.idempotency,
+      (sql, params, prepare) => this.#statement(sql, params, prepare)
+    )
   }
 }

@@ -1,12 +1,13 @@
 /** The tables of the extension `webhooks` as statements, safe to run again, and the port to their data. */
 
 import * as Effect from "effect/Effect"
+import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import type { Webhooks } from "../../core/domain/declare/webhooks.ts"
 import type { RecordsError } from "../../core/ports/records.ts"
 import type { KeptSubscription, WebhooksService } from "../../core/ports/webhooks.ts"
 import type { Postgres } from "./connection.ts"
 import { refuse } from "./errors.ts"
-import { identifier } from "./sql.ts"
+import { identifier, ownSchema } from "./sql.ts"
 
 /** Days without a success after which a subscription is disabled, days that attempts are kept, hours that an old secret is valid. */
 const failingDays = 3
@@ -24,8 +25,12 @@ const later = "greatest(clock_timestamp(), updated_at + interval '1 microsecond'
 
 const deliverNames = "('webhooks.deliver', 'webhooks.deliver-ordered')"
 
-/** Statements that make the schema. The schema `jobs` has to be there: deliveries are a view over it. */
-export const webhooksStatements = ({ schema }: Pick<Webhooks, "schema">): readonly string[] => {
+/** Statements that make the schema. The schema of the queue has to be there: deliveries are a view over it. */
+export const webhooksStatements = (
+  { schema }: Pick<Webhooks, "schema">,
+  queue: string = defaultSchemas.jobs
+): readonly string[] => {
+  const jobs = ownSchema(queue)
   const s = identifier(schema)
   return [
     `create schema if not exists ${s}`,
@@ -76,11 +81,11 @@ select d.id, s.id as subscription_id, s.tenant_id, s.owner_id,
   coalesce(d.last_error, d.payload->>'error') as last_error,
   d.created_at
 from (
-  select id, task_id, payload, locked_at, attempts, max_attempts, run_at, last_error, created_at from jobs._private_jobs
+  select id, task_id, payload, locked_at, attempts, max_attempts, run_at, last_error, created_at from ${jobs}._private_jobs
   union all
-  select id, task_id, payload, null, 0, max_attempts, null, null, created_at from jobs.group_waiting
+  select id, task_id, payload, null, 0, max_attempts, null, null, created_at from ${jobs}.group_waiting
 ) d
-join jobs._private_tasks t on t.id = d.task_id
+join ${jobs}._private_tasks t on t.id = d.task_id
 join ${s}.subscriptions s on d.payload->>'subscription' = '${madePrefix}' || s.id
 where t.identifier in ${deliverNames}`,
     `create table if not exists ${s}.attempts (
@@ -102,8 +107,38 @@ where t.identifier in ${deliverNames}`,
   ]
 }
 
+/**
+ * What came later: the roles of the credential that made a subscription, and the end of what waits for a subscription that is deleted. A migration of its own,
+ * because the tables may be there already.
+ */
+export const webhookRolesStatements = (
+  { schema }: Pick<Webhooks, "schema">,
+  queue: string = defaultSchemas.jobs
+): readonly string[] => {
+  const jobs = ownSchema(queue)
+  const s = identifier(schema)
+  const its = `payload->>'subscription' = '${madePrefix}' || old.id and task_id in (
+    select id from ${jobs}._private_tasks where identifier in ${deliverNames})`
+  return [
+    `alter table ${s}.subscriptions add column if not exists roles jsonb`,
+    // As its owner: the role of the service may have no right to the tables of the queue. First those that wait behind another of their record.
+    `create or replace function ${s}.tg_deleted() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $webhooks$
+begin
+  delete from ${jobs}.group_waiting where ${its};
+  delete from ${jobs}._private_jobs where locked_at is null and ${its};
+  return null;
+end
+$webhooks$`,
+    `revoke all on function ${s}.tg_deleted() from public`,
+    `create or replace trigger service_deleted after delete on ${s}.subscriptions
+  for each row execute function ${s}.tg_deleted()`
+  ]
+}
+
 /** The port on given connections. */
 export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "schema">): WebhooksService => {
+  const jobs = ownSchema(postgres.schemas.jobs)
   const s = identifier(schema)
   const read = (sql: string, params: readonly unknown[] = []) => postgres.read(sql, params, { prepare: true })
   const write = (
@@ -112,8 +147,10 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
   ): Effect.Effect<ReadonlyArray<ReadonlyArray<string | null>>, RecordsError> =>
     postgres.transaction((session) => Effect.catch(session.run(sql, params, true), refuse), true)
   const columns =
-    `id::text, name, events, url, filter, headers::text, payload, ordered::text, enabled::text, tenant_id, owner_id, secret,
+    `id::text, name, events, url, filter, headers::text, payload, ordered::text, enabled::text, tenant_id, owner_id, roles::text, secret,
   case when previous_until > now() then previous_secret end, (failing_since is not null)::text`
+  const rolesOf = (text: string | null | undefined): readonly string[] | null =>
+    text == null ? null : JSON.parse(text) as readonly string[]
   const kept = (row: ReadonlyArray<string | null>): KeptSubscription => {
     const [
       id,
@@ -127,6 +164,7 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
       enabled,
       tenant,
       owner,
+      roles,
       secret,
       previous,
       failing
@@ -144,6 +182,7 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
       // Empty where the application has no tenants.
       tenant: tenant === "" ? null : tenant ?? null,
       owner: owner!,
+      roles: rolesOf(roles),
       secret: secret ?? null,
       previous: previous ?? null,
       failing: failing === "true"
@@ -158,6 +197,14 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
       Effect.map(
         read(`select ${columns} from ${s}.subscriptions where id = $1::bigint`, [id]),
         ([row]) => row === undefined ? null : kept(row)
+      ),
+    firstRoles: (id, roles) =>
+      Effect.map(
+        write(
+          `update ${s}.subscriptions set roles = coalesce(roles, $2::jsonb) where id = $1::bigint returning roles::text`,
+          [id, JSON.stringify(roles)]
+        ),
+        ([row]) => rolesOf(row?.[0])
       ),
     firstSecret: (id, sealed) =>
       Effect.map(
@@ -201,7 +248,7 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
     resend: (chosen) =>
       Effect.map(
         write(
-          `select coalesce(sum(jobs._retry(d.id, null)), 0)::text from ${s}.deliveries d where d.state = 'failed' and ${
+          `select coalesce(sum(${jobs}._retry(d.id, null)), 0)::text from ${s}.deliveries d where d.state = 'failed' and ${
             "subscription" in chosen ? "d.subscription_id" : "d.id"
           } = $1::bigint`,
           ["subscription" in chosen ? chosen.subscription : chosen.delivery]

@@ -1,22 +1,27 @@
-/** Whether a database has the schema `jobs` as this version needs it, and whether jobs still are what their queues were made for. It changes nothing. */
+/** Whether a database has the schema of the queue as this version needs it, and whether jobs still are what their queues were made for. It changes nothing. */
 
+import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import type { JobModel } from "../../core/domain/job/definition.ts"
 import { type Connections, runOn } from "./connection.ts"
 import { libraryLevel, ownLevel } from "./schema.ts"
+import { ownSchema, quoted } from "./sql.ts"
 
 export type SchemaLevel = "missing" | "behind" | "current" | "newer"
 
-const levelSql = `select (select p.prosrc from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-  where n.nspname = 'jobs' and p.proname = '_level') as level,
+const levelSql = (schema: string): string =>
+  `select (select p.prosrc from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+  where n.nspname = ${quoted(schema)} and p.proname = '_level') as level,
  (select count(*)::integer from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
-  where n.nspname = 'jobs' and c.relname = '_private_jobs' and t.tgname in ('service_lock', 'service_gone') and t.tgenabled <> 'D') as triggers`
+  where n.nspname = ${
+    quoted(schema)
+  } and c.relname = '_private_jobs' and t.tgname in ('service_lock', 'service_gone') and t.tgenabled <> 'D') as triggers`
 
 /** How the database's schema stands to ours. A library that went further by itself is newer; lost triggers are behind. */
-export const checkSchema = async (pool: Connections): Promise<SchemaLevel> => {
-  const { rows } = await runOn(pool, levelSql)
+export const checkSchema = async (pool: Connections, schema: string = defaultSchemas.jobs): Promise<SchemaLevel> => {
+  const { rows } = await runOn(pool, levelSql(schema))
   const level = /'(\d+)\.(\d+)'/.exec(String(rows[0]?.["level"]))
   if (level === null) return "missing"
-  const { rows: migrated } = await runOn(pool, "select max(id)::integer as id from jobs.migrations")
+  const { rows: migrated } = await runOn(pool, `select max(id)::integer as id from ${ownSchema(schema)}.migrations`)
   const library = Math.max(Number(level[1]), Number(migrated[0]?.["id"] ?? 0))
   const own = Number(level[2])
   if (library > libraryLevel || own > ownLevel) return "newer"
@@ -26,11 +31,13 @@ export const checkSchema = async (pool: Connections): Promise<SchemaLevel> => {
 /** Jobs whose `ordered` is not what their queue was made with. */
 export const findReordered = async (
   pool: Connections,
-  jobs: ReadonlyMap<string, JobModel>
+  jobs: ReadonlyMap<string, JobModel>,
+  schema: string = defaultSchemas.jobs
 ): Promise<readonly JobModel[]> => {
+  const s = ownSchema(schema)
   const { rows } = await runOn(
     pool,
-    "select t.identifier as name, d.ordered from jobs.definitions d join jobs._private_tasks t on t.id = d.task_id where t.identifier = any($1::text[])",
+    `select t.identifier as name, d.ordered from ${s}.definitions d join ${s}._private_tasks t on t.id = d.task_id where t.identifier = any($1::text[])`,
     [[...jobs.keys()]]
   )
   return rows.flatMap(({ name, ordered }) => {

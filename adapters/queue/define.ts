@@ -1,7 +1,12 @@
 /** `defineJob`: a declaration, and the way to enqueue it. It checks payload and options, and leaves the rest to the queue. */
 
 import * as Result from "effect/Result"
-import type { DeclaredJob, JobDeclaration } from "../../core/domain/job/definition.ts"
+import {
+  type DeclaredJob,
+  type JobDatabase,
+  type JobDeclaration,
+  queueSchema
+} from "../../core/domain/job/definition.ts"
 import {
   checkPayload,
   encodePayload,
@@ -11,6 +16,12 @@ import {
 } from "../../core/domain/job/enqueue.ts"
 import type { EnqueuePlan } from "../../core/domain/job/enqueue.ts"
 import { enqueueOn, type EnqueuingDatabase } from "./enqueue.ts"
+
+/** A pool or client of the application as a database whose queue is in a schema of another name: `job.enqueue(queueIn(pool, "admin_jobs"), …)`. */
+export const queueIn = (db: JobDatabase, schema: string): JobDatabase => ({
+  query: (sql, params) => db.query(sql, params),
+  [queueSchema]: schema
+})
 
 /** A job: listed in `jobs` of the configuration, and enqueued from anywhere. */
 export interface Job<Input = unknown> extends DeclaredJob {

@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import type { Job } from "graphile-worker"
 import { createHash } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
+import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import {
   type JobModel,
   pollMs as usualPollMs,
@@ -23,8 +24,11 @@ import type { Drained, Outcome, QueueService, RunAttempt, Timers, Workers } from
 import { checkSchema } from "./check.ts"
 import { codeOf, type Connections, isTransient, queueError, type Rows, runOn } from "./connection.ts"
 import { type Fetched, type JobLog, Lane, nothing } from "./lane.ts"
+import { ownSchema } from "./sql.ts"
 
 export interface EngineOptions {
+  /** The schema of the queue. */
+  readonly schema?: string
   readonly pool: Connections
   readonly queue: QueueService
   readonly jobs: ReadonlyMap<string, JobModel>
@@ -42,33 +46,39 @@ export interface EngineOptions {
 
 /** What the library sends to fetch jobs and to complete them. */
 export const fetches = /^\s*with j as \(\s*select jobs\.job_queue_id/
-export const completes = /^\s*delete from "jobs"\._private_jobs/
+export const completes = (schema: string = defaultSchemas.jobs): RegExp =>
+  new RegExp(`^\\s*delete from "${schema}"\\._private_jobs`)
 
-/** Only jobs that the worker still holds. A job that another worker got is completed by that one. */
-const completeSql =
-  `delete from jobs._private_jobs jobs using unnest($1::bigint[], $2::text[], $3::integer[]) as done(id, owner, try)
+/** The statements of the engine, for a schema's name as SQL. */
+const statementsIn = (s: string) => {
+  /** Only jobs that the worker still holds. A job that another worker got is completed by that one. */
+  const completeSql =
+    `delete from ${s}._private_jobs jobs using unnest($1::bigint[], $2::text[], $3::integer[]) as done(id, owner, try)
 where jobs.id = done.id and jobs.locked_by = done.owner and jobs.attempts = done.try`
 
-/**
- * Frees jobs whose locks have ended: their workers are dead. Each worker began its jobs in turn, and had few at once ($2, by the ids of the names in
- * $1). What comes long after those was only fetched ahead, so its attempt does not count. A job with a single attempt is never fetched ahead.
- */
-const freeDeadSql = `with dead as (
+  /**
+   * Frees jobs whose locks have ended: their workers are dead. Each worker began its jobs in turn, and had few at once ($2, by the ids of the names in
+   * $1). What comes long after those was only fetched ahead, so its attempt does not count. A job with a single attempt is never fetched ahead.
+   */
+  const freeDeadSql = `with dead as (
   select j.id, row_number() over (partition by j.task_id, j.locked_by order by j.locked_at, j.priority, j.run_at, j.id) > 2 * n.workers
     and j.max_attempts > 1 as unstarted
-  from jobs._private_jobs j left join unnest($1::integer[], $2::integer[]) as n(task, workers) on n.task = j.task_id
+  from ${s}._private_jobs j left join unnest($1::integer[], $2::integer[]) as n(task, workers) on n.task = j.task_id
   where j.locked_at < now() - interval '4 hours')
-update jobs._private_jobs jobs set locked_at = null, locked_by = null, attempts = attempts - case when dead.unstarted then 1 else 0 end
+update ${s}._private_jobs jobs set locked_at = null, locked_by = null, attempts = attempts - case when dead.unstarted then 1 else 0 end
 from dead where jobs.id = dead.id and jobs.locked_at < now() - interval '4 hours'`
 
-const fatalSql =
-  "update jobs._private_jobs set max_attempts = attempts where id = $1::bigint and locked_by = $2::text and attempts = $3::integer"
-const retryAtSql =
-  "update jobs._private_jobs set run_at = $4::timestamptz where id = $1::bigint and locked_by = $2::text and attempts = $3::integer"
+  const fatalSql =
+    `update ${s}._private_jobs set max_attempts = attempts where id = $1::bigint and locked_by = $2::text and attempts = $3::integer`
+  const retryAtSql =
+    `update ${s}._private_jobs set run_at = $4::timestamptz, attempts = attempts - case when $5::boolean then 0 else 1 end where id = $1::bigint and locked_by = $2::text and attempts = $3::integer`
 
-const pendingSql =
-  `select count(*)::text as count from jobs._private_jobs j join jobs._private_tasks t on t.id = j.task_id
+  const pendingSql =
+    `select count(*)::text as count from ${s}._private_jobs j join ${s}._private_tasks t on t.id = j.task_id
 where t.identifier = any($1::text[]) and (j.locked_at is not null or (j.is_available and j.run_at <= now()))`
+
+  return { completeSql, fatalSql, freeDeadSql, pendingSql, retryAtSql }
+}
 
 /** The id of a run: 63 bits of a hash of name and time, negative, so that no other job has it. */
 export const runId = (name: string, time: Date): string => {
@@ -94,6 +104,9 @@ interface Done {
 }
 
 class Engine {
+  readonly schema: string
+  readonly statements: ReturnType<typeof statementsIn>
+  readonly #completes: RegExp
   readonly pollMs: number
   readonly log: JobLog
   stopping = false
@@ -103,6 +116,9 @@ class Engine {
   readonly #done = new Map<string, Done>()
 
   constructor(options: EngineOptions) {
+    this.schema = options.schema ?? defaultSchemas.jobs
+    this.statements = statementsIn(ownSchema(this.schema))
+    this.#completes = completes(this.schema)
     this.pollMs = options.pollMs ?? usualPollMs
     this.log = options.log
     this.#pool = options.pool
@@ -131,7 +147,7 @@ class Engine {
   async complete(lane: Lane, ids: readonly string[]): Promise<Rows> {
     const done = ids.map((id) => this.#done.get(id))
     for (const id of ids) this.#done.delete(id)
-    const { rowCount } = await this.run(completeSql, [
+    const { rowCount } = await this.run(this.statements.completeSql, [
       ids,
       done.map((each) => each?.owner ?? ""),
       done.map((each) => each?.attempt ?? 0)
@@ -149,7 +165,7 @@ class Engine {
     const query = (asked: { readonly text: string; readonly values?: unknown[] } | string, more?: unknown[]) => {
       const { text, values = [] } = typeof asked === "string" ? { text: asked, values: more ?? [] } : asked
       if (fetches.test(text)) return lane.fetch(String(values[0]))
-      if (completes.test(text)) return this.complete(lane, [values[0]].flat().map(String))
+      if (this.#completes.test(text)) return this.complete(lane, [values[0]].flat().map(String))
       return this.run(text, values)
     }
     const client = { query, release: () => {} }
@@ -170,6 +186,8 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
   const { attempt, counted, jobs, log, pool, queue, timers = ownTimers } = options
   const { Logger, runTaskList } = await import("graphile-worker")
   const engine = new Engine(options)
+  const s = ownSchema(engine.schema)
+  const { fatalSql, freeDeadSql, pendingSql, retryAtSql } = engine.statements
   const lanes = new Map<string, Lane>()
   const stopped = new AbortController()
   const graceMs = options.graceMs ?? shutdownGraceMs
@@ -186,7 +204,7 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
   }: JobModel): Promise<void> => {
     await runOn(
       pool,
-      "select jobs._define($1::text, $2::boolean, $3::integer, $4::interval, $5::interval, $6::text[]::interval[], $7::interval, $8::text)",
+      `select ${s}._define($1::text, $2::boolean, $3::integer, $4::interval, $5::interval, $6::text[]::interval[], $7::interval, $8::text)`,
       [
         name,
         ordered,
@@ -211,7 +229,7 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
     const now = Math.floor(Number(rows[0]!["now"]))
     const next = job.schedule?.next(new Date(Math.max(now, last?.getTime() ?? now))) ?? null
     if (next === null) return
-    await run("select jobs._enqueue_run($1::text, $2::bigint, $3::timestamptz, $4::integer)", [
+    await run(`select ${s}._enqueue_run($1::text, $2::bigint, $3::timestamptz, $4::integer)`, [
       job.name,
       runId(job.name, next),
       next.toISOString(),
@@ -229,14 +247,14 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
   const settleSchedules = async (): Promise<void> => {
     const { rows } = await runOn(
       pool,
-      `select j.id::text, t.identifier as name, j.run_at from jobs._private_jobs j join jobs._private_tasks t on t.id = j.task_id
+      `select j.id::text, t.identifier as name, j.run_at from ${s}._private_jobs j join ${s}._private_tasks t on t.id = j.task_id
 where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     )
     const gone = rows.filter((row) => jobs.get(String(row["name"]))?.schedule?.has(row["run_at"] as Date) !== true)
     if (gone.length > 0) {
       await runOn(
         pool,
-        "delete from jobs._private_jobs where id = any($1::bigint[]) and attempts = 0 and locked_at is null",
+        `delete from ${s}._private_jobs where id = any($1::bigint[]) and attempts = 0 and locked_at is null`,
         [gone.map((row) => row["id"])]
       )
     }
@@ -253,14 +271,14 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       log("info", "job-completed", fields)
       return
     }
-    const { error, fatal, message, retryAt } = outcome
+    const { counts, error, fatal, message, retryAt } = outcome
     const held = [row.id, row.locked_by, row.attempts]
     if (fatal) await engine.run(fatalSql, held)
-    else if (retryAt !== null) await engine.run(retryAtSql, [...held, retryAt.toISOString()])
-    const last = fatal || row.attempts >= row.max_attempts
+    else if (retryAt !== null) await engine.run(retryAtSql, [...held, retryAt.toISOString(), counts])
+    const last = fatal || (counts && row.attempts >= row.max_attempts)
     log(last ? "error" : "warn", last ? "job-failed" : "job-retry", {
       ...fields,
-      error: error instanceof Error ? error.name : null,
+      error: error instanceof Error ? error.constructor.name : null,
       code: codeOf(error)
     })
     throw new Error(message)
@@ -289,7 +307,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     }
     const workers = runTaskList(
       {
-        schema: "jobs",
+        schema: engine.schema,
         concurrency: job.concurrency,
         pollInterval: engine.pollMs,
         noPreparedStatements: true,
@@ -319,7 +337,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
   for (const job of jobs.values()) await define(job)
   const { rows: tasks } = await runOn(
     pool,
-    "select id, identifier from jobs._private_tasks where identifier = any($1::text[])",
+    `select id, identifier from ${s}._private_tasks where identifier = any($1::text[])`,
     [[...jobs.keys()]]
   )
   for (const { id, identifier } of tasks) {
@@ -341,12 +359,12 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     }
   }
   const claim = async (chore: string, since: string): Promise<boolean> => {
-    const { rows } = await runOn(pool, "select jobs._claim($1::text, $2::interval) as mine", [chore, since])
+    const { rows } = await runOn(pool, `select ${s}._claim($1::text, $2::interval) as mine`, [chore, since])
     return rows[0]?.["mine"] === true
   }
   const choreMs = options.choreMs ?? 60_000
   const chores = async (): Promise<void> => {
-    const level = await checkSchema(pool)
+    const level = await checkSchema(pool, engine.schema)
     if (level !== "current") {
       log("error", "jobs-schema-changed", { level })
       void stop()
@@ -366,7 +384,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
         failed: sum("failed")
       })
     }
-    if (await claim("day", "23 hours 55 minutes")) await runOn(pool, "select jobs._clean()")
+    if (await claim("day", "23 hours 55 minutes")) await runOn(pool, `select ${s}._clean()`)
   }
   let choring: Promise<void> = Promise.resolve()
   let chore: NodeJS.Timeout | undefined
@@ -428,7 +446,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       if (remaining === 0 || left <= 0 || engine.stopping) {
         const { rows } = await runOn(
           pool,
-          `select to_char(jobs.next_due() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as due`
+          `select to_char(${s}.next_due() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as due`
         )
         return { drained: remaining === 0, remaining, nextDue: rows[0]?.["due"] as string | null }
       }

@@ -3,8 +3,10 @@
  * statement, no `NOTIFY`: that would make committing transactions wait for each other.
  */
 
-import { hearsEnqueued, type JobDatabase } from "../../core/domain/job/definition.ts"
+import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
+import { hearsEnqueued, type JobDatabase, queueSchema } from "../../core/domain/job/definition.ts"
 import type { EnqueuePlan } from "../../core/domain/job/enqueue.ts"
+import { ownSchema } from "./sql.ts"
 
 /** How a database object says that it enqueues by itself, to wake workers of this process, or as a fake. */
 export const enqueuesItself: unique symbol = Symbol.for("resource-admin/enqueue") as never
@@ -29,23 +31,37 @@ const parametersOf = (plan: EnqueuePlan): Array<string | null> => [
   text(plan.maxAttempts)
 ]
 
-/** The parameters of `jobs._enqueue`, as names of our own and types. */
+/** The parameters of `_enqueue`, as names of our own and types. */
 const names = ["name", "payload", "at", "wait", "key", "how", "grp", "urgency", "ordered", "tries"]
 const types = ["text", "json", "timestamptz", "interval", "text", "text", "text", "integer", "boolean", "integer"]
 
 const listed = (each: (name: string, type: string, index: number) => string): string =>
   names.map((name, index) => each(name, types[index]!, index)).join(", ")
 
-const one = `select jobs._enqueue(${
-  listed((_, type, index) => `$${index + 1}::text${type === "text" ? "" : `::${type}`}`)
-})::text as id`
+const oneIn = (s: string): string =>
+  `select ${s}._enqueue(${
+    listed((_, type, index) => `$${index + 1}::text${type === "text" ? "" : `::${type}`}`)
+  })::text as id`
 
 /** Each payload is a text inside of the JSON, so that it stays exactly as it was written. */
-const many = `select jobs._enqueue(${
-  listed((name, type) => type === "text" ? `e.${name}` : `e.${name}::${type}`)
-})::text as id from rows from (json_to_recordset($1::text::json) as (${
-  listed((name) => `${name} text`)
-})) with ordinality as e(${names.join(", ")}, position) order by e.position`
+const manyIn = (s: string): string =>
+  `select ${s}._enqueue(${
+    listed((name, type) => type === "text" ? `e.${name}` : `e.${name}::${type}`)
+  })::text as id from rows from (json_to_recordset($1::text::json) as (${
+    listed((name) => `${name} text`)
+  })) with ordinality as e(${names.join(", ")}, position) order by e.position`
+
+/** The statements for the schema of a queue, made once for each. */
+const statements = new Map<string, { readonly one: string; readonly many: string }>()
+
+const statementsIn = (schema: string): { readonly one: string; readonly many: string } => {
+  const known = statements.get(schema)
+  if (known !== undefined) return known
+  const s = ownSchema(schema)
+  const made = { one: oneIn(s), many: manyIn(s) }
+  statements.set(schema, made)
+  return made
+}
 
 /** Runs one statement on a database object, whichever form its answer has. */
 const queryOn = async (
@@ -62,6 +78,7 @@ export const enqueueOn = async (db: EnqueuingDatabase, plans: readonly EnqueuePl
   if (plans.length === 0) return []
   const own = db[enqueuesItself]
   if (own !== undefined) return own(plans)
+  const { many, one } = statementsIn(db[queueSchema] ?? defaultSchemas.jobs)
   const rows = plans.length === 1
     ? await queryOn(db, one, parametersOf(plans[0]!))
     : await queryOn(db, many, [

@@ -5,6 +5,7 @@
 
 import type { JobModel } from "../../core/domain/job/definition.ts"
 import { codeOf, type Rows } from "./connection.ts"
+import { ownSchema } from "./sql.ts"
 
 /** Something that happened to a job or to the workers. No payload and no error text stands in it. */
 export type JobLog = (
@@ -16,16 +17,17 @@ export type JobLog = (
 /** The answer to a fetch that found nothing. */
 export const nothing: Rows = { rows: [], rowCount: 0 }
 
-const fetchSql = `with j as (
-  select id, key as held_key from jobs._private_jobs where is_available and run_at <= now() and task_id = $2::integer
+const fetchSql = (s: string): string =>
+  `with j as (
+  select id, key as held_key from ${s}._private_jobs where is_available and run_at <= now() and task_id = $2::integer
   order by priority, run_at, id limit $3::integer for update skip locked)
-update jobs._private_jobs jobs set attempts = jobs.attempts + 1, locked_by = $1::text, locked_at = now()
+update ${s}._private_jobs jobs set attempts = jobs.attempts + 1, locked_by = $1::text, locked_at = now()
 from j where jobs.id = j.id returning jobs.*, j.held_key`
 
 /** Returns jobs that no worker began. Their attempt does not count. They get their key back unless another job has it now. */
-const handBackSql =
-  `update jobs._private_jobs jobs set attempts = jobs.attempts - 1, locked_at = null, locked_by = null,
-  key = case when held.first and not exists (select from jobs._private_jobs other where other.key = held.key) then held.key end
+const handBackSql = (s: string): string =>
+  `update ${s}._private_jobs jobs set attempts = jobs.attempts - 1, locked_at = null, locked_by = null,
+  key = case when held.first and not exists (select from ${s}._private_jobs other where other.key = held.key) then held.key end
 from (select id, owner, try, key, row_number() over (partition by key order by id) = 1 as first
   from unnest($1::bigint[], $2::text[], $3::integer[], $4::text[]) as each(id, owner, try, key)) as held
 where jobs.id = held.id and jobs.locked_by = held.owner and jobs.attempts = held.try`
@@ -52,6 +54,8 @@ export interface LanePool {
 
 /** What a lane needs of the engine. */
 export interface LaneHost {
+  /** The schema of the queue. */
+  readonly schema: string
   readonly pollMs: number
   readonly log: JobLog
   readonly stopping: boolean
@@ -74,6 +78,8 @@ export class Lane {
   /** The id of its name in the library's tables. */
   readonly taskId: number
   readonly #engine: LaneHost
+  readonly #fetchSql: string
+  readonly #handBackSql: string
   /** Workers that wait for a job, and the pool that they belong to. */
   #waiting: Array<(rows: Rows) => void> = []
   #poolId = ""
@@ -97,6 +103,9 @@ export class Lane {
     this.job = job
     this.taskId = taskId
     this.#engine = engine
+    const s = ownSchema(engine.schema)
+    this.#fetchSql = fetchSql(s)
+    this.#handBackSql = handBackSql(s)
   }
 
   wake(workers: number): void {
@@ -164,11 +173,11 @@ export class Lane {
     const keys = rows.map(({ held_key: key }) => key)
     const held = [rows.map(({ id }) => id), rows.map(({ locked_by: owner }) => owner), rows.map((row) => row.attempts)]
     try {
-      await this.#engine.run(handBackSql, [...held, keys])
+      await this.#engine.run(this.#handBackSql, [...held, keys])
     } catch (error) {
       // Somebody enqueued another job with one of the keys at the same moment.
       if (codeOf(error) !== "23505") throw error
-      await this.#engine.run(handBackSql, [...held, keys.map(() => null)])
+      await this.#engine.run(this.#handBackSql, [...held, keys.map(() => null)])
     }
   }
 
@@ -202,7 +211,7 @@ export class Lane {
       const most = waiting.length + Math.max(0, this.#room())
       const found = this.#engine.stopping || most === 0
         ? Promise.resolve(nothing)
-        : this.#engine.run(fetchSql, [this.#poolId, this.taskId, most])
+        : this.#engine.run(this.#fetchSql, [this.#poolId, this.taskId, most])
       this.#turning = found.then(
         ({ rows }) => {
           const jobs = (rows as unknown as Fetched[]).toSorted(byTurn)

@@ -1,36 +1,41 @@
 /** The queue on PostgreSQL for every process: enqueuing, counts, failed jobs. It runs no job. */
 
 import * as Effect from "effect/Effect"
+import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
+import { queueSchema } from "../../core/domain/job/definition.ts"
 import { type JobCounts, type LastRun, mostBehind } from "../../core/domain/job/state.ts"
 import type { Chosen, QueueService } from "../../core/ports/queue.ts"
 import { type Connections, queueError, runOn } from "./connection.ts"
 import { enqueueOn } from "./enqueue.ts"
+import { ownSchema } from "./sql.ts"
 
 /** An instant as text with microseconds, in UTC, whatever the session says. */
 const instant = (column: string): string => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 
 // Runs of schedules are the jobs with negative ids.
-const countsSql = `select c.name, waiting::text, running::text, retrying::text, failed::text, completed::text, ${
-  instant("next_due")
-} as next_due, ${instant("oldest_due")} as oldest_due, ${instant("n.at")} as next_run, ${
-  instant("l.at")
-} as last_run, l.state as last_state
-from jobs._counts() c join jobs._private_tasks t on t.identifier = c.name
-left join (select task_id, min(run_at) as at from jobs._private_jobs where id < 0 and attempts = 0 and locked_at is null group by task_id) n
+const countsSql = (s: string): string =>
+  `select c.name, waiting::text, running::text, retrying::text, failed::text, completed::text, ${
+    instant("next_due")
+  } as next_due, ${instant("oldest_due")} as oldest_due, ${instant("n.at")} as next_run, ${
+    instant("l.at")
+  } as last_run, l.state as last_state
+from ${s}._counts() c join ${s}._private_tasks t on t.identifier = c.name
+left join (select task_id, min(run_at) as at from ${s}._private_jobs where id < 0 and attempts = 0 and locked_at is null group by task_id) n
   on n.task_id = t.id
 left join (select distinct on (task_id) task_id, at, state from (
-    select task_id, completed_at as at, 'completed' as state from jobs.completed where id < 0
+    select task_id, completed_at as at, 'completed' as state from ${s}.completed where id < 0
     union all
     select task_id, updated_at, case when locked_at is not null then 'running' when attempts >= max_attempts then 'failed' else 'retrying' end
-      from jobs._private_jobs where id < 0 and (attempts > 0 or locked_at is not null)
+      from ${s}._private_jobs where id < 0 and (attempts > 0 or locked_at is not null)
   ) begun order by task_id, at desc) l on l.task_id = t.id
 order by c.name collate "C"`
 
-const failedSql = `select f.id::text, name, attempts, payload::text, error, f.group_key, (select count(*) from (
-    select from jobs.groups g join jobs.group_waiting w on w.task_id = g.task_id and w.group_key = g.group_key
+const failedSql = (s: string): string =>
+  `select f.id::text, name, attempts, payload::text, error, f.group_key, (select count(*) from (
+    select from ${s}.groups g join ${s}.group_waiting w on w.task_id = g.task_id and w.group_key = g.group_key
     where g.head = f.id limit ${mostBehind}) behind)::text as behind, ${instant("enqueued_at")} as enqueued_at, ${
-  instant("failed_at")
-} as failed_at from jobs.failed f
+    instant("failed_at")
+  } as failed_at from ${s}.failed f
   where ($1::text is null or name = $1) and ($2::text is null or (failed_at, id) < ($2::text::timestamptz, $3::text::bigint))
   order by f.failed_at desc, f.id desc limit $4::text::integer`
 
@@ -38,15 +43,24 @@ const failedSql = `select f.id::text, name, attempts, payload::text, error, f.gr
 const isId = (text: string): boolean => /^-?[0-9]{1,19}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text)
 
 /** `woken` is told which names have new jobs. */
-export const makeQueue = (pool: Connections, woken: (name: string) => void = () => {}): QueueService => {
+export const makeQueue = (
+  pool: Connections,
+  woken: (name: string) => void = () => {},
+  schema: string = defaultSchemas.jobs
+): QueueService => {
+  const s = ownSchema(schema)
+  const statements = { counts: countsSql(s), failed: failedSql(s) }
   const run = (sql: string, params: readonly unknown[] = []) =>
     Effect.tryPromise({ try: () => runOn(pool, sql, params), catch: queueError })
-  const own = { query: (sql: string, params: readonly unknown[] = []) => runOn(pool, sql, params) }
+  const own = {
+    query: (sql: string, params: readonly unknown[] = []) => runOn(pool, sql, params),
+    [queueSchema]: schema
+  }
   const choose = (verb: "_retry" | "_remove", chosen: Chosen) =>
     "id" in chosen && !isId(chosen.id)
       ? Effect.succeed(0)
       : Effect.map(
-        run(`select jobs.${verb}($1::text::bigint, $2::text)::text as count`, [
+        run(`select ${s}.${verb}($1::text::bigint, $2::text)::text as count`, [
           "id" in chosen ? chosen.id : null,
           "name" in chosen ? chosen.name : null
         ]),
@@ -61,7 +75,7 @@ export const makeQueue = (pool: Connections, woken: (name: string) => void = () 
             if (within === undefined) { for (const { name } of plans) woken(name) }
           })
       ),
-    counts: Effect.map(run(countsSql), ({ rows }) =>
+    counts: Effect.map(run(statements.counts), ({ rows }) =>
       rows.map((row): JobCounts => ({
         name: String(row["name"]),
         waiting: Number(row["waiting"]),
@@ -78,7 +92,7 @@ export const makeQueue = (pool: Connections, woken: (name: string) => void = () 
       }))),
     failed: ({ after, limit, name }) =>
       Effect.map(
-        run(failedSql, [name, after?.failedAt ?? null, after?.id ?? null, String(limit)]),
+        run(statements.failed, [name, after?.failedAt ?? null, after?.id ?? null, String(limit)]),
         ({ rows }) =>
           rows.map((row) => ({
             id: String(row["id"]),
@@ -101,12 +115,12 @@ export const makeQueue = (pool: Connections, woken: (name: string) => void = () 
     cancel: (ids) =>
       Effect.asVoid(
         run(
-          "delete from jobs._private_jobs where id = any($1::text[]::bigint[]) and attempts = 0 and locked_at is null",
+          `delete from ${s}._private_jobs where id = any($1::text[]::bigint[]) and attempts = 0 and locked_at is null`,
           [ids]
         )
       ),
     nextDue: Effect.map(
-      run(`select ${instant("jobs.next_due()")} as due`),
+      run(`select ${instant(`${s}.next_due()`)} as due`),
       ({ rows }) => rows[0]?.["due"] as string | null
     )
   }

@@ -1,5 +1,5 @@
 /**
- * The schema `jobs`: the tables of the queue library, and our additions (definitions, ordered groups, completed jobs, functions, triggers). It is
+ * The schema of the queue: the tables of the queue library, and our additions (definitions, ordered groups, completed jobs, functions, triggers). It is
  * SQL as text, safe to run again at any level. TypeScript decides nothing here.
  *
  * The library's own rows mean: a job waits or has failed while `locked_at` is null, is done when its row is deleted, and a lock ends at `locked_at` plus four
@@ -9,6 +9,8 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
+import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
+import { identifier, ownSchema, quoted } from "./sql.ts"
 
 /** Raised with every change of `ownStatements`. */
 export const ownLevel = 1
@@ -31,11 +33,12 @@ export const libraryMigrations = (): ReadonlyMap<number, string> => {
  * on the library's tables, such as those of webhook deliveries, would block a change of a column. So they are dropped before and created again
  * unchanged.
  */
-const libraryStatements = (library: ReadonlyMap<number, string>): string => {
+const libraryStatements = (library: ReadonlyMap<number, string>, schema: string): string => {
+  const s = ownSchema(schema)
   const steps = [...library].map(([id, text]) =>
-    `  if not exists (select from jobs.migrations where id = ${id}) then
-    insert into jobs.migrations (id, breaking) values (${id}, ${text.startsWith("--! breaking")});
-    execute $library$${text.replaceAll(":GRAPHILE_WORKER_SCHEMA", "\"jobs\"")}$library$;
+    `  if not exists (select from ${s}.migrations where id = ${id}) then
+    insert into ${s}.migrations (id, breaking) values (${id}, ${text.startsWith("--! breaking")});
+    execute $library$${text.replaceAll(":GRAPHILE_WORKER_SCHEMA", identifier(schema))}$library$;
   end if;`
   )
   return `do $steps$
@@ -44,13 +47,15 @@ declare
   g record;
   found jsonb := '[]';
 begin
-  create schema if not exists jobs;
-  create table if not exists jobs.migrations (id int primary key, ts timestamptz default now() not null, breaking boolean not null default false);
-  if exists (select from jobs.migrations) and (select count(*) from jobs.migrations) < ${library.size} then
+  create schema if not exists ${s};
+  create table if not exists ${s}.migrations (id int primary key, ts timestamptz default now() not null, breaking boolean not null default false);
+  if exists (select from ${s}.migrations) and (select count(*) from ${s}.migrations) < ${library.size} then
     for v in
       select distinct c.oid, c.oid::regclass::text as name, c.relacl as rights from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class c on c.oid = r.ev_class
       join pg_class t on t.oid = d.refobjid join pg_namespace n on n.oid = t.relnamespace
-      where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and n.nspname = 'jobs' and t.relkind in ('r', 'p')
+      where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and n.nspname = ${
+    quoted(schema)
+  } and t.relkind in ('r', 'p')
         and c.relkind = 'v' and c.relnamespace <> n.oid
     loop
       found := found || jsonb_build_object('name', v.name, 'owner', (select relowner::regrole::text from pg_class where oid = v.oid),
@@ -58,7 +63,7 @@ begin
           case when a.grantee = 0 then 'public' else a.grantee::regrole::text end)), '[]') from aclexplode(v.rights) a));
       execute format('drop view %s', v.name);
     end loop;
-    drop view if exists jobs.failed;
+    drop view if exists ${s}.failed;
   end if;
 ${steps.join("\n")}
   for v in select each from jsonb_array_elements(found) each loop
@@ -71,9 +76,9 @@ end $steps$`
 
 const secure = "security definer set search_path = pg_catalog, pg_temp"
 
-const ownStatements: readonly string[] = [
+const ownStatements = (s: string): readonly string[] => [
   // The settings of a job, as workers report them. They are null until the first worker has started. Until then the library's defaults hold.
-  `create table if not exists jobs.definitions (
+  `create table if not exists ${s}.definitions (
   task_id integer primary key,
   ordered boolean not null,
   max_attempts smallint,
@@ -85,13 +90,13 @@ const ownStatements: readonly string[] = [
   seen_at timestamptz
 )`,
   // An ordered job's group has one row in _private_jobs, its head; the others wait here.
-  `create table if not exists jobs.groups (
+  `create table if not exists ${s}.groups (
   task_id integer not null,
   group_key text not null,
   head bigint not null unique,
   primary key (task_id, group_key)
 )`,
-  `create table if not exists jobs.group_waiting (
+  `create table if not exists ${s}.group_waiting (
   id bigint primary key,
   task_id integer not null,
   group_key text not null,
@@ -101,9 +106,9 @@ const ownStatements: readonly string[] = [
   max_attempts smallint not null,
   created_at timestamptz not null default now()
 )`,
-  "create index if not exists group_waiting_next on jobs.group_waiting (task_id, group_key, id)",
+  `create index if not exists group_waiting_next on ${s}.group_waiting (task_id, group_key, id)`,
   // Without payloads: those of finished jobs need not stay readable.
-  `create table if not exists jobs.completed (
+  `create table if not exists ${s}.completed (
   id bigint not null,
   task_id integer not null,
   attempts smallint not null,
@@ -111,34 +116,34 @@ const ownStatements: readonly string[] = [
   started_at timestamptz not null,
   completed_at timestamptz not null default now()
 )`,
-  "create index if not exists completed_at on jobs.completed using brin (completed_at)",
-  "create index if not exists completed_runs on jobs.completed (id) where id < 0",
-  `create table if not exists jobs.chores (
+  `create index if not exists completed_at on ${s}.completed using brin (completed_at)`,
+  `create index if not exists completed_runs on ${s}.completed (id) where id < 0`,
+  `create table if not exists ${s}.chores (
   name text primary key,
   done_at timestamptz not null default '-infinity',
   result jsonb
 )`,
-  "insert into jobs.chores (name) values ('minute'), ('day') on conflict do nothing",
+  `insert into ${s}.chores (name) values ('minute'), ('day') on conflict do nothing`,
   // Workers ask for due jobs of one name. The library has no index for that.
-  "create index if not exists service_due on jobs._private_jobs (task_id, priority, run_at, id) where is_available",
-  "create index if not exists service_locked on jobs._private_jobs (locked_at) where locked_at is not null",
-  "create index if not exists service_failed on jobs._private_jobs (updated_at, id) where attempts >= max_attempts and locked_at is null",
+  `create index if not exists service_due on ${s}._private_jobs (task_id, priority, run_at, id) where is_available`,
+  `create index if not exists service_locked on ${s}._private_jobs (locked_at) where locked_at is not null`,
+  `create index if not exists service_failed on ${s}._private_jobs (updated_at, id) where attempts >= max_attempts and locked_at is null`,
 
   // A try begins: its key is free again, and the lock ends with the timeout. A try ends without success: the time of the next one is set.
-  `create or replace function jobs.service_lock() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $f$
-declare d jobs.definitions; n integer;
+  `create or replace function ${s}.service_lock() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $f$
+declare d ${s}.definitions; n integer;
 begin
   if new.locked_at is not null then
     if old.locked_at is null then
       new.updated_at := new.locked_at;
       new.key := null;
-      select * into d from jobs.definitions where task_id = new.task_id;
+      select * into d from ${s}.definitions where task_id = new.task_id;
       if d.timeout is not null then new.locked_at := new.locked_at - interval '4 hours' + d.timeout + ${lockMargin}; end if;
     end if;
     return new;
   end if;
   if new.attempts >= old.attempts then
-    select * into d from jobs.definitions where task_id = new.task_id;
+    select * into d from ${s}.definitions where task_id = new.task_id;
     if old.locked_at < now() - interval '4 hours' and new.last_error is not distinct from old.last_error then
       new.last_error := 'The try ran past its timeout, or its worker died.';
     end if;
@@ -154,62 +159,62 @@ begin
   end if;
   return new;
 end $f$`,
-  "drop trigger if exists service_lock on jobs._private_jobs",
-  `create trigger service_lock before update of locked_at on jobs._private_jobs for each row
-  when (old.locked_at is distinct from new.locked_at) execute function jobs.service_lock()`,
+  `drop trigger if exists service_lock on ${s}._private_jobs`,
+  `create trigger service_lock before update of locked_at on ${s}._private_jobs for each row
+  when (old.locked_at is distinct from new.locked_at) execute function ${s}.service_lock()`,
 
   // A worker deletes the row of a completed job. Then the next job of an ordered group becomes its head.
-  `create or replace function jobs.service_gone() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $f$
-declare g record; n jobs.group_waiting;
+  `create or replace function ${s}.service_gone() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $f$
+declare g record; n ${s}.group_waiting;
 begin
-  insert into jobs.completed (id, task_id, attempts, run_at, started_at)
+  insert into ${s}.completed (id, task_id, attempts, run_at, started_at)
     select id, task_id, attempts, run_at, updated_at from gone where locked_by is not null;
-  for g in select s.task_id, s.group_key from jobs.groups s join gone on s.head = gone.id order by 1, 2 loop
+  for g in select s.task_id, s.group_key from ${s}.groups s join gone on s.head = gone.id order by 1, 2 loop
     -- Waits for transactions that have enqueued into the group and not committed yet.
-    perform 1 from jobs.groups s where s.task_id = g.task_id and s.group_key = g.group_key for update;
-    select * into n from jobs.group_waiting w where w.task_id = g.task_id and w.group_key = g.group_key order by w.id limit 1;
+    perform 1 from ${s}.groups s where s.task_id = g.task_id and s.group_key = g.group_key for update;
+    select * into n from ${s}.group_waiting w where w.task_id = g.task_id and w.group_key = g.group_key order by w.id limit 1;
     if found then
-      delete from jobs.group_waiting where id = n.id;
-      insert into jobs._private_jobs (id, task_id, payload, run_at, priority, max_attempts, created_at)
+      delete from ${s}.group_waiting where id = n.id;
+      insert into ${s}._private_jobs (id, task_id, payload, run_at, priority, max_attempts, created_at)
         overriding system value values (n.id, n.task_id, n.payload, n.run_at, n.priority, n.max_attempts, n.created_at);
-      update jobs.groups set head = n.id where task_id = g.task_id and group_key = g.group_key;
+      update ${s}.groups set head = n.id where task_id = g.task_id and group_key = g.group_key;
     else
-      delete from jobs.groups where task_id = g.task_id and group_key = g.group_key;
+      delete from ${s}.groups where task_id = g.task_id and group_key = g.group_key;
     end if;
   end loop;
   return null;
 end $f$`,
-  "drop trigger if exists service_gone on jobs._private_jobs",
-  `create trigger service_gone after delete on jobs._private_jobs referencing old table as gone
-  for each statement execute function jobs.service_gone()`,
+  `drop trigger if exists service_gone on ${s}._private_jobs`,
+  `create trigger service_gone after delete on ${s}._private_jobs referencing old table as gone
+  for each statement execute function ${s}.service_gone()`,
 
   // The queue of a name, made with its first job.
-  `create or replace function jobs._queue(job_name text, is_ordered boolean) returns jobs.definitions language plpgsql ${secure} as $f$
-declare task integer; d jobs.definitions;
+  `create or replace function ${s}._queue(job_name text, is_ordered boolean) returns ${s}.definitions language plpgsql ${secure} as $f$
+declare task integer; d ${s}.definitions;
 begin
   if job_name is null or job_name !~ '^[A-Za-z0-9_./-]{1,128}$' then
     raise exception 'A job''s name has 1 to 128 letters, digits, "_", "-", "." and "/".' using errcode = '22023';
   end if;
-  insert into jobs._private_tasks (identifier) select job_name
-    where not exists (select from jobs._private_tasks where identifier = job_name) on conflict do nothing;
-  select id into task from jobs._private_tasks where identifier = job_name;
-  insert into jobs.definitions (task_id, ordered) select task, is_ordered
-    where task is not null and not exists (select from jobs.definitions where task_id = task) on conflict do nothing;
-  select * into d from jobs.definitions where task_id = task;
+  insert into ${s}._private_tasks (identifier) select job_name
+    where not exists (select from ${s}._private_tasks where identifier = job_name) on conflict do nothing;
+  select id into task from ${s}._private_tasks where identifier = job_name;
+  insert into ${s}.definitions (task_id, ordered) select task, is_ordered
+    where task is not null and not exists (select from ${s}.definitions where task_id = task) on conflict do nothing;
+  select * into d from ${s}.definitions where task_id = task;
   if not found then
     raise exception 'Another transaction made the queue of this job; try again.' using errcode = '40001';
   end if;
   return d;
 end $f$`,
 
-  `create or replace function jobs._enqueue(
+  `create or replace function ${s}._enqueue(
   job_name text, payload json, start_at timestamptz, start_in interval, job_key text, how text, group_name text, urgency integer,
   is_ordered boolean, tries integer
 ) returns bigint language plpgsql ${secure} as $f$
-declare d jobs.definitions; due timestamptz; own_key text; job bigint; most smallint;
+declare d ${s}.definitions; due timestamptz; own_key text; job bigint; most smallint;
 begin
-  select s.* into d from jobs._private_tasks t join jobs.definitions s on s.task_id = t.id where t.identifier = job_name;
-  if not found then d := jobs._queue(job_name, coalesce(is_ordered, group_name is not null)); end if;
+  select s.* into d from ${s}._private_tasks t join ${s}.definitions s on s.task_id = t.id where t.identifier = job_name;
+  if not found then d := ${s}._queue(job_name, coalesce(is_ordered, group_name is not null)); end if;
   if octet_length(payload::text) > 262144 then
     raise exception 'The payload of a job has at most 262144 bytes of JSON.' using errcode = '22023';
   end if;
@@ -231,25 +236,25 @@ begin
   end if;
   most := coalesce(tries, d.max_attempts, 25);
   if d.ordered then
-    job := nextval('jobs.jobs_id_seq1');
+    job := nextval('${s}.jobs_id_seq1');
     loop
-      insert into jobs.groups (task_id, group_key, head) values (d.task_id, group_name, job) on conflict (task_id, group_key) do nothing;
+      insert into ${s}.groups (task_id, group_key, head) values (d.task_id, group_name, job) on conflict (task_id, group_key) do nothing;
       if found then
-        insert into jobs._private_jobs (id, task_id, payload, run_at, priority, max_attempts)
+        insert into ${s}._private_jobs (id, task_id, payload, run_at, priority, max_attempts)
           overriding system value values (job, d.task_id, payload, due, -urgency, most);
         return job;
       end if;
       -- The group stays as long as this transaction is open; whoever finishes its head waits for it.
-      perform 1 from jobs.groups g where g.task_id = d.task_id and g.group_key = group_name for key share;
+      perform 1 from ${s}.groups g where g.task_id = d.task_id and g.group_key = group_name for key share;
       if found then
-        insert into jobs.group_waiting (id, task_id, group_key, payload, run_at, priority, max_attempts)
+        insert into ${s}.group_waiting (id, task_id, group_key, payload, run_at, priority, max_attempts)
           values (job, d.task_id, group_name, payload, due, -urgency, most);
         return job;
       end if;
     end loop;
   end if;
   if job_key is null then
-    insert into jobs._private_jobs (task_id, payload, run_at, priority, max_attempts)
+    insert into ${s}._private_jobs (task_id, payload, run_at, priority, max_attempts)
       values (d.task_id, payload, due, -urgency, most) returning id into job;
     return job;
   end if;
@@ -259,159 +264,171 @@ begin
   end if;
   loop
     if how = 'replace' then
-      update jobs._private_jobs j set payload = _enqueue.payload, run_at = due, priority = -urgency, max_attempts = most,
+      update ${s}._private_jobs j set payload = _enqueue.payload, run_at = due, priority = -urgency, max_attempts = most,
         revision = j.revision + 1, updated_at = now()
         where j.key = own_key and j.locked_at is null returning id into job;
     else
       -- The lock keeps the job from starting before this transaction's changes can be seen.
-      select id into job from jobs._private_jobs j where j.key = own_key and j.locked_at is null for share;
+      select id into job from ${s}._private_jobs j where j.key = own_key and j.locked_at is null for share;
     end if;
     if found then return job; end if;
-    insert into jobs._private_jobs (task_id, payload, run_at, priority, max_attempts, key)
+    insert into ${s}._private_jobs (task_id, payload, run_at, priority, max_attempts, key)
       values (d.task_id, payload, due, -urgency, most, own_key) on conflict (key) do nothing returning id into job;
     if found then return job; end if;
   end loop;
 end $f$`,
 
-  `create or replace function jobs.enqueue(
+  `create or replace function ${s}.enqueue(
   job_name text, payload jsonb default null, run_at timestamptz default null, key text default null, group_key text default null,
   priority integer default 0
 ) returns bigint language sql ${secure} as $f$
-  select jobs._enqueue(job_name, coalesce(payload, 'null')::json, run_at, null, key, 'dedupe', group_key, coalesce(priority, 0), null, null)
+  select ${s}._enqueue(job_name, coalesce(payload, 'null')::json, run_at, null, key, 'dedupe', group_key, coalesce(priority, 0), null, null)
 $f$`,
 
   // A run of a recurring job. Its id identifies the run, so each run is created once, even after it is done.
-  `create or replace function jobs._enqueue_run(job_name text, run bigint, due timestamptz, tries integer) returns boolean
+  `create or replace function ${s}._enqueue_run(job_name text, run bigint, due timestamptz, tries integer) returns boolean
 language plpgsql ${secure} as $f$
-declare d jobs.definitions;
+declare d ${s}.definitions;
 begin
-  d := jobs._queue(job_name, false);
-  if exists (select from jobs.completed where id = run) then return false; end if;
-  insert into jobs._private_jobs (id, task_id, payload, run_at, max_attempts)
+  d := ${s}._queue(job_name, false);
+  if exists (select from ${s}.completed where id = run) then return false; end if;
+  insert into ${s}._private_jobs (id, task_id, payload, run_at, max_attempts)
     overriding system value values (run, d.task_id, 'null', due, tries) on conflict do nothing;
   return found;
 end $f$`,
 
-  `create or replace function jobs._define(
+  `create or replace function ${s}._define(
   job_name text, is_ordered boolean, tries integer, delay interval, longest interval, steps interval[], lasts interval, cron text
 ) returns void language plpgsql ${secure} as $f$
-declare d jobs.definitions;
+declare d ${s}.definitions;
 begin
-  d := jobs._queue(job_name, is_ordered);
-  update jobs.definitions set max_attempts = tries, retry_delay = delay, max_retry_delay = longest, retry_steps = steps, timeout = lasts,
+  d := ${s}._queue(job_name, is_ordered);
+  update ${s}.definitions set max_attempts = tries, retry_delay = delay, max_retry_delay = longest, retry_steps = steps, timeout = lasts,
     schedule = cron, seen_at = now() where task_id = d.task_id;
 end $f$`,
 
-  `create or replace view jobs.failed as
+  `create or replace view ${s}.failed as
   select j.id, t.identifier as name, j.payload, j.attempts, j.max_attempts, coalesce(j.last_error, '') as error, g.group_key,
     j.created_at as enqueued_at, j.updated_at as failed_at
-  from jobs._private_jobs j join jobs._private_tasks t on t.id = j.task_id left join jobs.groups g on g.head = j.id
+  from ${s}._private_jobs j join ${s}._private_tasks t on t.id = j.task_id left join ${s}.groups g on g.head = j.id
   where j.attempts >= j.max_attempts and j.locked_at is null`,
 
-  `create or replace function jobs.next_due() returns timestamptz language sql stable ${secure} as $f$
+  `create or replace function ${s}.next_due() returns timestamptz language sql stable ${secure} as $f$
   -- From one pair of name and priority to the next by the index: a step for each pair, however many jobs wait.
   with recursive first as (
-    (select task_id, priority, run_at from jobs._private_jobs where is_available order by task_id, priority, run_at limit 1)
+    (select task_id, priority, run_at from ${s}._private_jobs where is_available order by task_id, priority, run_at limit 1)
     union all
     select n.task_id, n.priority, n.run_at from first f cross join lateral (
-      select task_id, priority, run_at from jobs._private_jobs j
+      select task_id, priority, run_at from ${s}._private_jobs j
       where j.is_available and (j.task_id, j.priority) > (f.task_id, f.priority) order by task_id, priority, run_at limit 1
     ) n
   )
   select least((select min(run_at) from first),
-    (select min(locked_at) + interval '4 hours' from jobs._private_jobs where locked_at is not null))
+    (select min(locked_at) + interval '4 hours' from ${s}._private_jobs where locked_at is not null))
 $f$`,
 
-  `create or replace function jobs._retry(job bigint, job_name text) returns bigint language sql ${secure} as $f$
+  `create or replace function ${s}._retry(job bigint, job_name text) returns bigint language sql ${secure} as $f$
   with retried as (
-    update jobs._private_jobs j set max_attempts = least(j.attempts, 32766) + 1, attempts = least(j.attempts, 32766), run_at = now(),
+    update ${s}._private_jobs j set max_attempts = least(j.attempts, 32766) + 1, attempts = least(j.attempts, 32766), run_at = now(),
       last_error = null, updated_at = now()
     where j.attempts >= j.max_attempts and j.locked_at is null
       and (job is null or j.id = job)
-      and (job_name is null or j.task_id = (select id from jobs._private_tasks where identifier = job_name))
+      and (job_name is null or j.task_id = (select id from ${s}._private_tasks where identifier = job_name))
       and (job is not null or job_name is not null)
     returning 1)
   select count(*) from retried
 $f$`,
 
-  `create or replace function jobs._remove(job bigint, job_name text) returns bigint language sql ${secure} as $f$
+  `create or replace function ${s}._remove(job bigint, job_name text) returns bigint language sql ${secure} as $f$
   with removed as (
-    delete from jobs._private_jobs j where j.attempts >= j.max_attempts and j.locked_at is null
+    delete from ${s}._private_jobs j where j.attempts >= j.max_attempts and j.locked_at is null
       and (job is null or j.id = job)
-      and (job_name is null or j.task_id = (select id from jobs._private_tasks where identifier = job_name))
+      and (job_name is null or j.task_id = (select id from ${s}._private_tasks where identifier = job_name))
       and (job is not null or job_name is not null)
     returning 1)
   select count(*) from removed
 $f$`,
 
-  `create or replace function jobs.delete_queue(job_name text) returns void language plpgsql ${secure} as $f$
+  `create or replace function ${s}.delete_queue(job_name text) returns void language plpgsql ${secure} as $f$
 declare task integer;
 begin
-  select id into task from jobs._private_tasks where identifier = job_name;
-  if exists (select from jobs._private_jobs where task_id = task and (id > 0 or locked_at is not null))
-    or exists (select from jobs.group_waiting where task_id = task) then
+  select id into task from ${s}._private_tasks where identifier = job_name;
+  if exists (select from ${s}._private_jobs where task_id = task and (id > 0 or locked_at is not null))
+    or exists (select from ${s}.group_waiting where task_id = task) then
     raise exception 'The queue of "%" has jobs: finish or delete them first.', job_name using errcode = '55006';
   end if;
-  delete from jobs._private_jobs where task_id = task;
-  delete from jobs.groups where task_id = task;
-  delete from jobs.definitions where task_id = task;
+  delete from ${s}._private_jobs where task_id = task;
+  delete from ${s}.groups where task_id = task;
+  delete from ${s}.definitions where task_id = task;
 end $f$`,
 
-  `create or replace function jobs._counts() returns table (
+  `create or replace function ${s}._counts() returns table (
   name text, waiting bigint, running bigint, retrying bigint, failed bigint, completed bigint, next_due timestamptz, oldest_due timestamptz
 ) language sql stable ${secure} as $f$
   select t.identifier, coalesce(j.waiting, 0) + coalesce(w.waiting, 0), coalesce(j.running, 0), coalesce(j.retrying, 0), coalesce(j.failed, 0),
     coalesce(c.completed, 0), least(j.next_due, w.next_due),
     case when least(j.next_due, w.next_due) <= now() then least(j.next_due, w.next_due) end
-  from jobs.definitions d join jobs._private_tasks t on t.id = d.task_id
+  from ${s}.definitions d join ${s}._private_tasks t on t.id = d.task_id
   left join (
     select task_id, count(*) filter (where is_available and last_error is null) as waiting, count(*) filter (where locked_at is not null) as running,
       count(*) filter (where is_available and last_error is not null) as retrying,
       count(*) filter (where locked_at is null and attempts >= max_attempts) as failed, min(run_at) filter (where is_available) as next_due
-    from jobs._private_jobs group by task_id) j on j.task_id = d.task_id
-  left join (select task_id, count(*) as waiting, min(run_at) as next_due from jobs.group_waiting group by task_id) w on w.task_id = d.task_id
-  left join (select task_id, count(*) as completed from jobs.completed group by task_id) c on c.task_id = d.task_id
+    from ${s}._private_jobs group by task_id) j on j.task_id = d.task_id
+  left join (select task_id, count(*) as waiting, min(run_at) as next_due from ${s}.group_waiting group by task_id) w on w.task_id = d.task_id
+  left join (select task_id, count(*) as completed from ${s}.completed group by task_id) c on c.task_id = d.task_id
   order by t.identifier collate "C"
 $f$`,
 
   // The one worker that moves the time of a chore does the chore.
-  `create or replace function jobs._claim(chore text, since interval) returns boolean language sql ${secure} as $f$
-  with claimed as (update jobs.chores set done_at = now() where name = chore and done_at < now() - since returning 1)
+  `create or replace function ${s}._claim(chore text, since interval) returns boolean language sql ${secure} as $f$
+  with claimed as (update ${s}.chores set done_at = now() where name = chore and done_at < now() - since returning 1)
   select exists (select from claimed)
 $f$`,
 
   // For operators by hand. Workers use a statement that knows how many jobs of each name run at once (engine.ts).
-  `create or replace function jobs._free_dead() returns bigint language sql ${secure} as $f$
+  `create or replace function ${s}._free_dead() returns bigint language sql ${secure} as $f$
   with freed as (
-    update jobs._private_jobs set locked_at = null, locked_by = null where locked_at < now() - interval '4 hours' returning 1)
+    update ${s}._private_jobs set locked_at = null, locked_by = null where locked_at < now() - interval '4 hours' returning 1)
   select count(*) from freed
 $f$`,
 
-  `create or replace function jobs._clean() returns void language plpgsql ${secure} as $f$
+  `create or replace function ${s}._clean() returns void language plpgsql ${secure} as $f$
 begin
-  delete from jobs.completed where completed_at < now() - interval '7 days';
-  delete from jobs._private_jobs where attempts >= max_attempts and locked_at is null and updated_at < now() - interval '7 days';
-  delete from jobs.group_waiting where run_at < now() - interval '14 days';
-  delete from jobs._private_jobs where is_available and attempts = 0 and run_at < now() - interval '14 days';
+  delete from ${s}.completed where completed_at < now() - interval '7 days';
+  delete from ${s}._private_jobs where attempts >= max_attempts and locked_at is null and updated_at < now() - interval '7 days';
+  delete from ${s}.group_waiting where run_at < now() - interval '14 days';
+  delete from ${s}._private_jobs where is_available and attempts = 0 and run_at < now() - interval '14 days';
 end $f$`,
 
   // Read from the catalogue, which every role may read.
-  `create or replace function jobs._level() returns text language sql immutable as $f$ select '${libraryLevel}.${ownLevel}' $f$`,
+  `create or replace function ${s}._level() returns text language sql immutable as $f$ select '${libraryLevel}.${ownLevel}' $f$`,
 
-  "revoke all on all functions in schema jobs from public",
-  `grant execute on function jobs.enqueue(text, jsonb, timestamptz, text, text, integer), jobs.next_due(), jobs._level() to public`
+  `revoke all on all functions in schema ${s} from public`,
+  `grant execute on function ${s}.enqueue(text, jsonb, timestamptz, text, text, integer), ${s}.next_due(), ${s}._level() to public`
 ]
 
-let kept: string | undefined
+const kept = new Map<string, string>()
 
-/** Everything, as statements in order. `library`: the library's own migrations, where they are not those that are installed. */
-export const queueStatements = (library?: ReadonlyMap<number, string>): string =>
-  library === undefined
-    ? kept ??= queueStatements(libraryMigrations())
-    : `${[libraryStatements(library), ...ownStatements].join(";\n\n")};\n`
+/**
+ * Everything, as statements in order, for a schema of that name. `library`: the library's own migrations, where they are not those that are installed.
+ */
+export const queueStatements = (
+  library?: ReadonlyMap<number, string>,
+  schema: string = defaultSchemas.jobs
+): string => {
+  const made = library === undefined ? kept.get(schema) : undefined
+  if (made !== undefined) return made
+  const statements = `${
+    [libraryStatements(library ?? libraryMigrations(), schema), ...ownStatements(ownSchema(schema))].join(";\n\n")
+  };\n`
+  if (library === undefined) kept.set(schema, statements)
+  return statements
+}
 
 /** Asks the catalogue whether a database has them at this level, as `present`. */
-export const queueQuestion: string =
+export const queueQuestion = (schema: string = defaultSchemas.jobs): string =>
   `select coalesce((select p.prosrc = ' select ''${libraryLevel}.${ownLevel}'' ' from pg_proc p
-  join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'jobs' and p.proname = '_level'), false)
-  and (select count(*) = 2 from pg_trigger where tgrelid = to_regclass('jobs._private_jobs') and tgname in ('service_lock', 'service_gone')) as present`
+  join pg_namespace n on n.oid = p.pronamespace where n.nspname = ${quoted(schema)} and p.proname = '_level'), false)
+  and (select count(*) = 2 from pg_trigger where tgrelid = to_regclass('${
+    ownSchema(schema)
+  }._private_jobs') and tgname in ('service_lock', 'service_gone')) as present`

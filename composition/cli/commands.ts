@@ -55,10 +55,12 @@ const newPassword = {
 const email = { email: Argument.String("email").pipe(Argument.withDescription("Email address of the account")) }
 
 const init = Command.make("init", {
-  folder: Argument.String("folder").pipe(Argument.withDescription("Where to make it"), Argument.withDefault("."))
-}, ({ folder }) => run(async () => (await import("./init.ts")).init(resolve(folder)))).pipe(
+  folder: Argument.String("folder").pipe(Argument.withDescription("Where to make it"), Argument.withDefault(".")),
+  empty: yesFlag("empty", "Begin without the example resource"),
+  from: textFlag("from", "Begin with the tables of this database: postgres://user:password@host/name", "address")
+}, (flags) => run(async () => (await import("./init.ts")).init({ ...flags, folder: resolve(flags.folder) }))).pipe(
   Command.withDescription(
-    "Make a new project: configuration, an example resource, .env with a secret. Overwrites nothing."
+    "Make a new project: configuration, an example resource, .env with a secret, files for containers. Overwrites nothing."
   )
 )
 
@@ -66,7 +68,8 @@ const introspect = Command.make("introspect", {
   ...project,
   ...json,
   schema: textFlag("schema", "Schemas to read, separated by commas (default: public)", "names"),
-  tables: textFlag("tables", "Only these tables, separated by commas", "names"),
+  tables: textFlag("tables", "Only these tables, separated by commas; * stands for any characters", "names"),
+  exclude: textFlag("exclude", "Leave these tables out, named like those of --tables", "names"),
   views: yesFlag("views", "Write resources for views, too, where columns tell their rows apart"),
   out: textFlag("out", "The generated file (default: admin.resources.ts)", "file"),
   check: yesFlag("check", "Write nothing; exit code 1 when the generated file is not up to date"),

@@ -9,6 +9,7 @@ import { assemble } from "../assembly.ts"
 import { ConfigFileError, findConfig, loadConfig } from "../config-file.ts"
 import { type Databases, openDatabases } from "../database.ts"
 import { envFile, loadEnvFile, portOf, settingsOf } from "../environment.ts"
+import { onSignal } from "../parent.ts"
 import { explain, type Server, startServer } from "../server.ts"
 import { openLiveApp } from "../web.ts"
 import { describe, note } from "./output.ts"
@@ -128,15 +129,7 @@ export const dev = async (flags: ProjectFlags & { readonly port: number | undefi
   turn()
   await running
 
-  await new Promise<void>((done) => {
-    let asked = false
-    const stop = (): void => {
-      if (asked) process.exit(130)
-      asked = true
-      done()
-    }
-    process.on("SIGINT", stop).on("SIGTERM", stop)
-  })
+  await new Promise<void>(onSignal)
   stopped = true
   await running
   stopWatching()

@@ -41,7 +41,7 @@ const withCore = async <A>(
     project.settings,
     project.config,
     ({ url }) =>
-      withPostgres({ url, readConnections: 2 }, (postgres) => {
+      withPostgres({ url, readConnections: 2, schemas: project.compiled.schemas }, (postgres) => {
         const { core } = makeFoundation({
           compiled: project.compiled,
           records: makeRecords(postgres),

@@ -9,16 +9,19 @@ import { basename, join, relative, resolve } from "node:path"
 import { parseEnv } from "node:util"
 import { makeFacts } from "../../adapters/postgres/facts.ts"
 import type { TableFacts } from "../../core/domain/compile/catalogue.ts"
+import { printRefusals } from "../../core/domain/declare/refusal.ts"
 import { configNames } from "../config-file.ts"
-import { envFile, settingsOf } from "../environment.ts"
-import { draftResources, viewKeys } from "../introspect/draft.ts"
-import type { ViewKey } from "../introspect/draft.ts"
+import { envFile, type Settings, settingsOf } from "../environment.ts"
+import { draftResources, type Drafts } from "../introspect/draft.ts"
+import { type ViewKey, viewKeys } from "../introspect/key.ts"
 import { printModule, provenance, selectionOf } from "../introspect/print.ts"
+import { select, type Selection } from "../introspect/select.ts"
+import { refusalsOf } from "../introspect/verify.ts"
 import { StartupError } from "../startup-error.ts"
 import { withPostgres } from "../startup.ts"
 import { CliFailure, print, printJson } from "./output.ts"
 import { type ProjectFlags, withDatabases } from "./project.ts"
-import { exampleConfig, introspectedConfig, projectFiles } from "./scaffold.ts"
+import { exampleConfig, introspectedConfig, type NewFile, projectFiles } from "./scaffold.ts"
 
 const namesOf = (text: string | undefined): readonly string[] =>
   (text ?? "").split(",").map((name) => name.trim()).filter((name) => name !== "")
@@ -46,23 +49,17 @@ const readTables = (
       return { tables, views: keys }
     }))
 
-const chosen = (
-  tables: readonly TableFacts[],
-  asked: readonly string[],
-  schemas: readonly string[]
-): readonly TableFacts[] => {
-  if (asked.length === 0) return tables
-  const missing = asked.filter((name) =>
-    !tables.some((table) => table.name === name || `${table.schema}.${table.name}` === name)
-  )
-  if (missing.length > 0) {
-    throw new CliFailure(
-      `There is no table ${missing.join(", ")} in ${
-        schemas.map((name) => `schema ${name}`).join(", ")
-      }; --schema names other schemas to look in.`
-    )
+/** What to read: what is asked for now, else what the file before was made of. */
+const selectionFor = (
+  asked: Selection,
+  known: Selection | null
+): Selection => {
+  if (known === null || asked.schemas.length > 0 || asked.tables.length > 0) return asked
+  return {
+    ...known,
+    exclude: asked.exclude.length > 0 ? asked.exclude : known.exclude,
+    views: known.views || asked.views
   }
-  return tables.filter((table) => asked.includes(table.name) || asked.includes(`${table.schema}.${table.name}`))
 }
 
 /** Replaces a file as a whole, so that a reader never sees half of it. */
@@ -92,10 +89,68 @@ const completeProject = (
   return { written, replaced: null }
 }
 
+/** A line for each table that has no resource, with the reason. */
+const leftOut = ({ frameworks, left }: Pick<Drafts, "frameworks" | "left">): readonly string[] => [
+  ...left,
+  ...(frameworks ?? []).map(({ of, table }) => `${table}: ${of} keeps it for itself; name it with --tables to have it`)
+]
+
+/** The resources of what is selected in a project's database. Throws a `CliFailure` where there is nothing to declare. */
+const readDrafts = async (settings: Settings, selection: Selection) => {
+  const schemas = selection.schemas.length === 0 ? ["public"] : selection.schemas
+  const { tables, views } = await withDatabases(settings, null, ({ url }) => readTables(url, schemas, selection.views))
+  const { frameworks, missing, tables: chosen } = select(tables, selection)
+  if (missing.length > 0) {
+    throw new CliFailure(
+      `There is no table ${missing.join(", ")} in ${
+        schemas.map((name) => `schema ${name}`).join(", ")
+      }; --schema names other schemas to look in.`
+    )
+  }
+  const drafts = { ...draftResources(chosen, selection.views ? views : null), frameworks }
+  if (drafts.resources.length === 0) {
+    throw new CliFailure(
+      `There is no table with a primary key in ${schemas.map((name) => `schema ${name}`).join(", ")}${
+        settings.databaseUrl === null ? ` of the embedded database in ${settings.data}: DATABASE_URL is not set` : ""
+      }.${drafts.left.length === 0 ? "" : `\n${drafts.left.map((line) => `  ${line}`).join("\n")}`}`
+    )
+  }
+  const empty = schemas.filter((name) => !tables.some(({ schema }) => schema === name))
+  const refused = refusalsOf(printModule(drafts, selection, false))
+  if (refused.length > 0) {
+    throw new CliFailure(
+      `Nothing was written: the file would be refused. This is a fault of the command; --exclude leaves tables out.\n${
+        printRefusals(refused)
+      }`
+    )
+  }
+  return { drafts, empty, schemas }
+}
+
+/** What `init` makes of a database: the generated file and its configuration, and what was left out. */
+export const filesOf = async (
+  folder: string,
+  url: string
+): Promise<{ readonly files: readonly NewFile[]; readonly left: readonly string[] }> => {
+  const { refusals, settings } = settingsOf({ folder, env: { ...process.env, DATABASE_URL: url } })
+  if (refusals.length > 0) throw new StartupError(refusals)
+  const selection = { schemas: [], tables: [], exclude: [], views: false }
+  const { drafts } = await readDrafts(settings, selection)
+  const path = "admin.resources.ts"
+  return {
+    files: [
+      { path, text: printModule(drafts, selection, true) },
+      { path: configNames[0], text: introspectedConfig(path) }
+    ],
+    left: leftOut(drafts)
+  }
+}
+
 export const introspectCommand = async (
   flags: ProjectFlags & {
     readonly schema: string | undefined
     readonly tables: string | undefined
+    readonly exclude: string | undefined
     readonly out: string | undefined
     readonly views: boolean
     readonly check: boolean
@@ -108,24 +163,16 @@ export const introspectCommand = async (
   if (!existsSync(settings.folder)) throw new CliFailure(`There is no folder ${settings.folder}.`)
   const path = resolve(settings.folder, flags.out ?? "admin.resources.ts")
   const before = existsSync(path) ? readFileSync(path, "utf8") : null
-  const asked = { schemas: namesOf(flags.schema), tables: namesOf(flags.tables) }
-  const known = before === null ? null : selectionOf(before)
-  const selection = asked.schemas.length === 0 && asked.tables.length === 0 && known !== null
-    ? { ...known, views: known.views || flags.views }
-    : { ...asked, views: flags.views }
-  const schemas = selection.schemas.length === 0 ? ["public"] : selection.schemas
-  const { tables, views } = await withDatabases(settings, null, ({ url }) => readTables(url, schemas, selection.views))
-  const drafts = draftResources(chosen(tables, selection.tables, schemas), views)
-  if (drafts.resources.length === 0) {
-    throw new CliFailure(
-      `There is no table with a primary key in ${schemas.map((name) => `schema ${name}`).join(", ")}${
-        settings.databaseUrl === null ? ` of the embedded database in ${settings.data}: DATABASE_URL is not set` : ""
-      }.${drafts.left.length === 0 ? "" : `\n${drafts.left.map((line) => `  ${line}`).join("\n")}`}`
-    )
-  }
-  const empty = schemas.filter((name) => !tables.some(({ schema }) => schema === name))
+  const selection = selectionFor({
+    schemas: namesOf(flags.schema),
+    tables: namesOf(flags.tables),
+    exclude: namesOf(flags.exclude),
+    views: flags.views
+  }, before === null ? null : selectionOf(before))
+  const { drafts, empty, schemas } = await readDrafts(settings, selection)
   const text = printModule(drafts, selection, !/\.[cm]?js$/.test(path))
   const state = before === null ? "missing" : before === text ? "current" : provenance(before)
+  const left = leftOut(drafts)
   const report = (change: "written" | "unchanged" | "outdated", files: readonly string[]): void => {
     const short = relative(settings.folder, path)
     if (flags.json) {
@@ -134,7 +181,7 @@ export const introspectCommand = async (
         change,
         files,
         resources: drafts.resources.map(({ fields, name }) => ({ name, fields: fields.length })),
-        left: drafts.left
+        left
       })
       return
     }
@@ -142,7 +189,7 @@ export const introspectCommand = async (
     if (change === "unchanged") print(`${short} is up to date: ${drafts.resources.length} resources.`)
     if (change === "written") print(`${drafts.resources.length} resources from ${schemas.join(", ")}.`)
     if (change === "outdated") print(`${short} is not up to date. Run: service introspect`)
-    for (const line of drafts.left) print(`  left out ${line}`)
+    for (const line of left) print(`  left out ${line}`)
     for (const name of empty) print(`  nothing found in schema ${name}`)
   }
 
@@ -174,11 +221,15 @@ export const introspectCommand = async (
     print(`${replaced} was the unchanged example of init. It now has the resources of your tables.`)
   }
   const config = configNames.map((name) => join(settings.folder, name)).find((file) => existsSync(file))
-  if (config !== undefined && !readFileSync(config, "utf8").includes(basename(path).replace(/\.[cm]?ts$/, ""))) {
+  const declared = config === undefined ? null : readFileSync(config, "utf8")
+  const used = declared === null || declared.includes(basename(path).replace(/\.[cm]?ts$/, ""))
+  if (config !== undefined && (!used || !/\bviews\b/.test(declared ?? ""))) {
     print(
-      `\n${basename(config)} does not use it yet. Add:\n  import { resources } from "./${
+      `\n${basename(config)} does not use ${
+        used ? "its views" : "it"
+      } yet. Add:\n  import { resources, views } from "./${
         relative(settings.folder, path)
-      }"`
+      }"\n  … defineConfig({ resources, views, … })`
     )
   }
   if (!made.includes("package.json")) return

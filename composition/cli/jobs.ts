@@ -32,9 +32,9 @@ const withQueue = async (
   await withDatabases(project.settings, project.config, ({ url }) =>
     withPool(url, async (pool) => {
       const connections = pool as unknown as Connections
-      const refusals = await refuseQueue(connections, project.compiled.jobs)
+      const refusals = await refuseQueue(connections, project.compiled.jobs, project.compiled.schemas.jobs)
       if (refusals.length > 0) throw new StartupError(refusals)
-      await work(makeQueue(connections), project)
+      await work(makeQueue(connections, undefined, project.compiled.schemas.jobs), project)
     }))
 }
 

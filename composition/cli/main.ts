@@ -1,5 +1,9 @@
 #!/usr/bin/env node
 /** The program `service`. */
+import { endWithParent } from "../parent.ts"
+
+// As early as this: npm may end while the rest is loaded.
+endWithParent()
 
 // The reader may have closed the pipe early (`| head`). That is no failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1))

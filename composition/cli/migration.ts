@@ -5,6 +5,7 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
+import type { Schemas } from "../../core/domain/declare/schemas.ts"
 import { keepsAccounts } from "../assembly.ts"
 import {
   applyFiles,
@@ -13,8 +14,10 @@ import {
   findMissing,
   followingMigrations,
   jobsMigrations,
+  lookFirst,
   migrationScript,
-  serviceMigration
+  refuseForeign,
+  serviceMigrationOf
 } from "../migrations.ts"
 import type { Migration, MigrationFile } from "../migrations.ts"
 import { print, printJson } from "./output.ts"
@@ -22,15 +25,15 @@ import { loadProject, type ProjectFlags, withDatabases, withPool } from "./proje
 
 const heading = ({ digest, name, version }: Migration): string => `-- service migration ${name} ${version} ${digest}`
 
-const purposes: { readonly [name: string]: string } = {
+const purposesIn = (schemas: Schemas): { readonly [name: string]: string } => ({
   service: "Tables that the service keeps beside yours: applied migrations, answers kept for Idempotency-Key.",
-  auth: "Accounts, sessions, signing keys and API keys, in the schema auth.",
-  jobs: "Jobs, in the schema jobs. A later version may need stopped workers: it says so instead of waiting.",
-  second_factor: "Second factors of accounts, in the schema auth.",
-  passkey: "Passkeys of accounts, in the schema auth.",
+  auth: `Accounts, sessions, signing keys and API keys, in the schema ${schemas.auth}.`,
+  jobs: `Jobs, in the schema ${schemas.jobs}. A later version may need stopped workers: it says so instead of waiting.`,
+  second_factor: `Second factors of accounts, in the schema ${schemas.auth}.`,
+  passkey: `Passkeys of accounts, in the schema ${schemas.auth}.`,
   webhooks: "Subscriptions that people make, and their deliveries.",
-  events: "Where changes wait to be sent to those who subscribe, in the schema service."
-}
+  events: `Where changes wait to be sent to those who subscribe, in the schema ${schemas.service}.`
+})
 
 const capturePurpose =
   "A trigger that keeps the changes of a table until they are sent to those who subscribe. Apply it after the migrations that make or change the table."
@@ -63,7 +66,8 @@ const writeFiles = (folder: string, migrations: readonly Migration[], separate: 
       ? "\n-- Apply it to the database of ADMIN_DATABASE_URL."
       : ""
     const text = `${heading(migration)}\n-- ${
-      purposes[migration.name] ?? (migration.name.startsWith("events_") ? capturePurpose : versionsPurpose)
+      purposesIn(migration.schemas)[migration.name] ??
+        (migration.name.startsWith("events_") ? capturePurpose : versionsPurpose)
     }${place}\n-- Safe to apply again.\n\n${migrationScript(migration)}`
     writeFileSync(path, text, { flag: "wx" })
     return [path]
@@ -76,7 +80,7 @@ export const migration = async (
   const project = await loadProject(flags, true)
   const { settings } = project
   const accounts = keepsAccounts(project) ? authMigrations(project.compiled) : []
-  const own = [serviceMigration, ...jobsMigrations(project.compiled)]
+  const own = [serviceMigrationOf(project.compiled), ...jobsMigrations(project.compiled)]
   const wanted = [...own, ...accounts]
   const versions = followingMigrations(project.compiled)
   const separate = settings.adminDatabaseUrl !== null
@@ -101,13 +105,22 @@ export const migration = async (
         { url, migrations: own },
         { url: authUrl, migrations: accounts }
       ]
+    // Looks at all of them first: nothing is made anywhere where something stands in the way somewhere.
+    const foreign = []
+    for (const { migrations, url: at } of [...parts, { url, migrations: versions }]) {
+      foreign.push(...(await withPool(at, (pool) => lookFirst(pool, migrations))).foreign)
+    }
+    refuseForeign(foreign)
     const applyTo = (at: string, migrations: readonly Migration[]): Promise<void> =>
       withPool(at, async (pool) => {
         const made = await applyMigrations(pool, await findMissing(pool, migrations))
         applied.push(...made.map(({ name, version }) => `${name} ${version}`))
       })
     for (const part of parts) await applyTo(part.url, part.migrations)
-    const { applied: files, changed } = await withPool(url, (pool) => applyFiles(pool, ownFiles(folder)))
+    const { applied: files, changed } = await withPool(
+      url,
+      (pool) => applyFiles(pool, ownFiles(folder), project.compiled)
+    )
     applied.push(...files)
     // Last, as their columns follow those of the project's own tables.
     await applyTo(url, versions)

@@ -16,16 +16,21 @@ export interface NewFile {
   readonly secret?: boolean
 }
 
-const version = (createRequire(import.meta.url)("resource-admin/package.json") as { readonly version: string }).version
+const { devDependencies, version } = createRequire(import.meta.url)("resource-admin/package.json") as {
+  readonly version: string
+  readonly devDependencies: { readonly [name: string]: string }
+}
 
-/** What every project has. */
-export const projectFiles = (folder: string): readonly NewFile[] => [
+const nameOf = (folder: string): string => snakeCase(basename(folder)).replaceAll("_", "-")
+
+/** What every project has. `databaseUrl`: that of the database which it was made from, for `.env`. */
+export const projectFiles = (folder: string, databaseUrl: string | null = null): readonly NewFile[] => [
   {
     path: "package.json",
     text: `${
       JSON.stringify(
         {
-          name: snakeCase(basename(folder)).replaceAll("_", "-"),
+          name: nameOf(folder),
           private: true,
           type: "module",
           engines: { node: ">=24.2" },
@@ -34,9 +39,13 @@ export const projectFiles = (folder: string): readonly NewFile[] => [
             build: "service build",
             start: "service serve dist/server.mjs",
             migrate: "service migration --apply",
-            doctor: "service doctor"
+            doctor: "service doctor",
+            types: "tsc"
           },
-          dependencies: { "resource-admin": version }
+          dependencies: { "resource-admin": version },
+          devDependencies: Object.fromEntries(
+            ["@types/node", "typescript"].map((name) => [name, devDependencies[name]])
+          )
         },
         null,
         2
@@ -51,6 +60,7 @@ export const projectFiles = (folder: string): readonly NewFile[] => [
           compilerOptions: {
             target: "es2024",
             module: "nodenext",
+            types: ["node"],
             strict: true,
             noEmit: true,
             allowImportingTsExtensions: true,
@@ -78,11 +88,127 @@ AUTH_SECRET=${randomBytes(32).toString("base64")}
 AUTH_URL=http://localhost:5173
 
 # Without it the service brings its own PostgreSQL, in data/postgres.
-# DATABASE_URL=postgres://user:password@localhost:5432/database
+${
+      databaseUrl === null
+        ? "# DATABASE_URL=postgres://user:password@localhost:5432/database"
+        : `DATABASE_URL=${quotedValue(databaseUrl)}`
+    }
 `
   },
   { path: ".gitignore", text: "node_modules/\ndist/\ndata/\n.env\n" }
 ]
+
+/** An address as a value of `.env`, whose parser takes all between single quotes as it is. In an address an apostrophe may be written as `%27`. */
+const quotedValue = (address: string): string => {
+  const text = address.replaceAll("'", "%27")
+  return /[\s#"`\\]/.test(text) ? `'${text}'` : text
+}
+
+const readme = (folder: string): string =>
+  `# ${nameOf(folder)}
+
+An admin API and app for a PostgreSQL database, made with resource-admin.
+
+| Command | What it does |
+|---|---|
+| \`npm install\` | fetches the packages |
+| \`npm run migrate\` | applies the files of db/migrations, and makes the service's own tables |
+| \`npx service users create <EMAIL> --generate-password\` | makes an account; the first one is an admin |
+| \`npm run dev\` | serves on http://localhost:5173, and starts again when a file changes |
+| \`npm run doctor\` | says what the configuration and the database lack |
+| \`npm run types\` | checks the types |
+| \`npm run build\`, \`npm start\` | make and serve a bundle |
+
+- \`admin.config.ts\` says which tables are shown, and what each role may do.
+- \`.env\` has the secret and the addresses of this machine. It is never committed.
+
+## In containers
+
+\`docker compose up --build\` starts PostgreSQL, applies the migrations, and serves on http://localhost:5173. Set a password for the database and the secret before:
+
+\`\`\`sh
+export POSTGRES_PASSWORD=$(openssl rand -hex 24) AUTH_SECRET=$(openssl rand -base64 32)
+docker compose up --build --detach
+docker compose run --rm migrate npx service users create ann@example.com --generate-password
+\`\`\`
+
+Keep both values: another secret ends all sessions, and the database keeps the password that it was made with.
+`
+
+const dockerfile = `# Everything that the project needs to migrate and to build.
+FROM node:24-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json* ./
+RUN npm install --no-audit --no-fund
+COPY . .
+RUN npx service build
+
+# What runs: the bundle, and the packages without those for building.
+FROM node:24-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY package.json package-lock.json* ./
+RUN npm install --omit=dev --no-audit --no-fund
+COPY --from=build /app/dist dist
+USER node
+ENV PORT=5173 SERVICE_HOST=0.0.0.0
+EXPOSE 5173
+CMD ["node_modules/.bin/service", "serve", "dist/server.mjs"]
+`
+
+const compose = `# PostgreSQL, one run of the migrations, and the service.
+services:
+  db:
+    image: postgres:18
+    environment:
+      POSTGRES_PASSWORD: \${POSTGRES_PASSWORD:?set POSTGRES_PASSWORD}
+      POSTGRES_DB: admin
+    volumes: ["db:/var/lib/postgresql"]
+    healthcheck:
+      test: ["CMD-SHELL", "pg_isready -U postgres -d admin"]
+      interval: 2s
+      retries: 30
+  migrate:
+    build: { context: ., target: build }
+    command: ["npx", "service", "migration", "--apply"]
+    environment: &service
+      DATABASE_URL: postgres://postgres:\${POSTGRES_PASSWORD}@db:5432/admin
+      AUTH_SECRET: \${AUTH_SECRET:?set AUTH_SECRET}
+      AUTH_URL: \${AUTH_URL:-http://localhost:5173}
+    depends_on:
+      db: { condition: service_healthy }
+  admin:
+    build: .
+    environment: *service
+    ports: ["5173:5173"]
+    restart: unless-stopped
+    depends_on:
+      migrate: { condition: service_completed_successfully }
+volumes:
+  db:
+`
+
+/** What \`init\` adds: how to work with the project, and how to run it in containers. */
+export const startFiles = (folder: string): readonly NewFile[] => [
+  { path: "README.md", text: readme(folder) },
+  { path: "Dockerfile", text: dockerfile },
+  { path: ".dockerignore", text: "node_modules/\ndist/\ndata/\n.env\n.git/\n" },
+  { path: "compose.yaml", text: compose }
+]
+
+/** The configuration of a new project without resources. */
+export const emptyFiles: readonly NewFile[] = [{
+  path: "admin.config.ts",
+  text: `import { defineConfig, defineRoles } from "resource-admin"
+
+export default defineConfig({
+  // Declare tables with defineResource, or let \`service introspect\` write them.
+  resources: [],
+  // What each role may do. An account with none of these capabilities may do nothing.
+  roles: defineRoles({ admin: ["*"] })
+})
+`
+}]
 
 /** The configuration of a new project, with the example resource. */
 export const exampleConfig = `import { defineConfig, defineRoles } from "resource-admin"
@@ -150,14 +276,16 @@ create index on notes using gin (title gin_trgm_ops, body gin_trgm_ops);
 /** The configuration beside generated resources. */
 export const introspectedConfig = (module: string): string =>
   `import { defineConfig, defineRoles } from "resource-admin"
-import { resources } from "./${module}"
+import { resources, views } from "./${module}"
 
 // This file is yours: \`service introspect\` writes it once and never again. To add to a generated resource, import it, extendResource and
 // withResources, and write:
 //
-//   resources: withResources(resources, extendResource(orders, { access: { delete: ["admin"] } }))
+//   resources: withResources(resources, extendResource(orders, { access: { delete: ["admin"] } })),
+//   views: { ...views, orders: { ...views.orders, sort: "created_at desc" } }
 export default defineConfig({
   resources,
+  views,
   // What each role may do. An account with none of these capabilities may do nothing.
   roles: defineRoles({ admin: ["*"] })
 })

@@ -189,7 +189,7 @@ export const checkSettings = (
 /** Whether the database role may use the service's own tables. */
 export const checkOwnRights = async (
   client: Client,
-  schema: "service" | "auth",
+  schema: string,
   user: string
 ): Promise<readonly Finding[]> => {
   const { rows } = await client.query<{ name: string; fits: boolean }>(

@@ -6,6 +6,7 @@
 import type { Client } from "pg"
 import { listUsers } from "../../adapters/auth/users.ts"
 import { pgAddressOf } from "../../adapters/postgres/socket.ts"
+import type { Schemas } from "../../core/domain/declare/schemas.ts"
 import type { Models } from "../../core/domain/model/model.ts"
 import { tableName } from "../../core/domain/model/table.ts"
 import { keepsAccounts, makeAuth } from "../assembly.ts"
@@ -13,15 +14,14 @@ import type { Assembly } from "../assembly.ts"
 import { type Databases, openPool } from "../database.ts"
 import type { Settings } from "../environment.ts"
 import {
-  authMigration,
   authMigrations,
   eventMigrations,
-  findMissing,
   formMigrations,
   historyMigrations,
   jobsMigrations,
+  lookFirst,
   type Migration,
-  serviceMigration,
+  serviceMigrationOf,
   taskMigrations,
   webhookMigrations
 } from "../migrations.ts"
@@ -43,6 +43,7 @@ import {
 } from "./deployment.ts"
 import { checkFiles } from "./files.ts"
 import type { Finding } from "./finding.ts"
+import { checkForeign, checkTakenOver, ownSchemas } from "./foreign.ts"
 import { checkIndexes } from "./indexes.ts"
 import { checkJobs } from "./jobs.ts"
 import { checkViewRows, checkViewWrites } from "./views.ts"
@@ -136,10 +137,7 @@ export const examine = async (
       )
     )
     const tables = [...reached.values()].map((model) => tableName(model))
-    own.push(
-      ...await checkOwnRights(client, "service", facts.server.user),
-      ...(accounts && !separate ? await checkOwnRights(client, "auth", facts.server.user) : [])
-    )
+    own.push(...await ofOwnSchemas(client, facts.server.user, accounts && !separate, assembly.compiled.schemas))
     findings.push(
       ...await checkClock(client),
       ...await checkConnections(client, settings),
@@ -153,16 +151,28 @@ export const examine = async (
   if (accounts && separate) {
     await withClient(databases.authUrl, async (client) => {
       const { rows } = await client.query<{ user: string }>("select current_user as user")
-      own.push(
-        ...await checkOwnRights(client, "service", rows[0]?.user ?? ""),
-        ...await checkOwnRights(client, "auth", rows[0]?.user ?? "")
-      )
+      own.push(...await ofOwnSchemas(client, rows[0]?.user ?? "", true, assembly.compiled.schemas))
     })
   }
   findings.push(...own)
   // Tables that the role may not read cannot be examined further.
   if (own.length === 0) findings.push(...await ofOwnTables(assembly, settings, databases, accounts, following))
   return findings
+}
+
+/** Rights to the schemas that are ours, and what became of one that is not. Somebody else's are none of our business. */
+const ofOwnSchemas = async (
+  client: Client,
+  user: string,
+  accounts: boolean,
+  schemas: Schemas
+): Promise<readonly Finding[]> => {
+  const ours = await ownSchemas(client, schemas)
+  return [
+    ...(ours.service ? await checkOwnRights(client, schemas.service, user) : []),
+    ...(accounts && ours.auth ? await checkOwnRights(client, schemas.auth, user) : []),
+    ...(accounts && !ours.auth ? await checkTakenOver(client, schemas) : [])
+  ]
 }
 
 const withClient = async (url: string, work: (client: Client) => Promise<void>): Promise<void> => {
@@ -196,12 +206,17 @@ const ofOwnTables = async (
   const pool = openPool(databases.url, 1)
   const authPool = openPool(databases.authUrl, 1)
   try {
-    const missing = [
-      ...await findMissing(pool, [serviceMigration, ...jobsMigrations(assembly.compiled), ...versions]),
-      ...(accounts ? await findMissing(authPool, authMigrations(assembly.compiled)) : [])
+    const wanted = [serviceMigrationOf(assembly.compiled), ...jobsMigrations(assembly.compiled), ...versions]
+    const found = [
+      await lookFirst(pool, wanted),
+      accounts ? await lookFirst(authPool, authMigrations(assembly.compiled)) : { missing: [], foreign: [] }
     ]
-    const findings = [...checkMigrations(missing, databases)]
-    const auth = accounts && !missing.includes(authMigration) ? makeAuth(assembly, settings, authPool) : null
+    const missing = found.flatMap((one) => one.missing)
+    const foreign = checkForeign(found.flatMap((one) => one.foreign))
+    const findings = [...(foreign.length > 0 ? foreign : checkMigrations(missing, databases))]
+    const auth = accounts && !missing.some(({ name }) => name === "auth")
+      ? makeAuth(assembly, settings, authPool)
+      : null
     if (auth !== null) findings.push(...checkRolesHeld(await listUsers(auth), auth.roles))
     if (auth !== null && await auth.needsAdmin()) {
       findings.push({

@@ -159,7 +159,12 @@ export const checkIndexes = (
       say("index", field, "Lists can be sorted by it, and no index gives that order.", [index([column])])
     } else if (field.relation !== null) {
       done.add(column)
-      say("index", field, "It points at other records, and no index finds those that point at one.", [index([column])])
+      say(
+        "index",
+        field,
+        "The field is a foreign key without an index: to find the records that point at one other record, the database reads the whole table.",
+        [index([column])]
+      )
     } else if (field.filterable && field.kind !== "boolean" && field.kind !== "json") {
       done.add(column)
       say("index", field, "Lists can be filtered by it, and no index leads with it.", [index([column])])

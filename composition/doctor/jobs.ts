@@ -1,6 +1,7 @@
 /** What the doctor says about jobs: names that nothing here runs, and jobs that wait although they are due. */
 
 import type { Client } from "pg"
+import { ownSchema } from "../../adapters/postgres/sql.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
 import { isOwnJob } from "../../core/domain/compile/jobs.ts"
 import type { Finding } from "./finding.ts"
@@ -8,8 +9,8 @@ import type { Finding } from "./finding.ts"
 /** Minutes after which a due job should have been taken. */
 const lateMinutes = 15
 
-const sql =
-  `select name, waiting::integer, failed::integer, oldest_due < now() - interval '${lateMinutes} minutes' as late from jobs._counts()`
+const countsSql = (s: string): string =>
+  `select name, waiting::integer, failed::integer, oldest_due < now() - interval '${lateMinutes} minutes' as late from ${s}._counts()`
 
 interface Row {
   readonly name: string
@@ -20,11 +21,12 @@ interface Row {
 
 export const checkJobs = async (
   client: Pick<Client, "query">,
-  { jobs }: Pick<Compiled, "jobs">
+  { jobs, schemas }: Pick<Compiled, "jobs" | "schemas">
 ): Promise<readonly Finding[]> => {
   const { rows: [place] } = await client.query<{ readonly usable: boolean }>(
-    `select exists (select from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'jobs' and p.proname = '_counts'
-      and has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute')) as usable`
+    `select exists (select from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = $1 and p.proname = '_counts'
+      and has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute')) as usable`,
+    [schemas.jobs]
   )
   if (place?.usable !== true) return []
   const about = (level: Finding["level"], message: string, fix: string): Finding => ({
@@ -37,7 +39,7 @@ export const checkJobs = async (
     sql: []
   })
   const isKnown = (name: string): boolean => jobs.has(name) || isOwnJob(name)
-  const { rows } = await client.query<Row>(sql)
+  const { rows } = await client.query<Row>(countsSql(ownSchema(schemas.jobs)))
   return rows.flatMap(({ failed, late, name, waiting }) => [
     ...(waiting > 0 && !isKnown(name)
       ? [about(

@@ -47,6 +47,21 @@ it("takes the column that moddatetime is told", () => {
   expect([...renewedColumns([trigger])]).toEqual(["at"])
 })
 
+it("lets lists be sorted by every text: whether a table is small enough, the scan guard says", () => {
+  const table = tableFacts("films", [
+    id,
+    column("title", "text"),
+    column("description", "varchar", { maxLength: 2_000 }),
+    column("full_name", "text", { generated: true, nullable: true }),
+    column("open", "bool"),
+    column("guid", "uuid"),
+    column("extra", "jsonb")
+  ], { primaryKey: ["id"] })
+  const { fields } = draftResources([table]).resources[0]!
+  expect(fields.flatMap(({ modifiers, name }) => modifiers.includes("sortable()") ? [name] : []))
+    .toEqual(["id", "title", "description", "full_name"])
+})
+
 it("says why a foreign key into a partition is no relation", () => {
   const part = tableFacts("payments_2026", [id], { primaryKey: ["id"], kind: "partition" })
   const whole = tableFacts("payments", [id], { primaryKey: ["id"], kind: "partitioned" })
@@ -63,6 +78,124 @@ it("says why a foreign key into a partition is no relation", () => {
   expect(resources.find(({ name }) => name === "refunds")?.notes).toEqual([
     "payment_id is no relation: it points at payments_2026, a partition, and resources are of whole tables"
   ])
+})
+
+it.each([
+  // Rails, Prisma, Sequelize, Django.
+  [["created_at", "updated_at"], "updated_at"],
+  [["createdAt", "updatedAt"], "updated_at"],
+  [["created", "modified"], "modified"],
+  [["date_joined", "updated"], "updated"]
+])("lets the service fill %o, which nothing else does", (names, version) => {
+  const columns = names.map((name) => column(name, "timestamp"))
+  const [drafted] = draftResources([tableFacts("things", [id, ...columns])]).resources
+  expect([drafted?.version, drafted?.closed]).toEqual([version, []])
+  expect(drafted?.fields.slice(1).map(({ modifiers }) => modifiers.includes("stamped()"))).toEqual([true, true])
+  // A default or a trigger does so itself, and nothing is required of a column that may be null.
+  const [kept] =
+    draftResources([tableFacts("things", [id, column(names[0]!, "timestamp", { default: "now()" })])]).resources
+  expect(kept?.fields[1]?.modifiers.slice(0, 2)).toEqual(
+    names[0] === "created_at" ? ["readOnly()", "dbDefault()"] : expect.anything()
+  )
+  const [free] =
+    draftResources([tableFacts("things", [id, column(names[0]!, "timestamp", { nullable: true })])]).resources
+  expect(free?.fields[1]?.modifiers).not.toContain("stamped()")
+})
+
+const second = { nullable: true, fraction: 0 }
+
+it("lets the service fill the two times that Laravel fills, which may be null", () => {
+  const times = [column("created_at", "timestamp", second), column("updated_at", "timestamp", second)]
+  const [drafted] = draftResources([tableFacts("posts", [id, ...times])]).resources
+  expect(drafted?.version).toBe("updated_at")
+  expect(drafted?.fields.slice(1).map(({ modifiers }) => modifiers.slice(0, 2))).toEqual([
+    ["optional()", "stamped()"],
+    ["optional()", "stamped()"]
+  ])
+})
+
+it.each([
+  ["one of them alone", [column("created_at", "timestamp", second)], {}],
+  [
+    "times with parts of a second",
+    ["created_at", "updated_at"].map((name) => column(name, "timestamp", { ...second, fraction: 6 })),
+    {}
+  ],
+  [
+    "times of other names",
+    ["created_at", "published_at"].map((name) => column(name, "timestamp", second)),
+    {}
+  ],
+  [
+    "those that a view shows",
+    ["created_at", "updated_at"].map((name) => column(name, "timestamp", second)),
+    { kind: "view" } as const
+  ]
+])("leaves %s to whoever writes", (_, times, more) => {
+  const table = tableFacts("posts", [id, ...times], more)
+  const [drafted] = draftResources([table], [{ table, columns: ["id"], holds: true }]).resources
+  expect(drafted?.version).toBeNull()
+  expect(drafted?.fields.flatMap(({ modifiers }) => modifiers)).not.toContain("stamped()")
+})
+
+it.each([
+  "PasswordHash",
+  "SecurityStamp",
+  "ConcurrencyStamp",
+  "remember_token",
+  "encrypted_password",
+  "reset_password_token",
+  "remember_digest",
+  "password_digest"
+])("leaves the credential %s out", (name) => {
+  const [drafted] = draftResources([tableFacts("users", [id, column(name, "text", { nullable: true })])]).resources
+  expect(drafted?.notes).toEqual([
+    `${name} is left out: it looks like a secret; declare it yourself if it is none`
+  ])
+})
+
+it("takes deletedAt for the mark of a deleted record", () => {
+  const table = tableFacts("things", [id, column("deletedAt", "timestamptz", { nullable: true })])
+  expect(draftResources([table]).resources[0]?.softDelete).toBe("deleted_at")
+})
+
+it("does not forbid or demand what a trigger before the insert fills", () => {
+  const source = `begin
+    if new.slug is null or new.kind = 'x' then new.slug := lower(new.name); end if;
+    new."Search" = to_tsvector(new.name); new.made_at := now();
+    return new; end`
+  const columns = [
+    column("name", "text"),
+    column("slug", "text"),
+    column("kind", "text"),
+    column("Search", "tsvector"),
+    column("made_at", "timestamptz")
+  ]
+  const [drafted] =
+    draftResources([tableFacts("things", [id, ...columns], { fillsRows: true, fills: [source] })]).resources
+  expect(drafted?.closed).toEqual([])
+  expect(drafted?.fields.slice(1).filter(({ modifiers }) => modifiers.includes("dbDefault()")).map(({ name }) => name))
+    .toEqual([
+      "slug",
+      "made_at"
+    ])
+  const [without] = draftResources([tableFacts("things", [id, ...columns])]).resources
+  expect(without?.closed).toEqual(["create"])
+})
+
+it.each([
+  ["text", null, "name", "multiline(false)"],
+  ["text", null, "shipping_notes", null],
+  ["text", null, "productDescription", null],
+  ["varchar", 255, "description", "multiline()"],
+  ["varchar", 200, "description", null],
+  ["varchar", 80, "name", null],
+  ["varchar", 4000, "address", "multiline(false)"],
+  ["varchar", 4000, "body", null]
+])("shows a %s of %s characters named %s with %s", (base, maxLength, name, written) => {
+  const [drafted] = draftResources([tableFacts("things", [id, column(name, base, { maxLength })])]).resources
+  const modifiers = drafted!.fields[1]!.modifiers.filter((each) => each.startsWith("multiline"))
+  expect(modifiers).toEqual(written === null ? [] : [written])
 })
 
 it("says which columns look like files, and leaves them as they are", () => {

@@ -3,14 +3,14 @@
  * unique where it must be. The same database always gives the same names.
  */
 
-import { isName } from "../../core/domain/compile/check.ts"
+import { addressName, isName, objectName } from "../../core/domain/compile/check.ts"
 import { takenBy } from "../../core/domain/compile/field.ts"
 
 /** Words that no constant can be named, and those that a generated file uses itself. */
 const reserved = new Set(
   ("arguments await break case catch class const continue debugger default delete do else enum eval export extends false finally for function "
     + "if implements import in instanceof interface let new null package private protected public return static super switch this throw true "
-    + "try typeof undefined var void while with yield defineResource f relation resources").split(" ")
+    + "try typeof undefined var void while with yield defineResource f relation resources views").split(" ")
 )
 
 /** A database's name in lower case with underscores: `OrderItems` and `order items` are `order_items`. */
@@ -27,10 +27,13 @@ export const snakeCase = (name: string): string => {
   return safe.slice(0, 60).replace(/_+$/, "")
 }
 
-/** `name`, or with the first number that makes it unlike all of `taken`; adds it to them. */
+const longestName = 63
+
+/** `name`, or with the first number that makes it unlike all of `taken`; adds it to them. Either is cut to what a name may have. */
 export const unique = (name: string, taken: Set<string>): string => {
-  let found = name
-  for (let i = 2; taken.has(found); i++) found = `${name}_${i}`
+  const cut = (end: string): string => `${name.slice(0, longestName - end.length).replace(/_+$/, "")}${end}`
+  let found = name.length > longestName ? cut("") : name
+  for (let i = 2; taken.has(found); i++) found = cut(`_${i}`)
   taken.add(found)
   return found
 }
@@ -52,6 +55,11 @@ export const fieldNames = (columns: readonly string[]): readonly string[] =>
     }
   )
 
+/** Why a resource cannot have a name, or null. */
+const resourceTaken = (name: string): string | null => objectName(name) ?? addressName(name)
+
+const plainName = (name: string): string => isName(name) ? name : snakeCase(name)
+
 /** The names of tables as resources'. `ambiguous`: another schema has a table of that name. */
 export const resourceNames = (
   tables: ReadonlyArray<{ readonly schema: string; readonly table: string; readonly ambiguous: boolean }>
@@ -60,14 +68,25 @@ export const resourceNames = (
     each.ambiguous && each.schema !== "public"
   return named(
     tables,
-    (each) => prefixed(each) || !isName(each.table) || each.table in {} ? null : each.table,
+    (each) => prefixed(each) || !isName(each.table) || resourceTaken(each.table) !== null ? null : each.table,
     (each) => {
-      const plain = isName(each.table) ? each.table : snakeCase(each.table)
+      const plain = plainName(each.table)
       const name = prefixed(each) ? `${snakeCase(each.schema)}_${plain}`.slice(0, 60) : plain
-      return name in {} ? `${name}_table` : name
+      return resourceTaken(name) === null ? name : `${name}_table`
     }
   )
 }
+
+const because = (from: string, to: string, reason: string | null): string | null =>
+  reason === null ? null : `${from} is called ${to} here: ${reason}`
+
+/** Why a table's resource has another name, where that is more than the way of writing; else null. */
+export const resourceReason = (table: string, name: string): string | null =>
+  name.startsWith(`${plainName(table)}_table`) ? because(table, name, resourceTaken(plainName(table))) : null
+
+/** The same of a column's field. */
+export const fieldReason = (column: string, name: string): string | null =>
+  because(column, name, takenBy(plainName(column)))
 
 /** The constant that holds a resource in a generated file, another for each: `class_` is that of `class`, so `class_` has `class__`. */
 export const constantName = (resource: string): string =>

@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url))
 const drafted = (number: number): DraftedResource => ({
   name: `table_${number}`,
   table: null,
-  comment: null,
+  description: null,
   key: ["id"],
   softDelete: null,
   version: null,
@@ -26,7 +26,8 @@ const drafted = (number: number): DraftedResource => ({
     kind: { of: "kind", text: "f.integer()" },
     modifiers: []
   })),
-  notes: []
+  notes: [],
+  view: { title: `own_${number}`, group: null, icon: number % 2 === 0 ? "box" : null }
 })
 
 it("type-checks as it is printed, however many tables there are", async () => {
@@ -40,6 +41,7 @@ it("type-checks as it is printed, however many tables there are", async () => {
       printModule({ resources: Array.from({ length: 1200 }, (_, number) => drafted(number)), left: [] }, {
         schemas: [],
         tables: [],
+        exclude: [],
         views: false
       })
     )
@@ -47,8 +49,9 @@ it("type-checks as it is printed, however many tables there are", async () => {
     writeFileSync(
       join(folder, "admin.config.ts"),
       `import { defineConfig, withResources } from "resource-admin"
-import { resources, table_7 } from "./admin.resources.ts"
-export default defineConfig({ resources, views: { table_7: { columns: ["own_7"] } } })
+import { resources, table_7, views } from "./admin.resources.ts"
+export default defineConfig({ resources, views: { ...views, table_7: { ...views.table_7, columns: ["own_7"] } } })
+export const plain = defineConfig({ resources, views })
 export const replaced = defineConfig({ resources: withResources(resources, table_7) })
 export const more = defineConfig({ resources: [...resources] })
 // @ts-expect-error This field is another resource's.
@@ -76,7 +79,12 @@ export const wrong = defineConfig({ resources, views: { table_7: { columns: ["ow
 })
 
 it("is plain JavaScript in a file of that name", () => {
-  const text = printModule({ resources: [drafted(1)], left: [] }, { schemas: [], tables: [], views: false }, false)
+  const text = printModule({ resources: [drafted(1)], left: [] }, {
+    schemas: [],
+    tables: [],
+    exclude: [],
+    views: false
+  }, false)
   expect(text).toContain("export const resources = [\n  table_1\n]\n")
   expect(text).not.toContain(" as const")
 })

@@ -52,6 +52,8 @@ export interface App extends TasksApp {
   /** `:upload`: stores a file and answers a ticket for it. */
   readonly upload: (call: Call, resource: string, incoming: Incoming) => Answer
   readonly meta: (call: Call) => Answer
+  /** `GET /api/sizes`: how many records several resources have. */
+  readonly sizes: (call: Call) => Answer
   readonly openapi: (call: Call) => Answer
   /** What the caller may do, for one request: decides 404 before 405, and goes into its `Call`. */
   readonly accesses: (caller: Caller) => Accesses

@@ -45,6 +45,8 @@ export interface IncomingFile {
 /** The body of an upload before anything of it is read. */
 export interface Incoming {
   readonly isForm: boolean
+  /** Content-Type of the body, or null. */
+  readonly type: string | null
   /** Content-Length of the whole body, or null. */
   readonly length: number | null
   readonly open: Effect.Effect<IncomingFile, Problem>

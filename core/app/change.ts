@@ -159,8 +159,8 @@ export const answerWrite = <E = never>(
   })
 }
 
-/** Runs a body, and before its commit writes down which files it let go. */
-const scheduled = <E>(core: Core, run: Effect.Effect<Outcome, E>): Effect.Effect<Outcome, E | Problem> =>
+/** Runs a body, whose commit needs the deletes of the files that it let go to be scheduled. */
+const scheduled = <E>(core: Core, run: Effect.Effect<Outcome, E>): Effect.Effect<Outcome, E | RecordsError> =>
   core.files === null
     ? run
     : Effect.tap(run, ({ written }) => scheduleTaken(core, written) ?? Effect.void)

@@ -17,11 +17,13 @@ import {
   temporaryMs
 } from "../domain/file/cleanup.ts"
 import type { CleanupEntry } from "../domain/file/cleanup.ts"
+import { Problem } from "../domain/problem.ts"
 import { fileFieldsOf } from "../domain/write/file.ts"
-import type { RecordsError, RecordsTransaction } from "../ports/records.ts"
-import type { ListedFile, StorageError } from "../ports/storage.ts"
+import { RecordsError, type RecordsTransaction } from "../ports/records.ts"
+import { type ListedFile, StorageError } from "../ports/storage.ts"
 import type { Core } from "./core.ts"
-import { filesLock } from "./provider.ts"
+import { markGone } from "./file.ts"
+import { filesLock, within } from "./provider.ts"
 import type { FileProvider, Files } from "./provider.ts"
 import { inTransaction } from "./written.ts"
 
@@ -43,21 +45,37 @@ interface Due {
 
 const pageFiles = 500
 
+/** The longest that a storage takes for an entry, or for a list. */
+const storageMs = 10_000
+
+/** How many more failures of a storage a run takes. */
+interface Patience {
+  left: number
+}
+
+const mostFailures = 3
+
 const readText = (provider: FileProvider, path: string): Effect.Effect<string | null, StorageError> =>
   Effect.flatMap(
-    provider.storage.read(path, null),
+    within(provider.storage.read(path, null), storageMs),
     (body) =>
-      body === null ? Effect.succeed(null) : Effect.promise(async () => {
-        const chunks: Uint8Array[] = []
-        let size = 0
-        for await (const chunk of body.bytes) {
-          size += chunk.length
-          if (size > 16_384) return ""
-          chunks.push(chunk)
-        }
-        const decoder = new TextDecoder()
-        return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("") + decoder.decode()
-      })
+      body === null ? Effect.succeed(null) : within(
+        Effect.tryPromise({
+          try: async () => {
+            const chunks: Uint8Array[] = []
+            let size = 0
+            for await (const chunk of body.bytes) {
+              size += chunk.length
+              if (size > 16_384) return ""
+              chunks.push(chunk)
+            }
+            const decoder = new TextDecoder()
+            return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("") + decoder.decode()
+          },
+          catch: (cause) => new StorageError({ reason: "Unavailable", cause })
+        }),
+        storageMs
+      )
   )
 
 /** Which of some files a row of any declared resource holds. Versions in a history do not hold files. */
@@ -77,45 +95,86 @@ const heldOf = Effect.fnUntraced(function*(
   return held
 })
 
-/** Checks and handles due entries, all under one lock. Entries that fail stay, and the failure is reported. */
-const handleGroup = (
+/** What is done with an entry: its file is deleted, or a row holds the file and the entry goes, or both stay for now. */
+type Fate = "delete" | "keep" | "wait"
+
+/**
+ * Decides about entries, all under one lock. The files to delete are written down with it: no write can attach them after that, so the storage is asked
+ * when the lock is gone.
+ */
+const decide = (
+  core: Core,
+  files: Files,
+  group: readonly Due[],
+  now: number
+): Effect.Effect<ReadonlyMap<Due, Fate>, RecordsError> =>
+  Effect.catch(
+    inTransaction(core, (tx) => fatesOf(core, files, tx, group, now)),
+    // It attaches nothing, so no storage refuses it.
+    (error) => error instanceof Problem ? Effect.die(error) : Effect.fail(error)
+  )
+
+const fatesOf = Effect.fnUntraced(function*(
+  core: Core,
+  files: Files,
+  tx: RecordsTransaction,
+  group: readonly Due[],
+  now: number
+): Effect.fn.Return<ReadonlyMap<Due, Fate>, RecordsError> {
+  yield* tx.hold(filesLock, "alone")
+  const texts = [...new Set(group.flatMap(({ entry }) => entry === null ? [] : [heldText(entry)]))]
+  const held = texts.length === 0 ? new Set<string>() : yield* heldOf(core, tx, texts)
+  const fates = new Map<Due, Fate>()
+  for (const due of group) {
+    const { entry, listed } = due
+    if (entry !== null && !held.has(heldText(entry))) yield* markGone(files, tx, entry)
+    // The write that let a held file go may not have committed yet.
+    fates.set(
+      due,
+      entry === null || !held.has(heldText(entry)) ? "delete" : now - listed.modified < settlingMs ? "wait" : "keep"
+    )
+  }
+  return fates
+})
+
+/** Handles due entries. Those that fail stay, and the failure is reported. A storage that has failed too often is left for the next run. */
+const handleGroup = Effect.fnUntraced(function*(
   core: Core,
   files: Files,
   provider: FileProvider,
   group: readonly Due[],
-  now: number
-): Effect.Effect<CleanupResult, RecordsError> =>
-  inTransaction(core, (tx) =>
-    Effect.gen(function*(): Effect.fn.Return<CleanupResult, RecordsError> {
-      yield* tx.hold(filesLock, "alone")
-      const texts = [...new Set(group.flatMap(({ entry }) => entry === null ? [] : [heldText(entry)]))]
-      const held = texts.length === 0 ? new Set<string>() : yield* heldOf(core, tx, texts)
-      let [deleted, kept, failed] = [0, 0, 0]
-      for (const { entry, listed } of group) {
-        const isKept = entry !== null && held.has(heldText(entry))
-        // The write that let the file go may not have committed yet.
-        if (isKept && now - listed.modified < settlingMs) {
-          kept++
-          continue
-        }
-        const work = isKept
-          ? Effect.as(provider.storage.remove(listed.path), false)
-          : removeAll(provider, entry, listed)
-        const done = yield* Effect.result(work)
-        if (Result.isFailure(done)) {
-          const { cause, reason } = done.failure
-          files.report("file-cleanup-failed", {
-            provider: provider.name,
-            path: entry?.path ?? listed.path,
-            reason,
-            cause
-          })
-          failed++
-        } else if (isKept) kept++
-        else if (done.success) deleted++
-      }
-      return { deleted, kept, failed }
-    }))
+  now: number,
+  patience: Patience
+): Effect.fn.Return<CleanupResult, RecordsError> {
+  const fates = yield* decide(core, files, group, now)
+  let [deleted, kept, failed] = [0, 0, 0]
+  for (const [{ entry, listed }, fate] of fates) {
+    if (fate === "wait") {
+      kept++
+      continue
+    }
+    if (patience.left === 0) break
+    const done = yield* Effect.result(
+      within(
+        fate === "keep" ? Effect.as(provider.storage.remove(listed.path), false) : removeAll(provider, entry, listed),
+        storageMs
+      )
+    )
+    if (Result.isFailure(done)) {
+      const { cause, reason } = done.failure
+      files.report("file-cleanup-failed", {
+        provider: provider.name,
+        path: entry?.path ?? listed.path,
+        reason,
+        cause
+      })
+      failed++
+      if (reason === "Unavailable") patience.left--
+    } else if (fate === "keep") kept++
+    else if (done.success) deleted++
+  }
+  return { deleted, kept, failed }
+})
 
 /** Deletes a file with its variants, then its entry. If that is interrupted, the next run completes it. Answers whether there was a file. */
 const removeAll = Effect.fnUntraced(function*(
@@ -140,8 +199,10 @@ const removeAll = Effect.fnUntraced(function*(
 /** Removes the remains of interrupted uploads. */
 const sweep = Effect.fnUntraced(
   function*({ storage }: FileProvider, now: number): Effect.fn.Return<void, StorageError> {
-    const left = yield* storage.list({ prefix: temporaryFolder, after: null, limit: 10_000 })
-    for (const { modified, path } of left) if (now - modified > temporaryMs) yield* storage.remove(path)
+    const left = yield* within(storage.list({ prefix: temporaryFolder, after: null, limit: 10_000 }), storageMs)
+    for (const { modified, path } of left) {
+      if (now - modified > temporaryMs) yield* within(storage.remove(path), storageMs)
+    }
   }
 )
 
@@ -152,12 +213,16 @@ const cleanProvider = Effect.fnUntraced(function*(
   provider: FileProvider,
   budget: { entries: number; readonly until: number }
 ): Effect.fn.Return<CleanupResult, StorageError | RecordsError> {
+  const patience: Patience = { left: mostFailures }
   let total: CleanupResult = { deleted: 0, kept: 0, failed: 0 }
   const now = files.now()
   let after: string | null = null
   let more = true
-  while (more && budget.entries > 0 && files.now() < budget.until) {
-    const page: readonly ListedFile[] = yield* provider.storage.list({ prefix: cleanupFolder, after, limit: pageFiles })
+  while (more && patience.left > 0 && budget.entries > 0 && files.now() < budget.until) {
+    const page: readonly ListedFile[] = yield* within(
+      provider.storage.list({ prefix: cleanupFolder, after, limit: pageFiles }),
+      storageMs
+    )
     after = page.at(-1)?.path ?? null
     more = page.length === pageFiles
     const due: Due[] = []
@@ -173,10 +238,14 @@ const cleanProvider = Effect.fnUntraced(function*(
       const entry = text === null ? null : readEntry(text)
       due.push({ listed, entry: entry?.provider === provider.name ? entry : null })
     }
-    for (let i = 0; i < due.length && budget.entries > 0 && files.now() < budget.until; i += cleanupLimits.group) {
+    for (
+      let i = 0;
+      i < due.length && patience.left > 0 && budget.entries > 0 && files.now() < budget.until;
+      i += cleanupLimits.group
+    ) {
       const group = due.slice(i, i + cleanupLimits.group)
       budget.entries -= group.length
-      const done = yield* handleGroup(core, files, provider, group, now)
+      const done = yield* handleGroup(core, files, provider, group, now, patience)
       total = {
         deleted: total.deleted + done.deleted,
         kept: total.kept + done.kept,
@@ -184,12 +253,12 @@ const cleanProvider = Effect.fnUntraced(function*(
       }
     }
   }
-  yield* sweep(provider, now)
+  if (patience.left > 0) yield* sweep(provider, now)
   return total
 })
 
-/** One run over all providers. */
-export const cleanup = Effect.fnUntraced(function*(core: Core): Effect.fn.Return<CleanupResult> {
+/** One run over all providers. A storage that fails does not end it; a database that cannot be asked does. */
+export const cleanup = Effect.fnUntraced(function*(core: Core): Effect.fn.Return<CleanupResult, RecordsError> {
   const { files } = core
   let total: CleanupResult = { deleted: 0, kept: 0, failed: 0 }
   if (files === null) return total
@@ -197,12 +266,13 @@ export const cleanup = Effect.fnUntraced(function*(core: Core): Effect.fn.Return
   for (const provider of files.providers.values()) {
     const done = yield* Effect.matchEffect(cleanProvider(core, files, provider, budget), {
       onSuccess: (result) => Effect.succeed(result),
-      onFailure: (error) =>
-        Effect.sync((): CleanupResult => {
-          const reason = typeof error.reason === "string" ? error.reason : error.reason._tag
-          files.report("file-cleanup-failed", { provider: provider.name, reason, cause: error.cause })
-          return { deleted: 0, kept: 0, failed: 1 }
-        })
+      onFailure: (error): Effect.Effect<CleanupResult, RecordsError> => {
+        const reason = typeof error.reason === "string" ? error.reason : error.reason._tag
+        files.report("file-cleanup-failed", { provider: provider.name, reason, cause: error.cause })
+        return error instanceof RecordsError ?
+          Effect.fail(error)
+          : Effect.succeed({ deleted: 0, kept: 0, failed: 1 })
+      }
     })
     total = { deleted: total.deleted + done.deleted, kept: total.kept + done.kept, failed: total.failed + done.failed }
   }

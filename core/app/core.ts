@@ -13,7 +13,7 @@ import { accessDenied, notFound, tenantRequired } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import type { ScanGuard } from "../domain/read/guard.ts"
 import type { ItemTools } from "../domain/read/item.ts"
-import type { RecordsService } from "../ports/records.ts"
+import type { RecordsError, RecordsService } from "../ports/records.ts"
 import type { SealService } from "../ports/seal.ts"
 import type { Call } from "./call.ts"
 import type { RowEstimates } from "./estimate.ts"
@@ -45,6 +45,9 @@ export type RecordCheck = (
   after: WireRecord | null
 ) => Effect.Effect<void, Problem>
 
+/** What other people call those who have an account, by id. Whose name is not for others, or who has no account, is not in it. */
+export type NamesOf = (ids: readonly string[]) => Effect.Effect<ReadonlyMap<string, string>, RecordsError>
+
 /** What a use case is given besides its call. */
 export interface Core {
   readonly models: Models
@@ -56,6 +59,8 @@ export interface Core {
   readonly versions: RecentVersions
   /** Checks of single resources, which an extension brings: run after a write of one, before the commit. Their problems refuse it. */
   readonly checks?: ReadonlyMap<string, RecordCheck>
+  /** Absent where the accounts are kept elsewhere. */
+  readonly namesOf?: NamesOf
   /** Told after a commit that left captured changes. */
   readonly changed?: () => void
   /** What records are written with. */

@@ -21,6 +21,7 @@ import { signatureHeader, signedContent } from "../domain/event/signature.ts"
 import type { Subscription } from "../domain/event/subscription.ts"
 import { judgeAnswer, type TryResult } from "../domain/event/try.ts"
 import type { OwnDatabase } from "../domain/job/definition.ts"
+import { LeftToOthers, leftToOthers } from "../domain/job/retry.ts"
 import { writeKey } from "../domain/read/key.ts"
 import type { Json } from "../domain/value/kind.ts"
 import type { OutboundService } from "../ports/outbound.ts"
@@ -68,15 +69,6 @@ const keyOf = ({ change }: Happened): string => {
   const row = judgedRow(change)
   return writeKey(change.model.key.map(({ index }) => row[index] ?? null))
 }
-
-/** The input of an attempt: the current roles of the owner. Null for an owner who may not act any more. */
-export const rolesFor = (
-  { subscriptions }: Pick<Delivering, "subscriptions">,
-  subscription: Subscription
-): Effect.Effect<readonly string[] | null, RecordsError> =>
-  subscription.reader.of === "owner"
-    ? subscriptions.rolesOf(subscription.reader.id, subscription.tenant)
-    : Effect.succeed([])
 
 type Sent = Pick<TryResult, "outcome" | "status" | "error" | "answer" | "gone" | "asked">
 
@@ -201,17 +193,21 @@ const send = Effect.fnUntraced(function*(
 
 /**
  * Makes one delivery attempt. It checks again what the subscription may see, because an owner may have lost a role since. Every outcome is logged.
- * Fails when an access rule of its roles throws.
+ * Fails when an access rule of its roles throws, and where another process has to make it.
  */
 export const tryDelivery = Effect.fnUntraced(function*(
   use: Delivering,
   delivery: Delivery,
   attempt: number
-): Effect.fn.Return<TryResult, RecordsError | EventFailure> {
+): Effect.fn.Return<TryResult, RecordsError | EventFailure | LeftToOthers> {
   const { happened, subscription, test } = delivery
   const id = eventId(use.seal, happened)
   const now = yield* Clock.currentTimeMillis
-  const roles = yield* rolesFor(use, subscription)
+  const roles = yield* use.subscriptions.rolesOf(subscription)
+  if (roles === "elsewhere") {
+    const why = "This process does not know the tenant of the subscription."
+    return yield* Effect.fail(leftToOthers(now, Date.parse(happened.change.stored.at), why))
+  }
   let sent: Sent
   if (roles === null) {
     yield* use.subscriptions.orphaned(subscription)

@@ -12,16 +12,26 @@ import * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
 import type { StoredChange } from "../domain/event/change.ts"
 import { judgedRow } from "../domain/event/change.ts"
-import { type EventModels, failureText, type Happened, happened, sightOf } from "../domain/event/delivery.ts"
+import {
+  concerns,
+  type EventFailure,
+  type EventModels,
+  failureText,
+  type Happened,
+  happened,
+  sightOf
+} from "../domain/event/delivery.ts"
 import { mostTries, retryWait } from "../domain/event/retry.ts"
 import type { Subscription } from "../domain/event/subscription.ts"
 import type { TryResult } from "../domain/event/try.ts"
 import type { EnqueuePlan } from "../domain/job/enqueue.ts"
 import { writeKey } from "../domain/read/key.ts"
+import { classOf } from "../domain/thrown.ts"
 import type { ChangesService, Taken } from "../ports/changes.ts"
 import type { QueueError, QueueService } from "../ports/queue.ts"
 import { RecordsError } from "../ports/records.ts"
-import { type Delivering, type Delivery, eventId, receiverMs, rolesFor, tryDelivery } from "./deliver.ts"
+import type { RolesNow } from "../ports/subscriptions.ts"
+import { type Delivering, type Delivery, eventId, receiverMs, tryDelivery } from "./deliver.ts"
 
 /** Names of the jobs that deliveries become. */
 export const deliverName = "webhooks.deliver"
@@ -54,9 +64,17 @@ export interface OrderedPayload {
   readonly events: ReadonlyArray<{ readonly id: string; readonly event: string; readonly change: StoredChange }>
 }
 
+/** What code that threw left undone: an event such as `orders.large`, for one subscription or for all. */
+interface Undone {
+  readonly event: string
+  readonly subscription?: string
+}
+
 /** Payload of a `webhooks.dispatch-change` job. */
 export interface ChangePayload {
   readonly change: StoredChange
+  /** Absent in jobs of earlier versions: everything. */
+  readonly undone?: readonly Undone[]
 }
 
 const eventJobs: ReadonlySet<string> = new Set([deliverName, orderedName, changeName])
@@ -78,6 +96,8 @@ const mostOfOne = 32
 const mostTriesAtOnce = 128
 /** How long a batch waits for its first attempts. Longer attempts continue without the batch. */
 const patienceMs = 1_000
+/** When the job of a delivery that is left to another process is due: not at once, because this process would take it. */
+const leftMs = 500
 /** When the job of a continuing attempt starts, unless the attempt succeeds first. */
 const takeOverMs = receiverMs + 5_000
 
@@ -95,12 +115,19 @@ export interface Dispatching extends Delivering {
 /** A delivery to make. */
 interface Planned extends Delivery {
   readonly key: string
+  /** Whether another process has to decide about it. */
+  readonly left: boolean
 }
 
 interface Plan {
   readonly deliveries: readonly Planned[]
-  /** Changes whose code failed, and why. */
-  readonly failing: ReadonlyArray<{ readonly change: StoredChange; readonly error: string }>
+  /** Changes some code of which failed. */
+  readonly failing: ReadonlyArray<{
+    readonly change: StoredChange
+    /** The first of the failures. */
+    readonly failure: EventFailure
+    readonly undone: readonly Undone[]
+  }>
 }
 
 const keyOf = ({ change }: Happened): string => {
@@ -180,14 +207,35 @@ const orderedPlans = (use: Dispatching, deliveries: readonly Planned[]): readonl
 const shortGroup = (use: Dispatching, each: EnqueuePlan): EnqueuePlan =>
   each.group !== null && each.group.length > 500 ? { ...each, group: use.seal.digest(each.group) } : each
 
-/** Finds the deliveries of changes. A change whose code throws gives no deliveries, and is kept for people to look at. */
+const planned = (subscription: Subscription, happened: Happened, left: boolean): Planned => ({
+  subscription,
+  happened,
+  test: false,
+  key: keyOf(happened),
+  left
+})
+
+const eventOf = ({ change, event }: Happened): string => `${change.model.name}.${event}`
+
+/** Whether an event is still to be dispatched, for a subscription or for any. Null: everything is. */
+const isUndone = (undone: readonly Undone[] | null, happened: Happened, subscription?: Subscription): boolean =>
+  undone === null || undone.some((each) =>
+    each.event === eventOf(happened) &&
+    (each.subscription === undefined || subscription === undefined || each.subscription === subscription.id)
+  )
+
+/**
+ * Finds the deliveries of changes. Code that throws costs what it decides about: a match its event, a condition or a rule its subscription. These are kept
+ * for people to look at, and the others get the change.
+ */
 const planChanges = Effect.fnUntraced(function*(
   use: Dispatching,
-  changes: readonly StoredChange[]
+  changes: readonly StoredChange[],
+  left: readonly Undone[] | null = null
 ): Effect.fn.Return<Plan, RecordsError> {
   const subscriptions = (yield* use.subscriptions.all).filter(({ enabled }) => enabled)
   const now = BigInt(yield* Clock.currentTimeMillis) * 1000n
-  const roles = new Map<Subscription, readonly string[] | null>()
+  const roles = new Map<Subscription, RolesNow>()
   const deliveries: Planned[] = []
   const failing: Array<Plan["failing"][number]> = []
   for (const stored of changes) {
@@ -195,31 +243,34 @@ const planChanges = Effect.fnUntraced(function*(
       use.log("warn", "truncated", { table: stored.relation, transaction: stored.transaction })
       continue
     }
-    const events = happened(use.models, stored)
-    if (Result.isFailure(events)) {
-      failing.push({ change: stored, error: failureText(events.failure) })
-      continue
-    }
-    const own: Planned[] = []
-    let error: string | null = null
+    const { failed, found } = happened(use.models, stored)
+    const failures = failed.flatMap(([event, failure]): Array<readonly [Undone, EventFailure]> =>
+      isUndone(left, event) ? [[{ event: eventOf(event) }, failure]] : []
+    )
     // With many subscriptions a batch takes long. It must not block requests for all of that time.
     if (subscriptions.length > 20) yield* Effect.yieldNow
-    for (const each of events.success) {
+    for (const each of found) {
       for (const subscription of subscriptions) {
+        if (!isUndone(left, each, subscription)) continue
         let held = roles.get(subscription)
         if (held === undefined) {
-          held = yield* rolesFor(use, subscription)
+          held = yield* use.subscriptions.rolesOf(subscription)
           roles.set(subscription, held)
           if (held === null) yield* use.subscriptions.orphaned(subscription)
         }
         if (held === null) continue
+        if (held === "elsewhere") {
+          if (concerns(subscription, each, now)) deliveries.push(planned(subscription, each, true))
+          continue
+        }
         const sight = sightOf(subscription, each, held, use.readers, now)
-        if (Result.isFailure(sight)) error ??= failureText(sight.failure)
-        else if (sight.success !== null) own.push({ subscription, happened: each, test: false, key: keyOf(each) })
+        if (Result.isFailure(sight)) {
+          failures.push([{ event: eventOf(each), subscription: subscription.id }, sight.failure])
+        } else if (sight.success !== null) deliveries.push(planned(subscription, each, false))
       }
     }
-    if (error === null) deliveries.push(...own)
-    else failing.push({ change: stored, error })
+    const [first] = failures
+    if (first !== undefined) failing.push({ change: stored, failure: first[1], undone: failures.map(([each]) => each) })
   }
   return { deliveries, failing }
 })
@@ -262,7 +313,8 @@ const followUp = (use: Dispatching, delivery: Planned, result: TryResult): Enque
   const wait = result.gone
     ? 0
     : retryWait({ tries: 1, ordered: false, asked: result.asked, random: use.random() })
-  return deliverPlan(use, delivery, 1, wait ?? 0, result)
+  // The job of one that is gone makes no attempt. It fails at once, and this counts as the attempt that was made.
+  return deliverPlan(use, delivery, result.gone ? 0 : 1, wait ?? 0, result)
 }
 
 /**
@@ -291,7 +343,7 @@ export const dispatchChanges = Effect.fnUntraced(function*(
   changes: readonly StoredChange[]
 ): Effect.fn.Return<void, RecordsError | Taken> {
   const { deliveries, failing } = yield* planChanges(use, changes)
-  const first = deliveries.filter(({ subscription }) => !subscription.ordered)
+  const first = deliveries.filter(({ left, subscription }) => !subscription.ordered && !left)
   const ended = new Map<Planned, Exit.Exit<TryResult, unknown>>()
   const begun = new Set<Planned>()
   /** Committed jobs of attempts that are still running. */
@@ -337,11 +389,19 @@ export const dispatchChanges = Effect.fnUntraced(function*(
       if (next !== null) kept.push([null, next])
     }
   }
+  for (const each of deliveries) {
+    if (each.left && !each.subscription.ordered) kept.push([null, deliverPlan(use, each, 0, leftMs)])
+  }
   const ordered = orderedPlans(use, deliveries.filter(({ subscription }) => subscription.ordered))
   for (const each of ordered) kept.push([null, shortGroup(use, each)])
-  for (const { change, error } of failing) {
-    use.log("error", "dispatch-change", { sequence: change.sequence, table: change.relation, error })
-    kept.push([null, plan(changeName, { change } satisfies ChangePayload, { maxAttempts: 1 })])
+  for (const { change, failure, undone } of failing) {
+    use.log("error", "dispatch-change", {
+      sequence: change.sequence,
+      table: change.relation,
+      place: failure.place,
+      error: classOf(failure.error)
+    })
+    kept.push([null, plan(changeName, { change, undone } satisfies ChangePayload, { maxAttempts: 1 })])
   }
   let ids: readonly string[] = []
   yield* use.changes.settle(changes, (transaction) =>
@@ -363,13 +423,13 @@ export const dispatchChanges = Effect.fnUntraced(function*(
   if (kept.some(([, { delayMs, name }]) => name === deliverName && delayMs === 0)) use.wake(deliverName)
 })
 
-/** The deliveries of one change, as jobs: what a `webhooks.dispatch-change` job does. Fails with what its code threw. */
+/** What is left of one change, as jobs: what a `webhooks.dispatch-change` job does. Fails with what its code threw, and nothing is delivered then. */
 export const redispatch = Effect.fnUntraced(function*(
   use: Dispatching,
-  change: StoredChange
+  { change, undone = null }: { readonly change: StoredChange; readonly undone?: readonly Undone[] | null }
 ): Effect.fn.Return<void, RecordsError | QueueError | string> {
-  const { deliveries, failing } = yield* planChanges(use, [change])
-  if (failing[0] !== undefined) return yield* Effect.fail(failing[0].error)
+  const { deliveries, failing } = yield* planChanges(use, [change], undone)
+  if (failing[0] !== undefined) return yield* Effect.fail(failureText(failing[0].failure))
   const plans = [
     ...deliveries.flatMap((each) => each.subscription.ordered ? [] : [deliverPlan(use, each, 0, 0)]),
     ...orderedPlans(use, deliveries.filter(({ subscription }) => subscription.ordered)).map((each) =>

@@ -1,9 +1,9 @@
 /** Full counts run beside the answers, a few at once, and none is left over by a request that goes away. */
 
+import { describe, expect, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { describe, expect, it } from "vitest"
 import type { Access } from "../domain/access/access.ts"
 import { always } from "../domain/filter/tree.ts"
 import type { Model } from "../domain/model/model.ts"
@@ -34,34 +34,34 @@ const many = () => {
 }
 
 /** Lets forked fibers run. */
-const others = () => new Promise((resolve) => setImmediate(resolve))
+const others = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
 
 describe("the estimate of a list's rows", () => {
-  it("is counted in full twice at once at the most, and then for others", async () => {
-    const { ends, estimates, full, rows } = many()
-    for (const key of ["a", "b", "c"]) expect(await Effect.runPromise(rows(key))).toBe(counting)
-    await others()
-    expect(full.started).toBe(2)
-    await Effect.runPromise(Deferred.succeed(ends, undefined))
-    await Effect.runPromise(rows("d"))
-    await others()
-    expect(["a", "b", "c", "d"].map((key) => estimates.known.get(key)?.size))
-      .toEqual([120_000, 120_000, counting, 120_000])
-  })
+  it.effect("is counted in full twice at once at the most, and then for others", () =>
+    Effect.gen(function*() {
+      const { ends, estimates, full, rows } = many()
+      for (const key of ["a", "b", "c"]) expect(yield* rows(key)).toBe(counting)
+      yield* others
+      expect(full.started).toBe(2)
+      yield* Deferred.succeed(ends, undefined)
+      yield* rows("d")
+      yield* others
+      expect(["a", "b", "c", "d"].map((key) => estimates.known.get(key)?.size))
+        .toEqual([120_000, 120_000, counting, 120_000])
+    }))
 
-  it("leaves no count behind of a request that is interrupted between any two steps", async () => {
-    const { ends, estimates, full, rows } = many()
-    await Effect.runPromise(Deferred.succeed(ends, undefined))
-    // A fiber gives way to others after 2,048 steps, wherever it is then.
-    const after = (steps: number): Effect.Effect<unknown, unknown> =>
-      Effect.suspend(() => steps === 0 ? rows("a") : after(steps - 1))
-    for (let steps = 2_030; steps < 2_050; steps++) {
-      const fiber = Effect.runFork(after(steps))
-      fiber.interruptUnsafe()
-      await Effect.runPromise(Fiber.await(fiber))
-      await others()
-    }
-    expect(full.started).toBeGreaterThan(0)
-    expect(estimates.running).toBe(0)
-  })
+  it.effect("leaves no count behind of a request that is interrupted between any two steps", () =>
+    Effect.gen(function*() {
+      const { ends, estimates, full, rows } = many()
+      yield* Deferred.succeed(ends, undefined)
+      // A fiber gives way to others after 2,048 steps, wherever it is then.
+      const after = (steps: number): Effect.Effect<unknown, unknown> =>
+        Effect.suspend(() => steps === 0 ? rows("a") : after(steps - 1))
+      for (let steps = 2_030; steps < 2_050; steps++) {
+        yield* Fiber.interrupt(yield* Effect.forkDetach(after(steps), { startImmediately: true }))
+        yield* others
+      }
+      expect(full.started).toBeGreaterThan(0)
+      expect(estimates.running).toBe(0)
+    }))
 })

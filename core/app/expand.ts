@@ -1,11 +1,12 @@
 /**
  * `expand`: related records beside the records of a page. Each relation of a page is one statement, under the target resource's own access.
- * A relation that the caller cannot follow does not exist for them.
+ * A relation that the caller cannot follow does not exist for them. Beside versions it also gives the names of those who made them, and no more of an account.
  */
 
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
+import { makerField } from "../domain/access/versions.ts"
 import { lower } from "../domain/filter/text.ts"
 import { allOf, always } from "../domain/filter/tree.ts"
 import type { Field, Relation } from "../domain/model/model.ts"
@@ -34,8 +35,11 @@ export type Expansion = readonly Step[]
 
 const nothing: Result.Result<Expansion, Problem> = Result.succeed([])
 
-/** One step of an expansion: the relation, the target's access, and the steps below it. */
-interface Step {
+/** Where an expansion goes: to related records, or to the name of the account whose id a version's field has. */
+type Step = Way | { readonly maker: Field }
+
+/** A relation to follow, the target's access, and the steps below it. */
+interface Way {
   readonly relation: Relation
   readonly target: Access
   /** The target's field that pairs with `relation.from`. */
@@ -46,6 +50,7 @@ interface Step {
 /** The hint names only what this caller can follow from here, whatever was asked for. */
 const unknownRelation = (call: Call, from: Access, path: string): Problem => {
   const names = [...from.model.relations.keys()].filter((name) => stepTo(call, from, name) !== null)
+    .concat(makerField(from)?.name ?? [])
   const listed = `${names.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}`
   return invalidParameter(
     "expand",
@@ -55,7 +60,7 @@ const unknownRelation = (call: Call, from: Access, path: string): Problem => {
 }
 
 /** The relation as this caller can follow it. Null when there is none, or when one of its ends is hidden. */
-const stepTo = (call: Call, access: Access, name: string): Omit<Step, "below"> | null => {
+const stepTo = (call: Call, access: Access, name: string): Omit<Way, "below"> | null => {
   const relation = access.model.relations.get(name)
   if (relation === undefined || !access.restricted.byName.has(relation.from.name)) return null
   const target = call.access(relation.target)
@@ -87,7 +92,12 @@ const plan = function*(call: Call, access: Access, paths: readonly string[]): Ch
   const steps: Step[] = []
   for (const [name, below] of tree) {
     const step = stepTo(call, access, name)
-    if (step === null) return yield* Result.fail(unknownRelation(call, access, name))
+    if (step === null) {
+      const maker = makerField(access)
+      if (maker?.name !== name || below.length > 0) return yield* Result.fail(unknownRelation(call, access, name))
+      steps.push({ maker })
+      continue
+    }
     const nested: Step[] = []
     for (const path of below) {
       const next = stepTo(call, step.target, path)
@@ -100,7 +110,9 @@ const plan = function*(call: Call, access: Access, paths: readonly string[]): Ch
 }
 
 /** The fields of the page's model that an expansion reads. */
-export const expandFields = (expansion: Expansion): readonly Field[] => expansion.map((step) => step.relation.from)
+export const expandFields = (expansion: Expansion): readonly Field[] => expansion.map(fromOf)
+
+const fromOf = (step: Step): Field => "maker" in step ? step.maker : step.relation.from
 
 /** What an expansion adds to an answer. */
 export interface Expanded {
@@ -135,8 +147,18 @@ const readSteps = Effect.fnUntraced(function*(
   const members = rows.map((): string[] => [])
   const warnings: Warning[] = []
   for (const step of steps) {
-    const position = layout.position.get(step.relation.from)!
+    const position = layout.position.get(fromOf(step))!
     const values = [...new Set(rows.flatMap((row) => row[position] ?? []))]
+    if ("maker" in step) {
+      const names = values.length === 0 || core.namesOf === undefined
+        ? noNames
+        : yield* Effect.catch(core.namesOf(values), recordsProblem)
+      for (const [i, row] of rows.entries()) {
+        const name = names.get(row[position] ?? "")
+        members[i]!.push(`${JSON.stringify(step.maker.name)}:${name === undefined ? "null" : JSON.stringify({ name })}`)
+      }
+      continue
+    }
     const { related, warnings: more } = yield* readRelated(core, step, values, room)
     warnings.push(...more)
     const name = `${JSON.stringify(step.relation.name)}:`
@@ -149,6 +171,8 @@ const readSteps = Effect.fnUntraced(function*(
   }
   return { membersOf: (row) => `{${members[row]!.join(",")}}`, warnings }
 })
+
+const noNames: ReadonlyMap<string, string> = new Map()
 
 /** A text that both ends of a relation have in common: 1.50 of one decimal column refers to 1.5 of another. */
 const pairing = ({ from }: Relation, cell: string): string => {
@@ -182,7 +206,7 @@ interface Related {
 
 const readRelated = Effect.fnUntraced(function*(
   core: Core,
-  step: Step,
+  step: Way,
   values: readonly string[],
   room: Room
 ): Effect.fn.Return<Related, Problem> {
@@ -198,7 +222,7 @@ const readRelated = Effect.fnUntraced(function*(
     shown: { fields: target.restricted.fields, permissions: "none" },
     showDeleted: false,
     limit: maxRelated + 1,
-    more: [to, ...step.below.map((next) => next.relation.from)]
+    more: [to, ...expandFields(step.below)]
   }, core.items)
   const pageOf = (texts: readonly string[]): PageShape => ({
     ...shape.page,

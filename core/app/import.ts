@@ -165,7 +165,7 @@ const planImport = function*(use: Tasking, call: Call, resource: string, incomin
   readonly parameters: ImportParameters
 }> {
   const access = yield* importAccess(call, resource, null)
-  const parameters = yield* readImport(call.query)
+  const parameters = yield* readImport(call.query, incoming)
   // The bytes of the form around the file do not count.
   if (incoming.length !== null && incoming.length > use.maxImportBytes + (incoming.isForm ? 65_536 : 0)) {
     return yield* Result.fail(tooLarge(use.maxImportBytes))

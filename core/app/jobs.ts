@@ -6,7 +6,7 @@
 import * as Result from "effect/Result"
 import { type JobModel, type OwnDatabase, readOnlyWaitMs } from "../domain/job/definition.ts"
 import { checkStored } from "../domain/job/enqueue.ts"
-import { errorText, FatalJobError, isReadOnly, RetryAt } from "../domain/job/retry.ts"
+import { errorText, FatalJobError, isReadOnly, LeftToOthers, RetryAt } from "../domain/job/retry.ts"
 import type { Mail } from "../domain/mail/message.ts"
 import type { Attempt, Outcome, RunAttempt, Timers } from "../ports/queue.ts"
 
@@ -21,7 +21,8 @@ const failed = (error: unknown, message: string, fatal: boolean): Outcome => ({
   error,
   message,
   fatal,
-  retryAt: error instanceof RetryAt && Number.isFinite(error.time.getTime()) ? error.time : null
+  retryAt: error instanceof RetryAt && Number.isFinite(error.time.getTime()) ? error.time : null,
+  counts: !(error instanceof LeftToOthers)
 })
 
 /** Waits. If the signal aborts first, it rejects with the signal's reason. */

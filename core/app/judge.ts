@@ -19,7 +19,7 @@ import { visibleRows } from "../domain/read/list.ts"
 import { wireRecord, wireValue } from "../domain/read/record.ts"
 import { timestampFromMicros } from "../domain/value/instant.ts"
 import type { Cell, Json, Row } from "../domain/value/kind.ts"
-import { changedValues, checkValues, invalidRecord, merged, validateRecord } from "../domain/write/body.ts"
+import { changedValues, checkValues, invalidRecord, merged, validateRecord, withRoles } from "../domain/write/body.ts"
 import type { Values } from "../domain/write/body.ts"
 import { settleFiles } from "../domain/write/file.ts"
 import { preconditionFailed, preconditionHolds, preconditionRequired } from "../domain/write/precondition.ts"
@@ -269,9 +269,9 @@ const planUpdate = (core: Core, tx: RecordsTransaction, write: UpdateWrite, row:
   const { access, files } = write
   const values = write.lenient === true ? writableValues(access, row, write.values) : write.values
   const settled = files.length === 0 ? nothingSettled : settleFiles(files, row)
-  const set = changedValues(
-    cells(row),
-    settled.derived.size === 0 ? values : new Map([...values, ...settled.derived])
+  const set = withRoles(
+    access,
+    changedValues(cells(row), settled.derived.size === 0 ? values : new Map([...values, ...settled.derived]))
   )
   const judged = judge(core, tx, write, row, () => {
     if (settled.errors.length > 0) return Result.fail(invalidRecord(settled.errors))

@@ -16,6 +16,8 @@ import { makeExporting } from "./export.ts"
 import { callFunction } from "./function.ts"
 import type { FunctionsCore } from "./function.ts"
 import { get, list, search, seek } from "./read.ts"
+import { sizes } from "./sizes.ts"
+import { noTasks } from "./tasks.ts"
 import { upload } from "./upload.ts"
 
 /** The documents about the models, made elsewhere: `/api/meta`, `/api/openapi.json` and the version header. */
@@ -64,8 +66,6 @@ export const makeApp = (
 /** What there is without events and extensions. */
 const nothing = (): Effect.Effect<never, Problem> => Effect.fail(notFound())
 
-const noTasks: TasksApp = { bulk: nothing, import: nothing, task: nothing, tasks: nothing }
-
 /** What API functions stand on, whoever calls them. */
 export const functionsCore = (core: Core, resolver: AccessResolver, functions: Functions): FunctionsCore => ({
   core,
@@ -89,6 +89,7 @@ const makeUses = (
   remove: (call, resource, key) => remove(core, call, resource, key),
   undelete: (call, resource, key) => undelete(core, call, resource, key),
   restore: (call, resource, key, body) => restore(core, call, resource, key, body),
+  sizes: (call) => sizes(core, call),
   batch: (call, body) => batch(core, call, body),
   upload: (call, resource, incoming) => upload(core, call, resource, incoming)
 })

@@ -4,6 +4,7 @@
  */
 
 import * as Effect from "effect/Effect"
+import type { Breaker } from "../domain/file/breaker.ts"
 import { entryName, entryOf, uploadDueMs, writeEntry } from "../domain/file/cleanup.ts"
 import type { CleanupEntry } from "../domain/file/cleanup.ts"
 import type { Quota } from "../domain/file/quota.ts"
@@ -16,7 +17,7 @@ import type { DetectorService } from "../ports/detector.ts"
 import type { ImagesService } from "../ports/images.ts"
 import type { SealService } from "../ports/seal.ts"
 import type { SignerService } from "../ports/signer.ts"
-import type { Bytes, StorageError, StorageService } from "../ports/storage.ts"
+import { type Bytes, StorageError, type StorageService } from "../ports/storage.ts"
 
 /** A place for files, as use cases work with it. */
 export interface FileProvider extends LinkedProvider {
@@ -25,6 +26,7 @@ export interface FileProvider extends LinkedProvider {
   /** Milliseconds between taking a file out of a row and its delete. */
   readonly retention: number
   readonly quota: Quota
+  readonly breaker: Breaker
 }
 
 /** A hash of bytes as they pass. */
@@ -55,8 +57,42 @@ export interface Files {
   readonly report: (event: string, details: { readonly [name: string]: unknown }) => void
 }
 
-/** The name of the lock between those who attach uploads and a cleanup that checks whether anybody holds a file. */
+/** The name of the lock between those who attach uploads and a cleanup that decides about files. No storage is asked while it is held. */
 export const filesLock = "resource-admin files"
+
+/** Fails a call that takes too long. */
+export const within = <A>(
+  call: Effect.Effect<A, StorageError>,
+  milliseconds: number
+): Effect.Effect<A, StorageError> =>
+  Effect.timeoutOrElse(call, {
+    duration: milliseconds,
+    orElse: () => {
+      const cause = new Error(`The storage has not answered within ${milliseconds} ms.`)
+      return Effect.fail(new StorageError({ reason: "Unavailable", cause }))
+    }
+  })
+
+/** The longest that a write waits for one small call. */
+const askedMs = 10_000
+
+/** A small call on behalf of somebody who waits. A storage that has not answered several times is not asked for a while. */
+export const ask = <A>(
+  files: Files,
+  { breaker }: FileProvider,
+  call: Effect.Effect<A, StorageError>
+): Effect.Effect<A, StorageError> =>
+  Effect.suspend(() =>
+    breaker.isOpen(files.now())
+      ? Effect.fail(new StorageError({ reason: "Unavailable", cause: new Error("The storage counts as down.") }))
+      : Effect.tap(
+        Effect.tapError(
+          within(call, askedMs),
+          ({ reason }) => Effect.sync(() => breaker.note(reason !== "Unavailable", files.now()))
+        ),
+        () => Effect.sync(() => breaker.note(true, files.now()))
+      )
+  )
 
 /** A storage that does not work, as the caller is told: its own errors stay inside. `Body` is the sender's own failure. */
 export const storageProblem =
@@ -88,7 +124,7 @@ export const schedule = (
 ): Effect.Effect<string, StorageError> => {
   const name = entryName(entry.due, files.newId())
   const put = provider.storage.put(name, textBody(writeEntry(entry)), { type: "application/json", size: null })
-  return Effect.as(put, name)
+  return Effect.as(ask(files, provider, put), name)
 }
 
 /** The entry that every upload has from its beginning, so that a file nobody attaches goes. */

@@ -35,7 +35,8 @@ export interface QueueApp {
 }
 
 export interface QueueParts {
-  readonly queue: QueueService
+  /** Null: nothing of this service needs a queue, so its database may have none. There are no jobs then. */
+  readonly queue: QueueService | null
   readonly jobs: ReadonlyMap<string, JobModel>
   /** The workers of this process; null while it runs none. */
   readonly workers: () => Workers | null
@@ -62,6 +63,14 @@ export const queueProblem = (error: QueueError): Problem => {
     case "Unavailable":
       return problem("unavailable", "The database cannot be reached at the moment.", {}, { "retry-after": "2" })
   }
+}
+
+/** The queue of a service that has none. */
+const empty: Pick<QueueService, "counts" | "failed" | "retry" | "remove"> = {
+  counts: Effect.succeed([]),
+  failed: () => Effect.succeed([]),
+  retry: () => Effect.succeed(0),
+  remove: () => Effect.succeed(0)
 }
 
 const ask = <A>(effect: Effect.Effect<A, QueueError>): Effect.Effect<A, Problem> =>
@@ -138,7 +147,8 @@ const readSeconds = (text: string | undefined): Result.Result<number, Problem> =
     : Result.fail(invalidParameter("seconds", `Expected a whole number from 1 to ${mostSeconds}.`))
 }
 
-export const makeQueueApp = ({ drainToken, jobs, queue, seal, workers }: QueueParts): QueueApp => {
+export const makeQueueApp = ({ drainToken, jobs, queue: given, seal, workers }: QueueParts): QueueApp => {
+  const queue = given ?? empty
   const admin = <A>(caller: Caller, next: () => Effect.Effect<A, Problem>): Effect.Effect<A, Problem> =>
     caller.roles.includes(adminRole) ? Effect.suspend(next) : Effect.fail(accessDenied())
 

@@ -251,7 +251,7 @@ const answerList = Effect.fnUntraced(function*(
 type Accuracy = "exact" | "estimate" | "counting"
 
 /** The number of rows to answer, from what was counted and from the rows of the page. */
-const sizeOf = (estimated: number, shown: number): readonly [size: number, accuracy: Accuracy] =>
+export const sizeOf = (estimated: number, shown: number): readonly [size: number, accuracy: Accuracy] =>
   estimated === counting
     ? [Math.max(estimateCap, shown), "counting"]
     : estimated > estimateCap || shown > estimated

@@ -136,7 +136,7 @@ export const deliveryJobs = (use: Dispatching): ReadonlyMap<string, JobModel> =>
       timeoutMs: 60_000,
       concurrency: 1,
       ordered: false,
-      run: (payload, { signal }) => runJob(redispatch(use, (payload as ChangePayload).change), signal)
+      run: (payload, { signal }) => runJob(redispatch(use, payload as ChangePayload), signal)
     }
   ]
   return new Map(jobs.map((job) => [job.name, job]))

@@ -3,6 +3,7 @@
 import type * as Effect from "effect/Effect"
 import type { QueueError } from "../ports/queue.ts"
 import type { RecordsError } from "../ports/records.ts"
+import type { RolesNow } from "../ports/subscriptions.ts"
 import type { TasksService, Within } from "../ports/tasks.ts"
 
 /** Reports something unexpected in one record. */
@@ -15,8 +16,8 @@ export interface TaskParts {
   readonly enqueue: (id: string, within?: Within) => Effect.Effect<void, QueueError>
   /** Tells the workers of this process to look for jobs now. */
   readonly wake: () => void
-  /** The current roles of a person. Null: the person no longer has access. */
-  readonly rolesOf: (id: string, tenant: string | null) => Effect.Effect<readonly string[] | null, RecordsError>
+  /** The current roles of a person in a tenant. */
+  readonly rolesOf: (id: string, tenant: string | null) => Effect.Effect<RolesNow, RecordsError>
   /** A random id of letters and digits that nobody can guess. */
   readonly newId: () => string
   /** Largest file of an import in bytes. */

@@ -6,8 +6,9 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type { Caller } from "../domain/access/caller.ts"
+import { type Caller, sharedRoles } from "../domain/access/caller.ts"
 import type { JobModel } from "../domain/job/definition.ts"
+import { LeftToOthers, leftToOthers } from "../domain/job/retry.ts"
 import { Problem, problem } from "../domain/problem.ts"
 import { readPlan } from "../domain/task/mapping.ts"
 import { batchSize, working } from "../domain/task/task.ts"
@@ -109,11 +110,16 @@ const step = Effect.fnUntraced(function*(
   use: Tasking,
   task: Task,
   tries: number
-): Effect.fn.Return<boolean, RecordsError> {
+): Effect.fn.Return<boolean, RecordsError | LeftToOthers> {
   const { core, tasks } = use
   const { owner, request } = task
   const now = yield* use.rolesOf(owner.id, owner.tenant)
-  const roles = owner.roles.filter((role) => now?.includes(role) === true)
+  if (now === "elsewhere") {
+    const at = yield* Clock.currentTimeMillis
+    const why = "This process does not know the tenant of the task."
+    return yield* Effect.fail(leftToOthers(at, Date.parse(task.createdAt), why))
+  }
+  const roles = sharedRoles(owner.roles, now ?? [])
   if (roles.length === 0) {
     yield* endWith(use, task, problem("access-denied", "The user who started the task no longer has access."))
     return false
@@ -183,7 +189,7 @@ export const runTask = Effect.fnUntraced(function*(
   id: string,
   tries = 1,
   stopped: () => boolean = () => false
-): Effect.fn.Return<void, RecordsError | QueueError> {
+): Effect.fn.Return<void, RecordsError | QueueError | LeftToOthers> {
   const until = (yield* Clock.currentTimeMillis) + sliceMs
   for (;;) {
     const task = yield* use.tasks.find(id)
@@ -213,7 +219,7 @@ export const taskJob = (use: Tasking): JobModel => ({
     try {
       await runJob(runTask(use, id, job.attempt, () => signal.aborted), signal)
     } catch (error) {
-      if (job.attempt >= job.maxAttempts) {
+      if (job.attempt >= job.maxAttempts && !(error instanceof LeftToOthers)) {
         const failed = {
           slug: "internal-error",
           message: "The task failed several times. The operator finds the reason in the log of jobs."

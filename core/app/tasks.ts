@@ -2,7 +2,7 @@
 
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { rolesKey } from "../domain/access/caller.ts"
+import { coversRoles, rolesKey, sharedRoles } from "../domain/access/caller.ts"
 import { accessDenied, invalidParameter, notFound, Problem, problem } from "../domain/problem.ts"
 import { csvValue } from "../domain/task/csv.ts"
 import { readPlan } from "../domain/task/mapping.ts"
@@ -26,15 +26,34 @@ const known = <A>(effect: Effect.Effect<A, Problem | RecordsError>): Effect.Effe
     (error): Effect.Effect<never, Problem> => error instanceof Problem ? Effect.fail(error) : recordsProblem(error)
   )
 
-/** The caller's own task. If the caller no longer sees its resource, the task does not exist for them. */
+/**
+ * Of the caller's own tasks, those that no more roles act in than the caller has. An API key with fewer roles than its owner must neither read what their
+ * other tasks change nor end them. Roles that the owner has lost act in none, so the owner still sees a task that had them.
+ */
+const ownTasks = (use: Tasking, { access, caller }: Call, tasks: readonly Task[]) => {
+  const own = tasks.filter((task) =>
+    task.owner.id === caller.id && task.owner.tenant === caller.tenant && access(task.resource) !== null
+  )
+  const covers = (roles: readonly string[]): boolean => coversRoles(caller.roles, roles)
+  return own.every(({ owner }) => covers(owner.roles))
+    ? Effect.succeed(own)
+    : Effect.map(use.rolesOf(caller.id, caller.tenant), (now) =>
+      own.filter(({ owner: { roles } }) => {
+        if (now === null || now === "elsewhere") return covers(roles)
+        const acting = sharedRoles(roles, now)
+        return covers(acting.length > 0 ? acting : now)
+      }))
+}
+
+/** The caller's own task. For a caller who no longer sees its resource, or has too few roles, it does not exist. */
 const ownTask = Effect.fnUntraced(function*(
   use: Tasking,
-  { access, caller }: Call,
+  call: Call,
   id: string
 ): Effect.fn.Return<Task, Problem | RecordsError> {
   const task = /^[A-Za-z0-9]{1,64}$/.test(id) ? yield* use.tasks.find(id) : null
-  const mine = task !== null && task.owner.id === caller.id && task.owner.tenant === caller.tenant
-  return mine && access(task.resource) !== null ? task : yield* Effect.fail(notFound())
+  const [own] = yield* ownTasks(use, call, task === null ? [] : [task])
+  return own ?? (yield* Effect.fail(notFound()))
 })
 
 const shown = Effect.fnUntraced(function*(use: Tasking, task: Task): Effect.fn.Return<Reply, RecordsError> {
@@ -139,21 +158,24 @@ const refuseQuery = (call: Call): Effect.Effect<void, Problem> =>
     ? Effect.void
     : Effect.fail(invalidParameter(call.query[0]![0].slice(0, 100), "This route takes no parameters."))
 
+/** Where there are no tasks, lists have none, and their routes do not exist. */
+export const noTasks: TasksApp = {
+  bulk: () => Effect.fail(notFound()),
+  import: () => Effect.fail(notFound()),
+  task: () => Effect.fail(notFound()),
+  tasks: (call) => Effect.as(refuseQuery(call), json(200, "{\"tasks\":[]}"))
+}
+
 /** Makes the use cases of tasks. */
 export const makeTasks = (use: Tasking): TasksApp => ({
   bulk: (call, resource, body) => bulk(use, call, resource, body),
   import: (call, resource, incoming) => importFile(use, call, resource, incoming),
   tasks: (call) =>
     known(Effect.flatMap(refuseQuery(call), () =>
-      Effect.map(use.tasks.list(call.caller), (tasks) =>
-        json(
-          200,
-          JSON.stringify({
-            tasks: tasks.filter(({ resource }) => call.access(resource) !== null).map((task) =>
-              taskDocument(task, null)
-            )
-          })
-        )))),
+      Effect.map(
+        Effect.flatMap(use.tasks.list(call.caller), (tasks) => ownTasks(use, call, tasks)),
+        (tasks) => json(200, JSON.stringify({ tasks: tasks.map((task) => taskDocument(task, null)) }))
+      ))),
   task: (call, id, verb, body) =>
     known(Effect.flatMap(ownTask(use, call, id), (task): Effect.Effect<Reply, Problem | RecordsError> => {
       if (verb === "report") return report(use, call, task)

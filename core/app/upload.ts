@@ -30,7 +30,7 @@ import { json } from "./call.ts"
 import type { Call, Incoming, IncomingFile, Reply } from "./call.ts"
 import { permitted, pipeline } from "./core.ts"
 import type { Checks, Core } from "./core.ts"
-import { schedule, storageProblem, uploadEntry } from "./provider.ts"
+import { ask, schedule, storageProblem, uploadEntry } from "./provider.ts"
 import type { FileProvider, Files } from "./provider.ts"
 import { roomFor } from "./room.ts"
 import { readMaybe } from "./upload-key.ts"
@@ -415,8 +415,8 @@ const store = Effect.fnUntraced(function*(
       const undo = Effect.suspend(() =>
         Effect.ignore(Effect.forEach(
           [...new Set(promises.flatMap((each) => [...pathsOf(each)])), ...names],
-          (each) => provider.storage.remove(each),
-          { discard: true }
+          (each) => ask(files, provider, provider.storage.remove(each)),
+          { concurrency: "unbounded", discard: true }
         ))
       )
       const stored = Effect.gen(function*(): Effect.fn.Return<Reply, Problem> {

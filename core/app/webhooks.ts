@@ -6,11 +6,12 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type { Caller } from "../domain/access/caller.ts"
+import { type Caller, coversRoles, sharedRoles } from "../domain/access/caller.ts"
 import type { AccessResolver } from "../domain/access/resolve.ts"
 import { adminRole } from "../domain/account/roles.ts"
+import { isTextList } from "../domain/bag.ts"
 import { readEventNames, readHeaders } from "../domain/compile/subscription.ts"
-import { deliveriesName, subscriptionsName, type Webhooks } from "../domain/declare/webhooks.ts"
+import { deliveriesName, directing, subscriptionsName, type Webhooks } from "../domain/declare/webhooks.ts"
 import type { EventModels, Happened } from "../domain/event/delivery.ts"
 import { readSecret } from "../domain/event/signature.ts"
 import type { Subscription } from "../domain/event/subscription.ts"
@@ -18,7 +19,9 @@ import { evaluate } from "../domain/filter/evaluate.ts"
 import { readFilter } from "../domain/filter/read.ts"
 import type { FilterTree } from "../domain/filter/tree.ts"
 import { always, both } from "../domain/filter/tree.ts"
+import { LeftToOthers } from "../domain/job/retry.ts"
 import type { Model, WireRecord } from "../domain/model/model.ts"
+import { isOwnName } from "../domain/own-name.ts"
 import { accessDenied, notFound, problem } from "../domain/problem.ts"
 import type { Problem, ProblemError } from "../domain/problem.ts"
 import { keyCondition, readKey } from "../domain/read/key.ts"
@@ -27,7 +30,7 @@ import { timestampFromMicros } from "../domain/value/instant.ts"
 import type { Row } from "../domain/value/kind.ts"
 import type { OutboundService } from "../ports/outbound.ts"
 import type { RecordsError } from "../ports/records.ts"
-import type { SubscriptionsService } from "../ports/subscriptions.ts"
+import type { RolesNow, SubscriptionsService } from "../ports/subscriptions.ts"
 import type { KeptSubscription, WebhooksService } from "../ports/webhooks.ts"
 import { json } from "./call.ts"
 import type { Call, Reply } from "./call.ts"
@@ -44,8 +47,8 @@ export interface WebhooksCore {
   readonly settings: Webhooks
   readonly kept: WebhooksService
   readonly outbound: OutboundService
-  /** The current roles of a person. Null: the person may not act any more. */
-  readonly rolesOf: SubscriptionsService["rolesOf"]
+  /** The roles that a person has now in a tenant. */
+  readonly rolesOf: (id: string, tenant: string | null) => Effect.Effect<RolesNow, RecordsError>
   readonly newSecret: () => string
   readonly log: EventLog
 }
@@ -117,7 +120,7 @@ const subscriptionOf = (
     name: `${each.name} (${each.id})`,
     events: when === null ? new Map() : events,
     when: when ?? new Map(),
-    reader: { of: "owner", id: each.owner },
+    reader: { of: "owner", id: each.owner, roles: each.roles },
     tenant: each.tenant,
     thin: each.payload === "thin",
     ordered: each.ordered,
@@ -135,6 +138,20 @@ const subscriptionOf = (
     })
     : Effect.succeed(subscription([keyOf(core, each.id, each.secret), previous]))
 }
+
+/**
+ * The roles that a subscription acts with now. One that was made before roles were kept gets those that its owner has when it is first asked: it goes on as
+ * before, and from then on it has no more.
+ */
+const rolesOf = Effect.fnUntraced(function*(
+  use: WebhooksCore,
+  { id, owner, roles, tenant }: Pick<KeptSubscription, "id" | "owner" | "roles" | "tenant">
+): Effect.fn.Return<RolesNow, RecordsError> {
+  const now = yield* use.rolesOf(owner, tenant)
+  if (now === null || now === "elsewhere") return now
+  const shared = sharedRoles(roles ?? (yield* use.kept.firstRoles(id, now)) ?? [], now)
+  return shared.length === 0 ? null : shared
+})
 
 const idOf = ({ id }: Subscription): string => id.slice(prefix.length)
 
@@ -179,7 +196,12 @@ export const madeSubscriptions = (use: WebhooksCore): SubscriptionsService => {
           (kept): Effect.Effect<Subscription | null, RecordsError> =>
             kept === null ? Effect.succeed(null) : subscriptionOf(use, kept)
         ),
-    rolesOf: use.rolesOf,
+    rolesOf: (subscription) => {
+      const { reader, tenant } = subscription
+      return reader.of === "owner"
+        ? rolesOf(use, { id: idOf(subscription), owner: reader.id, roles: reader.roles, tenant })
+        : Effect.succeed([])
+    },
     orphaned: (subscription) =>
       Effect.andThen(
         use.kept.disable(idOf(subscription), "The owner of the subscription no longer has access."),
@@ -223,19 +245,43 @@ const visibleModels = ({ core, resolver }: WebhooksCore, caller: Caller): Readon
  */
 const directs = (caller: Caller, owner: unknown): boolean => owner === caller.id || caller.roles.includes(adminRole)
 
-/** Whether a save leads the requests of a subscription elsewhere. */
+/**
+ * Why the owner of a subscription may not change or use it with this credential; null: they may. It acts with the roles of the credential that made it, so a
+ * credential with fewer of them, such as an API key, would get what it may not read.
+ */
+const tooFew = (caller: Caller, owner: unknown, roles: readonly string[] | null): Problem | null => {
+  if (owner !== caller.id || coversRoles(caller.roles, roles ?? [adminRole])) return null
+  const missing = roles?.filter((role) => !coversRoles(caller.roles, [role])).join(", ")
+  return problem(
+    "access-denied",
+    missing === undefined
+      ? "It is not known yet which roles this subscription acts with. Enable it first."
+      : `This subscription acts with roles that your credential does not have: ${missing}.`
+  )
+}
+
+/**
+ * Whether a save changes where the requests of a subscription go, or what they tell. By its filter alone, whoever sees which deliveries there are could ask for
+ * values of records that only its owner may read.
+ */
 const redirects = (before: WireRecord, after: WireRecord): boolean =>
-  ["url", "headers"].some((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+  directing.some((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
 
 /** Checks a subscription when it is saved: events and filter against what the caller sees, and the URL against the allowed addresses. */
 export const subscriptionCheck = (use: WebhooksCore): RecordCheck => (caller, before, after) => {
   if (after === null) return Effect.void
-  if (before !== null && redirects(before, after) && !directs(caller, before["owner_id"])) {
-    return Effect.fail(accessDenied())
+  if (before !== null) {
+    const { owner_id: owner, roles } = before
+    const refusal = tooFew(caller, owner, isTextList(roles) ? roles : null)
+    if (refusal !== null) return Effect.fail(refusal)
+    if (redirects(before, after) && !directs(caller, owner)) return Effect.fail(accessDenied())
   }
   const errors: ProblemError[] = []
   const models = visibleModels(use, caller)
-  const { events: named, filter, headers, url } = after
+  const { events: named, filter, headers, name, url } = after
+  if (typeof name !== "string" || !isOwnName(name)) {
+    errors.push(invalid("name", "The name must be one line of text, without characters that turn its direction."))
+  }
   const names = (typeof named === "string" ? named : "").split(/\s+/).filter((name) => name !== "")
   if (names.length === 0) errors.push(invalid("events", "Name at least one event."))
   const events = readEventNames(names, models, (message, fix) => errors.push(invalid("events", message, fix)))
@@ -256,7 +302,12 @@ export const subscriptionCheck = (use: WebhooksCore): RecordCheck => (caller, be
     }
   }
   readHeaders(headers ?? undefined, (message, fix) => errors.push(invalid("headers", message, fix)))
-  const judged = use.settings.allowPrivateAddresses
+  // A URL is read without its line breaks, so the one that is shown would not be the one that is called.
+  const judged = typeof url === "string" && /\p{Cc}/u.test(url)
+    ? Effect.sync(() =>
+      void errors.push(invalid("url", "The URL cannot be used: it has a line break or another control character."))
+    )
+    : use.settings.allowPrivateAddresses
     ? Effect.sync(() => {
       if (typeof url !== "string" || !/^https?:\/\/./i.test(url) || !URL.canParse(url)) {
         errors.push(invalid("url", "The URL cannot be used: it is not an http(s) URL."))
@@ -277,13 +328,13 @@ export const subscriptionCheck = (use: WebhooksCore): RecordCheck => (caller, be
       : Effect.fail(problem("invalid-record", errors[0]!.message, { errors })))
 }
 
-/** The record of a verb, which the caller has to see and may update. */
+/** The record of a verb, which the caller has to see and may update: its key, and the id of its subscription. */
 const updatable = Effect.fnUntraced(function*(
   use: WebhooksCore,
   call: Call,
   resource: string,
   segment: string
-): Effect.fn.Return<string, Problem> {
+): Effect.fn.Return<{ readonly id: string; readonly subscription: string }, Problem> {
   const access = yield* Effect.fromResult(permitted(call, resource, "update"))
   const key = yield* Effect.fromResult(readKey(access.model, segment))
   const { model } = access
@@ -297,7 +348,9 @@ const updatable = Effect.fnUntraced(function*(
   const decision = access.decisions.update
   const settled = decision.of === "record" ? decision.decide(wireRecord(model, cell)) : decision
   const passes = settled.of === "allow" || (settled.of === "filter" && evaluate(settled.tree, cell, bindings))
-  return passes ? key[0]! : yield* Effect.fail(accessDenied())
+  if (!passes) return yield* Effect.fail(accessDenied())
+  const of = model.byName.get("subscription_id")
+  return { id: key[0]!, subscription: (of === undefined ? null : cell(of)) ?? key[0]! }
 })
 
 const nothing: Reply = { status: 204, headers: {}, body: null }
@@ -371,9 +424,15 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Delivering) =>
     segment: string,
     verb: string
   ): Effect.fn.Return<Reply, Problem> {
-    const id = yield* updatable(use, call, resource, segment)
+    const { id, subscription: of } = yield* updatable(use, call, resource, segment)
     const asked = <A>(effect: Effect.Effect<A, RecordsError>): Effect.Effect<A, Problem> =>
       Effect.catch(effect, recordsProblem)
+    const kept = yield* asked(use.kept.find(of))
+    if (kept === null) return yield* Effect.fail(notFound())
+    const now = yield* asked(rolesOf(use, kept))
+    const roles = now === "elsewhere" ? null : now
+    const refusal = tooFew(call.caller, kept.owner, roles ?? kept.roles)
+    if (refusal !== null) return yield* Effect.fail(refusal)
     if (resource === deliveriesName) {
       const count = yield* asked(use.kept.resend({ delivery: id }))
       return count === 0
@@ -381,8 +440,6 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Delivering) =>
         : json(200, JSON.stringify({ resent: count }))
     }
     if (resource !== subscriptionsName) return yield* Effect.fail(notFound())
-    const kept = yield* asked(use.kept.find(id))
-    if (kept === null) return yield* Effect.fail(notFound())
     const note = (event: string): void => use.log("info", event, { subscription: id, user: call.caller.id })
     switch (verb) {
       case "disable":
@@ -408,7 +465,6 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Delivering) =>
       case "test": {
         if (!directs(call.caller, kept.owner)) return yield* Effect.fail(accessDenied())
         const subscription = yield* asked(subscriptionOf(use, kept))
-        const roles = yield* asked(use.rolesOf(kept.owner, kept.tenant))
         const happened = roles === null ? null : yield* asked(newest(use, subscription, roles))
         if (happened === null) {
           return yield* Effect.fail(
@@ -438,7 +494,12 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Delivering) =>
         }, 1)
         const result = yield* Effect.catch(
           tried,
-          (error) => "place" in error ? Effect.die(error.error) : recordsProblem(error)
+          (error) =>
+            "place" in error
+              ? Effect.die(error.error)
+              : error instanceof LeftToOthers
+              ? Effect.fail(problem("conflict", error.message))
+              : recordsProblem(error)
         )
         return json(
           200,

@@ -5,7 +5,6 @@
 
 import * as Effect from "effect/Effect"
 import type { Access } from "../domain/access/access.ts"
-import { entryOf } from "../domain/file/cleanup.ts"
 import type { StoredFile } from "../domain/file/uri.ts"
 import type { Bindings } from "../domain/filter/tree.ts"
 import type { Problem } from "../domain/problem.ts"
@@ -15,7 +14,7 @@ import { takenFiles } from "../domain/write/file.ts"
 import { RecordsError } from "../ports/records.ts"
 import type { RecordsTransaction } from "../ports/records.ts"
 import type { Core } from "./core.ts"
-import { schedule, storageProblem } from "./provider.ts"
+import { prepare, type Prepared, Prepared as PreparedRef, releaseFiles, Unprepared } from "./file.ts"
 import { isKept } from "./versions.ts"
 import type { Written } from "./write.ts"
 
@@ -83,25 +82,44 @@ export const writtenRecord = (
 
 const maxTries = 4
 
+/** How often the stores of files are asked for one write. Each time but the first, somebody else has changed its rows meanwhile. */
+const maxPreparations = 4
+
 /**
- * Runs a body in a transaction. Serialization failures and deadlocks run it again, up to three times. The body resets what it remembers
- * outside of the transaction. `alone`: it is first tried without locks (see `RecordsService.transaction`).
+ * Runs a body in a transaction. Serialization failures and deadlocks run it again, up to three times; so does a body that needs the stores of files,
+ * which are asked in between. The body resets what it remembers outside of the transaction. `alone`: it is first tried without locks (see
+ * `RecordsService.transaction`).
  */
 export const inTransaction = <A, E>(
   core: Core,
   body: (tx: RecordsTransaction) => Effect.Effect<A, E | RecordsError>,
-  alone = false,
-  tries = maxTries
-): Effect.Effect<A, E | RecordsError> =>
-  Effect.catch(
-    core.records.transaction(body, alone),
-    (error) =>
-      alone && failedFor(error, "Contended")
-        ? inTransaction(core, body, false, tries)
+  alone = false
+): Effect.Effect<A, E | Problem | RecordsError> => attempt(core, body, alone, maxTries, null, maxPreparations)
+
+const attempt = <A, E>(
+  core: Core,
+  body: (tx: RecordsTransaction) => Effect.Effect<A, E | RecordsError>,
+  alone: boolean,
+  tries: number,
+  prepared: Prepared | null,
+  preparations: number
+): Effect.Effect<A, E | Problem | RecordsError> => {
+  const transaction = core.records.transaction(body, alone)
+  return Effect.catch(
+    prepared === null ? transaction : Effect.provideService(transaction, PreparedRef, prepared),
+    (error): Effect.Effect<A, E | Problem | RecordsError> =>
+      error instanceof Unprepared && preparations > 0
+        ? Effect.flatMap(
+          prepare(core.files!, prepared ?? PreparedRef.defaultValue(), error),
+          (next) => attempt(core, body, alone, tries, next, preparations - 1)
+        )
+        : alone && failedFor(error, "Contended")
+        ? attempt(core, body, false, tries, prepared, preparations)
         : tries > 1 && isConflict(error)
-        ? inTransaction(core, body, alone, tries - 1)
+        ? attempt(core, body, alone, tries - 1, prepared, preparations)
         : Effect.fail(error)
   )
+}
 
 /** Whether the port failed for this reason. */
 export const failedFor = (error: unknown, reason: RecordsError["reason"]["_tag"]): boolean =>
@@ -109,24 +127,6 @@ export const failedFor = (error: unknown, reason: RecordsError["reason"]["_tag"]
 
 const isConflict = (error: unknown): boolean => failedFor(error, "Conflict")
 
-/**
- * Schedules the delete of the files that writes took out of their rows. It happens before the commit: an entry for a file that a row still holds is
- * harmless, a file that nobody remembers is not.
- */
-export const scheduleTaken = (core: Core, written: readonly Trace[]): Effect.Effect<void, Problem> | null => {
-  const { files } = core
-  if (files === null) return null
-  const taken = written.flatMap((trace) => trace.taken)
-  if (taken.length === 0) return null
-  const now = files.now()
-  return Effect.forEach(taken, (file) => {
-    const provider = files.providers.get(file.provider)
-    // Of a provider that is not configured any more nothing can be deleted; `service files check` names such values.
-    return provider === undefined
-      ? Effect.void
-      : Effect.catch(
-        schedule(files, provider, entryOf(file, now + provider.retention)),
-        storageProblem(files, file.provider)
-      )
-  }, { concurrency: 8, discard: true })
-}
+/** Makes sure that the deletes of the files that writes took out of their rows are scheduled. Null: there are none. */
+export const scheduleTaken = (core: Core, written: readonly Trace[]): Effect.Effect<void, RecordsError> | null =>
+  releaseFiles(core, written.flatMap((trace) => trace.taken))

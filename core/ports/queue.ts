@@ -86,7 +86,7 @@ export interface Timers {
   readonly after: (milliseconds: number, call: () => void) => () => void
 }
 
-/** The result of an attempt. `fatal`: there is no further one; `retryAt`: the next one is at this time. `message` is stored with the job. */
+/** The result of an attempt. `fatal`: there is no further one; `retryAt`: the next one is at this time. `counts`: whether it uses up a try; what does not has a `retryAt`. `message` is stored with the job. */
 export type Outcome =
   | { readonly of: "completed" }
   | {
@@ -95,6 +95,7 @@ export type Outcome =
     readonly error: unknown
     readonly fatal: boolean
     readonly retryAt: Date | null
+    readonly counts: boolean
   }
 
 /** Runs one try. Never rejects. */

@@ -1,8 +1,8 @@
 /**
  * The port to subscriptions: those of the configuration and those that people made, as they are now. What it gives may be up to a second old.
  *
- * Contract (test/contracts/subscriptions.ts): `all` has each subscription once, disabled ones too. `rolesOf` gives the roles that a person has now in a tenant, or null when they may not
- * act any more: banned, deleted, or without a role there. `ended` is told of every try; it decides when a subscription is disabled.
+ * Contract (test/contracts/subscriptions.ts): `all` has each subscription once, disabled ones too. `rolesOf` gives the roles that a subscription acts with now:
+ * those that it keeps, as far as its owner has them now in its tenant. Null: its owner may not act any more, because they are banned, deleted, or without any of these roles. `ended` is told of every try; it decides when a subscription is disabled.
  */
 
 import type * as Effect from "effect/Effect"
@@ -10,11 +10,14 @@ import type { Subscription } from "../domain/event/subscription.ts"
 import type { TryResult } from "../domain/event/try.ts"
 import type { RecordsError } from "./records.ts"
 
+/** Roles that somebody has now. Null: none, they may not act any more. `"elsewhere"`: this process does not know their tenant, and another one may. */
+export type RolesNow = readonly string[] | null | "elsewhere"
+
 export interface SubscriptionsService {
   readonly all: Effect.Effect<readonly Subscription[], RecordsError>
   /** By id, as it is now; null: there is none any more. */
   readonly find: (id: string) => Effect.Effect<Subscription | null, RecordsError>
-  readonly rolesOf: (owner: string, tenant: string | null) => Effect.Effect<readonly string[] | null, RecordsError>
+  readonly rolesOf: (subscription: Subscription) => Effect.Effect<RolesNow, RecordsError>
   /** The owner may not act any more: the subscription is disabled for that reason. */
   readonly orphaned: (subscription: Subscription) => Effect.Effect<void, RecordsError>
   readonly ended: (subscription: Subscription, result: TryResult) => Effect.Effect<void, RecordsError>

@@ -25,6 +25,8 @@ export interface KeptSubscription {
   readonly enabled: boolean
   readonly tenant: string | null
   readonly owner: string
+  /** Of the credential that made it or last said what it sends; null: not known, because it was made before they were kept. */
+  readonly roles: readonly string[] | null
   /** Sealed; null until one was made. */
   readonly secret: string | null
   /** Sealed, for 24 hours after a rotation. */
@@ -38,6 +40,8 @@ export interface WebhooksService {
   readonly find: (id: string) => Effect.Effect<KeptSubscription | null, RecordsError>
   /** Stores a first secret unless there is one already. Gives the stored one. */
   readonly firstSecret: (id: string, sealed: string) => Effect.Effect<string | null, RecordsError>
+  /** Stores the roles of a subscription that has none yet. Gives the stored ones; null: there is no such subscription. */
+  readonly firstRoles: (id: string, roles: readonly string[]) => Effect.Effect<readonly string[] | null, RecordsError>
   /** Puts a new secret in the place of the old one, which counts for 24 hours. */
   readonly rotate: (id: string, sealed: string) => Effect.Effect<void, RecordsError>
   readonly disable: (id: string, reason: string | null) => Effect.Effect<void, RecordsError>

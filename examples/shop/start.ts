@@ -21,6 +21,7 @@ import {
   type Migration,
   serviceMigration
 } from "../../composition/migrations.ts"
+import { endWithParent } from "../../composition/parent.ts"
 import { closeOnSignal, explain } from "../../composition/server.ts"
 import { warehouse } from "../warehouse/config.ts"
 import { prepareWarehouse } from "../warehouse/database.ts"
@@ -244,6 +245,7 @@ const main = async (): Promise<void> => {
   }
 }
 
+endWithParent()
 try {
   await main()
 } catch (error) {

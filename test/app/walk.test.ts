@@ -92,7 +92,7 @@ type Parameters = { readonly [name: string]: string | number }
 const caller: Caller = { id: "u", roles: [], tenant: null }
 const resolver = makeAccessResolver(compiled.models, compiled.rules, compiled.defaults)
 
-const ask = async (use: typeof list, { core }: World, parameters: Parameters): Promise<Page> => {
+const ask = Effect.fnUntraced(function*(use: typeof list, { core }: World, parameters: Parameters) {
   const call: Call = {
     caller,
     access: (resource) => resolver.resolve(caller, resource),
@@ -100,37 +100,38 @@ const ask = async (use: typeof list, { core }: World, parameters: Parameters): P
     query: Object.entries(parameters).map(([name, value]) => [name, String(value)] as const),
     header: () => null
   }
-  const reply = await Effect.runPromise(use(core, call, "things"))
+  const reply = yield* use(core, call, "things")
   const body = JSON.parse(reply.body as string) as {
     readonly items: ReadonlyArray<{ readonly a: number; readonly b: string }>
     readonly next_page_token: string
     readonly prev_page_token?: string
   }
-  return {
+  const page: Page = {
     keys: body.items.map(({ a, b }) => JSON.stringify([String(a), b])),
     next: body.next_page_token,
     previous: body.prev_page_token
   }
-}
+  return page
+})
 
 const order = (random: Random): string =>
   random.shuffled(sortable).slice(0, random.below(5)).map((name) => name + random.pick(["", " desc", " asc"])).join(",")
 
-const walk = async (
+const walk = Effect.fnUntraced(function*(
   world: World,
   parameters: Parameters,
   from: Page,
   way: "next" | "previous"
-): Promise<readonly string[]> => {
+) {
   const keys: string[] = []
   for (let page = from, rounds = 0; (page[way] ?? "") !== "";) {
-    page = await ask(list, world, { ...parameters, page_token: page[way]! })
+    page = yield* ask(list, world, { ...parameters, page_token: page[way]! })
     if (way === "next") keys.push(...page.keys)
     else keys.unshift(...page.keys)
     if (++rounds > 500) throw new Error("the walk has no end")
   }
   return keys
-}
+})
 
 /** A walk, and where it begins in the middle. */
 const question = (random: Random) => ({
@@ -161,42 +162,43 @@ describe("page tokens over random rows and orders", () => {
     "visit every row once in order, from the start and from anywhere, both ways",
     { rows: (random) => random.many(0, 60, () => row(random)), question },
     { cases: 250 },
-    async ({ question: { filter, order, position, size }, rows }) => {
-      const world = worldOf(rows)
-      const stored = world.fake.rows(model).length
-      const whole = await ask(list, world, { order_by: order, filter, page_size: 500 })
-      expect(new Set(whole.keys).size).toBe(whole.keys.length)
-      if (filter === "") expect(whole.keys.length).toBe(stored)
+    ({ question: { filter, order, position, size }, rows }) =>
+      Effect.gen(function*() {
+        const world = worldOf(rows)
+        const stored = world.fake.rows(model).length
+        const whole = yield* ask(list, world, { order_by: order, filter, page_size: 500 })
+        expect(new Set(whole.keys).size).toBe(whole.keys.length)
+        if (filter === "") expect(whole.keys.length).toBe(stored)
 
-      const parameters = { order_by: order, filter, page_size: size }
-      const first = await ask(list, world, parameters)
-      expect([...first.keys, ...await walk(world, parameters, first, "next")]).toEqual(whole.keys)
+        const parameters = { order_by: order, filter, page_size: size }
+        const first = yield* ask(list, world, parameters)
+        expect([...first.keys, ...yield* walk(world, parameters, first, "next")]).toEqual(whole.keys)
 
-      const at = await ask(seek, world, { ...parameters, position })
-      const begin = position < whole.keys.length ? position : Math.max(0, whole.keys.length - parameters.page_size)
-      expect(at.keys).toEqual(whole.keys.slice(begin, begin + parameters.page_size))
-      expect(await walk(world, parameters, at, "next")).toEqual(whole.keys.slice(begin + parameters.page_size))
-      expect(await walk(world, parameters, at, "previous")).toEqual(whole.keys.slice(0, begin))
-    }
+        const at = yield* ask(seek, world, { ...parameters, position })
+        const begin = position < whole.keys.length ? position : Math.max(0, whole.keys.length - parameters.page_size)
+        expect(at.keys).toEqual(whole.keys.slice(begin, begin + parameters.page_size))
+        expect(yield* walk(world, parameters, at, "next")).toEqual(whole.keys.slice(begin + parameters.page_size))
+        expect(yield* walk(world, parameters, at, "previous")).toEqual(whole.keys.slice(0, begin))
+      })
   )
 
   property(
     "visit every row that stays once, in order, while others come and go",
     { rows: (random) => random.many(20, 60, () => row(random), 0), traffic },
     { cases: 150 },
-    async ({ rows, traffic: { coming, going: goes, order, size } }) => {
-      const world = worldOf(rows)
-      const parameters = { order_by: order, page_size: size }
-      const whole = (await ask(list, world, { order_by: order, page_size: 500 })).keys
-      const going = new Set(whole.filter((_, at) => goes[at] === true))
-      const seen: string[] = []
-      let page = await ask(list, world, parameters)
-      for (let rounds = 0;; rounds++) {
-        seen.push(...page.keys)
-        if (page.next === "" || rounds > 500) break
-        const gone = [...going].slice(rounds * 2, rounds * 2 + 2)
-        await Effect.runPromise(
-          world.core.records.transaction((tx) =>
+    ({ rows, traffic: { coming, going: goes, order, size } }) =>
+      Effect.gen(function*() {
+        const world = worldOf(rows)
+        const parameters = { order_by: order, page_size: size }
+        const whole = (yield* ask(list, world, { order_by: order, page_size: 500 })).keys
+        const going = new Set(whole.filter((_, at) => goes[at] === true))
+        const seen: string[] = []
+        let page = yield* ask(list, world, parameters)
+        for (let rounds = 0;; rounds++) {
+          seen.push(...page.keys)
+          if (page.next === "" || rounds > 500) break
+          const gone = [...going].slice(rounds * 2, rounds * 2 + 2)
+          yield* world.core.records.transaction((tx) =>
             Effect.forEach(
               gone,
               (key) =>
@@ -204,13 +206,12 @@ describe("page tokens over random rows and orders", () => {
               { discard: true }
             )
           )
-        )
-        world.fake.seed(model, coming[rounds] ?? [])
-        page = await ask(list, world, { ...parameters, page_token: page.next })
-      }
-      expect(new Set(seen).size).toBe(seen.length)
-      const staying = new Set(whole.filter((key) => !going.has(key)))
-      expect(seen.filter((key) => staying.has(key))).toEqual(whole.filter((key) => staying.has(key)))
-    }
+          world.fake.seed(model, coming[rounds] ?? [])
+          page = yield* ask(list, world, { ...parameters, page_token: page.next })
+        }
+        expect(new Set(seen).size).toBe(seen.length)
+        const staying = new Set(whole.filter((key) => !going.has(key)))
+        expect(seen.filter((key) => staying.has(key))).toEqual(whole.filter((key) => staying.has(key)))
+      })
   )
 })

@@ -172,6 +172,7 @@ describe("passkeys", () => {
     expect((await name("Blue key")).status).toBe(200)
     expect(await list()).toMatchObject([{ id: row, name: "Blue key" }])
     expect((await name("x".repeat(101))).body["code"]).toBe("NAME_TOO_LONG")
+    for (const text of ["a\nb", "a\u202eb"]) expect((await name(text)).body["code"]).toBe("INVALID_NAME")
     expect((await name("  ")).status).toBe(400)
     expect((await name(["x"])).status).toBe(400)
     expect(await list()).toMatchObject([{ name: "Blue key" }])

@@ -298,6 +298,41 @@ onBothTasks("hostile people", () => fixture(1_100), (use) => {
     }
   })
 
+  it("are kept from a key with fewer roles than they act with", async () => {
+    const both: TestCaller = { id: "bob", roles: ["boss", "clerk"] }
+    const key: TestCaller = { id: "bob", roles: ["clerk"] }
+    use().roles.set("bob", both.roles)
+    const begin = async (caller: TestCaller) =>
+      idOf(
+        await use().post(caller, "/api/v1/notes:bulk", {
+          op: "update",
+          filter: caller === both ? "secret = s" : "",
+          data: { title: "k" }
+        })
+      )
+    const [wide, narrow] = [await begin(both), await begin(key)]
+    const listed = async (caller: TestCaller) =>
+      ((await use().service.get(caller, "/api/tasks")).json["tasks"] as unknown as ReadonlyArray<
+        { readonly id: string }
+      >)
+        .map(({ id }) => id).filter((id) => id === wide || id === narrow)
+    expect([await listed(both), await listed(key)]).toEqual([[narrow, wide], [narrow]])
+    const unknown = await use().task(key, "task999")
+    for (const [method, verb] of [["GET", ""], ["GET", ":report"], ["POST", ":cancel"], ["POST", ":start"]] as const) {
+      const { status, text } = await use().service.call(key, method, `/api/tasks/${wide}${verb}`)
+      expect([status, text.replace(/"instance":"[^"]*"/, "")]).toEqual([
+        404,
+        unknown.text.replace(/"instance":"[^"]*"/, "")
+      ])
+    }
+    expect((await use().task(both, wide)).json).toMatchObject({ state: "running" })
+    // Roles that their owner has lost act in nothing. What is left is theirs to see and to end.
+    use().roles.set("bob", ["clerk"])
+    expect((await use().post(key, `/api/tasks/${wide}:cancel`)).status).toBe(200)
+    expect((await use().post(both, `/api/tasks/${narrow}:cancel`)).status).toBe(200)
+    use().roles.set("bob", ["boss"])
+  })
+
   it("cannot make a bulk change or its dry run hold what others write", async () => {
     const write = () =>
       use().service.call(boss, "PATCH", "/api/v1/notes/3", { body: { title: "free" }, headers: { "if-match": "*" } })

@@ -158,3 +158,19 @@ describe("options that cannot be right", () => {
     expect(() => createAuth({ database, secret, url: authUrl, ...wrong })).toThrow(message)
   })
 })
+
+describe("somebody else's tables", () => {
+  it.each([
+    ["users", "create table auth.\"user\" (id text primary key, name text)"],
+    ["sessions only", "create table auth.session (id text primary key)"]
+  ])("are not taken over: %s", async (_, table) => {
+    await using store = await openStore(`create schema auth; ${table}`)
+    const contents = () =>
+      store.database.rows(
+        "select oid, xmin::text from pg_class union all select oid, xmin::text from pg_proc order by 1, 2"
+      )
+    const before = await contents()
+    await expect(store.database.execute(authMigrationSql({ schema: "auth" }))).rejects.toMatchObject({ code: "42710" })
+    expect(await contents()).toEqual(before)
+  })
+})

@@ -8,8 +8,10 @@ import {
   deleteUser,
   hasUsers,
   listUsers,
+  namesOf,
   revokeUser,
   roleChoices,
+  rolesWithin,
   setUserBanned,
   setUserRole
 } from "../../adapters/auth/users.ts"
@@ -55,6 +57,15 @@ describe("the roles that a user has now", () => {
     await add("bob", undefined, on)
     const bob = await idOf("bob")
     const of = (id: string) => currentRoles(on, id)
+    // Its accounts work in one tenant, and say nothing about another one.
+    const annHas = (home: number | undefined, tenant: string | null) =>
+      idOf("ann").then((id) => rolesWithin(on, home)(id, tenant))
+    expect([await annHas(1, "1"), await annHas(1, null), await annHas(undefined, null)]).toEqual([
+      ["admin"],
+      ["admin"],
+      ["admin"]
+    ])
+    expect([await annHas(2, "1"), await annHas(undefined, "1")]).toEqual(["elsewhere", "elsewhere"])
     expect(await of(await idOf("ann"))).toEqual(["admin"])
     expect(await of(bob)).toEqual(["sales"])
     await setUserRole(on, { email: "bob@example.org", role: "editor" })
@@ -78,6 +89,26 @@ describe("the roles that a user has now", () => {
     await deleteUser(on, "bob@example.org")
     expect(await of(bob)).toBeNull()
     expect(await of("nobody")).toBeNull()
+  })
+})
+
+describe("what others call users", () => {
+  it("are the names of those who exist, without mail addresses and what turns the words around them", async () => {
+    const on = store.instance({})
+    for (const name of ["ann", "bob", "cem", "dora"]) await add(name, undefined, on)
+    const ids = await Promise.all(["ann", "bob", "cem", "dora"].map(idOf))
+    const rename = (at: number, name: string) =>
+      store.database.execute(`update auth."user" set "name" = $name$${name}$name$ where "id" = '${ids[at]!}'`)
+    await rename(0, "Ann Lee")
+    await rename(1, "bob@example.org")
+    await rename(2, "\u202emeC")
+    await deleteUser(on, "dora@example.org")
+    expect(await namesOf(on, [...ids, "nobody", "' or true --"])).toEqual(
+      new Map([[ids[0], "Ann Lee"], [ids[2], "meC"]])
+    )
+    // Nobody else than who was asked for.
+    expect(await namesOf(on, [ids[0]!])).toEqual(new Map([[ids[0], "Ann Lee"]]))
+    expect(await namesOf(on, [])).toEqual(new Map())
   })
 })
 
@@ -400,6 +431,19 @@ describe("the admin routes", () => {
     }
     expect((await ask(on, "POST", "/update-user", { body: { image: "https://a.example/x.png" }, cookie })).status)
       .toBe(200)
+  })
+
+  it("take no name that is too long, of several lines, or turned around", async () => {
+    const { cookie, on, post } = await withAdmin()
+    for (const name of ["x".repeat(201), "a\nb", "a\u2028b", "a\u202eb", "a\u2067b"]) {
+      for (
+        const answer of [
+          await ask(on, "POST", "/update-user", { body: { name }, cookie }),
+          await post("create-user", { email: "n@example.org", password, name, role: "user" })
+        ]
+      ) expect([answer.status, answer.body?.["code"]], name).toEqual([400, "VALIDATION_ERROR"])
+    }
+    expect((await ask(on, "POST", "/update-user", { body: { name: "x".repeat(200) }, cookie })).status).toBe(200)
   })
 
   it("create users with one role, several, or the default", async () => {

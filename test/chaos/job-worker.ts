@@ -33,7 +33,8 @@ const start = async (): Promise<Awaited<ReturnType<typeof startEngine>>> => {
   }
 }
 const workers = await start()
-process.stdout.write("up\n")
 process.once("SIGTERM", () => {
   void workers.stop().then(() => pool.end()).then(() => process.exit(0))
 })
+// After the line above: whoever reads this may tell the worker to stop.
+process.stdout.write("up\n")

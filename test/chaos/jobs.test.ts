@@ -1,6 +1,7 @@
 // Thousands of jobs on workers that are killed and a database that is: each runs at least once, none is lost, groups stay in order, and nobody restarts
 // anything by hand but the processes that were killed.
 import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 import { Pool } from "pg"
 import { afterAll, beforeAll, expect, it, vi } from "vitest"
@@ -21,6 +22,8 @@ const [kills, runMs] = deep ? [6, 700] : [3, 400]
 
 let cluster: TestCluster
 const children = new Set<ChildProcess>()
+/** When each worker can be told to stop. Before that, a signal ends it as it ends any program. */
+const up = new Map<ChildProcess, Promise<unknown>>()
 
 beforeAll(async () => {
   cluster = await openCluster()
@@ -45,6 +48,7 @@ const startWorker = (): ChildProcess => {
     stdio: ["ignore", "pipe", "inherit"]
   })
   children.add(child)
+  up.set(child, once(child.stdout!, "data"))
   child.once("exit", () => children.delete(child))
   return child
 }
@@ -94,6 +98,7 @@ it("survives kill -9 of its workers and of its database", async () => {
     await pause(50)
     left = await ask(open)
   }
+  await Promise.all([...kept].map((child) => up.get(child)!))
   const ended = [...kept].map((child) =>
     new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)))
   )

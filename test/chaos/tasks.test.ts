@@ -28,7 +28,7 @@ beforeAll(async () => {
   cluster = await openCluster()
   await cluster.execute(
     `${queueStatements()}; ${
-      taskSchema.join(";")
+      taskSchema().join(";")
     }; create table things (id bigint primary key, name text not null, note text, version integer not null default 1);
     insert into things (id, name, note) select i, 'thing ' || i, case when i % ${each} = 0 then 'locked' else repeat('x', 50) end
       from generate_series(1, ${rows}) i; analyze`

@@ -120,7 +120,7 @@ it("kill -9 of the service and of the database, in the middle of batches", async
   const base = dataBase()
   const database = await open(base, { linger: 300 })
   const { url } = database
-  await sql(url, idempotencySchema.join(";\n"), ledgerSchema)
+  await sql(url, idempotencySchema().join(";\n"), ledgerSchema)
   const answers = new Map<string, number | null>()
   const check = async (): Promise<ReadonlySet<string>> => {
     const names = await stored(url)

@@ -1,5 +1,6 @@
-import { rmSync } from "node:fs"
+import { existsSync, rmSync } from "node:fs"
 import { join } from "node:path"
+import { parseEnv } from "node:util"
 import { Client } from "pg"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { openEmbedded } from "../../composition/embedded/embedded.ts"
@@ -18,6 +19,45 @@ const fromTunnel = (port: number) =>
   })
 
 describe("init", () => {
+  it("begins empty, and says how to go on in README.md, with or without containers", async () => {
+    await using project = makeProject()
+    expect((await project.quick("init", ".", "--empty")).code).toBe(0)
+    expect(project.read("admin.config.ts")).toContain("resources: []")
+    expect(project.read("README.md")).toContain("npm run dev")
+    for (const path of ["Dockerfile", "compose.yaml", ".dockerignore"]) expect(project.read(path)).not.toBe("")
+    // What Docker copies has no secret and no data.
+    expect(project.read(".dockerignore").split("\n")).toEqual(
+      expect.arrayContaining([".env", "data/", "node_modules/"])
+    )
+    const { devDependencies } = JSON.parse(project.read("package.json")) as { devDependencies: object }
+    expect(Object.values(devDependencies).every((version) => /^[0-9.]+$/.test(String(version)))).toBe(true)
+  })
+
+  it("begins with the tables of a database, or leaves nothing where it cannot be reached", async () => {
+    const database = await openDatabase("create table artist (id integer primary key, name text not null)")
+    await using project = makeProject()
+    try {
+      const away = await project.quick("init", "music", "--from", "postgres://nobody:x@127.0.0.1:1/music")
+      expect([away.code, away.stderr]).toEqual([1, expect.stringContaining("127.0.0.1:1")])
+      expect(existsSync(join(project.folder, "music"))).toBe(false)
+      expect((await project.quick("init", "music", "--from", "music")).stderr).toContain("no address of a database")
+      expect((await project.quick("init", "music", "--empty", "--from", database.url)).code).toBe(1)
+      const made = await project.quick("init", "music", "--from", database.url)
+      expect([made.code, made.stderr]).toEqual([0, ""])
+      expect(project.read("music/admin.resources.ts")).toContain("defineResource(\"artist\"")
+      expect(project.read("music/.env")).toContain(`DATABASE_URL=${database.url}\n`)
+      const again = await project.quick("introspect", "--project", "music", "--check")
+      expect([again.code, again.stderr]).toEqual([0, ""])
+      // Whatever an address has in it, `.env` gives it back: it is read here, as no variable is set.
+      const odd = `${database.url}&application_name=Ann's "shop"`
+      expect(await project.quick("init", "odd", "--from", odd)).toMatchObject({ code: 0, stderr: "" })
+      expect(parseEnv(project.read("odd/.env"))["DATABASE_URL"]).toBe(odd.replace("'", "%27"))
+      expect(await project.quick("introspect", "--project", "odd", "--check")).toMatchObject({ code: 0, stderr: "" })
+    } finally {
+      await database.drop()
+    }
+  })
+
   it("makes a project that migrates, serves, and gives way to an introspected one", async () => {
     await using opened = new AsyncDisposableStack()
     const project = opened.use(makeProject())

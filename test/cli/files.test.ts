@@ -4,6 +4,8 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Finding } from "../../composition/doctor/finding.ts"
 import { storeFile } from "../../composition/store-file.ts"
+import { examplesOf } from "../docs/blocks.ts"
+import { runLines } from "../docs/shell.ts"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { secret } from "./notes.ts"
 import { makeProject, type Project } from "./support.ts"
@@ -64,6 +66,14 @@ const stored = (folder: string): readonly string[] =>
     .map((each) => join(each.parentPath, each.name).slice(folder.length + 1)).sort()
 
 describe("files on the command line", () => {
+  it("are looked after as the guide does", async () => {
+    const [said = ""] = await runLines(examplesOf("docs/guides/files.md", "sh").slice(-1), {
+      folder: project.folder,
+      env: project.env
+    })
+    expect(said).toMatch(/Deleted[^]*Every file that a row holds is there/)
+  })
+
   it("check: says that all is well, and then everything that does not fit", async () => {
     const good = await store("_/good.txt", "good")
     await database.execute(

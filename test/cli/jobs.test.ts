@@ -1,5 +1,7 @@
 // Jobs from the command line: migration, counts, failed jobs, a worker from a bundle with its health and its end, what does not start.
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { examplesOf } from "../docs/blocks.ts"
+import { runLines } from "../docs/shell.ts"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { config, notesProject, table } from "./notes.ts"
 import type { Project } from "./support.ts"
@@ -175,6 +177,19 @@ describe("jobs on the command line", () => {
     expect(await idle.end("SIGTERM")).toBe(0)
     await api.dispose()
     await database.execute("delete from jobs._private_jobs; delete from jobs.groups; select jobs.delete_queue('slow')")
+  })
+
+  it("are looked after as the guide does, with the names of this project", async () => {
+    // One is retried, and the other deleted.
+    await database.execute(`select jobs.enqueue('notes/keep'), jobs.enqueue('notes/keep');
+      update jobs._private_jobs set attempts = max_attempts, last_error = 'no, never'`)
+    const [[id] = []] = await database.rows("select min(id)::text from jobs.failed")
+    const [said] = await runLines(examplesOf("docs/guides/jobs.md", "sh").slice(0, 1), {
+      folder: project.folder,
+      env: project.env,
+      given: { "orders/confirm": "notes/keep", "orders/report": "notes/keep", "4711": id ?? "none" }
+    })
+    expect(said).toMatch(/no, never[^]*Retrying 1 job\.[^]*Deleted 1 job\.[^]*Enqueued job/)
   })
 
   it("do not run beside the API where SERVICE_JOBS is false, and settings that cannot be are refused", async () => {

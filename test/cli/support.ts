@@ -31,7 +31,8 @@ const openShell = (): ChildProcess => {
   return child
 }
 
-const runInShell = (order: Order): Promise<Outcome> => {
+/** Runs a command in the process that stays, after those that wait for it. */
+export const runInShell = (order: Order): Promise<Outcome> => {
   const outcome = shellFree.then(() => {
     const child = shell ??= openShell()
     return new Promise<Outcome>((resolve, reject) => {
@@ -88,7 +89,7 @@ export interface Project extends AsyncDisposable {
 }
 
 /** Only what a process needs: the variables of this machine are not the project's. */
-const plainEnvironment = (): Record<string, string> =>
+export const plainEnvironment = (): Record<string, string> =>
   Object.fromEntries(
     ["PATH", "HOME", "TMPDIR", "LANG"].flatMap((name) => {
       const value = process.env[name]

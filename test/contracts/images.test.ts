@@ -1,8 +1,9 @@
 // Runs the contract of the Images port on the fake and on sharp, and what only real pixels show.
+import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import sharp from "sharp"
 import type { Sharp } from "sharp"
-import { describe, expect, it } from "vitest"
 import { sharpImages } from "../../adapters/images/images.ts"
 import { fakeImage, makeFakeImages } from "../fakes/images.ts"
 import { pieces } from "../support/bytes.ts"
@@ -33,6 +34,9 @@ imagesContract("sharp", {
   }
 })
 
+/** The bytes of an image. */
+const encoded = (image: Sharp) => Effect.promise(() => image.toBuffer())
+
 const whole = {
   copies: [{ width: 50, height: null, fit: "inside", format: "jpeg", quality: null }],
   placeholder: true
@@ -40,74 +44,85 @@ const whole = {
 
 describe("images: pixels", () => {
   const render = (bytes: Uint8Array, options = {}) =>
-    Effect.runPromise(sharpImages(options).render(() => pieces(bytes), bytes.length, whole))
+    sharpImages(options).render(() => pieces(bytes), bytes.length, whole)
 
-  it("carries no metadata into a copy", async () => {
-    const bytes = await plain(200, 100).jpeg().withExif({ IFD0: { Artist: "somebody", Make: "camera" } }).toBuffer()
-    expect((await sharp(bytes).metadata()).exif).toBeDefined()
-    const made = await render(bytes)
-    expect((await sharp(made!.copies[0]!.bytes).metadata()).exif).toBeUndefined()
-  })
+  it.live("carries no metadata into a copy", () =>
+    Effect.gen(function*() {
+      const bytes = yield* encoded(plain(200, 100).jpeg().withExif({ IFD0: { Artist: "somebody", Make: "camera" } }))
+      expect((yield* Effect.promise(() => sharp(bytes).metadata())).exif).toBeDefined()
+      const made = yield* render(bytes)
+      expect((yield* Effect.promise(() => sharp(made!.copies[0]!.bytes).metadata())).exif).toBeUndefined()
+    }))
 
-  it("shows the colours of the source, white where it was transparent", async () => {
-    const bytes = await sharp({
-      create: { width: 100, height: 100, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 0 } }
-    })
-      .png().toBuffer()
-    const made = await render(bytes)
-    const { channels } = await sharp(made!.copies[0]!.bytes).stats()
-    expect(channels.map(({ mean }) => Math.round(mean))).toEqual([255, 255, 255])
-    const red = await render(await plain(80, 80).png().toBuffer())
-    const stats = await sharp(red!.copies[0]!.bytes).stats()
-    expect(stats.channels.map(({ mean }) => Math.round(mean / 10))).toEqual([20, 6, 2])
-  })
+  it.live("shows the colours of the source, white where it was transparent", () =>
+    Effect.gen(function*() {
+      const bytes = yield* encoded(
+        sharp({
+          create: { width: 100, height: 100, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 0 } }
+        })
+          .png()
+      )
+      const made = yield* render(bytes)
+      const { channels } = yield* Effect.promise(() => sharp(made!.copies[0]!.bytes).stats())
+      expect(channels.map(({ mean }) => Math.round(mean))).toEqual([255, 255, 255])
+      const red = yield* render(yield* encoded(plain(80, 80).png()))
+      const stats = yield* Effect.promise(() => sharp(red!.copies[0]!.bytes).stats())
+      expect(stats.channels.map(({ mean }) => Math.round(mean / 10))).toEqual([20, 6, 2])
+    }))
 
-  it("does not open an image of too many pixels", async () => {
-    const bytes = await plain(4_000, 4_000).png().toBuffer()
-    expect(await render(bytes, { maxPixels: 15_999_999 })).toBeNull()
-    expect(await render(bytes, { maxPixels: 16_000_000 })).toMatchObject({ width: 4_000 })
-  })
+  it.live("does not open an image of too many pixels", () =>
+    Effect.gen(function*() {
+      const bytes = yield* encoded(plain(4_000, 4_000).png())
+      expect(yield* render(bytes, { maxPixels: 15_999_999 })).toBeNull()
+      expect(yield* render(bytes, { maxPixels: 16_000_000 })).toMatchObject({ width: 4_000 })
+    }))
 
-  it.each<[string, number, (image: Sharp) => Sharp]>([
+  it.live.each<readonly [name: string, perPixel: number, as: (image: Sharp) => Sharp]>([
     ["AVIF", 19, (image) => image.avif({ effort: 0 })],
     ["progressive JPEG", 6, (image) => image.jpeg({ progressive: true })],
     ["interlaced PNG", 3, (image) => image.png({ progressive: true })],
     ["TIFF", 3, (image) => image.tiff()]
-  ])("decodes as a whole no %s that takes more memory than allowed", async (_, perPixel, as) => {
-    const bytes = await as(plain(400, 300)).toBuffer()
-    expect(await render(bytes, { maxMemory: 120_000 * perPixel - 1 })).toBeNull()
-    expect(await render(bytes, { maxMemory: 120_000 * perPixel })).toMatchObject({ width: 400, height: 300 })
-  })
+  ])("decodes as a whole no %s that takes more memory than allowed", ([, perPixel, as]) =>
+    Effect.gen(function*() {
+      const bytes = yield* encoded(as(plain(400, 300)))
+      expect(yield* render(bytes, { maxMemory: 120_000 * perPixel - 1 })).toBeNull()
+      expect(yield* render(bytes, { maxMemory: 120_000 * perPixel })).toMatchObject({ width: 400, height: 300 })
+    }))
 
-  it("decodes line by line what can be, whatever its size in memory", async () => {
-    for (const bytes of [await plain(400, 300).png().toBuffer(), await plain(400, 300).jpeg().toBuffer()]) {
-      expect(await render(bytes, { maxMemory: 0 })).toMatchObject({ width: 400, height: 300 })
-    }
-  })
+  it.live("decodes line by line what can be, whatever its size in memory", () =>
+    Effect.gen(function*() {
+      for (const bytes of [yield* encoded(plain(400, 300).png()), yield* encoded(plain(400, 300).jpeg())]) {
+        expect(yield* render(bytes, { maxMemory: 0 })).toMatchObject({ width: 400, height: 300 })
+      }
+    }))
 
-  it("does not take a truncated image for one", async () => {
-    const bytes = await sharp(Buffer.from(Array.from({ length: 300 * 300 * 3 }, (_, i) => (i * 7919) % 256)), {
-      raw: { width: 300, height: 300, channels: 3 }
-    }).jpeg().toBuffer()
-    expect(await render(bytes.subarray(0, bytes.length / 2))).toBeNull()
-  })
+  it.live("does not take a truncated image for one", () =>
+    Effect.gen(function*() {
+      const bytes = yield* encoded(
+        sharp(Buffer.from(Array.from({ length: 300 * 300 * 3 }, (_, i) => (i * 7919) % 256)), {
+          raw: { width: 300, height: 300, channels: 3 }
+        }).jpeg()
+      )
+      expect(yield* render(bytes.subarray(0, bytes.length / 2))).toBeNull()
+    }))
 
-  it("refuses those who wait too long", async () => {
-    const images = sharpImages({ atOnce: 1, waitMs: 1 })
-    let open = (): void => {}
-    const held = new Promise<void>((resolve) => open = resolve)
-    const bytes = await plain(10, 10).png().toBuffer()
-    async function* slow() {
-      await held
-      yield bytes
-    }
-    const first = Effect.runPromise(images.render(slow, bytes.length, whole))
-    const second = await Effect.runPromise(Effect.flip(images.render(() => pieces(bytes), bytes.length, whole)))
-    expect(second.reason).toBe("Busy")
-    open()
-    expect(await first).toMatchObject({ width: 10 })
-    expect(await Effect.runPromise(images.render(() => pieces(bytes), bytes.length, whole))).toMatchObject({
-      width: 10
-    })
-  })
+  it.live("refuses those who wait too long", () =>
+    Effect.gen(function*() {
+      const images = sharpImages({ atOnce: 1, waitMs: 1 })
+      let open = (): void => {}
+      const held = new Promise<void>((resolve) => open = resolve)
+      const bytes = yield* encoded(plain(10, 10).png())
+      async function* slow() {
+        await held
+        yield bytes
+      }
+      const first = yield* Effect.forkChild(images.render(slow, bytes.length, whole), { startImmediately: true })
+      const second = yield* Effect.flip(images.render(() => pieces(bytes), bytes.length, whole))
+      expect(second.reason).toBe("Busy")
+      open()
+      expect(yield* Fiber.join(first)).toMatchObject({ width: 10 })
+      expect(yield* images.render(() => pieces(bytes), bytes.length, whole)).toMatchObject({
+        width: 10
+      })
+    }))
 })

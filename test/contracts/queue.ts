@@ -12,7 +12,7 @@ import { makeAttempts } from "../../core/app/jobs.ts"
 import { compileJobs } from "../../core/domain/compile/jobs.ts"
 import type { JobModel } from "../../core/domain/job/definition.ts"
 import { planEnqueue } from "../../core/domain/job/enqueue.ts"
-import { FatalJobError, RetryAt } from "../../core/domain/job/retry.ts"
+import { FatalJobError, LeftToOthers, RetryAt } from "../../core/domain/job/retry.ts"
 import type { FailedJob, JobCounts } from "../../core/domain/job/state.ts"
 import type { StandardSchema } from "../../core/domain/value/standard-schema.ts"
 import type { QueueError, QueueService, RunAttempt, Workers } from "../../core/ports/queue.ts"
@@ -257,6 +257,28 @@ export const queueContract = (name: string, make: () => Promise<QueueHarness>): 
       await harness.advance(33.1 * minutes)
       await harness.until(async () => tries === 3 && await has("stepped", "retrying", 1)())
       expect(await wait("stepped")).toBeGreaterThan(5 * 3_600 * seconds)
+    })
+
+    it("counts no try that was left to others, however few there are", async () => {
+      let tries = 0
+      const attempts: number[] = []
+      const job = defineJob({
+        name: "left",
+        maxAttempts: 2,
+        run: async (_, { job: { attempt } }) => {
+          attempts.push(attempt)
+          if (++tries < 4) throw new LeftToOthers(new Date(await harness.now() + 60 * seconds), "not here")
+          throw new Error("here")
+        }
+      })
+      await start(job)
+      await job.enqueue(harness.db)
+      for (let left = 1; left < 4; left++) {
+        await harness.until(async () => tries === left && await wait("left") > 50 * seconds)
+        await harness.advance(61 * seconds)
+      }
+      await harness.until(has("left", "failed", 1))
+      expect(attempts).toEqual([1, 1, 1, 1, 2])
     })
 
     it("fails at once for FatalJobError and for a payload that is refused when it runs", async () => {

@@ -62,7 +62,7 @@ const impatient = (name: string) => `alter database ${name} set deadlock_timeout
 const onPostgres = (through: string | null): Effect.Effect<RecordsHarness, never, Scope.Scope> =>
   Effect.gen(function*() {
     const database = yield* Effect.acquireRelease(
-      Effect.promise(() => openDatabase(`${idempotencySchema.join(";\n")};\n${contractSchema}`)),
+      Effect.promise(() => openDatabase(`${idempotencySchema().join(";\n")};\n${contractSchema}`)),
       ({ drop }) => Effect.promise(drop)
     )
     yield* Effect.promise(() => database.execute(impatient(database.name)))

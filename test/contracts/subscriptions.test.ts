@@ -27,11 +27,11 @@ describe("the fake", () => {
   subscriptionsContract(() => ({
     subscriptions: fake,
     configured: "desk",
-    add: async (owner, enabled = true) => {
+    add: async (owner, enabled = true, roles = null) => {
       const made: Subscription = {
         ...configured[0]!,
         id: `made:${++last}`,
-        reader: { of: "owner", id: owner },
+        reader: { of: "owner", id: owner, roles },
         enabled
       }
       fake.make(made)
@@ -54,11 +54,11 @@ describe("a service", () => {
   subscriptionsContract(() => ({
     subscriptions: service.events.dispatching.subscriptions,
     configured: "desk",
-    add: async (owner, enabled = true) => {
+    add: async (owner, enabled = true, roles = null) => {
       const [row] = await service.database.rows(
-        `insert into webhooks.subscriptions (name, events, url, owner_id, enabled) values ('n', '*', 'https://example.com/', '${owner}', ${
+        `insert into webhooks.subscriptions (name, events, url, owner_id, enabled, roles) values ('n', '*', 'https://example.com/', '${owner}', ${
           String(enabled)
-        }) returning id::text`
+        }, ${roles === null ? "null" : `'${JSON.stringify(roles)}'`}) returning id::text`
       )
       return `made:${row![0]!}`
     },

@@ -12,7 +12,7 @@ export interface SubscriptionsStage {
   /** The id of one of the configuration. */
   readonly configured: string
   /** Has somebody make a subscription, and gives its id. */
-  readonly add: (owner: string, enabled?: boolean) => Promise<string>
+  readonly add: (owner: string, enabled?: boolean, roles?: readonly string[] | null) => Promise<string>
   readonly setRoles: (person: string, roles: readonly string[]) => Promise<void>
   readonly stateOf: (id: string) => Promise<{ readonly enabled: boolean; readonly reason: string | null }>
   /** Lets so much time pass for failures. */
@@ -70,16 +70,42 @@ export const subscriptionsContract = (use: () => SubscriptionsStage): void => {
     }
   })
 
-  it("tells the roles that a person has now, and null for who may not act", async () => {
+  it("acts with the roles that it keeps, as far as its owner has them now, and with none of who may not act", async () => {
+    const rolesOf = async (id: string) => run(use().subscriptions.rolesOf(await find(id)))
+    const [kept, wide, narrow] = [
+      await use().add("ann", true, ["sales"]),
+      await use().add("ann", true, ["admin"]),
+      await use().add("ann", true, ["hooker"])
+    ]
+    const [bob, stranger] = [await use().add("bob", true, ["sales"]), await use().add("stranger", true, ["sales"])]
     await use().setRoles("ann", ["boss", "sales"])
     await use().setRoles("bob", [])
     await use().fresh()
-    expect(await run(use().subscriptions.rolesOf("ann", "1"))).toEqual(["boss", "sales"])
-    expect(await run(use().subscriptions.rolesOf("bob", "1"))).toBeNull()
-    expect(await run(use().subscriptions.rolesOf("stranger", "1"))).toBeNull()
+    expect(await rolesOf(kept)).toEqual(["sales"])
+    // An admin's credential stands for every role, and its owner still has two only.
+    expect(await rolesOf(wide)).toEqual(["boss", "sales"])
+    for (const id of [narrow, bob, stranger]) expect(await rolesOf(id)).toBeNull()
+    // A key of an admin may have a role that the admin does not.
+    await use().setRoles("ann", ["admin"])
+    await use().fresh()
+    expect([await rolesOf(kept), await rolesOf(wide), await rolesOf(narrow)]).toEqual([["sales"], ["admin"], [
+      "hooker"
+    ]])
     await use().setRoles("ann", [])
     await use().fresh()
-    expect(await run(use().subscriptions.rolesOf("ann", "1"))).toBeNull()
+    for (const id of [kept, wide, narrow]) expect(await rolesOf(id)).toBeNull()
+    expect(await run(use().subscriptions.rolesOf(await find(use().configured)))).toEqual([])
+  })
+
+  it("gives one without roles those that its owner has when it is first asked, and no more later", async () => {
+    const id = await use().add("cat")
+    const rolesOf = async () => run(use().subscriptions.rolesOf(await find(id)))
+    await use().setRoles("cat", ["sales"])
+    await use().fresh()
+    expect(await rolesOf()).toEqual(["sales"])
+    await use().setRoles("cat", ["sales", "boss"])
+    await use().fresh()
+    expect(await rolesOf()).toEqual(["sales"])
   })
 
   it("disables the one of an owner who may not act any more, and says so", async () => {

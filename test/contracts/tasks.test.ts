@@ -21,7 +21,7 @@ describe("PostgreSQL", () => {
   let made: { readonly tasks: TasksService; readonly records: RecordsService }
   let release = async (): Promise<void> => {}
   beforeAll(async () => {
-    const schema = taskSchema.join(";\n")
+    const schema = taskSchema().join(";\n")
     const database = await openDatabase(schema)
     // Safe to run again.
     await database.execute(schema)

@@ -3,7 +3,12 @@ import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { afterAll, beforeAll, describe } from "vitest"
 import { makePostgres } from "../../adapters/postgres/connection.ts"
-import { madePrefix, makeWebhooks, webhooksStatements } from "../../adapters/postgres/webhooks.ts"
+import {
+  madePrefix,
+  makeWebhooks,
+  webhookRolesStatements,
+  webhooksStatements
+} from "../../adapters/postgres/webhooks.ts"
 import { queueStatements } from "../../adapters/queue/schema.ts"
 import type { KeptSubscription } from "../../core/ports/webhooks.ts"
 import { makeFakeWebhooks } from "../fakes/webhooks.ts"
@@ -29,7 +34,9 @@ describe("PostgreSQL", () => {
   let release = async (): Promise<void> => {}
   beforeAll(async () => {
     const schema = "hooks"
-    const database = await openDatabase(`${queueStatements()}\n${webhooksStatements({ schema }).join(";\n")}`)
+    const database = await openDatabase(
+      `${queueStatements()}\n${[...webhooksStatements({ schema }), ...webhookRolesStatements({ schema })].join(";\n")}`
+    )
     const scope = Scope.makeUnsafe()
     const postgres = await Effect.runPromise(
       Effect.provideService(makePostgres({ url: database.url }), Scope.Scope, scope)

@@ -87,6 +87,16 @@ export const webhooksContract = (use: () => WebhooksStage): void => {
     expect(await run(use().webhooks.firstSecret("999999999999", "f"))).toBeNull()
   })
 
+  it("keeps the first roles of all who give some at once", async () => {
+    const id = await use().add()
+    expect((await find(id)).roles).toBeNull()
+    const made = await Promise.all(["a", "b", "c"].map((role) => run(use().webhooks.firstRoles(id, [role, "x"]))))
+    expect(new Set(made.map((roles) => JSON.stringify(roles))).size).toBe(1)
+    expect((await find(id)).roles).toEqual(made[0])
+    expect(await run(use().webhooks.firstRoles(id, ["e"]))).toEqual(made[0])
+    expect(await run(use().webhooks.firstRoles("999999999999", ["f"]))).toBeNull()
+  })
+
   it("lets the secret before a rotation count for 24 hours", async () => {
     const id = await use().add()
     await run(use().webhooks.firstSecret(id, "one"))

@@ -14,10 +14,11 @@ import { readFilter } from "../../core/domain/filter/read.ts"
 import { createExample } from "../../core/domain/meta/openapi-schema.ts"
 import { readCreate } from "../../core/domain/write/body.ts"
 import { makeField } from "../support/model.ts"
+import { examplesOf } from "./blocks.ts"
 
 const root = new URL("../../", import.meta.url)
 const guide = readFileSync(new URL("docs/guides/access.md", root), "utf8")
-const blocks = [...guide.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code]) => code ?? "")
+const blocks = examplesOf("docs/guides/access.md", "ts").map(({ text }) => text)
 const at = (path: string): string => JSON.stringify(pathToFileURL(fileURLToPath(new URL(path, root))).href)
 
 let folder = ""

@@ -1,10 +1,12 @@
 /**
  * Sends the requests that stand in a page of the documentation, in order, and compares the answers with those that the page shows. A name such
- * as `"v1"` stands for an ETag: the first answer that shows it says which. Members that the page leaves out are not compared.
+ * as `"v1"` stands for an ETag: the first answer that shows it says which. Members that the page leaves out are not compared, nor are those that it shows as
+ * "…"; at the end of a list that stands for the rest.
  */
 
 import { expect } from "vitest"
 import type { TestService } from "../support/composed.ts"
+import type { Block } from "./blocks.ts"
 import { admin } from "./shop.ts"
 
 interface Message {
@@ -12,6 +14,9 @@ interface Message {
   readonly headers: { readonly [name: string]: string }
   readonly body: string
 }
+
+const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 
 export interface Exchange {
   readonly request: Message
@@ -31,12 +36,23 @@ const messageOf = (text: string): Message => {
   }
 }
 
-/** The requests of a page with their answers: its blocks of the language `http`. */
-export const exchangesOf = (page: string): readonly Exchange[] =>
-  [...page.matchAll(/^```http\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => {
+/** The requests of blocks with their answers. */
+export const exchangesOf = (blocks: readonly Block[]): readonly Exchange[] =>
+  blocks.map(({ text }) => {
     const [request = "", response = ""] = text.split(/^(?=HTTP\/1\.1 )/m)
     return { request: messageOf(request), response: messageOf(response) }
   })
+
+/** What the page shows, with the values of the answer where it shows "…". */
+const completed = (shown: unknown, actual: unknown): unknown => {
+  if (shown === "…" && actual !== undefined) return actual
+  if (Array.isArray(shown) && Array.isArray(actual)) {
+    const rest = shown.at(-1) === "…" ? actual.slice(shown.length - 1) : []
+    return [...shown.slice(0, rest.length === 0 ? undefined : -1).map((each, i) => completed(each, actual[i])), ...rest]
+  }
+  if (!isObject(shown) || !isObject(actual)) return shown
+  return Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, completed(value, actual[name])]))
+}
 
 /** Sends them as somebody with the role `admin`; fails at the first answer that is not as the page says. */
 export const runExchanges = async (service: TestService, exchanges: readonly Exchange[]): Promise<void> => {
@@ -73,6 +89,6 @@ export const runExchanges = async (service: TestService, exchanges: readonly Exc
     }
     if (response.body === "") continue
     learn(JSON.parse(response.body), answer.json)
-    expect(answer.json, label).toMatchObject(JSON.parse(given(response.body)) as object)
+    expect(answer.json, label).toMatchObject(completed(JSON.parse(given(response.body)), answer.json) as object)
   }
 }

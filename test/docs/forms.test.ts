@@ -1,12 +1,10 @@
 /** The guide of public forms is true: its requests are sent as they stand, in order, to the example shop, and answered as it says. */
 
-import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { solver } from "../../web/client/solve.ts"
 import type { TestService } from "../support/composed.ts"
+import { examplesOf } from "./blocks.ts"
 import { startShop } from "./shop.ts"
-
-const page = readFileSync(new URL("../../docs/guides/forms.md", import.meta.url), "utf8")
 
 let service: TestService
 beforeAll(async () => {
@@ -14,11 +12,12 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const exchange = /^```http\n(\w+) (\S+)\n\n(?:(\{.*\})\n\n)?HTTP\/1\.1 (\d+) .+\n\n?(?:(\{.*\})\n)?```$/gm
+const exchange = /^(\w+) (\S+)\n\n(?:(\{.*\})\n\n)?HTTP\/1\.1 (\d+) .+\n\n?(?:(\{.*\})\n)?$/
 
 it("every request is answered as the page says", async () => {
-  const examples = [...page.matchAll(exchange)]
-  expect(examples.length).toBe(page.match(/^```http$/gm)?.length)
+  const examples = examplesOf("docs/guides/forms.md", "http").map(({ text }) =>
+    exchange.exec(text) ?? expect.fail(text)
+  )
   expect(examples.length).toBeGreaterThan(3)
   for (const [, method = "", path = "", body, status = "", answer] of examples) {
     const given = await service.get(null, "/api/forms/contact:challenge")

@@ -1,29 +1,21 @@
 /**
- * The README is true: its commands work when pasted against a started example, its declaration compiles, and no link of the
+ * The README is true: its commands work when pasted against a started example, as do those of other pages that speak of it, and no link of the
  * documentation leads nowhere.
  */
 
-import * as Result from "effect/Result"
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { fileURLToPath, pathToFileURL } from "node:url"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { compileModels } from "../../core/domain/compile/compile.ts"
-import type { Config } from "../../core/domain/declare/config.ts"
-import { type Checkout, copyCheckout, type Example, plainEnvironment, run, startExample } from "../examples/checkout.ts"
+import { plainEnvironment, runInShell } from "../cli/support.ts"
+import { type Checkout, copyCheckout, type Example, startExample } from "../examples/checkout.ts"
 import { freePort } from "../support/cluster.ts"
+import { examplesOf, pages, root } from "./blocks.ts"
+import { runLines } from "./shell.ts"
 
 // The example and its commands are processes of their own; a busy machine takes its time.
-const root = fileURLToPath(new URL("../..", import.meta.url))
 const readme = readFileSync(join(root, "README.md"), "utf8")
 
-/** Code blocks that are marked as tested, by their mark. */
-const blocks = new Map(
-  [...readme.matchAll(/^<!-- tested: (\w+) -->\n```\w+\n([\s\S]*?)^```$/gm)].map((
-    [, name = "", code = ""]
-  ) => [name, code])
-)
+const drainToken = "the-token-of-a-timer"
 
 describe("the README's commands", () => {
   let checkout: Checkout
@@ -31,27 +23,72 @@ describe("the README's commands", () => {
 
   beforeAll(async () => {
     checkout = copyCheckout()
-    example = await startExample(checkout, await freePort())
+    example = await startExample(checkout, await freePort(), [], { SERVICE_JOBS_DRAIN_TOKEN: drainToken })
   })
+
+  const inExample = (command: string) =>
+    runInShell({
+      args: [...command.split(" "), "--config", "examples/shop/admin.config.ts"],
+      folder: checkout.folder,
+      env: { ...plainEnvironment(), AUTH_URL: example.url }
+    })
+
+  it("tell of a change as the guide to events shows", async () => {
+    const token = (await inExample("token admin@shop.example")).stdout.trim()
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", "if-match": "*" }
+    const stopped = new AbortController()
+    const stream = await fetch(`${example.url}/api/v1/orders:watch`, { headers, signal: stopped.signal })
+    await fetch(`${example.url}/api/v1/orders/17`, {
+      method: "PATCH",
+      headers,
+      body: JSON.stringify({ note: "Ring once." })
+    })
+    let said = ""
+    for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) {
+      said += chunk
+      if (/^event: change[^]*\n\n/m.test(said)) break
+    }
+    stopped.abort()
+    const numbers = /\d+/g
+    const shown = examplesOf("docs/guides/events.md", "text")[0]!.text
+    expect(said.replaceAll(numbers, "0")).toContain(shown.replaceAll(numbers, "0"))
+  })
+
+  /** Makes the account that pages sign in with; gives its password. */
+  const makeAnn = async (): Promise<string> => {
+    const made = await inExample("users create ann@example.org --role sales --generate-password")
+    return /^Password: (\S+)$/m.exec(made.stdout)?.[1] ?? made.stderr
+  }
 
   afterAll(async () => {
     await example?.stop()
     checkout?.[Symbol.dispose]()
   })
 
-  it("work one after the other", async () => {
-    const commands = [...blocks].filter(([name]) => name !== "config")
-    expect(commands.map(([name]) => name)).toEqual(["token", "list", "facets", "change"])
-    // Only the port differs from what is printed there.
-    const script = commands.map(([, code]) => code.replaceAll("http://localhost:5173", example.url)).join(
-      "\necho; echo '---8<---'\n"
-    )
-    const { code, stderr, stdout } = await run("sh", ["-c", script], {
-      cwd: checkout.folder,
-      env: plainEnvironment({ AUTH_URL: example.url })
+  it("work one after the other, and those of the pages that speak of the same service", async () => {
+    // Only the port differs from what is printed there, and the password.
+    const given = {
+      "http://localhost:5173": example.url,
+      "https://admin.example.com": example.url,
+      "https://admin.example": example.url,
+      "\"password\":\"…\"": `"password":"${await makeAnn()}"`
+    }
+    const pages = [
+      examplesOf("README.md", "sh"),
+      examplesOf("docs/reference/openapi.md", "sh"),
+      examplesOf("docs/reference/reads.md", "sh"),
+      examplesOf("docs/reference/tasks.md", "sh"),
+      examplesOf("docs/guides/bulk-and-import.md", "sh"),
+      // The last two are signed in as others.
+      examplesOf("docs/guides/jobs.md", "sh").slice(1),
+      examplesOf("docs/guides/authentication.md", "sh")
+    ]
+    const [token = "?", list = "", facets = "", change = "", ...rest] = await runLines(pages.flat(), {
+      folder: checkout.folder,
+      env: { AUTH_URL: example.url, SERVICE_JOBS_DRAIN_TOKEN: drainToken },
+      given,
+      service: "--config examples/shop/admin.config.ts"
     })
-    expect(code, stderr).toBe(0)
-    const [token = "?", list = "", facets = "", change = ""] = stdout.split("---8<---").map((text) => text.trim())
     expect(token).toBe("")
     const { items } = JSON.parse(list) as {
       readonly items: ReadonlyArray<{ readonly status: string; readonly expand: object }>
@@ -63,34 +100,23 @@ describe("the README's commands", () => {
     }
     expect((JSON.parse(facets) as { readonly facets: readonly object[] }).facets).toHaveLength(6)
     expect(JSON.parse(change)).toMatchObject({ id: "17", note: "Ring twice." })
-  })
-})
-
-describe("the README's declaration", () => {
-  let folder = ""
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), "readme-"))
-  })
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-  it("compiles", async () => {
-    const file = join(folder, "admin.config.ts")
-    const entry = JSON.stringify(pathToFileURL(join(root, "composition", "index.ts")).href)
-    writeFileSync(file, blocks.get("config")!.replaceAll("\"resource-admin\"", entry))
-    const module = await import(pathToFileURL(file).href) as { readonly default: Config }
-    const compiled = compileModels(module.default)
-    expect(Result.isFailure(compiled) ? compiled.failure : []).toEqual([])
+    const said = rest.join("\n")
+    expect(said).toMatch(/"tried":\d+,"written":\d+,"refused":0/)
+    expect(said).toContain("\"guess\":\"email\"")
+    expect(said).toMatch(/"state":"checked".*"written":1,"refused":1.*"line":3,"column":"E-Mail","field":"email"/)
+    expect(said).toContain("\"drained\":true")
+    expect(said).toMatch(/Created "nightly import".*\(sales\)[^]*Key: sk_/)
   })
 })
 
 describe("the documentation", () => {
-  const pages = [
-    "README.md",
-    "CONTRIBUTING.md",
-    ...["docs", "docs/guides", "docs/reference"].flatMap((folder) =>
-      readdirSync(join(root, folder)).filter((name) => name.endsWith(".md")).map((name) => `${folder}/${name}`)
+  it("names folders that exist", () => {
+    const folders = examplesOf("CONTRIBUTING.md", "text").flatMap(({ text }) =>
+      [...text.matchAll(/^([\w/]+)\//gm)].map(([, name = ""]) => name)
     )
-  ]
+    expect(folders.filter((name) => !existsSync(join(root, name)))).toEqual([])
+    expect(folders.length).toBeGreaterThan(5)
+  })
 
   it.each(pages)("%s has no link that leads nowhere", (page) => {
     const links = [...readFileSync(join(root, page), "utf8").matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map((

@@ -2,13 +2,14 @@
 
 import { afterAll, beforeAll, expect, it } from "vitest"
 import type { TestService } from "../support/composed.ts"
-import { admin, readPage, startShop } from "./shop.ts"
+import { examplesOf } from "./blocks.ts"
+import { admin, startShop } from "./shop.ts"
 
-const page = readPage("reads")
-
-const examples = [...page.matchAll(/^```http\nGET (.+)\n\nHTTP\/1\.1 (\d+) .+\n\n([\s\S]*?)^```$/gm)].map(
-  ([, path = "", status = "", body = ""]) => ({ path, status: Number(status), body })
-)
+const examples = examplesOf("docs/reference/reads.md", "http").map(({ text }) => {
+  const [, path = "", status = "", body = ""] = /^GET (.+)\n\nHTTP\/1\.1 (\d+) .+\n\n([^]*)$/.exec(text) ??
+    expect.fail(text)
+  return { path, status: Number(status), body }
+})
 
 let service: TestService
 beforeAll(async () => {
@@ -22,7 +23,6 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 it("every request is answered as the page says", async () => {
-  expect(examples.length).toBe(page.match(/^```http$/gm)?.length)
   expect(examples.length).toBeGreaterThan(7)
   /** What `p1` and the like, which stand for page tokens, and `"e1"`, which stands for an ETag, were in the answers. */
   const learned = new Map<string, string>()

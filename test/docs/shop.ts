@@ -16,17 +16,21 @@ export const admin = { id: "00000000-0000-4000-8000-000000000001", roles: ["admi
 export const readPage = (name: string, folder: "guides" | "reference" = "reference"): string =>
   readFileSync(new URL(`docs/${folder}/${name}.md`, root), "utf8")
 
-/** Starts the shop with one person of the staff, one customer, and what `rows` (SQL) adds. Its forms ask for little work, so that tests need not do it. */
+const textOf = (name: string): string => readFileSync(new URL(`examples/shop/${name}.sql`, root), "utf8")
+
+const startEmpty = (more: readonly string[], parts: Partial<Parts>): Promise<TestService> => {
+  const versions = historyMigrations(compileOrThrow(config)).map(({ statements }) => statements)
+  const schema = [textOf("schema"), ...more, ...versions].join("\n")
+  return startService("postgres", { config: { ...config, forms: { difficulty: 8 } }, schema, rows: {} }, { parts })
+}
+
+/** Starts the shop as `npm start` makes it. Its forms ask for little work, so that tests need not do it. */
+export const startGenerated = (): Promise<TestService> => startEmpty(["data", "indexes"].map(textOf), {})
+
+/** Starts the shop with one person of the staff, one customer, and what `rows` (SQL) adds. */
 export const startShop = async (rows: string, parts: Partial<Parts> = {}): Promise<TestService> => {
-  const schema = readFileSync(new URL("examples/shop/schema.sql", root), "utf8")
-  const service = await startService(
-    "postgres",
-    { config: { ...config, forms: { difficulty: 8 } }, schema, rows: {} },
-    { parts }
-  )
-  const versions = historyMigrations(compileOrThrow(config)).map(({ statements }) => statements).join("\n")
+  const service = await startEmpty([], parts)
   await service.database!.execute(`
-    ${versions}
     insert into shop.staff (id, tenant_id, name) values ('ann', 1, 'Ann');
     insert into shop.customers (tenant_id, name, email, country, city) values (1, 'Bo', 'bo@example.org', 'NO', 'Oslo');
     ${rows}

@@ -2,16 +2,15 @@
 
 import { afterAll, beforeAll, expect, it } from "vitest"
 import type { TestService } from "../support/composed.ts"
+import { examplesOf } from "./blocks.ts"
 import { exchangesOf, runExchanges } from "./exchange.ts"
-import { readPage, startShop } from "./shop.ts"
+import { startGenerated } from "./shop.ts"
 
-const examples = exchangesOf(readPage("writes"))
+const examples = exchangesOf(examplesOf("docs/reference/writes.md", "http"))
 
 let service: TestService
 beforeAll(async () => {
-  service = await startShop(`
-    insert into shop.products (tenant_id, sku, name, category, price) values (1, 'S-1', 'Stool', 'seating', 10);
-  `)
+  service = await startGenerated()
 })
 afterAll(() => service.close())
 

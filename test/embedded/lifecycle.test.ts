@@ -25,11 +25,12 @@ import {
 
 describe("an embedded database", () => {
   it("comes up while the machine's clock is set, as it is soon after a start", async () => {
+    const base = await madeBase()
     const now = Date.now()
     let looks = 0
     const clock = vi.spyOn(Date, "now").mockImplementation(() => now + 3_600_000 * looks++)
     try {
-      expect(await sql((await open(await madeBase(), quick)).url, "select 1 as one")).toEqual([{ one: 1 }])
+      expect(await sql((await open(base, quick)).url, "select 1 as one")).toEqual([{ one: 1 }])
     } finally {
       clock.mockRestore()
     }

@@ -191,14 +191,14 @@ export const settled = (base: string, clients: ReadonlyArray<OtherClient>): Prom
     return true
   }, "one supervisor for every client")
 
-/** The patience is for a busy machine; what is waited for may take a second. */
+/** The patience is for a busy machine; what is waited for may take a second. A test may have set the clock: this one nobody sets. */
 export const until = async (
   condition: () => boolean | Promise<boolean>,
   what: string,
   patience = 60_000
 ): Promise<void> => {
-  for (const begin = Date.now(); !(await condition());) {
-    if (Date.now() - begin > patience) throw new Error(`waited too long for ${what}`)
+  for (const begin = performance.now(); !(await condition());) {
+    if (performance.now() - begin > patience) throw new Error(`waited too long for ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

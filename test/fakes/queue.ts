@@ -12,6 +12,7 @@ import { retryDelayMs } from "../../core/domain/job/retry.ts"
 import { type FailedJob, type JobCounts, type LastRun, mostBehind } from "../../core/domain/job/state.ts"
 import {
   type Chosen,
+  type Outcome,
   QueueError,
   type QueueService,
   type RunAttempt,
@@ -122,7 +123,8 @@ export class FakeQueue {
     if (this.#workers.size === 0) return
     for (const job of this.#jobs) {
       if (!job.done && job.owner !== null && job.lockedUntil < this.#now) {
-        this.fail(job, job.owner, "The try ran past its timeout, or its worker died.", false, null)
+        const message = "The try ran past its timeout, or its worker died."
+        this.fail(job, job.owner, { message, fatal: false, retryAt: null, counts: true })
       }
     }
     if (this.#now - this.#dayAt < day - 300_000) return
@@ -164,8 +166,13 @@ export class FakeQueue {
     job.updatedAt = this.#now
   }
 
-  fail(job: Stored, owner: object, message: string, fatal: boolean, retryAt: Date | null): void {
+  fail(
+    job: Stored,
+    owner: object,
+    { counts, fatal, message, retryAt }: Omit<Extract<Outcome, { readonly of: "failed" }>, "of" | "error">
+  ): void {
     if (job.owner !== owner) return
+    if (!counts) job.attempts--
     job.owner = null
     job.error = message
     job.updatedAt = this.#now
@@ -462,7 +469,7 @@ class FakeWorkers implements Workers {
       }).then((outcome) => {
         if (outcome.of === "completed") this.#queue.complete(stored, this, attempt)
         else if (stored.attempts === attempt) {
-          this.#queue.fail(stored, this, outcome.message, outcome.fatal, outcome.retryAt)
+          this.#queue.fail(stored, this, outcome)
         }
         this.#running.set(name, this.#running.get(name)! - 1)
         this.#tries.delete(running)

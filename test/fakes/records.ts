@@ -175,6 +175,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
   const filled = (model: Model, field: Field, now: bigint): Effect.Effect<Cell, RecordsError> => {
     const given = options.defaultOf?.(model, field)
     if (given !== undefined) return Effect.succeed(given)
+    if (field.stamped) return Effect.succeed(field.kind === "timestamp" ? timestampFromMicros(now) : "1")
     if (model.key.includes(field) && field.kind === "integer") return Effect.succeed(nextSerial(model, field))
     if (model.key.includes(field) && field.kind === "uuid") return Effect.sync(() => crypto.randomUUID())
     if (field === model.version) return Effect.succeed(field.kind === "timestamp" ? timestampFromMicros(now) : "1")

@@ -18,7 +18,16 @@ export interface FakeStorage {
   room: number
   /** Paths that cannot be removed. */
   readonly stuck: Set<string>
+  /** Calls that fail, or that stand still until `goOn`. */
+  readonly trouble: Map<StorageCall, "stalls" | StorageError["reason"]>
+  /** How many calls were made, and how many of them stand still. */
+  calls: number
+  stalled: number
+  /** Ends all trouble. */
+  readonly goOn: () => void
 }
+
+export type StorageCall = Exclude<keyof StorageService, "link">
 
 const chunkBytes = 64 * 1024
 
@@ -31,10 +40,18 @@ export const makeFakeStorage = (
   { links = false, now = () => Date.now() }: { readonly links?: boolean; readonly now?: () => number } = {}
 ): FakeStorage => {
   const files = new Map<string, Kept>()
-  const attempt = <A>(work: () => Promise<A> | A): Effect.Effect<A, StorageError> =>
+  let moving = Promise.withResolvers<void>()
+  const attempt = <A>(call: StorageCall, work: () => Promise<A> | A): Effect.Effect<A, StorageError> =>
     Effect.tryPromise({
       try: async () => {
+        fake.calls++
         if (fake.down !== null) throw new StorageError({ reason: fake.down })
+        const trouble = fake.trouble.get(call)
+        if (trouble === "stalls") {
+          fake.stalled++
+          await moving.promise
+          fake.stalled--
+        } else if (trouble !== undefined) throw new StorageError({ reason: trouble })
         return await work()
       },
       catch: (error) =>
@@ -63,38 +80,48 @@ export const makeFakeStorage = (
     down: null,
     room: Number.POSITIVE_INFINITY,
     stuck: new Set(),
+    trouble: new Map(),
+    calls: 0,
+    stalled: 0,
+    goOn: () => {
+      fake.trouble.clear()
+      moving.resolve()
+      moving = Promise.withResolvers()
+    },
     service: {
       put: (path, body) =>
-        attempt(async () => {
+        attempt("put", async () => {
           const bytes = await gather(body)
           files.set(path, { bytes, modified: now() })
           return bytes.length
         }),
       read: (path, range) =>
-        attempt(() => {
+        attempt("read", () => {
           const kept = files.get(path)
           if (kept === undefined) return null
           const part = range === null ? kept.bytes : kept.bytes.subarray(range.start, range.end + 1)
           return { size: kept.bytes.length, modified: kept.modified, bytes: chunks(part) }
         }),
       head: (path) =>
-        attempt(() => {
+        attempt("head", () => {
           const kept = files.get(path)
           return kept === undefined ? null : { size: kept.bytes.length, modified: kept.modified }
         }),
       remove: (path) =>
-        attempt(() => {
+        attempt("remove", () => {
           if (fake.stuck.has(path)) throw new StorageError({ reason: "Denied" })
           files.delete(path)
         }),
       list: ({ after, limit, prefix }) =>
-        attempt(() =>
-          [...files.keys()].filter((path) => path.startsWith(prefix) && (after === null || path > after))
-            .sort((a, b) => (a < b ? -1 : 1)).slice(0, limit)
-            .map((path) => {
-              const { bytes, modified } = files.get(path)!
-              return { path, size: bytes.length, modified }
-            })
+        attempt(
+          "list",
+          () =>
+            [...files.keys()].filter((path) => path.startsWith(prefix) && (after === null || path > after))
+              .sort((a, b) => (a < b ? -1 : 1)).slice(0, limit)
+              .map((path) => {
+                const { bytes, modified } = files.get(path)!
+                return { path, size: bytes.length, modified }
+              })
         ),
       link: links
         ? (path, { disposition, seconds, type }) =>

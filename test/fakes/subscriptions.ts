@@ -1,6 +1,7 @@
 /** The port to subscriptions in memory: the same contract, in one process. */
 
 import * as Effect from "effect/Effect"
+import { sharedRoles } from "../../core/domain/access/caller.ts"
 import type { Subscription } from "../../core/domain/event/subscription.ts"
 import type { SubscriptionsService } from "../../core/ports/subscriptions.ts"
 
@@ -40,10 +41,16 @@ export const makeFakeSubscriptions = (configured: readonly Subscription[]): Fake
     pass: (seconds) => void (clock += seconds),
     all: Effect.sync(() => [...configured, ...[...made.values()].map(({ subscription }) => subscription)]),
     find: (id) => Effect.sync(() => configured.find((each) => each.id === id) ?? made.get(id)?.subscription ?? null),
-    rolesOf: (owner) =>
+    rolesOf: ({ id, reader }) =>
       Effect.sync(() => {
-        const roles = people.get(owner) ?? []
-        return roles.length === 0 ? null : roles
+        if (reader.of !== "owner") return []
+        const now = people.get(reader.id) ?? []
+        if (now.length === 0) return null
+        const each = made.get(id)
+        const kept = reader.roles ?? now
+        if (each !== undefined) each.subscription = { ...each.subscription, reader: { ...reader, roles: kept } }
+        const shared = sharedRoles(kept, now)
+        return shared.length === 0 ? null : shared
       }),
     orphaned: ({ id }) =>
       Effect.sync(() => {

@@ -56,6 +56,7 @@ export const makeFakeWebhooks = (): FakeWebhooks => {
         enabled: true,
         tenant: null,
         owner: "ann",
+        roles: null,
         secret: null,
         ...more,
         reason: null,
@@ -82,6 +83,8 @@ export const makeFakeWebhooks = (): FakeWebhooks => {
         const row = rows.get(id)
         return row === undefined ? null : kept(row)
       }),
+    firstRoles: (id, roles) =>
+      Effect.map(change(id, (row) => ({ ...row, roles: row.roles ?? roles })), () => rows.get(id)?.roles ?? null),
     firstSecret: (id, sealed) =>
       Effect.map(change(id, (row) => ({ ...row, secret: row.secret ?? sealed })), () => rows.get(id)?.secret ?? null),
     rotate: (id, sealed) =>

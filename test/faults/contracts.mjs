@@ -49,9 +49,9 @@ export const faults = [
   },
   {
     rule: "records: the update of a stamped row does not compare",
-    file: "adapters/postgres/transaction.ts",
-    old: "    if (stamp !== null) given.push(stamp)\n",
-    new: "",
+    file: "adapters/postgres/compile-write.ts",
+    old: "and t.xmin = ${writer.given(index)}::xid",
+    new: "and ${writer.given(index)}::xid is not null",
     tests: ["test/contracts/records.test.ts"]
   },
   {
@@ -139,7 +139,7 @@ export const faults = [
     file: "adapters/postgres/compile-write.ts",
     old: " order by ${order} for update`",
     new: " for update`",
-    tests: ["test/contracts/records.test.ts"]
+    tests: ["test/http/writes/opposite.test.ts"]
   },
   {
     rule: "records: no columns of a violated constraint",

@@ -379,6 +379,20 @@ export const faults = [
     tests: ["test/webhooks", "test/http/jobs.test.ts"]
   },
   {
+    rule: "a subscription has no more roles than its credential had",
+    file: "core/domain/access/caller.ts",
+    old: "...kept.filter(within(now)), ...now.filter(within(kept))",
+    new: "...kept.filter(within(now)), ...now",
+    tests: ["test/contracts/subscriptions.test.ts", "test/webhooks/extension.test.ts"]
+  },
+  {
+    rule: "a process of another tenant ends no subscription",
+    file: "adapters/auth/users.ts",
+    old: "currentRoles(auth, id) : Promise.resolve(\"elsewhere\")",
+    new: "currentRoles(auth, id) : Promise.resolve(null)",
+    tests: ["test/auth/users.test.ts"]
+  },
+  {
     rule: "subscriptions that are off get nothing",
     file: "core/app/dispatch.ts",
     old: "(yield* use.subscriptions.all).filter(({ enabled }) => enabled)",

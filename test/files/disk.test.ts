@@ -1,12 +1,13 @@
 // Files on a real disk through node:http: streams, senders that go or stall, a disk that is full, and a process that is killed.
+import { afterAll, beforeAll, describe, expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
 import { spawn } from "node:child_process"
 import { createHash, randomBytes } from "node:crypto"
-import { chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises"
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises"
 import { request } from "node:http"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { listen } from "../../adapters/http/node.ts"
 import type { Listener } from "../../adapters/http/node.ts"
 import { makeLocalStorage } from "../../adapters/storage-local/storage.ts"
@@ -136,75 +137,78 @@ describe("files on disk", () => {
     expect(new Set(others.map(({ status }) => status))).toEqual(new Set([200]))
   })
 
-  it("makes files that only the service reads, and public ones that others may", async () => {
-    const storage = makeLocalStorage({ dir: join(folder, "modes", "private"), public: false })
-    const open = makeLocalStorage({ dir: join(folder, "modes", "public"), public: true })
-    const { Effect, stat } = { Effect: await import("effect/Effect"), stat: (await import("node:fs/promises")).stat }
-    async function* body() {
-      yield Buffer.from("x")
-    }
-    await Effect.runPromise(storage.put("t/a.txt", body(), { type: "text/plain", size: 1 }))
-    await Effect.runPromise(open.put("t/a.txt", body(), { type: "text/plain", size: 1 }))
-    const mode = async (path: string): Promise<string> =>
-      ((await stat(join(folder, "modes", path))).mode & 0o777).toString(8)
-    expect([
-      await mode("private/t/a.txt"),
-      await mode("private/t"),
-      await mode("public/t/a.txt"),
-      await mode("public/t")
-    ])
-      .toEqual(["600", "700", "644", "755"])
-  })
+  async function* body() {
+    yield Buffer.from("x")
+  }
+  const about = { type: "text/plain", size: 1 }
 
-  it("follows no symbolic link out of its folder", async () => {
-    const { Effect } = { Effect: await import("effect/Effect") }
-    const dir = join(folder, "links")
-    await mkdir(join(dir, "t"), { recursive: true })
-    await mkdir(join(folder, "outside"))
-    await writeFile(join(folder, "outside", "secret.txt"), "secret")
-    await symlink(join(folder, "outside", "secret.txt"), join(dir, "t", "a.txt"))
-    await symlink(join(folder, "outside"), join(dir, "out"))
-    const storage = makeLocalStorage({ dir, public: false })
-    expect(await Effect.runPromise(storage.read("t/a.txt", null))).toBeNull()
-    expect(await Effect.runPromise(storage.head("out/secret.txt"))).toBeNull()
-    expect(await Effect.runPromise(storage.read("out/secret.txt", null))).toBeNull()
-    async function* body() {
-      yield Buffer.from("x")
-    }
-    const refused = await Effect.runPromise(
-      Effect.flip(storage.put("out/new.txt", body(), { type: "text/plain", size: 1 }))
-    )
-    expect(refused.reason).toBe("Denied")
-    expect(await readdir(join(folder, "outside"))).toEqual(["secret.txt"])
-  })
+  it.live("makes files that only the service reads, and public ones that others may", () =>
+    Effect.gen(function*() {
+      const storage = makeLocalStorage({ dir: join(folder, "modes", "private"), public: false })
+      const open = makeLocalStorage({ dir: join(folder, "modes", "public"), public: true })
+      yield* storage.put("t/a.txt", body(), about)
+      yield* open.put("t/a.txt", body(), about)
+      const mode = (path: string) =>
+        Effect.promise(async () => ((await stat(join(folder, "modes", path))).mode & 0o777).toString(8))
+      expect([
+        yield* mode("private/t/a.txt"),
+        yield* mode("private/t"),
+        yield* mode("public/t/a.txt"),
+        yield* mode("public/t")
+      ])
+        .toEqual(["600", "700", "644", "755"])
+    }))
 
-  it("serves no half file after a kill, at whatever moment", async () => {
-    const dir = join(folder, "killed")
-    const script = join(folder, "writer.ts")
-    await writeFile(
-      script,
-      `import * as Effect from "${import.meta.resolve("effect/Effect")}"
+  it.live("follows no symbolic link out of its folder", () =>
+    Effect.gen(function*() {
+      const dir = join(folder, "links")
+      yield* Effect.promise(async () => {
+        await mkdir(join(dir, "t"), { recursive: true })
+        await mkdir(join(folder, "outside"))
+        await writeFile(join(folder, "outside", "secret.txt"), "secret")
+        await symlink(join(folder, "outside", "secret.txt"), join(dir, "t", "a.txt"))
+        await symlink(join(folder, "outside"), join(dir, "out"))
+      })
+      const storage = makeLocalStorage({ dir, public: false })
+      expect(yield* storage.read("t/a.txt", null)).toBeNull()
+      expect(yield* storage.head("out/secret.txt")).toBeNull()
+      expect(yield* storage.read("out/secret.txt", null)).toBeNull()
+      const refused = yield* Effect.flip(storage.put("out/new.txt", body(), about))
+      expect(refused.reason).toBe("Denied")
+      expect(yield* Effect.promise(() => readdir(join(folder, "outside")))).toEqual(["secret.txt"])
+    }))
+
+  it.live("serves no half file after a kill, at whatever moment", () =>
+    Effect.gen(function*() {
+      const dir = join(folder, "killed")
+      const script = join(folder, "writer.ts")
+      yield* Effect.promise(() =>
+        writeFile(
+          script,
+          `import * as Effect from "${import.meta.resolve("effect/Effect")}"
 import { makeLocalStorage } from "${new URL("../../adapters/storage-local/storage.ts", import.meta.url).href}"
 const storage = makeLocalStorage({ dir: ${JSON.stringify(dir)}, public: false })
 async function* body() { for (let i = 0; i < 40; i++) yield Buffer.alloc(65536, 65) }
 process.stdout.write("ready\\n")
 for (let i = 0; ; i++) await Effect.runPromise(storage.put(\`t/\${process.pid}-\${i}.bin\`, body(), { type: "x/y", size: null }))
 `
-    )
-    const { Effect } = { Effect: await import("effect/Effect") }
-    const storage = makeLocalStorage({ dir, public: false })
-    for (let round = 0; round < 20; round++) {
-      await new Promise<void>((resolve) => {
-        const child = spawn(process.execPath, ["--conditions=source", script], { stdio: ["ignore", "pipe", "inherit"] })
-        child.stdout.once("data", () => setTimeout(() => child.kill("SIGKILL"), 3 + round * 7))
-        child.once("exit", () => resolve())
-      })
-      for (
-        const { path, size } of await Effect.runPromise(storage.list({ prefix: "t/", after: null, limit: 10_000 }))
-      ) {
-        expect([path, size]).toEqual([path, 40 * 65_536])
+        )
+      )
+      const storage = makeLocalStorage({ dir, public: false })
+      for (let round = 0; round < 20; round++) {
+        yield* Effect.promise(() =>
+          new Promise<void>((resolve) => {
+            const child = spawn(process.execPath, ["--conditions=source", script], {
+              stdio: ["ignore", "pipe", "inherit"]
+            })
+            child.stdout.once("data", () => setTimeout(() => child.kill("SIGKILL"), 3 + round * 7))
+            child.once("exit", () => resolve())
+          })
+        )
+        for (const { path, size } of yield* storage.list({ prefix: "t/", after: null, limit: 10_000 })) {
+          expect([path, size]).toEqual([path, 40 * 65_536])
+        }
       }
-    }
-    await chmod(dir, 0o700)
-  })
+      yield* Effect.promise(() => chmod(dir, 0o700))
+    }))
 })

@@ -120,6 +120,7 @@ export const script = (): Script => {
     search: (call, resource, body) => search(call, resource, undefined, body),
     get: record("get"),
     watch: record("watch"),
+    sizes: record("sizes"),
     export: record("export"),
     bulk: (call, resource, body) => record("bulk")(call, resource, undefined, body),
     import: (call, resource) => record("import")(call, resource),

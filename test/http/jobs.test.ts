@@ -125,7 +125,7 @@ describe("failed deliveries", () => {
     expect(shownPayload("mail/send", own)).toBe(own)
     const job = { ...failing, name: "webhooks.deliver" }
     const queue = new FakeQueue()
-    const compiled = compileOrThrow(defineConfig({ resources: [notes] }))
+    const compiled = compileOrThrow(defineConfig({ resources: [notes], jobs: [failing] }))
     const jobs = new Map([["webhooks.deliver", {
       ...compileOrThrow(defineConfig({ resources: [notes], jobs: [failing] })).jobs.get("mail/send")!,
       name: job.name

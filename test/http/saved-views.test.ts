@@ -60,22 +60,22 @@ describe.each(["fake", "postgres"] as const)("saved views on %s", (backend) => {
       const filter = Array.from({ length: 500 }, (_, i) => `id!=${n * 500 + i}`).join(" AND ")
       expect((await save(hoarder, { name: `Long ${n}`, filter })).status).toBe(201)
     }
-    // Processor time of each turn of the event loop, in microseconds: a busy machine adds nothing to it. Turns that only wait take next to none.
-    const turns: number[] = []
+    // A turn of the event loop counts when it took processor time: turns that only wait take next to none.
+    let turns = 0
     let before = process.cpuUsage()
     let ended = false
     const turn = (): void => {
       const { system, user } = process.cpuUsage(before)
       before = process.cpuUsage()
-      if (system + user > 500) turns.push(system + user)
+      if (system + user > 500) turns++
       if (!ended) setImmediate(turn)
     }
     setImmediate(turn)
     await items(hoarder)
     ended = true
     await new Promise((resolve) => setImmediate(resolve))
-    const sum = turns.reduce((all, each) => all + each, 0)
-    expect(Math.max(...turns)).toBeLessThan(sum / 2)
+    // 60 views are checked in at least six turns. A turn with a garbage collection may take most of the time, so none is compared with the sum.
+    expect(turns).toBeGreaterThanOrEqual(6)
     for (const { id } of await items(hoarder) as unknown as readonly { readonly id: string }[]) {
       expect((await service.call(hoarder, "DELETE", `${at}/${id}`)).status).toBe(204)
     }
@@ -181,6 +181,8 @@ describe.each(["fake", "postgres"] as const)("saved views on %s", (backend) => {
   it.each([
     [{ name: "" }, "name"],
     [{ name: "x".repeat(101) }, "name"],
+    [{ name: "a\u2029b" }, "name"],
+    [{ name: "a\u2066b" }, "name"],
     [{ name: "a\u0000b" }, "name"],
     [{ name: "N", columns: ["margin"] }, "columns"],
     [{ name: "N", columns: ["id", "id"] }, "columns"],

@@ -12,14 +12,9 @@ import {
   f,
   startServer
 } from "../../composition/index.ts"
-import {
-  applyMigrations,
-  authMigrations,
-  followingMigrations,
-  jobsMigrations,
-  serviceMigration
-} from "../../composition/migrations.ts"
+import { applyMigrations, jobsMigrations } from "../../composition/migrations.ts"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
+import { migrationsOf } from "../support/server.ts"
 
 const url = "https://admin.shop.example"
 const config = defineConfig({
@@ -59,12 +54,7 @@ beforeAll(async () => {
   database = await openDatabase("create table notes (id integer primary key)")
   const pool = openPool(database.url, 1)
   // The queue is asked for by the mails alone: the configuration has no jobs.
-  await applyMigrations(pool, [
-    serviceMigration,
-    ...jobsMigrations(compileOrThrow(config)),
-    ...authMigrations(config),
-    ...followingMigrations(compileOrThrow(config))
-  ])
+  await applyMigrations(pool, migrationsOf(compileOrThrow(config)))
   await pool.end()
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const address = server.server.address()

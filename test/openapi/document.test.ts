@@ -292,6 +292,12 @@ describe("answers", () => {
     const kept = { title: "longer than today", state: "draft", price: "1234.56", etag: "\"x\"" }
     then.check("/components/schemas/papers_history", { ...kept, history_operation: "update" })
     then.refuse("/components/schemas/papers_history", { ...kept, history_operation: "merge" })
+    expect(versions.components.schemas["papers_history.Relation"]).toEqual({ type: "string", enum: ["history_by"] })
+    expect(versions.components.schemas["papers.Relation"]).toBeUndefined()
+    for (const history_by of [{ name: "Mira" }, null]) {
+      then.check("/components/schemas/papers_history", { ...kept, expand: { history_by } })
+    }
+    then.refuse("/components/schemas/papers_history", { ...kept, expand: { history_by: "Mira" } })
     for (const [name, value] of Object.entries(kept).slice(0, 3)) {
       then.refuse("/components/schemas/papers", { [name]: value, etag: "\"x\"" })
     }
@@ -347,6 +353,9 @@ describe("answers", () => {
         const body = { [field.name]: value }
         // How many digits a number has after the point is not told, as binary fractions divide badly.
         if (field.kind === "decimal" && typeof value === "number" && !Number.isInteger(value)) continue
+        // Nor how large the number of a text with an exponent is.
+        const large = field.kind === "decimal" && typeof value === "string" && /^\d+e\d+$/.test(value)
+        if (large && Result.isFailure(cellFromJson(field, value))) continue
         // Of digits in a text the schema tells the count, not the largest.
         const near = field.kind === "integer" && typeof value === "string" && /^-?[0-9]+$/.test(value) &&
           value.replace(/^-?0*/, "").length <= { 16: 5, 32: 10, 64: 19 }[field.bits]

@@ -1,17 +1,20 @@
 // What the failure of a write that commits by itself leaves open, and what it does not.
+import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import { ConnectionError, SqlError, UnknownError } from "effect/sql/SqlError"
-import { describe, expect, it } from "vitest"
 import { refuse, refuseAlone, refusedByRule } from "../../adapters/postgres/errors.ts"
 
-const meaning = (code: string, message = "no"): string => {
+const meaningOf = (error: SqlError) =>
+  Effect.map(Effect.flip(Effect.catch(refuse(error), refuseAlone)), ({ reason }) => reason._tag)
+
+const meaning = (code: string, message = "no") => {
   const cause = Object.assign(new Error(message), { code })
-  const error = new SqlError({ reason: new UnknownError({ cause, message, operation: "query" }) })
-  return Effect.runSync(Effect.flip(Effect.catch(refuse(error), refuseAlone))).reason._tag
+  return meaningOf(new SqlError({ reason: new UnknownError({ cause, message, operation: "query" }) }))
 }
 
 describe("a write that commits by itself", () => {
-  it.each([
+  it.effect.each<readonly [code: string, reason: string]>([
     ["08006", "OutcomeUnknown"], // connection_failure
     ["40003", "OutcomeUnknown"], // statement_completion_unknown
     ["57P01", "OutcomeUnknown"], // admin_shutdown
@@ -27,21 +30,32 @@ describe("a write that commits by itself", () => {
     ["9Z999", "Check"],
     ["57014", "Timeout"],
     ["22P02", "BadValue"]
-  ])("that fails with %s means %s", (code, reason) => expect(meaning(code)).toBe(reason))
+  ])("that fails with %s means %s", ([code, reason]) =>
+    Effect.gen(function*() {
+      expect(yield* meaning(code)).toBe(reason)
+    }))
 
-  it.each(["42P01", "55000", "58P01", "72000", "F0001", "HV000", "P0002", "XX000"])(
+  it.effect.each(["42P01", "55000", "58P01", "72000", "F0001", "HV000", "P0002", "XX000"])(
     "that fails with %s of the server's own is a defect",
-    (code) => expect(() => meaning(code)).toThrow()
+    (code) =>
+      Effect.gen(function*() {
+        expect(Exit.hasDies(yield* Effect.exit(meaning(code)))).toBe(true)
+      })
   )
 
-  it.each(["EPIPE", "ECONNRESET"])("whose socket fails with %s may have been done", (code) => {
-    const cause = Object.assign(new Error("no"), { code })
-    const error = new SqlError({ reason: new ConnectionError({ cause, message: "no", operation: "query" }) })
-    const failed = Effect.runSync(Effect.flip(Effect.catch(refuse(error), refuseAlone)))
-    expect(failed.reason._tag).toBe("OutcomeUnknown")
-  })
+  it.effect.each(["EPIPE", "ECONNRESET"])(
+    "whose socket fails with %s may have been done",
+    (code) =>
+      Effect.gen(function*() {
+        const cause = Object.assign(new Error("no"), { code })
+        const error = new SqlError({ reason: new ConnectionError({ cause, message: "no", operation: "query" }) })
+        expect(yield* meaningOf(error)).toBe("OutcomeUnknown")
+      })
+  )
 
-  it("that an access rule refuses has to be looked at again", () => {
-    expect(meaning("22P02", `invalid input syntax for type integer: "${refusedByRule}"`)).toBe("Contended")
-  })
+  it.effect("that an access rule refuses has to be looked at again", () =>
+    Effect.gen(function*() {
+      const message = `invalid input syntax for type integer: "${refusedByRule}"`
+      expect(yield* meaning("22P02", message)).toBe("Contended")
+    }))
 })

@@ -1,11 +1,9 @@
 // What the catalogue says reaches the start-up checks as it is.
+import { expect, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Scope from "effect/Scope"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { makePostgres } from "../../adapters/postgres/connection.ts"
-import { type Facts, makeFacts } from "../../adapters/postgres/facts.ts"
-import { openDatabase, type TestDatabase } from "../support/postgres.ts"
+import { makeFacts } from "../../adapters/postgres/facts.ts"
+import { Connection, connectionLayer, Database, execute, live } from "../support/layers.ts"
 
 const schema = `
 create schema shop;
@@ -29,185 +27,227 @@ create table shop.parts_1 partition of shop.parts for values from (0) to (10);
 create table shop.parts_2 partition of shop.parts for values from (10) to (20) partition by range (id);
 `
 
-describe("facts", () => {
-  let database: TestDatabase
-  let facts: Facts
-  const scope = Effect.runSync(Scope.make())
-  beforeAll(async () => {
-    database = await openDatabase(schema)
-    facts = makeFacts(await Effect.runPromise(Scope.provide(makePostgres({ url: database.url }), scope)))
-  })
-  afterAll(async () => {
-    await Effect.runPromise(Scope.close(scope, Exit.void))
-    await database?.drop()
-  })
+layer(connectionLayer(schema), live)("facts", (it) => {
+  const make = Effect.map(Connection, makeFacts)
 
-  it("of the server", async () => {
-    const server = await Effect.runPromise(facts.server)
-    expect(server).toMatchObject({ database: database.name, user: "postgres", encoding: "UTF8", readOnly: false })
-    expect(server.version).toBeGreaterThanOrEqual(150_000)
-    expect(server.collation).toMatch(/^(builtin|libc|icu) /)
-    expect(server.extensions).toMatchObject({ pg_trgm: "public", citext: "public" })
-  })
+  it.effect("of the server", () =>
+    Effect.gen(function*() {
+      const database = yield* Database
+      const facts = yield* make
+      const server = yield* facts.server
+      expect(server).toMatchObject({ database: database.name, user: "postgres", encoding: "UTF8", readOnly: false })
+      expect(server.version).toBeGreaterThanOrEqual(150_000)
+      expect(server.collation).toMatch(/^(builtin|libc|icu) /)
+      expect(server.extensions).toMatchObject({ pg_trgm: "public", citext: "public" })
+    }))
 
-  it("of tables in the order asked, null for what is not there", async () => {
-    const [odd, none, unqualified] = await Effect.runPromise(facts.tables([
-      { schema: "shop", table: "odd" },
-      { schema: "shop", table: "nowhere" },
-      { schema: null, table: "odd" }
-    ]))
-    expect(none).toBeNull()
-    expect(unqualified).toBeNull()
-    expect(odd).toMatchObject({
-      schema: "shop",
-      name: "odd",
-      kind: "table",
-      primaryKey: ["b", "a"],
-      uniques: [["c"], ["g", "k"]],
-      rowSecurity: false
-    })
-    const columns = Object.fromEntries(odd!.columns.map((column) => [column.name, column]))
-    expect(Object.keys(columns)).toEqual(["a", "b", "c", "d", "e", "f", "g", "h", "i", "We\"ird", "j", "k", "l", "m"])
-    expect(columns["a"]).toMatchObject({
-      type: "integer",
-      base: "int4",
-      nullable: false,
-      default: null,
-      comment: "the first",
-      identity: null
-    })
-    expect(columns["b"]).toMatchObject({ type: "character(3)", base: "bpchar", maxLength: 3, nullable: false })
-    expect(columns["c"]).toMatchObject({ base: "varchar", maxLength: 9, nullable: true })
-    expect(columns["d"]).toMatchObject({
-      type: "shop.mood",
-      base: "mood",
-      values: ["sad", "ok", "Happy"],
-      default: "'ok'::shop.mood"
-    })
-    expect(columns["e"]).toMatchObject({ type: "email", base: "text", domain: "email", nullable: true })
-    expect(columns["f"]).toMatchObject({ base: "numeric", domain: "amount", precision: 10, scale: 3, nullable: false })
-    expect(columns["g"]).toMatchObject({ base: "timestamp", fraction: 3 })
-    expect(columns["h"]).toMatchObject({ base: "numeric", precision: 5, scale: -2 })
-    expect(columns["i"]).toMatchObject({ generated: true, default: null })
-    expect(columns["We\"ird"]).toMatchObject({ identity: "by default", base: "int8", nullable: false })
-    expect(columns["k"]).toMatchObject({ base: "timestamptz", fraction: null })
-    // A domain of a domain is what its base type is, and never null where one of them says so; its default is the column's.
-    expect(columns["l"]).toMatchObject({
-      base: "numeric",
-      domain: "price",
-      precision: 10,
-      scale: 3,
-      nullable: false,
-      default: "1.5"
-    })
-    expect(odd!.foreignKeys).toEqual([
-      {
-        name: "odd_j_fkey",
-        columns: ["j"],
-        target: { schema: "shop", table: "owner", columns: ["id"] },
-        onDelete: "cascade"
-      }
-    ])
-    expect(odd!.checks.map((check) => check.definition)).toEqual(["CHECK ((a > 0))"])
-    const expression = odd!.indexes.find((index) => index.name === "odd_expression")!
-    expect(expression).toMatchObject({
-      unique: false,
-      primary: false,
-      valid: true,
-      method: "btree",
-      predicate: "(a > 3)"
-    })
-    expect(expression.columns).toEqual([
-      { name: null, descending: false, operators: "text_ops" },
-      { name: "g", descending: true, operators: "timestamp_ops" }
-    ])
-    expect(odd!.privileges).toEqual({ select: true, insert: true, update: true, delete: true })
-  })
+  it.effect("of tables in the order asked, null for what is not there", () =>
+    Effect.gen(function*() {
+      const facts = yield* make
+      const [odd, none, unqualified] = yield* facts.tables([
+        { schema: "shop", table: "odd" },
+        { schema: "shop", table: "nowhere" },
+        { schema: null, table: "odd" }
+      ])
+      expect(none).toBeNull()
+      expect(unqualified).toBeNull()
+      expect(odd).toMatchObject({
+        schema: "shop",
+        name: "odd",
+        kind: "table",
+        primaryKey: ["b", "a"],
+        uniques: [["c"], ["g", "k"]],
+        rowSecurity: false
+      })
+      const columns = Object.fromEntries(odd!.columns.map((column) => [column.name, column]))
+      expect(Object.keys(columns)).toEqual(["a", "b", "c", "d", "e", "f", "g", "h", "i", "We\"ird", "j", "k", "l", "m"])
+      expect(columns["a"]).toMatchObject({
+        type: "integer",
+        base: "int4",
+        nullable: false,
+        default: null,
+        comment: "the first",
+        identity: null
+      })
+      expect(columns["b"]).toMatchObject({ type: "character(3)", base: "bpchar", maxLength: 3, nullable: false })
+      expect(columns["c"]).toMatchObject({ base: "varchar", maxLength: 9, nullable: true })
+      expect(columns["d"]).toMatchObject({
+        type: "shop.mood",
+        base: "mood",
+        values: ["sad", "ok", "Happy"],
+        default: "'ok'::shop.mood"
+      })
+      expect(columns["e"]).toMatchObject({ type: "email", base: "text", domain: "email", nullable: true })
+      expect(columns["f"]).toMatchObject({
+        base: "numeric",
+        domain: "amount",
+        precision: 10,
+        scale: 3,
+        nullable: false
+      })
+      expect(columns["g"]).toMatchObject({ base: "timestamp", fraction: 3 })
+      expect(columns["h"]).toMatchObject({ base: "numeric", precision: 5, scale: -2 })
+      expect(columns["i"]).toMatchObject({ generated: true, default: null })
+      expect(columns["We\"ird"]).toMatchObject({ identity: "by default", base: "int8", nullable: false })
+      expect(columns["k"]).toMatchObject({ base: "timestamptz", fraction: null })
+      // A domain of a domain is what its base type is, and never null where one of them says so; its default is the column's.
+      expect(columns["l"]).toMatchObject({
+        base: "numeric",
+        domain: "price",
+        precision: 10,
+        scale: 3,
+        nullable: false,
+        default: "1.5"
+      })
+      expect(odd!.foreignKeys).toEqual([
+        {
+          name: "odd_j_fkey",
+          columns: ["j"],
+          target: { schema: "shop", table: "owner", columns: ["id"] },
+          onDelete: "cascade"
+        }
+      ])
+      expect(odd!.checks.map((check) => check.definition)).toEqual(["CHECK ((a > 0))"])
+      const expression = odd!.indexes.find((index) => index.name === "odd_expression")!
+      expect(expression).toMatchObject({
+        unique: false,
+        primary: false,
+        valid: true,
+        method: "btree",
+        predicate: "(a > 3)"
+      })
+      expect(expression.columns).toEqual([
+        { name: null, descending: false, operators: "text_ops" },
+        { name: "g", descending: true, operators: "timestamp_ops" }
+      ])
+      expect(odd!.privileges).toEqual({ select: true, insert: true, update: true, delete: true })
+    }))
 
-  it("of everything in a schema", async () => {
-    const found = await Effect.runPromise(facts.all(["shop"]))
-    expect(found.map((table) => [table.name, table.kind])).toEqual([
-      ["odd", "table"],
-      ["owner", "table"],
-      ["parts", "partitioned"],
-      ["parts_1", "partition"],
-      ["parts_2", "partition"],
-      ["seen", "view"]
-    ])
-    expect(found[1]!.columns[1]!.collation).toBe("C")
-    expect((await Effect.runPromise(facts.all())).map((table) => table.schema)).toEqual([
-      "shop",
-      "shop",
-      "shop",
-      "shop",
-      "shop",
-      "shop"
-    ])
-  })
+  it.effect("of everything in a schema", () =>
+    Effect.gen(function*() {
+      const facts = yield* make
+      const found = yield* facts.all(["shop"])
+      expect(found.map((table) => [table.name, table.kind])).toEqual([
+        ["odd", "table"],
+        ["owner", "table"],
+        ["parts", "partitioned"],
+        ["parts_1", "partition"],
+        ["parts_2", "partition"],
+        ["seen", "view"]
+      ])
+      expect(found[1]!.columns[1]!.collation).toBe("C")
+      expect((yield* facts.all()).map((table) => table.schema)).toEqual([
+        "shop",
+        "shop",
+        "shop",
+        "shop",
+        "shop",
+        "shop"
+      ])
+    }))
 
-  it("of a column whose rows may still hold nulls under a constraint that is not validated", async () => {
-    const nullable = async () => {
-      const [table] = await Effect.runPromise(facts.tables([{ schema: "shop", table: "odd" }]))
-      return table!.columns.find((column) => column.name === "m")!.nullable
-    }
-    await database.execute("alter table shop.odd add constraint odd_m not null m not valid")
-    expect(await nullable()).toBe(true)
-    await database.execute("alter table shop.odd validate constraint odd_m")
-    expect(await nullable()).toBe(false)
-  })
+  it.effect("of foreign keys that all partitions have, and of those that point at a partitioned table", () =>
+    Effect.gen(function*() {
+      yield* execute(`
+        create schema split;
+        create table split.owner (id integer primary key);
+        create table split.home (id integer primary key) partition by range (id);
+        create table split.home_1 partition of split.home for values from (0) to (10);
+        create table split.pay (id integer, extra text, all_id integer, one_id integer, own_id integer references split.owner, home_id integer)
+          partition by range (id);
+        create table split.pay_1 partition of split.pay for values from (0) to (10);
+        create table split.pay_2 partition of split.pay for values from (10) to (20) partition by range (id);
+        create table split.pay_2_1 (home_id integer, own_id integer, all_id integer, one_id integer, id integer, extra text);
+        alter table split.pay_2 attach partition split.pay_2_1 for values from (10) to (20);
+        alter table split.pay_1 add foreign key (all_id) references split.owner, add foreign key (one_id) references split.owner,
+          add foreign key (home_id) references split.home;
+        alter table split.pay_2 add foreign key (all_id) references split.owner, add foreign key (home_id) references split.home;
+        create table split.plain (home_id integer references split.home);
+        create table split.none (id integer references split.owner) partition by range (id)`)
+      const facts = yield* make
+      const names = ["pay", "pay_1", "plain", "none"]
+      const tables = yield* facts.tables(names.map((table) => ({ schema: "split", table })))
+      expect(
+        tables.map((table) => table!.foreignKeys.map((key) => `${key.columns.join()} ${key.target.table}`).toSorted())
+      )
+        .toEqual([
+          ["all_id owner", "home_id home", "own_id owner"],
+          ["all_id owner", "home_id home", "one_id owner", "own_id owner"],
+          ["home_id home"],
+          ["id owner"]
+        ])
+      yield* execute("drop schema split cascade")
+    }))
 
-  it("without compiling the statement, which takes a server seconds for many tables", async () => {
-    // Found before the catalogue's own function, it tells what holds for the statement that calls it.
-    await database.execute(`
+  it.effect("of a column whose rows may still hold nulls under a constraint that is not validated", () =>
+    Effect.gen(function*() {
+      const facts = yield* make
+      const nullable = Effect.map(
+        facts.tables([{ schema: "shop", table: "odd" }]),
+        ([table]) => table!.columns.find((column) => column.name === "m")!.nullable
+      )
+      yield* execute("alter table shop.odd add constraint odd_m not null m not valid")
+      expect(yield* nullable).toBe(true)
+      yield* execute("alter table shop.odd validate constraint odd_m")
+      expect(yield* nullable).toBe(false)
+    }))
+
+  it.effect("without compiling the statement, which takes a server seconds for many tables", () =>
+    Effect.gen(function*() {
+      // Found before the catalogue's own function, it tells what holds for the statement that calls it.
+      yield* execute(`
       create schema spy;
       create function spy.col_description(oid, integer) returns text language sql as $$ select current_setting('jit') $$;
       create table spy.seen (id integer primary key);
     `)
-    const url = `${database.url}&options=${encodeURIComponent("-c jit=on -c search_path=spy,pg_catalog")}`
-    const spied = Effect.gen(function*() {
-      const { all, tables } = makeFacts(yield* makePostgres({ url }))
-      const [named] = yield* tables([{ schema: null, table: "seen" }])
-      const [listed] = yield* all(["spy"])
-      return [named, listed].map((table) => table!.columns[0]!.comment)
-    })
-    expect(await Effect.runPromise(Effect.scoped(spied))).toEqual(["off", "off"])
-  })
+      const database = yield* Database
+      const url = `${database.url}&options=${encodeURIComponent("-c jit=on -c search_path=spy,pg_catalog")}`
+      const spied = Effect.gen(function*() {
+        const { all, tables } = makeFacts(yield* makePostgres({ url }))
+        const [named] = yield* tables([{ schema: null, table: "seen" }])
+        const [listed] = yield* all(["spy"])
+        return [named, listed].map((table) => table!.columns[0]!.comment)
+      })
+      expect(yield* Effect.scoped(spied)).toEqual(["off", "off"])
+    }))
 
-  it("of columns that no index can hold, and of tables whose rows are rows of another, too", async () => {
-    await database.execute(`
+  it.effect("of columns that no index can hold, and of tables whose rows are rows of another, too", () =>
+    Effect.gen(function*() {
+      yield* execute(`
       create schema kin;
       create table kin.animals (id integer primary key, twice integer generated always as (id * 2) virtual);
       create table kin.dogs (breed text) inherits (kin.animals);
       create table kin.parts (id integer) partition by range (id);
       create table kin.parts_1 partition of kin.parts default;
     `)
-    const tables = await Effect.runPromise(facts.all(["kin"]))
-    expect(tables.map(({ heirs, name }) => [name, heirs])).toEqual([
-      ["animals", ["dogs"]],
-      ["dogs", []],
-      ["parts", []],
-      ["parts_1", []]
-    ])
-    expect(tables[0]!.columns.map(({ generated, virtual }) => [generated, virtual])).toEqual([
-      [false, false],
-      [true, true]
-    ])
-    await database.execute("drop schema kin cascade")
-  })
+      const facts = yield* make
+      const tables = yield* facts.all(["kin"])
+      expect(tables.map(({ heirs, name }) => [name, heirs])).toEqual([
+        ["animals", ["dogs"]],
+        ["dogs", []],
+        ["parts", []],
+        ["parts_1", []]
+      ])
+      expect(tables[0]!.columns.map(({ generated, virtual }) => [generated, virtual])).toEqual([
+        [false, false],
+        [true, true]
+      ])
+      yield* execute("drop schema kin cascade")
+    }))
 
-  it("of a role's own privileges", async () => {
-    const role = `reader_of_one_${process.pid}`
-    await database.execute(
-      `create table narrow (id integer primary key, secret text); create role ${role} login; grant select (id), update (id) on narrow to ${role}`
-    )
-    try {
+  it.effect("of a role's own privileges", () =>
+    Effect.gen(function*() {
+      const role = `reader_of_one_${process.pid}`
+      yield* execute(
+        `create table narrow (id integer primary key, secret text); create role ${role} login; grant select (id), update (id) on narrow to ${role}`
+      )
+      yield* Effect.addFinalizer(() => execute(`drop table narrow; drop role ${role}`))
+      const database = yield* Database
       const url = database.url.replace("postgres@", `${role}@`)
-      const narrow = await Effect.runPromise(
-        Effect.scoped(
-          Effect.flatMap(
-            makePostgres({ url }),
-            (postgres) => makeFacts(postgres).tables([{ schema: null, table: "narrow" }])
-          )
+      const narrow = yield* Effect.scoped(
+        Effect.flatMap(
+          makePostgres({ url }),
+          (postgres) => makeFacts(postgres).tables([{ schema: null, table: "narrow" }])
         )
       )
       expect(narrow[0]!.privileges).toEqual({ select: true, insert: false, update: true, delete: false })
@@ -215,8 +255,5 @@ describe("facts", () => {
         { select: true, insert: false, update: true },
         { select: false, insert: false, update: false }
       ])
-    } finally {
-      await database.execute(`drop table narrow; drop role ${role}`)
-    }
-  })
+    }))
 })

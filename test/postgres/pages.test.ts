@@ -1,21 +1,19 @@
 // A deep page costs what the first one costs, skipping walks the index alone, and the planner's judgement is read right: on 100,000 rows, by the blocks that
 // statements touch.
+import { expect, layer } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Scope from "effect/Scope"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import * as Layer from "effect/Layer"
 import { pageStatement } from "../../adapters/postgres/compile-page.ts"
-import { makePostgres, type Postgres } from "../../adapters/postgres/connection.ts"
 import { makeRecords } from "../../adapters/postgres/records.ts"
 import { bind } from "../../adapters/postgres/sql.ts"
 import { always } from "../../core/domain/filter/tree.ts"
 import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
 import type { Field } from "../../core/domain/model/model.ts"
 import type { PagePlan, PageShape } from "../../core/domain/read/plan.ts"
-import type { Cell } from "../../core/domain/value/kind.ts"
 import type { RecordsService } from "../../core/ports/records.ts"
+import { Connection, connectionLayer, execute, live } from "../support/layers.ts"
 import { makeModel } from "../support/model.ts"
-import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 
 const rowCount = 100_000
 
@@ -61,23 +59,15 @@ interface Explained {
   readonly "Shared Read Blocks": number
 }
 
-describe("pages of a big table", () => {
-  let database: TestDatabase
-  let postgres: Postgres
-  let records: RecordsService
-  const scope = Effect.runSync(Scope.make())
-  const bindings: Bindings = { caller: { id: "u1", tenant: "3" }, now: 0n, params: [] }
+class Records extends Context.Service<Records, RecordsService>()("test/postgres/pages/Records") {}
 
-  beforeAll(async () => {
-    database = await openDatabase(schema)
-    await database.execute("vacuum analyze orders")
-    postgres = await Effect.runPromise(Scope.provide(makePostgres({ url: database.url }), scope))
-    records = makeRecords(postgres)
-  })
-  afterAll(async () => {
-    await Effect.runPromise(Scope.close(scope, Exit.void))
-    await database?.drop()
-  })
+const bigTable = Layer.effect(Records, Effect.map(Connection, makeRecords)).pipe(
+  Layer.provideMerge(Layer.effectDiscard(execute("vacuum analyze orders"))),
+  Layer.provideMerge(connectionLayer(schema))
+)
+
+layer(bigTable, live)("pages of a big table", (it) => {
+  const bindings: Bindings = { caller: { id: "u1", tenant: "3" }, now: 0n, params: [] }
 
   const shapeOf = (order: readonly string[], parts: Partial<PageShape> = {}): PageShape => ({
     model,
@@ -92,25 +82,23 @@ describe("pages of a big table", () => {
   })
 
   /** Blocks that a page touches when it runs. */
-  const blocksOf = async (plan: PagePlan): Promise<number> => {
+  const blocksOf = Effect.fnUntraced(function*(plan: PagePlan) {
     const statement = pageStatement(plan, "public")
     const values = { bindings: plan.bindings, given: plan.after ?? plan.before ?? [], offset: plan.offset ?? 0 }
-    const rows = await Effect.runPromise(
-      postgres.read(`explain (analyze, buffers, format json) ${statement.sql}`, bind(statement, values), {
-        prepare: false
-      })
-    )
+    const postgres = yield* Connection
+    const explain = `explain (analyze, buffers, format json) ${statement.sql}`
+    const rows = yield* postgres.read(explain, bind(statement, values), { prepare: false })
     const cell: unknown = rows[0]![0]
     const [{ Plan: plan_ }] = (typeof cell === "string" ? JSON.parse(cell) : cell) as readonly [
       { readonly Plan: Explained }
     ]
     return plan_["Shared Hit Blocks"] + plan_["Shared Read Blocks"]
-  }
+  })
 
-  const positionAt = async (shape: PageShape, offset: number): Promise<readonly Cell[]> => {
-    const [row] = await Effect.runPromise(records.page({ shape: { ...shape, limit: 1 }, bindings, offset }))
+  const positionAt = Effect.fnUntraced(function*(shape: PageShape, offset: number) {
+    const [row] = yield* (yield* Records).page({ shape: { ...shape, limit: 1 }, bindings, offset })
     return shape.order.map(({ field }) => row![field.index]!)
-  }
+  })
 
   const orders = [
     ["id"],
@@ -121,59 +109,73 @@ describe("pages of a big table", () => {
     ["status", "-created", "-id"]
   ]
 
-  it.each(orders.map((order) => [order.join(", "), order] as const))("ordered by %s", async (_, order) => {
-    const shape = shapeOf(order)
-    // 51 rows lie in as many blocks at most, twice over where two branches meet, and an index has few levels; walking past rows would show at once.
-    const most = 150
-    expect(await blocksOf({ shape, bindings })).toBeLessThan(most)
-    // Near the end, in the middle, and where nulls begin: 3 of 11 rows have no due date.
-    for (const at of [rowCount - 200, 50_000, Math.floor(rowCount * 8 / 11) - 20, Math.floor(rowCount * 3 / 11) - 20]) {
-      const position = await positionAt(shape, at)
-      expect(await blocksOf({ shape, bindings, after: position }), `after row ${at}`).toBeLessThan(most)
-      expect(await blocksOf({ shape, bindings, before: position }), `before row ${at}`).toBeLessThan(most)
-    }
-  })
+  it.effect.each(orders.map((order) => [order.join(", "), order] as const))(
+    "ordered by %s",
+    ([, order]) =>
+      Effect.gen(function*() {
+        const shape = shapeOf(order)
+        // 51 rows lie in as many blocks at most, twice over where two branches meet, and an index has few levels; walking past rows would show at once.
+        const most = 150
+        expect(yield* blocksOf({ shape, bindings })).toBeLessThan(most)
+        // Near the end, in the middle, and where nulls begin: 3 of 11 rows have no due date.
+        for (
+          const at of [rowCount - 200, 50_000, Math.floor(rowCount * 8 / 11) - 20, Math.floor(rowCount * 3 / 11) - 20]
+        ) {
+          const position = yield* positionAt(shape, at)
+          expect(yield* blocksOf({ shape, bindings, after: position }), `after row ${at}`).toBeLessThan(most)
+          expect(yield* blocksOf({ shape, bindings, before: position }), `before row ${at}`).toBeLessThan(most)
+        }
+      })
+  )
 
-  it("skips rows in the index alone", async () => {
-    // The index has about 3 blocks for each 1,000 rows; reading the rows themselves would be ten times that.
-    const shape = shapeOf(["created", "id"])
-    expect(await blocksOf({ shape: { ...shape, model: { ...model, tenant: null } }, bindings, offset: 90_000 }))
-      .toBeLessThan(1_000)
-    // Rows are told apart by their tenant as well, which an index that serves tenants has in it.
-    const own = shapeOf(["created", "id"], { where: equals("tenant_id", "3") })
-    expect(await blocksOf({ shape: own, bindings, offset: 13_000 })).toBeLessThan(400)
-  })
+  it.effect("skips rows in the index alone", () =>
+    Effect.gen(function*() {
+      // The index has about 3 blocks for each 1,000 rows; reading the rows themselves would be ten times that.
+      const shape = shapeOf(["created", "id"])
+      expect(yield* blocksOf({ shape: { ...shape, model: { ...model, tenant: null } }, bindings, offset: 90_000 }))
+        .toBeLessThan(1_000)
+      // Rows are told apart by their tenant as well, which an index that serves tenants has in it.
+      const own = shapeOf(["created", "id"], { where: equals("tenant_id", "3") })
+      expect(yield* blocksOf({ shape: own, bindings, offset: 13_000 })).toBeLessThan(400)
+    }))
 
   const estimate = (where: FilterTree, order: readonly string[] | null) =>
-    Effect.runPromise(
+    Effect.flatMap(Records, (records) =>
       records.estimate(
         order === null ? { model, where, bindings, cap: null } : { shape: shapeOf(order, { where }), bindings }
+      ))
+  it.effect("tells scans of the whole table from those that an index serves or a limit ends", () =>
+    Effect.gen(function*() {
+      const rare = equals("total", "-1.00")
+      expect((yield* estimate(rare, ["id"])).scannedRows).toBeGreaterThan(rowCount * 0.9)
+      expect((yield* estimate(rare, null)).scannedRows).toBeGreaterThan(rowCount * 0.9)
+      expect((yield* estimate(always, null)).cost).toBeGreaterThan(1_000)
+      const common = yield* estimate(equals("tenant_id", "3"), ["id"])
+      expect(common.scannedRows).toBeLessThan(2_000)
+      expect(common.rows).toBeGreaterThan(rowCount / 14)
+      expect(common.rows).toBeLessThan(rowCount / 3)
+      expect((yield* estimate(equals("id", "77"), ["id"])).scannedRows).toBe(0)
+      expect((yield* estimate(equals("status", "paid"), ["status", "-created", "-id"])).scannedRows).toBe(0)
+      expect((yield* estimate({ op: "contains", field: f("note"), text: "C4CA4238A0" }, null)).scannedRows).toBe(0)
+      expect(
+        (yield* estimate({ op: "similar", field: f("note"), text: "c4ca4238a0b923820dcc509a6f75849b" }, null))
+          .scannedRows
+      ).toBe(0)
+      expect((yield* estimate({ op: "contains", field: f("note"), text: "zz" }, null)).scannedRows).toBeGreaterThan(
+        rowCount * 0.9
       )
-    )
-  it("tells scans of the whole table from those that an index serves or a limit ends", async () => {
-    const rare = equals("total", "-1.00")
-    expect((await estimate(rare, ["id"])).scannedRows).toBeGreaterThan(rowCount * 0.9)
-    expect((await estimate(rare, null)).scannedRows).toBeGreaterThan(rowCount * 0.9)
-    expect((await estimate(always, null)).cost).toBeGreaterThan(1_000)
-    const common = await estimate(equals("tenant_id", "3"), ["id"])
-    expect(common.scannedRows).toBeLessThan(2_000)
-    expect(common.rows).toBeGreaterThan(rowCount / 14)
-    expect(common.rows).toBeLessThan(rowCount / 3)
-    expect((await estimate(equals("id", "77"), ["id"])).scannedRows).toBe(0)
-    expect((await estimate(equals("status", "paid"), ["status", "-created", "-id"])).scannedRows).toBe(0)
-    expect((await estimate({ op: "contains", field: f("note"), text: "C4CA4238A0" }, null)).scannedRows).toBe(0)
-    expect(
-      (await estimate({ op: "similar", field: f("note"), text: "c4ca4238a0b923820dcc509a6f75849b" }, null)).scannedRows
-    ).toBe(0)
-    expect((await estimate({ op: "contains", field: f("note"), text: "zz" }, null)).scannedRows).toBeGreaterThan(
-      rowCount * 0.9
-    )
-  })
+    }))
 
-  it("judges an aggregate like the rows it covers", async () => {
-    const facets = await Effect.runPromise(
-      records.estimate({ of: "facets", model, field: f("status"), where: equals("total", "-1.00"), limit: 5, bindings })
-    )
-    expect(facets.scannedRows).toBeGreaterThan(rowCount * 0.9)
-  })
+  it.effect("judges an aggregate like the rows it covers", () =>
+    Effect.gen(function*() {
+      const facets = yield* (yield* Records).estimate({
+        of: "facets",
+        model,
+        field: f("status"),
+        where: equals("total", "-1.00"),
+        limit: 5,
+        bindings
+      })
+      expect(facets.scannedRows).toBeGreaterThan(rowCount * 0.9)
+    }))
 })

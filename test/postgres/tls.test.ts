@@ -1,19 +1,18 @@
 // Encrypted connections against a server that speaks TLS: what both drivers accept, what they refuse, and that nothing passes in plain text where
 // TLS was asked for. The certificates are made here.
+import { afterAll, beforeAll, describe, expect, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Scope from "effect/Scope"
 import { chownSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { makePostgres, type Postgres } from "../../adapters/postgres/connection.ts"
+import { makePostgres } from "../../adapters/postgres/connection.ts"
 import { openPool } from "../../composition/database.ts"
 import { startServer } from "../../composition/server.ts"
 import { StartupError } from "../../composition/startup-error.ts"
-import { ask, clientOf, config, pause, prepare, type Ready } from "../chaos/fixture.ts"
+import { ask, clientOf, config, prepare, type Ready } from "../chaos/fixture.ts"
 import { makeAuthority } from "../support/certificate.ts"
 import { openCluster, type TestCluster } from "../support/cluster.ts"
 import { NotStarted, startProcess } from "../support/process.ts"
@@ -79,20 +78,7 @@ const trusted = `sslmode=require&sslrootcert=${root}`
 /** How long the server may be silent where that is not what is tested. */
 const patience = 60_000
 
-const usingPostgres = async <A>(
-  url: string,
-  work: (postgres: Postgres) => Promise<A>,
-  silenceMs = patience
-): Promise<A> => {
-  const scope = Effect.runSync(Scope.make())
-  try {
-    return await work(
-      await Effect.runPromise(Scope.provide(makePostgres({ url, statementTimeoutMs: patience, silenceMs }), scope))
-    )
-  } finally {
-    await Effect.runPromise(Scope.close(scope, Exit.void))
-  }
-}
+const connect = (url: string, silenceMs = patience) => makePostgres({ url, statementTimeoutMs: patience, silenceMs })
 
 /** The code of a failure, or of the innermost of its causes. */
 const codeOf = (error: unknown): unknown => {
@@ -101,51 +87,67 @@ const codeOf = (error: unknown): unknown => {
   return "code" in error ? error.code : "reason" in error ? codeOf(error.reason) : undefined
 }
 
-type Ask = (url: string, sql: string, params?: readonly string[], silenceMs?: number) => Promise<string | null>
+/** What an effect gives, or else the code of its failure. */
+const orCode = <A>(effect: Effect.Effect<A, unknown>): Effect.Effect<unknown> =>
+  Effect.catchCause(effect, (cause) => Effect.succeed(codeOf(Cause.squash(cause))))
+
+type Ask = (
+  url: string,
+  sql: string,
+  params?: readonly string[],
+  silenceMs?: number
+) => Effect.Effect<string | null, unknown>
 
 /** Gives the first value of the first row. */
 const throughEffect: Ask = (url, sql, params = [], silenceMs = patience) =>
-  usingPostgres(url, async (postgres) => {
-    const rows = await Effect.runPromise(postgres.read(sql, params, { prepare: true }))
+  Effect.scoped(Effect.gen(function*() {
+    const postgres = yield* connect(url, silenceMs)
+    const rows = yield* postgres.read(sql, params, { prepare: true })
     return rows[0]?.[0] ?? null
-  }, silenceMs)
+  }))
 
-const throughPg: Ask = async (url, sql, params = [], silenceMs = patience) => {
-  const pool = openPool(url, 1, silenceMs)
-  try {
-    const connection = await pool.connect()
-    try {
-      const { rows } = await connection.query<{ value: string | null }>({ text: sql, values: [...params] })
-      return rows[0]?.value ?? null
-    } finally {
-      connection.release(true)
-    }
-  } finally {
-    await pool.end()
-  }
-}
+const orRejected = <A>(work: () => Promise<A>): Effect.Effect<A, unknown> =>
+  Effect.tryPromise({ try: work, catch: (error) => error })
+
+const throughPg: Ask = (url, sql, params = [], silenceMs = patience) =>
+  Effect.scoped(Effect.gen(function*() {
+    const pool = yield* Effect.acquireRelease(
+      Effect.sync(() => openPool(url, 1, silenceMs)),
+      (opened) => Effect.promise(() => opened.end())
+    )
+    const connection = yield* Effect.acquireRelease(
+      orRejected(() => pool.connect()),
+      (connected) => Effect.sync(() => connected.release(true))
+    )
+    const { rows } = yield* orRejected(() =>
+      connection.query<{ value: string | null }>({ text: sql, values: [...params] })
+    )
+    return rows[0]?.value ?? null
+  }))
 
 const version = "select (select version from pg_stat_ssl where pid = pg_backend_pid()) as value"
 
 describe.each([["the driver of records", throughEffect], ["the driver of accounts", throughPg]] as const)(
   "%s",
   (_, query) => {
-    it.each([
+    it.live.each<readonly [title: string, parameters: string]>([
       ["sslmode=require", trusted],
       ["sslmode=verify-full", `sslmode=verify-full&sslrootcert=${root}`],
       ["sslmode=verify-ca", `sslmode=verify-ca&sslrootcert=${root}`],
       ["sslmode=no-verify", "sslmode=no-verify"]
-    ])("encrypts with %s", async (_, parameters) => {
-      expect(await query(at(parameters), version)).toBe("TLSv1.3")
-    })
+    ])("encrypts with %s", ([, parameters]) =>
+      Effect.gen(function*() {
+        expect(yield* query(at(parameters), version)).toBe("TLSv1.3")
+      }))
 
-    it.each(["sslmode=disable", ""])("does not unless it is asked to: %s", async (parameters) => {
-      expect(await query(at(parameters, "postgres"), version)).toBeNull()
-      // The server has the last word.
-      expect(await query(at(parameters), version).catch(codeOf)).toBe("28000")
-    })
+    it.live.each(["sslmode=disable", ""])("does not unless it is asked to: %s", (parameters) =>
+      Effect.gen(function*() {
+        expect(yield* query(at(parameters, "postgres"), version)).toBeNull()
+        // The server has the last word.
+        expect(yield* orCode(query(at(parameters), version))).toBe("28000")
+      }))
 
-    it.each([
+    it.live.each<readonly [when: string, parameters: string, host: string, code: string]>([
       ["nobody vouches for it", "sslmode=require", "localhost", "SELF_SIGNED_CERT_IN_CHAIN"],
       [
         "somebody else vouches",
@@ -161,67 +163,74 @@ describe.each([["the driver of records", throughEffect], ["the driver of account
       ],
       ["it is for another host", trusted, "127.0.0.1", "ERR_TLS_CERT_ALTNAME_INVALID"],
       ["it is for another host", `sslmode=verify-full&sslrootcert=${root}`, "127.0.0.1", "ERR_TLS_CERT_ALTNAME_INVALID"]
-    ])("refuses a certificate when %s: %s at %s", async (_, parameters, host, code) => {
-      expect(await query(at(parameters, "app", host), version).catch(codeOf)).toBe(code)
-    })
+    ])("refuses a certificate when %s: %s at %s", ([, parameters, host, code]) =>
+      Effect.gen(function*() {
+        expect(yield* orCode(query(at(parameters, "app", host), version))).toBe(code)
+      }))
 
-    it("takes another host where only the authority counts", async () => {
-      expect(await query(at(`sslmode=verify-ca&sslrootcert=${root}`, "app", "127.0.0.1"), version)).toBe("TLSv1.3")
-    })
+    it.live("takes another host where only the authority counts", () =>
+      Effect.gen(function*() {
+        expect(yield* query(at(`sslmode=verify-ca&sslrootcert=${root}`, "app", "127.0.0.1"), version)).toBe("TLSv1.3")
+      }))
 
-    it("shows a certificate of its own", async () => {
-      const whose = "select (select client_dn from pg_stat_ssl where pid = pg_backend_pid()) as value"
-      expect(await query(at(`${trusted}&${own}`, "known"), whose)).toBe("/CN=known")
-      expect(await query(at(trusted, "known"), whose).catch(codeOf)).toBe("28000")
-    })
+    it.live("shows a certificate of its own", () =>
+      Effect.gen(function*() {
+        const whose = "select (select client_dn from pg_stat_ssl where pid = pg_backend_pid()) as value"
+        expect(yield* query(at(`${trusted}&${own}`, "known"), whose)).toBe("/CN=known")
+        expect(yield* orCode(query(at(trusted, "known"), whose))).toBe("28000")
+      }))
 
-    it("carries what is long, both ways", async () => {
-      const text = "0123456789abcdef".repeat(100_000)
-      expect(await query(at(trusted), "select $1::text || $1::text as value", [text])).toBe(text + text)
-    })
+    it.live("carries what is long, both ways", () =>
+      Effect.gen(function*() {
+        const text = "0123456789abcdef".repeat(100_000)
+        expect(yield* query(at(trusted), "select $1::text || $1::text as value", [text])).toBe(text + text)
+      }))
 
-    it("gives up on a server that falls silent, and only on that", async () => {
-      expect(await query(at(trusted), "select pg_sleep(0.2)::text || 'done' as value")).toBe("done")
-      const asked = query(at(trusted), "select pg_sleep(60)::text as value", [], 300)
-      expect(await asked.catch(codeOf)).toBe("ETIMEDOUT")
-    })
+    it.live("gives up on a server that falls silent, and only on that", () =>
+      Effect.gen(function*() {
+        expect(yield* query(at(trusted), "select pg_sleep(0.2)::text || 'done' as value")).toBe("done")
+        const asked = query(at(trusted), "select pg_sleep(60)::text as value", [], 300)
+        expect(yield* orCode(asked)).toBe("ETIMEDOUT")
+      }))
   }
 )
 
 describe("an encrypted connection", () => {
-  it("serves on after it was idle for long", () =>
-    usingPostgres(at(trusted), async (postgres) => {
+  it.live("serves on after it was idle for long", () =>
+    Effect.gen(function*() {
+      const postgres = yield* connect(at(trusted), 300)
       let longest = 0
-      const pid = async () => {
+      const pid = Effect.gen(function*() {
         const asked = performance.now()
-        const exit = await Effect.runPromiseExit(
-          postgres.read("select pg_backend_pid()::text", [], { prepare: true })
-        )
+        const exit = yield* Effect.exit(postgres.read("select pg_backend_pid()::text", [], { prepare: true }))
         longest = Math.max(longest, performance.now() - asked)
         return exit
-      }
+      })
       for (;;) {
         longest = 0
-        const first = await pid()
-        await pause(1_000)
-        const second = await pid()
+        const first = yield* pid
+        yield* Effect.sleep(1_000)
+        const second = yield* pid
         // An answer that took so long is silence, and says nothing of being idle: the machine stood still.
         if (longest >= 300) continue
         expect(first).toMatchObject({ _tag: "Success" })
         expect(second).toEqual(first)
         break
       }
-    }, 300))
+    }))
 
-  it("cancels a statement where it runs", () =>
-    usingPostgres(at(trusted), async (postgres) => {
+  it.live("cancels a statement where it runs", () =>
+    Effect.gen(function*() {
+      const postgres = yield* connect(at(trusted))
       const running = () =>
         cluster.rows("select 1 from pg_stat_activity where state = 'active' and query like 'select pg_sleep(3600)%'")
+      const polled = (many: number) =>
+        Effect.promise(() => expect.poll(async () => (await running()).length).toBe(many))
       // It would not end by itself before the test does.
-      const fiber = Effect.runFork(postgres.read("select pg_sleep(3600)::text", [], { prepare: false }))
-      await expect.poll(async () => (await running()).length).toBe(1)
-      await Effect.runPromise(Fiber.interrupt(fiber))
-      await expect.poll(async () => (await running()).length).toBe(0)
+      const fiber = yield* Effect.forkChild(postgres.read("select pg_sleep(3600)::text", [], { prepare: false }))
+      yield* polled(1)
+      yield* Fiber.interrupt(fiber)
+      yield* polled(0)
     }))
 })
 
@@ -241,24 +250,25 @@ describe("somebody in between", () => {
   })
   afterAll(() => new Promise<void>((resolve) => server.close(() => resolve())))
 
-  it.each([
+  it.live.each<readonly [manner: string, does: (socket: Socket) => void, code: string]>([
     ["offers no TLS", (socket: Socket) => void socket.write("N"), "ERR_TLS_REFUSED"],
     ["speaks before it is known", (socket: Socket) => void socket.write("SR\0\0\0\x08\0\0\0\0"), "ECONNRESET"],
     ["answers with an error", (socket: Socket) => void socket.write("E\0\0\0\x05\0"), "ECONNRESET"],
     ["hangs up", (socket: Socket) => void socket.end(), "ECONNRESET"],
     ["hangs up at the handshake", (socket: Socket) => void socket.end("S"), "ECONNRESET"]
-  ])("hears nothing but the wish for TLS when it %s", async (_, does, code) => {
-    answer = does
-    const { port } = server.address() as AddressInfo
-    const url = `postgres://app:s3cret@127.0.0.1:${port}/shop?sslmode=no-verify`
-    for (const query of [throughEffect, throughPg]) {
-      expect(await query(url, version).catch(codeOf)).toBe(code)
-      expect(heard.subarray(0, 8).toString("hex")).toBe("0000000804d2162f")
-      // Nothing, or the beginning of a handshake.
-      expect(heard.subarray(8, 9).toString("hex")).toMatch(/^(?:16)?$/)
-      expect(heard.includes("app")).toBe(false)
-    }
-  })
+  ])("hears nothing but the wish for TLS when it %s", ([, does, code]) =>
+    Effect.gen(function*() {
+      answer = does
+      const { port } = server.address() as AddressInfo
+      const url = `postgres://app:s3cret@127.0.0.1:${port}/shop?sslmode=no-verify`
+      for (const query of [throughEffect, throughPg]) {
+        expect(yield* orCode(query(url, version))).toBe(code)
+        expect(heard.subarray(0, 8).toString("hex")).toBe("0000000804d2162f")
+        // Nothing, or the beginning of a handshake.
+        expect(heard.subarray(8, 9).toString("hex")).toMatch(/^(?:16)?$/)
+        expect(heard.includes("app")).toBe(false)
+      }
+    }))
 })
 
 describe("a service", () => {

@@ -40,6 +40,12 @@ const start = async (...jobs: readonly Job<never>[]): Promise<Workers> => {
 }
 const counts = async (name: string) =>
   (await Effect.runPromise(harness.queue.counts)).find((each) => each.name === name)
+/** Every connection of the pool answers: none is left that was ended. */
+const reconnected = () =>
+  harness.until(async () => {
+    const answers = Array.from({ length: 12 }, () => harness.pool.query("select 1"))
+    return (await Promise.allSettled(answers)).every(({ status }) => status === "fulfilled")
+  })
 const completed = (name: string, many: number) => async () => (await counts(name))?.completed === many
 
 describe("jobs under faults", () => {
@@ -173,16 +179,19 @@ describe("jobs under faults", () => {
 
   it("wait while the database takes no writes, and use up no try", async () => {
     const attempts: number[] = []
+    let held: Promise<void> | null = null
     const work = defineJob<number>({
       name: "work",
       retryDelay: 0,
       run: async (n, { db, job }) => {
         attempts.push(job.attempt)
+        await held
         if (attempts.length === 1) {
           await harness.database.execute(
             `alter database ${harness.database.name} set default_transaction_read_only = on`
           )
           await harness.database.disconnectAll()
+          await reconnected()
         }
         await db.query("insert into marks (job, n) values ('work', $1)", [n])
       }
@@ -190,10 +199,17 @@ describe("jobs under faults", () => {
     await work.enqueue(harness.db, 1)
     await start(work)
     await harness.until(() => attempts.length >= 3)
+    // A try whose connection is ended counts, so none is in the database meanwhile: the next one waits.
+    const { promise, resolve } = Promise.withResolvers<void>()
+    held = promise
+    const before = attempts.length
+    await harness.until(() => attempts.length > before)
     await harness.database.execute(
       `set transaction read write; alter database ${harness.database.name} reset default_transaction_read_only`
     )
     await harness.database.disconnectAll()
+    await reconnected()
+    resolve()
     await harness.until(completed("work", 1))
     expect(new Set(attempts)).toEqual(new Set([1]))
     expect(await harness.database.rows("select n::text from marks")).toEqual([["1"]])

@@ -41,10 +41,10 @@ describe("the queue library", () => {
     }
     expect(text("sql/getJobs.js", "with ${batchSize")).toMatch(fetches)
     expect(text("sql/completeJobs.js", "delete from ${escapedWorkerSchema}._private_jobs as jobs\nwhere id")).toMatch(
-      completes
+      completes()
     )
     expect(text("sql/completeJobs.js", "delete from ${escapedWorkerSchema}._private_jobs as jobs\nusing")).toMatch(
-      completes
+      completes()
     )
     expect(read("sql/failJobs.js")).not.toMatch(/delete from/)
     expect(read("main.js")).toContain("pgPool.connect(listenForChanges)")

@@ -1,6 +1,5 @@
 // The schema `jobs` on a database that has it at a lower level, with all that stands on it; and a service whose role does not own it.
 import * as Effect from "effect/Effect"
-import { readFileSync } from "node:fs"
 import { Pool } from "pg"
 import { afterEach, describe, expect, it } from "vitest"
 import { pgAddressOf } from "../../adapters/postgres/socket.ts"
@@ -12,6 +11,7 @@ import { libraryMigrations, queueStatements } from "../../adapters/queue/schema.
 import { makeAttempts } from "../../core/app/jobs.ts"
 import { FatalJobError } from "../../core/domain/job/retry.ts"
 import { modelsOf } from "../contracts/queue.ts"
+import { examplesOf } from "../docs/blocks.ts"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 import { openQueue } from "../support/queue.ts"
 
@@ -91,8 +91,7 @@ describe("a service whose role does not own the schema", () => {
     const harness = await openQueue()
     const { database } = harness
     const role = `app_${database.name}`.slice(0, 60)
-    const guide = readFileSync(new URL("../../docs/guides/jobs.md", import.meta.url), "utf8")
-    const grants = /## A role of its own[^]*?```sql\n([^]*?)```/.exec(guide)?.[1] ?? ""
+    const grants = examplesOf("docs/guides/jobs.md", "sql").at(-1)?.text ?? ""
     expect(grants).toContain("create policy")
     await database.execute(`create role ${role} login; ${grants.replaceAll(/\bapp\b/g, role)}`)
     const pool = new Pool({ ...pgAddressOf(database.url), user: role })

@@ -180,7 +180,7 @@ export const startService = async (
     // Rows and statistics are part of the template, so that only the first of many services with the same fixture waits for them.
     const opened = await openDatabase(
       [
-        `${idempotencySchema.join(";\n")};`,
+        `${idempotencySchema().join(";\n")};`,
         compiled.jobs.size === 0 ? "" : queueStatements(),
         `${fixture.schema};`,
         ...seeds.map(({ model, rows }) => insertSql(model, rows)),

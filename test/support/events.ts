@@ -251,7 +251,7 @@ export const openEvents = async (options: EventServiceOptions): Promise<EventSer
       queue,
       jobs,
       attempt: makeAttempts(jobs, { db, mail: undefined }),
-      log: () => {},
+      log: (level, event, fields) => void log.push({ level, event, ...fields }),
       pollMs: 100
     })
     : null

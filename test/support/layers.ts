@@ -31,5 +31,13 @@ export const connectionLayer = (
     Layer.provideMerge(databaseLayer(schema))
   )
 
+/** Runs SQL on the database. */
+export const execute = (sql: string): Effect.Effect<void, never, Database> =>
+  Effect.flatMap(Database, (database) => Effect.promise(() => database.execute(sql)))
+
+/** What SQL gives on the database. */
+export const rows = (sql: string): Effect.Effect<ReadonlyArray<ReadonlyArray<string | null>>, never, Database> =>
+  Effect.flatMap(Database, (database) => Effect.promise(() => database.rows(sql)))
+
 /** Options of `layer` for tests on something real: its clock is not the tests'. */
 export const live = { excludeTestServices: true } as const

@@ -50,7 +50,11 @@ export const makeField = (
   sensitive: false,
   alias: null,
   default: null,
+  stamped: false,
   system: false,
+  label: null,
+  help: null,
+  multiline: null,
   file: null,
   ...parts,
   index,
@@ -111,6 +115,7 @@ export const makeModel = (parts: ModelParts): RuledModel => {
   )
   return {
     name: parts.name ?? "orders",
+    description: null,
     schema: null,
     table: parts.name ?? "orders",
     fields,

@@ -13,9 +13,10 @@ import {
   findMissing,
   followingMigrations,
   jobsMigrations,
-  serviceMigration
+  serviceMigrationOf
 } from "../../composition/migrations.ts"
 import type { Migration } from "../../composition/migrations.ts"
+import type { Compiled } from "../../core/domain/compile/compile.ts"
 import type { Config } from "../../core/domain/declare/config.ts"
 import { freePort } from "./cluster.ts"
 import { openDatabase } from "./postgres.ts"
@@ -32,6 +33,14 @@ export interface TestServer {
 }
 
 const password = "correct horse battery"
+
+/** Everything that a service of one database needs. */
+export const migrationsOf = (compiled: Compiled): readonly Migration[] => [
+  serviceMigrationOf(compiled),
+  ...jobsMigrations(compiled),
+  ...authMigrations(compiled),
+  ...followingMigrations(compiled)
+]
 
 /** Brings a database to what a service needs. */
 export const migrate = async (url: string, wanted: readonly Migration[]): Promise<void> => {
@@ -54,12 +63,7 @@ export const openServer = async (
 ): Promise<TestServer> => {
   const database = await openDatabase(schema)
   const compiled = compileOrThrow(config)
-  await migrate(database.url, [
-    serviceMigration,
-    ...jobsMigrations(compiled),
-    ...authMigrations(config),
-    ...followingMigrations(compiled)
-  ])
+  await migrate(database.url, migrationsOf(compiled))
   const port = wanted ?? await freePort()
   const url = `http://localhost:${port}`
   const server = await startServer(

@@ -113,6 +113,12 @@ export const versions = async (client: Client<Whole>) => {
   same<NonNullable<typeof version>["history_operation"], "create" | "update" | "delete" | "undelete" | null>(true)
   // A version may be older than the field.
   same<NonNullable<typeof version>["text"], string | null>(true)
+  const { items: [named] } = await client.resource("notes_history").list({ expand: ["history_by"] })
+  same<NonNullable<NonNullable<typeof named>["expand"]>["history_by"], { readonly name: string } | null | undefined>(
+    true
+  )
+  // @ts-expect-error Only versions have makers.
+  void client.resource("notes").list({ expand: ["history_by"] })
   // @ts-expect-error Sensitive values are in no version.
   void version!.secret
   // @ts-expect-error It is not tracked.

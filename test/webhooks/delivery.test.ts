@@ -70,7 +70,7 @@ beforeAll(async () => {
     schema,
     config: defineConfig({
       resources: [orders],
-      roles: defineRoles({ boss: ["*"], sales: ["orders.read"] }),
+      roles: defineRoles({ boss: ["*"], sales: ["orders.read"], throwing: ["orders.read"] }),
       functions: {
         take: defineFunction({
           roles: true,
@@ -95,6 +95,12 @@ beforeAll(async () => {
           payload: "thin",
           url: second.url,
           secret: second.secret
+        }),
+        subscription("throwing", {
+          events: ["orders.created"],
+          when: "owner = \"rule\"",
+          as: { roles: ["throwing"] },
+          run: () => {}
         }),
         subscription("code", {
           events: ["orders.large"],
@@ -450,23 +456,41 @@ describe("a try", () => {
 })
 
 describe("code that fails", () => {
-  it("keeps its change as a failed job, and others go on", async () => {
-    await create({ status: "paid", owner: "break" })
+  it("costs its own event, which is kept as a failed job, and others go on", async () => {
+    const broken = await create({ status: "paid", owner: "break" })
     const made = await create({})
     await service.until(() => receiver.received.some(({ event }) => event.data.key === made.id), "the next event")
     await service.until(
       async () => (await service.database.rows("select 1 from jobs.failed")).length === 1,
       "a failed job"
     )
-    expect((await service.database.rows("select name, error from jobs.failed"))[0]).toEqual([
+    expect(await service.database.rows("select name, error from jobs.failed")).toEqual([[
       "webhooks.dispatch-change",
       "orders.large: match threw: match broke"
+    ]])
+    // The match of another event has nothing to do with it.
+    expect(receiver.received.map(({ event }) => [event.type, event.data.key])).toEqual([
+      ["orders.created", broken.id],
+      ["orders.created", made.id]
     ])
+    const line = service.log.find((each) => each["event"] === "dispatch-change")
+    expect(line).toMatchObject({ place: "orders.large: match", error: "Error" })
+    expect(JSON.stringify(service.log)).not.toContain("match broke")
+  })
+
+  it("of one subscription costs no other one anything, now or when it is tried again", async () => {
+    const made = await create({ owner: "rule" })
+    await service.until(
+      async () => (await service.database.rows("select 1 from jobs.failed")).length === 1,
+      "a failed job"
+    )
+    expect((await service.database.rows("select error from jobs.failed"))[0]![0]).toMatch(
+      /access\.read threw: rule broke$/
+    )
+    await service.until(() => receiver.received.some(({ event }) => event.data.key === made.id), "the event")
+    await service.database.rows("select jobs._retry(id, null) from jobs.failed")
+    await service.settled()
     expect(receiver.received).toHaveLength(1)
-    expect(
-      service.log.some((line) =>
-        line["event"] === "dispatch-change" && line["error"] === "orders.large: match threw: match broke"
-      )
-    ).toBe(true)
+    expect(JSON.stringify(service.log)).not.toContain("rule broke")
   })
 })

@@ -63,7 +63,8 @@ const config = (more: Parameters<typeof webhooks>[0] = {}) =>
       admin: ["*"],
       sales: ["orders.read", "orders.create", ...hookRights] as never,
       owner: ["orders.read.own", ...hookRights] as never,
-      low: ["orders.read", "webhook_subscriptions.read", "webhook_deliveries.read"] as never
+      hooker: ["orders.read.own", ...hookRights] as never,
+      low: ["orders.read", "webhook_subscriptions.read", "webhook_deliveries.read", "webhook_attempts.read"] as never
     }),
     extends: [webhooks({
       allowPrivateAddresses: true,
@@ -155,8 +156,9 @@ describe("a subscription", () => {
     expect(changed).toEqual(["id", "tenant_id", "owner", "status", "pin"])
   })
 
-  it("follows its owner's rows and roles as they are at delivery", async () => {
-    await subscribe(own)
+  it("follows its owner's rows and roles as they are at delivery, and gains none that its credential did not have", async () => {
+    await subscribe({ ...own, roles: ["owner", "sales"] })
+    people.set("own", ["owner"])
     await fresh()
     await insert(1)
     await service.database.execute("insert into orders (tenant_id, owner) values (1, 'own')")
@@ -166,12 +168,14 @@ describe("a subscription", () => {
     await service.database.execute("insert into orders (tenant_id, owner, cost) values (1, 'own', 7)")
     await service.until(retrying, "a retry")
     receiver.answer = () => ({ status: 204 })
-    people.set("own", ["boss"])
+    people.set("own", ["sales", "boss"])
     await fresh()
     await service.advance(60)
     await service.until(() => receiver.received.length === 3, "the retry")
-    expect(receiver.received[1]!.event.data.after).not.toHaveProperty("cost")
-    expect(receiver.received[2]!.event.data.after).toMatchObject({ cost: 7 })
+    // As sales it sees rows of others; a boss would see the cost.
+    await insert(1)
+    await service.until(() => receiver.received.length === 4, "the row of another")
+    for (const { event } of receiver.received) expect(event.data.after).not.toHaveProperty("cost")
   })
 
   it.each<[string, readonly string[]]>([["banned or deleted", []]])(
@@ -208,6 +212,30 @@ describe("a subscription", () => {
     await service.until(async () => (await service.jobs("webhooks.deliver")).length === 0, "no job")
   })
 
+  it("that is deleted leaves nothing that waits: neither tries, nor what stands behind them", async () => {
+    const gone = [await subscribe(sam), await subscribe(sam, { ordered: true })]
+    const stays = await subscribe(ann)
+    await fresh()
+    receiver.answer = () => ({ status: 500 })
+    await insert(1)
+    await service.settled()
+    await service.database.execute("update orders set status = 'draft' where owner = 'sam'")
+    await service.settled()
+    const jobs =
+      async () => [...await service.jobs("webhooks.deliver"), ...await service.jobs("webhooks.deliver-ordered")]
+    const behind = async () => (await service.database.rows("select id::text from jobs.group_waiting")).length
+    await service.until(async () => await behind() > 0 && (await jobs()).every(({ waits }) => waits), "what waits")
+    for (const { path } of gone) expect((await service.call(sam, "DELETE", path)).status).toBe(204)
+    expect(await behind()).toBe(0)
+    expect(new Set((await jobs()).map(({ payload }) => payload["subscription"]))).toEqual(new Set([`made:${stays.id}`]))
+    // A record of the group is delivered again: nothing holds it back.
+    const next = await subscribe(sam, { ordered: true })
+    receiver.answer = () => ({ status: 204 })
+    await fresh()
+    await service.database.execute("update orders set status = 'paid' where owner = 'sam'")
+    await service.until(async () => (await service.jobs("webhooks.deliver-ordered")).length === 0, `all of ${next.id}`)
+  })
+
   it("is disabled by a 410, and after three days without success", async () => {
     const gone = await subscribe(sam)
     await fresh()
@@ -215,6 +243,12 @@ describe("a subscription", () => {
     await insert(1)
     await service.until(async () => (await stored(gone.id))[0] === "false", "disabled")
     expect((await stored(gone.id))[1]).toBe("The receiver answered 410 Gone.")
+    // It was tried once.
+    await service.until(
+      async () => (await itemsOf(sam, "/api/v1/webhook_deliveries"))[0]?.["state"] === "failed",
+      "failed"
+    )
+    expect(await itemsOf(sam, "/api/v1/webhook_deliveries")).toMatchObject([{ tries: 1, last_status: 410 }])
     const failing = await subscribe(sam)
     await fresh()
     receiver.answer = () => ({ status: 500 })
@@ -251,23 +285,36 @@ describe("a subscription", () => {
 })
 
 describe("who reads what", () => {
-  it("shows addresses and headers to roles that may write subscriptions only", async () => {
-    const { id } = await subscribe(sam, { headers: { authorization: "Bearer hush" } })
+  it("shows what a subscription sends, and where, to roles that may write subscriptions only", async () => {
+    const filter = "status = \"paid\""
+    const { id } = await subscribe(sam, { headers: { authorization: "Bearer hush" }, filter })
     const shown = await service.call(low, "GET", `${base}/${id}`)
     expect(shown.status).toBe(200)
-    expect(shown.json).toMatchObject({ name: expect.any(String) as unknown, events: "orders.*" })
-    expect(shown.json).not.toHaveProperty("url")
-    expect(shown.json).not.toHaveProperty("headers")
+    expect(shown.json).toMatchObject({ name: expect.any(String) as unknown, enabled: true })
+    for (const field of ["url", "headers", "filter", "events", "payload"]) expect(shown.json).not.toHaveProperty(field)
     const refusal = async (field: string) => {
       const refused = await service.call(low, "GET", `${base}?filter=${field}%20%3D%20%22x%22`)
       return [refused.status, refused.text.replaceAll(`"${field}\\"`, "").replaceAll(field, "")]
     }
-    expect(await refusal("url")).toEqual(await refusal("zzz"))
+    for (const field of ["url", "events"]) expect(await refusal(field)).toEqual(await refusal("z".repeat(field.length)))
     expect((await refusal("url"))[0]).toBe(400)
     expect((await service.call(ann, "GET", `${base}/${id}`)).json).toMatchObject({
       url: receiver.url,
-      headers: { authorization: "Bearer hush" }
+      headers: { authorization: "Bearer hush" },
+      filter
     })
+  })
+
+  it("shows what receivers answered to the same roles only", async () => {
+    await subscribe(sam)
+    await fresh()
+    receiver.answer = () => ({ status: 500, body: "token hush-hush" })
+    await insert(1)
+    await service.until(async () => (await itemsOf(sam, "/api/v1/webhook_attempts")).length > 0, "a try")
+    expect(await itemsOf(sam, "/api/v1/webhook_attempts")).toMatchObject([{ answer: "token hush-hush" }])
+    const [item] = await itemsOf(low, "/api/v1/webhook_attempts")
+    expect(item).toMatchObject({ status: 500, error: "The receiver answered 500." })
+    expect(JSON.stringify(item)).not.toContain("hush")
   })
 
   it("offers the pages under Operations, with what the caller may read", async () => {
@@ -294,7 +341,14 @@ describe("a save", () => {
     ["a filter that does not check", { filter: "statu = \"paid\"" }, "filter"],
     ["a filter on a hidden field", { filter: "cost > 1" }, "filter"],
     ["a header of the service", { headers: { "webhook-id": "x" } }, "headers"],
-    ["a URL of another sort", { url: "ftp://example.com/" }, "url"]
+    ["a URL of another sort", { url: "ftp://example.com/" }, "url"],
+    ["a URL with a line break", { url: "https://exam\nple.com/" }, "url"],
+    ["an empty name", { name: "" }, "name"],
+    ["a blank name", { name: " \t" }, "name"],
+    ["a name of several lines", { name: "a\nb" }, "name"],
+    ["a name with a line separator", { name: "a\u2028b" }, "name"],
+    ["a name that turns its direction", { name: "a\u202eb" }, "name"],
+    ["a name that is too long", { name: "x".repeat(201) }, "name"]
   ])("is refused for %s", async (_, more, field) => {
     const answer = await service.call(sam, "POST", base, {
       name: "x",
@@ -352,7 +406,16 @@ describe("a subscription of somebody else", () => {
     const { etag, id, path } = await subscribe(ann)
     await insert(1)
     const send = (changes: object) => service.call(sam, "PATCH", path, changes, { "if-match": etag })
-    for (const changes of [elsewhere, { headers: { "x-route": "sam" } }, { ...elsewhere, name: "mine" }]) {
+    const questions = [
+      elsewhere,
+      { headers: { "x-route": "sam" } },
+      { ...elsewhere, name: "mine" },
+      // Deliveries that are listed would tell which rows a filter takes.
+      { filter: "status = \"draft\"" },
+      { events: "orders.created" },
+      { payload: "thin" }
+    ]
+    for (const changes of questions) {
       const refused = await send(changes)
       expect([changes, refused.status]).toEqual([changes, 403])
     }
@@ -374,6 +437,118 @@ describe("a subscription of somebody else", () => {
     const { etag, path } = await subscribe(sam)
     const changed = await service.call(chief, "PATCH", path, elsewhere, { "if-match": etag })
     expect(changed.json, changed.text).toMatchObject({ ...elsewhere, owner_id: "sam" })
+  })
+})
+
+describe("the roles of the credential that made a subscription", () => {
+  /** A key of the admin, with fewer roles. It may subscribe, and reads the admin's own orders only. */
+  const chief = { id: "chief", roles: ["admin"], tenant: "1" }
+  const key = { ...chief, roles: ["hooker"] }
+  const elsewhere = { url: "http://127.0.0.1:9/elsewhere" }
+  const acting = async (id: string) =>
+    (await service.database.rows(`select roles::text from webhooks.subscriptions where id = ${id}`))[0]![0]
+
+  beforeEach(() => void people.set("chief", ["admin"]))
+
+  it("bound what it sends: a key that reads no order of others gets none, and no test", async () => {
+    const made = await subscribe(key)
+    expect(made.record["roles"]).toEqual(["hooker"])
+    await subscribe(sam)
+    await fresh()
+    await insert(1)
+    await service.until(() => receiver.received.length === 1, "the other one's event")
+    await service.settled()
+    expect(receiver.received).toHaveLength(1)
+    expect(await itemsOf(chief, "/api/v1/webhook_deliveries")).toEqual([])
+    const tested = await service.call(key, "POST", `${made.path}:test`)
+    expect([tested.status, tested.text.includes("hush"), tested.text.includes("paid")]).toEqual([409, false, false])
+  })
+
+  it("let a credential with fewer of them neither change it, nor lead it elsewhere, nor use it", async () => {
+    const { etag, id, path } = await subscribe(chief)
+    await insert(1)
+    await service.settled()
+    const missing = "This subscription acts with roles that your credential does not have: admin."
+    const refused = (answer: { readonly status: number; readonly json: { readonly [member: string]: unknown } }) =>
+      expect([answer.status, answer.json["detail"]]).toEqual([403, missing])
+    for (const changes of [elsewhere, { name: "mine" }, { filter: "status = \"paid\"" }, { enabled: false }]) {
+      refused(await service.call(key, "PATCH", path, changes, { "if-match": etag }))
+    }
+    const operation = { op: "update", resource: "webhook_subscriptions", key: id, etag, data: elsewhere }
+    refused(await service.call(key, "POST", "/api/v1:batchWrite", { operations: [operation] }))
+    for (const verb of ["test", "enable", "disable", "revealSecret", "rotateSecret", "resendFailed"]) {
+      refused(await service.call(key, "POST", `${path}:${verb}`))
+    }
+    expect((await service.call(chief, "GET", path)).json).toMatchObject({ url: receiver.url, enabled: true })
+  })
+
+  it("guard its failed deliveries, too", async () => {
+    await subscribe(chief)
+    await fresh()
+    receiver.answer = () => ({ status: 500 })
+    await insert(1)
+    await service.until(retrying, "a retry")
+    const [item] = await itemsOf(chief, "/api/v1/webhook_deliveries")
+    const resend = `/api/v1/webhook_deliveries/${item!["id"] as string}:resend`
+    expect((await service.call(key, "POST", resend)).status).toBe(403)
+    expect((await service.call(chief, "POST", resend)).status).toBe(409)
+  })
+
+  it("are those of the last who said what it sends, and no others for a new name", async () => {
+    const { etag, id, path } = await subscribe(key)
+    const renamed = await service.call(chief, "PATCH", path, { name: "renamed" }, { "if-match": etag })
+    expect(renamed.json["roles"], renamed.text).toEqual(["hooker"])
+    expect((await service.call(chief, "POST", `${path}:disable`)).status).toBe(204)
+    expect((await service.call(chief, "POST", `${path}:enable`)).status).toBe(204)
+    expect(await acting(id)).toBe("[\"hooker\"]")
+    const read = await service.call(chief, "GET", path)
+    const changed = await service.call(chief, "PATCH", path, { events: "orders.created" }, {
+      "if-match": read.headers.get("etag")!
+    })
+    expect(changed.json["roles"], changed.text).toEqual(["admin"])
+    // Now the key has fewer.
+    expect((await service.call(key, "POST", `${path}:test`)).status).toBe(403)
+  })
+
+  it("of an admin who leads somebody's subscription elsewhere give it no more than its owner has", async () => {
+    const { etag, path } = await subscribe(sam)
+    await service.call(chief, "PATCH", path, { events: "orders.created" }, { "if-match": etag })
+    await fresh()
+    await insert(1)
+    await service.until(() => receiver.received.length === 1, "one event")
+    expect(receiver.received[0]!.event.data.after).not.toHaveProperty("cost")
+  })
+
+  it("come from no body", async () => {
+    const answer = await service.call(key, "POST", base, {
+      name: "x",
+      events: "*",
+      url: receiver.url,
+      roles: ["admin"]
+    })
+    expect(answer.status).toBe(400)
+  })
+
+  it("become those of the owner where they were not kept, and are then no more", async () => {
+    const { id, path } = await subscribe(chief)
+    await service.database.execute(`update webhooks.subscriptions set roles = null where id = ${id}`)
+    const { headers } = await service.call(key, "GET", path)
+    const patched = await service.call(key, "PATCH", path, elsewhere, { "if-match": headers.get("etag")! })
+    expect(patched.status, patched.text).toBe(403)
+    await fresh()
+    await insert(1)
+    await service.until(() => receiver.received.length === 1, "its event")
+    expect(await acting(id)).toBe("[\"admin\"]")
+    expect((await service.call(key, "POST", `${path}:test`)).status).toBe(403)
+  })
+
+  it("that its owner has lost end it", async () => {
+    const { id } = await subscribe(sam)
+    people.set("sam", ["low"])
+    await fresh()
+    await insert(1)
+    await service.until(async () => (await stored(id))[0] === "false", "disabled")
+    expect(receiver.received).toEqual([])
   })
 })
 

@@ -132,8 +132,13 @@ afterAll(async () => {
   await receiver?.close()
 })
 
-/** A subscription of somebody, made by a boss and given to them: what is delivered depends on the owner alone. */
-const subscribe = async (owner: string, roles: readonly string[], tenant: string): Promise<Reader> => {
+/** A subscription of somebody, made by a boss and given to them, with a credential of theirs that had the roles `kept`. */
+const subscribe = async (
+  owner: string,
+  roles: readonly string[],
+  tenant: string,
+  kept: readonly string[] = roles
+): Promise<Reader> => {
   const made = await service.call({ id: "boss", roles: ["boss"], tenant }, "POST", base, {
     name: owner,
     events: "orders.* bills.*",
@@ -145,7 +150,9 @@ const subscribe = async (owner: string, roles: readonly string[], tenant: string
   const { core } = service.events.dispatching.functions
   const sealed = core.seal.seal(`webhook secret ${id}`, receiver.secret)
   await service.database.execute(
-    `update webhooks.subscriptions set secret = '${sealed}', owner_id = '${owner}' where id = ${id}`
+    `update webhooks.subscriptions set secret = '${sealed}', owner_id = '${owner}', roles = '${
+      JSON.stringify(kept)
+    }' where id = ${id}`
   )
   people.set(owner, roles)
   return { subscriber: owner, id: owner, roles, tenant }
@@ -317,7 +324,9 @@ describe("an owner whose roles change between a change and its delivery", () => 
       sets.filter((to) => to !== from).map((to, at) => ({ from, to, owner: `p-${from.join("")}-${at}` }))
     )
     const holders: Array<Reader & { readonly to: readonly string[] }> = []
-    for (const { from, owner, to } of pairs) holders.push({ ...await subscribe(owner, from, "1"), to })
+    for (const { from, owner, to } of pairs) {
+      holders.push({ ...await subscribe(owner, from, "1", [...from, ...to]), to })
+    }
     receiver.answer = () => ({ status: 500 })
     await new Promise((resolve) => setTimeout(resolve, 1_100))
     await service.database.execute(

@@ -3,7 +3,8 @@
  * service decides what an operation may do.
  */
 
-import { idempotencyKey, keyParts } from "./key.ts"
+import { idempotent, keyParts } from "./key.ts"
+import { isObject } from "./problem.ts"
 import type { CreateOptions } from "./records.ts"
 import type { Answer, Call } from "./request.ts"
 import type { CreateIn, FieldOf, KeyOf, RecordIn, ResourceName, UpdateIn } from "./typed.ts"
@@ -74,14 +75,13 @@ export interface BatchBuilder<C = unknown> {
   readonly send: (options?: CreateOptions) => Promise<BatchResults>
 }
 
-const isReference = (value: unknown): value is Reference =>
-  typeof value === "object" && value !== null && "$ref" in value
+const isReference = (value: unknown): value is Reference => isObject(value) && "$ref" in value
 
 /** A reference without the members that only the client uses. */
 const plain = (value: unknown): unknown => {
   if (!isReference(value)) return value
   const { $ref, field } = value
-  return field === undefined ? { $ref } : { $ref, field }
+  return { $ref, field }
 }
 
 const bodyOf = (data: object): { readonly [field: string]: unknown } =>
@@ -111,14 +111,12 @@ export const makeBatch = (
     },
     send: async (options = {}) => {
       const { dryRun, signal } = options
-      const key = idempotencyKey(options.idempotencyKey)
       const { data } = await send<{ readonly results: readonly { readonly record?: unknown }[] }>({
         method: "POST",
         path: ":batchWrite",
         query: { dry_run: dryRun },
         json: { ops },
-        headers: { "idempotency-key": key },
-        repeatable: key !== undefined,
+        ...idempotent(options.idempotencyKey),
         signal
       })
       const results = data.results.map((each) =>

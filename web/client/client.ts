@@ -93,7 +93,7 @@ const build = <C>(options: ClientOptions, limits: Pick<Call, "maxBytes">): Clien
   const fetch: FetchFunction = options.fetch ?? ((url, init) => globalThis.fetch(url, init))
   const source: TokenSource = typeof token === "function"
     ? token
-    : () => typeof token === "string" ? token : session.fetchToken()
+    : () => typeof token === "string" ? token : fetchToken()
   const tokens = holdTokens(source)
   const authTransport = makeTransport({
     resources,
@@ -104,7 +104,6 @@ const build = <C>(options: ClientOptions, limits: Pick<Call, "maxBytes">): Clien
     versions: () => undefined
   })
   const { fetchToken, ...auth } = makeSession(authTransport.send, tokens)
-  const session = { fetchToken }
   const transport = makeTransport({
     resources,
     system,
@@ -116,7 +115,7 @@ const build = <C>(options: ClientOptions, limits: Pick<Call, "maxBytes">): Clien
   const { send } = transport
   const meta = holdMeta(send, limits)
   const present = presenter(system)
-  const upload = makeUpload(transport, tokens)
+  const upload = makeUpload(transport)
   const watch = makeWatch(transport)
   const made = new Map<string, ResourceClient>()
   const client = {

@@ -3,11 +3,10 @@
  * takes the value that it returns.
  */
 
-import { idempotencyKey } from "./key.ts"
-import { ConnectionError, isObject, problemOf } from "./problem.ts"
+import { idempotent } from "./key.ts"
+import { ConnectionError, isObject } from "./problem.ts"
 import { until } from "./request.ts"
-import type { Call, CallOptions, Transport } from "./request.ts"
-import type { TokenHolder } from "./token.ts"
+import type { Call, CallOptions, FetchFunction, Transport } from "./request.ts"
 import type { Json } from "./typed.ts"
 
 /** What can be sent: a `File` or `Blob`, bytes, text, or a stream (where the runtime's `fetch` sends streams). */
@@ -133,37 +132,33 @@ const sizeOf = (file: UploadSource): number | null => {
 }
 
 /** Sends by XMLHttpRequest, the only way to learn of progress in a browser. */
-const sendByXhr = (
-  call: { readonly url: string; readonly headers: { readonly [name: string]: string } },
-  file: UploadSource,
-  options: UploadOptions
-): Promise<Response> => {
-  const request = new (globalThis as unknown as { XMLHttpRequest: new() => Xhr }).XMLHttpRequest()
-  const answered = new Promise<Response>((resolve, reject) => {
-    request.open("POST", call.url)
-    for (const [name, value] of Object.entries(call.headers)) request.setRequestHeader(name, value)
-    request.upload.onprogress = ({ loaded, total }) => options.onProgress?.({ loaded, total })
-    request.onerror = () => reject(new ConnectionError(new TypeError("The upload failed.")))
-    request.onload = () => {
-      const headers = new Headers()
-      for (const line of request.getAllResponseHeaders().trim().split(/[\r\n]+/)) {
-        const [name = "", ...rest] = line.split(": ")
-        if (name !== "") headers.append(name, rest.join(": "))
+const sendByXhr =
+  (onProgress: NonNullable<UploadOptions["onProgress"]>): FetchFunction => (url, { body, headers, signal }) => {
+    const request = new (globalThis as unknown as { XMLHttpRequest: new() => Xhr }).XMLHttpRequest()
+    const answered = new Promise<void>((resolve, reject) => {
+      request.open("POST", url)
+      for (const [name, value] of Object.entries(headers as { [name: string]: string })) {
+        request.setRequestHeader(name, value)
       }
-      // A status outside of this range is no answer to an upload.
-      if (request.status < 200 || request.status > 599) reject(new ConnectionError(null))
-      else resolve(new Response(request.responseText, { status: request.status, headers }))
-    }
-    request.send(file)
-  })
-  return until(options.signal, answered).catch((error: unknown) => {
-    request.abort()
-    throw error
-  })
-}
+      request.upload.onprogress = ({ loaded, total }) => onProgress({ loaded, total })
+      request.onerror = () => reject(new TypeError("The upload failed."))
+      request.onload = () => resolve()
+      request.send(body)
+    })
+    return until(signal, answered).then(() => {
+      const lines = request.getAllResponseHeaders().matchAll(/^(.+?): (.*?)\r?$/gm)
+      return new Response(request.responseText, {
+        status: request.status,
+        headers: [...lines].map(([, name, value]): [string, string] => [name!, value!])
+      })
+    }).catch((error: unknown) => {
+      request.abort()
+      throw error
+    })
+  }
 
 /** Sends a file for a field of a resource. */
-export const makeUpload = (transport: Transport, tokens: TokenHolder) =>
+export const makeUpload = ({ send }: Pick<Transport, "send">) =>
 async (
   resource: string,
   field: string,
@@ -174,36 +169,20 @@ async (
   const name = options.name ?? (file instanceof Blob && "name" in file ? String(file.name) : "")
   const type = options.type ?? (file instanceof Blob ? file.type : "")
   const total = sizeOf(file)
-  const key = idempotencyKey(options.idempotencyKey)
+  const { headers, repeatable } = idempotent(options.idempotencyKey)
   const call: Call = {
     method: "POST",
     path: `/${encodeURIComponent(resource)}:upload`,
     query: { field, name },
     body: file,
-    headers: { "content-type": type === "" ? "application/octet-stream" : type, "idempotency-key": key },
+    headers: { "content-type": type || "application/octet-stream", ...headers },
     // A stream cannot be sent again.
-    repeatable: key !== undefined && total !== null,
+    repeatable: repeatable && total !== null,
     signal
   }
   onProgress?.({ loaded: 0, total })
-  if (onProgress === undefined || total === null || !("XMLHttpRequest" in globalThis)) {
-    const { data } = await transport.send<Uploaded>(call)
-    onProgress?.({ loaded: total ?? data.file.size, total })
-    return data
-  }
-  const attempt = async (token: string | null): Promise<Response> => {
-    const headers: { [name: string]: string } = token === null ? {} : { authorization: `Bearer ${token}` }
-    for (const [header, value] of Object.entries(call.headers ?? {})) if (value != null) headers[header] = value
-    return sendByXhr({ url: transport.urlOf(call), headers }, file, options)
-  }
-  const token = await until(signal, tokens.token())
-  let response = await attempt(token)
-  if (response.status === 401 && token !== null) {
-    const renewed = await until(signal, tokens.token(token))
-    if (renewed !== token) response = await attempt(renewed)
-  }
-  const text = await response.text()
-  if (!response.ok) throw problemOf(response, text)
-  onProgress({ loaded: total, total })
-  return JSON.parse(text) as Uploaded
+  const told = onProgress !== undefined && total !== null && "XMLHttpRequest" in globalThis
+  const { data } = await send<Uploaded>(told ? { ...call, fetch: sendByXhr(onProgress) } : call)
+  onProgress?.({ loaded: total ?? data.file.size, total })
+  return data
 }

@@ -43,9 +43,10 @@ export const and = <Name extends string>(...filters: ReadonlyArray<Filter<Name> 
 
 /** One of them or more. Throws without any, because "none of these" must not turn into "everything". */
 export const or = <Name extends string>(...filters: ReadonlyArray<Filter<Name> | Skipped>): Filter<Name> => {
-  if (!filters.some((each) => each instanceof Filter)) throw new TypeError("or() needs at least one filter.")
+  const given = filters.filter((each) => each instanceof Filter)
+  if (given.length === 0) throw new TypeError("or() needs at least one filter.")
   // If one filter keeps everything, the whole OR keeps everything.
-  return filters.some((each) => each instanceof Filter && String(each) === "") ? new Filter("") : join("OR", filters)
+  return given.some((each) => String(each) === "") ? new Filter("") : join("OR", given)
 }
 
 /** What the filter does not keep, records without a value included. Throws for one that keeps everything. */

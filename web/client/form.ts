@@ -104,12 +104,11 @@ export interface FormClient {
 export const makeForms = (send: <T>(call: Call) => Promise<Answer<T>>): FormClient => {
   const call = async <T>(method: string, name: string, verb: string, rest: Partial<Call>): Promise<T> => {
     const path = `/forms/${encodeURIComponent(name)}${verb}`
-    return (await send<T>({ method, path, system: true, token: false, ...rest })).data
+    return (await send<T>({ ...rest, method, path, system: true, token: false })).data
   }
-  const formChallenge: FormClient["formChallenge"] = (name, options = {}) =>
-    call("GET", name, ":challenge", { signal: options.signal })
+  const formChallenge: FormClient["formChallenge"] = (name, options = {}) => call("GET", name, ":challenge", options)
   return {
-    form: (name, options = {}) => call("GET", name, "", { signal: options.signal }),
+    form: (name, options = {}) => call("GET", name, "", options),
     formChallenge,
     submitForm: async (name, values, proof, options = {}) => {
       const { signal } = options

@@ -22,6 +22,8 @@ export const keyText = (key: unknown): string => {
 /** The parts of a key that stands in a URL. Throws a URIError for an invalid text. */
 export const readKey = (text: string): readonly string[] => text.split(",").map(decodeURIComponent)
 
-/** The idempotency key that was asked for; `true` makes one that no other request has. */
-export const idempotencyKey = (asked: string | true | undefined): string | undefined =>
-  asked === true ? crypto.randomUUID() : asked
+/** What makes a call one that may be repeated: its idempotency key; `true` makes one that no other call has. */
+export const idempotent = (asked: string | true | undefined) => {
+  const key = asked === true ? crypto.randomUUID() : asked
+  return { headers: { "idempotency-key": key }, repeatable: key !== undefined }
+}

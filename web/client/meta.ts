@@ -4,6 +4,7 @@
  */
 
 import type { MetaDocument } from "../../core/domain/meta/meta.ts"
+import { type ShortMeta, wholeMeta } from "../../core/domain/meta/short.ts"
 import type { Answer, Call, CallOptions } from "./request.ts"
 
 export type { MetaDocument, MetaField, MetaModel, MetaRelation } from "../../core/domain/meta/meta.ts"
@@ -32,7 +33,7 @@ export const holdMeta = (
     meta: async (options) => {
       const held = kept
       reading++
-      const { data, headers, status } = await send<MetaDocument>({
+      const { data, headers, status } = await send<MetaDocument | ShortMeta>({
         method: "GET",
         path: "/meta",
         system: true,
@@ -43,8 +44,9 @@ export const holdMeta = (
       // The version of the document that was read. Otherwise a service that names another version in every answer would cause endless reads.
       version = headers.get("x-meta-version") ?? version
       if (status === 304 && held !== null) return held.document
-      kept = { etag: headers.get("etag") ?? "", document: data }
-      return data
+      const document = wholeMeta(data)
+      kept = { etag: headers.get("etag") ?? "", document }
+      return document
     },
     saw: (seen) => {
       if (reading > 0) return

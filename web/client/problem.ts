@@ -34,29 +34,32 @@ const text = (value: unknown): string => typeof value === "string" ? value : ""
 export const isObject = (value: unknown): value is { readonly [member: string]: unknown } =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
+/** A JSON list; of anything else an empty one. */
+export const listOf = (value: unknown): readonly unknown[] => Array.isArray(value) ? value : []
+
 /** A refusal by a service. `document` holds every member as it came. */
 export class ProblemError extends Error {
   override readonly name = "ProblemError"
-  readonly status: number
-  readonly document: ProblemDocument
+  declare readonly status: number
+  declare readonly document: ProblemDocument
   /** The last part of `type`: `not-found`, `precondition-failed`, …; empty where something other than the service answered. */
-  readonly slug: string
-  readonly title: string
+  declare readonly slug: string
+  declare readonly title: string
   /** A sentence for people; may be empty. */
-  readonly detail: string
-  readonly errors: readonly ProblemEntry[]
+  declare readonly detail: string
+  declare readonly errors: readonly ProblemEntry[]
   /** Milliseconds to wait (`Retry-After`), or null. */
-  readonly retryAfter: number | null
+  declare readonly retryAfter: number | null
   /** `X-Request-Id`: what the operator finds the request by. */
-  readonly requestId: string | null
+  declare readonly requestId: string | null
   /** 412: the current ETag of the record, or null. */
-  readonly etag: string | null
+  declare readonly etag: string | null
   /** 412: the readable fields that differ from the version that was held; null where that is not known. */
-  readonly changed: readonly string[] | null
+  declare readonly changed: readonly string[] | null
   /** The address that answered; empty where the runtime does not tell it. */
-  readonly url: string
+  declare readonly url: string
   /** Batches: the index of the operation that failed, from 0; else null. */
-  readonly operation: number | null
+  declare readonly operation: number | null
 
   constructor(
     status: number,
@@ -113,7 +116,7 @@ export const problemOf = (response: Response, body: string): ProblemError => {
   let document: ProblemDocument = {}
   try {
     const parsed: unknown = JSON.parse(body)
-    if (isObject(parsed) && !Array.isArray(parsed)) document = parsed as ProblemDocument
+    if (isObject(parsed)) document = parsed
   } catch {
     // A proxy in front of the service answered with a page of its own. The status is enough.
   }

@@ -5,7 +5,7 @@
 
 import type { Uploaded, UploadOptions, UploadSource } from "./file.ts"
 import { fieldScope, Filter } from "./filter.ts"
-import { idempotencyKey, keyText } from "./key.ts"
+import { idempotent, keyText } from "./key.ts"
 import { isGiven } from "./request.ts"
 import type { Answer, Call, CallOptions } from "./request.ts"
 import type {
@@ -286,18 +286,38 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
       const call = { method: "GET", path, query: whole as NonNullable<Call["query"]>, signal: options?.signal }
       if (!asSearch && urlOf(call).length <= longestAddress) return page(await send<Page<AnyRecord>>(call))
       const json = Object.fromEntries(Object.entries(whole).filter(([, value]) => isGiven(value)))
-      const { path: at, signal } = call
-      return page(await send<Page<AnyRecord>>({ method: "POST", path: `${at}:search`, json, signal, repeatable: true }))
+      const search = { ...call, method: "POST", path: `${path}:search`, query: {}, json, repeatable: true }
+      return page(await send<Page<AnyRecord>>(search))
     })
   }
 
-  const write = async (call: Call, options: WriteOptions | undefined): Promise<AnyRecord> => {
+  /** A record; null where it is still what the ETag stands for. */
+  const one = async (key: unknown, query: object, options?: CallOptions, etag?: string): Promise<AnyRecord | null> => {
+    const { data, status } = await send<AnyRecord>({
+      method: "GET",
+      path: record(key),
+      query: { ...query },
+      headers: { "if-none-match": etag },
+      signal: options?.signal
+    })
+    return status === 304 ? null : present(data)
+  }
+
+  const write = async (
+    method: string,
+    path: string,
+    options: (WriteOptions & { readonly etag?: string }) | undefined,
+    more: Partial<Call> = {}
+  ): Promise<never> => {
     const { data, headers } = await send<AnyRecord | undefined>({
-      ...call,
+      headers: { "if-match": options?.etag },
+      ...more,
+      method,
+      path,
       query: { dry_run: options?.dryRun },
       signal: options?.signal
     })
-    return data === undefined ? { etag: headers.get("etag") ?? "" } : present(data)
+    return (data === undefined ? { etag: headers.get("etag") ?? "" } : present(data)) as never
   }
 
   const client: ResourceClient = {
@@ -311,58 +331,17 @@ export const makeResourceClient = (around: Surroundings, name: string): Resource
       const data = await read<SeekPage<never>>(":seek", { ...rest, order_by: orderOf(order_by), position }, options)
       return { ...data, items: data.items.map(present) }
     },
-    get: async (key, query = {}, options) => {
-      const { data } = await send<AnyRecord>({
-        method: "GET",
-        path: record(key),
-        query: { ...query },
-        signal: options?.signal
-      })
-      return present(data) as never
-    },
-    getIfChanged: async (key, etag, query = {}, options) => {
-      const { data, status } = await send<AnyRecord>({
-        method: "GET",
-        path: record(key),
-        query: { ...query },
-        headers: { "if-none-match": etag },
-        signal: options?.signal
-      })
-      return status === 304 ? null : present(data) as never
-    },
-    create: async (data, options) => {
-      const key = idempotencyKey(options?.idempotencyKey)
-      return await write({
-        method: "POST",
-        path,
-        json: data,
-        headers: { "idempotency-key": key },
-        repeatable: key !== undefined
-      }, options) as never
-    },
-    update: async (key, data, options) =>
-      await write({
-        method: "PATCH",
-        path: record(key),
-        json: data,
-        headers: { "if-match": options.etag }
-      }, options) as never,
+    get: async (key, query = {}, options) => await one(key, query, options) as never,
+    getIfChanged: async (key, etag, query = {}, options) => await one(key, query, options, etag) as never,
+    create: async (data, options) =>
+      write("POST", path, options, { ...idempotent(options?.idempotencyKey), json: data }),
+    update: async (key, json, options) => write("PATCH", record(key), options, { json }),
     delete: async (key, options) => {
-      await write({ method: "DELETE", path: record(key), headers: { "if-match": options?.etag } }, options)
+      await write("DELETE", record(key), options)
     },
-    undelete: async (key, options) =>
-      await write({
-        method: "POST",
-        path: `${record(key)}:undelete`,
-        headers: { "if-match": options?.etag }
-      }, options) as never,
+    undelete: async (key, options) => write("POST", `${record(key)}:undelete`, options),
     restore: async (key, version, options) =>
-      await write({
-        method: "POST",
-        path: `${record(key)}:restore`,
-        json: { version: String(version) },
-        headers: { "if-match": options.etag }
-      }, options) as never,
+      write("POST", `${record(key)}:restore`, options, { json: { version: String(version) } }),
     facets: (query, options) => read(":facets", { ...query }, options),
     series: (query, options) => read(":series", { ...query }, options),
     histogram: (query, options) => read(":histogram", { ...query }, options),

@@ -22,7 +22,7 @@ export interface Call extends CallOptions {
   /** Below the resources API (`/orders`), or below its parent with `system`. */
   readonly path: string
   readonly system?: boolean
-  readonly query?: { readonly [name: string]: QueryValue }
+  readonly query?: { readonly [name: string]: QueryValue } | undefined
   /** Sent as JSON. */
   readonly json?: unknown
   /** Sent as it is. */
@@ -34,6 +34,8 @@ export interface Call extends CallOptions {
   readonly repeatable?: boolean
   /** Largest answer in bytes; default 64 MiB. */
   readonly maxBytes?: number
+  /** Sends this call in place of the client's own. */
+  readonly fetch?: FetchFunction
 }
 
 /** An answer: `data` is its JSON, or undefined without a body (204, 304). */
@@ -90,7 +92,6 @@ export const backoff = (n: number, longest = longestWait): number =>
 
 /** The text of a body, at most so many bytes of it. */
 const readText = async (response: Response, maxBytes: number): Promise<string> => {
-  const tooLarge = (): ConnectionError => new ConnectionError(null, `The answer has more than ${maxBytes} bytes.`)
   const reader = response.body?.getReader()
   if (reader === undefined) return response.text()
   const decoder = new TextDecoder()
@@ -101,7 +102,7 @@ const readText = async (response: Response, maxBytes: number): Promise<string> =
       const { done, value } = await reader.read()
       if (done) return text + decoder.decode()
       bytes += value.length
-      if (bytes > maxBytes) throw tooLarge()
+      if (bytes > maxBytes) throw new ConnectionError(null, `The answer has more than ${maxBytes} bytes.`)
       text += decoder.decode(value, { stream: true })
     }
   } finally {
@@ -141,18 +142,18 @@ export const makeTransport = (settings: TransportSettings): Transport => {
     const body = call.json === undefined ? call.body : printJson(call.json)
     let response: Response
     try {
-      response = await fetch(urlOf(call), {
+      response = await (call.fetch ?? fetch)(urlOf(call), {
         method: call.method,
         headers,
         redirect: "manual",
-        ...(body === undefined ? {} : { body }),
-        ...(call.signal == null ? {} : { signal: call.signal })
+        body: body ?? null,
+        signal: call.signal ?? null
       })
     } catch (cause) {
       throw call.signal?.aborted === true ? call.signal.reason : new ConnectionError(cause)
     }
     if (isRedirect(response)) {
-      throw new ConnectionError(null, "The service answered with a redirect, which is not followed.")
+      throw new ConnectionError(null, "The answer is a redirect, which is not followed.")
     }
     const version = response.headers.get("x-meta-version")
     if (version !== null) versions(version)
@@ -198,8 +199,10 @@ export const makeTransport = (settings: TransportSettings): Transport => {
     const { document, retryAfter, slug, status } = error
     // The service's own 503 means that nothing was written. A proxy's 503 leaves that open.
     const untouched = slug === "unavailable" && document["outcome"] === undefined
-    const again = untouched || (repeatable && (status === 429 || (status >= 502 && status <= 504 && slug === "")))
-      || (repeatable && (status === 503 || (status === 409 && retryAfter !== null)))
+    const again = untouched || (repeatable && (
+      status === 429 || status === 503 || (status === 409 && retryAfter !== null) ||
+      (slug === "" && (status === 502 || status === 504))
+    ))
     return again ? retryAfter ?? backoff(n) : null
   }
 

@@ -2,6 +2,7 @@
  * One client over several services, for an app that shows resources of sources beside its own. It sends nothing itself.
  */
 
+import type { BatchBuilder } from "./batch.ts"
 import type { Client } from "./client.ts"
 import { refused } from "./problem.ts"
 
@@ -22,19 +23,20 @@ export const routedClient = <C>(
     batch: () => {
       let at: Client<C> | null = null
       let batch = own.batch()
-      const admit = (resource: string): void => {
+      const admit = (resource: string): BatchBuilder<C> => {
         const to = clientOf(resource)
         if (at !== null && at !== to) {
           throw refused(409, "conflict", "A batch writes to one service: send one batch for each.")
         }
         if (at === null && to !== own) batch = to.batch()
         at = to
+        return batch
       }
       return {
-        create: (resource, data) => (admit(resource), batch.create(resource, data)),
-        update: (resource, ...rest) => (admit(resource), batch.update(resource, ...rest)),
-        delete: (resource, ...rest) => (admit(resource), batch.delete(resource, ...rest)),
-        reorder: (resource, ...rest) => (admit(resource), batch.reorder(resource, ...rest)),
+        create: (resource, data) => admit(resource).create(resource, data),
+        update: (resource, ...rest) => admit(resource).update(resource, ...rest),
+        delete: (resource, ...rest) => admit(resource).delete(resource, ...rest),
+        reorder: (resource, ...rest) => admit(resource).reorder(resource, ...rest),
         get size() {
           return batch.size
         },

@@ -84,21 +84,10 @@ export const makeSession = (
   const call = async <T>(
     method: string,
     path: string,
-    rest: Partial<Call> | undefined,
+    rest: Partial<Call>,
     options: CallOptions | undefined
-  ): Promise<T> => {
-    const { data } = await send<T>({
-      ...rest,
-      method,
-      path,
-      system: true,
-      token: false,
-      signal: options?.signal
-    })
-    return data
-  }
-  const get: AuthClient["get"] = (path, query, options) =>
-    call("GET", path, query === undefined ? {} : { query }, options)
+  ): Promise<T> => (await send<T>({ ...rest, method, path, system: true, token: false, signal: options?.signal })).data
+  const get: AuthClient["get"] = (path, query, options) => call("GET", path, { query }, options)
   const post: AuthClient["post"] = async (path, body = {}, options) => {
     try {
       return await call("POST", path, { json: body }, options)

@@ -23,10 +23,8 @@ prepare()
 const words = new Int32Array(64)
 
 /** Updates a hash state with a block of 64 bytes. */
-const compress = (state: Int32Array, bytes: Uint8Array, at: number): void => {
-  for (let i = 0; i < 16; i++, at += 4) {
-    words[i] = (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!
-  }
+const compress = (state: Int32Array, bytes: DataView, at: number): void => {
+  for (let i = 0; i < 16; i++) words[i] = bytes.getInt32(at + 4 * i)
   for (let i = 16; i < 64; i++) {
     const x = words[i - 15]!
     const y = words[i - 2]!
@@ -56,14 +54,14 @@ const compress = (state: Int32Array, bytes: Uint8Array, at: number): void => {
     b = a
     a = (one + two) | 0
   }
-  state[0] = (state[0]! + a) | 0
-  state[1] = (state[1]! + b) | 0
-  state[2] = (state[2]! + c) | 0
-  state[3] = (state[3]! + d) | 0
-  state[4] = (state[4]! + e) | 0
-  state[5] = (state[5]! + f) | 0
-  state[6] = (state[6]! + g) | 0
-  state[7] = (state[7]! + h) | 0
+  state[0]! += a
+  state[1]! += b
+  state[2]! += c
+  state[3]! += d
+  state[4]! += e
+  state[5]! += f
+  state[6]! += g
+  state[7]! += h
 }
 
 /** Returns a function that tries the next numbers, from 0. It gives the solution, or null if it has to be called again. */
@@ -72,10 +70,12 @@ export const solver = (challenge: string, difficulty: number): (tries: number) =
   // Whole blocks of the challenge are the same for every try.
   const whole = prefix.length - prefix.length % 64
   const middle = start.slice()
-  for (let at = 0; at < whole; at += 64) compress(middle, prefix, at)
+  const head = new DataView(prefix.buffer, prefix.byteOffset)
+  for (let at = 0; at < whole; at += 64) compress(middle, head, at)
   const state = new Int32Array(8)
   const rest = prefix.length - whole
   const tail = new Uint8Array(128)
+  const blocks = new DataView(tail.buffer)
   let next = 0
   return (tries) => {
     for (const end = next + tries; next < end; next++) {
@@ -86,13 +86,9 @@ export const solver = (challenge: string, difficulty: number): (tries: number) =
       const length = rest + digits.length
       tail[length] = 128
       const size = length + 9 > 64 ? 128 : 64
-      const bits = (whole + length) * 8
-      tail[size - 1] = bits
-      tail[size - 2] = bits >>> 8
-      tail[size - 3] = bits >>> 16
+      blocks.setInt32(size - 4, (whole + length) * 8)
       state.set(middle)
-      compress(state, tail, 0)
-      if (size === 128) compress(state, tail, 64)
+      for (let at = 0; at < size; at += 64) compress(state, blocks, at)
       const zeros = Math.clz32(state[0]!)
       if ((zeros < 32 ? zeros : 32 + Math.clz32(state[1]!)) >= difficulty) return digits
     }

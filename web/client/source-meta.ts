@@ -4,7 +4,7 @@
  */
 
 import type { MetaDocument, MetaModel, MetaView } from "./meta.ts"
-import { isObject } from "./problem.ts"
+import { isObject, listOf } from "./problem.ts"
 import type { Source } from "./source.ts"
 
 /** The part of a source's meta that the app shows. */
@@ -42,22 +42,22 @@ const scrub = (value: unknown, depth = 0): unknown => {
 }
 
 const isName = (value: unknown): value is string => typeof value === "string" && /^[a-z]\w{0,62}$/.test(value)
-const list = (value: unknown): readonly unknown[] => Array.isArray(value) ? value : []
-const bags = (value: unknown): readonly Bag[] => list(value).filter(isObject)
+const bagOf = (value: unknown): Bag => isObject(value) ? value : {}
+const bags = (value: unknown): readonly Bag[] => listOf(value).filter(isObject)
 const names = (value: unknown, known: ReadonlySet<string>): readonly string[] =>
-  list(value).filter((each): each is string => typeof each === "string" && known.has(each))
-const textOr = <T>(value: unknown, other: T): string | T => typeof value === "string" ? value : other
+  // What is no text is not among them.
+  listOf(value).filter((each): each is string => known.has(each as string))
 
 const modelOf = (bag: Bag, drawn: readonly string[]): MetaModel => {
   const fields = bags(bag["fields"]).filter((field) => isName(field["name"]) && typeof field["kind"] === "string")
     .map((field) => {
       const { relation, writable, ...rest } = field
-      const { create, update } = isObject(writable) ? writable : {}
+      const { create, update } = bagOf(writable)
       return {
         ...rest,
         ...(isName(relation) && drawn.includes(relation) ? { relation } : {}),
         ...("values" in field
-          ? { values: list(field["values"]).filter((each): each is string => typeof each === "string") }
+          ? { values: listOf(field["values"]).filter((each): each is string => typeof each === "string") }
           : {}),
         writable: { create: create === true, update: update === true }
       }
@@ -66,7 +66,7 @@ const modelOf = (bag: Bag, drawn: readonly string[]): MetaModel => {
   const key = names(bag["primaryKey"], known)
   return {
     name: String(bag["name"]),
-    primaryKey: key.length === list(bag["primaryKey"]).length ? key : [],
+    primaryKey: key.length === listOf(bag["primaryKey"]).length ? key : [],
     fields,
     relations: bags(bag["relations"]).filter(({ field, name, resource, targetField }) =>
       isName(name) && isName(resource) && drawn.includes(resource) && known.has(String(field)) && isName(targetField)
@@ -78,16 +78,19 @@ const modelOf = (bag: Bag, drawn: readonly string[]): MetaModel => {
   }
 }
 
+const textOr = <T>(value: unknown, other: T): string | T => typeof value === "string" ? value : other
+
 /** Objects whose members of these names are texts. */
 const texts = (value: unknown, ...members: readonly string[]): readonly Bag[] =>
   bags(value).filter((each) => members.every((name) => typeof each[name] === "string"))
 
 const viewOf = (bag: Bag, model: MetaModel, drawn: readonly string[]): MetaView => {
   const known = new Set(model.fields.map(({ name }) => name))
-  const label = isObject(bag["label"]) ? bag["label"] : {}
+  const label = bagOf(bag["label"])
   const nav = isObject(bag["nav"]) ? bag["nav"] : null
-  const recent = nav !== null && isObject(nav["recent"]) ? nav["recent"] : null
+  const recent = bagOf(nav?.["recent"])
   const chart = isObject(bag["chart"]) && known.has(String(bag["chart"]["field"])) ? bag["chart"] : null
+  const title = textOr(bag["title"], "")
   return {
     // Members of later versions were sanitized in the same way.
     ...bag,
@@ -102,12 +105,13 @@ const viewOf = (bag: Bag, model: MetaModel, drawn: readonly string[]): MetaView 
       fields: names(group["fields"], known)
     })),
     chart,
-    title: names([bag["title"]], known)[0] ?? null,
+    // Of a title of several fields, those that are there are shown.
+    title: known.has(title) || /{/.test(title) ? title : null,
     nav: nav === null ? null : {
       group: textOr(nav["group"], null),
       order: typeof nav["order"] === "number" ? nav["order"] : 0,
       icon: textOr(nav["icon"], null),
-      recent: recent !== null && typeof recent["limit"] === "number"
+      recent: typeof recent["limit"] === "number"
         ? { sort: textOr(recent["sort"], ""), limit: Math.min(20, Math.max(1, recent["limit"] | 0)) }
         : null
     },
@@ -116,18 +120,21 @@ const viewOf = (bag: Bag, model: MetaModel, drawn: readonly string[]): MetaView 
       (href as string)[0] !== "/" || drawn.includes((href as string).split(/[/?#]/)[1]!)
     ),
     actions: texts(bag["actions"], "label", "function", "on"),
-    cells: isObject(bag["cells"]) ? bag["cells"] : {}
+    cells: bagOf(bag["cells"])
   } as unknown as MetaView
 }
 
-const operations = ["read", "create", "update", "delete"]
+const memberOf = (value: unknown, name: string): unknown =>
+  Object.hasOwn(bagOf(value), name) ? bagOf(value)[name] : undefined
+
+const operations = new Set(["read", "create", "update", "delete"])
 
 /**
  * What an app draws of a source: the listed resources with their views and permissions. Relations to resources that are not drawn are left out, and
  * so is everything that is not of the form a meta document has.
  */
 export const sourceMeta = (meta: unknown, source: Source): SourceMeta => {
-  const bag = isObject(meta) ? meta : {}
+  const bag = bagOf(meta)
   const found = new Map<string, Bag>()
   // The list is filtered before anything is copied, because a source may list thousands of resources that the app does not show.
   for (const model of bags(bag["models"])) {
@@ -143,15 +150,12 @@ export const sourceMeta = (meta: unknown, source: Source): SourceMeta => {
     if (!isObject(copy)) continue
     const model = modelOf(copy, drawn)
     models.push(model)
-    const view = isObject(bag["views"]) && Object.hasOwn(bag["views"], name) ? scrub(bag["views"][name]) : null
+    const view = scrub(memberOf(bag["views"], name))
     if (isObject(view)) views[name] = viewOf(view, model, drawn)
-    const given = isObject(bag["permissions"]) && Object.hasOwn(bag["permissions"], name)
-      ? bag["permissions"][name]
-      : {}
-    const may = isObject(given) ? given : {}
+    const may = bagOf(memberOf(bag["permissions"], name))
     permissions[name] = {
-      ...Object.fromEntries(operations.map((each) => [each, may[each] === true])),
-      conditional: list(may["conditional"]).filter((each) => operations.includes(each as string))
+      ...Object.fromEntries([...operations].map((each) => [each, may[each] === true])),
+      conditional: names(may["conditional"], operations)
     } as unknown as MetaDocument["permissions"][string]
   }
   return { models, views, permissions }

@@ -183,15 +183,23 @@ type Next<C, Name extends ResourceName<C>, Each extends WayName<C, Name>> = Ways
   { readonly resource: infer Target extends ResourceName<C> } ? Target
   : never
 
+/** The field of versions whose accounts `expand` names. */
+type MakerOf<C, Name extends ResourceName<C>> = Extract<FieldOf<C, Name>, "history_by">
+
 /** The names that `expand` takes, one or two levels deep. Without a configuration any text. */
 export type ExpandIn<C, Name extends ResourceName<C>> = string extends FieldOf<C, Name> ? string
-  : WayName<C, Name> | { [Each in WayName<C, Name>]: `${Each}.${WayName<C, Next<C, Name, Each>>}` }[WayName<C, Name>]
+  :
+    | MakerOf<C, Name>
+    | WayName<C, Name>
+    | { [Each in WayName<C, Name>]: `${Each}.${WayName<C, Next<C, Name, Each>>}` }[WayName<C, Name>]
 
-/** Related records, if they were requested and the caller sees them. */
+/** Related records and names of makers, if they were requested and the caller sees them. */
 export type ExpandedIn<C, Name extends ResourceName<C>> = string extends FieldOf<C, Name>
   ? { readonly [way: string]: RecordIn<C, Name> & readonly RecordIn<C, Name>[] | null }
-  : {
-    readonly [Each in WayName<C, Name>]?: WaysOf<C, Name>[Each] extends { readonly many: true }
-      ? readonly RecordIn<C, Next<C, Name, Each>>[]
-      : RecordIn<C, Next<C, Name, Each>> | null
-  }
+  :
+    & {
+      readonly [Each in WayName<C, Name>]?: WaysOf<C, Name>[Each] extends { readonly many: true }
+        ? readonly RecordIn<C, Next<C, Name, Each>>[]
+        : RecordIn<C, Next<C, Name, Each>> | null
+    }
+    & { readonly [Each in MakerOf<C, Name>]?: { readonly name: string } | null }

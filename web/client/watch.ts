@@ -64,7 +64,7 @@ export async function* readEvents(
         rest = rest.slice(line.index + line[0].length)
         if (text === "") {
           if (data.length > 0 || id !== null || retry !== null) {
-            yield { id, event: event === "" ? "message" : event, data: data.join("\n"), retry }
+            yield { id, event: event || "message", data: data.join("\n"), retry }
           }
           id = null
           event = ""
@@ -72,15 +72,13 @@ export async function* readEvents(
           retry = null
           continue
         }
-        const colon = text.indexOf(":")
-        const name = colon === -1 ? text : text.slice(0, colon)
-        const content = colon === -1 ? "" : text.slice(colon + 1).replace(/^ /, "")
+        const [, name, content = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(text)!
         if (name === "data") data.push(content)
         else if (name === "event") event = content
         else if (name === "id" && !content.includes("\0")) id = content
         else if (name === "retry" && /^\d+$/.test(content)) retry = Number(content)
       }
-      if (rest.length + data.reduce((sum, each) => sum + each.length, 0) > longestEvent) {
+      if (rest.length + data.join().length > longestEvent) {
         throw new ConnectionError(null, "An event of the stream is too long.")
       }
     }

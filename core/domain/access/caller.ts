@@ -3,6 +3,8 @@
  * depend on it are cached under the object itself.
  */
 
+import { adminRole } from "../account/roles.ts"
+
 export interface Caller {
   /** User id (the token's `sub`). */
   readonly id: string
@@ -23,6 +25,17 @@ export const visitor = (tenant: string | null): Caller =>
 
 /** Who made a change, as histories name them: the user's id, or `Visitor`. */
 export const makerOf = (caller: Caller): string => caller.roles.includes(anonymousRole) ? "Visitor" : caller.id
+
+/** Whether a role is among those, or could be handed out by them: `admin` may give every role, as with API keys. */
+const within = (held: readonly string[]) => (role: string): boolean => held.includes(role) || held.includes(adminRole)
+
+/** Whether somebody with the roles `held` has all of `wanted`. */
+export const coversRoles = (held: readonly string[], wanted: readonly string[]): boolean => wanted.every(within(held))
+
+/** The roles that two sets have in common: what acts later has those that its credential had, and never more than its owner has then. */
+export const sharedRoles = (kept: readonly string[], now: readonly string[]): readonly string[] => [
+  ...new Set([...kept.filter(within(now)), ...now.filter(within(kept))])
+]
 
 /** A text that stands for a set of roles: equal exactly for callers with equal sets. It is JSON, so that no role name can look like two. */
 export const rolesKey = (caller: Caller): string => {

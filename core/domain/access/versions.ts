@@ -14,6 +14,10 @@ export const quotedColumn = ({ column }: Pick<Field, "column">): string => `"${c
 const changedOf = (versions: Model): Field | undefined =>
   versions.columns.find(({ column, system }) => system && column === changedColumn)
 
+/** The field of versions that says who made them, where the caller sees it; null for records that are no versions. */
+export const makerField = ({ model, restricted }: Pick<Access, "model" | "restricted">): Field | null =>
+  changedOf(model) === undefined ? null : restricted.byName.get("history_by") ?? null
+
 const trees = new WeakMap<RestrictedModel, WeakMap<RestrictedModel, FilterTree>>()
 
 const changedTree = (changed: Field, versions: RestrictedModel, tracked: RestrictedModel): FilterTree => {

@@ -34,6 +34,8 @@ describe("the name and the end of a key", () => {
     ["", { refused: "invalid-name" }],
     ["  ", { refused: "invalid-name" }],
     ["x".repeat(101), { refused: "invalid-name" }],
+    ["a\u2028b", { refused: "invalid-name" }],
+    ["a\u202eb", { refused: "invalid-name" }],
     ["a\nb", { refused: "invalid-name" }],
     ["\u001b[31m", { refused: "invalid-name" }],
     ["\ud800", { refused: "invalid-name" }]

@@ -4,6 +4,7 @@
  */
 
 import * as Result from "effect/Result"
+import { isOwnName } from "../own-name.ts"
 import { type AccountError, refuse } from "./account.ts"
 import { adminRole, readRoles, type RoleList, rolesOf } from "./roles.ts"
 
@@ -65,12 +66,10 @@ export const readKeyText = (text: string): KeyText | null => {
 
 export const printKeyText = ({ id, seal, secret }: KeyText): string => `${keyPrefix}${id}_${secret}${seal}`
 
-const control = /[\u0000-\u001f\u007f-\u009f]/
-
 /** A key's name: 1 to 100 characters that can be shown in a list. */
 export const readKeyName = (text: string): Result.Result<string, AccountError> => {
   const name = text.trim()
-  return name !== "" && name.length <= keyNameMax && !control.test(name) && name.isWellFormed()
+  return name.length <= keyNameMax && isOwnName(name)
     ? Result.succeed(name)
     : Result.fail(refuse("invalid-name", `A key needs a name of 1 to ${keyNameMax} characters.`))
 }

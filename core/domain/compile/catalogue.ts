@@ -95,6 +95,8 @@ export interface TableFacts {
   readonly heirs: readonly string[]
   /** Whether a trigger runs before each row is inserted, which may give columns their values. */
   readonly fillsRows?: boolean
+  /** The PL/pgSQL of triggers that run before each row is inserted. */
+  readonly fills?: readonly string[]
   /** Triggers that run before each row is updated. */
   readonly triggers?: readonly TriggerFacts[]
   /** Of a view: the tables and views that it reads. */

@@ -64,6 +64,11 @@ export const isAsync = (value: unknown): boolean => Object.prototype.toString.ca
 export const isLabel = (value: unknown): value is string =>
   typeof value === "string" && value.trim() !== "" && value.length <= 200
 
+/** Plain text that people read: not blank, and at most `most` characters. */
+export const isProse = (value: unknown, most: number): value is string =>
+  typeof value === "string" && value.trim() !== "" && value.length <= most && value.isWellFormed() &&
+  !value.includes("\0")
+
 /** A path of this site, or an http, https or mailto address. Never `javascript:`, never `//host`. */
 export const isAddress = (value: unknown): value is string =>
   typeof value === "string" && value.length <= 2000 && !/[\s\\\p{Cc}]/u.test(value) &&

@@ -11,6 +11,7 @@ import { accountMailsOf } from "../account/mails.ts"
 import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { AuthDeclaration, Config, ConfigExtension, Options } from "../declare/config.ts"
 import { type Refusal, type Report, shown } from "../declare/refusal.ts"
+import type { Schemas } from "../declare/schemas.ts"
 import { type Webhooks, webhooksOf } from "../declare/webhooks.ts"
 import type { Subscription } from "../event/subscription.ts"
 import type { Forms, FormSettings } from "../form/form.ts"
@@ -33,6 +34,7 @@ import { checkAuth, readOptions, refuseIdleAuth } from "./options.ts"
 import { buildModel, type Draft, linkModels, readResource, resolveShapes } from "./resource.ts"
 import { compileRoles } from "./roles.ts"
 import type { KnownRoles } from "./roles.ts"
+import { readSchemas, refuseClashes } from "./schemas.ts"
 import { compileSubscriptions } from "./subscription.ts"
 import { compileViews, type ViewScope } from "./view.ts"
 
@@ -68,6 +70,8 @@ export interface Compiled {
   readonly templates: ReadonlyMap<string, Template<never>>
   /** As declared and checked; null: not given. */
   readonly auth: AuthDeclaration | null
+  /** What the schemas of the service itself are called. */
+  readonly schemas: Schemas
   readonly files: FilesConfig
   /** Null: there are no bulk changes and imports. */
   readonly tasks: TaskSettings | null
@@ -119,6 +123,7 @@ const configNames = [
   "views",
   "roles",
   "auth",
+  "schemas",
   "authenticate",
   "db",
   "functions",
@@ -280,6 +285,8 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
   }
 
   const webhooks = (raw as { readonly [webhooksOf]?: Webhooks })[webhooksOf] ?? null
+  const schemas = readSchemas(raw["schemas"], webhooks?.schema ?? null, say)
+  refuseClashes(schemas, models, say)
   const elsewhere = raw["authenticate"] !== undefined || (isBag(raw["auth"]) && raw["auth"]["jwksUrl"] !== undefined)
   const tasks = settleTasks(
     options.tasks,
@@ -335,6 +342,7 @@ export const compileModels = (config: Config): Result.Result<Compiled, readonly 
     jobs,
     templates: Result.getOrElse(templates, () => new Map()),
     auth,
+    schemas,
     files,
     tasks
   })

@@ -131,3 +131,17 @@ export const renewedColumns = (triggers: readonly TriggerFacts[]): ReadonlySet<s
   }
   return renewed
 }
+
+/**
+ * The columns that triggers before an insert give a value, perhaps only where there is none: assigned at the beginning of a statement, so that no comparison is
+ * taken for one.
+ */
+export const filledColumns = (sources: readonly string[]): ReadonlySet<string> => {
+  const filled = new Set<string>()
+  for (const source of sources) {
+    const code = source.replaceAll(/--[^\n]*|\/\*[^]*?\*\//g, " ")
+    const assigned = /(?:;|\bbegin|\bthen|\belse)\s*new\s*\.\s*(?:"([^"]+)"|(\w+))\s*:?=/gi
+    for (const [, quoted, plain] of code.matchAll(assigned)) filled.add(quoted ?? plain!.toLowerCase())
+  }
+  return filled
+}

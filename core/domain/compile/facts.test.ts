@@ -195,6 +195,8 @@ describe("nullability, defaults and computed columns", () => {
       "x: The column is NOT NULL, and the field is optional. → Remove optional(), or run: alter table things alter column x drop not null;"
     ]],
     [f.text().optional().readOnly(), column("x", "text"), []],
+    // The service writes the time itself.
+    [f.timestamp().stamped(), column("x", "timestamptz"), []],
     [f.text().dbDefault(), column("x", "text"), [
       "x: The column has no default, and the field says dbDefault(). → Remove dbDefault(), or run: alter table things alter column x set default …;"
     ]],
@@ -208,6 +210,11 @@ describe("nullability, defaults and computed columns", () => {
     ]]
   ])("%o", (field, fact, expected) => {
     expect(about(field, fact)).toEqual(expected)
+  })
+
+  it("takes a trigger before the insert for what makes a value", () => {
+    expect(about(f.text().dbDefault(), column("x", "text"), { fillsRows: true })).toEqual([])
+    expect(about(f.text().dbDefault(), column("x", "text"), { fillsRows: false })).toHaveLength(1)
   })
 
   it("does not ask views for what they cannot have", () => {

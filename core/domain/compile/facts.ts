@@ -221,8 +221,9 @@ const checkColumn = (model: Model, field: Field, column: ColumnFacts, table: Tab
           : `Remove optional(), or run: ${alter} drop not null;`
       )
     }
-    const byDatabase = field.default !== null && "db" in field.default
-    if (byDatabase && !hasDefault(column)) {
+    const byDatabase = field.default !== null && "db" in field.default && !field.stamped
+    // A trigger before each insert may fill it as well.
+    if (byDatabase && table.fillsRows !== true && !hasDefault(column)) {
       say(
         "The column has no default, and the field says dbDefault().",
         `Remove dbDefault(), or run: ${alter} set default …;`

@@ -138,6 +138,30 @@ const cases: readonly RefusalCase[] = [
     "a.u: alias(\"A B\") is not a name. → Use lower-case letters, digits and _, beginning with a letter, at most 63 characters."
   ],
   [
+    "label or help that is no text, or too long",
+    one({
+      t: f.text().label(" "),
+      u: f.text().label("x".repeat(201)).help(7 as never),
+      v: f.text().help("x".repeat(1001))
+    }),
+    "a.t: label(\" \") is not a text of 1 to 200 characters. → Write a text, or remove label().",
+    `a.u: label("${"x".repeat(58)}…) is not a text of 1 to 200 characters. → Write a text, or remove label().`,
+    "a.u: help(7) is not a text of 1 to 1000 characters. → Write a text, or remove help().",
+    `a.v: help("${"x".repeat(58)}…) is not a text of 1 to 1000 characters. → Write a text, or remove help().`
+  ],
+  [
+    "multiline of another kind, or that is no flag",
+    one({ n: (f.integer() as never as ReturnType<typeof f.text>).multiline(), t: f.text().multiline("no" as never) }),
+    "a.n: multiline() is for texts, not for integer. → Remove multiline().",
+    "a.t: multiline(\"no\") is neither true nor false. → Write multiline() or multiline(false)."
+  ],
+  [
+    "stamped beside another maker of the value, or of another kind",
+    one({ t: f.timestamp().dbDefault().stamped(), u: (f.text() as never as ReturnType<typeof f.timestamp>).stamped() }),
+    "a.t: The field is stamped() and has a default. → Keep the one that makes the value of a create.",
+    "a.u: stamped() is for timestamps and integers, not for text. → Remove stamped()."
+  ],
+  [
     "column twice",
     one({ t: f.text(), u: f.text().column("t") }),
     "a.u: The column \"t\" is also the column of field \"t\". → Declare each column once; alias() gives a field one more name in filters."
@@ -164,7 +188,7 @@ const cases: readonly RefusalCase[] = [
     }),
     "a.n: The default \"x\" is not a value of the field: Expected an integer from -2147483648 to 2147483647, such as 42. → Give a value of kind integer.",
     "a.e: The default \"b\" is not a value of the field: Expected one of \"a\". → Give a value of kind enum.",
-    "a.d: The default \"123.45\" is not a value of the field: Expected a decimal number without an exponent, with at most 2 digits before the point and 2 after it. → Give a value of kind decimal.",
+    "a.d: The default \"123.45\" is not a value of the field: Expected a decimal number with at most 2 digits before the point and 2 after it. → Give a value of kind decimal.",
     "a.t: The default \"abc\" is not a value of the field: Expected at most 2 characters. → Give a value of kind text.",
     "a.z: The default \"2026-02-30\" is not a value of the field: Expected a date that exists, from year 0001 to 9999, such as 2026-01-31. → Give a value of kind date."
   ],

@@ -7,7 +7,7 @@ import { type Bag, isBag } from "../bag.ts"
 import { blankField, type FieldSpec } from "../declare/field.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
 import type { Kind, Shape } from "../value/kind.ts"
-import { isCount, isIdentifier, isName, nameRule, objectName, type Say } from "./check.ts"
+import { isCount, isIdentifier, isName, isProse, nameRule, objectName, type Say } from "./check.ts"
 
 /** A field declaration that was read. `broken`: something about it was refused, so problems that follow from it are not reported again. */
 export interface DraftField {
@@ -175,6 +175,30 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
   if (given !== null && flag("dbDefault")) {
     say("The field has default() and dbDefault().", "Keep the one that makes the value: the service or the database.")
   }
+  if (flag("stamped")) {
+    if (kind !== "timestamp" && kind !== "integer") {
+      say(`stamped() is for timestamps and integers, not for ${kind}.`, "Remove stamped().")
+    }
+    if (given !== null || flag("dbDefault")) {
+      say("The field is stamped() and has a default.", "Keep the one that makes the value of a create.")
+    }
+  }
+  const multiline = typeof spec["multiline"] === "boolean" ? spec["multiline"] : null
+  if (multiline !== null && kind !== "text") {
+    say(`multiline() is for texts, not for ${kind}.`, "Remove multiline().")
+  } else if (multiline === null && spec["multiline"] != null) {
+    say(`multiline(${shown(spec["multiline"])}) is neither true nor false.`, "Write multiline() or multiline(false).")
+  }
+  const prose = (modifier: "label" | "help", most: number): string | null => {
+    const text = spec[modifier]
+    if (text === null || text === undefined) return null
+    if (isProse(text, most)) return text
+    say(
+      `${modifier}(${shown(text)}) is not a text of 1 to ${most} characters.`,
+      `Write a text, or remove ${modifier}().`
+    )
+    return null
+  }
   return {
     kind,
     ...size(spec, kind, say),
@@ -193,6 +217,10 @@ const readSpec = (raw: unknown, say: Say): FieldSpec => {
     // The value itself is checked once the kind is known: a relation takes its kind from elsewhere.
     default: given as FieldSpec["default"],
     dbDefault: flag("dbDefault"),
+    stamped: flag("stamped"),
+    label: prose("label", 200),
+    help: prose("help", 1000),
+    multiline,
     file: kind === "file" ? (isBag(spec["file"]) ? spec["file"] : {}) : null
   }
 }

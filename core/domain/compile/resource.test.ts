@@ -162,6 +162,11 @@ const cases: readonly RefusalCase[] = [
     "a: table is undefined. → Leave it out, or check the name it is taken from."
   ],
   [
+    "description that is no text",
+    { resources: [resource("a", { primaryKey: "id", fields: { id: f.integer() }, description: "" })] },
+    "a: description is \"\", not a text of 1 to 2000 characters. → Write what a record of it is."
+  ],
+  [
     "table that is no name",
     one({}, { table: "a.b.c" }),
     "a: table is \"a.b.c\", which is not a table's name. → Write \"orders\" or \"shop.orders\"; parts with dots or spaces in double quotes."

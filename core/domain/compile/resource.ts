@@ -10,13 +10,13 @@ import { type Bag, isBag, isTextList } from "../bag.ts"
 import type { FieldSpec } from "../declare/field.ts"
 import { historyOf, keptColumns } from "../declare/history.ts"
 import { didYouMean, type Report, shown } from "../declare/refusal.ts"
-import { stampsOwner } from "../declare/webhooks.ts"
+import { type ActsLater, actsLater } from "../declare/webhooks.ts"
 import type { CompiledEvent } from "../model/event.ts"
 import { changedColumn } from "../model/model.ts"
 import type { Field, Model, Relation } from "../model/model.ts"
 import { cellFromJson, wireFromCell } from "../value/cell.ts"
 import type { Json, Shape } from "../value/kind.ts"
-import { addressName, isIdentifier, isName, nameRule, objectName, refuseUnknownKeys } from "./check.ts"
+import { addressName, isIdentifier, isName, isProse, nameRule, objectName, refuseUnknownKeys } from "./check.ts"
 import { compileEvents } from "./event.ts"
 import {
   columnKinds,
@@ -57,6 +57,7 @@ export interface Built {
 }
 
 const properties = [
+  "description",
   "table",
   "fields",
   "primaryKey",
@@ -225,7 +226,7 @@ const readKept = (
   if (!isBag(kept)) return []
   const roles = (["softDelete", "version"] as const).flatMap((role) => {
     const column = readColumn(resource, role, kept[role], fields, () => {})
-    return column?.of === "column" ? [{ ...column, spec: { ...column.spec, optional: true } }] : []
+    return column?.of === "column" ? [{ ...column, spec: { ...column.spec, optional: true, stamped: false } }] : []
   })
   const changed = kept["changed"] as { readonly spec: FieldSpec }
   return [...roles, { of: "column", name: changedColumn, spec: changed.spec }]
@@ -387,7 +388,7 @@ const checkFilled = (draft: Draft, say: Say): void => {
     if (spec.alias !== null && names.includes(spec.alias)) {
       say(field, `The alias "${spec.alias}" is also the name of a column of the resource.`, "Choose another alias.")
     }
-    const filled = spec.optional || !spec.readOnly || spec.default !== null || spec.dbDefault ||
+    const filled = spec.optional || !spec.readOnly || spec.default !== null || spec.dbDefault || spec.stamped ||
       draft.key.includes(field) || managed.includes(field)
     if (!filled) {
       say(
@@ -440,6 +441,21 @@ const historyName = (declaration: { readonly [historyOf]?: unknown }): string | 
   return typeof name === "string" ? name : null
 }
 
+const longestDescription = 2000
+
+const descriptionOf = ({ declaration, name }: Draft, report: Report): string | null => {
+  const { description } = declaration
+  if (description === undefined) return null
+  if (isProse(description, longestDescription)) return description
+  report(
+    name,
+    null,
+    `description is ${shown(description)}, not a text of 1 to ${longestDescription} characters.`,
+    "Write what a record of it is."
+  )
+  return null
+}
+
 /** Builds the model of a draft, without relations. */
 export const buildModel = (
   draft: Draft,
@@ -468,8 +484,16 @@ export const buildModel = (
       searched: spec.searched,
       sensitive: spec.sensitive,
       alias: spec.alias,
-      default: spec.default !== null ? { value: spec.default.value } : spec.dbDefault ? { db: true } : null,
+      default: spec.default !== null
+        ? { value: spec.default.value }
+        : spec.dbDefault || spec.stamped
+        ? { db: true }
+        : null,
+      stamped: spec.stamped,
       system: false,
+      label: spec.label,
+      help: spec.help,
+      multiline: spec.multiline,
       file: spec.kind === "file" ? compileFileField(draft, field, shapes, report) : null,
       ...shape
     }
@@ -495,7 +519,11 @@ export const buildModel = (
       sensitive: false,
       alias: null,
       default: null,
+      stamped: spec.stamped,
       system: true,
+      label: null,
+      help: null,
+      multiline: null,
       file: null,
       ...shapeOf(spec.kind === "relation" ? "text" : spec.kind, spec)
     }
@@ -524,8 +552,10 @@ export const buildModel = (
   const validate = compileValidate(draft.declaration["validate"], of)
   const events = compileEvents(draft.declaration["events"], of)
   const relations = new Map<string, Relation>()
+  const later = (draft.declaration as { readonly [actsLater]?: ActsLater })[actsLater]
   const model: Model = {
     name: draft.name,
+    description: descriptionOf(draft, report),
     schema: draft.schema,
     table: draft.table,
     fields,
@@ -540,7 +570,9 @@ export const buildModel = (
     history: historyName(draft.declaration),
     events: [...events.keys()],
     captured: events.size > 0,
-    ...((draft.declaration as { readonly [stampsOwner]?: boolean })[stampsOwner] === true ? { stampsOwner: true } : {}),
+    ...(later === undefined
+      ? {}
+      : { actsLater: { roles: byName.get(later.roles)!, by: new Set(later.by.map((name) => byName.get(name)!)) } }),
     relations
   }
   checkDerived(model, report)

@@ -10,6 +10,7 @@ import type { FilterScope } from "../filter/read.ts"
 import { readOrder } from "../filter/read.ts"
 import { fieldsOf } from "../filter/tree.ts"
 import type { Field, Model, SortKey } from "../model/model.ts"
+import { fieldsOfTitle } from "../model/title.ts"
 import type { Chart, Label, Nav, View, ViewFilter } from "../model/view.ts"
 import { facetable, histogrammable, timed } from "../read/aggregate.ts"
 import { granularities, seriesRanges } from "../value/instant.ts"
@@ -341,6 +342,21 @@ export class ViewReader {
     }
   }
 
+  /** The name of a field, or a text with fields in braces. */
+  title(raw: unknown): string | null {
+    if (raw === undefined) return null
+    if (typeof raw !== "string" || !/[{}]/.test(raw)) return this.field(raw, "title")?.name ?? null
+    if (raw.length > 200 || /[{}]/.test(raw.replace(/\{[^{}]*\}/g, "")) || !isLabel(raw)) {
+      this.say(
+        `title is ${shown(raw)}, which is no title.`,
+        "Write the name of a field, or fields in braces: \"{first_name} {last_name}\". It has at most 200 characters."
+      )
+      return null
+    }
+    const known = fieldsOfTitle(raw).map((name) => this.field(name, "title"))
+    return known.includes(null) ? null : raw
+  }
+
   read(raw: Bag): View {
     refuseUnknownKeys(raw, properties, "", this.say)
     const { model } = this.of
@@ -359,7 +375,7 @@ export class ViewReader {
       search: this.search(raw["search"]),
       layout: this.layout(raw["layout"]),
       chart: this.chart(raw["chart"]),
-      title: raw["title"] === undefined ? null : this.field(raw["title"], "title")?.name ?? null,
+      title: this.title(raw["title"]),
       nav: this.nav(raw["nav"]),
       links: readLinks(raw["links"], reading),
       actions: readActions(raw["actions"], this.of.functions, this.of.roles, this.say),

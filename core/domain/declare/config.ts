@@ -19,6 +19,7 @@ import type { FormsDeclaration } from "./form.ts"
 import type { Report } from "./refusal.ts"
 import type { RecordFrom, Resource } from "./resource.ts"
 import type { DeclaredRoles } from "./roles.ts"
+import type { SchemasDeclaration } from "./schemas.ts"
 import type { VersionsOf } from "./versions.ts"
 import type { DeclaredView, MenuDeclaration, PageDeclaration, ViewDeclaration } from "./view.ts"
 
@@ -133,8 +134,10 @@ export interface OptionsDeclaration<C = Change> {
 
 /** Settings of bulk changes and imports. */
 export interface TasksDeclaration {
-  /** The roles that a person has now in a tenant; none or an error stops their tasks. */
-  readonly ownerRoles?: (owner: { readonly id: string; readonly tenant: string | null }) => Promise<readonly string[]>
+  /** The roles that a person has now in a tenant; none stops their tasks; null leaves them to a process that knows the tenant. */
+  readonly ownerRoles?: (owner: { readonly id: string; readonly tenant: string | null }) => Promise<
+    readonly string[] | null
+  >
   /** Largest file of an import in bytes; 1,024 to 4,294,967,296, default 256 MiB. */
   readonly maxImportBytes?: number
 }
@@ -263,6 +266,8 @@ export interface ConfigDeclaration<
   /** From `defineRoles`. Once declared, an operation without a rule needs a capability. */
   readonly roles?: DeclaredRoles
   readonly auth?: AuthDeclaration
+  /** Other names for the schemas that the service itself makes: `{ auth: "admin_auth" }` (`docs/guides/existing-database.md`). */
+  readonly schemas?: SchemasDeclaration
   readonly authenticate?: AuthenticateFunction
   /** The database's URL; else `DATABASE_URL`; else the embedded one. */
   readonly db?: string
@@ -291,6 +296,8 @@ export interface Config {
   readonly views?: unknown
   readonly roles?: DeclaredRoles
   readonly auth?: AuthDeclaration
+  /** Other names for the schemas that the service itself makes: `{ auth: "admin_auth" }` (`docs/guides/existing-database.md`). */
+  readonly schemas?: SchemasDeclaration
   readonly authenticate?: AuthenticateFunction
   readonly db?: string
   readonly functions?: { readonly [name: string]: DeclaredFunction }

@@ -31,6 +31,14 @@ export interface FieldSpec {
   readonly column: string | null
   readonly default: { readonly value: Json } | null
   readonly dbDefault: boolean
+  /** The service writes the time of a create, or 1 where it is an integer. */
+  readonly stamped: boolean
+  /** What people read instead of the name. */
+  readonly label: string | null
+  /** A sentence below the field in forms. */
+  readonly help: string | null
+  /** Texts: whether forms show a box for several lines; null: by the length. */
+  readonly multiline: boolean | null
   /** File fields: what is said of their files. */
   readonly file: FileSpec | null
 }
@@ -90,6 +98,10 @@ export const blankField: FieldSpec = {
   column: null,
   default: null,
   dbDefault: false,
+  stamped: false,
+  label: null,
+  help: null,
+  multiline: null,
   file: null
 }
 
@@ -165,6 +177,16 @@ export class FieldBuilder<
     return new FieldBuilder({ ...this.spec, dbDefault: true })
   }
 
+  /**
+   * Timestamps, and versions that are integers: a create writes the present time, or 1. For columns that are required and have no default, as frameworks
+   * make them that fill in `created_at` and `updated_at` themselves. Nobody can write the field.
+   */
+  stamped(
+    this: FieldBuilder<"timestamp" | "integer", Value, Optional, ReadOnly, Generated, Marks, Way>
+  ): FieldBuilder<K, Value, Optional, true, true, Marks, Way> {
+    return new FieldBuilder({ ...this.spec, readOnly: true, stamped: true })
+  }
+
   /** The value never appears in logs or change history. */
   sensitive(): FieldBuilder<K, Value, Optional, ReadOnly, Generated, Marks | "sensitive", Way> {
     return new FieldBuilder({ ...this.spec, sensitive: true })
@@ -173,6 +195,16 @@ export class FieldBuilder<
   /** One more name accepted in `filter` and `order_by`; records keep the field's own name. */
   alias(name: string): FieldBuilder<K, Value, Optional, ReadOnly, Generated, Marks, Way> {
     return new FieldBuilder({ ...this.spec, alias: name })
+  }
+
+  /** What people read instead of the name, in lists, forms and headers of imports: at most 200 characters. */
+  label(text: string): FieldBuilder<K, Value, Optional, ReadOnly, Generated, Marks, Way> {
+    return new FieldBuilder({ ...this.spec, label: text })
+  }
+
+  /** What somebody who fills the field in should know: plain text of at most 1,000 characters. */
+  help(text: string): FieldBuilder<K, Value, Optional, ReadOnly, Generated, Marks, Way> {
+    return new FieldBuilder({ ...this.spec, help: text })
   }
 
   /** The column's name where it differs from the field's. */
@@ -194,6 +226,17 @@ export class FieldBuilder<
     characters: number
   ): FieldBuilder<"text", string, Optional, ReadOnly, Generated, Marks, Way> {
     return new FieldBuilder({ ...this.spec, max: characters })
+  }
+
+  /**
+   * Texts: forms show a box for several lines that grows; `false`: a single line. Without it, texts of at most 320 characters are a single
+   * line. Values may have line breaks either way.
+   */
+  multiline(
+    this: FieldBuilder<"text", string, Optional, ReadOnly, Generated, Marks, Way>,
+    several = true
+  ): FieldBuilder<"text", string, Optional, ReadOnly, Generated, Marks, Way> {
+    return new FieldBuilder({ ...this.spec, multiline: several })
   }
 
   /** Texts: bare words, quoted phrases and `search('…')` look into this field. */

@@ -84,6 +84,16 @@ export class FileBuilder<S extends Spec, Optional extends boolean = false, ReadO
     return new FileBuilder({ ...this.spec, column: name })
   }
 
+  /** What people read instead of the name: at most 200 characters. */
+  label(text: string): FileBuilder<S, Optional, ReadOnly> {
+    return new FileBuilder({ ...this.spec, label: text })
+  }
+
+  /** What somebody who fills the field in should know: plain text of at most 1,000 characters. */
+  help(text: string): FileBuilder<S, Optional, ReadOnly> {
+    return new FileBuilder({ ...this.spec, help: text })
+  }
+
   /** Allowed types: exact ones and `type/*`, checked against the type that the content has. Without it any type is taken. */
   accept(types: readonly string[]): FileBuilder<S, Optional, ReadOnly> {
     return this.#with({ accept: types })

@@ -62,6 +62,7 @@ const trackedFields = (fields: Bag, { primaryKey: key, tenant }: Bag): Bag => {
           optional: name !== tenant,
           default: null,
           dbDefault: false,
+          stamped: false,
           inverse: false,
           filterable: spec.filterable || name === key || (isTextList(key) && key.includes(name))
         }
@@ -174,7 +175,9 @@ export const history = <const Name extends string>(
   _tag: "ConfigExtension",
   name: "history",
   apply: (config, report) => {
-    const resources = Array.isArray(config["resources"]) ? config["resources"] as readonly unknown[] : []
+    // Resources that are no list are refused as they are.
+    if (!Array.isArray(config["resources"])) return config
+    const resources: readonly unknown[] = config["resources"]
     const declared = new Map<string, Bag>()
     for (const each of resources) {
       if (isBag(each) && typeof each["name"] === "string" && isBag(each["declaration"])) {

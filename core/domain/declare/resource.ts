@@ -80,6 +80,8 @@ export interface ResourceDeclaration<
   Version extends SystemColumn<Fields> = SystemColumn<Fields>,
   Owner extends FieldName<Fields> = FieldName<Fields>
 > {
+  /** What its records are, for people: plain text of at most 2,000 characters. */
+  readonly description?: string
   /** The table, `schema.table` allowed; the resource's name when left out. */
   readonly table?: string
   readonly fields: Fields

@@ -86,8 +86,12 @@ export interface ViewDeclaration<Fields extends FieldMap = FieldMap> {
   readonly search?: readonly FieldName<Fields>[]
   readonly layout?: readonly LayoutGroup<FieldName<Fields>>[]
   readonly chart?: ChartDeclaration<FieldName<Fields>>
-  /** The field that names a record in headings, links and breadcrumbs. */
-  readonly title?: FieldName<Fields>
+  /**
+   * What names a record in lists, links, pickers and headings: a field, or a text with fields in braces, such as `"{first_name} {last_name}"`. A foreign key in
+   * braces stands for the title of its record. Without it: `name`, the first and the last name, `title`, `subject`, `email`, `code` and their like, the
+   * first searched text, or both records that a table joins.
+   */
+  readonly title?: FieldName<Fields> | `${string}{${FieldName<Fields>}}${string}`
   readonly nav?: NavDeclaration | false
   /** Links of a record's page. */
   readonly links?: readonly LinkDeclaration[]

@@ -8,12 +8,24 @@ import type { ConfigExtension } from "./config.ts"
 import { blankField, type FieldSpec } from "./field.ts"
 import { shown } from "./refusal.ts"
 import { parseCapability } from "./roles.ts"
+import { defaultSchemas, schemaName } from "./schemas.ts"
 
 /** Where a configuration says that people may subscribe: a symbol, so that nobody writes it by hand; all copies of the package share it. */
 export const webhooksOf = Symbol.for("resource-admin/webhooks")
 
-/** Where a declaration says that whoever creates a record owns it, whatever they send. */
-export const stampsOwner = Symbol.for("resource-admin/stamps-owner")
+/**
+ * Where a declaration says that its records act after the request: whoever creates one owns it, whatever they send, and it keeps the roles of the
+ * credential that last wrote one of the fields that say what it does.
+ */
+export const actsLater = Symbol.for("resource-admin/acts-later")
+
+/** The value of `actsLater`: names of fields. */
+export interface ActsLater {
+  /** Where the roles are kept, as a JSON list. */
+  readonly roles: string
+  /** What it does. */
+  readonly by: readonly string[]
+}
 
 /** Names of what it adds. */
 export const subscriptionsName = "webhook_subscriptions"
@@ -27,12 +39,17 @@ export const webhookVerbs: { readonly [resource: string]: readonly string[] } = 
 }
 
 export interface WebhooksDeclaration {
-  /** The schema of its tables, default `webhooks`. */
+  /** The schema of its tables, default that of `schemas.webhooks`. */
   readonly schema?: string
   /** Keeps every try for 30 days as `webhook_attempts`. Default false. */
   readonly deliveryLog?: boolean
-  /** The roles that a person has now in a tenant; none: they may not act any more. For projects without the built-in accounts. */
-  readonly ownerRoles?: (owner: { readonly id: string; readonly tenant: string | null }) => Promise<readonly string[]>
+  /**
+   * The roles that a person has now in a tenant; none: they may not act any more; null: this process does not know the tenant, and leaves the work to one that
+   * does. For projects without the built-in accounts.
+   */
+  readonly ownerRoles?: (owner: { readonly id: string; readonly tenant: string | null }) => Promise<
+    readonly string[] | null
+  >
   /** Lets URLs reach private addresses. Default false. */
   readonly allowPrivateAddresses?: boolean
 }
@@ -64,10 +81,14 @@ const subscriptionFields = (): Bag => ({
   ordered: field({ kind: "boolean", default: { value: false } }),
   enabled: field({ kind: "boolean", default: { value: true }, filterable: true }),
   disabled_reason: given({ optional: true }),
+  roles: given({ kind: "json", optional: true }),
   owner_id: given({ filterable: true, dbDefault: true }),
   created_at: time(),
   updated_at: time()
 })
+
+/** Fields that say what a subscription sends, and where. */
+export const directing: readonly string[] = ["events", "url", "filter", "headers", "payload"]
 
 /** What the service itself writes. */
 const seen = (spec: Partial<FieldSpec> = {}): unknown => given({ optional: true, ...spec })
@@ -131,12 +152,13 @@ const writersOf = (config: Bag): readonly string[] | null => {
 }
 
 /**
- * Addresses and headers of receivers often hold a credential. So `*.read` is not enough for them: they are read by roles that may write subscriptions.
+ * Rules of fields that `*.read` is not enough for. Addresses and headers of receivers, and what these answer, often hold a credential; a filter names values of
+ * records. So they are read by roles that may write subscriptions.
  */
-const credentials = (config: Bag): Bag => {
+const readByWriters = (config: Bag, names: readonly string[]): Bag => {
   const writers = writersOf(config)
   const read = writers !== null && writers.length === 0 ? false : writers
-  return read === null ? {} : { access: { fields: { url: { read }, headers: { read } } } }
+  return read === null ? {} : { fields: Object.fromEntries(names.map((name) => [name, { read }])) }
 }
 
 const view = (resource: string, order: number, icon: string, declaration: Bag): Bag => ({
@@ -170,7 +192,17 @@ const views = ({ deliveryLog }: Webhooks): readonly Bag[] => [
     : [])
 ]
 
-const schemaName = /^[a-z_][a-z0-9_]{0,62}$/
+/** Views in the form in which they were declared, with those of resources that have none yet. What is no form of views stays, to be refused. */
+const withViews = (declared: unknown, added: readonly Bag[]): unknown => {
+  if (declared === undefined) return added
+  if (Array.isArray(declared)) {
+    const viewed = new Set(declared.map((each: unknown) => isBag(each) ? each["resource"] : null))
+    return [...declared, ...added.filter(({ resource }) => !viewed.has(resource))]
+  }
+  return isBag(declared)
+    ? { ...Object.fromEntries(added.map(({ declaration, resource }) => [resource, declaration])), ...declared }
+    : declared
+}
 
 /**
  * Lets people subscribe to events at runtime: adds the resources `webhook_subscriptions` and `webhook_deliveries`, with `deliveryLog` also
@@ -191,7 +223,11 @@ export const webhooks = (options: WebhooksDeclaration = {}): ConfigExtension => 
         say(`There is no option ${name}.`, "Use schema, deliveryLog, ownerRoles or allowPrivateAddresses.")
       }
     }
-    const schema = bag["schema"] ?? "webhooks"
+    const named = isBag(config["schemas"]) ? config["schemas"]["webhooks"] : undefined
+    const schema = bag["schema"] ?? (typeof named === "string" ? named : defaultSchemas.webhooks)
+    if (bag["schema"] !== undefined && named !== undefined && bag["schema"] !== named) {
+      say(`schema is ${shown(bag["schema"])}, and schemas.webhooks is ${shown(named)}.`, "Keep one of them.")
+    }
     if (typeof schema !== "string" || !schemaName.test(schema)) {
       say(`schema is ${shown(schema)}.`, "Write a name of lower-case letters, digits and _.")
     }
@@ -212,10 +248,12 @@ export const webhooks = (options: WebhooksDeclaration = {}): ConfigExtension => 
         "Write ownerRoles: async ({ id, tenant }) => [roles]."
       )
     }
-    const resources = Array.isArray(config["resources"]) ? config["resources"] as readonly unknown[] : []
+    // Resources that are no list are refused as they are.
+    if (!Array.isArray(config["resources"])) return config
+    const resources: readonly unknown[] = config["resources"]
     const tenants = resources.some(hasTenant)
     const settings: Webhooks = {
-      schema: typeof schema === "string" ? schema : "webhooks",
+      schema: typeof schema === "string" ? schema : defaultSchemas.webhooks,
       deliveryLog: bag["deliveryLog"] === true,
       ownerRoles: typeof ownerRoles === "function" ? ownerRoles as Webhooks["ownerRoles"] : null,
       allowPrivateAddresses: bag["allowPrivateAddresses"] === true,
@@ -233,21 +271,23 @@ export const webhooks = (options: WebhooksDeclaration = {}): ConfigExtension => 
         ...more
       }
     })
-    const shownAs = Array.isArray(config["views"]) ? config["views"] as readonly unknown[] : []
-    const viewed = new Set(shownAs.map((each) => isBag(each) ? each["resource"] : null))
     return {
       ...config,
       [webhooksOf]: settings,
-      views: [...shownAs, ...views(settings).filter(({ resource }) => !viewed.has(resource))],
+      views: withViews(config["views"], views(settings)),
       resources: [
         ...resources,
         add(subscriptionsName, "subscriptions", subscriptionFields(), {
           version: "updated_at",
-          [stampsOwner]: true,
-          ...credentials(config)
+          [actsLater]: { roles: "roles", by: directing } satisfies ActsLater,
+          access: readByWriters(config, directing)
         }),
         add(deliveriesName, "deliveries", deliveryFields(), { access: { create: false, delete: false } }),
-        ...(settings.deliveryLog ? [add(attemptsName, "attempts", attemptFields(), { access: readOnly })] : [])
+        ...(settings.deliveryLog ?
+          [add(attemptsName, "attempts", attemptFields(), {
+            access: { ...readOnly, ...readByWriters(config, ["answer"]) }
+          })] :
+          [])
       ]
     }
   }

@@ -61,9 +61,13 @@ export const eventModels = (models: Models, events: EventModels["events"]): Even
   return { of: (relation) => byTable.get(relation) ?? [], events }
 }
 
-/** All events of a captured change, or the event whose code failed. */
-export const happened = (of: EventModels, stored: StoredChange): Result.Result<readonly Happened[], EventFailure> => {
+/** The events of a captured change, and those whose code failed. */
+export const happened = (of: EventModels, stored: StoredChange): {
+  readonly found: readonly Happened[]
+  readonly failed: ReadonlyArray<readonly [Happened, EventFailure]>
+} => {
   const found: Happened[] = []
+  const failed: Array<readonly [Happened, EventFailure]> = []
   for (const model of of.of(stored.relation)) {
     const change = recordChange(model, stored)
     if (change === null) continue
@@ -71,11 +75,11 @@ export const happened = (of: EventModels, stored: StoredChange): Result.Result<r
       try {
         if (matches(event, change)) found.push({ change, event: event.name })
       } catch (error) {
-        return Result.fail({ place: `${model.name}.${event.name}: match`, error })
+        failed.push([{ change, event: event.name }, { place: `${model.name}.${event.name}: match`, error }])
       }
     }
   }
-  return Result.succeed(found)
+  return { found, failed }
 }
 
 const tenantOf = ({ model, ...change }: RecordChange): string | null =>
@@ -158,27 +162,44 @@ const passes = (tree: FilterTree, row: Row, bindings: Bindings): boolean | null 
 const seesRow = ({ access }: Sight, row: Row, bindings: Bindings): boolean =>
   access === null || evaluate(access.rows, cellsOf(row), bindings)
 
+/** The reader of an event that a subscription takes. Null: whatever its reader may do, it does not get the event. */
+const asked = (
+  subscription: Subscription,
+  { change, event }: Happened,
+  roles: readonly string[],
+  now: bigint
+): { readonly caller: Caller | null; readonly bindings: Bindings } | null => {
+  const { model } = change
+  if (!takes(subscription, model.name, event)) return null
+  if (subscription.tenant !== null && model.tenant !== null && tenantOf(change) !== subscription.tenant) return null
+  const caller = readerOf(subscription, change, roles)
+  const bindings: Bindings = { caller: caller ?? service, now, params: [] }
+  const when = subscription.when.get(model.name)
+  // The condition is checked first, because it is cheaper than the reader's access and excludes most subscriptions.
+  return when !== undefined && passes(when, judgedRow(change), bindings) === false ? null : { caller, bindings }
+}
+
+/** Whether a subscription may get an event, as far as that can be said without the roles of its reader. */
+export const concerns = (subscription: Subscription, happened: Happened, now: bigint): boolean =>
+  asked(subscription, happened, [], now) !== null
+
 /**
  * Whether a subscription gets an event, and with which access. Null: it does not. Fails when an access rule or a condition throws.
  */
 export const sightOf = (
   subscription: Subscription,
-  { change, event }: Happened,
+  happened: Happened,
   roles: readonly string[],
   readers: ReaderAccess,
   now: bigint
 ): Result.Result<Sight | null, EventFailure> => {
+  const { change } = happened
   const { model } = change
-  if (!takes(subscription, model.name, event)) return Result.succeed(null)
-  if (subscription.tenant !== null && model.tenant !== null && tenantOf(change) !== subscription.tenant) {
-    return Result.succeed(null)
-  }
-  const caller = readerOf(subscription, change, roles)
-  const bindings: Bindings = { caller: caller ?? service, now, params: [] }
+  const reading = asked(subscription, happened, roles, now)
+  if (reading === null) return Result.succeed(null)
+  const { bindings, caller } = reading
   const row = judgedRow(change)
   const when = subscription.when.get(model.name)
-  // The condition is checked first, because it is cheaper than the reader's access and excludes most subscriptions.
-  if (when !== undefined && passes(when, row, bindings) === false) return Result.succeed(null)
   let access: Access | null = null
   if (caller !== null) {
     const rules = readers.rules.get(model.name)

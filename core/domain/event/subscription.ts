@@ -82,11 +82,11 @@ export type Target =
   | { readonly of: "function"; readonly name: string }
   | { readonly of: "run"; readonly run: (event: EventEnvelope, context: RunContext) => void | Promise<void> }
 
-/** Who a subscription reads as. `owner`: with the current roles of this person. */
+/** Who a subscription reads as. `owner`: this person, with these roles and never more than they have now. Null: the roles are not known yet. */
 export type Reader =
   | { readonly of: "service" }
   | { readonly of: "roles"; readonly roles: readonly string[] }
-  | { readonly of: "owner"; readonly id: string }
+  | { readonly of: "owner"; readonly id: string; readonly roles: readonly string[] | null }
 
 /** A checked subscription. */
 export interface Subscription {

@@ -151,7 +151,9 @@ const functions: { readonly [name in FunctionName]: FilterFunction } = {
     least: 1,
     most: 1,
     check: (checking, args) => {
-      const field = fieldArgument(checking, args[0]!, "isNull(field)")
+      const value = args[0]!
+      // No other way of writing it is in question, so the hint names fields only.
+      const field = value.of === "word" ? fieldOf(checking, value) : fieldArgument(checking, value, "isNull(due_on)")
       return field === null ? null : { op: "null", field }
     }
   },

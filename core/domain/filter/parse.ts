@@ -390,7 +390,8 @@ class Parser {
       }
       const span = { start: sign.start, end: amount.end }
       const match = shiftPattern.exec(amount.text)
-      if (match === null) {
+      // In `now() - -7d` one of the two signs would be lost.
+      if (match === null || (amount !== sign && match[1] !== "")) {
         return this.refuse(
           "syntax",
           "This is not an offset.",

@@ -240,6 +240,9 @@ describe("values by kind", () => {
     ["total = 1.5", eq("total", "1.50")],
     ["total < -0.00", compare("total", "<", "0.00")],
     ["total = 1.505", eq("total", "1.505")],
+    ["total = 1.5e3", eq("total", "1500.00")],
+    ["total = 1.5e+3", eq("total", "1500.00")],
+    ["total > -15E-1", compare("total", ">", "-1.50")],
     ["total = 9999999999.99", eq("total", "9999999999.99")],
     ["rate = 0.10", eq("rate", "0.10")],
     ["ratio > 0.25", compare("ratio", ">", "0.25")],
@@ -284,7 +287,6 @@ describe("values by kind", () => {
     ["count = \"\"", "value", "\"\""],
     ["count = *", "value", "*"],
     ["count = NaN", "value", "NaN"],
-    ["total = 1e3", "value", "1e3", "without an exponent"],
     ["total = 12345678901", "value", "12345678901", "10 digits"],
     ["total = NaN", "value", "NaN"],
     ["ratio = infinity", "value", "infinity"],
@@ -341,6 +343,9 @@ describe("now() and offsets", () => {
   ])
   refuses([
     ["created_at > now() - 7", "syntax", "- 7", "now() - 7d"],
+    ["created_at > now() - -7d", "syntax", "- -7d"],
+    ["created_at > now() + -7d", "syntax", "+ -7d"],
+    ["created_at > now() - +7d", "syntax", "- +7d"],
     ["created_at > now() - 7days", "syntax", "- 7days"],
     ["created_at > now() -7x", "syntax", "-7x"],
     ["created_at > now() + d", "syntax", "+ d"],
@@ -581,4 +586,11 @@ describe("limits", () => {
     const took = await cpuMilliseconds(() => expect(Result.isSuccess(readFilter(text, filterScope))).toBe(true))
     expect(took).toBeLessThan(400)
   })
+})
+
+it("the hint of isNull() names fields, and not how to write what was written", () => {
+  const hints = refusals("isNull(zzzz)", scopeOf([makeField({ name: "album_id", kind: "integer" }, 0)])).map((
+    { hint }
+  ) => hint)
+  expect(hints).toEqual(["Fields that can be filtered: album_id."])
 })

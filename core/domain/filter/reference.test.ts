@@ -1,6 +1,7 @@
 import * as Result from "effect/Result"
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
+import { examplesOf } from "../../../test/docs/blocks.ts"
 import { filterFields, scopeOf } from "../../../test/support/filter.ts"
 import { makeField } from "../../../test/support/model.ts"
 import type { FilterErrorCode } from "./read.ts"
@@ -29,7 +30,8 @@ describe("the reference page", () => {
   })
 
   it("shows an error as it is", () => {
-    const shown = JSON.parse(page.split("```json\n")[1]!.split("```")[0]!) as { readonly errors: readonly unknown[] }
+    const [example] = examplesOf("docs/reference/filter.md", "json")
+    const shown = JSON.parse(example!.text) as { readonly errors: readonly unknown[] }
     expect(readFilter("status = piad", scope)).toEqual(Result.fail(shown.errors))
   })
 

@@ -50,6 +50,9 @@ export interface RunningJob {
 /** How a transaction is told which jobs were enqueued in it: once it has committed, it wakes their workers in this process. */
 export const hearsEnqueued: unique symbol = Symbol.for("resource-admin/enqueued") as never
 
+/** How a database says in which schema its queue is, where that is not the usual one. */
+export const queueSchema: unique symbol = Symbol.for("resource-admin/queue-schema") as never
+
 /**
  * A database that jobs are enqueued in and that `run` may use: `query` runs one statement with `$1` placeholders. What a write hook gets is one, a
  * pool or client of `pg` is one too.
@@ -63,6 +66,7 @@ export interface JobDatabase {
     | { readonly rows: ReadonlyArray<{ readonly [column: string]: unknown }> }
   >
   readonly [hearsEnqueued]?: (names: readonly string[]) => void
+  readonly [queueSchema]?: string
 }
 
 /** The application's own database, as `run` gets it. */

@@ -20,6 +20,18 @@ export class RetryAt extends Error {
   }
 }
 
+/** Thrown by `run`: this process cannot do the job, and another one may. The job is there again at `time`. Its try does not count. */
+export class LeftToOthers extends RetryAt {
+  override readonly name = "LeftToOthers"
+}
+
+/**
+ * Leaves a job to others for 5 seconds to 5 minutes: the longer it has waited for one of them since `since`, the longer. Times are milliseconds since
+ * 1970.
+ */
+export const leftToOthers = (now: number, since: number, message: string): LeftToOthers =>
+  new LeftToOthers(new Date(now + Math.min(Math.max((now - since) / 20, 5_000), 300_000)), message)
+
 /** Milliseconds until the next try after `attempt` failed ones. `random` is from 0 to 1: waits that double shrink by up to a quarter, steps grow by up to a tenth. */
 export const retryDelayMs = (
   { maxRetryDelayMs, retryDelayMs: first, retryStepsMs }: Pick<

@@ -151,6 +151,12 @@ const roles = rolesOf({
 })
 
 describe("metaDocument", () => {
+  it("tells admins of a queue, and nobody else", () => {
+    expect(meta(caller("admin"), open, { jobs: true }).jobs).toBe(true)
+    expect(meta(caller("admin"), open)).not.toHaveProperty("jobs")
+    expect(meta(caller("finance"), open, { jobs: true })).not.toHaveProperty("jobs")
+  })
+
   it("has everything for one who sees everything", () => {
     const document = meta(caller("finance"), open)
     expect(document.models.map((model) => model.name)).toEqual(["orders", "customers", "lines"])
@@ -496,6 +502,7 @@ describe("versions", () => {
       { views: [{ ...ordersView, columns: ["id"] }] },
       { userMenu: [item("x")] },
       { pages: [page("x")] },
+      { queue: true },
       { defaults: open },
       { defaults: { ...roles, defaultAccess: "allow" } },
       ruledAs({ of: "constant", allow: true }),

@@ -5,6 +5,7 @@
 
 import type { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
+import { adminRole } from "../account/roles.ts"
 import { type Functions, mayCall } from "../function/declaration.ts"
 import { derivedNames } from "../model/file.ts"
 import type { FileField } from "../model/file.ts"
@@ -49,6 +50,10 @@ export interface MetaFile {
 /** A readable field. Members that say nothing about its kind are absent. */
 export interface MetaField {
   readonly name: string
+  /** What people read instead of the name. Absent where nothing is declared. */
+  readonly label?: string
+  /** What somebody who fills it in should know. */
+  readonly help?: string
   readonly kind: Kind | "file"
   /** File fields. */
   readonly file?: MetaFile
@@ -56,6 +61,8 @@ export interface MetaField {
   readonly bits?: 16 | 32 | 64
   /** Texts: most characters. */
   readonly max?: number
+  /** Texts: whether forms show a box for several lines. Absent where nothing is declared: the length says it. */
+  readonly multiline?: boolean
   /** Decimals. */
   readonly precision?: number
   readonly scale?: number
@@ -89,6 +96,8 @@ export interface MetaRelation {
 /** A restricted model. */
 export interface MetaModel {
   readonly name: string
+  /** What its records are. Absent where nothing is declared. */
+  readonly description?: string
   /** Fields of the primary key in key order. Empty when one of them is hidden, as records then have no address. */
   readonly primaryKey: readonly string[]
   readonly fields: readonly MetaField[]
@@ -119,6 +128,8 @@ export interface MetaDocument {
   readonly sources: readonly SourceShown[]
   /** Absent where no resource has a file field. */
   readonly files?: { readonly trustedHosts: readonly string[] }
+  /** There is a queue, which the caller looks after. Absent for everybody else. */
+  readonly jobs?: true
   /** API functions that the caller may call. */
   readonly functions: ReadonlyArray<{ readonly name: string; readonly description: string | null }>
 }
@@ -132,6 +143,8 @@ export interface MetaRequest {
   readonly functions?: Functions
   /** Whether the service has bulk changes and imports. */
   readonly tasks?: boolean
+  /** Whether the service has a queue. */
+  readonly jobs?: boolean
   /** Null: turned off. */
   readonly sources: readonly Source[] | null
   /** Hosts whose images are loaded with a referrer; null: there are no files. */
@@ -176,9 +189,12 @@ const fieldOf = (field: Field, access: Access, visible: (resource: string) => bo
   const update = restricted.updatable.has(field.name)
   return {
     name: field.name,
+    ...(field.label === null ? {} : { label: field.label }),
+    ...(field.help === null ? {} : { help: field.help }),
     kind: field.file === null ? field.kind : "file",
     ...(field.file === null ? {} : { file: fileOf(field.file, access) }),
     ...boundsOf(field),
+    ...(field.multiline === null ? {} : { multiline: field.multiline }),
     ...(field.relation !== null && visible(field.relation) ? { relation: field.relation } : {}),
     ...(field.alias === null ? {} : { alias: field.alias }),
     ...(field.default === null ? {} : { default: field.default }),
@@ -213,6 +229,7 @@ export const metaModel = (access: Access, other: (resource: string) => Access | 
   }
   return {
     name: model.name,
+    ...(model.description === null ? {} : { description: model.description }),
     primaryKey: model.key.every((field) => shown(field) !== null) ? model.key.map((field) => field.name) : [],
     fields: restricted.fields.map((field) => fieldOf(field, access, visible)),
     relations,
@@ -269,6 +286,7 @@ export const metaDocument = (request: MetaRequest): MetaDocument => {
     pages,
     sources: sourcesFor(request.sources, caller.roles),
     ...(request.trustedHosts == null ? {} : { files: { trustedHosts: request.trustedHosts } }),
+    ...(request.jobs === true && caller.roles.includes(adminRole) ? { jobs: true } : {}),
     functions: [...request.functions?.values() ?? []].flatMap((each) =>
       mayCall(each, caller) ? [{ name: each.name, description: each.description }] : []
     )

@@ -34,31 +34,36 @@ const kinds = {
   country: true
 } satisfies { readonly [kind in Kind]: true }
 
+const fieldMembers = {
+  name: text,
+  label: { ...text, description: "What people read instead of the name." },
+  help: { ...text, description: "What somebody who fills it in should know." },
+  kind: { type: "string", enum: Object.keys(kinds) },
+  bits: { type: "integer", enum: [16, 32, 64] },
+  max: { ...integer, description: "Texts: most characters." },
+  multiline: { ...flag, description: "Texts: whether forms show several lines; absent: by the length." },
+  precision: integer,
+  scale: integer,
+  values: { ...list(text), description: "Enums." },
+  relation: { ...text, description: "The resource that a foreign key points at." },
+  alias: { ...text, description: "One more name in `filter` and `order_by`." },
+  default: openObject({ value: {}, db: { const: true } }, [], { description: "One of the two." }),
+  optional: flag,
+  readOnly: { ...flag, description: "The caller can write it in no body." },
+  writable: whole({ create: flag, update: flag }),
+  filterable: flag,
+  sortable: flag,
+  searched: flag,
+  sensitive: flag
+}
+
 const fieldSchema = openObject(
-  {
-    name: text,
-    kind: { type: "string", enum: Object.keys(kinds) },
-    bits: { type: "integer", enum: [16, 32, 64] },
-    max: { ...integer, description: "Texts: most characters." },
-    precision: integer,
-    scale: integer,
-    values: { ...list(text), description: "Enums." },
-    relation: { ...text, description: "The resource that a foreign key points at." },
-    alias: { ...text, description: "One more name in `filter` and `order_by`." },
-    default: openObject({ value: {}, db: { const: true } }, [], { description: "One of the two." }),
-    optional: flag,
-    readOnly: { ...flag, description: "The caller can write it in no body." },
-    writable: whole({ create: flag, update: flag }),
-    filterable: flag,
-    sortable: flag,
-    searched: flag,
-    sensitive: flag
-  },
+  fieldMembers,
   ["name", "kind", "optional", "readOnly", "writable", "filterable", "sortable", "searched", "sensitive"],
   { description: "A readable field. Members that say nothing about its kind are absent." }
 )
 
-const modelSchema = whole({
+const modelMembers = {
   name: text,
   primaryKey: { ...list(text), description: "In key order; empty when a part is hidden." },
   fields: list(ref("schemas", "MetaModelField")),
@@ -67,7 +72,12 @@ const modelSchema = whole({
   tenantScoped: flag,
   owner: textOrNull,
   version: textOrNull
-})
+}
+
+const modelSchema = openObject(
+  { ...modelMembers, description: { ...text, description: "What its records are; absent where nothing is declared." } },
+  Object.keys(modelMembers)
+)
 
 const chartSchema = openObject(
   {
@@ -142,34 +152,73 @@ const blockSchema = openObject(
   { description: "A part of a composed page. Which members stand depends on `of`." }
 )
 
+const resourceMembers: Doc = {
+  models: list(ref("schemas", "MetaModel")),
+  views: byResource(ref("schemas", "MetaView")),
+  permissions: byResource(whole({
+    read: flag,
+    create: flag,
+    update: flag,
+    delete: flag,
+    conditional: { ...list(text), description: "Those that are allowed for some records only." }
+  })),
+  transfers: byResource(whole({
+    export: flag,
+    bulk: list({ type: "string", enum: bulkOps }),
+    import: list({ type: "string", enum: ["create", "update"] })
+  }))
+}
+
+const commonMembers: Doc = {
+  user: whole({ id: text, roles: list(text), tenant: textOrNull }),
+  userMenu: list(whole({ label: text, href: text, page: textOrNull, resource: textOrNull })),
+  pages: list(whole({
+    name: text,
+    label: text,
+    href: text,
+    resource: textOrNull,
+    blocks: orNull(list(ref("schemas", "MetaBlock")))
+  })),
+  sources: list(anyObject),
+  functions: list(whole({ name: text, description: textOrNull }))
+}
+
+const documentMembers: Doc = { ...commonMembers, ...resourceMembers }
+
+const jobs: Doc = {
+  type: "boolean",
+  enum: [true],
+  description: "For admins of a service that has a queue; else absent."
+}
+
+const like: Doc = { ...integer, description: "It also has the members of this one of `shapes`." }
+
+/** The short form (`short.ts`): its models hold what a whole document has of each resource in four places. */
+const shortMembers: Doc = {
+  ...commonMembers,
+  shapes: { ...list(anyObject), description: "What parts have in common. Only the short form has it." },
+  models: list(openObject(
+    {
+      ...modelMembers,
+      description: text,
+      like,
+      fields: list(openObject({ ...fieldMembers, like }, ["name"])),
+      relations: { ...modelMembers.relations, description: "Absent: those that the foreign keys give." },
+      view: openObject({ ...viewMembers, inputs: byResource(text), like }, [], {
+        description: "It shows every field where it says nothing. Absent where there is no view."
+      })
+    },
+    ["name", "fields"],
+    { description: "`shapes` has its `permissions` and `transfers`, too." }
+  ))
+}
+
 /** The components, by name. */
 export const metaSchemas: Doc = {
-  MetaDocument: whole({
-    user: whole({ id: text, roles: list(text), tenant: textOrNull }),
-    models: list(ref("schemas", "MetaModel")),
-    views: byResource(ref("schemas", "MetaView")),
-    permissions: byResource(whole({
-      read: flag,
-      create: flag,
-      update: flag,
-      delete: flag,
-      conditional: { ...list(text), description: "Those that are allowed for some records only." }
-    })),
-    transfers: byResource(whole({
-      export: flag,
-      bulk: list({ type: "string", enum: bulkOps }),
-      import: list({ type: "string", enum: ["create", "update"] })
-    })),
-    userMenu: list(whole({ label: text, href: text, page: textOrNull, resource: textOrNull })),
-    pages: list(whole({
-      name: text,
-      label: text,
-      href: text,
-      resource: textOrNull,
-      blocks: orNull(list(ref("schemas", "MetaBlock")))
-    })),
-    sources: list(anyObject),
-    functions: list(whole({ name: text, description: textOrNull }))
+  MetaDocument: openObject({ ...documentMembers, jobs }, Object.keys(documentMembers)),
+  MetaDocumentShort: openObject({ ...shortMembers, jobs }, Object.keys(shortMembers), {
+    description:
+      "A document that would be larger than 128 KiB. The client, `resource-admin/client`, makes a MetaDocument of it."
   }),
   MetaBlock: blockSchema,
   MetaModel: modelSchema,

@@ -104,7 +104,8 @@ const names = (items: Doc, more: Doc = {}): Doc => ({ type: "array", items, ...m
 
 /** The names that `expand` takes, or null when there are none. */
 export const relationSchema = (subject: Subject, subjects: Subjects): Doc | null => {
-  const paths = expandPaths(subject, subjects)
+  const maker = subject.maker === null ? [] : [subject.maker.name]
+  const paths = [...new Set([...expandPaths(subject, subjects), ...maker])]
   return paths.length === 0 ? null : { type: "string", enum: paths }
 }
 
@@ -123,7 +124,7 @@ const readInputs = (subject: Subject, filterLimit: number) => {
         schema: names(ref("schemas", `${name(subject)}.Field`))
       }
     }),
-    ...(subject.relations.length === 0 ? {} : {
+    ...(subject.relations.length === 0 && subject.maker === null ? {} : {
       expand: {
         description: "Relations to follow; their records stand in `expand`.",
         schema: names(ref("schemas", `${name(subject)}.Relation`), { maxItems: maxRelations })

@@ -18,6 +18,8 @@ export interface Subject {
   readonly permissions: ResourcePermissions
   /** Relations that `expand` can follow for this caller. */
   readonly relations: readonly Relation[]
+  /** The field of versions whose accounts `expand` names, or null. */
+  readonly maker: Field | null
   /** The model whose versions these are, or null. */
   readonly tracked: Model | null
 }
@@ -63,8 +65,11 @@ const decimalPattern = (field: DecimalShape): string => {
   return `-?${whole}${digits.fraction === 0 ? "" : `(\\.[0-9]{1,${digits.fraction}})?`}`
 }
 
-/** The same for bodies: zeros that change nothing may stand before and after. */
-const decimalBodyPattern = (field: DecimalShape): string => {
+/** The same for bodies: zeros that change nothing may stand before and after. Of a number with an exponent the pattern tells no size. */
+const decimalBodyPattern = (field: DecimalShape): string =>
+  `(${plainBodyPattern(field)}|-?[0-9]+(\\.[0-9]+)?[eE][+-]?[0-9]{1,6})`
+
+const plainBodyPattern = (field: DecimalShape): string => {
   const digits = decimalDigits(field)
   if (digits === null) return decimalPattern(field)
   const whole = digits.whole === 0 ? "0+" : `0*[0-9]{1,${digits.whole}}`
@@ -235,21 +240,41 @@ const asKept = (field: Field): Field => {
   }
 }
 
+/** What people read of a field, beside its schema. */
+const worded = (field: Field, schema: Doc): Doc => ({
+  ...schema,
+  ...(field.label === null ? {} : { title: field.label }),
+  ...(field.help === null ? {} : { description: field.help })
+})
+
+/** Who made a version, as others call them. */
+const makerSchema: Doc = {
+  ...object({ name: { type: "string" } }, ["name"], {
+    description: "The name of the account; null where there is none, or where its name is not for others."
+  }),
+  type: ["object", "null"]
+}
+
 /**
  * A record in answers. Only `etag` is always there: `fields` of a request leaves others out. `permissions` comes with gets and lists,
  * `expand` when it was asked for.
  */
-const recordSchema = ({ access, relations, tracked }: Subject, subjects: Subjects): Doc => {
+const recordSchema = ({ access, maker, relations, tracked }: Subject, subjects: Subjects): Doc => {
   const { fields } = access.restricted
   const schemaOf = (field: Field): Doc => {
     const schema = answerSchema(tracked?.byName.has(field.name) === true ? asKept(field) : field)
-    return field.relation !== null && subjects.has(field.relation)
-      ? { ...schema, description: `Key of a record of \`${field.relation}\`.` }
-      : schema
+    return worded(
+      field,
+      field.relation !== null && subjects.has(field.relation)
+        ? { ...schema, description: `Key of a record of \`${field.relation}\`.` }
+        : schema
+    )
   }
-  const expand = relations.length === 0
-    ? {}
-    : { expand: object(Object.fromEntries(relations.map((relation) => [relation.name, related(relation)])), []) }
+  const expanded = {
+    ...(maker === null ? {} : { [maker.name]: makerSchema }),
+    ...Object.fromEntries(relations.map((relation) => [relation.name, related(relation)]))
+  }
+  const expand = Object.keys(expanded).length === 0 ? {} : { expand: object(expanded, []) }
   return object(
     {
       ...entries(fields, schemaOf),
@@ -259,6 +284,7 @@ const recordSchema = ({ access, relations, tracked }: Subject, subjects: Subject
     },
     ["etag"],
     {
+      ...(access.model.description === null ? {} : { description: access.model.description }),
       examples: [{
         ...Object.fromEntries(
           fields.map((field) => [field.name, field.file === null ? exampleOf(field) : fileExample])
@@ -293,7 +319,7 @@ export const createSchema = (access: Access): Doc => {
   const fields = creatableFields(access)
   const { key } = access.model
   const schemaOf = (field: Field): Doc => ({
-    ...bodySchema(field),
+    ...worded(field, bodySchema(field)),
     // An empty key cannot stand in a path.
     ...(key.length === 1 && field === key[0] && field.kind === "text" ? { minLength: 1 } : {}),
     ...(field.default !== null && "value" in field.default ? { default: field.default.value } : {})
@@ -306,7 +332,9 @@ export const createSchema = (access: Access): Doc => {
 }
 
 const updateSchema = (access: Access): Doc =>
-  closedObject(entries(updatableFields(access), bodySchema), [], { examples: [updateExample(access)] })
+  closedObject(entries(updatableFields(access), (field) => worded(field, bodySchema(field))), [], {
+    examples: [updateExample(access)]
+  })
 
 /** The schemas of one resource by component name: `orders`, `orders.Field`, `orders.Written`, `orders.Create`, `orders.Update`, pages. */
 export const resourceSchemas = (subject: Subject, subjects: Subjects): Doc => {

@@ -355,10 +355,40 @@ const systemPaths = (parent: string, tag: string): Doc => {
     [`${parent}/meta`]: document(
       "readMeta",
       "Models and permissions",
-      "What the caller may see and do.",
-      ref("schemas", "MetaDocument")
+      "What the caller may see and do. A large document is sent in a short form.",
+      { anyOf: [ref("schemas", "MetaDocument"), ref("schemas", "MetaDocumentShort")] }
     ),
-    [`${parent}/openapi.json`]: document("readOpenapi", "This document", "The document for the caller.", anyObject)
+    [`${parent}/openapi.json`]: document("readOpenapi", "This document", "The document for the caller.", anyObject),
+    [`${parent}/sizes`]: {
+      get: {
+        operationId: "readSizes",
+        tags: [tag],
+        summary: "How many records several resources have",
+        parameters: [{
+          name: "resources",
+          in: "query",
+          required: true,
+          description: "1 to 50 names, separated by commas.",
+          schema: text
+        }],
+        responses: {
+          "200": {
+            description:
+              "By resource, as its list tells it. A resource that the caller cannot list, or whose count is refused, is left out.",
+            content: jsonContent(openObject({
+              sizes: {
+                type: "object",
+                additionalProperties: openObject({
+                  total_size_estimate: { type: "integer" },
+                  total_size_accuracy: { type: "string", enum: ["exact", "estimate", "counting"] }
+                }, ["total_size_estimate", "total_size_accuracy"])
+              }
+            }, ["sizes"]))
+          },
+          ...refusals(400, 401)
+        }
+      }
+    }
   }
 }
 

@@ -140,7 +140,12 @@ export const transferPaths = (subject: Subject, collection: string): Doc => {
           rule,
           summary: "Upload a file of records",
           parameters: [
-            { name: "format", in: "query", schema: { type: "string", enum: ["csv", "ndjson"], default: "csv" } },
+            {
+              name: "format",
+              in: "query",
+              description: "The format of a form's file, CSV without it. Other bodies have it in their Content-Type.",
+              schema: { type: "string", enum: ["csv", "ndjson"] }
+            },
             {
               name: "delimiter",
               in: "query",

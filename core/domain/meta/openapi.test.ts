@@ -62,6 +62,7 @@ describe("openapiDocument", () => {
       "GET /api/meta",
       "GET /api/openapi.json",
       "GET /api/saved-views",
+      "GET /api/sizes",
       "PATCH /api/saved-views/{id}",
       "POST /api/auth/admin/create-user",
       "POST /api/auth/api-keys/create",
@@ -182,7 +183,7 @@ describe("openapiDocument", () => {
       requestOf(callerOf("admin"), open, shop, { basePath: "/shop/rest/v1", authPath: "/shop/rest/auth" })
     )
     for (const [at] of operationsOf(moved)) {
-      expect(at).toMatch(/ \/shop\/rest\/(?:v1|meta|openapi\.json|saved-views|auth)/)
+      expect(at).toMatch(/ \/shop\/rest\/(?:v1|meta|openapi\.json|saved-views|sizes|auth)/)
     }
   })
 
@@ -478,7 +479,7 @@ describe("size", () => {
       })
     ]))
     const text = JSON.stringify(openapiDocument(requestOf(callerOf("admin"), open, models)))
-    expect(Object.keys((JSON.parse(text) as ReturnType<typeof documentOf>).paths).length).toBe(20 * 9 + 15)
+    expect(Object.keys((JSON.parse(text) as ReturnType<typeof documentOf>).paths).length).toBe(20 * 9 + 16)
     // What every document has, however many resources there are, is no part of the bound.
     const others = JSON.stringify(openapiDocument(requestOf(callerOf("admin"), open, new Map())))
     expect(text.length - others.length).toBeLessThan(20 * 22_500)

@@ -5,6 +5,7 @@
 
 import type { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
+import { makerField } from "../access/versions.ts"
 import { type ApiFunction, type Functions, mayCall } from "../function/declaration.ts"
 import type { Model, Models, Relation } from "../model/model.ts"
 import type { Json } from "../value/kind.ts"
@@ -34,7 +35,7 @@ export interface OpenapiRequest {
   readonly functions?: Functions
   /** Public forms, the same for every caller. */
   readonly forms?: readonly OpenForm[]
-  /** Whether the configuration has jobs. */
+  /** Whether the service has a queue. */
   readonly jobs?: boolean
   /** Whether the service has bulk changes and imports. */
   readonly tasks?: boolean
@@ -117,6 +118,7 @@ const subjectsOf = (request: OpenapiRequest): ReadonlyMap<string, Subject> => {
         access,
         permissions: permissionsOf(access),
         relations: listable(name) === null ? [] : followable(access, listable),
+        maker: listable(name) === null ? null : makerField(access),
         tracked: tracked.get(name) ?? null
       }
     ])

@@ -68,13 +68,15 @@ export interface Declared {
   readonly functions: Functions
   readonly sources: readonly Source[] | null
   readonly defaults: AccessDefaults
+  /** Whether there is a queue. */
+  readonly queue?: boolean
 }
 
 /** The hash of all declarations, rules and roles included. Made once at startup. */
 export const modelsVersion = (declared: Declared, hash: Hash): string => {
-  const { defaults, functions, models, pages, rules, sources, userMenu, views } = declared
+  const { defaults, functions, models, pages, queue = false, rules, sources, userMenu, views } = declared
   const callable = [...functions.values()].map(({ description, name, roles }) => [name, roles, description])
-  return hash(stableText([models, rules, views, userMenu, pages, callable, sources, defaults]))
+  return hash(stableText([models, rules, views, userMenu, pages, callable, sources, defaults, queue]))
 }
 
 /** `X-Meta-Version` (spec 1, Meta, 3): a hash of the models' hash and the caller's roles. Without a caller it is the models' hash. */

@@ -7,6 +7,7 @@ import type { RestrictedModel } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
 import { scan } from "../filter/lex.ts"
 import { type Functions, mayCall } from "../function/declaration.ts"
+import { restrictTitle, suggestTitle } from "../model/title.ts"
 import { chartFields } from "../model/view.ts"
 import type { Block, Chart, Label, MenuItem, Page, Period, View, ViewAction } from "../model/view.ts"
 import type { Json } from "../value/kind.ts"
@@ -22,6 +23,7 @@ export interface MetaView {
   readonly search: readonly string[]
   readonly layout: ReadonlyArray<{ readonly label: string | null; readonly fields: readonly string[] }>
   readonly chart: Chart | null
+  /** The name of a field, or a text with fields in braces (`{first_name} {last_name}`); null: records are called by their keys. */
   readonly title: string | null
   /** Null: not in the sidebar. */
   readonly nav: {
@@ -139,7 +141,9 @@ export const restrictView = (
     layout: view.layout.map(({ fields, label }) => ({ label, fields: fields.filter(visible) }))
       .filter(({ fields }) => fields.length > 0),
     chart: chart !== null && usable(chartFields(chart)) ? chart : null,
-    title: view.title !== null && visible(view.title) ? view.title : null,
+    title: view.title === null
+      ? suggestTitle(restricted.model.name, restricted.fields, new Set(restricted.model.key.map((field) => field.name)))
+      : restrictTitle(view.title, visible),
     nav: nav === null ? null : {
       group: nav.group,
       order: nav.order,

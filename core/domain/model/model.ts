@@ -24,8 +24,16 @@ export interface FieldBase {
   /** One more name accepted in `filter` and `order_by`. */
   readonly alias: string | null
   readonly default: { readonly value: Json } | { readonly db: true } | null
+  /** A create writes the present time, or 1 in an integer. Its default is `db`: no body and no rule knows the value. */
+  readonly stamped: boolean
   /** True for a system column that is not a declared field: never readable, filterable or writable by callers. */
   readonly system: boolean
+  /** What people read instead of the name, or null. */
+  readonly label: string | null
+  /** What somebody who fills it in should know, or null. */
+  readonly help: string | null
+  /** Texts: whether it is made for several lines; null: by the length. */
+  readonly multiline: boolean | null
   /** File fields (kind `text`): what is said of their files; else null. */
   readonly file: FileField | null
 }
@@ -53,6 +61,8 @@ export type ValidateRule = (record: WireRecord) => ReadonlyArray<FieldProblem> |
 /** A compiled resource. */
 export interface Model {
   readonly name: string
+  /** What its records are, for people, or null. */
+  readonly description: string | null
   readonly schema: string | null
   readonly table: string
   /** Declared fields in declared order; `fields[i].index === i`. */
@@ -75,8 +85,11 @@ export interface Model {
   readonly events: readonly string[]
   /** Whether changes of its table are captured: it, or another resource over the same table, declares events. */
   readonly captured: boolean
-  /** Whether whoever creates a record owns it, whatever they send. */
-  readonly stampsOwner?: boolean
+  /**
+   * For records that act after the request: whoever creates one owns it, whatever they send. `roles` keeps the roles of the credential that last wrote
+   * one of the fields `by`.
+   */
+  readonly actsLater?: { readonly roles: Field; readonly by: ReadonlySet<Field> }
   /** Relations that `expand` can follow, by their public name: to-one by the field, to-many by the other side's field. */
   readonly relations: ReadonlyMap<string, Relation>
 }

@@ -81,6 +81,7 @@ export interface View {
   readonly search: readonly string[]
   readonly layout: ReadonlyArray<{ readonly label: string | null; readonly fields: readonly string[] }>
   readonly chart: Chart | null
+  /** The name of a field, or a text with fields in braces; null: nobody declared one, and each caller gets the best of the fields they see. */
   readonly title: string | null
   /** Null: the resource is not in the sidebar. */
   readonly nav: Nav | null

@@ -8,6 +8,7 @@ import type { Access, RestrictedModel } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
 import { adminRole } from "../account/roles.ts"
 import { type Bag, isBag } from "../bag.ts"
+import { isOwnName } from "../own-name.ts"
 import { problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 import { aggregateField, facetable, histogrammable, readMeasure, timed } from "../read/aggregate.ts"
@@ -44,7 +45,7 @@ const wrong = (field: string, message: string): Result.Result<never, ProblemErro
   Result.fail({ field, code: "invalid", message })
 
 const readName = (raw: unknown): Read<string> =>
-  typeof raw === "string" && raw.trim() !== "" && raw.length <= mostName && !/\p{Cc}/u.test(raw) && raw.isWellFormed()
+  typeof raw === "string" && raw.length <= mostName && isOwnName(raw)
     ? Result.succeed(raw.trim())
     : wrong("name", `The name must be a text of 1 to ${mostName} characters.`)
 

@@ -23,16 +23,21 @@ const fillable = ({ restricted }: Access): readonly Field[] =>
     file === null && (restricted.creatable.has(name) || restricted.updatable.has(name))
   )
 
-/** Guesses the field of each column: the one with the same name, ignoring case and punctuation. Each field is used once. */
+/**
+ * Guesses the field of each column: the one with the same name, alias or label, ignoring case and punctuation. A name goes before a label. Each field
+ * is used once.
+ */
 export const guessMapping = (access: Access, columns: readonly string[]): readonly (string | null)[] => {
   const fields = new Map<string, string>()
   // The key can find records, even if it cannot be written.
-  for (const field of [...fillable(access), ...access.model.key]) {
-    if (!access.restricted.byName.has(field.name)) continue
-    for (const name of [field.name, field.alias]) {
-      if (name !== null && !fields.has(plain(name))) fields.set(plain(name), field.name)
-    }
+  const known = [...fillable(access), ...access.model.key].filter(({ name }) => access.restricted.byName.has(name))
+  const add = (name: string | null, field: string): void => {
+    if (name !== null && plain(name) !== "" && !fields.has(plain(name))) fields.set(plain(name), field)
   }
+  for (const { alias, name } of known) [name, alias].forEach((each) => add(each, name))
+  for (const { label, name } of known) add(label, name)
+  // The label of a key that has none.
+  if (access.model.key.length === 1 && known.includes(access.model.key[0]!)) add("id", access.model.key[0]!.name)
   const taken = new Set<string>()
   return columns.map((column) => {
     const field = fields.get(plain(column)) ?? null

@@ -60,9 +60,36 @@ export interface ImportParameters {
   readonly name: string | null
 }
 
+const importTypes: { readonly [media: string]: ImportParameters["format"] } = {
+  "text/csv": "csv",
+  "application/x-ndjson": "ndjson",
+  "application/ndjson": "ndjson",
+  "application/jsonl": "ndjson"
+}
+
+/** The format that a media type names, in UTF-8; null where it names none. */
+const formatOf = (type: string | null): ImportParameters["format"] | null => {
+  const [media = "", ...parameters] = (type ?? "").toLowerCase().split(";").map((part) => part.trim())
+  const coded = parameters.find((parameter) => parameter.startsWith("charset="))?.slice(8)
+  return Object.hasOwn(importTypes, media) && (coded === undefined || /^"?utf-8"?$/.test(coded))
+    ? importTypes[media]!
+    : null
+}
+
+/** The parameters of an import. The body's own type says its format; in a form the parameter does. */
 export const readImport = (
-  query: ReadonlyArray<readonly [name: string, value: string]>
+  query: ReadonlyArray<readonly [name: string, value: string]>,
+  body: { readonly isForm: boolean; readonly type: string | null }
 ): Result.Result<ImportParameters, Problem> => {
+  const said = formatOf(body.type)
+  if (!body.isForm && said === null) {
+    return Result.fail(problem(
+      "unsupported-media-type",
+      "The body must be a file in UTF-8, sent with Content-Type: text/csv or application/x-ndjson, or a form with the file.",
+      {},
+      { "accept-post": "text/csv, application/x-ndjson, multipart/form-data" }
+    ))
+  }
   const errors: ProblemError[] = []
   const values = new Map<string, string>()
   for (const [name, value] of query) {
@@ -83,10 +110,18 @@ export const readImport = (
     }
     return found
   }
-  const format = choice("format", ["csv", "ndjson"]) ?? "csv"
+  const format = choice("format", ["csv", "ndjson"])
+  if (said !== null && format !== null && said !== format) {
+    errors.push({ parameter: "format", message: `The body is ${said.toUpperCase()} by its Content-Type.` })
+  }
   const delimiter = choice("delimiter", delimiters)
   const formulas = choice("formulas", formulaModes) ?? "escape"
   return errors.length > 0
     ? Result.fail(refusal(errors))
-    : Result.succeed({ format, delimiter, formulas, name: values.get("name")?.slice(0, 255) ?? null })
+    : Result.succeed({
+      format: format ?? said ?? "csv",
+      delimiter,
+      formulas,
+      name: values.get("name")?.slice(0, 255) ?? null
+    })
 }

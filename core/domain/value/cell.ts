@@ -52,17 +52,41 @@ const integerCell = (shape: IntegerShape, text: string): Read<string> => {
 
 // ---------------------------------------------------------------------------------------------------------------- decimals
 
-const decimalPattern = /^-?\d+(?:\.\d+)?$/
+const decimalPattern = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,6}))?$/
 // What `numeric` can hold at all, PostgreSQL "Numeric Types".
 const mostIntegerDigits = 131_072
 const mostFractionDigits = 16_383
 
 const decimalExpected = (shape: DecimalShape): string => {
-  if (shape.precision === null) return "Expected a decimal number without an exponent, such as 12.5."
+  if (shape.precision === null) return "Expected a decimal number, such as 12.5."
   const scale = shape.scale ?? 0
   const whole = Math.max(shape.precision - scale, 0)
-  return `Expected a decimal number without an exponent, with at most ${whole} digits before the point` +
+  return `Expected a decimal number with at most ${whole} digits before the point` +
     (scale > 0 ? ` and ${scale} after it.` : " and none after it.")
+}
+
+interface Digits {
+  readonly negative: boolean
+  readonly whole: string
+  readonly fraction: string
+}
+
+/** The digits of a decimal without its exponent. Null when the text is none, or `numeric` can hold no such number: its zeros are not written out then. */
+const decimalDigits = (text: string): Digits | null => {
+  const match = decimalPattern.exec(text)
+  if (match === null) return null
+  const negative = match[1] === "-"
+  const whole = match[2]!
+  const fraction = match[3] ?? ""
+  const exponent = Number(match[4] ?? 0)
+  if (exponent === 0) return { negative, whole, fraction }
+  const point = whole.length + exponent
+  const places = fraction.length - exponent
+  if (point > mostIntegerDigits || places > mostFractionDigits) return null
+  const digits = whole + fraction
+  return point > 0
+    ? { negative, whole: digits.slice(0, point).padEnd(point, "0"), fraction: digits.slice(point) }
+    : { negative, whole: "0", fraction: digits.padStart(places, "0") }
 }
 
 /**
@@ -70,11 +94,11 @@ const decimalExpected = (shape: DecimalShape): string => {
  * stored value must not have them.
  */
 const decimalCell = (shape: DecimalShape, text: string): Read<string> => {
-  if (!decimalPattern.test(text)) return refuse("type", decimalExpected(shape))
-  const negative = text.charCodeAt(0) === 45
-  const point = text.indexOf(".")
-  const whole = withoutLeadingZeros(text.slice(negative ? 1 : 0, point === -1 ? text.length : point))
-  let fraction = point === -1 ? "" : text.slice(point + 1)
+  const read = decimalDigits(text)
+  if (read === null) return refuse(decimalPattern.test(text) ? "invalid" : "type", decimalExpected(shape))
+  const { negative } = read
+  const whole = withoutLeadingZeros(read.whole)
+  let { fraction } = read
   if (shape.precision !== null) {
     const scale = shape.scale ?? 0
     const room = shape.precision - scale
@@ -106,16 +130,10 @@ const storedDecimalCell = (shape: DecimalShape, text: string): Read<string> =>
 /** A finite number's shortest digits, without an exponent. */
 export const plainText = (value: number): string => {
   const text = String(value)
-  const at = text.indexOf("e")
-  if (at === -1) return text
-  const exponent = Number(text.slice(at + 1))
-  const negative = text.startsWith("-")
-  const [whole = "", fraction = ""] = text.slice(negative ? 1 : 0, at).split(".")
-  const digits = whole + fraction
-  const plain = exponent < 0
-    ? `0.${"0".repeat(-exponent - 1)}${digits}`
-    : digits.padEnd(whole.length + exponent, "0")
-  return negative ? `-${plain}` : plain
+  const read = decimalDigits(text)
+  return read === null || !text.includes("e")
+    ? text
+    : `${read.negative ? "-" : ""}${read.whole}${read.fraction === "" ? "" : `.${read.fraction}`}`
 }
 
 const notANumberRank = (text: string): number =>

@@ -92,7 +92,12 @@ const readOperation = (item: Json, index: number): Result.Result<BatchOperation,
   if (!isObject(item)) return Result.fail(misses("", "The operation must be an object."))
   const { data, etag, key, op, resource } = item
   if (typeof op !== "string" || !Object.hasOwn(members, op)) {
-    return Result.fail(misses("op", "The op must be create, update, delete or reorder."))
+    const refusal = misses("op", "The op must be create, update, delete or reorder.")
+    return Result.fail(
+      typeof op === "string" && typeof resource === "string"
+        ? inOperation(refusal, index, op.slice(0, 100), resource.slice(0, 100))
+        : refusal
+    )
   }
   if (typeof resource !== "string" || resource === "") {
     return Result.fail(misses("resource", "The resource's name is required."))

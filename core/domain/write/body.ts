@@ -5,6 +5,7 @@
 
 import * as Result from "effect/Result"
 import type { Access } from "../access/access.ts"
+import type { Caller } from "../access/caller.ts"
 import type { Field, FieldProblem, ValidateRule, WireRecord } from "../model/model.ts"
 import { accessDenied, problem, tenantRequired } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
@@ -123,6 +124,14 @@ export const readCreate = (
   tickets: Tickets | null = null
 ): Result.Result<GivenValues, Problem> => Result.flatMap(asObject(body), (object) => completed(access, object, tickets))
 
+const rolesCell = ({ roles }: Caller): Cell => JSON.stringify(roles)
+
+/** The values of an update. What acts after the request then acts with the roles of whoever last said what it does. */
+export const withRoles = ({ caller, model: { actsLater } }: Access, set: Values): Values =>
+  actsLater !== undefined && [...set.keys()].some((field) => actsLater.by.has(field))
+    ? new Map([...set, [actsLater.roles, rolesCell(caller)]])
+    : set
+
 /** Texts that cannot be the last segment of a URL: clients read them as the path above. */
 const unaddressable = /^\.{0,2}$/
 
@@ -137,7 +146,7 @@ const completed = (
   const values = readFields(access, body, "create", tickets, files, errors)
   for (const { derived } of files) for (const [field, cell] of derived!) values.set(field, cell)
   const { owner, tenant, version } = model
-  if (owner !== null && (model.stampsOwner === true || (access.createOwn && !values.has(owner)))) {
+  if (owner !== null && (model.actsLater !== undefined || (access.createOwn && !values.has(owner)))) {
     const own = cellFromText(owner, caller.id)
     if (Result.isFailure(own)) return Result.fail(accessDenied())
     values.set(owner, own.success)
@@ -149,6 +158,7 @@ const completed = (
     }
     values.set(tenant, own.success)
   }
+  if (model.actsLater !== undefined) values.set(model.actsLater.roles, rolesCell(caller))
   let impossible = false
   for (const field of model.fields) {
     if (values.has(field) || field === version || Object.hasOwn(body, field.name)) continue

@@ -3,6 +3,7 @@
 import { defineResource, f } from "resource-admin"
 
 export const customers = defineResource("customers", {
+  description: "People and companies that have ordered something, or will.",
   table: "shop.customers",
   primaryKey: "id",
   tenant: f.integer().column("tenant_id"),
@@ -13,7 +14,7 @@ export const customers = defineResource("customers", {
     kind: f.enum(["person", "company"]).default("person").filterable(),
     name: f.text().max(120).searched().filterable().sortable(),
     email: f.text().max(254).searched().filterable(),
-    vat_number: f.text().max(20).optional(),
+    vat_number: f.text().max(20).optional().label("VAT ID").help("Companies only: DE123456789."),
     country: f.country().filterable(),
     city: f.text().max(80).filterable(),
     credit_limit: f.decimal({ precision: 10, scale: 2 }).default("0.00"),

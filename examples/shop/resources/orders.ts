@@ -21,7 +21,7 @@ export const orders = defineResource("orders", {
     currency: f.currency().default("EUR"),
     ship_country: f.country().filterable(),
     due_on: f.date().optional().filterable().sortable(),
-    note: f.text().max(2000).optional().searched(),
+    note: f.text().max(2000).optional().searched().multiline(),
     invoice: f.file().optional().accept(["application/pdf"]).maxSize("10 MB"),
     internal_note: f.text().max(2000).optional().sensitive(),
     created_at: f.timestamp().readOnly().dbDefault().filterable().sortable().alias("created"),

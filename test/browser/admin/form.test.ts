@@ -1,16 +1,30 @@
 // The page of a public form in a real browser, as visitors see it. The numbers are those of the rules that it was built to.
 import type { Page, Route } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { extendResource, withResources } from "../../../composition/index.ts"
+import { messages } from "../../../examples/shop/resources/messages.ts"
 import { chromiumPath } from "../chromium.ts"
 import { formPage } from "./pages/form.ts"
 import { axe, opener, type OpenOptions, type Stage, startStage } from "./stage.ts"
 
 let stage: Stage
 
+const labelled = (field: (typeof messages)["~fields"]["topic"]) => field.label("About")
+const worded = (field: (typeof messages)["~fields"]["email"]) => field.label("Your e-mail").help("We answer there.")
+
 beforeAll(async () => {
   // What the proof of work costs, `client.test.ts` says. Here it is one that is solved at once.
   if (chromiumPath !== null) {
-    stage = await startStage({ change: (config) => ({ ...config, forms: { ...config.forms, difficulty: 8 } }) })
+    stage = await startStage({
+      change: (config) => ({
+        ...config,
+        resources: withResources(
+          config.resources,
+          extendResource(messages, { fields: { email: worded, topic: labelled } })
+        ),
+        forms: { ...config.forms, difficulty: 8 }
+      })
+    })
   }
 })
 afterAll(() => stage?.stop())
@@ -41,7 +55,11 @@ describe.skipIf(chromiumPath === null)("a public form", () => {
       await form.open("contact")
       await page.getByRole("heading", { level: 1, name: "Write to us" }).waitFor()
       expect(await page.title()).toBe("Write to us")
-      expect(await page.locator("label").allInnerTexts()).toEqual(["Name", "Email", "Topic", "Message"])
+      expect(await page.locator("label").allInnerTexts()).toEqual(["Name", "Your e-mail", "About", "Message"])
+      expect(await page.getByText("We answer there.").isVisible()).toBe(true)
+      expect(await form.input("email").getAttribute("aria-describedby")).toBe(
+        await page.getByText("We answer there.").getAttribute("id")
+      )
       expect(await form.input("topic").inputValue()).toBe("other")
       expect(await form.input("email").getAttribute("type")).toBe("email")
       await fillIn(form)
@@ -55,6 +73,16 @@ describe.skipIf(chromiumPath === null)("a public form", () => {
     const { body } = await stage.call("admin", "GET", "/messages?order_by=id%20desc&page_size=1")
     const [message] = body["items"] as readonly Record<string, unknown>[]
     expect(message).toMatchObject({ topic: "order", message: "Where is my shelf? <b>&\u202Eflehs</b>", done: false })
+  })
+
+  it("has the same label and help in lists and forms of the admin app", async () => {
+    await using({ role: "admin" }, async (page) => {
+      await page.goto(`${stage.url}/messages`)
+      await page.getByRole("columnheader", { name: "About" }).waitFor()
+      await page.goto(`${stage.url}/messages/new`)
+      await page.getByLabel("Your e-mail").waitFor()
+      await page.getByText("We answer there.").waitFor()
+    })
   })
 
   it("shows a refused field's problem below it, keeps the input, and goes to the first one (47)", async () => {
@@ -115,7 +143,8 @@ describe.skipIf(chromiumPath === null)("a public form", () => {
   })
 
   it("says so where the browser has no Web Crypto (49)", async () => {
-    await using({}, async (page, form) => {
+    // What a page was told to begin with, it does at each beginning.
+    await using({ fresh: true }, async (page, form) => {
       await page.addInitScript(() => Object.defineProperty(globalThis, "isSecureContext", { value: false }))
       await form.open("contact")
       await page.getByText(/works over https only/).waitFor()

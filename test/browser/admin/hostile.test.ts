@@ -14,8 +14,22 @@ import { axe, type OpenOptions, type Role, type Stage, startStage, type Watched 
 
 let stage: Stage
 
+/** The place of a text among the others. */
+const positionOf = (what: string): number => [...texts.keys()].indexOf(what)
+
 /** The crate with a text: `crate-0` has the first one. */
-const crateOf = (what: string): string => `crate-${[...texts.keys()].indexOf(what)}`
+const crateOf = (what: string): string => `crate-${positionOf(what)}`
+
+/** The texts of some kinds, and those of all `kinds` in a deep run: a page of records shows one after the other, which takes its time. */
+const some = (
+  quick: readonly string[],
+  kinds: readonly string[] = [...texts.keys()]
+): ReadonlyArray<readonly [what: string, text: string]> =>
+  [...texts].filter(([what]) => (deep ? kinds : quick).includes(what))
+
+/** A filter that lets through the crates with these texts, in the order of the texts. */
+const cratesOf = (chosen: ReturnType<typeof some>): string =>
+  `?order=position&filter=${encodeURIComponent(chosen.map(([what]) => `id = "${crateOf(what)}"`).join(" OR "))}`
 
 beforeAll(async () => {
   if (chromiumPath === null) return
@@ -122,12 +136,15 @@ describe.skipIf(chromiumPath === null)("values that mean harm", () => {
       )
       expect(new Set(heights)).toEqual(new Set([34]))
       let row = 0
+      const copies = new Map(some(["closing", "isolate", "formula", "lines", "surrogates", "long"]))
       for (const [what, text] of texts) {
         expect([what, await list.cell(row, 1).textContent()]).toEqual([what, shown(text, 500)])
         const inside = await list.cell(row, 1).evaluate((cell) => cell.getBoundingClientRect().width)
         expect([what, inside]).toEqual([what, 260])
-        await list.cell(row, 1).click()
-        expect([what, await copied(page, () => page.keyboard.press("Control+c"))]).toEqual([what, text])
+        if (copies.has(what)) {
+          await list.cell(row, 1).click()
+          expect([what, await copied(page, () => page.keyboard.press("Control+c"))]).toEqual([what, text])
+        }
         row++
       }
       await picture(page, "list")
@@ -173,13 +190,14 @@ describe.skipIf(chromiumPath === null)("values that mean harm", () => {
     await using({}, async (page) => {
       const record = recordPage(page, stage.url)
       const list = listPage(page, stage.url)
-      await list.open("crates", "?order=position")
+      const chosen = some(["markup", "override", "template", "lines", "zalgo", "invisible", "long"])
+      await list.open("crates", cratesOf(chosen))
       await list.cell(0, 0).click()
       await page.keyboard.press("Enter")
-      for (const [at, [what, text]] of [...texts].entries()) {
+      for (const [at, [what, text]] of chosen.entries()) {
         // From one record to the next, as in the list.
         if (at > 0) await page.getByRole("button", { name: "Next record" }).click()
-        await expect.poll(() => record.input("position").inputValue()).toBe(String(at))
+        await expect.poll(() => record.input("position").inputValue()).toBe(String(positionOf(what)))
         const lines = text.replaceAll(/\r\n?/g, "\n")
         expect([what, await record.input("name").inputValue()]).toEqual([what, lines])
         const title = await page.locator("header h1").textContent()
@@ -194,12 +212,13 @@ describe.skipIf(chromiumPath === null)("values that mean harm", () => {
   it("are text for whoever only reads them", async () => {
     await using({ role: "viewer" }, async (page) => {
       const list = listPage(page, stage.url)
-      await list.open("crates", "?order=position")
+      const chosen = some(["closing", "address", "isolate", "control", "surrogates", "word"])
+      await list.open("crates", cratesOf(chosen))
       await list.cell(0, 0).click()
       await page.keyboard.press("Enter")
-      for (const [at, [what, text]] of [...texts].entries()) {
+      for (const [at, [what, text]] of chosen.entries()) {
         if (at > 0) await page.getByRole("button", { name: "Next record" }).click()
-        await page.locator("[data-field=position]").getByText(String(at), { exact: true }).waitFor()
+        await page.locator("[data-field=position]").getByText(String(positionOf(what)), { exact: true }).waitFor()
         expect([what, await page.locator("[data-field=body] bdi").textContent()]).toEqual([what, text])
         await unharmed(page)
       }
@@ -259,19 +278,19 @@ describe.skipIf(chromiumPath === null)("values that mean harm", () => {
       await record.dialog("Restore this version?").locator("ins").first().waitFor()
       await unharmed(page)
       await page.keyboard.press("Escape")
-      for (const what of ["markup", "override", "word", "long", "zalgo"]) {
-        await record.input("body").fill(texts.get(what)!)
+      for (const [what, text] of some(["markup", "long"], ["markup", "override", "word", "long", "zalgo"])) {
+        await record.input("body").fill(text)
         await put({ body: `${texts.get("markup")!}${texts.get("isolate")!}${what}` })
         await record.save()
-        const dialog = record.dialog(/Somebody saved this crate <b>/)
+        const dialog = record.dialog(/saved this crate <b>/)
         await dialog.waitFor()
         const mine = dialog.getByRole("row", { name: /^Body/ }).getByRole("button").last()
-        expect(await mine.textContent()).toBe(shown(texts.get(what)!, 2_000))
+        expect(await mine.textContent()).toBe(shown(text, 2_000))
         await unharmed(page)
         await picture(page, `merge-${what}`)
         await dialog.getByRole("button", { name: "Save merged" }).click()
         await dialog.waitFor({ state: "detached" })
-        await expect.poll(async () => (await read(crateOf("template")))["body"]).toBe(texts.get(what))
+        await expect.poll(async () => (await read(crateOf("template")))["body"]).toBe(text)
       }
     })
   })
@@ -279,8 +298,8 @@ describe.skipIf(chromiumPath === null)("values that mean harm", () => {
   it("are created exactly as they were typed, and cannot turn the words of the app around them", async () => {
     await using({ allow: /400/ }, async (page) => {
       const record = recordPage(page, stage.url)
-      for (const what of ["markup", "override", "isolate", "invisible", "joined", "prototype", "long"]) {
-        const text = texts.get(what)!
+      const all = ["markup", "override", "isolate", "invisible", "joined", "prototype", "long"]
+      for (const [what, text] of some(["markup", "override", "invisible", "long"], all)) {
         await record.open("crates", "new")
         await record.input("id").fill(`new ${what}`)
         await record.input("position").fill("900")
@@ -417,9 +436,8 @@ describe.skipIf(chromiumPath === null)("values that mean harm", () => {
   it("are text in filters: as chips, as text, as choices, in the statistics of a column", async () => {
     await using({ allow: /400|414|431/ }, async (page) => {
       const list = listPage(page, stage.url)
-      for (const what of ["markup", "override", "word", "zalgo", "lines"]) {
-        const text = texts.get(what)!.slice(0, 9_000)
-        const filter = `search(${JSON.stringify(text)})`
+      for (const [, text] of some(["override", "word"], ["markup", "override", "word", "zalgo", "lines"])) {
+        const filter = `search(${JSON.stringify(text.slice(0, 9_000))})`
         await page.goto(`${stage.url}/crates?filter=${encodeURIComponent(filter)}`)
         await page.getByRole("region", { name: "Filter" }).waitFor()
         await page.getByRole("main").getByRole("status").first().waitFor()
@@ -443,12 +461,19 @@ describe.skipIf(chromiumPath === null)("values that mean harm", () => {
     await using({ allow: /400/ }, async (page) => {
       const list = listPage(page, stage.url)
       const board = boardPage(page, stage.url)
-      for (const what of ["markup", "override", "prototype"]) {
-        const name = texts.get(what)!.slice(0, 80)
+      const save = async (name: string): Promise<void> => {
         await list.open("crates", "?filter=" + encodeURIComponent("state = \"<b>bold</b>\" OR position >= 0"))
         await board.save.click()
         await board.dialog.getByLabel("Name").fill(name)
         await board.dialog.getByRole("button", { name: "Save" }).click()
+      }
+      // A name that turns the text around it is refused.
+      await save(texts.get("override")!.slice(0, 80))
+      await board.dialog.getByRole("alert").first().waitFor()
+      await unharmed(page)
+      for (const [, text] of some(["markup"], ["markup", "prototype"])) {
+        const name = text.slice(0, 80)
+        await save(name)
         await page.locator("[role=tab][aria-selected=true]").filter({ hasText: name }).waitFor()
         await unharmed(page)
         await board.options.click()
@@ -582,38 +607,36 @@ describe.skipIf(chromiumPath === null)("declarations without measure", () => {
 describe.skipIf(chromiumPath === null)("addresses that lie", () => {
   it("lead to what is there or to nothing, and break no page", async () => {
     await using({ allow: /40[04]/ }, async (page) => {
-      for (
-        const path of [
-          "/crates/%ZZ",
-          "/crates/%ED%A0%80",
-          "/crates/%E0%A4%A",
-          "/crates/%00",
-          "/crates/,",
-          "/orders/1%27%20OR%201",
-          "/constructor",
-          "/__proto__",
-          "/-/constructor",
-          "/-/__proto__",
-          "/-/tasks/%ZZ"
-        ]
-      ) {
+      const paths = ["/crates/%ED%A0%80", "/crates/%00", "/__proto__", "/-/tasks/%ZZ"]
+      const morePaths = [
+        "/crates/%ZZ",
+        "/crates/%E0%A4%A",
+        "/crates/,",
+        "/orders/1%27%20OR%201",
+        "/constructor",
+        "/-/constructor",
+        "/-/__proto__"
+      ]
+      for (const path of deep ? [...paths, ...morePaths] : paths) {
         await page.goto(stage.url + path)
         await page.locator(".missing h1").or(page.getByRole("main").getByRole("alert")).first().waitFor()
         expect([path, await page.getByText("nobody expected").count()]).toEqual([path, 0])
         await unharmed(page)
       }
-      for (
-        const query of [
-          "columns=constructor,__proto__,name:p,name:-5,name:99999999999",
-          "order=constructor+desc,,,,+name",
-          "view=__proto__",
-          "filter=%ED%A0%80",
-          "filter=%00",
-          `filter=${encodeURIComponent(`name = "\u202e${markup}"`)}`,
-          `filter=${"(".repeat(2_000)}`,
-          "deleted=maybe&filter=__proto__+%3D+1"
-        ]
-      ) {
+      const queries = [
+        "columns=constructor,__proto__,name:p,name:-5,name:99999999999&order=constructor+desc,,,,+name&view=__proto__",
+        "filter=%ED%A0%80",
+        "deleted=maybe&filter=__proto__+%3D+1"
+      ]
+      const moreQueries = [
+        "columns=constructor,__proto__,name:p,name:-5,name:99999999999",
+        "order=constructor+desc,,,,+name",
+        "view=__proto__",
+        "filter=%00",
+        `filter=${encodeURIComponent(`name = "\u202e${markup}"`)}`,
+        `filter=${"(".repeat(2_000)}`
+      ]
+      for (const query of deep ? [...queries, ...moreQueries] : queries) {
         await page.goto(`${stage.url}/crates?${query}`)
         await page.getByRole("grid").waitFor()
         await unharmed(page)

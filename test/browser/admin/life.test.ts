@@ -76,7 +76,7 @@ describe.skipIf(chromiumPath === null)("two people and one record", () => {
       await ann.record.save()
       await ann.record.toast("Saved").waitFor()
       await ada.record.save()
-      const dialog = ada.record.dialog(/Somebody saved this order/)
+      const dialog = ada.record.dialog(/saved this order while/)
       await dialog.waitFor()
       const row = dialog.getByRole("row", { name: /^Note/ })
       for (const text of ["as it was", "Ann's note", "Ada's note"]) await row.getByText(text, { exact: true }).waitFor()

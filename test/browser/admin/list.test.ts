@@ -5,7 +5,7 @@ import type { MetaDocument } from "../../../web/client/index.ts"
 import { chromiumPath } from "../chromium.ts"
 import { listPage } from "./pages/list.ts"
 import { signInPage } from "./pages/sign-in.ts"
-import { axe, opener, type Role, type Stage, startStage } from "./stage.ts"
+import { axeAgain, opener, type Role, type Stage, startStage } from "./stage.ts"
 
 let stage: Stage
 
@@ -25,7 +25,7 @@ describe.skipIf(chromiumPath === null)("signing in", () => {
     await form.open()
     await form.submit(stage.emailOf("admin"), "not the password")
     await form.problem().waitFor()
-    expect(await axe(page)).toEqual([])
+    expect(await axeAgain(page)).toEqual([])
     await form.submit(stage.emailOf("admin"), stage.password)
     await page.getByRole("heading", { name: "Customers" }).waitFor()
     // The token is in memory only.
@@ -139,9 +139,33 @@ describe.skipIf(chromiumPath === null)("the list", () => {
       await expect.poll(() => list.header("Total").getAttribute("aria-sort")).toBe("ascending")
       await list.header("ID").getByRole("button").first().click({ modifiers: ["Shift"] })
       await expect.poll(() => list.query().get("order")).toBe("total, id")
-      // A field that cannot sort has its menu instead.
-      await list.header("Status").getByRole("button").first().click()
-      await page.getByRole("dialog", { name: "Status" }).waitFor()
+      // A field that cannot sort says why, and has its menu instead.
+      const why = "Lists cannot be sorted by this field: it is not declared sortable."
+      const status = list.header("Status")
+      expect(await status.getAttribute("aria-sort")).toBeNull()
+      const button = status.getByRole("button").first()
+      expect(await button.evaluate((each) => each.ariaDescribedByElements?.map(({ textContent }) => textContent)))
+        .toEqual([why])
+      await button.click()
+      await page.getByRole("dialog", { name: "Status" }).getByText(why).waitFor()
+    })
+  })
+
+  it("says what the records are: above them, in the palette, where one is made and where a file is chosen", async () => {
+    await using({}, async (page, list) => {
+      const about = page.getByRole("main").getByText("People and companies that have ordered something, or will.")
+      await list.open("customers")
+      await about.waitFor()
+      await page.keyboard.press("Control+k")
+      await page.getByRole("option", { name: "Customers People and companies" }).waitFor()
+      await page.keyboard.press("Escape")
+      await page.getByRole("link", { name: /^New customer/ }).click()
+      await page.waitForURL(/\/customers\/new$/)
+      await about.waitFor()
+      await page.goto(`${stage.url}/-/import/customers`)
+      await about.waitFor()
+      await list.open("orders")
+      expect(await page.getByRole("main").locator(".about").count()).toBe(0)
     })
   })
 

@@ -10,7 +10,7 @@ import { join } from "node:path"
 import type { BrowserContext, Page, Request } from "playwright-core"
 import { expect } from "vitest"
 import { compileOrThrow } from "../../../composition/create-admin.ts"
-import { startServer, webhooks } from "../../../composition/index.ts"
+import { createUser, startServer, webhooks } from "../../../composition/index.ts"
 import { followingMigrations } from "../../../composition/migrations.ts"
 import type { Server } from "../../../composition/server.ts"
 import { ensureWebApp } from "../../../composition/web.ts"
@@ -18,9 +18,10 @@ import type { Config } from "../../../core/domain/declare/config.ts"
 import type { DeclaredView } from "../../../core/domain/declare/view.ts"
 import shop from "../../../examples/shop/admin.config.ts"
 import { freePort } from "../../support/cluster.ts"
+import { deep } from "../../support/depth.ts"
 import type { TestDatabase } from "../../support/postgres.ts"
-import { migrate } from "../../support/server.ts"
-import { takeContext } from "./contexts.ts"
+import { migrate, migrationsOf } from "../../support/server.ts"
+import { takePage } from "./contexts.ts"
 import { emailOf, environmentOf, openShop, password, type Role } from "./shop.ts"
 
 export type { Role } from "./shop.ts"
@@ -99,6 +100,8 @@ export interface StageOptions {
   readonly change?: (config: Config) => Config
   /** Resources that get the three usual events, so that they can be watched. */
   readonly events?: readonly string[]
+  /** Another project in place of the shop. Its database, which the stage drops, gets what it needs and nothing else, and one account: an admin. */
+  readonly project?: { readonly config: Config; readonly database: TestDatabase }
   /** What the shop's views say of plugins, by resource. */
   readonly components?: { readonly [resource: string]: object }
 }
@@ -131,23 +134,29 @@ export const startStage = async (options: StageOptions = {}): Promise<Stage> => 
     auth: { ...shop.auth, twoFactor, passkeys },
     ...(options.webhooks === undefined ? {} : { extends: [webhooks(options.webhooks)] })
   }
-  const config = options.change?.(usual) ?? usual
-  const views = config.views as readonly DeclaredView[]
+  const { project } = options
+  const config = project?.config ?? options.change?.(usual) ?? usual
   const said: string[] = []
   await ensureWebApp((text) => said.push(text))
-  const database = await openShop()
+  const database = project?.database ?? await openShop()
   if (options.schema !== undefined) await database.execute(options.schema)
-  await migrate(database.url, followingMigrations(compileOrThrow(config)))
+  const compiled = compileOrThrow(config)
+  await migrate(database.url, project === undefined ? followingMigrations(compiled) : migrationsOf(compiled))
   const data = mkdtempSync(join(tmpdir(), "rs-browser-"))
   const port = options.port ?? await portOfStage()
   const url = `http://localhost:${port}`
   const server = await startServer(
     {
       ...config,
-      views: views.map((view) => ({
-        ...view,
-        declaration: { ...view.declaration as object, ...components[view.resource] }
-      })),
+      // Another project may name its views, as introspection does; the shop lists them.
+      ...(project === undefined
+        ? {
+          views: ((config.views ?? []) as readonly DeclaredView[]).map((view) => ({
+            ...view,
+            declaration: { ...view.declaration as object, ...components[view.resource] }
+          }))
+        }
+        : {}),
       auth: { ...config.auth, signInPerMinute: 1_000, mail }
     },
     {
@@ -157,6 +166,9 @@ export const startStage = async (options: StageOptions = {}): Promise<Stage> => 
       log: () => {}
     }
   )
+  if (project !== undefined) {
+    await createUser(server.auth!, { email: emailOf("admin"), name: "admin", role: "admin", password })
+  }
 
   /** Ends what is open, by a test that failed or goes on. */
   const open = new Set<() => Promise<void>>()
@@ -208,7 +220,7 @@ export const startStage = async (options: StageOptions = {}): Promise<Stage> => 
         width = 1280
       } = {}
     ) => {
-      const { context, discard, giveBack } = await takeContext(
+      const { context, discard, giveBack, page } = await takePage(
         { who: role ?? "nobody", language, touch },
         fresh,
         async (context) => void await context.addInitScript(watchPolicy)
@@ -222,7 +234,6 @@ export const startStage = async (options: StageOptions = {}): Promise<Stage> => 
         const pairs = (await cookiesOf(role)).split("; ").map((pair) => pair.split(/=(.*)/s))
         await context.addCookies(pairs.map(([name = "", value = ""]) => ({ name, value, url })))
       }
-      const page = await context.newPage()
       await page.setViewportSize({ width, height })
       await page.emulateMedia({ colorScheme: theme })
       const devtools = await context.newCDPSession(page)
@@ -326,3 +337,6 @@ export const axe = async (page: Page, rules?: readonly string[]): Promise<readon
     )
   }, rules ?? ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"])
 }
+
+/** As `axe`, for a state like one that `reach.test.ts` looks at: only in a deep run is it asked a second time. */
+export const axeAgain = (page: Page): Promise<readonly string[]> => deep ? axe(page) : Promise.resolve([])

@@ -3,7 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { afterEach, describe, expect, it } from "vitest"
 import { bulkScope } from "../../../core/app/bulk.ts"
-import { runTask } from "../../../core/app/task-run.ts"
+import { runTask, taskJob } from "../../../core/app/task-run.ts"
+import { LeftToOthers } from "../../../core/domain/job/retry.ts"
 import { boss, clerk, fixture, hooks, idOf, onBothTasks, startTasks, viewer } from "./scenes.ts"
 import type { TaskScene } from "./scenes.ts"
 
@@ -285,6 +286,30 @@ onBothTasks("bulk changes", () => fixture(1_203), (use) => {
     use().roles.set("ann", ["clerk"])
     expect([...(await use().titles("title = clerk")).keys()]).toEqual(["1"])
     expect((await use().task(clerk, id)).json).toMatchObject({ total: 2, refused: 1 })
+  })
+
+  it("are left to a process that knows their tenant, with all their tries", async () => {
+    const id = await start(use(), boss, { op: "update", filter: "id < 5", data: { title: "left" } })
+    use().roles.set("bob", "elsewhere")
+    use().waiting.length = 0
+    const job = taskJob(use().tasking)
+    const attempt = { job: { id: "1", name: job.name, attempt: job.maxAttempts, maxAttempts: job.maxAttempts } }
+    const run = async () => job.run({ id }, { ...attempt, signal: new AbortController().signal } as never)
+    await expect(run()).rejects.toThrow(LeftToOthers)
+    expect((await use().task(boss, id)).json).toMatchObject({ state: "running", done: 0 })
+    use().roles.set("bob", ["boss"])
+    await run()
+    expect((await use().task(boss, id)).json).toMatchObject({ state: "completed" })
+  })
+
+  it("run with the roles of a key that an admin gave roles of others", async () => {
+    const key = { id: "bob", roles: ["clerk"] }
+    use().roles.set("bob", ["admin"])
+    const id = await start(use(), key, { op: "update", filter: "id < 5", data: { title: "key" } })
+    await use().work()
+    use().roles.set("bob", ["boss"])
+    expect((await use().task(key, id)).json).toMatchObject({ state: "completed", error: null })
+    expect((await use().titles("title = key")).size).toBeGreaterThan(0)
   })
 
   it("are refused for what a list or a single write would refuse", async () => {

@@ -260,6 +260,42 @@ onBothTasks("imports", () => fixture(20), (use) => {
     }
   })
 
+  it("take a file of the type that it is said to be, and no other", async () => {
+    const send = async (type: string | null, text: string, query = "") => {
+      const answer = await use().service.call(boss, "POST", `/api/v1/notes:import${query}`, {
+        raw: text as never,
+        headers: type === null ? {} : { "content-type": type }
+      })
+      const { json, status } = answer
+      if (status === 201) await use().post(boss, `/api/tasks/${idOf(answer)}:cancel`)
+      return [status, status === 201 ? (json["columns"] as readonly object[]).length : json["type"]]
+    }
+    const csv = lines("id,title", "500,x")
+    const ndjson = "{\"id\":500,\"title\":\"x\"}\n"
+    for (const type of ["text/csv", "Text/CSV; header=present; charset=UTF-8"]) {
+      expect([type, ...await send(type, csv)]).toEqual([type, 201, 2])
+    }
+    for (const type of ["application/x-ndjson", "application/jsonl; charset=\"utf-8\"", "application/ndjson"]) {
+      expect([type, ...await send(type, ndjson)]).toEqual([type, 201, 2])
+    }
+    const unsupported = "urn:service:problem:unsupported-media-type"
+    for (
+      const type of [
+        "application/json",
+        "application/x-www-form-urlencoded",
+        "application/vnd.ms-excel",
+        "text/plain",
+        "text/csv; charset=latin1",
+        "constructor",
+        ""
+      ]
+    ) {
+      expect([type, ...await send(type, csv)]).toEqual([type, 415, unsupported])
+    }
+    expect(await send("text/csv", csv, "?format=csv")).toEqual([201, 2])
+    expect(await send("text/csv", csv, "?format=ndjson")).toEqual([400, "urn:service:problem:invalid-parameter"])
+  })
+
   it("refuse more bytes than an import takes, whether announced or not", async () => {
     const line = "1,x\r\n"
     const stream = new ReadableStream<Uint8Array>({

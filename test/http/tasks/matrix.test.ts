@@ -49,7 +49,7 @@ const matrix = (): Fixture => ({
         name === "soft" ? ", deleted_at timestamptz" : ""
       });`
     ).join("")
-  } ${taskSchema.join(";")}`,
+  } ${taskSchema().join(";")}`,
   rows: Object.fromEntries(names.map((name) => [name, [{ id: "1", title: "one" }, { id: "2", title: "two" }]]))
 })
 

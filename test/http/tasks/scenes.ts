@@ -10,6 +10,7 @@ import type { TaskParts } from "../../../core/app/task-parts.ts"
 import { runTask } from "../../../core/app/task-run.ts"
 import type { Tasking } from "../../../core/app/tasking.ts"
 import type { WriteHook } from "../../../core/domain/declare/config.ts"
+import type { RolesNow } from "../../../core/ports/subscriptions.ts"
 import { makeFakeTasks } from "../../fakes/tasks.ts"
 import { type Answer, type Fixture, startService, testSecret } from "../../support/composed.ts"
 import type { TestCaller, TestService } from "../../support/composed.ts"
@@ -81,7 +82,7 @@ export const fixture = (count: number, hooked = false): Fixture => ({
     done boolean not null default false, status text not null default 'open', secret text, owner text not null default 'ann',
     version integer not null default 1, deleted_at timestamptz);
     create table parts (note_id bigint, number integer, label text not null, primary key (note_id, number)); ${
-    taskSchema.join(";")
+    taskSchema().join(";")
   }`,
   rows: {
     notes: Array.from({ length: count }, (_, i) => ({
@@ -103,7 +104,7 @@ export const idOf = ({ json }: Answer): string => (json as unknown as { readonly
 export interface TaskScene {
   readonly service: TestService
   /** The roles that people have now. */
-  readonly roles: Map<string, readonly string[] | null>
+  readonly roles: Map<string, RolesNow>
   /** Runs the jobs that wait, until there are none. */
   readonly work: () => Promise<void>
   /** Ids of tasks whose jobs wait. */
@@ -132,7 +133,7 @@ export interface TaskScene {
 /** A service with tasks on one backend. */
 export const startTasks = async (backend: TestService["backend"], made: Fixture): Promise<TaskScene> => {
   const waiting: string[] = []
-  const roles = new Map<string, readonly string[] | null>([["bob", ["boss"]], ["ann", ["clerk"]], ["vic", ["viewer"]]])
+  const roles = new Map<string, RolesNow>([["bob", ["boss"]], ["ann", ["clerk"]], ["vic", ["viewer"]]])
   const unexpected: unknown[] = []
   let tasking: Tasking
   let ids = 0
@@ -172,7 +173,7 @@ export const startTasks = async (backend: TestService["backend"], made: Fixture)
     upload: (caller, text, query = "", resource = "notes") =>
       service.call(caller, "POST", `/api/v1/${resource}:import${query}`, {
         raw: text as never,
-        headers: { "content-type": "text/csv" }
+        headers: { "content-type": query.includes("format=ndjson") ? "application/x-ndjson" : "text/csv" }
       }),
     task: (caller, id) => service.get(caller, `/api/tasks/${id}`),
     titles: async (filter = "") => {

@@ -113,6 +113,7 @@ onBoth("batch", ledger, (use) => {
       [[], "ops[1]"],
       [{ op: "upsert", resource: "notes", data: {} }, "ops[1].op"],
       [{ op: "toString", resource: "notes" }, "ops[1].op"],
+      [{ op: "u".repeat(101), resource: "notes" }, "ops[1].op"],
       [{ op: "create", data: {} }, "ops[1].resource"],
       [{ op: "create", resource: "", data: {} }, "ops[1].resource"],
       [{ op: "create", resource: "n".repeat(101), data: {} }, "ops[1].resource"],
@@ -133,8 +134,8 @@ onBoth("batch", ledger, (use) => {
       expectProblem(answer, "invalid-parameter", path, {
         operation: 1,
         errors: [{ parameter, message: expect.any(String) }],
-        // Named once they are known to be an op and to be a name.
-        ...(/(\]|op|resource)$/.test(parameter) ? {} : { op, resource })
+        // Named once the resource is known to be a name.
+        ...(/(\]|resource)$/.test(parameter) ? {} : { op: op?.slice(0, 100), resource })
       })
     }
     expect(await count("notes")).toBe(before)

@@ -1,9 +1,7 @@
 /** The extension `history` over HTTP: every write leaves a version, readers see of versions what they see of records, and `:restore` writes one back. */
 
+import { expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Scope from "effect/Scope"
-import { expect, it } from "vitest"
 import { makePostgres } from "../../../adapters/postgres/connection.ts"
 import { compileOrThrow } from "../../../composition/create-admin.ts"
 import { historyMigrations } from "../../../composition/migrations.ts"
@@ -15,6 +13,7 @@ import { f } from "../../../core/domain/declare/field.ts"
 import { history } from "../../../core/domain/declare/history.ts"
 import { defineResource } from "../../../core/domain/declare/resource.ts"
 import { defineRoles } from "../../../core/domain/declare/roles.ts"
+import { RecordsError } from "../../../core/ports/records.ts"
 import { expectProblem } from "../../support/answer.ts"
 import type { Answered, Fixture, TestCaller, TestService } from "../../support/composed.ts"
 import { admin, ann, bob, foreign, ledger, ledgerSchema, viewer } from "../../support/ledger.ts"
@@ -302,15 +301,12 @@ onBoth("history", fixture, (use) => {
 })
 
 on("postgres", "history tables", fixture, (use) => {
-  it("are what startup expects of a database", async () => {
-    const scope = Scope.makeUnsafe()
-    const postgres = await Effect.runPromise(
-      Effect.provideService(makePostgres({ url: use().database!.url }), Scope.Scope, scope)
-    )
-    const refusals = await Effect.runPromise(checkDatabase(use().compiled, postgres))
-    await Effect.runPromise(Scope.close(scope, Exit.void))
-    expect(refusals.filter(({ resource }) => resource?.endsWith("_history"))).toEqual([])
-  })
+  it.live("are what startup expects of a database", () =>
+    Effect.gen(function*() {
+      const postgres = yield* makePostgres({ url: use().database!.url })
+      const refusals = yield* checkDatabase(use().compiled, postgres)
+      expect(refusals.filter(({ resource }) => resource?.endsWith("_history"))).toEqual([])
+    }))
 
   it("follow the tracked table: new columns and wider types, any number of times", async () => {
     const { id } = await makeAccount(use())
@@ -485,6 +481,75 @@ it("is refused where it cannot be", () => {
   expect(together(over("a", "shop.orders"), over("b", "shop_orders"))).toEqual([
     "Its versions would be kept in history.\"shop_orders\", as those of \"a\" are, which has another table."
   ])
+})
+
+const people: { readonly [id: string]: string } = { ann: "Ann Lee", root: "\"Root\"", zq: "zq-nobody" }
+const asked: (readonly string[])[] = []
+let answering = true
+
+on("fake", "names in a history", fixture, (use) => {
+  const named = async (caller: TestCaller, path: string): Promise<Answered> => {
+    const answer = await use().get(caller, `${base}/${path}`)
+    expect(answer.status, answer.text).toBe(200)
+    return answer.json
+  }
+
+  it("are of those who made the versions that the caller sees, and nothing else of an account", async () => {
+    const { id, path } = await makeAccount(use())
+    await patch(use(), admin, path, { zq_note: "zq-hidden" })
+    await patch(use(), admin, path, { name: "renamed" })
+    asked.length = 0
+    const versions = `accounts_history?order_by=history_id&filter=${encodeURIComponent(`id = ${id}`)}`
+    const { items } = await named(viewer, `${versions}&fields=history_id,history_by&expand=history_by`)
+    expect(items).toMatchObject([
+      { history_by: "ann", expand: { history_by: { name: "Ann Lee" } } },
+      { history_by: "root", expand: { history_by: { name: "\"Root\"" } } }
+    ])
+    expect(asked).toEqual([["ann", "root"]])
+    const first = items![0]!["history_id"] as unknown as string
+    const one = await named(viewer, `accounts_history/${first}?expand=history_by`)
+    expect(one["expand"]).toEqual({ history_by: { name: "Ann Lee" } })
+    // Nobody asks for names of what nobody asked for.
+    asked.length = 0
+    expect(await named(viewer, versions)).not.toHaveProperty(["items", 0, "expand"])
+    expect(await named(viewer, `accounts_history?filter=${encodeURIComponent("id = 0")}&expand=history_by`))
+      .toMatchObject({ items: [] })
+    expect(asked).toEqual([])
+  })
+
+  it("are null for an account that is gone", async () => {
+    const note = await make(use(), bob, "notes", { title: "of somebody" })
+    const { items } = await named(
+      admin,
+      `notes_history?filter=${encodeURIComponent(`id = ${note.id}`)}&expand=history_by`
+    )
+    expect(items).toMatchObject([{ history_by: "bob", expand: { history_by: null } }])
+  })
+
+  it("are offered beside versions only, and of nothing but their makers", async () => {
+    for (const [path, hint] of [["accounts", /^(?!.*history_by)/], ["accounts_history", /history_by/]] as const) {
+      for (const expand of path === "accounts" ? ["history_by"] : ["history_by.name", "owner_id", "history_id"]) {
+        const answer = await use().get(admin, `${base}/${path}?expand=${expand}`)
+        expect([answer.status, answer.json["errors"]?.[0]?.["hint"]]).toEqual([400, expect.stringMatching(hint)])
+      }
+    }
+  })
+
+  it("cannot be read where the accounts cannot", async () => {
+    answering = false
+    const answer = await use().get(ann, `${base}/accounts_history?expand=history_by`)
+    answering = true
+    expectProblem(answer, "unavailable", `/api/v1/accounts_history`)
+  })
+}, {
+  parts: {
+    namesOf: (ids) => {
+      asked.push([...ids].toSorted())
+      return answering
+        ? Effect.succeed(new Map(ids.flatMap((id) => people[id] === undefined ? [] : [[id, people[id]] as const])))
+        : Effect.fail(new RecordsError({ reason: { _tag: "Unavailable" }, cause: new Error("no accounts") }))
+    }
+  }
 })
 
 it("takes any resource: declared tenant and soft delete, quoted tables, options.roles, explicit read rules", () => {

@@ -6,7 +6,7 @@ import { isQuantity } from "../field/kind.ts"
 import { Value } from "../field/value.tsx"
 import { needsOf } from "../list/needs.ts"
 import { useWords } from "../place/words.ts"
-import { addressOf, keyOf, labelOf, type Resource } from "../shell/catalogue.ts"
+import { addressOf, fieldLabel, keyOf, type Resource } from "../shell/catalogue.ts"
 import { resourceClient } from "../shell/client.ts"
 import { Link } from "../shell/link.tsx"
 import style from "./board.module.css"
@@ -52,7 +52,9 @@ export const ListBlock = (
           <table className={style.table}>
             <thead>
               <tr>
-                {columns.map((name) => <th key={name} scope="col" className={endOf(name)}>{labelOf(name)}</th>)}
+                {columns.map((name) => (
+                  <th key={name} scope="col" className={endOf(name)}>{fieldLabel(resource, name)}</th>
+                ))}
               </tr>
             </thead>
             <tbody>

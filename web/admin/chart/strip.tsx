@@ -9,7 +9,7 @@ import { enumText, textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
 import { textOfSimple, withCondition } from "../filter/conditions.ts"
 import { useLocale } from "../messages/locale.tsx"
-import { labelOf, type Resource } from "../shell/catalogue.ts"
+import { fieldLabel, type Resource } from "../shell/catalogue.ts"
 import { resourceClient } from "../shell/client.ts"
 import style from "./chart.module.css"
 
@@ -107,7 +107,7 @@ const Series = (
   const measured = chart.measured === null ? undefined : resource.fields.get(chart.measured)
   const adds = chart.measure === "count" || chart.measure.startsWith("sum:")
   const unit = measured === undefined ? null : currencyOf(resource, measured)
-  const label = measured === undefined ? resource.view.label.plural : labelOf(measured.name)
+  const label = measured === undefined ? resource.view.label.plural : fieldLabel(resource, measured.name)
   return (
     <section className={style.strip} aria-label={label}>
       <div className={style.figure}>
@@ -147,7 +147,7 @@ const Series = (
       />
       {state !== undefined && (
         <div className={style.side}>
-          <p className="dim">{t.chart.by(labelOf(state.name))}</p>
+          <p className="dim">{t.chart.by(fieldLabel(resource, state.name))}</p>
           <TopValues
             resource={resource}
             field={state.name}
@@ -230,13 +230,13 @@ const Histogram = (
     ? ""
     : `${format.number(data.buckets[0]!.from)} – ${format.number(data.buckets.at(-1)!.to)}`
   return (
-    <section className={style.strip} aria-label={labelOf(chart.field)}>
+    <section className={style.strip} aria-label={fieldLabel(resource, chart.field)}>
       <div className={style.figure}>
-        <p className="dim">{labelOf(chart.field)}</p>
+        <p className="dim">{fieldLabel(resource, chart.field)}</p>
         <p className={style.range}>{ends}</p>
       </div>
       <Bars
-        label={labelOf(chart.field)}
+        label={fieldLabel(resource, chart.field)}
         bars={data.buckets.map(({ count, from, to }) => ({
           id: String(from),
           share: count / most,
@@ -274,9 +274,9 @@ const Facets = (
   if (data === undefined) return <div className={style.strip} aria-busy="true" />
   const most = Math.max(...data.facets.map(({ count }) => count), 0) || 1
   return (
-    <section className={style.strip} aria-label={labelOf(chart.field)}>
+    <section className={style.strip} aria-label={fieldLabel(resource, chart.field)}>
       <div className={style.figure}>
-        <p className="dim">{labelOf(chart.field)}</p>
+        <p className="dim">{fieldLabel(resource, chart.field)}</p>
       </div>
       <div className={style.columns}>
         {data.facets.map(({ count, value }) => {

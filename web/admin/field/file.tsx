@@ -20,7 +20,7 @@ import { fileUrl } from "../../client/index.ts"
 import type { FileValue } from "../../client/index.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { useApp } from "../shell/app.ts"
-import { labelOf } from "../shell/catalogue.ts"
+import { fieldLabel } from "../shell/catalogue.ts"
 import { client } from "../shell/client.ts"
 import { problemText } from "../shell/problem.tsx"
 import style from "./file.module.css"
@@ -206,7 +206,7 @@ export const FileInput = (props: InputProps): ReactNode => {
   const [linking, setLinking] = useState(false)
   const [link, setLink] = useState("")
   const chooser = useRef<HTMLInputElement>(null)
-  const name = label ?? labelOf(field.name)
+  const name = label ?? fieldLabel(resource, field.name)
   /** The upload under way, and the value before it. */
   const running = useRef<{ readonly abort: AbortController; readonly before: unknown } | null>(null)
   useEffect(() => () => running.current?.abort.abort(), [])

@@ -112,7 +112,8 @@ const Line = (props: InnerProps): ReactNode => {
     shown.current = draft.value
     onChange(draft)
   }
-  const long = !compact && isLong(field)
+  // A single line would lose the line breaks of a value that has some.
+  const long = !compact && (isLong(field) || (field.kind === "text" && text.includes("\n")))
   const named = compact || (field.kind !== "country" && field.kind !== "currency") ? "" : format[field.kind](text)
   const time = field.kind === "timestamp"
   const common = {

@@ -1,11 +1,13 @@
 /** How fields are shown by their kind: which are quantities, which enums are states, which decimals are amounts. Pure. */
 
+import { fieldsOfTitle } from "../../../core/domain/model/title.ts"
 import type { MetaField } from "../../client/index.ts"
-import type { Resource } from "../shell/catalogue.ts"
+import { type Resource, toOneOf } from "../shell/catalogue.ts"
 
 /** Whether a text takes several lines: an address of mail (254) or a name is one. */
 export const isLong = (field: MetaField): boolean =>
-  field.kind === "json" || (field.kind === "text" && field.relation === undefined && (field.max ?? 9_999) > 320)
+  field.kind === "json" ||
+  (field.kind === "text" && field.relation === undefined && (field.multiline ?? (field.max ?? 9_999) > 320))
 
 export type Tone = "ok" | "info" | "warn" | "bad" | "violet" | "plain"
 
@@ -105,9 +107,7 @@ export const currencyOf = (resource: Resource, field: MetaField): MetaField | nu
 
 /** The relation of a foreign key, which `expand` follows. Undefined if the caller does not see it. */
 export const relationOf = (resource: Resource, field: MetaField) =>
-  field.relation === undefined
-    ? undefined
-    : resource.model.relations.find((each) => !each.many && each.field === field.name)
+  field.relation === undefined ? undefined : toOneOf(resource.model, field.name)
 
 /** Default width of a column in pixels. */
 export const widthOf = (resource: Resource, field: MetaField): number => {
@@ -123,7 +123,7 @@ export const widthOf = (resource: Resource, field: MetaField): number => {
     case "date":
       return 122
     case "timestamp":
-      return 138
+      return 176
     case "enum":
       return isState(field) ? 132 : 108
     case "currency":
@@ -136,6 +136,6 @@ export const widthOf = (resource: Resource, field: MetaField): number => {
     case "file":
       return 220
     default:
-      return resource.view.title === field.name ? 260 : (field.max ?? 999) <= 30 ? 140 : 220
+      return fieldsOfTitle(resource.view.title ?? "").includes(field.name) ? 260 : (field.max ?? 999) <= 30 ? 140 : 220
   }
 }

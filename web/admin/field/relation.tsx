@@ -4,15 +4,18 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { ChevronsUpDown } from "lucide-react"
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react"
 import { Popover } from "react-aria-components"
+import { fieldsOfTitle } from "../../../core/domain/model/title.ts"
 import { textOfSimple } from "../filter/conditions.ts"
 import { useMessages } from "../messages/locale.tsx"
 import { useApp } from "../shell/app.ts"
-import { type Resource, titleFields, titleOf } from "../shell/catalogue.ts"
+import { type Resource, titleNeeds, titleOf } from "../shell/catalogue.ts"
 import { type AnyPage, type AnyRecord, resourceClient } from "../shell/client.ts"
 import type { InputProps } from "./input-props.ts"
 import { relationOf } from "./kind.ts"
 import { parseText } from "./parse.ts"
 import { plain, short } from "./plain.ts"
+import { detailFields, detailOf, useTitles } from "./titles.ts"
+import { useReader } from "./value.tsx"
 
 /** The filter for a typed text: a search, or the key if the resource has no searched fields. */
 const filterFor = (target: Resource, text: string): string | null => {
@@ -20,10 +23,9 @@ const filterFor = (target: Resource, text: string): string | null => {
   if (target.model.fields.some(({ searched }) => searched)) {
     return textOfSimple({ field: "", is: "search", values: [text] }, target)
   }
-  const title = target.view.title === null ? undefined : target.fields.get(target.view.title)
-  return title?.kind === "text" && title.filterable
-    ? textOfSimple({ field: title.name, is: "contains", values: [text] }, target)
-    : ""
+  const named = fieldsOfTitle(target.view.title ?? "").map((name) => target.fields.get(name))
+    .filter((field) => field?.kind === "text" && field.filterable)
+  return named.map((field) => textOfSimple({ field: field!.name, is: "contains", values: [text] }, target)).join(" OR ")
 }
 
 export const RelationInput = (props: InputProps): ReactNode => {
@@ -59,31 +61,25 @@ export const RelationInput = (props: InputProps): ReactNode => {
     setOpen(true)
   }, [autoFocus, compact])
 
-  const known = useQuery<AnyPage>({
-    queryKey: ["title", target?.name, keyField, current],
-    enabled: target !== undefined && current !== "" && target.fields.get(keyField)?.filterable === true,
-    staleTime: 60_000,
-    queryFn: ({ signal }) =>
-      resourceClient(target!.name).list({
-        filter: textOfSimple({ field: keyField, is: "is", values: [current] }, target!),
-        page_size: 1,
-        fields: [...titleFields(target!), keyField]
-      }, { signal })
-  })
+  const reader = useReader()
+  const titles = useTitles(target, [current], keyField)
   const title = (record: AnyRecord): string => titleOf(target!, record)
-  const shown = known.data?.items[0] === undefined ? (current === "" ? "" : `#${current}`) : title(known.data.items[0])
+  const shown = current === "" ? "" : titles.get(current) ?? `#${current}`
 
   const found = useQuery<AnyPage>({
     queryKey: ["options", target?.name, text ?? ""],
     enabled: target !== undefined && open,
     staleTime: 30_000,
     placeholderData: keepPreviousData,
-    queryFn: ({ signal }) =>
-      resourceClient(target!.name).list({
+    queryFn: ({ signal }) => {
+      const needs = titleNeeds(target!)
+      return resourceClient(target!.name).list({
+        ...needs,
         filter: filterFor(target!, (text ?? "").trim()),
         page_size: 20,
-        fields: [...titleFields(target!), keyField]
+        fields: [...new Set([...needs.fields, keyField, ...detailFields(target!).map(({ name }) => name)])]
       }, { signal })
+    }
   })
 
   if (target === undefined) {
@@ -182,7 +178,12 @@ export const RelationInput = (props: InputProps): ReactNode => {
                 onMouseDown={(event) => event.preventDefault()}
                 onClick={() => choose(record)}
               >
-                <bdi className="grow cut">{title(record)}</bdi>
+                <span className="grow cut">
+                  <bdi>{title(record)}</bdi>
+                  {detailOf(target, record, reader) !== "" && (
+                    <small className="dim cut second" dir="auto">{detailOf(target, record, reader)}</small>
+                  )}
+                </span>
                 <bdi className="dim cut">#{short(plain(record[keyField]), 80)}</bdi>
               </div>
             ))}

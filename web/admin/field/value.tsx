@@ -9,7 +9,7 @@ import type { MetaField } from "../../client/index.ts"
 import { config } from "../config.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { useApp } from "../shell/app.ts"
-import { addressOf, keyOf, type Resource, titleOf } from "../shell/catalogue.ts"
+import { addressOf, expandedOf, keyOf, type Resource, titleOf } from "../shell/catalogue.ts"
 import type { AnyRecord } from "../shell/client.ts"
 import { Link } from "../shell/link.tsx"
 import { FileLine } from "./file.tsx"
@@ -48,20 +48,12 @@ export interface ValueProps {
   readonly linked?: boolean
 }
 
-const expanded = (record: ValueProps["record"], name: string): { readonly [field: string]: unknown } | null => {
-  const all = record?.["expand"]
-  const found: unknown = typeof all === "object" && all !== null ? (all as { [name: string]: unknown })[name] : null
-  return typeof found === "object" && found !== null && !Array.isArray(found)
-    ? found as { readonly [field: string]: unknown }
-    : null
-}
-
 const Related = ({ field, linked = true, record, resource, value }: ValueProps): ReactNode => {
   const { catalogue } = useApp()
   const target = field.relation === undefined ? undefined : catalogue.resources.get(field.relation)
   const relation = relationOf(resource, field)
-  const found = relation === undefined ? null : expanded(record, relation.name)
-  const name = target === undefined || found === null ? `#${short(plain(value), 200)}` : titleOf(target, found)
+  const found = relation === undefined ? null : expandedOf(record, relation.name)
+  const name = target === undefined || found === null ? `#${short(plain(value), 200)}` : titleOf(target, found, true)
   const key = target === undefined
     ? null
     : found === null
@@ -99,8 +91,10 @@ const Plain = (props: ValueProps): ReactNode => {
   const reader = useReader()
   if (value === null || value === undefined) return null
   if (field.relation !== undefined) return <Related {...props} />
+  // A version may come with the name of who made it.
+  const maker = field.name === "history_by" ? plain(expandedOf(record, field.name)?.["name"]) : ""
   // A value may be long: a cell shows no more than fits.
-  const text = short(textOf(resource, field, value, reader), 500)
+  const text = short(maker || textOf(resource, field, value, reader), 500)
   switch (field.kind) {
     case "boolean":
       return value === true

@@ -4,6 +4,7 @@ import * as Result from "effect/Result"
 import { ListFilter, Plus, SquarePen, X } from "lucide-react"
 import { lazy, type ReactNode, Suspense, useRef, useState } from "react"
 import type { FilterError } from "../../../core/domain/filter/read.ts"
+import { useTitles } from "../field/titles.ts"
 import { useReader } from "../field/value.tsx"
 import { useMessages } from "../messages/locale.tsx"
 import type { Resource } from "../shell/catalogue.ts"
@@ -37,7 +38,10 @@ const Chip = (
 ): ReactNode => {
   const reader = useReader()
   const t = useMessages()
-  const words = wordsOf(condition, resource, reader)
+  const { simple } = condition
+  const target = simple === null ? undefined : resource.related(simple.field)
+  const titles = useTitles(target?.target, target === undefined ? [] : simple?.values ?? [], target?.targetField)
+  const words = wordsOf(condition, resource, reader, titles)
   return (
     <span className={style.chip}>
       <Box

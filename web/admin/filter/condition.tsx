@@ -6,10 +6,11 @@ import { Search } from "lucide-react"
 import { type FormEvent, type ReactNode, useId, useState } from "react"
 import type { MetaField } from "../../client/index.ts"
 import { isolated, plain, short } from "../field/plain.ts"
+import { useTitles } from "../field/titles.ts"
 import { useReader, Value } from "../field/value.tsx"
 import { useMessages } from "../messages/locale.tsx"
 import { useApp } from "../shell/app.ts"
-import { keyOf, keyPartsOf, labelOf, type Resource, titleFields, titleOf } from "../shell/catalogue.ts"
+import { fieldLabel, keyOf, keyPartsOf, type Resource, titleNeeds, titleOf } from "../shell/catalogue.ts"
 import { type AnyPage, resourceClient } from "../shell/client.ts"
 import { checkSimple, type Operator, operatorsOf, type Simple, textOfSimple } from "./conditions.ts"
 import style from "./filter.module.css"
@@ -27,7 +28,8 @@ export const FieldChoice = ({ onChoose, onSearch, resource }: FieldChoiceProps):
   const [text, setText] = useState("")
   const searchable = resource.model.fields.some(({ searched }) => searched)
   const fields = resource.model.fields.filter(({ filterable, name }) =>
-    filterable && (labelOf(name).toLowerCase().includes(text.toLowerCase()) || name.includes(text.toLowerCase()))
+    filterable &&
+    (fieldLabel(resource, name).toLowerCase().includes(text.toLowerCase()) || name.includes(text.toLowerCase()))
   )
   const search = searchable && text.trim() !== ""
     ? textOfSimple({ field: "", is: "search", values: [text.trim()] }, resource)
@@ -38,7 +40,7 @@ export const FieldChoice = ({ onChoose, onSearch, resource }: FieldChoiceProps):
         event.preventDefault()
         if (
           search !== null &&
-          (fields.length === 0 || !labelOf(fields[0]!.name).toLowerCase().startsWith(text.toLowerCase()))
+          (fields.length === 0 || !fieldLabel(resource, fields[0]!.name).toLowerCase().startsWith(text.toLowerCase()))
         ) {
           onSearch(search)
         } else if (fields[0] !== undefined) onChoose(fields[0].name)
@@ -67,7 +69,7 @@ export const FieldChoice = ({ onChoose, onSearch, resource }: FieldChoiceProps):
             className={style.option}
             onClick={() => onChoose(name)}
           >
-            {labelOf(name)}
+            {fieldLabel(resource, name)}
           </button>
         ))}
       </div>
@@ -146,7 +148,9 @@ export const ConditionEditor = ({ fresh = false, onDone, resource, start, text }
             }}
           >
             {offered.map((each) => (
-              <option key={each} value={each}>{`${labelOf(field.name)} ${operatorWord(each, field, t)}`}</option>
+              <option key={each} value={each}>
+                {`${fieldLabel(resource, field.name)} ${operatorWord(each, field, t)}`}
+              </option>
             ))}
           </select>
         </>
@@ -292,7 +296,7 @@ const Choices = ({ field, onChange, resource, values }: ChoicesProps): ReactNode
           />
         </div>
       )}
-      <div className={style.options} role="group" aria-label={labelOf(field.name)}>
+      <div className={style.options} role="group" aria-label={fieldLabel(resource, field.name)}>
         {shown.map((value) => (
           <label key={value} className={style.option}>
             <input type="checkbox" checked={values.includes(value)} onChange={() => toggle(value)} />
@@ -326,7 +330,7 @@ const useRelated = (target: Resource | undefined, text: string): ReadonlyMap<str
       resourceClient(target!.name).list({
         filter: textOfSimple({ field: "", is: "search", values: [text.trim()] }, target!),
         page_size: 20,
-        fields: titleFields(target!)
+        ...titleNeeds(target!)
       }, { signal })
   })
   return new Map(
@@ -335,23 +339,4 @@ const useRelated = (target: Resource | undefined, text: string): ReadonlyMap<str
       return key === null ? [] : [[keyPartsOf(key).join(","), titleOf(target!, record)] as const]
     })
   )
-}
-
-/** Titles of records by the value of a foreign key. */
-const useTitles = (target: Resource | undefined, values: readonly string[]): ReadonlyMap<string, string> => {
-  const key = target?.model.primaryKey.length === 1 ? target.fields.get(target.model.primaryKey[0]!) : undefined
-  const wanted = [...new Set(values)].filter((value) => value !== "").slice(0, 60)
-  const { data } = useQuery<AnyPage>({
-    queryKey: ["titles", target?.name, wanted],
-    enabled: key !== undefined && key.filterable && wanted.length > 0,
-    staleTime: 60_000,
-    placeholderData: keepPreviousData,
-    queryFn: ({ signal }) =>
-      resourceClient(target!.name).list({
-        filter: textOfSimple({ field: key!.name, is: "oneOf", values: wanted }, target!),
-        page_size: wanted.length,
-        fields: titleFields(target!)
-      }, { signal })
-  })
-  return new Map(data?.items.map((record) => [plain(record[key!.name]), titleOf(target!, record)]))
 }

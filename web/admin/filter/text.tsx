@@ -16,7 +16,7 @@ import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from "rea
 import { type FilterError, readFilter } from "../../../core/domain/filter/read.ts"
 import { plain } from "../field/plain.ts"
 import { useMessages } from "../messages/locale.tsx"
-import { labelOf, type Resource } from "../shell/catalogue.ts"
+import { fieldLabel, type Resource } from "../shell/catalogue.ts"
 import { resourceClient } from "../shell/client.ts"
 import { scopeOf } from "./conditions.ts"
 import style from "./filter.module.css"
@@ -68,7 +68,7 @@ const completer =
       options: [
         ...resource.model.fields.filter(({ filterable }) => filterable).map(({ kind, name }) => ({
           label: name,
-          detail: `${labelOf(name)} · ${kind}`,
+          detail: `${fieldLabel(resource, name)} · ${kind}`,
           type: "property",
           boost: 1
         })),

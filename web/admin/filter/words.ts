@@ -3,7 +3,7 @@
 import type { MetaField } from "../../client/index.ts"
 import { type Reader, textOf } from "../field/text.ts"
 import type { Messages } from "../messages/locale.tsx"
-import { labelOf, type Resource } from "../shell/catalogue.ts"
+import { fieldLabel, type Resource } from "../shell/catalogue.ts"
 import type { Condition, Operator, Simple } from "./conditions.ts"
 
 /** The word for an operator, by the field's kind: `after` for times, `over` for numbers. */
@@ -41,12 +41,13 @@ export const valueText = (
   field: MetaField,
   is: Operator,
   value: string,
-  reader: Reader
+  reader: Reader,
+  titles?: ReadonlyMap<string, string>
 ): string =>
   is === "inLast"
     ? spanText(value, reader.t)
     : field.relation !== undefined
-    ? `#${value}`
+    ? titles?.get(value) ?? `#${value}`
     : field.kind === "timestamp"
     ? reader.format.dateTime(value)
     : textOf(resource, field, field.kind === "boolean" ? booleans[value] : value, reader)
@@ -57,21 +58,34 @@ export interface ConditionWords {
   readonly value: string
 }
 
-const simpleWords = (simple: Simple, resource: Resource, reader: Reader): ConditionWords => {
+const simpleWords = (
+  simple: Simple,
+  resource: Resource,
+  reader: Reader,
+  titles?: ReadonlyMap<string, string>
+): ConditionWords => {
   const { t } = reader
   if (simple.is === "search") return { label: t.filter.search, operator: "", value: `“${simple.values[0] ?? ""}”` }
   const field = resource.fields.get(simple.field)
   return {
-    label: labelOf(simple.field),
+    label: fieldLabel(resource, simple.field),
     operator: operatorWord(simple.is, field, t),
     value: field === undefined
       ? simple.values.join(", ")
-      : simple.values.map((value) => valueText(resource, field, simple.is, value, reader)).join(", ")
+      : simple.values.map((value) => valueText(resource, field, simple.is, value, reader, titles)).join(", ")
   }
 }
 
-/** The text of a chip. A condition that is not simple is shown as filter text. */
-export const wordsOf = (condition: Condition, resource: Resource, reader: Reader): ConditionWords =>
+/**
+ * The text of a chip. A condition that is not simple is shown as filter text. `titles`: those of related records, by the values of the condition; a
+ * record that has none there is shown by its key.
+ */
+export const wordsOf = (
+  condition: Condition,
+  resource: Resource,
+  reader: Reader,
+  titles?: ReadonlyMap<string, string>
+): ConditionWords =>
   condition.simple === null
     ? { label: "", operator: "", value: condition.text }
-    : simpleWords(condition.simple, resource, reader)
+    : simpleWords(condition.simple, resource, reader, titles)

@@ -133,7 +133,7 @@ const controlOf = (field: MetaField, id: string): Control => {
     control.checked = given === true
     return control
   }
-  if (field.kind === "text" && (field.max ?? 9_999) > 300) {
+  if (field.kind === "text" && (field.multiline ?? (field.max ?? 9_999) > 300)) {
     return make("textarea", { ...common, rows: "4", dir: "auto" })
   }
   const number = field.kind === "integer" || field.kind === "decimal" || field.kind === "float"
@@ -152,8 +152,8 @@ const controlOf = (field: MetaField, id: string): Control => {
 const rowOf = (field: MetaField, index: number): Row => {
   const id = `f${index}`
   const control = controlOf(field, id)
-  const hint = make("p", { class: "hint", id: `${id}-hint`, hidden: true })
-  const label = make("label", { class: "label", for: id }, labelOf(field.name))
+  const hint = make("p", { class: "hint", id: `${id}-hint`, hidden: field.help === undefined }, field.help ?? "")
+  const label = make("label", { class: "label", for: id }, field.label ?? labelOf(field.name))
   if (field.optional) label.append(make("em", {}, ` ${words.optional}`))
   const frame = make("div", { class: field.kind === "boolean" ? "form-check" : "input" }, control)
   const box = field.kind === "boolean"
@@ -163,9 +163,10 @@ const rowOf = (field: MetaField, index: number): Row => {
 }
 
 /** Marks a row as refused, or removes the mark. */
-const mark = ({ box, control, hint }: Row, problem: string | null): void => {
-  hint.hidden = problem === null
-  hint.textContent = problem ?? ""
+const mark = ({ box, control, field, hint }: Row, problem: string | null): void => {
+  const text = problem ?? field.help ?? ""
+  hint.hidden = text === ""
+  hint.textContent = text
   hint.toggleAttribute("data-bad", problem !== null)
   box.querySelector(".input")?.toggleAttribute("data-invalid", problem !== null)
   if (problem === null) control.removeAttribute("aria-invalid")

@@ -10,8 +10,8 @@ import { pinnedStyle } from "./row.tsx"
 export interface HeadingProps {
   /** A header; the element with `data-column` takes the focus, with the tab index given. */
   readonly head: (column: Column, index: number, tabIndex: 0 | -1) => ReactNode
-  /** `ascending`, `descending` or `none`, for the column's header. */
-  readonly sorted: (column: Column) => "ascending" | "descending" | "none"
+  /** `ascending`, `descending` or `none`, for the column's header; undefined where no list can be sorted by it. */
+  readonly sorted: (column: Column) => "ascending" | "descending" | "none" | undefined
   readonly onWidth?: ((column: Column, width: number) => void) | undefined
 }
 

@@ -6,7 +6,7 @@ import { isIdentifier, isQuantity, isState } from "../field/kind.ts"
 import { isVisible, plain } from "../field/plain.ts"
 import { State, Value } from "../field/value.tsx"
 import type { Column } from "../grid/columns.ts"
-import { type Resource, titleOf } from "../shell/catalogue.ts"
+import { type Resource, titleField, titleOf } from "../shell/catalogue.ts"
 import type { AnyRecord } from "../shell/client.ts"
 
 import style from "./list.module.css"
@@ -20,7 +20,7 @@ interface CardProps {
 /** The fields of a card: of each kind, the first one among the columns. */
 const partsOf = (resource: Resource, columns: readonly Column[]) => {
   const fields = columns.map(({ id }) => resource.fields.get(id)!)
-  const title = resource.view.title === null ? undefined : resource.fields.get(resource.view.title)
+  const title = titleField(resource)
   const lead = title !== undefined && !isIdentifier(resource, title)
     ? title
     : fields.find(({ kind, relation }) => relation !== undefined || kind === "text")

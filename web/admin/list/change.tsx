@@ -5,7 +5,7 @@ import type { MetaField } from "../../client/index.ts"
 import { Input } from "../field/input.tsx"
 import type { Draft } from "../field/parse.ts"
 import { useLocale } from "../messages/locale.tsx"
-import { labelOf, type Resource } from "../shell/catalogue.ts"
+import { fieldLabel, type Resource } from "../shell/catalogue.ts"
 import { Cancel, Dialog } from "../shell/parts.tsx"
 import { problemText } from "../shell/problem.tsx"
 
@@ -60,8 +60,9 @@ const ChangeForm = (
         <span className="label">{t.list.bulkField}</span>
         <span className="input">
           <select value={name} onChange={({ target }) => onName(target.value)}>
-            {changeable(resource).map((each) => <option key={each.name} value={each.name}>{labelOf(each.name)}
-            </option>)}
+            {changeable(resource).map((each) => (
+              <option key={each.name} value={each.name}>{fieldLabel(resource, each.name)}</option>
+            ))}
           </select>
         </span>
       </label>

@@ -9,11 +9,13 @@ import { plain } from "../field/plain.ts"
 import { useReader, Value } from "../field/value.tsx"
 import { textOfSimple, withCondition } from "../filter/conditions.ts"
 import { useLocale } from "../messages/locale.tsx"
+import { useWords } from "../place/words.ts"
 import type { Resource } from "../shell/catalogue.ts"
 import { resourceClient } from "../shell/client.ts"
 import { Problem } from "../shell/problem.tsx"
 import style from "./list.module.css"
-import type { Choice, OrderKey } from "./state.ts"
+import { type Choice, type OrderKey, whyUnsorted } from "./state.ts"
+import { columnWords } from "./words.ts"
 
 interface ColumnMenuProps {
   readonly resource: Resource
@@ -40,9 +42,10 @@ const Act = ({ children, icon, onAct }: ActProps): ReactNode => (
 
 export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
   const { choices, field, onChoices, onClose, onOrder, order } = props
-  const { t } = useLocale()
+  const w = useWords(columnWords)
   const [asked, setAsked] = useState(false)
   const choice = choices.find((each) => each.field === field.name)
+  const unsorted = whyUnsorted(field, w)
   const known = order.find((key) => key.field === field.name)
   const act = (work: () => void) => () => {
     work()
@@ -52,54 +55,56 @@ export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
     onChoices(choices.map((each) => each.field === field.name ? { ...each, ...next } : each))
   return (
     <div className={`menu ${style.stats}`}>
-      {field.sortable && (
-        <>
-          <Act
-            icon={<ArrowUp className="icon" />}
-            onAct={act(() => onOrder([{ field: field.name, descending: false }]))}
-          >
-            {t.list.sortAscending}
-          </Act>
-          <Act
-            icon={<ArrowDown className="icon" />}
-            onAct={act(() => onOrder([{ field: field.name, descending: true }]))}
-          >
-            {t.list.sortDescending}
-          </Act>
-          {order.length > 0 && known === undefined && (
+      {unsorted === null ?
+        (
+          <>
             <Act
-              icon={<Plus className="icon" />}
-              onAct={act(() => onOrder([...order, { field: field.name, descending: false }]))}
+              icon={<ArrowUp className="icon" />}
+              onAct={act(() => onOrder([{ field: field.name, descending: false }]))}
             >
-              {t.list.addSort}
+              {w.sortAscending}
             </Act>
-          )}
-          {known !== undefined && order.length > 1 && (
             <Act
-              icon={<span className="icon" />}
-              onAct={act(() => onOrder(order.filter((key) => key !== known)))}
+              icon={<ArrowDown className="icon" />}
+              onAct={act(() => onOrder([{ field: field.name, descending: true }]))}
             >
-              {t.list.unsort}
+              {w.sortDescending}
             </Act>
-          )}
-          <hr className="menu-line" />
-        </>
-      )}
+            {order.length > 0 && known === undefined && (
+              <Act
+                icon={<Plus className="icon" />}
+                onAct={act(() => onOrder([...order, { field: field.name, descending: false }]))}
+              >
+                {w.addSort}
+              </Act>
+            )}
+            {known !== undefined && order.length > 1 && (
+              <Act
+                icon={<span className="icon" />}
+                onAct={act(() => onOrder(order.filter((key) => key !== known)))}
+              >
+                {w.unsort}
+              </Act>
+            )}
+          </>
+        ) :
+        <p className={`hint ${style.why}`}>{unsorted}</p>}
+      <hr className="menu-line" />
       <Act
         icon={choice?.pinned === true ? <PinOff className="icon" /> : <Pin className="icon" />}
         onAct={act(() => change({ pinned: choice?.pinned !== true }))}
       >
-        {choice?.pinned === true ? t.list.unpin : t.list.pin}
+        {choice?.pinned === true ? w.unpin : w.pin}
       </Act>
       {choice?.width != null && (
-        <Act icon={<span className="icon" />} onAct={act(() => change({ width: null }))}>{t.list.widthAuto}</Act>
+        <Act icon={<span className="icon" />} onAct={act(() => change({ width: null }))}>{w.widthAuto}</Act>
       )}
       {choices.length > 1 && (
         <Act
           icon={<EyeOff className="icon" />}
           onAct={act(() => onChoices(choices.filter((each) => each.field !== field.name)))}
         >
-          {t.list.hide}
+          {w.hide}
         </Act>
       )}
       {field.filterable && field.kind !== "json" && (
@@ -107,7 +112,7 @@ export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
           <hr className="menu-line" />
           {asked
             ? <Statistics {...props} />
-            : <Act icon={<ListFilter className="icon" />} onAct={() => setAsked(true)}>{t.list.statistics}</Act>}
+            : <Act icon={<ListFilter className="icon" />} onAct={() => setAsked(true)}>{w.statistics}</Act>}
         </>
       )}
     </div>
@@ -115,6 +120,7 @@ export const ColumnMenu = (props: ColumnMenuProps): ReactNode => {
 }
 
 const Statistics = ({ deleted, field, filter, onClose, onFilter, resource }: ColumnMenuProps): ReactNode => {
+  const w = useWords(columnWords)
   const { format, t } = useLocale()
   const reader = useReader()
   const around = { field: field.name as never, filter, ...(deleted ? { show_deleted: true } : {}) }
@@ -155,7 +161,7 @@ const Statistics = ({ deleted, field, filter, onClose, onFilter, resource }: Col
     const most = Math.max(1, ...facets.data.facets.map(({ count }) => count))
     return (
       <section>
-        <h3>{t.list.values}</h3>
+        <h3>{w.values}</h3>
         {facets.data.facets.map(({ count, value }) => (
           <button
             key={plain(value)}
@@ -169,7 +175,7 @@ const Statistics = ({ deleted, field, filter, onClose, onFilter, resource }: Col
             <i style={{ width: `${(count / most) * 100}%` }} />
             <span className="cut">
               {value === null
-                ? <em className="dim">{t.list.noValue}</em>
+                ? <em className="dim">{w.noValue}</em>
                 : <Value resource={resource} field={field} value={value} linked={false} />}
             </span>
             <small>{format.count(count)}</small>
@@ -183,7 +189,7 @@ const Statistics = ({ deleted, field, filter, onClose, onFilter, resource }: Col
     const most = Math.max(1, ...buckets.map(({ count }) => count))
     return (
       <section>
-        <h3>{t.list.distribution}</h3>
+        <h3>{w.distribution}</h3>
         <div className={style.bars}>
           {buckets.map(({ count, from, to }) => {
             const words = `${format.number(from)} – ${format.number(to)}: ${format.count(count)}`
@@ -218,7 +224,7 @@ const Statistics = ({ deleted, field, filter, onClose, onFilter, resource }: Col
     const most = Math.max(1, ...points.map(({ count = 0 }) => count))
     return (
       <section>
-        <h3>{t.list.overTime}</h3>
+        <h3>{w.overTime}</h3>
         <div className={style.bars}>
           {points.map(({ count = 0, start }, at) => {
             const next = points[at + 1]?.start

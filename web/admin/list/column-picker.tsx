@@ -3,9 +3,11 @@
 import { GripVertical, Pin, PinOff, Search } from "lucide-react"
 import { type KeyboardEvent, type ReactNode, useState } from "react"
 import { useMessages } from "../messages/locale.tsx"
-import { labelOf, type Resource } from "../shell/catalogue.ts"
+import { useWords } from "../place/words.ts"
+import { fieldLabel, type Resource } from "../shell/catalogue.ts"
 import style from "./list.module.css"
 import type { Choice } from "./state.ts"
+import { columnWords } from "./words.ts"
 
 interface PickerProps {
   readonly resource: Resource
@@ -21,11 +23,13 @@ export const moveChoice = (choices: readonly Choice[], from: number, to: number)
 
 export const ColumnPicker = ({ choices, onChoices, resource }: PickerProps): ReactNode => {
   const t = useMessages()
+  const w = useWords(columnWords)
   const [text, setText] = useState("")
   const [dragged, setDragged] = useState<number | null>(null)
   const [over, setOver] = useState<number | null>(null)
   const fits = (name: string): boolean =>
-    text === "" || labelOf(name).toLowerCase().includes(text.toLowerCase()) || name.includes(text.toLowerCase())
+    text === "" || fieldLabel(resource, name).toLowerCase().includes(text.toLowerCase()) ||
+    name.includes(text.toLowerCase())
   const others = resource.model.fields.filter(({ name }) => !choices.some(({ field }) => field === name))
 
   const onKeyDown = (event: KeyboardEvent, at: number): void => {
@@ -78,13 +82,13 @@ export const ColumnPicker = ({ choices, onChoices, resource }: PickerProps): Rea
                   onKeyDown={(event) => onKeyDown(event, at)}
                   onChange={() => onChoices(choices.toSpliced(at, 1))}
                 />
-                <span className="cut">{labelOf(choice.field)}</span>
+                <span className="cut">{fieldLabel(resource, choice.field)}</span>
               </label>
               <button
                 type="button"
                 className={style.grip}
                 aria-pressed={choice.pinned}
-                aria-label={`${choice.pinned ? t.list.unpin : t.list.pin}: ${labelOf(choice.field)}`}
+                aria-label={`${choice.pinned ? w.unpin : w.pin}: ${fieldLabel(resource, choice.field)}`}
                 onClick={() => onChoices(choices.with(at, { ...choice, pinned: !choice.pinned }))}
               >
                 {choice.pinned ? <PinOff className="icon" /> : <Pin className="icon" />}
@@ -102,7 +106,7 @@ export const ColumnPicker = ({ choices, onChoices, resource }: PickerProps): Rea
                   checked={false}
                   onChange={() => onChoices([...choices, { field: name, pinned: false, width: null }])}
                 />
-                <span className="cut">{labelOf(name)}</span>
+                <span className="cut">{fieldLabel(resource, name)}</span>
               </label>
             </li>
           )

@@ -11,7 +11,8 @@ import { useReader } from "../field/value.tsx"
 import type { Column } from "../grid/columns.ts"
 import type { GridHandle, Place } from "../grid/grid.tsx"
 import { useMessages } from "../messages/locale.tsx"
-import { keyOf, keyPartsOf, labelOf, type Resource } from "../shell/catalogue.ts"
+import { useLastMaker } from "../record/makers.ts"
+import { fieldLabel, keyOf, keyPartsOf, type Resource } from "../shell/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../shell/client.ts"
 import { Dialog } from "../shell/parts.tsx"
 import { problemText, sayProblem } from "../shell/problem.tsx"
@@ -88,7 +89,7 @@ export const useCellEditing = (
   }
 
   const offerUndo = (key: string, field: string, before: unknown, written: AnyRecord): void => {
-    say(t.list.savedCell(labelOf(field)), {
+    say(t.list.savedCell(fieldLabel(resource, field)), {
       undo: async () => {
         try {
           await write(key, field, before ?? null, written.etag)
@@ -198,12 +199,13 @@ interface ConflictProps {
 const ConflictDialog = ({ conflict, onClose, onMine, resource }: ConflictProps): ReactNode => {
   const t = useMessages()
   const reader = useReader()
+  const who = useLastMaker(resource, conflict.key) ?? null
   const field = resource.fields.get(conflict.field)!
   const show = (value: unknown): string => textOf(resource, field, value, reader) || t.field.empty
   return (
     <Dialog
-      title={labelOf(conflict.field)}
-      text={t.list.conflict}
+      title={fieldLabel(resource, conflict.field)}
+      text={t.list.conflict(who)}
       onClose={onClose}
       footer={
         <>

@@ -4,7 +4,7 @@
  */
 
 import { ArrowDown, ArrowUp, ChevronDown, Plus, TriangleAlert } from "lucide-react"
-import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react"
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useId, useMemo, useRef, useState } from "react"
 import type { FilterError } from "../../../core/domain/filter/read.ts"
 import { ProblemError } from "../../client/index.ts"
 import { FileExpiry, fileName, fileOf } from "../field/file.tsx"
@@ -17,7 +17,8 @@ import type { Column } from "../grid/columns.ts"
 import { Grid, type GridHandle, type Place } from "../grid/grid.tsx"
 import type { LiveMarks } from "../live/marks.ts"
 import { useLocale } from "../messages/locale.tsx"
-import { addressOf, keyOf, type Resource } from "../shell/catalogue.ts"
+import { useWords } from "../place/words.ts"
+import { aboutOf, addressOf, keyOf, type Resource } from "../shell/catalogue.ts"
 import type { AnyRecord } from "../shell/client.ts"
 import { shownKeys, useShortcut } from "../shell/keys.ts"
 import { Link } from "../shell/link.tsx"
@@ -47,9 +48,11 @@ import {
   printChoices,
   printOrder,
   readChoices,
-  usualChoices
+  usualChoices,
+  whyUnsorted
 } from "./state.ts"
 import { ViewTabs } from "./tabs.tsx"
+import { columnWords } from "./words.ts"
 
 const ChartStrip = lazy(() => import("../chart/strip.tsx").then(({ ChartStrip }) => ({ default: ChartStrip })))
 const ColumnMenu = lazy(() => import("./column-menu.tsx").then(({ ColumnMenu }) => ({ default: ColumnMenu })))
@@ -121,12 +124,14 @@ const NoReading = ({ resource }: { readonly resource: Resource }): ReactNode => 
 
 const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
   const { format, t } = useLocale()
+  const w = useWords(columnWords)
   const reader = useReader()
   const { memory, query } = usePlace()
   const narrow = useNarrow()
   const rowHeight = useRowHeight(narrow)
   const settled = useSettled()
   const handle = useRef<GridHandle>(null)
+  const id = useId()
   const filter = query.get("filter") ?? ""
   const deleted = query.get("deleted") === "true" && resource.model.softDelete
   const order = useMemo(() => orderFor(query.get("order"), resource), [query, resource])
@@ -260,6 +265,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
     const field = resource.fields.get(column.id)!
     const position = sortedBy(column)
     const descending = position >= 0 && order[position]!.descending
+    const unsorted = whyUnsorted(field, w)
     return (
       <>
         <button
@@ -269,8 +275,9 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
           data-end={column.end ? "" : undefined}
           data-sorted={position >= 0 ? "" : undefined}
           tabIndex={tabIndex}
-          title={column.label}
-          onClick={(event) => field.sortable ? setOrder(column.id, event.shiftKey) : setMenu(column.id)}
+          title={unsorted === null ? column.label : `${column.label}\n${unsorted}`}
+          aria-describedby={unsorted === null ? undefined : `${id}-${at}`}
+          onClick={(event) => unsorted === null ? setOrder(column.id, event.shiftKey) : setMenu(column.id)}
           onContextMenu={(event) => {
             event.preventDefault()
             setMenu(column.id)
@@ -286,6 +293,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
           {position >= 0 && (descending ? <ArrowDown aria-hidden="true" /> : <ArrowUp aria-hidden="true" />)}
           {position >= 0 && order.length > 1 && <sup aria-hidden="true">{position + 1}</sup>}
         </button>
+        {unsorted !== null && <span id={`${id}-${at}`} hidden>{unsorted}</span>}
         <Box
           label={column.label}
           name={`${column.label}: ${t.list.more}`}
@@ -350,6 +358,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
   const missing = rows.failure instanceof ProblemError && rows.failure.status === 404
   if (missing) return <Missing />
   const errors = filterErrors(rows.failure)
+  const about = aboutOf(resource)
   const empty = rows.total !== null && total === 0 && errors.length === 0
 
   return (
@@ -364,6 +373,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
         onChoices={setChoices}
         reorder={reorder}
       />
+      {about !== null && <p dir="auto" className={`about ${style.about}`} title={about}>{about}</p>}
       <ViewTabs
         resource={resource}
         filter={filter}
@@ -417,6 +427,7 @@ const List = ({ resource }: { readonly resource: Resource }): ReactNode => {
         head={head}
         sorted={(column) => {
           const at = sortedBy(column)
+          if (!resource.fields.get(column.id)!.sortable) return undefined
           return at < 0 ? "none" : order[at]!.descending ? "descending" : "ascending"
         }}
         {...(narrow ? {} : {

@@ -12,7 +12,7 @@ import { textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
 import type { Column } from "../grid/columns.ts"
 import { useLocale } from "../messages/locale.tsx"
-import { keyOf, labelOf, type Resource, titleOf } from "../shell/catalogue.ts"
+import { fieldLabel, keyOf, type Resource, titleOf } from "../shell/catalogue.ts"
 import { type AnyRecord, clientOf } from "../shell/client.ts"
 import { hrefOf } from "../shell/location.ts"
 import type { Offer } from "../shell/offers.ts"
@@ -332,7 +332,8 @@ const BulkDialog = ({ count, onClose, onDone, op, read, resource }: BulkProps): 
         <p>
           {op === "update" && field !== undefined && (
             <b className="bulk-what">
-              {labelOf(name)}: <bdi>{short(textOf(resource, field, draft?.value, reader), 200) || t.field.empty}</bdi>
+              {fieldLabel(resource, name)}:{" "}
+              <bdi>{short(textOf(resource, field, draft?.value, reader), 200) || t.field.empty}</bdi>
             </b>
           )}
           {t.list.previewFine(step.records.length, format.count(step.records.length))}

@@ -7,7 +7,8 @@ import type { MetaField } from "../../client/index.ts"
 import { isEndAligned, isIdentifier, widthOf } from "../field/kind.ts"
 import type { Column } from "../grid/columns.ts"
 import { inOrder, narrowest, widest } from "../grid/columns.ts"
-import { labelOf, type Resource } from "../shell/catalogue.ts"
+import { fieldLabel, type Resource } from "../shell/catalogue.ts"
+import type { ColumnWords } from "./words.ts"
 
 /** One key of an order. */
 export interface OrderKey {
@@ -81,13 +82,17 @@ export const columnsOf = (resource: Resource, choices: readonly Choice[]): reado
     const field = resource.fields.get(name)!
     return {
       id: name,
-      label: labelOf(name),
+      label: fieldLabel(resource, name),
       width: width ?? widthOf(resource, field),
       flexible: width === null && isFlexible(resource, field),
       end: isEndAligned(field) && field.relation === undefined,
       pinned
     }
   }))
+
+/** Why no list can be sorted by a field, or null where one can. */
+export const whyUnsorted = ({ kind, sortable }: MetaField, words: ColumnWords): string | null =>
+  sortable ? null : kind === "json" || kind === "file" ? words.noOrder : words.notSortable
 
 /** The order of the rows. Fields that are unknown or not sortable are left out, so that every address works. */
 export const orderFor = (text: string | null, resource: Resource): readonly OrderKey[] =>

@@ -6,10 +6,11 @@
 import { X } from "lucide-react"
 import { type ReactNode, useEffect, useRef, useState } from "react"
 import { useLocale } from "../messages/locale.tsx"
+import { useLastMaker } from "../record/makers.ts"
 import { isMissing } from "../record/outcome.ts"
 import style from "../record/record.module.css"
 import type { RecordEdit } from "../record/use-record.ts"
-import { labelOf, type Resource } from "../shell/catalogue.ts"
+import { fieldLabel, type Resource } from "../shell/catalogue.ts"
 import type { AnyRecord } from "../shell/client.ts"
 import { follow } from "./follow.ts"
 import { liveWords } from "./words.ts"
@@ -62,14 +63,16 @@ export const LiveRecord = (
     if (edit.saving) setChanged([])
   }, [edit.saving])
 
+  const who = useLastMaker(resource, changed.length === 0 ? null : keyText)
   if (isMissing(edit.error) && !edit.gone) {
     return <div className={`note ${style.notes}`} data-tone="bad" role="alert">{words.removed}</div>
   }
-  if (changed.length === 0 || edit.gone) return null
-  const fields = changed.map(labelOf).join(", ")
+  // Who reads it aloud hears it once, with the name.
+  if (changed.length === 0 || edit.gone || who === undefined) return null
+  const fields = changed.map((name) => fieldLabel(resource, name)).join(", ")
   return (
     <div className={`note ${style.notes}`} data-tone="info" role="status">
-      <span className="grow">{edit.count > 0 ? words.meanwhile(fields) : words.changed(fields)}</span>
+      <span className="grow">{edit.count > 0 ? words.meanwhile(fields, who) : words.changed(fields, who)}</span>
       <button type="button" className="btn quiet bare" aria-label={words.hide} onClick={() => setChanged([])}>
         <X className="icon" aria-hidden="true" />
       </button>

@@ -9,8 +9,9 @@ export const de: Messages = {
   time: {
     now: "gerade eben",
     minutes: (count) => `vor ${count} Min.`,
-    today: (time) => `heute, ${time}`,
-    yesterday: "gestern"
+    today: "heute",
+    yesterday: "gestern",
+    at: (day, time) => `${day}, ${time}`
   },
   signIn: {
     title: (app) => `Anmelden bei ${app}`,
@@ -146,23 +147,11 @@ export const de: Messages = {
     hideDeleted: "Gelöschte verbergen",
     countExactly: "Genau zählen",
     reload: "Neu laden",
-    sortAscending: "Aufsteigend sortieren",
-    sortDescending: "Absteigend sortieren",
-    addSort: "Zusätzlich danach sortieren",
-    unsort: "Nicht danach sortieren",
-    pin: "Anheften",
-    unpin: "Lösen",
-    hide: "Spalte ausblenden",
-    widthAuto: "Breite anpassen",
-    statistics: "Statistik",
-    values: "Am häufigsten",
-    distribution: "Verteilung",
-    overTime: "Zeitverlauf",
-    noValue: "leer",
     savedCell: (field) => `${field} gespeichert`,
     notWritable: "Sie dürfen das nicht ändern.",
     readOnlyField: "Dieses Feld ist schreibgeschützt.",
-    conflict: "Jemand hat diesen Datensatz inzwischen geändert. Der neue Wert wird gezeigt, Ihrer bleibt erhalten.",
+    conflict: (who) =>
+      `${who ?? "Jemand"} hat diesen Datensatz inzwischen geändert. Der neue Wert wird gezeigt, Ihrer bleibt erhalten.`,
     keepMine: "Meinen Wert schreiben",
     keepTheirs: "Anderen Wert behalten",
     open: "Öffnen",
@@ -309,7 +298,7 @@ export const de: Messages = {
     leave: "Verlassen",
     stay: "Bleiben",
     draftFound: "Sie sehen Änderungen, die noch nicht gespeichert sind.",
-    mergeTitle: (name) => `${name}: Jemand hat gespeichert, während Sie bearbeitet haben`,
+    mergeTitle: (name, who) => `${name}: ${who ?? "Jemand"} hat gespeichert, während Sie bearbeitet haben`,
     mergeText:
       "Nichts geht verloren. Wählen Sie, was bei den Feldern gilt, die Sie beide geändert haben. Alles andere bleibt.",
     mergeField: "Feld",

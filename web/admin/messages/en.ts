@@ -9,8 +9,9 @@ export const en = {
   time: {
     now: "just now",
     minutes: (count: string): string => `${count} min ago`,
-    today: (time: string): string => `today, ${time}`,
-    yesterday: "yesterday"
+    today: "today",
+    yesterday: "yesterday",
+    at: (day: string, time: string): string => `${day}, ${time}`
   },
   signIn: {
     title: (app: string): string => `Sign in to ${app}`,
@@ -145,23 +146,11 @@ export const en = {
     hideDeleted: "Hide deleted records",
     countExactly: "Count exactly",
     reload: "Reload",
-    sortAscending: "Sort ascending",
-    sortDescending: "Sort descending",
-    addSort: "Then sort by this",
-    unsort: "Do not sort by this",
-    pin: "Pin",
-    unpin: "Unpin",
-    hide: "Hide column",
-    widthAuto: "Fit the width",
-    statistics: "Statistics",
-    values: "Most frequent",
-    distribution: "Distribution",
-    overTime: "Over time",
-    noValue: "empty",
     savedCell: (field: string): string => `${field} saved`,
     notWritable: "You may not change this.",
     readOnlyField: "This field is read-only.",
-    conflict: "Somebody changed this record meanwhile. Their value is shown; yours is kept.",
+    conflict: (who: string | null): string =>
+      `${who ?? "Somebody"} changed this record meanwhile. Their value is shown; yours is kept.`,
     keepMine: "Write mine",
     keepTheirs: "Keep theirs",
     open: "Open",
@@ -307,7 +296,8 @@ export const en = {
     leave: "Leave",
     stay: "Stay",
     draftFound: "Changes that were not saved are shown.",
-    mergeTitle: (name: string): string => `Somebody saved this ${noun(name)} while you were editing`,
+    mergeTitle: (name: string, who: string | null): string =>
+      `${who ?? "Somebody"} saved this ${noun(name)} while you were editing`,
     mergeText:
       "Nothing is lost. Choose what to keep for the fields that both of you changed. All other changes are kept.",
     mergeField: "Field",

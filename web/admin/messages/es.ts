@@ -9,8 +9,9 @@ export const es: Messages = {
   time: {
     now: "ahora mismo",
     minutes: (count) => `hace ${count} min`,
-    today: (time) => `hoy, ${time}`,
-    yesterday: "ayer"
+    today: "hoy",
+    yesterday: "ayer",
+    at: (day, time) => `${day}, ${time}`
   },
   signIn: {
     title: (app) => `Entrar en ${app}`,
@@ -145,23 +146,11 @@ export const es: Messages = {
     hideDeleted: "Ocultar los eliminados",
     countExactly: "Contar exactamente",
     reload: "Recargar",
-    sortAscending: "Orden ascendente",
-    sortDescending: "Orden descendente",
-    addSort: "Ordenar después por esta columna",
-    unsort: "No ordenar por esta columna",
-    pin: "Fijar",
-    unpin: "Soltar",
-    hide: "Ocultar la columna",
-    widthAuto: "Ajustar el ancho",
-    statistics: "Estadísticas",
-    values: "Más frecuentes",
-    distribution: "Distribución",
-    overTime: "A lo largo del tiempo",
-    noValue: "vacío",
     savedCell: (field) => `${field} guardado`,
     notWritable: "No puede cambiar esto.",
     readOnlyField: "Este campo es de solo lectura.",
-    conflict: "Alguien ha cambiado este registro entretanto. Se muestra el valor nuevo; el de usted se conserva.",
+    conflict: (who) =>
+      `${who ?? "Alguien"} ha cambiado este registro entretanto. Se muestra el valor nuevo; el de usted se conserva.`,
     keepMine: "Escribir mi valor",
     keepTheirs: "Dejar el otro valor",
     open: "Abrir",
@@ -308,7 +297,7 @@ export const es: Messages = {
     leave: "Salir",
     stay: "Quedarse",
     draftFound: "Se muestran cambios sin guardar.",
-    mergeTitle: (name) => `${name}: alguien guardó mientras usted editaba`,
+    mergeTitle: (name, who) => `${name}: ${who ?? "alguien"} guardó mientras usted editaba`,
     mergeText:
       "Nada se pierde. Elija qué valor queda en los campos que han cambiado ambas personas. Lo demás se conserva.",
     mergeField: "Campo",

@@ -4,8 +4,10 @@
  */
 
 export interface TimeWords {
-  readonly today: (time: string) => string
+  readonly today: string
   readonly yesterday: string
+  /** A day in words with its time. */
+  readonly at: (day: string, time: string) => string
   readonly now: string
   readonly minutes: (count: string) => string
 }
@@ -18,7 +20,10 @@ export interface Formats {
   readonly short: (value: number) => string
   /** A number or an exact text, with all its fraction digits. `plain`: without digit grouping, for identifiers. */
   readonly number: (value: string | number, plain?: boolean) => string
-  /** A time in words for lists: "2 min ago", "today, 09:41", "3 Nov 2026". */
+  /**
+   * A time in words for lists: "2 min ago", "today, 09:41", "3 Nov 2026, 09:41". Midnight of the reader's day is the day alone, so that a column of days has
+   * no hours. Each value says that by itself: a cell is the same in every list, and stays so while other rows come into sight.
+   */
   readonly moment: (iso: string, now: number) => string
   /** The full time with UTC, for a tooltip. */
   readonly exactTime: (iso: string) => string
@@ -104,13 +109,14 @@ export const makeFormats = (locale: string, words: TimeWords): Formats => {
     moment: (iso, now) => {
       const time = Date.parse(iso)
       if (Number.isNaN(time)) return iso
+      const midnight = startOfDay(time)
+      const days = Math.round((startOfDay(now) - midnight) / day)
+      const named = days === 0 ? words.today : days === 1 ? words.yesterday : null
+      if (time === midnight) return named ?? dayOnly().format(time)
       const ago = now - time
       if (ago >= 0 && ago < 60_000) return words.now
       if (ago >= 0 && ago < 3_600_000) return words.minutes(integer().format(Math.floor(ago / 60_000)))
-      const days = Math.round((startOfDay(now) - startOfDay(time)) / day)
-      if (days === 0) return words.today(clock().format(time))
-      if (days === 1) return words.yesterday
-      return dayOnly().format(time)
+      return named === null ? full().format(time) : words.at(named, clock().format(time))
     },
     exactTime: memoised((iso) => {
       const time = Date.parse(iso)

@@ -9,8 +9,9 @@ export const fr: Messages = {
   time: {
     now: "à l’instant",
     minutes: (count) => `il y a ${count} min`,
-    today: (time) => `aujourd’hui, ${time}`,
-    yesterday: "hier"
+    today: "aujourd’hui",
+    yesterday: "hier",
+    at: (day, time) => `${day}, ${time}`
   },
   signIn: {
     title: (app) => `Se connecter à ${app}`,
@@ -146,23 +147,11 @@ export const fr: Messages = {
     hideDeleted: "Masquer les fiches supprimées",
     countExactly: "Compter exactement",
     reload: "Recharger",
-    sortAscending: "Tri croissant",
-    sortDescending: "Tri décroissant",
-    addSort: "Trier ensuite par cette colonne",
-    unsort: "Ne pas trier par cette colonne",
-    pin: "Épingler",
-    unpin: "Détacher",
-    hide: "Masquer la colonne",
-    widthAuto: "Ajuster la largeur",
-    statistics: "Statistiques",
-    values: "Les plus fréquentes",
-    distribution: "Répartition",
-    overTime: "Dans le temps",
-    noValue: "vide",
     savedCell: (field) => `${field} enregistré`,
     notWritable: "Vous ne pouvez pas modifier cette valeur.",
     readOnlyField: "Ce champ est en lecture seule.",
-    conflict: "Quelqu’un a modifié cette fiche entre-temps. Sa valeur est affichée, la vôtre est conservée.",
+    conflict: (who) =>
+      `${who ?? "Quelqu’un"} a modifié cette fiche entre-temps. Sa valeur est affichée, la vôtre est conservée.`,
     keepMine: "Écrire ma valeur",
     keepTheirs: "Garder l’autre valeur",
     open: "Ouvrir",
@@ -309,7 +298,7 @@ export const fr: Messages = {
     leave: "Quitter",
     stay: "Rester",
     draftFound: "Des modifications non enregistrées sont affichées.",
-    mergeTitle: (name) => `${name} : quelqu’un a enregistré pendant votre saisie`,
+    mergeTitle: (name, who) => `${name} : ${who ?? "quelqu’un"} a enregistré pendant votre saisie`,
     mergeText:
       "Rien n’est perdu. Choisissez que garder pour les champs modifiés des deux côtés. Le reste est conservé.",
     mergeField: "Champ",

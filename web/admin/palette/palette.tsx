@@ -8,15 +8,14 @@ import { ListFilter, Plus, Settings2, Zap } from "lucide-react"
 import { type KeyboardEvent, type ReactNode, useDeferredValue, useEffect, useId, useRef, useState } from "react"
 import { Dialog, Modal, ModalOverlay } from "react-aria-components"
 import { config } from "../config.ts"
-import { isState } from "../field/kind.ts"
 import { isolated, short } from "../field/plain.ts"
-import { textOf } from "../field/text.ts"
+import { detailFields, detailOf } from "../field/titles.ts"
 import { useReader } from "../field/value.tsx"
 import { textOfSimple } from "../filter/conditions.ts"
 import { type Language, languages, setLanguage, useLocale } from "../messages/locale.tsx"
 import { usePlaces } from "../place/places.ts"
 import { useApp } from "../shell/app.ts"
-import { addressOf, isHistory, keyOf, type Resource, titleFields, titleOf } from "../shell/catalogue.ts"
+import { aboutOf, addressOf, isHistory, keyOf, type Resource, titleNeeds, titleOf } from "../shell/catalogue.ts"
 import { type AnyRecord, resourceClient } from "../shell/client.ts"
 import { Icon } from "../shell/icons.tsx"
 import { shownKeys } from "../shell/keys.ts"
@@ -79,13 +78,6 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
     return filter === null ? [] : [{ resource, filter }]
   }).slice(0, mostResources)
 
-  const extras = (resource: Resource): readonly string[] =>
-    resource.view.columns.filter((name) => {
-      const field = resource.fields.get(name)
-      return field !== undefined && (isState(field) || (field.kind === "text" && name !== resource.view.title)) &&
-        field.relation === undefined
-    }).slice(0, 2)
-
   const found = useQueries({
     queries: searches.map(({ filter, resource }) => ({
       queryKey: ["palette", resource.name, filter],
@@ -95,7 +87,8 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
         resourceClient(resource.name).list({
           filter,
           page_size: mostOfOne,
-          fields: [...new Set([...titleFields(resource), ...extras(resource)])]
+          ...titleNeeds(resource),
+          fields: [...new Set([...titleNeeds(resource).fields, ...detailFields(resource).map(({ name }) => name)])]
         }, { signal })
     }))
   })
@@ -103,15 +96,13 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
   const recordEntry = (resource: Resource, record: AnyRecord): readonly Entry[] => {
     const key = keyOf(resource, record)
     if (key === null) return []
-    const words = extras(resource).map((name) =>
-      isolated(short(textOf(resource, resource.fields.get(name)!, record[name], reader), 100))
-    )
+    const detail = detailOf(resource, record, reader)
     return [{
       id: `${resource.name}/${key}`,
       group: t.palette.records,
       icon: <Icon name={resource.view.nav?.icon ?? null} />,
       label: titleOf(resource, record),
-      more: [resource.view.label.singular, ...words.filter((word) => word !== "")].join(" · "),
+      more: [resource.view.label.singular, ...(detail === "" ? [] : [detail])].join(" · "),
       run: () => go(addressOf(resource, key))
     }]
   }
@@ -157,14 +148,18 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }): ReactNod
         run: () => inside === null ? void window.open(href, "_blank", "noreferrer") : go(inside)
       }
     }),
-    ...catalogue.groups.flatMap(({ entries }) => entries).map((resource): Entry => ({
-      id: `go ${resource.name}`,
-      group: t.palette.goTo,
-      icon: <Icon name={resource.view.nav?.icon ?? (isHistory(resource) ? "history" : null)} />,
-      label: resource.view.label.plural,
-      ...(letterOf.has(resource) ? { keys: ["G", letterOf.get(resource)!.toUpperCase()] } : {}),
-      run: () => go(listAddress(resource.name))
-    })),
+    ...catalogue.groups.flatMap(({ entries }) => entries).map((resource): Entry => {
+      const about = aboutOf(resource)
+      return {
+        id: `go ${resource.name}`,
+        group: t.palette.goTo,
+        icon: <Icon name={resource.view.nav?.icon ?? (isHistory(resource) ? "history" : null)} />,
+        label: resource.view.label.plural,
+        ...(about === null ? {} : { more: short(about, 200) }),
+        ...(letterOf.has(resource) ? { keys: ["G", letterOf.get(resource)!.toUpperCase()] } : {}),
+        run: () => go(listAddress(resource.name))
+      }
+    }),
     ...own.map(({ icon: Place, label, name, outside, to }): Entry => ({
       id: `place ${name}`,
       group: t.palette.goTo,

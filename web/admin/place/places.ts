@@ -25,7 +25,7 @@ export const placesOf = ({ catalogue, isAdmin }: App, w: PlaceWords): readonly P
   const own = config.signIn === "password"
   const inside = { outside: false } as const
   return [
-    ...(isAdmin
+    ...(catalogue.meta.jobs === true
       ? [{ ...inside, name: "jobs", to: "/-/jobs", label: w.jobs, icon: CircleAlert, group: "operations" }] as const
       : []),
     ...(catalogue.resources.get(subscriptionsName)?.may.read === true

@@ -8,7 +8,7 @@ import { type ReactNode, useEffect, useMemo, useRef, useState } from "react"
 import { ProblemError } from "../../client/index.ts"
 import { isolated } from "../field/plain.ts"
 import { useLocale } from "../messages/locale.tsx"
-import { addressOf, keyOf, type Resource, titleOf } from "../shell/catalogue.ts"
+import { aboutOf, addressOf, keyOf, type Resource, titleOf } from "../shell/catalogue.ts"
 import { type AnyRecord, client, resourceClient } from "../shell/client.ts"
 import { useShortcut } from "../shell/keys.ts"
 import { Link } from "../shell/link.tsx"
@@ -151,6 +151,7 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
   useShortcut("mod+Enter", () => void save(true))
 
   if (!resource.may.create) return <Missing />
+  const about = aboutOf(resource)
   const count = Object.keys({ ...problems, ...rowProblems(rows) }).length
   return (
     <>
@@ -167,6 +168,7 @@ export const CreatePage = ({ resource }: { readonly resource: Resource }): React
             <div className={`note ${style.notes}`} data-tone="info" role="status">{t.record.draftFound}</div>
           )}
           {refusal !== null && <Problem error={refusal} />}
+          {about !== null && <p dir="auto" className={`about ${style.about}`}>{about}</p>}
           <Fields
             fresh
             resource={resource}

@@ -11,7 +11,7 @@ import { textOf } from "../field/text.ts"
 import { useReader, Value } from "../field/value.tsx"
 import { useMessages } from "../messages/locale.tsx"
 import { useApp } from "../shell/app.ts"
-import { addressOf, keyOf, labelOf, type Resource } from "../shell/catalogue.ts"
+import { addressOf, expandedOf, fieldHelp, fieldLabel, keyOf, type Resource } from "../shell/catalogue.ts"
 import { Link } from "../shell/link.tsx"
 import type { Drafts, Values } from "./draft.ts"
 import style from "./record.module.css"
@@ -49,12 +49,9 @@ const RelatedLink = (
   const { catalogue } = useApp()
   const target = field.relation === undefined ? undefined : catalogue.resources.get(field.relation)
   const relation = relationOf(resource, field)
-  const all = record["expand"]
-  const found = relation !== undefined && typeof all === "object" && all !== null
-    ? (all as Values)[relation.name]
-    : null
-  if (target === undefined || typeof found !== "object" || found === null) return null
-  const key = keyOf(target, found as Values)
+  const found = relation === undefined ? null : expandedOf(record, relation.name)
+  if (target === undefined || found === null) return null
+  const key = keyOf(target, found)
   return key === null ?
     null :
     (
@@ -86,10 +83,12 @@ const Field = (
       ? t.record.dbDefault
       : !edits && !fresh && field.writable.update
       ? t.record.mayNot
+      : edits
+      ? fieldHelp(field)
       : null)
   const label = (
     <>
-      {labelOf(name)}
+      {fieldLabel(resource, name)}
       {edits && field.optional && <em>{` ${t.field.optional}`}</em>}
     </>
   )
@@ -106,7 +105,7 @@ const Field = (
                 field={field}
                 value={changed ? drafts[name]!.value : record[name]}
                 typed={drafts[name]?.text}
-                label={field.kind === "file" ? labelOf(name) : undefined}
+                label={field.kind === "file" ? fieldLabel(resource, name) : undefined}
                 invalid={problem !== undefined}
                 describedBy={hint === null ? undefined : `${id}-hint`}
                 onChange={(draft) => onChange(name, draft)}

@@ -1,30 +1,19 @@
 /** The versions of a record, newest first: who changed what and when. An earlier version can be restored. */
 
-import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query"
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
 import { type ReactNode, useState } from "react"
-import { config } from "../config.ts"
 import { plain, short } from "../field/plain.ts"
 import { textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
-import { textOfSimple } from "../filter/conditions.ts"
 import { useMessages } from "../messages/locale.tsx"
-import { useApp } from "../shell/app.ts"
-import { isHistory, keyPartsOf, labelOf, type Resource } from "../shell/catalogue.ts"
-import { type AnyPage, type AnyRecord, ownClient, resourceClient } from "../shell/client.ts"
+import { fieldLabel, keyPartsOf, makerNeeds, type Resource } from "../shell/catalogue.ts"
+import { type AnyPage, type AnyRecord, resourceClient } from "../shell/client.ts"
 import { Cancel, Dialog } from "../shell/parts.tsx"
 import { Problem, sayProblem } from "../shell/problem.tsx"
 import { say } from "../shell/toasts.tsx"
 import { isSame } from "./draft.ts"
+import { useMakers, versionsOf } from "./makers.ts"
 import style from "./record.module.css"
-
-/** The resource of the versions, if the caller sees it. */
-export const useVersions = (resource: Resource): Resource | undefined => {
-  const { catalogue } = useApp()
-  const found = catalogue.resources.get(`${resource.name}_history`)
-  return found !== undefined && isHistory(found) && found.may.read && found.source === resource.source
-    ? found
-    : undefined
-}
 
 /** Fields that differ between two versions, without those that every write changes. */
 const differences = (resource: Resource, version: AnyRecord, before: AnyRecord | undefined): readonly string[] =>
@@ -33,32 +22,6 @@ const differences = (resource: Resource, version: AnyRecord, before: AnyRecord |
     resource.model.fields.map(({ name }) => name).filter((name) =>
       name !== resource.model.version && name in version && !isSame(version[name], before[name])
     )
-
-/** How the service names the maker of a form's submission. */
-const visitor = "Visitor"
-
-/** Accounts that are read at most to name people; others are named by their id. */
-const mostAccounts = 500
-
-/** Who made versions, by name as far as the reader may know it: themselves, and for admins every account. */
-const useMakers = (versions: Resource, ids: readonly string[]): (id: string) => string => {
-  const t = useMessages()
-  const { isAdmin, user } = useApp()
-  const own = versions.source === null
-  const { data } = useQuery({
-    queryKey: ["users", "names"],
-    enabled: own && isAdmin && config.signIn === "password" &&
-      ids.some((id) => id !== "" && id !== visitor && id !== user.id),
-    staleTime: 300_000,
-    queryFn: async ({ signal }) => {
-      const { users } = await ownClient.auth.get<
-        { readonly users: ReadonlyArray<{ readonly id: string; readonly name: string; readonly email: string }> }
-      >("/admin/list-users", { limit: mostAccounts }, { signal })
-      return new Map(users.map(({ email, id, name }) => [id, name || email]))
-    }
-  })
-  return (id) => id === visitor ? t.record.visitor : own && id === user.id ? user.name : data?.get(id) ?? id
-}
 
 interface HistoryProps {
   readonly resource: Resource
@@ -72,23 +35,22 @@ export const History = ({ keyText, record, resource, versions }: HistoryProps): 
   const reader = useReader()
   const queries = useQueryClient()
   const [restoring, setRestoring] = useState<AnyRecord | null>(null)
+  const makerOf = useMakers(versions)
   const parts = keyPartsOf(keyText)
   const { data, error, fetchNextPage, hasNextPage, refetch } = useInfiniteQuery({
     queryKey: ["history", resource.name, keyText],
     queryFn: ({ pageParam, signal }): Promise<AnyPage> =>
       resourceClient(versions.name).list({
-        filter: resource.model.primaryKey.map((field, index) =>
-          textOfSimple({ field, is: "is", values: [parts[index] ?? ""] }, versions)
-        ).join(" AND "),
+        filter: versionsOf(resource, versions, keyText),
         order_by: "history_id desc",
         page_size: 20,
+        expand: makerNeeds(versions),
         ...(pageParam === "" ? {} : { page_token: pageParam })
       }, { signal }),
     initialPageParam: "",
     getNextPageParam: (page) => page.next_page_token === "" ? undefined : page.next_page_token
   })
   const all = data?.pages.flatMap(({ items }) => items) ?? []
-  const makerOf = useMakers(versions, all.map((version) => plain(version["history_by"])))
   if (error !== null) return <Problem error={error} onRetry={() => void refetch()} />
   const restore = async (version: AnyRecord): Promise<void> => {
     setRestoring(null)
@@ -118,7 +80,7 @@ export const History = ({ keyText, record, resource, versions }: HistoryProps): 
             <li key={plain(version["history_id"])}>
               <p>
                 <b title={maker}>
-                  <bdi>{short(makerOf(maker), 200)}</bdi>
+                  <bdi>{short(makerOf(version) ?? maker, 200)}</bdi>
                 </b>{" "}
                 <time className="dim" title={reader.format.exactTime(plain(version["history_at"]))}>
                   {reader.format.moment(plain(version["history_at"]), reader.now)}
@@ -131,7 +93,7 @@ export const History = ({ keyText, record, resource, versions }: HistoryProps): 
                 const now = textOf(resource, field, version[name], reader)
                 return (
                   <p key={name} className={style.diff}>
-                    {labelOf(name)} {old !== "" && (
+                    {fieldLabel(resource, name)} {old !== "" && (
                       <del>
                         <bdi>{short(old, 200)}</bdi>
                       </del>
@@ -187,7 +149,7 @@ export const History = ({ keyText, record, resource, versions }: HistoryProps): 
             const then = textOf(resource, field, restoring[name], reader)
             return (
               <p key={name} className={style.diff}>
-                {labelOf(name)}{" "}
+                {fieldLabel(resource, name)}{" "}
                 <del>
                   <bdi>{short(old, 200)}</bdi>
                 </del>{" "}

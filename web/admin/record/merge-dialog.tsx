@@ -5,10 +5,11 @@ import { short } from "../field/plain.ts"
 import { textOf } from "../field/text.ts"
 import { useReader } from "../field/value.tsx"
 import { useMessages } from "../messages/locale.tsx"
-import { labelOf, type Resource } from "../shell/catalogue.ts"
+import { fieldLabel, keyOf, type Resource } from "../shell/catalogue.ts"
 import type { AnyRecord } from "../shell/client.ts"
 import { Dialog } from "../shell/parts.tsx"
 import type { Values } from "./draft.ts"
+import { useLastMaker } from "./makers.ts"
 import { mergedChanges, type MergeRow, type Side } from "./merge.ts"
 import style from "./record.module.css"
 import type { Conflict } from "./use-record.ts"
@@ -24,6 +25,7 @@ interface MergeDialogProps {
 export const MergeDialog = ({ conflict, onBack, onDiscard, onSave, resource }: MergeDialogProps): ReactNode => {
   const t = useMessages()
   const reader = useReader()
+  const who = useLastMaker(resource, keyOf(resource, conflict.current)) ?? null
   const [choices, setChoices] = useState<{ readonly [field: string]: Side }>({})
   const shown = (row: MergeRow, value: unknown): string => {
     const field = resource.fields.get(row.field)
@@ -56,7 +58,7 @@ export const MergeDialog = ({ conflict, onBack, onDiscard, onSave, resource }: M
   }
   return (
     <Dialog
-      title={t.record.mergeTitle(resource.view.label.singular)}
+      title={t.record.mergeTitle(resource.view.label.singular, who)}
       text={t.record.mergeText}
       onClose={onBack}
       footer={
@@ -86,7 +88,7 @@ export const MergeDialog = ({ conflict, onBack, onDiscard, onSave, resource }: M
           <tbody>
             {conflict.rows.map((row) => (
               <tr key={row.field}>
-                <th scope="row">{labelOf(row.field)}</th>
+                <th scope="row">{fieldLabel(resource, row.field)}</th>
                 <td className="dim">
                   <bdi>{shown(row, row.before)}</bdi>
                 </td>

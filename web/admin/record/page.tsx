@@ -15,7 +15,7 @@ import { isolated, plain } from "../field/plain.ts"
 import { NowProvider, State } from "../field/value.tsx"
 import { toCurl } from "../list/copied.ts"
 import { useLocale } from "../messages/locale.tsx"
-import { keyPartsOf, labelOf, type Resource, titleOf } from "../shell/catalogue.ts"
+import { fieldLabel, keyPartsOf, type Resource, titleOf } from "../shell/catalogue.ts"
 import { type AnyRecord, clientOf, resourceClient } from "../shell/client.ts"
 import { useShortcut } from "../shell/keys.ts"
 import { Link } from "../shell/link.tsx"
@@ -29,8 +29,9 @@ import { useTitle } from "../shell/title.ts"
 import { say } from "../shell/toasts.tsx"
 import { CreatePage, keepTemplate } from "./create.tsx"
 import { Fields, focusProblem } from "./fields.tsx"
-import { History, useVersions } from "./history.tsx"
+import { History } from "./history.tsx"
 import { LeaveGuard } from "./leaving.tsx"
+import { useVersions } from "./makers.ts"
 import { MergeDialog } from "./merge-dialog.tsx"
 import { Neighbours } from "./neighbours.tsx"
 import { isMissing } from "./outcome.ts"
@@ -358,7 +359,9 @@ const Loaded = ({ keyText, resource }: { readonly resource: Resource; readonly k
           text={
             <>
               <b>{t.record.changes(edit.count, format.count(edit.count))}</b>{" "}
-              <span className="dim">{Object.keys(edit.drafts).map(labelOf).join(", ")}</span>
+              <span className="dim">
+                {Object.keys(edit.drafts).map((name) => fieldLabel(resource, name)).join(", ")}
+              </span>
               {" "}
             </>
           }

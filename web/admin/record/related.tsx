@@ -15,14 +15,13 @@ import { textOfSimple } from "../filter/conditions.ts"
 import type { LiveMarks } from "../live/marks.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { useApp } from "../shell/app.ts"
-import { addressOf, keyOf, labelOf, type Resource, titleOf } from "../shell/catalogue.ts"
+import { addressOf, expandsFor, fieldLabel, keyOf, labelOf, type Resource, titleOf } from "../shell/catalogue.ts"
 import { type AnyPage, type AnyRecord, resourceClient } from "../shell/client.ts"
 import { Link } from "../shell/link.tsx"
 import { Problem } from "../shell/problem.tsx"
 import { defaultsOf, type Drafts, type Values } from "./draft.ts"
 import style from "./record.module.css"
 import { addRow, changeAdded, changeRow, dropAdded, type RelationFacts, removeRow, type Rows } from "./rows.ts"
-import { expandsOf } from "./use-record.ts"
 
 const LiveRelated = lazy(() => import("../live/related.tsx").then(({ LiveRelated }) => ({ default: LiveRelated })))
 
@@ -76,9 +75,8 @@ const readRelated = (of: ManyRelation, size: number, signal: AbortSignal): Promi
     filter: of.filter,
     order_by: of.target.view.sort,
     page_size: size,
-    expand: expandsOf(of.target).filter((name) =>
-      of.target.model.relations.find((each) => each.name === name)?.field !== of.relation.targetField
-    )
+    // The record that they belong to is known.
+    expand: expandsFor(of.target, [...of.target.fields.keys()].filter((name) => name !== of.relation.targetField))
   }, { signal })
 
 const relatedKey = (of: ManyRelation, owner: RelatedProps["owner"], size: number) =>
@@ -160,7 +158,7 @@ export const RelatedRows = ({ editable, live, of, onRows, owner, problems, rows 
               resource={target}
               field={field}
               value={value}
-              label={labelOf(field.name)}
+              label={fieldLabel(target, field.name)}
               invalid={problem !== undefined}
               autoFocus={editing === place}
               onChange={onChange}
@@ -172,7 +170,7 @@ export const RelatedRows = ({ editable, live, of, onRows, owner, problems, rows 
               type="button"
               className={style.cell}
               onClick={() => setEditing(place)}
-              aria-label={labelOf(field.name)}
+              aria-label={fieldLabel(target, field.name)}
             >
               <Value resource={target} field={field} value={value} record={record} linked={false} />
             </button>
@@ -229,7 +227,7 @@ export const RelatedRows = ({ editable, live, of, onRows, owner, problems, rows 
               <tr>
                 {columns.map((field) => (
                   <th key={field.name} scope="col" className={isQuantity(field) ? "num" : undefined}>
-                    {labelOf(field.name)}
+                    {fieldLabel(target, field.name)}
                   </th>
                 ))}
                 <th className={style.tools}>

@@ -8,7 +8,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react"
 import { ProblemError } from "../../client/index.ts"
 import type { Draft } from "../field/parse.ts"
 import { useMessages } from "../messages/locale.tsx"
-import { keyPartsOf, type Resource } from "../shell/catalogue.ts"
+import { expandsFor, keyPartsOf, type Resource } from "../shell/catalogue.ts"
 import { type AnyRecord, client, resourceClient } from "../shell/client.ts"
 import { sayProblem } from "../shell/problem.tsx"
 import { noticeFailure } from "../shell/session.ts"
@@ -25,15 +25,11 @@ export interface Loaded {
   readonly deleted: boolean
 }
 
-/** Relations to one record, at most as many as `expand` allows. */
-export const expandsOf = (resource: Resource): readonly string[] =>
-  resource.model.relations.filter(({ many }) => !many).slice(0, 10).map(({ name }) => name)
-
 /** Reads a record. With soft delete, it reads a deleted one, too. */
 export const readRecord = async (resource: Resource, keyText: string, signal?: AbortSignal): Promise<Loaded> => {
   const routes = resourceClient(resource.name)
   const key = keyPartsOf(keyText)
-  const query = { expand: expandsOf(resource) }
+  const query = { expand: expandsFor(resource, resource.fields.keys()) }
   const options = signal === undefined ? {} : { signal }
   try {
     return { record: await routes.get(key, query, options), deleted: false }

@@ -4,6 +4,7 @@
  */
 
 import type { ResourceTransfers } from "../../../core/domain/meta/permissions.ts"
+import { fieldsOfTitle, fillTitle } from "../../../core/domain/model/title.ts"
 import type { MetaDocument, MetaField, MetaModel, MetaView } from "../../client/meta.ts"
 import type { Source } from "../../client/source.ts"
 import { isVisible, plain, short } from "../field/plain.ts"
@@ -25,6 +26,10 @@ export interface Resource {
   readonly transfers: ResourceTransfers
   /** The source of the resource, or null for the service's own. */
   readonly source: Source | null
+  /** The way from a foreign key to its record: the relation that `expand` follows, and the resource it leads to. Undefined if the caller does not see it. */
+  readonly related: (field: string) =>
+    | { readonly relation: string; readonly target: Resource; readonly targetField: string }
+    | undefined
 }
 
 export interface NavGroup {
@@ -64,6 +69,30 @@ const versionLabels: Readonly<Record<string, string>> = {
 export const labelOf = (name: string): string =>
   versionLabels[name] ?? words(name === "id" ? "ID" : name.replace(/_(?:id|at|on)$/, "") || name)
 
+/** Meta of a source may hold anything where a text is expected. */
+const textOr = <T>(value: unknown, other: T): string | T => typeof value === "string" ? value : other
+
+/**
+ * What people read for a field of a resource: its declared label, "ID" for a key that is a number of its own (`customer_id` of customers), else the
+ * label of its name.
+ */
+export const fieldLabel = ({ fields, model }: Pick<Resource, "fields" | "model">, name: string): string => {
+  const field = fields.get(name)
+  const [key, ...more] = model.primaryKey
+  const own = name === key && more.length === 0 && field?.relation === undefined && name.endsWith("_id")
+  const usual = own && versionLabels[name] === undefined ? labelOf("id") : labelOf(name)
+  return textOr(field?.label, usual)
+}
+
+/** What somebody who fills a field in should know, or null. */
+export const fieldHelp = ({ help }: MetaField): string | null => textOr(help, null)
+
+/** What the records of a resource are, or null where nobody says it. A source may say more than a declaration. */
+export const aboutOf = ({ model }: Pick<Resource, "model">): string | null => {
+  const text = textOr(model.description, "")
+  return isVisible(text) ? short(text, 2_000) : null
+}
+
 /** The view for a resource without one: all fields in declared order. */
 const plainView = (model: MetaModel): MetaView => ({
   name: model.name,
@@ -83,6 +112,10 @@ const plainView = (model: MetaModel): MetaView => ({
 
 /** Whether a resource has the versions of another one. */
 export const isHistory = ({ fields, name }: Resource): boolean => name.endsWith("_history") && fields.has("history_id")
+
+/** What has to be expanded so that the makers of versions have names. Other services may not know it. */
+export const makerNeeds = (resource: Resource): readonly string[] =>
+  isHistory(resource) && resource.source === null && resource.fields.has("history_by") ? ["history_by"] : []
 
 const lettersOf = (entries: readonly Resource[]): ReadonlyMap<string, Resource> => {
   const letters = new Map<string, Resource>()
@@ -110,7 +143,14 @@ export const catalogueOf = (
       fields: new Map(model.fields.map((field) => [field.name, field])),
       may: permissions ?? { read: false, create: false, update: false, delete: false, conditional: [] },
       transfers: meta.transfers[model.name] ?? { export: false, bulk: [], import: [] },
-      source: sourceOf(model.name)
+      source: sourceOf(model.name),
+      related: (field) => {
+        const found = toOneOf(model, field)
+        const target = found === undefined ? undefined : resources.get(found.resource)
+        return found === undefined || target === undefined
+          ? undefined
+          : { relation: found.name, target, targetField: found.targetField }
+      }
     })
   }
   // The resources of a source are one group with its label, whatever groups its views name.
@@ -166,21 +206,89 @@ export const isKeyText = (text: string): boolean => {
 /** Longest title of a record, in characters. */
 const longestTitle = 200
 
-/** The title of a record, or its key if the title shows nothing. */
-export const titleOf = (resource: Resource, record: { readonly [field: string]: unknown }): string => {
-  const { title } = resource.view
-  const value = title === null ? undefined : record[title]
-  if (typeof value === "string" && isVisible(value) && !resource.model.primaryKey.includes(title!)) {
-    return short(value, longestTitle)
-  }
+type Values = { readonly [field: string]: unknown }
+
+const isBag = (value: unknown): value is Values => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** The relation of a foreign key, which `expand` follows. Undefined if the caller does not see it. */
+export const toOneOf = ({ relations }: MetaModel, field: string) =>
+  relations.find((each) => !each.many && each.field === field)
+
+/** The related record that came with a record by `expand`, or null. */
+export const expandedOf = (record: Values | undefined, relation: string): Values | null => {
+  const all = record?.["expand"]
+  const found = isBag(all) ? all[relation] : undefined
+  return isBag(found) ? found : null
+}
+
+/** How many relations deep a title reads, and how many relations one request names: what `expand` allows. */
+const mostLevels = 2
+export const mostExpanded = 10
+
+/** What a field gives to a title: its text, or the title of the related record. `levels`: how many relations deep from here records may have been read. */
+const partOf = (resource: Resource, record: Values, field: string, levels: number): string => {
+  const value = plain(record[field])
+  if (!isVisible(value)) return ""
+  if (resource.fields.get(field)?.relation === undefined) return value
+  const { relation = "", target } = resource.related(field) ?? {}
+  const found = levels === 0 ? null : expandedOf(record, relation)
+  const name = target === undefined || found === null ? null : nameOf(target, found, levels - 1)
+  // A key of the record itself says more than nothing. Keys of keys name nothing.
+  return name ?? (levels === mostLevels ? `#${value}` : "")
+}
+
+/** The name of a record by its title, or null if the title shows nothing. */
+const nameOf = (resource: Resource, record: Values, levels: number): string | null => {
+  const { model, view: { title } } = resource
+  if (title === null || (model.primaryKey.includes(title) && resource.fields.get(title)?.kind !== "text")) return null
+  const text = fillTitle(title, (field) => partOf(resource, record, field, levels))
+  return text === "" ? null : short(text, longestTitle)
+}
+
+/** The title of a record, or its key if the title shows nothing. `related`: the record came with another one by `expand`. */
+export const titleOf = (resource: Resource, record: Values, related = false): string => {
+  const name = nameOf(resource, record, related ? mostLevels - 1 : mostLevels)
+  if (name !== null) return name
   const key = keyOf(resource, record)
   return key === null ? resource.view.label.singular : `#${short(keyPartsOf(key).join(", "), longestTitle)}`
 }
 
-/** The fields that `titleOf` and `keyOf` need. */
-export const titleFields = ({ model, view }: Resource): readonly string[] => [
-  ...new Set([...model.primaryKey, ...(view.title === null ? [] : [view.title])])
-]
+/** The field that is the whole title, if there is one. */
+export const titleField = ({ fields, view }: Resource): MetaField | undefined =>
+  view.title === null ? undefined : fields.get(view.title)
+
+const titleFields = ({ fields, view }: Resource): readonly string[] =>
+  fieldsOfTitle(view.title ?? "").filter((name) => fields.has(name))
+
+/** The ways from a field to all records that the title of its related record is made of. */
+const pathsOf = (resource: Resource, field: string, levels: number): readonly string[] => {
+  const { relation, target } = resource.related(field) ?? {}
+  if (relation === undefined || target === undefined || levels === 0) return []
+  const below = titleFields(target).slice(0, mostExpanded).flatMap((name) => pathsOf(target, name, levels - 1))
+  return below.length === 0 ? [relation] : below.map((path) => `${relation}.${path}`)
+}
+
+/** The relations to expand so that the records which these fields lead to have their titles. One of each field comes first: a request names few. */
+export const expandsFor = (resource: Resource, fields: Iterable<string>): readonly string[] => {
+  const paths: (readonly string[])[] = []
+  for (const field of new Set(fields)) {
+    const found = pathsOf(resource, field, mostLevels)
+    if (found.length > 0 && paths.push(found) === mostExpanded) break
+  }
+  return [...paths.flatMap(([first]) => first ?? []), ...paths.flatMap(([, ...more]) => more)].slice(0, mostExpanded)
+}
+
+/** What a list has to be asked for `titleOf` and `keyOf`: fields, and relations to expand. */
+export const titleNeeds = (
+  resource: Resource
+): { readonly fields: readonly string[]; readonly expand?: readonly string[] } => {
+  const named = titleFields(resource)
+  const expand = expandsFor(resource, named)
+  return {
+    fields: [...new Set([...resource.model.primaryKey, ...named])],
+    ...(expand.length === 0 ? {} : { expand })
+  }
+}
 
 /** The address of a record's page. */
 export const addressOf = (resource: Resource, key: string): string => `/${resource.name}/${key}`

@@ -2,12 +2,12 @@
 
 import { useQuery } from "@tanstack/react-query"
 import { ChevronsUpDown, Menu as MenuIcon, Search } from "lucide-react"
-import { lazy, type ReactNode, Suspense } from "react"
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react"
 import { config } from "../config.ts"
 import { type Language, languages, setLanguage, useLocale } from "../messages/locale.tsx"
 import { useApp } from "./app.ts"
 import { Boundary } from "./boundary.tsx"
-import { addressOf, isHistory, keyOf, type Resource, titleFields, titleOf } from "./catalogue.ts"
+import { addressOf, isHistory, keyOf, type Resource, titleNeeds, titleOf } from "./catalogue.ts"
 import { resourceClient } from "./client.ts"
 import { Icon } from "./icons.tsx"
 import { shownKeys } from "./keys.ts"
@@ -18,6 +18,7 @@ import { type Preferences, setPreferences, usePreferences } from "./preferences.
 import { leave } from "./session.ts"
 import { useSettled } from "./settled.ts"
 import style from "./shell.module.css"
+import { type Size, sizeOf } from "./sizes.ts"
 
 const PlaceEntries = lazy(() => import("../place/entries.tsx").then(({ PlaceEntries }) => ({ default: PlaceEntries })))
 const PluginEntries = lazy(() =>
@@ -42,7 +43,7 @@ const Recents = ({ resource }: { readonly resource: Resource }): ReactNode => {
       resourceClient(resource.name).list({
         order_by: recent!.sort,
         page_size: recent!.limit,
-        fields: titleFields(resource)
+        ...titleNeeds(resource)
       }, { signal })
   })
   return data?.items.map((record) => {
@@ -57,20 +58,42 @@ const Recents = ({ resource }: { readonly resource: Resource }): ReactNode => {
   })
 }
 
+/** The number of records. It is asked for once its place comes into sight: a long sidebar shows few of its entries. */
 const Count = ({ resource }: { readonly resource: Resource }): ReactNode => {
   const { format } = useLocale()
   const settled = useSettled()
+  const place = useRef<HTMLSpanElement>(null)
+  const [seen, setSeen] = useState(false)
+  useEffect(() => {
+    const element = place.current
+    if (element === null) return
+    const observer = new IntersectionObserver((entries) => {
+      if (!entries.some(({ isIntersecting }) => isIntersecting)) return
+      setSeen(true)
+      observer.disconnect()
+    })
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
   const { data } = useQuery({
     queryKey: ["size", resource.name],
-    enabled: settled && resource.may.read,
+    enabled: settled && seen && resource.may.read,
     staleTime: 300_000,
     retry: false,
-    queryFn: ({ signal }) =>
-      resourceClient(resource.name).list({ page_size: 1, fields: resource.model.primaryKey.slice(0, 1) }, { signal })
+    queryFn: ({ signal }): Promise<Size | null> =>
+      resource.source === null
+        ? sizeOf(resource.name)
+        // A source may be of an earlier version.
+        : resourceClient(resource.name).list({ page_size: 1, fields: resource.model.primaryKey.slice(0, 1) }, {
+          signal
+        })
   })
-  if (data === undefined) return null
-  const more = data.total_size_accuracy === "counting" ? "+" : ""
-  return <span className={style.count} aria-hidden="true">{format.short(data.total_size_estimate)}{more}</span>
+  const more = data?.total_size_accuracy === "counting" ? "+" : ""
+  return (
+    <span ref={place} className={style.count} aria-hidden="true">
+      {data != null && `${format.short(data.total_size_estimate)}${more}`}
+    </span>
+  )
 }
 
 const Entry = ({ resource }: { readonly resource: Resource }): ReactNode => {

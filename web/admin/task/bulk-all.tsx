@@ -6,7 +6,7 @@ import { useReader } from "../field/value.tsx"
 import { ChangeDialog, type ChangeStep, useChange } from "../list/change.tsx"
 import { useLocale } from "../messages/locale.tsx"
 import { useWords } from "../place/words.ts"
-import { labelOf, type Resource } from "../shell/catalogue.ts"
+import { fieldLabel, type Resource } from "../shell/catalogue.ts"
 import { Dialog } from "../shell/parts.tsx"
 import { Problem } from "../shell/problem.tsx"
 import { noticeFailure } from "../shell/session.ts"
@@ -100,6 +100,8 @@ export const BulkAllDialog = ({ count, except, filter, onClose, onDone, op, reso
     return <Begun id={step.id} title={title} onClose={onDone} />
   }
   const found = step.at === "tried" ? step.preview : null
+  // Those that were not tried may still be changed, unless each that was tried is refused.
+  const hopeless = found?.written === 0 && [found.total, found.refused].includes(found.tried)
   return (
     <ChangeDialog
       resource={resource}
@@ -109,7 +111,7 @@ export const BulkAllDialog = ({ count, except, filter, onClose, onDone, op, reso
       step={step}
       check={w.check}
       onCheck={() => void preview()}
-      go={found === null || found.total === 0 ? null : {
+      go={found === null || hopeless ? null : {
         label: w.applyAll[op](format.count(found.total)),
         onPress: () => void start()
       }}
@@ -119,7 +121,8 @@ export const BulkAllDialog = ({ count, except, filter, onClose, onDone, op, reso
         <>
           {op === "update" && change.field !== undefined && (
             <b className="bulk-what">
-              {labelOf(change.name)}: {textOf(resource, change.field, change.draft?.value, reader) || t.field.empty}
+              {fieldLabel(resource, change.name)}:{" "}
+              {textOf(resource, change.field, change.draft?.value, reader) || t.field.empty}
             </b>
           )}
           <p role="status">
@@ -130,7 +133,7 @@ export const BulkAllDialog = ({ count, except, filter, onClose, onDone, op, reso
               } `}
             {found.total > 0 && w.would(format.count(found.written), format.count(found.refused))}
           </p>
-          <Refusals refusals={found.refusals} total={found.refused} reported={false} />
+          <Refusals refusals={found.refusals} total={found.refused} resource={resource.name} reported={false} />
         </>
       )}
     </ChangeDialog>

@@ -9,7 +9,7 @@ import { type Column, Empty, Moment, type PageProps, Table, Top } from "../place
 import place from "../place/place.module.css"
 import { useWords } from "../place/words.ts"
 import { useApp } from "../shell/app.ts"
-import { labelOf, type Resource } from "../shell/catalogue.ts"
+import { aboutOf, fieldLabel, type Resource } from "../shell/catalogue.ts"
 import { Link } from "../shell/link.tsx"
 import { go } from "../shell/location.ts"
 import { useNarrow } from "../shell/narrow.ts"
@@ -159,7 +159,7 @@ const PlanForm = ({ resource, task }: { readonly resource: Resource; readonly ta
                   options={[
                     ["", w.leaveOut],
                     ...fields.filter((field) => mapping[at] === field.name || !mapping.includes(field.name))
-                      .map((field) => [field.name, labelOf(field.name)] as const)
+                      .map((field) => [field.name, fieldLabel(resource, field.name)] as const)
                   ]}
                   onChange={(field) => setMapping(mapping.with(at, field === "" ? null : field))}
                 />
@@ -180,8 +180,8 @@ const PlanForm = ({ resource, task }: { readonly resource: Resource; readonly ta
             label={w.match}
             value={match}
             options={[
-              ...(whole ? [["", primaryKey.map((name) => labelOf(name)).join(" + ")] as const] : []),
-              ...finders.map(({ name }) => [name, labelOf(name)] as const)
+              ...(whole ? [["", primaryKey.map((name) => fieldLabel(resource, name)).join(" + ")] as const] : []),
+              ...finders.map(({ name }) => [name, fieldLabel(resource, name)] as const)
             ]}
             onChange={setMatch}
           />
@@ -253,6 +253,7 @@ export const ImportPage = ({ part }: PageProps): ReactNode => {
   useEffect(() => () => ending.current.abort(), [])
   const resource = part === null ? undefined : catalogue.resources.get(part)
   if (resource === undefined || resource.transfers.import.length === 0) return <Missing />
+  const about = aboutOf(resource)
   const send = async (file: File | null | undefined): Promise<void> => {
     if (file == null || busy) return
     const controller = ending.current = new AbortController()
@@ -284,6 +285,7 @@ export const ImportPage = ({ part }: PageProps): ReactNode => {
             void send(event.dataTransfer.files[0])
           }}
         >
+          {about !== null && <p dir="auto" className="about">{about}</p>}
           <p>{w.chooseText}</p>
           <input
             ref={input}

@@ -2,10 +2,12 @@
 
 import { useQueryClient } from "@tanstack/react-query"
 import type { ReactNode } from "react"
+import { useNames } from "../field/titles.ts"
 import { useLocale } from "../messages/locale.tsx"
 import { type Column, Table } from "../place/parts.tsx"
 import { useWords } from "../place/words.ts"
-import { labelOf } from "../shell/catalogue.ts"
+import { useApp } from "../shell/app.ts"
+import { fieldLabel, labelOf } from "../shell/catalogue.ts"
 import { sayProblem } from "../shell/problem.tsx"
 import { noticeFailure } from "../shell/session.ts"
 import { saveAnswer } from "./save.ts"
@@ -30,6 +32,8 @@ export const StateBadge = ({ task }: { readonly task: Task }): ReactNode => {
 }
 
 interface RefusalsProps {
+  /** Name of the resource that was changed. */
+  readonly resource: string
   readonly refusals: readonly TaskRefusal[]
   readonly total: number
   /** Whether there is a report with the others. A dry run has none. */
@@ -37,21 +41,27 @@ interface RefusalsProps {
 }
 
 /** The refusals: of an import by line and column, of a bulk change by key. */
-export const Refusals = ({ refusals, reported, total }: RefusalsProps): ReactNode => {
+export const Refusals = ({ refusals, reported, resource, total }: RefusalsProps): ReactNode => {
   const w = useWords(words)
   const { format } = useLocale()
+  const records = refusals.flatMap(({ key, line }) => line === null && key !== null ? [{ resource, key }] : [])
+  const nameOf = useNames(records)
+  const target = useApp().catalogue.resources.get(resource)
   if (refusals.length === 0) return null
   const byLine = refusals.some(({ line }) => line !== null)
   const columns: ReadonlyArray<Column<{ readonly at: number; readonly of: TaskRefusal }>> = [
     {
       name: "place",
       label: byLine ? w.line : w.record,
-      cell: ({ of }) => of.line === null ? of.key : format.count(of.line)
+      cell: ({ of }) =>
+        of.line === null ? of.key === null ? "" : nameOf({ resource, key: of.key }) : format.count(of.line)
     },
     {
       name: "column",
       label: byLine ? w.column : w.field,
-      cell: ({ of }) => of.column ?? (of.field === null ? "" : labelOf(of.field))
+      cell: ({ of }) =>
+        of.column ??
+          (of.field === null ? "" : (target === undefined ? labelOf(of.field) : fieldLabel(target, of.field)))
     },
     { name: "message", label: w.message, cell: ({ of }) => <span className={style.message}>{of.message}</span> }
   ]
@@ -94,7 +104,7 @@ export const Progress = ({ task }: { readonly task: Task }): ReactNode => {
           : w.counts(format.count(written), format.count(refused), format.count(Math.max(0, done - written - refused)))}
       </p>
       {error !== null && <p className="hint" data-bad="" role="alert">{error.message}</p>}
-      <Refusals refusals={task.refusals ?? []} total={refused} reported />
+      <Refusals refusals={task.refusals ?? []} total={refused} resource={task.resource} reported />
     </div>
   )
 }

@@ -3,13 +3,16 @@
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { plain } from "../field/plain.ts"
+import { type Named, useNames } from "../field/titles.ts"
 import { useReader } from "../field/value.tsx"
 import { useLocale } from "../messages/locale.tsx"
 import { type Column, Empty, Facts, Moment, Split, Table, useAct } from "../place/parts.tsx"
 import style from "../place/place.module.css"
 import { usePlaceWords, useWords } from "../place/words.ts"
 import { useApp } from "../shell/app.ts"
+import { addressOf } from "../shell/catalogue.ts"
 import { type AnyPage, type AnyRecord, resourceClient } from "../shell/client.ts"
+import { Link } from "../shell/link.tsx"
 import { usePlace } from "../shell/location.ts"
 import { Problem } from "../shell/problem.tsx"
 import { say } from "../shell/toasts.tsx"
@@ -38,28 +41,44 @@ const Time = ({ at }: { readonly at: unknown }): ReactNode => {
   return typeof at === "string" ? <Moment at={at} now={now} /> : <span className="dim">–</span>
 }
 
+/** The record that a delivery is about. */
+const recordOf = (each: AnyRecord): Named => ({ resource: plain(each["resource"]), key: plain(each["key"]) })
+
+const RecordLink = ({ of, title }: { readonly of: Named; readonly title: string }): ReactNode => {
+  const resource = useApp().catalogue.resources.get(of.resource)
+  return resource === undefined
+    ? <bdi>{title}</bdi>
+    : <Link to={addressOf(resource, of.key.split(",").map(encodeURIComponent).join(","))} dir="auto">{title}</Link>
+}
+
 interface RowsProps {
   readonly resource: string
   readonly order: string
   readonly label: string
   readonly empty: { readonly title: string; readonly text?: string }
-  readonly columns: ReadonlyArray<Column<AnyRecord>>
+  readonly columns: (titleOf: (row: AnyRecord) => string) => ReadonlyArray<Column<AnyRecord>>
   readonly nameOf: (row: AnyRecord) => string
-  readonly beside: (row: AnyRecord) => ReactNode
+  readonly beside: (row: AnyRecord, titleOf: (row: AnyRecord) => string) => ReactNode
 }
 
 const Rows = ({ beside, columns, empty, label, nameOf, order, resource }: RowsProps): ReactNode => {
   const pw = usePlaceWords()
   const open = usePlace().query.get("id")
   const { data, error, fetchNextPage, hasNextPage, refetch } = useRows(resource, order)
+  const records = data?.pages.flatMap(({ items }) => items.flatMap((each) => "key" in each ? [recordOf(each)] : []))
+  const called = useNames(records ?? [])
+  const titleOf = (each: AnyRecord): string => called(recordOf(each))
   if (error !== null && data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
   if (data === undefined) return null
   const all = data.pages.flatMap(({ items }) => items)
   if (all.length === 0) return <Empty {...empty} />
   const found = all.find((each) => idOf(each) === open)
   return (
-    <Split label={found === undefined ? label : nameOf(found)} beside={found === undefined ? null : beside(found)}>
-      <Table label={label} rows={all} columns={columns} idOf={idOf} nameOf={nameOf} />
+    <Split
+      label={found === undefined ? label : nameOf(found)}
+      beside={found === undefined ? null : beside(found, titleOf)}
+    >
+      <Table label={label} rows={all} columns={columns(titleOf)} idOf={idOf} nameOf={nameOf} />
       {hasNextPage && (
         <div className={style.more}>
           <button type="button" className="btn" onClick={() => void fetchNextPage()}>{pw.older}</button>
@@ -92,14 +111,14 @@ export const Deliveries = (): ReactNode => {
       label={w.deliveries}
       empty={{ title: w.noDeliveries, text: w.noDeliveriesText }}
       nameOf={nameOf}
-      columns={[
+      columns={(titleOf) => [
         { name: "event", label: w.event, cell: nameOf },
-        { name: "record", label: w.record, cell: (each) => plain(each["key"]) },
+        { name: "record", label: w.record, cell: titleOf },
         { name: "state", label: w.state, cell: stateOf },
         { name: "error", label: w.error, wide: true, cell: (each) => plain(each["last_error"]) },
         { name: "next", label: w.next, wide: true, end: true, cell: (each) => <Time at={each["next_try_at"]} /> }
       ]}
-      beside={(each) => (
+      beside={(each, titleOf) => (
         <>
           <div className={style.head}>
             <h2 className={style.title}>{nameOf(each)}</h2>
@@ -123,7 +142,7 @@ export const Deliveries = (): ReactNode => {
           <Facts
             facts={[
               [w.state, stateOf(each)],
-              [w.record, <bdi key="key">{plain(each["key"])}</bdi>],
+              [w.record, <RecordLink key="key" of={recordOf(each)} title={titleOf(each)} />],
               [w.tries, plain(each["tries"])],
               [w.status, plain(each["last_status"]) || "–"],
               [w.next, <Time key="next" at={each["next_try_at"]} />],
@@ -139,6 +158,7 @@ export const Deliveries = (): ReactNode => {
 
 export const Attempts = (): ReactNode => {
   const w = useWords(words)
+  const { catalogue } = useApp()
   const { format } = useLocale()
   const outcomeOf = (each: AnyRecord): ReactNode => {
     const outcome = plain(each["outcome"]) as keyof typeof tones
@@ -152,7 +172,7 @@ export const Attempts = (): ReactNode => {
       label={w.log}
       empty={{ title: w.noLog }}
       nameOf={(each) => plain(each["delivery_id"])}
-      columns={[
+      columns={() => [
         {
           name: "id",
           label: "webhook-id",
@@ -188,8 +208,17 @@ export const Attempts = (): ReactNode => {
               >{plain(each["error"])}</pre>
             </>
           )}
-          <h2>{w.answer}</h2>
-          <pre className="code" dir="ltr" tabIndex={0} aria-label={w.answer}>{plain(each["answer"]) || w.noAnswer}</pre>
+          {catalogue.resources.get(attemptsName)?.fields.has("answer") === true && (
+            <>
+              <h2>{w.answer}</h2>
+              <pre
+                className="code"
+                dir="ltr"
+                tabIndex={0}
+                aria-label={w.answer}
+              >{plain(each["answer"]) || w.noAnswer}</pre>
+            </>
+          )}
         </>
       )}
     />

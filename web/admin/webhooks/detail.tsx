@@ -119,11 +119,13 @@ export const SubscriptionDetail = ({ onChanged, onEdit, record }: DetailProps): 
       )}
       <Facts
         facts={[
-          [w.events, <bdi key="events">{readEvents(record["events"]).join(", ")}</bdi>],
+          resource.fields.has("events")
+            ? [w.events, <bdi key="events">{readEvents(record["events"]).join(", ")}</bdi>]
+            : null,
           resource.fields.has("url") ? [w.url, <bdi key="url">{plain(record["url"])}</bdi>] : null,
           filter === "" ? null : [w.filter, <code key="filter" dir="ltr" className="mono">{filter}</code>],
           headers === "" ? null : [w.headers, <code key="headers" dir="ltr" className="mono">{headers}</code>],
-          [w.payload, record["payload"] === "thin" ? w.thin : w.full]
+          resource.fields.has("payload") ? [w.payload, record["payload"] === "thin" ? w.thin : w.full] : null
         ]}
       />
       {mayUpdate && (

@@ -35,7 +35,9 @@ const Subscriptions = ({ onEdit }: { readonly onEdit: (record: AnyRecord) => voi
   const found = data.items.find((each) => idOf(each) === open)
   const columns: ReadonlyArray<Column<AnyRecord>> = [
     { name: "name", label: w.name, cell: (each) => plain(each["name"]) },
-    { name: "events", label: w.events, cell: (each) => plain(each["events"]) },
+    ...(resource.fields.has("events")
+      ? [{ name: "events", label: w.events, cell: (each: AnyRecord) => plain(each["events"]) }]
+      : []),
     ...(resource.fields.has("url")
       ? [{ name: "url", label: w.url, wide: true, cell: (each: AnyRecord) => plain(each["url"]) }]
       : []),

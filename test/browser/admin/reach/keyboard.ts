@@ -7,11 +7,18 @@ const most = 150
 
 export const keyboard = (page: Page) => {
   const isAt = (target: Locator): Promise<boolean> => target.evaluate((element) => element === document.activeElement)
-  /** Presses a key until the target has the focus. */
+  /** Presses a key until the target has the focus. To look for it after each press would cost more than the press. */
   const go = async (target: Locator, key = "Tab"): Promise<void> => {
     await target.waitFor()
+    let found = await target.elementHandle()
     for (let pressed = 0; pressed < most; pressed++) {
-      if (await isAt(target)) return
+      const [at, there] = await found!.evaluate((element) => [element === document.activeElement, element.isConnected])
+      if (at) return
+      // The page may draw another element in its place.
+      if (!there || pressed % 10 === 9) {
+        found = await target.elementHandle()
+        if (await isAt(target)) return
+      }
       await page.keyboard.press(key)
     }
     throw new Error(`${key} does not lead to ${String(target)}.`)

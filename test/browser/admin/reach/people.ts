@@ -39,7 +39,8 @@ const fromMenu = async ({ keys, page }: Visit, entry: string): Promise<void> => 
 export const people: readonly Scene[] = [
   {
     name: "somebody signs in, and sets up all that their account has",
-    options: { role: null, allow: /40[01]/ },
+    // Its authenticator stays with the page.
+    options: { role: null, allow: /40[01]/, fresh: true },
     work: async (visit) => {
       const { keys, page, seen, stage } = visit
       const account = accountPage(page, stage.url)

@@ -70,7 +70,7 @@ export const records: readonly Scene[] = [
       await keys.type(record.input("total"), "111.11")
       await stage.call("admin", "PATCH", `/orders/${id}`, { note: "theirs", internal_note: "kept" }, etag)
       await record.save()
-      const dialog = record.dialog(/Somebody saved this order/)
+      const dialog = record.dialog(/saved this order while/)
       await dialog.waitFor()
       await seen("merge")
       const theirs = dialog.getByRole("row", { name: /^Note/ }).getByRole("button", { name: "theirs" })

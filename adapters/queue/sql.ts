@@ -1,0 +1,12 @@
+/** Names and constants as SQL, for the few that the queue's statements hold. The names of schemas were checked when the configuration was compiled. */
+
+import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
+
+/** A name as SQL. */
+export const identifier = (name: string): string => `"${name.replaceAll("\"", "\"\"")}"`
+
+/** The schema of the queue as SQL. The usual name stands unquoted, as it always did: statements of migrations are known by their digests. */
+export const ownSchema = (name: string): string => name === defaultSchemas.jobs ? name : identifier(name)
+
+/** A text constant as SQL. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`

@@ -1,0 +1,46 @@
+/**
+ * The columns that name the rows of a table or view: its primary key, a unique key, or what a view may be told apart by.
+ */
+
+import type { TableFacts } from "../../core/domain/compile/catalogue.ts"
+
+/** The columns that name a row: the primary key, else a unique key whose columns are never null. */
+export const keyOf = (table: TableFacts): readonly string[] | null => {
+  if (table.primaryKey !== null) return table.primaryKey
+  const never = new Set(table.columns.filter((column) => !column.nullable).map((column) => column.name))
+  return table.uniques.find((columns) => columns.length > 0 && columns.every((name) => never.has(name))) ?? null
+}
+
+export const same = (table: TableFacts, other: { readonly schema: string; readonly table: string }): boolean =>
+  table.schema === other.schema && table.name === other.table
+
+/** A key for a view, and whether it tells the view's rows apart now; null: nobody knows. */
+export interface ViewKey {
+  readonly table: TableFacts
+  readonly columns: readonly string[]
+  readonly holds: boolean | null
+}
+
+export const isView = (table: TableFacts): boolean => table.kind === "view" || table.kind === "materialized view"
+
+/**
+ * Columns that may tell the rows of a view apart, the likeliest first: a unique index of a materialized view, the keys of the tables that it
+ * reads, where it shows them, a column `id`.
+ */
+export const viewKeys = (view: TableFacts, tables: readonly TableFacts[]): ReadonlyArray<readonly string[]> => {
+  if (!isView(view)) return []
+  const shown = new Map(view.columns.map((column) => [column.name, column.type]))
+  const read = tables.filter((table) => view.reads?.some((each) => same(table, each)) === true)
+  const ofTables = read.flatMap((table) => {
+    const key = keyOf(table)
+    const whole = key?.every((name) => shown.get(name) === table.columns.find((column) => column.name === name)?.type)
+    return key !== null && whole === true ? [key] : []
+  })
+  const keys = [...view.uniques.filter((key) => key.length > 0), ...ofTables, ...(shown.has("id") ? [["id"]] : [])]
+  return keys.filter((key, i) => keys.findIndex((other) => other.join("\0") === key.join("\0")) === i)
+}
+
+export const viewNote = ({ columns, holds, table }: ViewKey): string =>
+  `a ${table.kind}: ${holds === null ? "nobody has checked that" : "check that"} ${
+    columns.join(", ")
+  } always tells its rows apart; remove the access rules where it takes writes`

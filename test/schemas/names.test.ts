@@ -1,0 +1,42 @@
+// With the usual names of schemas every migration is, byte for byte, what it was before they could have others.
+import { createHash } from "node:crypto"
+import { expect, it } from "vitest"
+import { compileOrThrow } from "../../composition/create-admin.ts"
+import {
+  authMigrations,
+  followingMigrations,
+  jobsMigrations,
+  type Migration,
+  migrationScript,
+  serviceMigration
+} from "../../composition/migrations.ts"
+import shop from "../../examples/shop/admin.config.ts"
+
+const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16)
+
+it("leaves the statements, questions and scripts of all migrations as they were", () => {
+  const compiled = compileOrThrow(shop)
+  const all: readonly Migration[] = [
+    serviceMigration,
+    ...jobsMigrations(compiled),
+    ...authMigrations({ auth: { twoFactor: true, passkeys: true } }),
+    ...followingMigrations(compiled)
+  ]
+  const found = all.map((each) => [each.name, each.digest, digest(each.question ?? ""), digest(migrationScript(each))])
+  expect(found).toEqual([
+    ["service", "371eff9a05845da9", "e3b0c44298fc1c14", "2c567c76236ef028"],
+    ["jobs", "5148e4f79cae9222", "38aff0f0c1460cf4", "5682ea3f23de8af4"],
+    ["auth", "53fc18e71c6ffce9", "e3b0c44298fc1c14", "04b9fb872e5fad0c"],
+    ["second_factor", "e13d83ded88cf6bc", "e3b0c44298fc1c14", "8e2ce0a6eeeadc8b"],
+    ["passkey", "bb4374adeddfb383", "e3b0c44298fc1c14", "2d15012692eaab8d"],
+    ["tasks", "d283265000d81a3b", "e3b0c44298fc1c14", "a461ee9c68858c47"],
+    ["webhooks", "8cb11f55406e2774", "e3b0c44298fc1c14", "81285787b63bfc23"],
+    ["webhook_roles", "db619355340201ab", "e3b0c44298fc1c14", "eb2c42d023309c39"],
+    ["forms", "1fc885d5a2db03fb", "e3b0c44298fc1c14", "ebca92e320853f34"],
+    ["history_shop_orders", "40d7b3d611cca627", "1a8cf95f727375f1", "a3520a608b9882ce"],
+    ["history_shop_customers", "c9f1fd9e724f1f6f", "25bdad616557a3ef", "b9544074508b68cc"],
+    ["history_shop_products", "bc9151265fcd16b7", "fa1aa2a3ce5deb8f", "320bfba9e7070f7c"],
+    ["events", "819041b2b2873362", "e3b0c44298fc1c14", "9e875441cea84446"],
+    ["events_shop_orders", "20206704e50a5e53", "9616132a31e100fa", "f69109b74b7293df"]
+  ])
+})

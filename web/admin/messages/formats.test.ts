@@ -1,0 +1,41 @@
+import { expect, it } from "vitest"
+import { ar } from "./ar.ts"
+import { de } from "./de.ts"
+import { en } from "./en.ts"
+import { es } from "./es.ts"
+import { makeFormats } from "./formats.ts"
+import { fr } from "./fr.ts"
+
+/** A time of the zone that the tests run in, whichever it is. */
+const local = (...parts: readonly [month: number, day: number, hour?: number, minute?: number]): string =>
+  new Date(2026, parts[0] - 1, parts[1], parts[2] ?? 0, parts[3] ?? 0).toISOString()
+
+const now = Date.parse(local(11, 5, 15, 30))
+
+it.each([
+  [local(11, 5, 15, 29), "1 min ago"],
+  [local(11, 5, 9, 41), "today, 09:41"],
+  [local(11, 5, 18, 0), "today, 18:00"],
+  [local(11, 4, 9, 41), "yesterday, 09:41"],
+  [local(11, 3, 9, 41), "3 Nov 2026, 09:41"],
+  [local(9, 30, 22, 5), "30 Sept 2026, 22:05"],
+  // Days, as they are where a column of times holds nothing else.
+  [local(11, 5), "today"],
+  [local(11, 4), "yesterday"],
+  [local(11, 3), "3 Nov 2026"],
+  [new Date(Date.parse(local(11, 3)) + 1).toISOString(), "3 Nov 2026, 00:00"],
+  ["no time", "no time"]
+])("says %s as people do", (iso, text) => {
+  expect(makeFormats("en-GB", en.time).moment(iso, now)).toBe(text)
+})
+
+it.each([
+  ["de", de, "gestern, 09:41", "3. Nov. 2026, 09:41", "3. Nov. 2026"],
+  ["fr", fr, "hier, 09:41", "3 nov. 2026, 09:41", "3 nov. 2026"],
+  ["es", es, "ayer, 09:41", "3 nov 2026, 09:41", "3 nov 2026"],
+  ["ar", ar, "أمس، 09:41 ص", "3 نوفمبر 2026، 09:41 ص", "3 نوفمبر 2026"]
+])("says the hour of other days in %s", (locale, { time }, yesterday, other, whole) => {
+  const { moment } = makeFormats(locale, time)
+  expect([moment(local(11, 4, 9, 41), now), moment(local(11, 3, 9, 41), now), moment(local(11, 3), now)])
+    .toEqual([yesterday, other, whole])
+})
