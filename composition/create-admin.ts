@@ -13,7 +13,7 @@ import { tokensOf } from "../adapters/auth/authenticator.ts"
 import type { Authenticator } from "../adapters/auth/authenticator.ts"
 import { builtInAuthenticator } from "../adapters/auth/built-in.ts"
 import { namesOf, rolesWithin } from "../adapters/auth/users.ts"
-import { codeBehind, ruleLine } from "../adapters/http/access-log.ts"
+import { codeBehind, jobsLine, ruleLine } from "../adapters/http/access-log.ts"
 import { docsRoutes } from "../adapters/http/docs.ts"
 import { makeFetch } from "../adapters/http/fetch.ts"
 import type { Fetch } from "../adapters/http/fetch.ts"
@@ -222,7 +222,8 @@ export const makeFoundation = (
       writeHooks: options.writeHooks,
       statementTimeoutMs: options.statementTimeoutMs,
       maxAnswerBytes: options.maxAnswerBytes,
-      maxBatchBytes: options.maxBatchBytes
+      maxBatchBytes: options.maxBatchBytes,
+      queueSchema: compiled.schemas.jobs
     },
     estimates: new RowEstimates(),
     judgements: makeJudgements(),
@@ -298,7 +299,8 @@ export const makeService = (
           workers: parts.jobs.workers,
           jobs: compiled.jobs,
           seal,
-          drainToken: parts.drainToken ?? null
+          drainToken: parts.drainToken ?? null,
+          told: (what, name, count, caller) => parts.log?.(jobsLine(what, name, count, caller.id))
         }),
         options.basePath
       )),

@@ -28,7 +28,10 @@ const methodsOf = (app: QueueApp, rest: string): Methods | null => {
   const id = segment === undefined ? null : decodePercent(segment)
   if (id === null) return null
   return verb === undefined
-    ? { DELETE: (caller, query) => app.remove(caller, id, query) }
+    ? {
+      GET: (caller, query) => app.failedJob(caller, id, query),
+      DELETE: (caller, query) => app.remove(caller, id, query)
+    }
     : { POST: (caller, query) => app.retry(caller, id, query) }
 }
 

@@ -225,6 +225,8 @@ const pump = async (res: ServerResponse, { bytes, length }: StreamedBody): Promi
   const onClose = (): void => {
     closed = true
     wake()
+    // A stream that waits for news would learn of it with the next piece only.
+    void Promise.resolve(source.return?.()).catch(() => {})
   }
   res.on("drain", onDrain).on("close", onClose)
   try {

@@ -31,12 +31,14 @@ left join (select distinct on (task_id) task_id, at, state from (
 order by c.name collate "C"`
 
 const failedSql = (s: string): string =>
-  `select f.id::text, name, attempts, payload::text, error, f.group_key, (select count(*) from (
+  `select f.id::text, name, attempts, octet_length(payload::text)::text as payload_bytes,
+  case when $5::text is null or octet_length(payload::text) <= $5::text::integer then payload::text end as payload, error, f.group_key, (select count(*) from (
     select from ${s}.groups g join ${s}.group_waiting w on w.task_id = g.task_id and w.group_key = g.group_key
     where g.head = f.id limit ${mostBehind}) behind)::text as behind, ${instant("enqueued_at")} as enqueued_at, ${
     instant("failed_at")
   } as failed_at from ${s}.failed f
   where ($1::text is null or name = $1) and ($2::text is null or (failed_at, id) < ($2::text::timestamptz, $3::text::bigint))
+    and ($6::text is null or f.id = $6::text::bigint)
   order by f.failed_at desc, f.id desc limit $4::text::integer`
 
 /** Ids are of eight bytes; what is no such number is the id of none. */
@@ -90,15 +92,28 @@ export const makeQueue = (
           ? null
           : { at: row["last_run"] as string, state: row["last_state"] as LastRun["state"] }
       }))),
-    failed: ({ after, limit, name }) =>
-      Effect.map(
-        run(statements.failed, [name, after?.failedAt ?? null, after?.id ?? null, String(limit)]),
+    failed: (page) =>
+      "id" in page && !isId(page.id) ? Effect.succeed([]) : Effect.map(
+        run(
+          statements.failed,
+          "id" in page
+            ? [null, null, null, "1", null, page.id]
+            : [
+              page.name,
+              page.after?.failedAt ?? null,
+              page.after?.id ?? null,
+              String(page.limit),
+              page.longest === undefined ? null : String(page.longest),
+              null
+            ]
+        ),
         ({ rows }) =>
           rows.map((row) => ({
             id: String(row["id"]),
             name: String(row["name"]),
             attempts: Number(row["attempts"]),
-            payload: String(row["payload"]),
+            payload: row["payload"] as string | null,
+            payloadBytes: Number(row["payload_bytes"]),
             error: String(row["error"]),
             group: row["group_key"] as string | null,
             waitingBehind: Number(row["behind"]),

@@ -67,7 +67,10 @@ export const failed = (
       queue.failed({ name: flags.name ?? null, after: null, limit: Math.max(1, flags.limit ?? 50) })
     )
     if (flags.json) {
-      return printJson(jobs.map(({ payload, ...job }) => ({ ...job, payload: JSON.parse(payload) as unknown })))
+      return printJson(jobs.map(({ payload, ...job }) => ({
+        ...job,
+        payload: JSON.parse(payload ?? "null") as unknown
+      })))
     }
     printTable(
       ["id", "job", "tries", "failed", "error"],

@@ -36,6 +36,8 @@ export interface CoreOptions {
   readonly maxAnswerBytes: number
   /** Most bytes of records that one batch reads, writes and copies. */
   readonly maxBatchBytes: number
+  /** The schema of the queue. */
+  readonly queueSchema: string
 }
 
 /** A check of a record as it is written, by whom; null for what was not or is not there. */

@@ -22,6 +22,7 @@ import {
   type Functions,
   mayCall
 } from "../domain/function/declaration.ts"
+import { hearsEnqueued, type JobDatabase, queueSchema } from "../domain/job/definition.ts"
 import { accessDenied, notFound, Problem, problem } from "../domain/problem.ts"
 import type { Json } from "../domain/value/kind.ts"
 import type { SchemaIssue } from "../domain/value/standard-schema.ts"
@@ -56,24 +57,30 @@ class LazyTransaction {
   readonly #opened = Deferred.makeUnsafe<Transaction, RecordsError>()
   readonly #end = Deferred.makeUnsafe<void, Abandoned>()
   #fiber: Fiber.Fiber<void, RecordsError | Abandoned> | null = null
+  #handle: JobDatabase | null = null
   #over = false
 
   constructor(core: Core, caller: Caller) {
     this.#core = core
     this.#caller = caller
-  }
-
-  readonly database: FunctionDatabase = {
-    query: async (sql, params) => {
-      if (this.#over) throw new Error("The function and its transaction have ended.")
-      return (await this.#open()).query(sql, params)
+    this.database = {
+      [queueSchema]: core.options.queueSchema,
+      [hearsEnqueued]: (names) => this.#handle?.[hearsEnqueued]?.(names),
+      query: async (sql, params) => {
+        if (this.#over) throw new Error("The function and its transaction have ended.")
+        return (await this.#open()).query(sql, params)
+      }
     }
   }
+
+  /** Jobs that are enqueued in it wake their workers once it has committed, like those of a write hook. */
+  readonly database: FunctionDatabase & JobDatabase
 
   #open(): Promise<Transaction> {
     if (this.#fiber === null) {
       const work = this.#core.records.transaction((tx) => {
-        const handle = tx.handle as Transaction
+        const handle = tx.handle as Transaction & JobDatabase
+        this.#handle = handle
         // These writes count as writes through the API: captured changes name the caller.
         const told = Effect.promise(() =>
           handle.query("select set_config('service.actor', $1, true)", [

@@ -9,7 +9,7 @@ import type { Caller } from "../domain/access/caller.ts"
 import { adminRole } from "../domain/account/roles.ts"
 import { isOwnJob } from "../domain/compile/jobs.ts"
 import type { JobModel } from "../domain/job/definition.ts"
-import type { FailedJob, FailedPosition, JobCounts } from "../domain/job/state.ts"
+import { type FailedJob, type FailedPosition, type JobCounts, longestListed } from "../domain/job/state.ts"
 import { accessDenied, invalidParameter, notFound, Problem, problem } from "../domain/problem.ts"
 import type { Chosen, QueueError, QueueService, Workers } from "../ports/queue.ts"
 import type { SealService } from "../ports/seal.ts"
@@ -22,6 +22,8 @@ type Query = ReadonlyArray<readonly [name: string, value: string]>
 export interface QueueApp {
   readonly list: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
   readonly failed: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  /** One failed job, with its whole payload. */
+  readonly failedJob: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
   readonly retry: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
   readonly remove: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
   readonly retryAll: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
@@ -42,6 +44,8 @@ export interface QueueParts {
   readonly workers: () => Workers | null
   readonly seal: SealService
   readonly drainToken: string | null
+  /** Told what became of all failed jobs of a name, and who said so. */
+  readonly told?: (what: "jobs-retried" | "jobs-deleted", name: string, count: number, caller: Caller) => void
 }
 
 /** How long a drain may run: from 1 to 300 seconds, 25 by default. */
@@ -129,7 +133,9 @@ const countsJson = (counts: readonly JobCounts[], jobs: ReadonlyMap<string, JobM
 /** A failed job as JSON text. Its payload is shown as it was stored, and that of an event without records. */
 const failedJson = (job: FailedJob): string => {
   const { payload, ...rest } = job
-  return `${JSON.stringify(rest).slice(0, -1)},"payload":${shownPayload(job.name, payload)}}`
+  return `${JSON.stringify(rest).slice(0, -1)},"payload":${
+    payload === null ? "null" : shownPayload(job.name, payload)
+  }}`
 }
 
 const readPageSize = (text: string | undefined): Result.Result<number, Problem> => {
@@ -147,7 +153,9 @@ const readSeconds = (text: string | undefined): Result.Result<number, Problem> =
     : Result.fail(invalidParameter("seconds", `Expected a whole number from 1 to ${mostSeconds}.`))
 }
 
-export const makeQueueApp = ({ drainToken, jobs, queue: given, seal, workers }: QueueParts): QueueApp => {
+export const makeQueueApp = (
+  { drainToken, jobs, queue: given, seal, told = () => {}, workers }: QueueParts
+): QueueApp => {
   const queue = given ?? empty
   const admin = <A>(caller: Caller, next: () => Effect.Effect<A, Problem>): Effect.Effect<A, Problem> =>
     caller.roles.includes(adminRole) ? Effect.suspend(next) : Effect.fail(accessDenied())
@@ -170,7 +178,7 @@ export const makeQueueApp = ({ drainToken, jobs, queue: given, seal, workers }: 
     const context = pageContext(caller, name)
     const after = yield* Effect.fromResult(readPosition(page_token, context))
     // One more than the page, to know whether there is a next page.
-    const found = yield* ask(queue.failed({ name: name ?? null, after, limit: size + 1 }))
+    const found = yield* ask(queue.failed({ name: name ?? null, after, limit: size + 1, longest: longestListed }))
     const page = found.slice(0, size)
     const last = found.length > size ? page.at(-1) : undefined
     const next = last === undefined
@@ -178,6 +186,14 @@ export const makeQueueApp = ({ drainToken, jobs, queue: given, seal, workers }: 
       : seal.seal(context, JSON.stringify({ failedAt: last.failedAt, id: last.id } satisfies FailedPosition))
     return json(200, `{"jobs":[${page.map(failedJson).join(",")}],"next_page_token":${JSON.stringify(next)}}`)
   })
+
+  const failedJob = (id: string, query: Query): Effect.Effect<Reply, Problem> =>
+    Effect.flatMap(
+      Effect.fromResult(readParameters(query, [])),
+      () =>
+        Effect.flatMap(ask(queue.failed({ id })), ([job]) =>
+          job === undefined ? Effect.fail(notFound()) : Effect.succeed(json(200, failedJson(job))))
+    )
 
   const one = (
     caller: Caller,
@@ -196,6 +212,7 @@ export const makeQueueApp = ({ drainToken, jobs, queue: given, seal, workers }: 
   const all = (
     caller: Caller,
     query: Query,
+    what: Parameters<NonNullable<QueueParts["told"]>>[0],
     act: (chosen: Chosen) => Effect.Effect<number, QueueError>
   ): Effect.Effect<Reply, Problem> =>
     admin(
@@ -204,7 +221,10 @@ export const makeQueueApp = ({ drainToken, jobs, queue: given, seal, workers }: 
         Effect.flatMap(Effect.fromResult(readParameters(query, ["name"])), ({ name }) =>
           name === undefined || name === ""
             ? Effect.fail(invalidParameter("name", "Give the name of the job."))
-            : Effect.map(ask(act({ name })), (count) => json(200, JSON.stringify({ count }))))
+            : Effect.map(ask(act({ name })), (count) => {
+              told(what, name, count, caller)
+              return json(200, JSON.stringify({ count }))
+            }))
     )
 
   // Digests are compared, so that the timing reveals nothing about the token.
@@ -231,6 +251,7 @@ export const makeQueueApp = ({ drainToken, jobs, queue: given, seal, workers }: 
             Effect.map(ask(queue.counts), (counts) => json(200, JSON.stringify(countsJson(counts, jobs)))))
       ),
     failed: (caller, query) => admin(caller, () => failed(caller, query)),
+    failedJob: (caller, id, query) => admin(caller, () => failedJob(id, query)),
     retry: (caller, id, query) =>
       one(
         caller,
@@ -239,8 +260,8 @@ export const makeQueueApp = ({ drainToken, jobs, queue: given, seal, workers }: 
         (chosen) => Effect.tap(queue.retry(chosen), () => Effect.sync(() => workers()?.wakeAll()))
       ),
     remove: (caller, id, query) => one(caller, id, query, queue.remove),
-    retryAll: (caller, query) => all(caller, query, queue.retry),
-    removeAll: (caller, query) => all(caller, query, queue.remove),
+    retryAll: (caller, query) => all(caller, query, "jobs-retried", queue.retry),
+    removeAll: (caller, query) => all(caller, query, "jobs-deleted", queue.remove),
     drain: drainToken === null ? null : { permit: permit(drainToken), run: drain }
   }
 }

@@ -37,6 +37,15 @@ export class QueueError extends Data.TaggedError("QueueError")<{
 /** Some failed jobs: one by its id, or all of a name. */
 export type Chosen = { readonly id: string } | { readonly name: string }
 
+/** Failed jobs that are asked for. */
+export type FailedPage = {
+  readonly name: string | null
+  readonly after: FailedPosition | null
+  readonly limit: number
+  /** The longest payloads to read, in bytes of JSON. Without it, all of them are read. */
+  readonly longest?: number
+} | { readonly id: string }
+
 export interface QueueService {
   /**
    * Enqueues jobs in one statement and gives their ids in the same order; for a key that waits already, the id of the one that waits. Without
@@ -48,12 +57,8 @@ export interface QueueService {
   ) => Effect.Effect<readonly string[], QueueError>
   /** Counts of every name that has jobs or was ever started, in order of names. */
   readonly counts: Effect.Effect<readonly JobCounts[], QueueError>
-  /** Failed jobs, newest first. */
-  readonly failed: (page: {
-    readonly name: string | null
-    readonly after: FailedPosition | null
-    readonly limit: number
-  }) => Effect.Effect<readonly FailedJob[], QueueError>
+  /** Failed jobs, newest first, or one of them. */
+  readonly failed: (page: FailedPage) => Effect.Effect<readonly FailedJob[], QueueError>
   /** Gives failed jobs one more try, from now. Tells how many. */
   readonly retry: (chosen: Chosen) => Effect.Effect<number, QueueError>
   /** Removes failed jobs; what they held back in their groups goes on. Tells how many. */

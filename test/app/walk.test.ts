@@ -70,6 +70,7 @@ const worldOf = (rows: readonly Row[]): World => {
         writeHooks: [],
         maxAnswerBytes: 2 ** 25,
         maxBatchBytes: 2 ** 26,
+        queueSchema: "jobs",
         statementTimeoutMs: 15_000
       },
       estimates: new RowEstimates(),

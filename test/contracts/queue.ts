@@ -231,7 +231,7 @@ export const queueContract = (name: string, make: () => Promise<QueueHarness>): 
       expect(tries).toBe(4)
       const [failed] = await failedJobs()
       expect(failed).toMatchObject({ id, name: "failing", attempts: 4, error: "no 4\ufffd", group: null })
-      expect(JSON.parse(failed!.payload)).toEqual({ n: 1 })
+      expect(JSON.parse(failed!.payload!)).toEqual({ n: 1 })
     })
 
     it("takes waits one by one where they are given, and the time that a try asks for", async () => {
@@ -317,6 +317,14 @@ export const queueContract = (name: string, make: () => Promise<QueueHarness>): 
       const [first] = await run(harness.queue.failed({ name: "again", after: null, limit: 1 }))
       const rest = await run(harness.queue.failed({ name: "again", after: first!, limit: 10 }))
       expect([first!, ...rest].map(({ id }) => id).toSorted()).toEqual([...ids].toSorted())
+      // Payloads that are too long for who asks stay where they are.
+      for (const [longest, payload] of [[0, null], [1, first!.payload]] as const) {
+        expect(await run(harness.queue.failed({ name: "again", after: null, limit: 1, longest }))).toEqual([
+          { ...first!, payload, payloadBytes: 1 }
+        ])
+      }
+      expect(await run(harness.queue.failed({ id: first!.id }))).toEqual([first!])
+      expect(await run(harness.queue.failed({ id: "no id" }))).toEqual([])
 
       expect(await run(harness.queue.retry({ id: ids[0]! }))).toBe(1)
       await harness.until(async () => (await failedJobs()).some(({ attempts, id }) => id === ids[0] && attempts === 3))

@@ -12,6 +12,7 @@ import { retryDelayMs } from "../../core/domain/job/retry.ts"
 import { type FailedJob, type JobCounts, type LastRun, mostBehind } from "../../core/domain/job/state.ts"
 import {
   type Chosen,
+  type FailedPage,
   type Outcome,
   QueueError,
   type QueueService,
@@ -338,14 +339,18 @@ export class FakeQueue {
     return !job.done && job.owner === null && job.attempts >= job.maxAttempts
   }
 
-  #failed({ after, limit, name }: Parameters<QueueService["failed"]>[0]): readonly FailedJob[] {
-    return this.#jobs.filter((job) => this.#hasFailed(job) && (name === null || job.name === name))
+  #failed(page: FailedPage): readonly FailedJob[] {
+    const { after, limit, longest = Infinity, name } = "id" in page ? { after: null, limit: 1, name: null } : page
+    return this.#jobs.filter((job) =>
+      this.#hasFailed(job) && (name === null || job.name === name) && (!("id" in page) || job.id === page.id)
+    )
       .toSorted((a, b) => b.updatedAt - a.updatedAt || Number(b.id) - Number(a.id))
       .map((job) => ({
         id: job.id,
         name: job.name,
         attempts: job.attempts,
-        payload: job.payload,
+        payload: Buffer.byteLength(job.payload) > longest ? null : job.payload,
+        payloadBytes: Buffer.byteLength(job.payload),
         error: job.error ?? "",
         group: job.group,
         waitingBehind: this.#behind(job),

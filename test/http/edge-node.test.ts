@@ -678,3 +678,38 @@ describe("a large upload refused early", () => {
     expect(status).toBe(413)
   })
 })
+
+describe("an answer that streams", () => {
+  it("lets go of its source as soon as the client is gone, not with the next piece", async () => {
+    const { promise: letGo, resolve } = Promise.withResolvers<unknown>()
+    const bytes: AsyncIterable<Uint8Array> = {
+      [Symbol.asyncIterator]: () => {
+        let begun = false
+        return {
+          // One piece, and then none for good.
+          next: () => {
+            if (begun) return new Promise(() => {})
+            begun = true
+            return Promise.resolve({ done: false, value: new TextEncoder().encode("first") })
+          },
+          return: async () => {
+            resolve(undefined)
+            return { done: true, value: undefined }
+          }
+        }
+      }
+    }
+    const { listener } = await start({
+      extraRoutes: [{
+        prefix: "/news",
+        access: "public",
+        handle: () => Effect.succeed({ status: 200, headers: {}, body: null, stream: { length: null, bytes } })
+      }]
+    })
+    const client = await dial(listener.port)
+    client.socket.write(head("GET", "/news"))
+    await until(() => client.received().includes("first"))
+    client.socket.destroy()
+    await letGo
+  })
+})

@@ -82,10 +82,10 @@ const setUp = (options: { readonly token?: string; readonly workers?: boolean } 
     const text = await response.text()
     return { status: response.status, headers: response.headers, text, json: text === "" ? null : JSON.parse(text) }
   }
-  const fail = async (count: number): Promise<readonly string[]> => {
+  const fail = async (count: number, payload = (n: number) => ({ n })): Promise<readonly string[]> => {
     const ids = []
     for (let n = 1; n <= count; n++) {
-      ids.push(await failing.enqueue(queue.db, { n }))
+      ids.push(await failing.enqueue(queue.db, payload(n)))
       await queue.advance(1_000)
     }
     return ids
@@ -173,6 +173,7 @@ describe("routes of the queue", () => {
       const [method, path] of [
         ["GET", ""],
         ["GET", "/failed"],
+        ["GET", "/failed/1"],
         ["DELETE", "/failed?name=x"],
         ["POST", "/failed:retry?name=x"],
         ["POST", "/failed/1:retry"],
@@ -266,8 +267,24 @@ describe("routes of the queue", () => {
     expect(log.join("\n")).not.toContain("\"n\":5")
   })
 
+  it("leaves long payloads out of lists, and gives them with their job", async () => {
+    const { call, fail } = setUp()
+    const [short, long] = await fail(2, (n) => ({ n, text: "é".repeat(n === 2 ? 2_100 : 1) }))
+    const listed = await call(admin, "GET", "/api/jobs/failed")
+    expect(listed.json).toMatchObject({
+      jobs: [{ id: long, payload: null, payloadBytes: 4_217 }, { id: short, payload: { n: 1, text: "é" } }]
+    })
+    expect(await call(admin, "GET", `/api/jobs/failed/${long}`)).toMatchObject({
+      status: 200,
+      json: { id: long, name: "mail/send", payload: { n: 2, text: "é".repeat(2_100) }, payloadBytes: 4_217 }
+    })
+    expect((await call(admin, "GET", `/api/jobs/failed/${long}?name=x`)).status).toBe(400)
+    expect((await call(admin, "GET", "/api/jobs/failed/99")).status).toBe(404)
+    expect((await call(admin, "GET", "/api/jobs/failed/none")).status).toBe(404)
+  })
+
   it("retries and removes one, and all of a name", async () => {
-    const { call, fail, queue } = setUp()
+    const { call, fail, log, queue } = setUp()
     const ids = await fail(3)
     const retried = await call(admin, "POST", `/api/jobs/failed/${ids[0]}:retry`)
     expect([retried.status, retried.text]).toEqual([204, ""])
@@ -284,6 +301,15 @@ describe("routes of the queue", () => {
     await queue.advance(1_000)
     expect((await call(admin, "DELETE", "/api/jobs/failed?name=mail/send")).json).toEqual({ count: 2 })
     expect((await call(admin, "DELETE", "/api/jobs/failed?name=mail/send")).json).toEqual({ count: 0 })
+    const told = log.map((line) => JSON.parse(line) as { readonly event: string }).filter(({ event }) =>
+      event !== "request"
+    )
+    const line = { level: "info", time: expect.any(String), name: "mail/send", user: admin.id }
+    expect(told).toEqual([
+      { ...line, event: "jobs-retried", jobs: 2 },
+      { ...line, event: "jobs-deleted", jobs: 2 },
+      { ...line, event: "jobs-deleted", jobs: 0 }
+    ])
   })
 
   it("refuse what they do not know", async () => {
@@ -306,7 +332,7 @@ describe("routes of the queue", () => {
     for (
       const [path, allow] of [["", "GET, HEAD"], ["/failed", "GET, HEAD, DELETE"], ["/failed:retry", "POST"], [
         "/failed/1",
-        "DELETE"
+        "GET, HEAD, DELETE"
       ], ["/failed/1:retry", "POST"]]
     ) {
       // Names of what every object has are methods like any other: none of these routes takes them.

@@ -32,13 +32,19 @@ export interface LastRun {
 /** Jobs of a group behind a failed one are counted up to this number. */
 export const mostBehind = 1_000
 
+/** Longer payloads, in bytes of JSON, stand in no list. */
+export const longestListed = 4_096
+
 /** A job that used up its tries or failed for good. */
 export interface FailedJob {
   readonly id: string
   readonly name: string
   readonly attempts: number
-  /** Its payload as JSON text, and its last error: for admins only. */
-  readonly payload: string
+  /** Its payload as JSON text, for admins only. Null: it is longer than was asked for. */
+  readonly payload: string | null
+  /** The length of its payload, in bytes of JSON. */
+  readonly payloadBytes: number
+  /** Its last error, for admins only. */
   readonly error: string
   readonly group: string | null
   /** How many jobs of its group wait for it. `mostBehind` means that many or more. */

@@ -1,6 +1,6 @@
 /** What the OpenAPI document tells admins of the queue: counts, failed jobs, one more try, removal. Nobody else sees these paths. */
 
-import { jobStates, mostBehind } from "../job/state.ts"
+import { jobStates, longestListed, mostBehind } from "../job/state.ts"
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
 import { closedObject, type Doc, ref } from "./openapi-schema.ts"
 
@@ -43,7 +43,10 @@ const failed = whole({
   waitingBehind: { ...count, description: `Jobs of its group that it holds back, counted up to ${mostBehind}.` },
   enqueuedAt: instant,
   failedAt: instant,
-  payload: { description: "Any JSON, as it was enqueued." }
+  payload: {
+    description: `Any JSON, as it was enqueued. In lists null where it is longer than ${longestListed} bytes.`
+  },
+  payloadBytes: { ...count, description: "The length of the payload's JSON." }
 })
 
 const query = (name: string, description: string, schema: Doc, required = false): Doc => ({
@@ -108,6 +111,12 @@ export const jobPaths = (parent: string, tag: string): Doc => {
     [`${parent}/jobs/failed:retry`]: { post: all("retryFailedJobs", "Gives all failed jobs of a name one more try") },
     [`${parent}/jobs/failed/{id}`]: {
       parameters: [id],
+      get: {
+        operationId: "getFailedJob",
+        tags: [tag],
+        summary: "A failed job with its whole payload",
+        responses: { "200": answered("The job.", failed), ...refusals(400, 401, 403, 404) }
+      },
       delete: one("deleteFailedJob", "Deletes a failed job for good")
     },
     [`${parent}/jobs/failed/{id}:retry`]: {

@@ -1,6 +1,6 @@
 /** Failed jobs: payload, error, and the jobs that wait for each. They can be retried or deleted: one, all of a name, or all. */
 
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query"
 import { RotateCcw, Trash2 } from "lucide-react"
 import { type ReactNode, useId, useState } from "react"
 import { useReader } from "../field/value.tsx"
@@ -50,6 +50,15 @@ type Chosen = { readonly id: string; readonly name: string } | {
 const path = (chosen: { readonly id: string } | null, verb: string): string =>
   chosen === null ? `/jobs/failed${verb}` : `/jobs/failed/${encodeURIComponent(chosen.id)}${verb}`
 
+/** A job with its payload: a list leaves out long ones. */
+const useWhole = (job: FailedJob): FailedJob =>
+  useQuery({
+    queryKey: ["jobs", "failed-job", job.id],
+    enabled: job.payload === null && job.payloadBytes > 4,
+    queryFn: async ({ signal }): Promise<FailedJob> =>
+      (await client.request<FailedJob>({ method: "GET", path: path(job, ""), system: true, signal })).data
+  }).data ?? job
+
 const Detail = (
   { job, onDelete, onRetry }: { readonly job: FailedJob; readonly onRetry: () => void; readonly onDelete: () => void }
 ): ReactNode => {
@@ -57,6 +66,7 @@ const Detail = (
   const pw = usePlaceWords()
   const { format } = useLocale()
   const { now } = useReader()
+  const { payload } = useWhole(job)
   return (
     <>
       <div className={style.head}>
@@ -74,7 +84,7 @@ const Detail = (
       <h2>{w.lastError}</h2>
       <pre className={`code ${style.bad}`} dir="auto" tabIndex={0} aria-label={w.lastError}>{job.error}</pre>
       <h2>{w.payload}</h2>
-      <pre className="code" dir="ltr" tabIndex={0} aria-label={w.payload}>{JSON.stringify(job.payload, null, 2)}</pre>
+      <pre className="code" dir="ltr" tabIndex={0} aria-label={w.payload}>{JSON.stringify(payload, null, 2)}</pre>
       <Facts
         facts={[
           [w.tries, format.count(job.attempts)],

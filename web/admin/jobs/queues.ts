@@ -28,7 +28,9 @@ export interface FailedJob {
   readonly waitingBehind: number
   readonly enqueuedAt: string
   readonly failedAt: string
+  /** Null in lists where it is long. */
   readonly payload: unknown
+  readonly payloadBytes: number
 }
 
 /** The counts of every queue. They are read again every `every` milliseconds while the page is visible. */
