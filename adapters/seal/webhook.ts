@@ -6,7 +6,7 @@
 import * as Result from "effect/Result"
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import {
-  readSecret,
+  readSenderSecret,
   readSignatures,
   readTimestamp,
   signedContent,
@@ -25,9 +25,9 @@ export class WebhookSignatureError extends Error {
   override readonly name = "WebhookSignatureError"
 }
 
-/** A request as its receiver has it: the body as text, untouched, and the headers of a `Request`, of Node or of an API function. */
+/** A request as its receiver has it: the body untouched, as text or bytes, and the headers of a `Request`, of Node or of an API function. */
 export interface SignedRequest {
-  readonly body: string
+  readonly body: string | Uint8Array
   readonly headers:
     | { get(name: string): string | null }
     | { readonly [name: string]: string | readonly string[] | undefined }
@@ -39,14 +39,14 @@ export interface VerifiedWebhook {
   readonly id: string
   /** When it was sent, in unix seconds. */
   readonly timestamp: number
-  /** The body as JSON. */
+  /** The body as JSON; undefined for an empty one. */
   readonly event: unknown
 }
 
 const headerOf = ({ headers }: SignedRequest, name: string): string => {
   const value = typeof headers["get"] === "function"
     ? (headers as { get(name: string): string | null }).get(name)
-    : (headers as { readonly [name: string]: string | undefined })[name]
+    : Object.entries(headers).find(([each]) => each.toLowerCase() === name)?.[1]
   if (typeof value === "string" && value !== "") return value
   throw new WebhookSignatureError(`The header ${name} is missing.`)
 }
@@ -59,7 +59,7 @@ const same = (a: string, b: string): boolean => {
 /**
  * Verifies a request signed by Standard Webhooks and gives what it says. Several secrets are for a rotation: one of them must have signed. Throws
  * `WebhookSignatureError` for a signature of somebody else, one older or newer than five minutes, and a body that is no JSON; `TypeError` for a
- * secret that is none.
+ * secret that is none. It takes what the package `standardwebhooks` takes.
  *
  * @example
  * const { event, id } = verifyStandardWebhook({ headers: request.headers, body: await request.text() }, secret)
@@ -70,7 +70,7 @@ export const verifyStandardWebhook = (
   options: { readonly now?: Date } = {}
 ): VerifiedWebhook => {
   const keys = (typeof secret === "string" ? [secret] : secret).map((each) => {
-    const key = readSecret(each)
+    const key = readSenderSecret(each)
     if (Result.isFailure(key)) throw new TypeError(`verifyStandardWebhook: ${key.failure}.`)
     return key.success
   })
@@ -81,13 +81,14 @@ export const verifyStandardWebhook = (
   if (timestamp === null || Math.abs(now - timestamp) > toleranceSeconds) {
     throw new WebhookSignatureError("The signature is too old or too new.")
   }
-  const content = signedContent(id, timestamp, request.body)
+  const body = typeof request.body === "string" ? request.body : new TextDecoder().decode(request.body)
+  const content = signedContent(id, timestamp, body)
   const expected = keys.map((key) => hmac(key, content))
   if (!given.some((signature) => expected.some((own) => same(signature, own)))) {
     throw new WebhookSignatureError("No signature was made with this secret.")
   }
   try {
-    return { id, timestamp, event: JSON.parse(request.body) as unknown }
+    return { id, timestamp, event: body === "" ? undefined : JSON.parse(body) as unknown }
   } catch {
     throw new WebhookSignatureError("The body is not JSON.")
   }

@@ -78,22 +78,52 @@ describe("signatures", () => {
   })
 })
 
+describe("requests that the package of the standard takes", () => {
+  const short = btoa("short")
+  it.each([
+    ["a secret without its prefix", secret.slice(6), body, (each: object) => each],
+    ["a short secret", `whsec_${short}`, body, (each: object) => each],
+    ["a long secret", btoa("k".repeat(200)), body, (each: object) => each],
+    [
+      "names of headers in capitals",
+      secret,
+      body,
+      (each: object) => Object.fromEntries(Object.entries(each).map(([name, value]) => [name.toUpperCase(), value]))
+    ],
+    ["an empty body", secret, "", (each: object) => each]
+  ])("are taken with %s, as text and as bytes", (_, key, sent, change) => {
+    const theirs = new Webhook(key)
+    const at = new Date()
+    const made = change({
+      "webhook-id": "evt_1",
+      "webhook-timestamp": String(Math.floor(at.getTime() / 1_000)),
+      "webhook-signature": theirs.sign("evt_1", at, sent)
+    }) as Record<string, string>
+    const event = theirs.verify(sent, made)
+    expect(verifyStandardWebhook({ headers: made, body: sent }, key).event).toEqual(event)
+    expect(verifyStandardWebhook({ headers: made, body: Buffer.from(sent) }, key).event).toEqual(event)
+    expect(() => verifyStandardWebhook({ headers: made, body: `${sent} ` }, key)).toThrow(WebhookSignatureError)
+  })
+})
+
 describe("secrets", () => {
   it("are new each time and have 32 bytes", () => {
     expect(secret).not.toBe(other)
     expect(Result.getOrThrow(readSecret(secret))).toHaveLength(32)
   })
 
+  it.each(["whsec_AAAA", secret.slice(6), `whsec_${btoa("k".repeat(15))}`, `whsec_${btoa("k".repeat(129))}`])(
+    "like %j sign nothing of ours",
+    (weak) => expect(Result.isFailure(readSecret(weak))).toBe(true)
+  )
+
   it.each([
     "",
     "whsec_",
     "whsec_###",
-    "whsec_AAAA",
     `${secret}=`,
-    secret.slice(6),
     "whsec_AAAAAAAAAAAAAAAAAAAAAAAA=",
-    `whsec_${btoa("k".repeat(15))}`,
-    `whsec_${btoa("k".repeat(129))}`,
+    btoa("k".repeat(4_097)),
     null,
     5
   ])(

@@ -11,20 +11,30 @@ export const toleranceSeconds = 300
 const secretPrefix = "whsec_"
 const leastBytes = 16
 const mostBytes = 128
+const mostSenderBytes = 4_096
 
-/** The key of a secret, or why it is none. */
+/** The key of a secret that we sign with, or why it is none. */
 export const readSecret = (secret: unknown): Result.Result<Uint8Array, string> => {
   if (typeof secret !== "string" || !secret.startsWith(secretPrefix)) {
     return Result.fail("a secret is whsec_ followed by base64")
   }
-  const text = secret.slice(secretPrefix.length)
+  return readKey(secret.slice(secretPrefix.length), leastBytes, mostBytes)
+}
+
+/** The key of a secret that somebody else signs with. Senders write it without the prefix, too, and of any length. */
+export const readSenderSecret = (secret: unknown): Result.Result<Uint8Array, string> =>
+  typeof secret !== "string"
+    ? Result.fail("a secret is a text")
+    : readKey(secret.startsWith(secretPrefix) ? secret.slice(secretPrefix.length) : secret, 1, mostSenderBytes)
+
+const readKey = (text: string, least: number, most: number): Result.Result<Uint8Array, string> => {
   // Canonical base64 only: two different texts must not give the same key.
   if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) {
     return Result.fail("what follows whsec_ is not base64")
   }
   const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
-  return bytes.length < leastBytes || bytes.length > mostBytes
-    ? Result.fail(`the key has ${bytes.length} bytes; it must have ${leastBytes} to ${mostBytes}`)
+  return bytes.length < least || bytes.length > most
+    ? Result.fail(`the key has ${bytes.length} bytes; it must have ${least} to ${most}`)
     : Result.succeed(bytes)
 }
 
