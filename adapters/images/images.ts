@@ -1,30 +1,27 @@
 /**
- * The Images port on sharp, with an entry of its own in the package, `resource-admin/images`: services without images install no image
- * library. An image is decoded once, as small as the largest copy allows. As many images are processed at once as there are processors.
+ * The Images port on sharp, with an entry of its own in the package, `resource-admin/images`: services without images install no image library. Images
+ * are decoded in processes of their own, with little memory and none of the service's secrets: what takes more ends there, and is stored as it came.
  */
 
 import * as Effect from "effect/Effect"
+import { createRequire } from "node:module"
 import { availableParallelism } from "node:os"
-import sharp from "sharp"
-import type { Metadata, OutputInfo, Sharp, SharpOptions } from "sharp"
-import { rgbaToThumbHash } from "thumbhash"
-import { cutOf } from "../../core/domain/file/variant.ts"
-import type { Cut, Pixels } from "../../core/domain/file/variant.ts"
-import type { Variant } from "../../core/domain/model/file.ts"
 import { ImagesError } from "../../core/ports/images.ts"
-import type { ImagesService, RenderedCopy, RenderedImage, RenderPlan } from "../../core/ports/images.ts"
+import type { ImagesService, RenderedImage, RenderPlan } from "../../core/ports/images.ts"
 import type { Bytes } from "../../core/ports/storage.ts"
+import { inLine } from "./line.ts"
+import { makeImage } from "./pool.ts"
 
 export interface ImageOptions {
   /** An image of more pixels is stored as it is, without copies. Default 100,000,000. */
   readonly maxPixels?: number
-  /** An image whose format cannot be decoded line by line, and that would take more bytes than this at once, is stored as it is, too. Default 512 MiB. */
+  /** Bytes that all images which are worked on take together. An image that would take more is stored as it is, too. Default 512 MiB, least 128 MiB. */
   readonly maxMemory?: number
   /** Longest time for one image, in seconds. Default 30. */
   readonly seconds?: number
-  /** Images worked on at once. Default: the number of processors. */
+  /** Images worked on at once. Default: the number of processors, or fewer where each would have less than 192 MiB. */
   readonly atOnce?: number
-  /** Longest time that an image waits for others, in milliseconds. Default 5,000. */
+  /** Longest time that an image waits for others, in milliseconds. Default 60,000. */
   readonly waitMs?: number
 }
 
@@ -33,195 +30,53 @@ export interface ImageProcessor extends ImagesService {
   readonly _tag: "ImageProcessor"
 }
 
-/** ThumbHash takes at most so many pixels a side. */
-const hashSide = 100
+const mebibyte = 1_048_576
 
-/** Decoded pixels that are kept for several copies; a larger image is decoded for each. */
-const keptPixels = 24_000_000
+/** A process without an image takes about half of it. */
+const leastMemory = 128 * mebibyte
 
-/**
- * Bytes that the pixels of an image take at once while it is decoded, as measured; 0 where they come line by line. A few kilobytes can hold an image
- * that takes gigabytes.
- */
-const heldBytes = ({ autoOrient, channels, depth, format, isProgressive }: Metadata): number => {
-  const sample = depth === "uchar" ? 1 : depth === "ushort" || depth === "short" ? 2 : depth === "dpcomplex" ? 16 : 8
-  const pixel = format === "heif"
-    ? (sample === 1 ? 19 : 26)
-    : format === "jpeg"
-    ? (isProgressive ? 6 : 0)
-    // A TIFF may be one strip.
-    : format === "png" && !isProgressive
-    ? 0
-    : channels * sample
-  return pixel * autoOrient.width * autoOrient.height
-}
+/** What most photos of phones and cameras stay below, with their copies. */
+const usualMemory = 192 * mebibyte
 
-type Decoded = { readonly data: Buffer; readonly info: OutputInfo }
-
-/** Where a copy lies in the decoded image. */
-const within = (
-  { from }: Cut,
-  source: Pixels,
-  base: Pixels
-): { left: number; top: number; width: number; height: number } => {
-  const [x, y] = [base.width / source.width, base.height / source.height]
-  const left = Math.min(Math.round(from.left * x), base.width - 1)
-  const top = Math.min(Math.round(from.top * y), base.height - 1)
-  return {
-    left,
-    top,
-    width: Math.max(1, Math.min(Math.round(from.width * x), base.width - left)),
-    height: Math.max(1, Math.min(Math.round(from.height * y), base.height - top))
-  }
-}
-
-const encoded = (image: Sharp, { format, quality }: Pick<Variant, "format" | "quality">): Sharp => {
-  const options = quality === null ? {} : { quality }
-  switch (format) {
-    case "webp":
-      return image.webp(options)
-    case "avif":
-      return image.avif(options)
-    case "jpeg":
-      // JPEG has no transparency. Transparent parts become white, not black.
-      return image.flatten({ background: "#ffffff" }).jpeg(options)
-    case "png":
-      return image.png(options)
-  }
-}
-
-const gather = async (source: Bytes): Promise<Buffer> => {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of source) chunks.push(chunk)
-  return Buffer.concat(chunks)
-}
-
-/** Makes what is asked for; null where decoding would take too much memory. Throws what sharp throws. */
-const make = async (
-  input: Buffer,
-  plan: RenderPlan,
-  options: SharpOptions,
-  { maxMemory, seconds }: Pick<Required<ImageOptions>, "maxMemory" | "seconds">
-): Promise<RenderedImage | null> => {
-  const open = (): Sharp => sharp(input, options).timeout({ seconds })
-  const found = await open().metadata()
-  if (heldBytes(found) > maxMemory) return null
-  const { autoOrient: source } = found
-  const cuts = plan.copies.map((copy) => cutOf(copy, source))
-  if (cuts.length === 0 && !plan.placeholder) return { ...source, placeholder: null, copies: [] }
-
-  const shrink = Math.min(
-    1,
-    Math.max(...cuts.map(({ from, width }) => width / from.width), hashSide / Math.max(source.width, source.height))
-  )
-  const base: Pixels = {
-    width: Math.max(1, Math.round(source.width * shrink)),
-    height: Math.max(1, Math.round(source.height * shrink))
-  }
-  const together = base.width * base.height <= keptPixels
-  const decoded: Decoded | null = together
-    ? await open().autoOrient().resize(base.width, base.height, { fit: "fill" }).toColourspace("srgb").raw().toBuffer({
-      resolveWithObject: true
-    })
-    : null
-  const pixels = (): Sharp =>
-    decoded === null
-      ? open().autoOrient()
-      : sharp(decoded.data, {
-        raw: { width: decoded.info.width, height: decoded.info.height, channels: decoded.info.channels }
-      })
-        .timeout({ seconds })
-  const size = decoded === null ? source : base
-
-  const copies: RenderedCopy[] = []
-  for (const [i, cut] of cuts.entries()) {
-    const part = within(cut, source, size)
-    const whole = part.width === size.width && part.height === size.height
-    const cropped = whole ? pixels() : pixels().extract(part)
-    const resized = part.width === cut.width && part.height === cut.height
-      ? cropped
-      : cropped.resize(cut.width, cut.height, { fit: "fill" })
-    const bytes = await encoded(resized, plan.copies[i]!).toBuffer()
-    copies.push({ bytes, width: cut.width, height: cut.height })
-  }
-  let placeholder: string | null = null
-  if (plan.placeholder) {
-    const small = await pixels().resize(hashSide, hashSide, { fit: "inside", withoutEnlargement: true }).toColourspace(
-      "srgb"
-    )
-      .ensureAlpha().raw().toBuffer({ resolveWithObject: true })
-    placeholder = Buffer.from(rgbaToThumbHash(small.info.width, small.info.height, small.data)).toString("base64")
-  }
-  return { ...source, placeholder, copies }
-}
-
-/** Lets so many work at once. The others wait in line, for a limited time. */
-const makeLine = (atOnce: number, waitMs: number) => {
-  let working = 0
-  const waiting: Array<() => void> = []
-  return {
-    enter: (): Promise<void> => {
-      if (working < atOnce) {
-        working++
-        return Promise.resolve()
-      }
-      return new Promise((resolve, reject) => {
-        const turn = (): void => {
-          clearTimeout(timer)
-          resolve()
-        }
-        const timer = setTimeout(() => {
-          waiting.splice(waiting.indexOf(turn), 1)
-          reject(new ImagesError({ reason: "Busy" }))
-        }, waitMs)
-        waiting.push(turn)
-      })
-    },
-    leave: (): void => {
-      const next = waiting.shift()
-      if (next === undefined) working--
-      else next()
-    }
-  }
-}
+/** A file larger than this part of the memory is stored as it is: an image process holds it while it works. */
+const inputPart = 4
 
 /**
- * The image processor for `files.imageProcessor`. It needs the package `sharp`.
+ * The image processor for `files.imageProcessor`. It needs the package `sharp`. Throws where that is not installed.
  *
  * @example
  * defineConfig({ files: { imageProcessor: sharpImages() }, … })
  */
 export const sharpImages = (options: ImageOptions = {}): ImageProcessor => {
-  const {
-    atOnce = availableParallelism(),
-    maxMemory = 536_870_912,
-    maxPixels = 100_000_000,
-    seconds = 30,
-    waitMs = 5_000
-  } = options
-  const line = makeLine(atOnce, waitMs)
-  const reading: SharpOptions = { limitInputPixels: maxPixels, failOn: "error" }
+  const { maxPixels = 100_000_000, seconds = 30, waitMs = 60_000 } = options
+  const most = Math.max(leastMemory, options.maxMemory ?? 512 * mebibyte)
+  const atOnce = options.atOnce ?? Math.max(1, Math.min(availableParallelism(), Math.floor(most / usualMemory)))
+  // Found out at the start of the service, not by the first image.
+  createRequire(import.meta.url).resolve("sharp")
+
+  const make = async (source: () => Bytes, size: number, plan: RenderPlan): Promise<RenderedImage | null> => {
+    if (size > most / inputPart) return null
+    const attempt = (memory: number) => {
+      const last = memory === most
+      return inLine(
+        { memory, most, atOnce, waitMs },
+        () => makeImage(source(), { size, plan, maxPixels, memory, last }, seconds)
+      )
+    }
+    const share = Math.floor(most / atOnce)
+    const made = await attempt(share)
+    if (made !== "more") return made
+    // It goes in line again, for all memory at once.
+    const whole = share === most ? null : await attempt(most)
+    return whole === "more" ? null : whole
+  }
+
   return {
     _tag: "ImageProcessor",
-    render: (source, _size, plan) =>
+    render: (source, size, plan) =>
       Effect.tryPromise({
-        try: async () => {
-          await line.enter()
-          try {
-            const input = await gather(source()).catch((cause: unknown) => {
-              throw new ImagesError({ reason: "Source", cause })
-            })
-            try {
-              return await make(input, plan, reading, { maxMemory, seconds })
-            } catch {
-              // An image that is broken, too large or too slow is stored as it came.
-              return null
-            }
-          } finally {
-            line.leave()
-          }
-        },
-        catch: (error) => error instanceof ImagesError ? error : new ImagesError({ reason: "Source", cause: error })
+        try: () => make(source, size, plan),
+        catch: (error) => error instanceof ImagesError ? error : new ImagesError({ reason: "Process", cause: error })
       })
   }
 }

@@ -311,10 +311,16 @@ const render = Effect.fnUntraced(function*(
       copies,
       placeholder: placeholder !== null
     }),
-    (error) =>
-      error.reason === "Busy"
-        ? Effect.fail(problem("unavailable", "Too many images wait to be processed.", {}, { "retry-after": "5" }))
-        : storageProblem(files, provider.name)(new StorageError({ reason: "Unavailable", cause: error.cause }))
+    ({ cause, reason }) => {
+      if (reason === "Source") {
+        return storageProblem(files, provider.name)(new StorageError({ reason: "Unavailable", cause }))
+      }
+      if (reason === "Process") files.report("file-images", { reason, cause })
+      const detail = reason === "Busy"
+        ? "Too many images wait to be processed."
+        : "No image can be processed right now."
+      return Effect.fail(problem("unavailable", detail, {}, { "retry-after": "5" }))
+    }
   )
   if (image === null) return null
   const put = (path: string, bytes: Uint8Array, extension: string) =>

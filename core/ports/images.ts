@@ -12,8 +12,8 @@ import type { Variant } from "../domain/model/file.ts"
 import type { Bytes } from "./storage.ts"
 
 export class ImagesError extends Data.TaggedError("ImagesError")<{
-  /** `Busy`: too many images wait. `Source`: the source could not be read; its error is the cause. */
-  readonly reason: "Busy" | "Source"
+  /** `Busy`: too many images wait. `Source`: the source could not be read. `Process`: no image can be worked on. The cause says more. */
+  readonly reason: "Busy" | "Process" | "Source"
   readonly cause?: unknown
 }> {}
 

@@ -5,6 +5,7 @@ import * as Fiber from "effect/Fiber"
 import sharp from "sharp"
 import type { Sharp } from "sharp"
 import { sharpImages } from "../../adapters/images/images.ts"
+import { heldBytes } from "../../adapters/images/render.ts"
 import { fakeImage, makeFakeImages } from "../fakes/images.ts"
 import { pieces } from "../support/bytes.ts"
 import { imagesContract } from "./images.ts"
@@ -79,21 +80,16 @@ describe("images: pixels", () => {
 
   it.live.each<readonly [name: string, perPixel: number, as: (image: Sharp) => Sharp]>([
     ["AVIF", 19, (image) => image.avif({ effort: 0 })],
-    ["progressive JPEG", 6, (image) => image.jpeg({ progressive: true })],
+    ["progressive JPEG", 3, (image) => image.jpeg({ progressive: true })],
+    ["progressive JPEG with all colours", 6, (image) => image.jpeg({ progressive: true, chromaSubsampling: "4:4:4" })],
     ["interlaced PNG", 3, (image) => image.png({ progressive: true })],
-    ["TIFF", 3, (image) => image.tiff()]
-  ])("decodes as a whole no %s that takes more memory than allowed", ([, perPixel, as]) =>
+    ["GIF", 4.5, (image) => image.gif()],
+    ["PNG that comes line by line", 0, (image) => image.png()],
+    ["JPEG that comes line by line", 0, (image) => image.jpeg()]
+  ])("knows what a %s takes while it is decoded", ([, perPixel, as]) =>
     Effect.gen(function*() {
       const bytes = yield* encoded(as(plain(400, 300)))
-      expect(yield* render(bytes, { maxMemory: 120_000 * perPixel - 1 })).toBeNull()
-      expect(yield* render(bytes, { maxMemory: 120_000 * perPixel })).toMatchObject({ width: 400, height: 300 })
-    }))
-
-  it.live("decodes line by line what can be, whatever its size in memory", () =>
-    Effect.gen(function*() {
-      for (const bytes of [yield* encoded(plain(400, 300).png()), yield* encoded(plain(400, 300).jpeg())]) {
-        expect(yield* render(bytes, { maxMemory: 0 })).toMatchObject({ width: 400, height: 300 })
-      }
+      expect(heldBytes(yield* Effect.promise(() => sharp(bytes).metadata()))).toBe(120_000 * perPixel)
     }))
 
   it.live("does not take a truncated image for one", () =>
@@ -104,6 +100,23 @@ describe("images: pixels", () => {
         }).jpeg()
       )
       expect(yield* render(bytes.subarray(0, bytes.length / 2))).toBeNull()
+    }))
+
+  it.live("lets a dozen photos at once wait in line", () =>
+    Effect.gen(function*() {
+      const images = sharpImages({ atOnce: 1 })
+      const bytes = yield* encoded(plain(120, 80).jpeg())
+      const all = Array.from({ length: 12 }, () => images.render(() => pieces(bytes), bytes.length, whole))
+      const made = yield* Effect.all(all, { concurrency: "unbounded" })
+      expect(made.map((image) => image?.width)).toEqual(Array.from({ length: 12 }, () => 120))
+    }))
+
+  it.live("works on when the process of an image is gone", () =>
+    Effect.gen(function*() {
+      const images = sharpImages({ seconds: 0.001 })
+      const bytes = yield* encoded(plain(3_000, 3_000).png())
+      expect(yield* images.render(() => pieces(bytes), bytes.length, whole)).toBeNull()
+      expect(yield* sharpImages().render(() => pieces(bytes), bytes.length, whole)).toMatchObject({ width: 3_000 })
     }))
 
   it.live("refuses those who wait too long", () =>
