@@ -202,6 +202,15 @@ const isAmbiguous = (rawHeaders: readonly string[]): boolean => {
 /** Whether a Host header is a name or an address with an optional port (RFC 9112, 3.2); it may be empty. */
 const isHost = (value: string): boolean => /^(?:[\w.~!$&'()*+,;=%-]*|\[[\w.:~%-]+\])(?::\d*)?$/.test(value)
 
+/** Reads a body that nobody wants, and drops it. Without that its connection stands still. */
+const drop = (req: IncomingMessage): void => {
+  // Who read the body may have stopped in the middle of it. A stream that still has such a reader does not flow, and where one goes later, it stops unless
+  // somebody listens.
+  req.removeAllListeners("readable")
+  req.on("data", () => {})
+  req.resume()
+}
+
 /**
  * Ends an answer that is sent before its request has come to the end. The rest is read and dropped first, also where the connection closes after
  * it. So the client gets the answer and not a broken connection (RFC 9112, 9.6). But only for so long.
@@ -210,9 +219,7 @@ const linger = (req: IncomingMessage, res: ServerResponse, milliseconds: number)
   const cut = setTimeout(() => req.socket.destroy(), milliseconds)
   cut.unref()
   req.once("close", () => clearTimeout(cut)).once("end", () => res.end())
-  // Who read the body may have stopped in the middle of it. A stream that still has such a reader does not flow.
-  req.removeAllListeners("readable")
-  req.resume()
+  drop(req)
 }
 
 /** Sends a body as fast as the client takes it, and lets its source go when the client does. */
@@ -349,13 +356,16 @@ export const listen = (edge: Edge, options: ListenOptions): Promise<Listener> =>
     )
     if (reply.stream !== null) {
       pump(res, reply.stream).catch(() => res.destroy())
-      if (!req.complete && request.hasBody && !request.isRead) req.resume()
+      if (request.hasBody && !request.isRead) drop(req)
     } else if (!req.complete && request.hasBody && !request.isRead && !request.waits) {
       if (reply.body === null) res.flushHeaders()
       else res.write(reply.body)
       linger(req, res, lingerMs)
-    } else if (reply.body === null) res.end()
-    else res.end(reply.body, encodingOf(reply))
+    } else {
+      if (request.hasBody && !request.isRead && !request.waits) drop(req)
+      if (reply.body === null) res.end()
+      else res.end(reply.body, encodingOf(reply))
+    }
   }
 
   const send = (request: NodeRequest, req: IncomingMessage, res: ServerResponse, reply: EdgeReply): void => {

@@ -149,7 +149,7 @@ export const tooLarge = (limit: number): Problem =>
   problem("payload-too-large", `The body is larger than ${limit} bytes.`)
 
 /** The body broke off or could not be read; the client is mostly gone by then. */
-export const brokenBody = (): Problem => problem("malformed-json", "The body could not be read to its end.")
+export const brokenBody = (): Problem => problem("malformed-request", "The body could not be read to its end.")
 
 /** Length of a text in UTF-8 bytes. Node's own count is used where there is one, as it is many times faster. */
 export const utf8Length: (text: string) => number = typeof Buffer === "function"

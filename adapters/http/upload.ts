@@ -1,5 +1,5 @@
 /**
- * The body of an upload as one file: raw, or the one part of a form (RFC 7578). It streams, keeps to the pace that senders must have, and never holds
+ * The body of an upload as one file: raw, or the one file of a form (RFC 7578). It streams, keeps to the pace that senders must have, and never holds
  * more than what is on its way. What may be uploaded is decided elsewhere.
  */
 
@@ -11,7 +11,7 @@ import { Readable } from "node:stream"
 import type { Incoming, IncomingFile } from "../../core/app/call.ts"
 import { invalidParameter, problem } from "../../core/domain/problem.ts"
 import type { Problem } from "../../core/domain/problem.ts"
-import { brokenBody, codingRefusal } from "./request.ts"
+import { codingRefusal } from "./request.ts"
 import type { EdgeRequest } from "./request.ts"
 
 /** How slow a sender may be. */
@@ -70,15 +70,23 @@ const paced = (body: AsyncIterable<Uint8Array>, { graceMs }: Pace): AsyncIterabl
 const onlyFile = (): Problem =>
   invalidParameter(
     "body",
-    "The form must have exactly one part, the file.",
-    "Send the file as the body itself, or as the only part."
+    "The form must have exactly one file.",
+    "Send the file as the body itself, or in a form with no other file."
   )
 
-/** What a form may spend on the head of its part. */
+const muchText = (): Problem =>
+  invalidParameter("body", "The form has too much beside its file.", "Send the file as the body itself.")
+
+const brokenForm = (): Problem => problem("malformed-request", "The body is not a whole multipart form.")
+
+/** Parts of text that a form may have beside its file. They are ignored: upload libraries and plain forms send them without being asked. */
+const mostTexts = 50
+
+/** What a form may spend on its parts. Of a limit that is reached, the parser tells before it is passed. */
 const limits = {
-  parts: 2,
+  parts: mostTexts + 2,
   files: 2,
-  fields: 1,
+  fields: mostTexts,
   fieldNameSize: 200,
   fieldSize: 1_024,
   headerPairs: 16,
@@ -121,11 +129,10 @@ const openForm = (contentType: string, body: AsyncIterable<Uint8Array>): Promise
       stream.on("error", () => {})
       resolve({ name: name === undefined || name === "" ? null : name, type, length: null, bytes: bytesOf(stream) })
     })
-    parser.on("field", () => fail(onlyFile()))
-    parser.on("partsLimit", () => fail(onlyFile()))
+    parser.on("partsLimit", () => fail(muchText()))
     parser.on("filesLimit", () => fail(onlyFile()))
-    parser.on("fieldsLimit", () => fail(onlyFile()))
-    parser.on("error", () => fail(brokenBody()))
+    parser.on("fieldsLimit", () => fail(muchText()))
+    parser.on("error", () => fail(brokenForm()))
     parser.on("drain", () => wake())
     parser.on("finish", () => {
       ended = true
@@ -146,11 +153,11 @@ const openForm = (contentType: string, body: AsyncIterable<Uint8Array>): Promise
             at += piece.length
             taken += piece.length
             if (!parser.write(piece) && !ended) await new Promise<void>((go) => wake = go)
-            if (!ended && taken - (file?.bytesRead ?? 0) > mostAround) fail(onlyFile())
+            if (!ended && taken - (file?.bytesRead ?? 0) > mostAround) fail(muchText())
           }
         }
       } catch (error) {
-        fail(error instanceof Error && "_tag" in error ? error as Problem : brokenBody())
+        fail(error instanceof Error && "_tag" in error ? error as Problem : brokenForm())
       } finally {
         if (ended) await Promise.resolve(source.return?.()).catch(() => {})
       }

@@ -489,7 +489,7 @@ const answer = (
   return Effect.succeed(json(201, JSON.stringify(body), { "cache-control": "no-store" }))
 }
 
-/** `POST /{resource}:upload?field=…&name=…`: 201 with a ticket. The body is the file, or a form with exactly one file part. */
+/** `POST /{resource}:upload?field=…&name=…`: 201 with a ticket. The body is the file, or a form with one file. */
 export const upload = (core: Core, call: Call, resource: string, incoming: Incoming): Effect.Effect<Reply, Problem> =>
   pipeline(
     () => Result.gen(() => planUpload(core, call, resource, incoming)),

@@ -411,15 +411,25 @@ onStage("files", (stage) => {
       expect(named.json["file"]!["name"]).toBe("query.pdf")
     })
 
+    it("may have texts beside it, which are ignored", async () => {
+      for (
+        const body of [
+          form(["file", blob(pdf()), "a.pdf"], ["name", "b.pdf"]),
+          form(["name", "b.pdf"], ["file", blob(pdf()), "a.pdf"])
+        ]
+      ) {
+        const answer = await upload(stage(), ann, "papers.invoice", body)
+        expect(answer.json["file"], answer.text).toMatchObject({ name: "a.pdf", type: "application/pdf" })
+      }
+    })
+
     it("are nothing else", async () => {
       const before = stage().storages.private.files.size
       for (
         const body of [
           form(),
           form(["file", "text"]),
-          form(["file", blob(pdf()), "a.pdf"], ["more", blob(pdf()), "b.pdf"]),
-          form(["file", blob(pdf()), "a.pdf"], ["more", "text"]),
-          form(["more", "text"], ["file", blob(pdf()), "a.pdf"])
+          form(["file", blob(pdf()), "a.pdf"], ["more", blob(pdf()), "b.pdf"])
         ]
       ) {
         const answer = await upload(stage(), ann, "papers.invoice", body)
