@@ -411,6 +411,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
       access,
       path: progress.path,
       query,
+      origin: () => new URL(progress.request.url).origin,
       // Asked by what lasts only: a token is looked up when it is.
       again: Effect.suspend(() => tokens.authenticate(progress.request)),
       header: (name) => progress.request.headers.get(name)

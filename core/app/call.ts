@@ -24,6 +24,8 @@ export interface Call {
   readonly path: string
   /** Decoded query parameters in order, names as sent; repeated names appear repeatedly. */
   readonly query: ReadonlyArray<readonly [name: string, value: string]>
+  /** The origin that the service is called by from outside. */
+  readonly origin?: () => string
   /** Verifies the credential again, for answers that last. */
   readonly again?: Effect.Effect<Caller, unknown>
   /** Request header by lower-case name, or null. */

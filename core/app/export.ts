@@ -67,34 +67,43 @@ const jsonLines = ({ shape }: Plan, bindings: PagePlan["bindings"]): Writer => (
   row: (row) => `${shape.write(row, bindings).open.replace(etagEnd, "")}}\n`
 })
 
-/** The address of a file that a record holds, as a list shows it. */
-const fileAddress = (record: { readonly [name: string]: unknown }, { name }: Field): Cell => {
-  const file = record[name] as { readonly url?: string | null; readonly uri?: string | null } | null
-  return file?.url ?? file?.uri ?? null
+/** A file as a list shows it, in columns: what is stored, its name, and where that is asked for its absolute address. */
+const fileCells = (
+  record: { readonly [name: string]: unknown },
+  { name }: Field,
+  origin: string | null
+): readonly Cell[] => {
+  const file = record[name] as Partial<{ readonly [member: string]: string }> | null
+  const url = file?.["url"] ?? null
+  const link = origin === null ? [] : [url === null ? null : new URL(url, origin).href]
+  return [file?.["uri"] ?? null, file?.["name"] ?? null, ...link]
 }
 
-const table = ({ access, request, shape }: Plan, bindings: PagePlan["bindings"]): Writer => {
+const table = ({ access, request, shape }: Plan, bindings: PagePlan["bindings"], origin: string | null): Writer => {
   const { delimiter, formulas, list } = request
   const { restricted } = access
   const fields = list.fields === null ? restricted.fields : list.fields.map((name) => restricted.byName.get(name)!)
   const between = delimiterOf[delimiter]
-  const head = csvValue("text", delimiter, formulas)
+  const text = csvValue("text", delimiter, formulas)
   const columns = fields.map((field) => ({
     field,
     at: shape.layout.position.get(field)!,
     write: csvValue(field.kind, delimiter, formulas)
   }))
+  const heads = fields.flatMap(({ file, name }) =>
+    file === null ? [name] : [name, `${name}.name`, ...(origin === null ? [] : [`${name}.url`])]
+  )
   const hasFiles = fields.some(({ file }) => file !== null)
   return {
     type: "text/csv; charset=utf-8; header=present",
     // The byte order mark tells spreadsheets that the text is UTF-8.
-    head: `\uFEFF${fields.map(({ name }) => head(name)).join(between)}\r\n`,
+    head: `\uFEFF${heads.map(text).join(between)}\r\n`,
     row: (row) => {
       const record = hasFiles
         ? JSON.parse(`${shape.write(row, bindings).open}}`) as { readonly [name: string]: unknown }
         : {}
-      const cells = columns.map(({ at, field, write }) =>
-        write(field.file === null ? row[at] ?? null : fileAddress(record, field))
+      const cells = columns.flatMap(({ at, field, write }) =>
+        field.file === null ? [write(row[at] ?? null)] : fileCells(record, field, origin).map(text)
       )
       return `${cells.join(between)}\r\n`
     }
@@ -143,7 +152,9 @@ export const makeExporting = (core: Core): Exporting => {
       const warning = yield* guardPlan(core, access, key, first, filter)
       const refused = filteredProblem(filter)
       const read = (from: PagePlan) => Effect.catch(page(from), refused)
-      const writer = request.format === "csv" ? table(plan, bindings) : jsonLines(plan, bindings)
+      const writer = request.format === "csv"
+        ? table(plan, bindings, request.fileLinks ? call.origin?.() ?? null : null)
+        : jsonLines(plan, bindings)
       // The first page is read before the answer begins, so that its errors can be answered.
       let next: { readonly rows: readonly Row[]; readonly cut: boolean } | null = yield* read(first)
       let head = true

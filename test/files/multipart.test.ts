@@ -62,13 +62,17 @@ describe("multipart forms", () => {
         port: listener.port,
         headers: {
           authorization: `Bearer ${tokenOf(admin)}`,
-          ...(body === null ? {} : { "content-type": "multipart/form-data; boundary=b", "content-length": String(body.length) })
+          ...(body === null
+            ? {}
+            : { "content-type": "multipart/form-data; boundary=b", "content-length": String(body.length) })
         }
       }, (answer) => {
         let read = ""
         answer.on("data", (chunk: Buffer) => read += chunk.toString())
-        answer.on("end", () =>
-          resolve({ status: answer.statusCode!, json: JSON.parse(read) as Answered, reused: sent.reusedSocket }))
+        answer.on(
+          "end",
+          () => resolve({ status: answer.statusCode!, json: JSON.parse(read) as Answered, reused: sent.reusedSocket })
+        )
       })
       sent.on("error", reject)
       sent.end(body ?? undefined)
@@ -92,7 +96,11 @@ describe("multipart forms", () => {
     ["text only", formOf([text("file", "text")]), "invalid-parameter"],
     ["nothing", formOf([]), "invalid-parameter"],
     ["more text than a form needs", formOf([text("a", "x".repeat(100_000)), file(100_000)]), "invalid-parameter"],
-    ["more parts than a form needs", formOf([...Array.from({ length: 60 }, (_, i) => text(`a${i}`, "")), file()]), "invalid-parameter"],
+    [
+      "more parts than a form needs",
+      formOf([...Array.from({ length: 60 }, (_, i) => text(`a${i}`, "")), file()]),
+      "invalid-parameter"
+    ],
     ["no end", formOf([file()], ""), "malformed-request"],
     ["no end behind its file", formOf([file(), text("a", "b")], "--b\r\nContent-Disp"), "malformed-request"],
     ["no part", "something else", "malformed-request"]

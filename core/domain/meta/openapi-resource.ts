@@ -298,7 +298,7 @@ const readPaths = (subject: Subject, collection: string): { readonly [path: stri
         rule: "read",
         summary: "All that a list shows, as a file that streams",
         parameters: [
-          ...["format", "delimiter", "formulas"].map(parameter),
+          ...["format", "delimiter", "formulas", "file_links"].map(parameter),
           ...inputs(["filter", "order_by", "fields"], ["show_deleted"])
         ],
         responses: {
@@ -542,6 +542,14 @@ export const sharedQuery: Doc = Object.fromEntries([
     enum: formulaModes,
     default: "escape"
   }),
+  query(
+    "file_links",
+    "Whether a table has a column with the absolute address of each file. Links of private files end after one to two hours.",
+    {
+      type: "boolean",
+      default: false
+    }
+  ),
   query("dry_run", "Checks everything and writes nothing.", { type: "boolean", default: false }),
   query("validate_only", "The name of `dry_run` in AIP-163; either of them is enough.", {
     type: "boolean",

@@ -48,6 +48,8 @@ export interface ExportRequest {
   readonly format: "csv" | "ndjson"
   readonly delimiter: Delimiter
   readonly formulas: Formulas
+  /** Whether each file has a column with its absolute address. */
+  readonly fileLinks: boolean
 }
 
 /** Parameters of a get. */
@@ -276,13 +278,15 @@ export const exportRequest = (query: Pairs): Result.Result<ExportRequest, Proble
     "fields",
     "show_deleted",
     "delimiter",
-    "formulas"
+    "formulas",
+    "file_links"
   ])
   const format = parameters.choice("format", ["csv", "ndjson"], "csv")
   const delimiter = parameters.choice("delimiter", delimiters, "comma")
   const formulas = parameters.choice("formulas", formulaModes, "escape")
+  const fileLinks = parameters.choice("file_links", ["false", "true"], "false") === "true"
   if (format === "ndjson") {
-    for (const name of ["delimiter", "formulas"]) {
+    for (const name of ["delimiter", "formulas", "file_links"]) {
       if (parameters.values.has(name)) parameters.refuse(name, "The parameter is for the format csv.")
     }
   }
@@ -290,7 +294,8 @@ export const exportRequest = (query: Pairs): Result.Result<ExportRequest, Proble
     list: { ...list, pageSize: exportedAtOnce },
     format,
     delimiter,
-    formulas
+    formulas,
+    fileLinks
   }))
 }
 
