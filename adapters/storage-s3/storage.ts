@@ -240,7 +240,12 @@ export const makeBucketStorage = (options: BucketOptions): StorageService => {
             ending.abort()
           })
           const begun = await begin(whole)
-          const params = { ...keyOf(path), ContentType: type }
+          // A bucket that is linked from elsewhere (`publicUrl`) serves what it was given, and an SVG is a document with scripts.
+          const params = {
+            ...keyOf(path),
+            ContentType: type,
+            ...(type === "image/svg+xml" ? { ContentDisposition: "attachment" } : {})
+          }
           if (begun.whole !== null) {
             await client.send(new PutObjectCommand({ ...params, Body: begun.whole }))
             return begun.whole.length

@@ -9,7 +9,15 @@ import type { Access } from "../domain/access/access.ts"
 import { cleanName } from "../domain/file/name.ts"
 import { printBytes } from "../domain/file/size.ts"
 import { maxTicket, ticketContext, ticketMs, writeTicket } from "../domain/file/ticket.ts"
-import { decideType, detectedBytes, extensionOfType, isAccepted, isProcessed, isText } from "../domain/file/type.ts"
+import {
+  decideType,
+  detectedBytes,
+  extensionOfType,
+  isAccepted,
+  isProcessed,
+  isSvg,
+  isText
+} from "../domain/file/type.ts"
 import type { DecidedType } from "../domain/file/type.ts"
 import { extensionOf, pathsOf, tenantFolder, variantPath, writeStored } from "../domain/file/uri.ts"
 import type { StoredFile, StoredVariant } from "../domain/file/uri.ts"
@@ -396,6 +404,7 @@ const store = Effect.fnUntraced(function*(
       const decided = decideType({
         content,
         text: isText(looked, begun.whole && looked.length === begun.head.length),
+        svg: file.accept?.includes("image/svg+xml") === true && isSvg(looked),
         extension: extensionOf(name),
         declared: incoming.type
       }, file.accept)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { decideType, extensionOfType, isAccepted, isInline, isText, mediaType, typeOfExtension } from "./type.ts"
+import { decideType, extensionOfType, isAccepted, isInline, isSvg, isText, mediaType, typeOfExtension } from "./type.ts"
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -74,6 +74,49 @@ describe("the type of a file", () => {
       })
     }
   )
+
+  it.each<[boolean, string, string | null, readonly string[] | null, string]>([
+    [true, "svg", "image/svg+xml", ["image/svg+xml"], "image/svg+xml"],
+    [true, "svg", null, ["image/*", "image/svg+xml"], "image/svg+xml"],
+    [true, "", "image/svg+xml", ["image/svg+xml"], "image/svg+xml"],
+    [true, "svg", "text/plain", ["image/svg+xml"], "image/svg+xml"],
+    [true, "txt", "image/svg+xml", ["image/svg+xml"], "text/plain"],
+    [true, "svg", "image/svg+xml", ["image/*"], "text/plain"],
+    [true, "svg", "image/svg+xml", ["*/*"], "text/plain"],
+    [true, "svg", "image/svg+xml", null, "text/plain"],
+    [false, "svg", "image/svg+xml", ["image/svg+xml"], "text/plain"]
+  ])("takes an SVG for one only where accept names it: %s .%s %s %j: %s", (svg, extension, declared, accept, type) => {
+    for (const content of [null, "application/xml"]) {
+      expect(decideType({ content, text: true, svg, extension, declared }, accept).type).toBe(type)
+    }
+  })
+
+  it("tells an SVG by its first element", () => {
+    for (
+      const svg of [
+        "<svg/>",
+        "\uFEFF <svg xmlns='http://www.w3.org/2000/svg'>",
+        "<?xml version='1.0'?>\n<!-- <html> -->\n<!DOCTYPE svg PUBLIC '-//W3C//DTD SVG 1.1//EN' 'http://x'>\n<svg\nid='a'>",
+        "<svg:svg xmlns:svg='http://www.w3.org/2000/svg'>"
+      ]
+    ) expect([svg, isSvg(bytes(svg))]).toEqual([svg, true])
+    for (
+      const other of [
+        "",
+        "svg",
+        "<html><svg></svg></html>",
+        "<!-- <svg> ",
+        "<?xml",
+        "<svgx>",
+        "<a><svg>",
+        "<!-->",
+        "< svg>"
+      ]
+    ) {
+      expect([other, isSvg(bytes(other))]).toEqual([other, false])
+    }
+    expect(isSvg(bytes("<!-- -->".repeat(8_000)))).toBe(false)
+  })
 
   it.each<[readonly string[] | null, string, boolean]>([
     [null, "application/x-elf", true],

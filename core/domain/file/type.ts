@@ -295,12 +295,36 @@ export const isText = (bytes: Uint8Array, whole: boolean): boolean => {
   }
 }
 
+/** Whether the text of a file is an SVG: its first element is one, behind what may stand before it. */
+export const isSvg = (bytes: Uint8Array): boolean => {
+  const text = new TextDecoder().decode(bytes).trimStart()
+  for (let at = 0; at < text.length;) {
+    const end = text.startsWith("<!--", at)
+      ? "-->"
+      : text.startsWith("<?", at)
+      ? "?>"
+      : text.startsWith("<!", at)
+      ? ">"
+      : null
+    if (end === null) return /^<(?:svg:)?svg[\s/>]/.test(text.slice(at, at + 10))
+    const found = text.indexOf(end, at + 2)
+    if (found === -1) return false
+    at = found + end.length
+    while (/\s/.test(text.charAt(at))) at++
+  }
+  return false
+}
+
+const svg = "image/svg+xml"
+
 /** What is known of a file that arrives. */
 export interface TypeHints {
   /** What its first bytes say, as a detector names it; null: not recognized. */
   readonly content: string | null
   /** Whether its first bytes are text (see `isText`). */
   readonly text: boolean
+  /** Whether they are the text of an SVG (see `isSvg`). */
+  readonly svg?: boolean
   /** Extension of the name that was sent, lower case, without dot. */
   readonly extension: string
   /** The Content-Type that was sent. */
@@ -334,6 +358,10 @@ export const decideType = (hints: TypeHints, accept: readonly string[] | null): 
   const content = recognized(hints)
   if (content !== null) return decided(content, [nameOnly, declared])
   if (hints.text) {
+    // A document with scripts: only where a field names it, and only ever as an attachment.
+    if (hints.svg === true && accept?.includes(svg) === true && (nameOnly ?? declared ?? svg) === svg) {
+      return decided(svg, [])
+    }
     if (nameOnly !== null && textTypes.has(nameOnly)) return decided(nameOnly, [])
     const type = hints.extension === "" && declared !== null && textTypes.has(declared) ? declared : "text/plain"
     return decided(type, [nameOnly ?? declared])
