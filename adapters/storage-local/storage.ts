@@ -282,10 +282,12 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
     try {
       await checkFolder(dirname(place))
       await unlink(place)
-      // The folder of a tenant whose last file was deleted. It stays when it is not empty, or somebody creates a file in it.
+      // The folders of a tenant whose last file was deleted. They stay when they are not empty, or somebody creates a file in them.
       if (!path.startsWith(".")) {
-        trusted.delete(dirname(place))
-        await rmdir(dirname(place)).catch(() => {})
+        for (let folder = dirname(place); folder !== root; folder = dirname(folder)) {
+          trusted.delete(folder)
+          if (!await rmdir(folder).then(() => true, () => false)) break
+        }
       }
     } catch (error) {
       if (!isMissing(error)) throw error

@@ -8,6 +8,7 @@ import {
   pathsOf,
   readStored,
   tenantFolder,
+  tenantOfFolder,
   variantPath,
   writeStored
 } from "./uri.ts"
@@ -119,6 +120,27 @@ describe("paths", () => {
     }
     expect(new Set(["_", "~5f", "5f", "ü", ".."].map(tenantFolder)).size).toBe(5)
   })
+
+  it.each([1, 64, 65, 120, 121, 200])(
+    "of a tenant of any %d bytes fit into a file system, and tell the tenant",
+    (bytes) => {
+      for (
+        const tenant of [
+          "x".repeat(bytes),
+          `${"x".repeat(bytes - 1)}.`,
+          `${"ü".repeat(bytes >> 1)}${bytes % 2 === 1 ? "/" : ""}`
+        ]
+      ) {
+        const path = `${tenantFolder(tenant)}/abc.pdf.${"n".repeat(40)}.webp`
+        expect(isStoredPath(path)).toBe(true)
+        expect(path.split("/").every((segment) => segment.length <= 255)).toBe(true)
+        expect(tenantOfFolder(path)).toBe(tenant)
+      }
+      expect(tenantOfFolder("~6~/~61/a.pdf")).toBeNull()
+      expect(tenantOfFolder("~61~/a.pdf")).toBeNull()
+      expect(tenantOfFolder("~61/~62/a.pdf")).toBe("a")
+    }
+  )
 
   it.each([["a.PDF", "pdf"], ["t.1/a", ""], [".env", ""], ["a.tar.gz", "gz"], ["a.", ""]])(
     "extension of %j",

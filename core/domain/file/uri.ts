@@ -68,21 +68,31 @@ export const extensionOf = (path: string): string => {
 /** Where a variant of a file is stored (spec 2, Variants, 3). */
 export const variantPath = (path: string, name: string, extension: string): string => `${path}.${name}.${extension}`
 
-/** The folder of a tenant: its text where it is plain, `_` without a tenant. Other texts are encoded, so that they cannot form a path. */
+/** Digits of an encoded tenant in one segment: a file system takes 255 bytes for it. */
+const mostDigits = 240
+
+/**
+ * The folder of a tenant: its text where it is plain, `_` without a tenant. Other texts are encoded, so that they cannot form a path: in one segment, or in
+ * two of which the first ends with `~`.
+ */
 export const tenantFolder = (tenant: string | null): string =>
   tenant === null
     ? "_"
     : /^(?!_$)[A-Za-z0-9_-]{1,64}$/.test(tenant)
     ? tenant
-    : `~${Array.from(new TextEncoder().encode(tenant), (byte) => byte.toString(16).padStart(2, "0")).join("")}`
+    : encodedFolder(Array.from(new TextEncoder().encode(tenant), (byte) => byte.toString(16).padStart(2, "0")).join(""))
+
+const encodedFolder = (digits: string): string =>
+  digits.length <= mostDigits ? `~${digits}` : `~${digits.slice(0, mostDigits)}~/~${digits.slice(mostDigits)}`
 
 /** The tenant of a path, from the folder that `tenantFolder` made. Null for `_` and for a folder of no tenant. */
 export const tenantOfFolder = (path: string): string | null => {
   const folder = path.slice(0, path.indexOf("/"))
   if (folder === "_") return null
   if (!folder.startsWith("~")) return folder
-  if (!/^~(?:[0-9a-f]{2})*$/.test(folder)) return null
-  const bytes = Uint8Array.from(folder.slice(1).match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
+  const [, first, second = ""] = /^~((?:[0-9a-f]{2})*)(?:~\/~((?:[0-9a-f]{2})+))?\//.exec(path) ?? []
+  if (first === undefined) return null
+  const bytes = Uint8Array.from((first + second).match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
   return new TextDecoder().decode(bytes)
 }
 
