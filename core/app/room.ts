@@ -26,7 +26,7 @@ const pageFiles = 1_000
 
 /** What a provider holds: every file but those that begin with a dot, which are not files of records. */
 export const heldAmount = Effect.fnUntraced(
-  function*({ storage }: FileProvider): Effect.fn.Return<Amount, StorageError> {
+  function*({ storage }: Pick<FileProvider, "storage">): Effect.fn.Return<Amount, StorageError> {
     let amount: Amount = { bytes: 0, files: 0 }
     let after: string | null = null
     for (;;) {
