@@ -8,7 +8,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { ConnectionError, createClient, isSafeSource, mergeMeta, sourceClient, sourceMeta } from "resource-admin/client"
 import type { Source } from "resource-admin/client"
-import { afterEach, describe, expect, it } from "vitest"
+import { afterEach, describe, expect, it, vi } from "vitest"
 import { isSafeLink } from "../../web/client/source-meta.ts"
 
 interface Recorded {
@@ -91,15 +91,14 @@ describe("the token", () => {
         response.end()
       })
       const client = sourceClient(own, sourceAt(source.url), { retries: 0 })
-      for (
-        const call of [
-          client.meta(),
-          client.resource("stock").list(),
-          client.resource("stock").create({ title: "x" }, { idempotencyKey: true }),
-          client.resource("stock").upload("title", "text", { name: "a.txt" })
-        ]
-      ) {
-        await expect(call).rejects.toBeInstanceOf(ConnectionError)
+      const calls = await Promise.allSettled([
+        client.meta(),
+        client.resource("stock").list(),
+        client.resource("stock").create({ title: "x" }, { idempotencyKey: true }),
+        client.resource("stock").upload("title", "text", { name: "a.txt" })
+      ])
+      for (const call of calls) {
+        expect(call).toMatchObject({ status: "rejected", reason: expect.any(ConnectionError) as unknown })
       }
     }
     expect(thief.requests).toEqual([])
@@ -155,6 +154,24 @@ describe("a meta document", () => {
     )
     // Of 50 MiB, the bound and what lay in the buffers of two sockets.
     expect(sent * chunk.length).toBeLessThan(24 * 2 ** 20)
+  })
+
+  it("that never comes ends by itself after ten seconds", async () => {
+    const source = await open(() => undefined)
+    const ending = new AbortController()
+    const timeout = vi.spyOn(AbortSignal, "timeout").mockReturnValue(ending.signal)
+    try {
+      const calls = [undefined, { signal: new AbortController().signal }].map((options) =>
+        sourceClient(own, sourceAt(source.url)).meta(options)
+      )
+      expect(timeout.mock.calls).toEqual([[10_000], [10_000]])
+      ending.abort(new DOMException("over", "TimeoutError"))
+      for (const call of await Promise.allSettled(calls)) {
+        expect(call).toMatchObject({ status: "rejected", reason: { name: "TimeoutError" } })
+      }
+    } finally {
+      timeout.mockRestore()
+    }
   })
 
   it("that never comes ends when the caller says so", async () => {

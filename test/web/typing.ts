@@ -144,8 +144,20 @@ export const batches = async (client: Client<Shop>) => {
   >(true)
 }
 
+export const files = async (client: Client<Shop>) => {
+  await client.upload("orders", "invoice", "text")
+  await client.resource("products").upload("image", "text")
+  // @ts-expect-error The field takes no files.
+  await client.upload("orders", "note", "text")
+  // @ts-expect-error The field takes no files.
+  await client.resource("products").upload("name", "text")
+  // @ts-expect-error There is no file field.
+  await client.resource("customers").upload("name", "text")
+}
+
 export const untyped = async () => {
   const client = createClient()
+  await client.upload("anything", "file", "text")
   const record = await client.resource("anything").get("1")
   const colour: Json | undefined = record["colour"]
   void colour

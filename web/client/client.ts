@@ -10,18 +10,18 @@ import type { Uploaded, UploadOptions, UploadSource } from "./file.ts"
 import { makeForms } from "./form.ts"
 import type { FormClient } from "./form.ts"
 import { holdMeta } from "./meta.ts"
-import type { MetaHolder } from "./meta.ts"
+import type { MetaHolder, MetaLimits } from "./meta.ts"
 import { makeResourceClient } from "./records.ts"
 import type { ResourceClient } from "./records.ts"
 import { makeTransport } from "./request.ts"
 import type { Answer, Call, CallOptions, FetchFunction } from "./request.ts"
 import { makeSession, withCookies } from "./session.ts"
 import type { AuthClient } from "./session.ts"
-import { isSafeSource, sourceMetaBytes } from "./source.ts"
+import { isSafeSource, sourceMetaBytes, sourceTimeout } from "./source.ts"
 import type { Source } from "./source.ts"
 import { holdTokens } from "./token.ts"
 import type { TokenSource } from "./token.ts"
-import type { FieldOf, ResourceName } from "./typed.ts"
+import type { FileFieldOf, ResourceName } from "./typed.ts"
 import { makeWatch } from "./watch.ts"
 import type { WatchEvent, WatchOptions } from "./watch.ts"
 
@@ -54,7 +54,7 @@ export interface Client<C = unknown> extends FormClient, Pick<MetaHolder, "meta"
   /** Sends a file for a field; `value` of the answer is what a write of the field takes. */
   readonly upload: <Name extends ResourceName<C>>(
     resource: Name,
-    field: FieldOf<C, Name>,
+    field: FileFieldOf<C, Name>,
     file: UploadSource,
     options?: UploadOptions
   ) => Promise<Uploaded>
@@ -80,14 +80,14 @@ const placesOf = (baseUrl: string): { readonly resources: string; readonly syste
   const absolute = /^https?:\/\//.test(baseUrl)
   if (absolute && !URL.canParse(baseUrl)) throw new TypeError(`${baseUrl} is no URL.`)
   if (!absolute && baseUrl !== "" && !/^\/(?!\/)/.test(baseUrl)) {
-    throw new TypeError("baseUrl must be an http(s) URL, or a path that begins with a slash.")
+    throw new TypeError("baseUrl must be an http(s) URL or begin with a slash.")
   }
   const base = trimmed(baseUrl)
   const resources = base === "" || /^https?:\/\/[^/]+$/.test(base) ? `${base}/api/v1` : base
   return { resources, system: resources.slice(0, resources.lastIndexOf("/")) }
 }
 
-const build = <C>(options: ClientOptions, limits: Pick<Call, "maxBytes">): Client<C> => {
+const build = <C>(options: ClientOptions, limits?: MetaLimits): Client<C> => {
   const { retries = 2, token } = options
   const { resources, system } = placesOf(options.baseUrl ?? "")
   const fetch: FetchFunction = options.fetch ?? ((url, init) => globalThis.fetch(url, init))
@@ -124,8 +124,7 @@ const build = <C>(options: ClientOptions, limits: Pick<Call, "maxBytes">): Clien
     resource: (name: string) => {
       let found = made.get(name)
       if (found === undefined) {
-        found = makeResourceClient({ send, urlOf: transport.urlOf, present, upload, watch }, name)
-        made.set(name, found)
+        made.set(name, found = makeResourceClient({ ...transport, present, upload, watch }, name))
       }
       return found
     },
@@ -165,7 +164,7 @@ const build = <C>(options: ClientOptions, limits: Pick<Call, "maxBytes">): Clien
  * const client = createClient<typeof config>({ baseUrl: "https://shop.example.org", token })
  * for await (const order of client.resource("orders").list({ filter: (o) => o.status.eq("paid") })) print(order.total)
  */
-export const createClient = <C = unknown>(options: ClientOptions = {}): Client<C> => build(options, {})
+export const createClient = <C = unknown>(options: ClientOptions = {}): Client<C> => build(options)
 
 /**
  * The client of a source, which sends the person's own token. Throws where the token must not be sent: over plain http to another machine.
@@ -176,7 +175,8 @@ export const sourceClient = (
   options: Pick<ClientOptions, "fetch" | "retries"> = {}
 ): Client => {
   if (!isSafeSource(source.url)) throw new TypeError("A source is read over https only.")
-  return build({ ...options, baseUrl: source.url, token: (rejected) => own.token(rejected) }, {
-    maxBytes: sourceMetaBytes
-  })
+  return build({ ...options, baseUrl: source.url, token: own.token }, (options) => ({
+    maxBytes: sourceMetaBytes,
+    signal: AbortSignal.any([AbortSignal.timeout(sourceTimeout), options?.signal ?? []].flat())
+  }))
 }

@@ -59,11 +59,8 @@ export interface FileValue {
 
 /** The address of a file, or of one of its variants; of the file itself where it has no such variant. Null without a file. */
 export const fileUrl = (file: FileValue | null | undefined, variant?: string): string | null => {
-  const variants = file?.variants
-  const of = variant !== undefined && variants !== undefined && Object.hasOwn(variants, variant)
-    ? variants[variant]
-    : undefined
-  return of?.url ?? file?.url ?? null
+  const variants = file?.variants ?? {}
+  return (Object.hasOwn(variants, variant ?? "") ? variants[variant!] : file)?.url ?? null
 }
 
 /** Puts the origin of an absolute base before the addresses of files in a record, and in those that came with it. */
@@ -140,7 +137,7 @@ const sendByXhr =
       for (const [name, value] of Object.entries(headers as { [name: string]: string })) {
         request.setRequestHeader(name, value)
       }
-      request.upload.onprogress = ({ loaded, total }) => onProgress({ loaded, total })
+      request.upload.onprogress = onProgress
       request.onerror = () => reject(new TypeError("The upload failed."))
       request.onload = () => resolve()
       request.send(body)

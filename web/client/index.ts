@@ -49,13 +49,14 @@ export { routedClient } from "./routed.ts"
 export type { AuthClient, Session, SessionUser, SignIn, SignInMethods } from "./session.ts"
 export { mergeMeta, sourceMeta } from "./source-meta.ts"
 export type { SourceMeta } from "./source-meta.ts"
-export { isSafeSource, sourceTimeout } from "./source.ts"
+export { isSafeSource } from "./source.ts"
 export type { Source } from "./source.ts"
 export type { TokenSource } from "./token.ts"
 export type {
   CreateIn,
   ExpandIn,
   FieldOf,
+  FileFieldOf,
   FilterIn,
   Json,
   KeyOf,

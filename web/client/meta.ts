@@ -20,10 +20,12 @@ export interface MetaHolder {
   readonly forget: () => void
 }
 
+/** Options of a call, with limits that protect against a foreign service. */
+export type MetaLimits = (options?: CallOptions) => Pick<Call, "maxBytes" | "signal">
+
 export const holdMeta = (
   send: <T>(call: Call) => Promise<Answer<T>>,
-  /** Limits that protect against a foreign service. */
-  limits: Pick<Call, "maxBytes"> = {}
+  limits: MetaLimits = (options = {}) => options
 ): MetaHolder => {
   let kept: { readonly etag: string; readonly document: MetaDocument } | null = null
   let version: string | null = null
@@ -38,8 +40,7 @@ export const holdMeta = (
         path: "/meta",
         system: true,
         headers: { "if-none-match": held?.etag },
-        signal: options?.signal,
-        ...limits
+        ...limits(options)
       }).finally(() => reading--)
       // The version of the document that was read. Otherwise a service that names another version in every answer would cause endless reads.
       version = headers.get("x-meta-version") ?? version

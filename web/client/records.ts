@@ -12,6 +12,7 @@ import type {
   CreateIn,
   ExpandIn,
   FieldOf,
+  FileFieldOf,
   FilterIn,
   Json,
   KeyOf,
@@ -203,7 +204,7 @@ export interface ResourceClient<C = unknown, Name extends ResourceName<C> = Reso
   readonly histogram: (query: HistogramQuery<C, Name>, options?: CallOptions) => Promise<Histogram>
   /** Uploads a file. `value` of the answer is the value for a write of the field. */
   readonly upload: (
-    field: FieldOf<C, Name>,
+    field: FileFieldOf<C, Name>,
     file: UploadSource,
     options?: UploadOptions
   ) => Promise<Uploaded>

@@ -25,6 +25,14 @@ export type FieldOf<C, Name extends ResourceName<C>> = FieldsOf<C, Name> extends
   ? keyof Fields & string
   : never
 
+/** Names of the file fields of a resource. */
+export type FileFieldOf<C, Name extends ResourceName<C>> = FieldsOf<C, Name> extends infer Fields extends FieldMap ? {
+    [Each in keyof Fields & string]: string extends Each ? Each
+      : Fields[Each]["~field"] extends { readonly kind: "file" } ? Each
+      : never
+  }[keyof Fields & string]
+  : never
+
 /** The forms of a key: its text, a number or bigint if it is numeric, or the parts of a composite key in order. */
 export type KeyOf<C, Name extends ResourceName<C>> =
   | (ResourcesOf<C>[Name]["~key"] extends string | number ? ResourcesOf<C>[Name]["~key"] : string)

@@ -7,7 +7,7 @@ import { QueryClient, QueryClientProvider, useQueries, useQuery, useQueryClient 
 import type { UseQueryResult } from "@tanstack/react-query"
 import { createContext, createElement, useContext, useEffect, useMemo, useRef } from "react"
 import type { ReactElement, ReactNode } from "react"
-import { mergeMeta, routedClient, sourceClient, sourceMeta, sourceTimeout } from "../client/index.ts"
+import { mergeMeta, routedClient, sourceClient, sourceMeta } from "../client/index.ts"
 import type { Client, MetaDocument, ResourceClient, Source, SourceMeta } from "../client/index.ts"
 
 /** The state of a source: `ready` with its meta, also when a later read fails; `error` when it never answered. */
@@ -108,10 +108,8 @@ const MetaProvider = ({ children, client: own, enabled = true }: AdminProviderPr
       ...fetchOptions,
       enabled,
       queryKey: sourceKey(source),
-      queryFn: async ({ signal }: { readonly signal: AbortSignal }) => {
-        const bounded = AbortSignal.any([signal, AbortSignal.timeout(sourceTimeout)])
-        return sourceMeta(await clientOf(source).meta({ signal: bounded }), source)
-      }
+      queryFn: async ({ signal }: { readonly signal: AbortSignal }) =>
+        sourceMeta(await clientOf(source).meta({ signal }), source)
     }))
   })
 

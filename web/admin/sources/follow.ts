@@ -6,7 +6,7 @@
 import { type Client, sourceClient } from "../../client/client.ts"
 import type { MetaDocument } from "../../client/meta.ts"
 import { mergeMeta, type SourceMeta, sourceMeta } from "../../client/source-meta.ts"
-import { type Source, sourceTimeout } from "../../client/source.ts"
+import type { Source } from "../../client/source.ts"
 import { ownClient } from "../shell/client.ts"
 
 export interface FollowedSource {
@@ -68,9 +68,8 @@ export const followSources = (sources: readonly Source[], tell: (followed: Follo
     if (entry.timer !== null) clearTimeout(entry.timer)
     entry.timer = null
     if (meta === null) put(entry, { state: "loading" })
-    const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(sourceTimeout)])
     try {
-      const document = await client.meta({ signal })
+      const document = await client.meta({ signal: ending.signal })
       if (document !== entry.document) {
         put(entry, { state: "ready", error: null, meta: sourceMeta(document, source) })
         entry.document = document
