@@ -253,7 +253,10 @@ export const webAppRoutes = (options: WebAppOptions): readonly ExtraRoute[] => {
       const file = pageAt(below)
       if (below.startsWith("/-/assets/")) return asset(visit)
       if (file !== null && files.hasPage(file)) {
-        return refusal === null ? page(visit, file, 200) : Effect.fail(refusal)
+        if (refusal !== null) return Effect.fail(refusal)
+        if (file !== "form.html" || options.embeds.has(below.slice("/-/forms/".length))) return page(visit, file, 200)
+        // Strangers come here: the page says that there is no such form, and asks nobody to sign in.
+        if (takesHtml(visit.request.headers.get("accept"))) return page(visit, file, 404)
       }
       // Nobody has the address. A browser gets the app, which says so; a program gets the refusal.
       return refusal === null && takesHtml(visit.request.headers.get("accept"))

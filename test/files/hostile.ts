@@ -87,6 +87,6 @@ if (import.meta.main && folder !== undefined) {
   sharp.cache(false)
   for (const [name, make] of Object.entries(images)) {
     const image = make()
-    await writeFile(join(folder, name), image instanceof Buffer ? image : await image.toBuffer())
+    await writeFile(join(folder, name), Buffer.isBuffer(image) ? image : await image.toBuffer())
   }
 }

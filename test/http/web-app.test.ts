@@ -125,6 +125,16 @@ describe("the pages of the admin app", () => {
     expect(await policy("unknown")).toContain("frame-ancestors 'none'; ")
   })
 
+  it.each(["unknown", "Contact", "contact%20"])(
+    "says to a stranger with a 404 that there is no form %s",
+    async (name) => {
+      const response = await ask(`/-/forms/${name}`)
+      expect([response.status, await response.text()]).toEqual([404, expect.stringContaining("<title>form</title>")])
+      const program = await ask(`/-/forms/${name}`, { accept: "application/json" })
+      expect([program.status, program.headers.get("content-type")]).toEqual([404, "application/problem+json"])
+    }
+  )
+
   it("tells a browser that its copy is good with the policy of that copy", async () => {
     const first = await ask("/")
     const etag = first.headers.get("etag")!

@@ -148,6 +148,18 @@ describe("file fields", () => {
     expect(refusals({ doc: f.file() }, undefined, { [role]: "doc" })).toMatch(/docs\.doc A file field cannot be/)
   })
 
+  it("are refused with a reason where no types keep anybody from saying what they cannot be", () => {
+    const loose = f.file() as unknown as { readonly [modifier: string]: (value?: unknown) => unknown }
+    for (const name of ["filterable", "sortable", "searched", "sensitive"]) {
+      expect(refusals({ doc: loose[name]!() }, undefined)).toMatch(
+        new RegExp(`^docs\\.doc (?:A file field cannot be ${name}|${name}\\(\\) is for .*)\\. Remove ${name}\\(\\)\\.$`)
+      )
+    }
+    expect(refusals({ doc: loose["alias"]!("d") }, undefined)).toContain("A file field cannot have an alias.")
+    expect(refusals({ doc: loose["default"]!("d") }, undefined)).toContain("A file field cannot have a default")
+    expect(refusals({ doc: loose["dbDefault"]!() }, undefined)).toContain("A file field cannot have a default")
+  })
+
   it("need an image processor where images are decoded", () => {
     for (
       const field of [

@@ -4,6 +4,7 @@
  */
 
 import * as Result from "effect/Result"
+import { anonymousRole } from "../access/caller.ts"
 import { readAccountMails } from "../account/mails.ts"
 import { isOriginPattern, isPlainUrl } from "../account/origin.ts"
 import { readPasskeys } from "../account/passkey.ts"
@@ -376,7 +377,12 @@ const readApps = (raw: unknown, auth: Bag, of: OptionsScope, say: Say): void => 
         if (!isTextList(names)) say(`${path}.roles.${role} is ${shown(local)}.`, "Name a local role, or list some.")
         else {
           for (const name of names) {
-            if (of.roles !== null && !of.roles.has(name)) {
+            if (name === anonymousRole) {
+              say(
+                `${path}.roles.${role} is the role "${anonymousRole}", which nobody who is signed in can hold.`,
+                "Name another local role, or leave it out."
+              )
+            } else if (of.roles !== null && !of.roles.has(name)) {
               say(`${path}.roles.${role} names the role "${name}", which is not declared.`, didYouMean(name, of.roles))
             }
           }

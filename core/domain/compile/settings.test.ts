@@ -315,11 +315,15 @@ const cases: readonly RefusalCase[] = [
   [
     "trusted apps that do not hold",
     app({
-      auth: { url: "https://me.example", apps: [{ issuer: "https://me.example/", roles: { x: "y" } }, { issuer: 1 }] },
+      auth: {
+        url: "https://me.example",
+        apps: [{ issuer: "https://me.example/", roles: { x: "y", z: ["anonymous"] } }, { issuer: 1 }]
+      },
       roles: { sales: [] }
     }),
     "config: auth.apps[0].issuer is this app itself. → Remove it.",
     "config: auth.apps[0].roles.x names the role \"y\", which is not declared. → Use one of sales, user, admin, anonymous.",
+    "config: auth.apps[0].roles.z is the role \"anonymous\", which nobody who is signed in can hold. → Name another local role, or leave it out.",
     "config: auth.apps[1].issuer is 1, not an http(s) URL without password and query. → Write apps: [{ issuer: \"https://…\", roles: { editor: \"sales\" }, tenant: 1 }].",
     "config: auth.apps[1].roles is undefined. → Write apps: [{ issuer: \"https://…\", roles: { editor: \"sales\" }, tenant: 1 }]."
   ],

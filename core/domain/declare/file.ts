@@ -39,6 +39,20 @@ export interface FileSpec {
   readonly externalUrls?: true
 }
 
+/**
+ * What other fields can be and files cannot. The types have no such methods. Where no types are checked they are recorded, so that the declaration is refused
+ * with a reason (`compile/file.ts`), not by a method that is missing.
+ */
+const refused: { readonly [modifier: string]: (value: unknown) => object } = {
+  filterable: () => ({ filterable: true }),
+  sortable: () => ({ sortable: true }),
+  searched: () => ({ searched: true }),
+  sensitive: () => ({ sensitive: true }),
+  dbDefault: () => ({ dbDefault: true }),
+  alias: (alias) => ({ alias }),
+  default: (value) => ({ default: { value } })
+}
+
 /** The part of a field's specification that a file field changes. */
 interface Spec {
   readonly optional: boolean
@@ -136,6 +150,14 @@ export class FileBuilder<S extends Spec, Optional extends boolean = false, ReadO
   externalUrls(): FileBuilder<S, Optional, ReadOnly> {
     return this.#with({ externalUrls: true })
   }
+}
+
+for (const [name, change] of Object.entries(refused)) {
+  Object.defineProperty(FileBuilder.prototype, name, {
+    value(this: FileBuilder<Spec>, value?: unknown) {
+      return new FileBuilder({ ...this.spec, ...change(value) })
+    }
+  })
 }
 
 const made = (processor: Processor): ProcessorDeclaration => ({ _tag: "Processor", processor })
