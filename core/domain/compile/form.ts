@@ -55,6 +55,8 @@ const plainKinds: ReadonlySet<string> = new Set([
 /** Why a field cannot stand in a form, or null. */
 const unfit = (model: Model, field: Field): string | null => {
   if (field.relation !== null) return "is a relation: a visitor can see no record to choose"
+  // Its column is a text.
+  if (field.file !== null) return "holds a file: uploads need somebody who is signed in"
   if (!plainKinds.has(field.kind)) return `is of the kind ${field.kind}, which a visitor cannot fill in`
   if (field.sensitive) return "is sensitive"
   if (field === model.owner) return "is the owner, which stays empty, as nobody is signed in"
