@@ -4,9 +4,8 @@
  */
 
 import * as Effect from "effect/Effect"
-import { readdirSync, readFileSync } from "node:fs"
+import { createReadStream, readdirSync, readFileSync, statSync } from "node:fs"
 import { sharpImages } from "../../adapters/images/images.ts"
-import { pieces } from "../support/bytes.ts"
 
 /** Bytes in memory of a process and of all that it started. */
 const memoryOf = (pid: number): number => {
@@ -35,12 +34,11 @@ const copies = [
   { width: Number(side), height: null, fit: "inside", format: "jpeg", quality: null }
 ] as const
 
-const made = await Effect.runPromise(Effect.forEach(files, (file) => {
-  const bytes = readFileSync(file)
-  return Effect.map(
-    images.render(() => pieces(bytes), bytes.length, { copies, placeholder: true }),
-    (image) => image === null ? null : image.copies.length
-  )
-}, { concurrency: "unbounded" }))
+const made = await Effect.runPromise(
+  Effect.forEach(files, (file) => {
+    const rendered = images.render(() => createReadStream(file), statSync(file).size, { copies, placeholder: true })
+    return Effect.map(rendered, (image) => image === null ? null : image.copies.length)
+  }, { concurrency: "unbounded" })
+)
 clearInterval(timer)
 console.log(JSON.stringify({ made, most }))
