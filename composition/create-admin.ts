@@ -3,6 +3,7 @@
  * only place where ports meet adapters; nothing of Node stands in its types.
  */
 
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -21,6 +22,7 @@ import { fileRoutes } from "../adapters/http/files.ts"
 import { formRoutes } from "../adapters/http/forms.ts"
 import { makeEdge } from "../adapters/http/handle.ts"
 import type { Edge, EdgeOptions, ExtraRoute } from "../adapters/http/handle.ts"
+import type { Readiness } from "../adapters/http/health.ts"
 import { jobRoutes } from "../adapters/http/jobs.ts"
 import { savedViewRoutes } from "../adapters/http/saved-views.ts"
 import type { LiveApp } from "../adapters/http/web-app.ts"
@@ -60,6 +62,7 @@ import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { shown, shownAddress } from "../core/domain/declare/refusal.ts"
 import type { JobCounts } from "../core/domain/job/state.ts"
 import type { Mail } from "../core/domain/mail/message.ts"
+import { outageOf, outageProblem } from "../core/domain/outage.ts"
 import { problem } from "../core/domain/problem.ts"
 import type { Problem } from "../core/domain/problem.ts"
 import { classOf } from "../core/domain/thrown.ts"
@@ -106,7 +109,7 @@ export interface Parts {
   /** What accounts are called in histories. Default: the names of `auth`. */
   readonly namesOf?: NamesOf
   readonly extraRoutes?: readonly ExtraRoute[]
-  readonly ready?: Effect.Effect<boolean>
+  readonly ready?: Effect.Effect<Readiness>
   /** Whether the accounts answer that have a database of their own. It counts for readiness, beside the records. */
   readonly accountsReady?: Effect.Effect<boolean>
   readonly log?: (line: string) => void
@@ -132,6 +135,8 @@ export interface Parts {
   readonly files?: FileParts
 }
 
+const noAccounts = (): Problem => problem("unavailable", "The accounts cannot be read now.", {}, { "retry-after": "5" })
+
 /** Milliseconds that an answer about readiness stands. */
 const readyMs = 250
 
@@ -139,10 +144,19 @@ const readyMs = 250
 const makeReadiness = (
   ping: RecordsService["ping"],
   accounts: Effect.Effect<boolean> = Effect.succeed(true)
-): Effect.Effect<boolean> => {
-  const records = Effect.matchCause(ping, { onFailure: () => false, onSuccess: () => true })
-  const asked = Effect.map(Effect.all([records, accounts], { concurrency: 2 }), (all) => !all.includes(false))
-  let answer: Promise<boolean> | undefined
+): Effect.Effect<Readiness> => {
+  const records = Effect.matchCause(ping, {
+    onFailure: (cause): Readiness => {
+      const outage = outageOf(Cause.squash(cause))
+      return outage === null ? false : outageProblem(outage)
+    },
+    onSuccess: (takes): Readiness => takes === "writes" || "read-only"
+  })
+  const asked = Effect.map(
+    Effect.all([records, accounts], { concurrency: 2 }),
+    ([first, second]): Readiness => (first === true || first === "read-only") && !second ? noAccounts() : first
+  )
+  let answer: Promise<Readiness> | undefined
   let until = Number.POSITIVE_INFINITY
   return Effect.promise(() => {
     if (answer === undefined || performance.now() > until) {
@@ -469,14 +483,14 @@ const declaredOf = (config: Config | ConfigWithAuth): Config => {
 export const statusOf = (auth: Auth): Effect.Effect<{ readonly needsAdmin: boolean }, Problem> =>
   Effect.tryPromise({
     try: async () => ({ needsAdmin: await auth.needsAdmin() }),
-    catch: () => problem("unavailable", "The accounts cannot be read now.", {}, { "retry-after": "5" })
+    catch: noAccounts
   })
 
 /** Names as the accounts of an auth server have them. */
 const namesIn = (auth: Auth): NamesOf => (ids) =>
   Effect.tryPromise({
     try: () => namesOf(auth, ids),
-    catch: (cause) => new RecordsError({ reason: { _tag: "Unavailable" }, cause })
+    catch: (cause) => new RecordsError({ reason: { _tag: outageOf(cause) ?? "Unavailable" }, cause })
   })
 
 /** What has to be known before anything is opened, from the options or else from the configuration; and what is not. */

@@ -26,6 +26,7 @@ import { type Compiled, needsQueue } from "../core/domain/compile/compile.ts"
 import { subscriptionsName, type Webhooks } from "../core/domain/declare/webhooks.ts"
 import { eventModels } from "../core/domain/event/delivery.ts"
 import type { JobModel, OwnDatabase } from "../core/domain/job/definition.ts"
+import { outageOf } from "../core/domain/outage.ts"
 import type { OutboundService } from "../core/ports/outbound.ts"
 import type { QueueService } from "../core/ports/queue.ts"
 import { RecordsError } from "../core/ports/records.ts"
@@ -122,7 +123,7 @@ const rolesOf = ({ ownerRoles }: Webhooks, accounts: OwnerRoles | undefined): We
       return Effect.map(
         Effect.tryPromise({
           try: () => ask(id, tenant),
-          catch: (cause) => new RecordsError({ reason: { _tag: "Unavailable" }, cause })
+          catch: (cause) => new RecordsError({ reason: { _tag: outageOf(cause) ?? "Unavailable" }, cause })
         }),
         (roles) => {
           known.set(key, { roles, until: performance.now() + rolesMs })

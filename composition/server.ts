@@ -5,7 +5,6 @@
 
 import * as Effect from "effect/Effect"
 import type { Auth } from "../adapters/auth/auth.ts"
-import { isUnavailable } from "../adapters/auth/database.ts"
 import { rolesWithin } from "../adapters/auth/users.ts"
 import { codeBehind, errorLine, unfailing } from "../adapters/http/access-log.ts"
 import type { ExtraRoute } from "../adapters/http/handle.ts"
@@ -24,7 +23,6 @@ import { defaultSchemas, type Schemas } from "../core/domain/declare/schemas.ts"
 import { accountTemplates } from "../core/domain/mail/account.ts"
 import { classOf } from "../core/domain/thrown.ts"
 import type { Workers } from "../core/ports/queue.ts"
-import { RecordsError } from "../core/ports/records.ts"
 import { assemble, fileSettingsOf, keepsAccounts, makeAuth, makeAuthenticator, tunnelOrigins } from "./assembly.ts"
 import type { Assembly } from "./assembly.ts"
 import { createAdmin, statusOf } from "./create-admin.ts"
@@ -50,7 +48,7 @@ import { holderOf, takenPort } from "./port-holder.ts"
 import { fileProblem, StartupError } from "./startup-error.ts"
 import { checkDatabase } from "./startup.ts"
 import { openTelemetry } from "./telemetry.ts"
-import { refusalOf } from "./unreachable.ts"
+import { isDown, refusalOf } from "./unreachable.ts"
 
 /** How a server is started. Everything may be left out. */
 export interface ServerOptions {
@@ -112,9 +110,6 @@ const forbidden = (place: string, { auth, service }: Schemas): Refusal => ({
 
 /** How long a connection of the accounts may stay silent under a statement: all of them are short. */
 const authSilenceMs = 10_000
-
-const isDown = (error: unknown): boolean =>
-  (error instanceof RecordsError && error.reason._tag === "Unavailable") || isUnavailable(error)
 
 /** Tries again while a database cannot be reached, for so long. What another try cannot change is refused at once. */
 const patiently = async <A>(work: () => Promise<A>, url: string, patienceMs: number, log: LogSink): Promise<A> => {

@@ -12,6 +12,7 @@ import type { Tasking } from "../core/app/tasking.ts"
 import type { AccessResolver } from "../core/domain/access/resolve.ts"
 import type { Compiled } from "../core/domain/compile/compile.ts"
 import type { JobDatabase } from "../core/domain/job/definition.ts"
+import { outageOf } from "../core/domain/outage.ts"
 import { classOf } from "../core/domain/thrown.ts"
 import type { QueueService } from "../core/ports/queue.ts"
 import { RecordsError } from "../core/ports/records.ts"
@@ -36,7 +37,7 @@ const rolesOf = (
   return (id, tenant) =>
     Effect.tryPromise({
       try: () => ask(id, tenant),
-      catch: (cause) => new RecordsError({ reason: { _tag: "Unavailable" }, cause })
+      catch: (cause) => new RecordsError({ reason: { _tag: outageOf(cause) ?? "Unavailable" }, cause })
     })
 }
 

@@ -5,6 +5,13 @@
 
 import { readAddress } from "../adapters/postgres/address.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
+import { outageOf } from "../core/domain/outage.ts"
+
+/** Whether a database cannot be reached, or has no connection for us, so that another try may succeed. */
+export const isDown = (error: unknown): boolean => {
+  const outage = outageOf(error)
+  return outage !== null && outage !== "ReadOnly" && outage !== "DiskFull"
+}
 
 /** SQLSTATEs and system error codes of a failure and of what caused it, outermost first. */
 const codesOf = (error: unknown): readonly string[] => {

@@ -4,6 +4,8 @@
  */
 
 import type { DatabaseConnection, Dialect, Driver, Kysely, PostgresPool } from "kysely"
+import { AsyncLocalStorage } from "node:async_hooks"
+import { type Outage, outageOf } from "../../core/domain/outage.ts"
 
 /**
  * A connection pool (`pg`'s fits), whose tables live in the schema `schemaName` (default `auth`), or a Kysely dialect. With a dialect
@@ -24,6 +26,17 @@ export interface Queries {
 }
 
 export interface Store extends Queries {
+  /** Runs work, and remembers what outage its statements meet: better-auth hides it, or goes on as if a row were not there. */
+  readonly watched: <A>(work: () => Promise<A>) => Promise<A>
+  /** The first outage that the watched work around has met so far; null: none. */
+  readonly met: () => Outage | null
+  /**
+   * Whether the watched work is to be tried once more without the writes that it can do without: a database that takes no changes was all that it met.
+   * That is forgotten then.
+   */
+  readonly spare: () => boolean
+  /** Whether it is that second try. */
+  readonly isSparing: () => boolean
   /** Runs the body in one read-committed transaction; a failure rolls back. */
   readonly transaction: <A>(body: (queries: Queries) => Promise<A>) => Promise<A>
   /** The shared query builder, for better-auth. */
@@ -61,17 +74,19 @@ const heard = (pool: PostgresPool): PostgresPool => {
  * waited for a lock. Nothing is set on the connection, because a pooler may give it to others. Transactions begin so. A single statement
  * that a stricter default refused (SQLSTATE 40001) has done nothing, and runs again in such a transaction.
  */
-const readCommitted = (driver: Driver): Driver => {
+const readCommitted = (driver: Driver, note: <A>(work: Promise<A>) => Promise<A>): Driver => {
   const steady = new WeakSet<DatabaseConnection>()
   const inTransaction = new WeakSet<DatabaseConnection>()
   const acquire = driver.acquireConnection.bind(driver)
   const begin = driver.beginTransaction.bind(driver)
   driver.beginTransaction = (connection, settings) => {
     inTransaction.add(connection)
-    return begin(connection, { ...settings, isolationLevel: settings.isolationLevel ?? "read committed" })
+    return note(begin(connection, { ...settings, isolationLevel: settings.isolationLevel ?? "read committed" }))
   }
+  const commit = driver.commitTransaction.bind(driver)
+  driver.commitTransaction = (connection) => note(commit(connection))
   driver.acquireConnection = async () => {
-    const connection = await acquire()
+    const connection = await note(acquire())
     // A connection that is given out again is in no transaction.
     inTransaction.delete(connection)
     if (steady.has(connection)) return connection
@@ -81,11 +96,11 @@ const readCommitted = (driver: Driver): Driver => {
       try {
         return await execute(query)
       } catch (cause) {
-        if (inTransaction.has(connection) || codeOf(cause) !== "40001") throw cause
+        if (inTransaction.has(connection) || codeOf(cause) !== "40001") return note(Promise.reject(cause))
       }
       await driver.beginTransaction(connection, {})
       try {
-        const result = await execute<never>(query)
+        const result = await note(execute<never>(query))
         await driver.commitTransaction(connection)
         return result
       } catch (cause) {
@@ -100,20 +115,33 @@ const readCommitted = (driver: Driver): Driver => {
   return driver
 }
 
-const steadied = (dialect: Dialect): Dialect => ({
+const steadied = (dialect: Dialect, note: <A>(work: Promise<A>) => Promise<A>): Dialect => ({
   createAdapter: () => dialect.createAdapter(),
-  createDriver: () => readCommitted(dialect.createDriver()),
+  createDriver: () => readCommitted(dialect.createDriver(), note),
   createIntrospector: (db) => dialect.createIntrospector(db),
   createQueryCompiler: () => dialect.createQueryCompiler()
 })
 
 export const openStore = (database: AuthDatabase): Store => {
+  const watches = new AsyncLocalStorage<{ met: Outage | null; sparing: boolean }>()
+  const note = async <A>(work: Promise<A>): Promise<A> => {
+    try {
+      return await work
+    } catch (cause) {
+      const watch = watches.getStore()
+      if (watch !== undefined) watch.met ??= outageIn(cause)
+      throw cause
+    }
+  }
   let opened: Promise<{ readonly db: Kysely<unknown>; readonly on: (db: Kysely<unknown>) => Queries }> | undefined
   // Loading the query builder takes a tenth of a second, so the first statement loads it and not an import.
   const open = () =>
     opened ??= import("kysely").then(({ CompiledQuery, Kysely, PostgresDialect }) => ({
       db: new Kysely<unknown>({
-        dialect: steadied("dialect" in database ? database.dialect : new PostgresDialect({ pool: heard(database) }))
+        dialect: steadied(
+          "dialect" in database ? database.dialect : new PostgresDialect({ pool: heard(database) }),
+          note
+        )
       }),
       on: (db: Kysely<unknown>): Queries => ({
         query: async <R>(text: string, values: readonly unknown[] = []) =>
@@ -129,9 +157,26 @@ export const openStore = (database: AuthDatabase): Store => {
       const { db, on } = await open()
       return db.transaction().execute((transaction) => body(on(transaction)))
     },
-    kysely: async () => (await open()).db
+    kysely: async () => (await open()).db,
+    watched: (work) => watches.run({ met: null, sparing: false }, work),
+    met: () => watches.getStore()?.met ?? null,
+    spare: () => {
+      const watch = watches.getStore()
+      if (watch === undefined || watch.sparing || (watch.met !== "ReadOnly" && watch.met !== "DiskFull")) return false
+      watch.met = null
+      watch.sparing = true
+      return true
+    },
+    isSparing: () => watches.getStore()?.sparing === true
   }
 }
+
+/**
+ * The outage behind a failure; null: it is none. A statement that was broken off for others, as a standby does, or in a deadlock, did nothing: what it
+ * was for may be tried again as a whole.
+ */
+export const outageIn = (cause: unknown): Outage | null =>
+  outageOf(cause) ?? (/^40(?:001|P01)$/.test(codeOf(cause)) ? "Preempted" : null)
 
 /** Whether a table has any row. */
 export const hasAny = async ({ query }: Queries, table: string): Promise<boolean> => {
@@ -167,16 +212,3 @@ const textOf = (cause: unknown, key: "code" | "message"): string => {
 
 /** The SQLSTATE or system error code of a failure, else an empty text. */
 export const codeOf = (cause: unknown): string => textOf(cause, "code")
-
-const away =
-  /^(?:08...|53[14]00|53300|57P0[1-5]|ECONN[A-Z]+|EPIPE|ETIMEDOUT|ENOENT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
-const awayText =
-  /connection terminated|timeout exceeded when trying to connect|connection ended|server closed the connection/i
-
-/** Whether a failure means that the database cannot be reached now (503), not that a statement is wrong. */
-export const isUnavailable = (cause: unknown): boolean =>
-  away.test(codeOf(cause)) || awayText.test(textOf(cause, "message")) ||
-  (cause instanceof AggregateError && cause.errors.some(isUnavailable))
-
-/** Whether a failure means that the database has no room left on its disk (SQLSTATE 53100). */
-export const isDiskFull = (cause: unknown): boolean => codeOf(cause) === "53100"

@@ -178,7 +178,7 @@ export const makeEngine = async (
     { admin, jwt, twoFactor },
     { createAccessControl },
     { adminAc, defaultStatements },
-    { APIError, createAuthMiddleware, getOAuthState, getSessionFromCtx }
+    { APIError, createAuthMiddleware, getOAuthState, getSessionFromCtx, setShouldSkipSessionRefresh }
   ] = await Promise
     .all([
       import("better-auth"),
@@ -264,7 +264,21 @@ export const makeEngine = async (
     }
   }
 
+  /** A database that takes no changes can still say who somebody is. Their session is renewed later. */
+  const withoutRefresh = {
+    id: "without-refresh",
+    hooks: {
+      before: [{
+        matcher: () => store.isSparing(),
+        handler: createAuthMiddleware(async () => {
+          await setShouldSkipSessionRefresh(true)
+        })
+      }]
+    }
+  }
+
   const plugins = [
+    withoutRefresh,
     permissionsForAdmins,
     ...(settings.twoFactor
       ? [twoFactor({

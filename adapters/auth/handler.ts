@@ -5,6 +5,7 @@
 
 import { clientOf } from "../../core/domain/account/client.ts"
 import { isBag } from "../../core/domain/bag.ts"
+import { outageProblem } from "../../core/domain/outage.ts"
 import {
   notFound,
   Problem,
@@ -16,7 +17,7 @@ import {
 import { checkQuery, readBody } from "./body.ts"
 import { errorIn, readAddresses, takeState, withError } from "./callback.ts"
 import { deviceCookie, deviceIn, type OwnCookies, ownCookies, printCookies, signedIn } from "./cookies.ts"
-import { codeOf, isDiskFull, isUnavailable, makeSweep } from "./database.ts"
+import { codeOf, makeSweep, outageIn } from "./database.ts"
 import type { AuthInternals } from "./internals.ts"
 import type { Limits } from "./limits.ts"
 import { type MailRequest, makeMailRoutes } from "./mail-routes.ts"
@@ -75,12 +76,6 @@ const slugs: { readonly [status: number]: ProblemSlug } = {
   429: "too-many-requests",
   503: "unavailable"
 }
-
-const unavailable = (): Problem =>
-  problem("unavailable", "The service cannot answer right now. Try again soon.", {}, { "retry-after": "2" })
-
-const diskFull = (): Problem =>
-  problem("unavailable", "The disk of the database is full. Its operator must make room.", {}, { "retry-after": "30" })
 
 const unexpected = (): Problem => problem("internal-error", "An unexpected error occurred.")
 
@@ -162,7 +157,8 @@ const failureOf = (cause: unknown, path: string): Problem => {
     }
     return problem("conflict", "There is already such an account.", { code: "USER_ALREADY_EXISTS" })
   }
-  return isDiskFull(cause) ? diskFull() : isUnavailable(cause) ? unavailable() : unexpected()
+  const outage = outageIn(cause)
+  return outage === null ? unexpected() : outageProblem(outage)
 }
 
 /** The auth routes as a web handler. */
@@ -280,6 +276,12 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
 
   const errorOf = (response: Response): string | null => errorIn(response.headers.get("location") ?? "", origin)
 
+  /** Refuses what met a database that is away, or takes no changes, whatever better-auth made of it. */
+  const refuseAway = (): void => {
+    const met = store.met()
+    if (met !== null) throw outageProblem(met)
+  }
+
   /** How often a code that met another one is tried, and how many milliseconds are between two tries. */
   const codeTries = 5
   const codePauseMs = 60
@@ -362,7 +364,11 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     await limit(path, route, client.group, body, brought)
     if (path.startsWith("/passkey/generate-") || path === "/sign-in/social") await forgetChallenges()
     if (route.signsIn === true) await forgetSessions()
-    const { handle, trusts } = await engineFor(route, body)
+    const { handle: handled, trusts } = await engineFor(route, body)
+    const handle = async (asked: Request): Promise<Response> => {
+      const answered = await handled(asked)
+      return asked.method === "GET" && store.spare() ? handled(asked) : answered
+    }
     const ownRoute = ownRoutes.get(path)
     if (ownRoute !== undefined) {
       if (route.limited !== undefined) await forgetChallenges()
@@ -370,16 +376,16 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
         const asked = new URLSearchParams({ id })
         const found = await handle(new Request(`${origin}${basePath}/admin/get-user?${asked.toString()}`, { headers }))
         const text = await found.text()
+        refuseAway()
         if (found.ok) return parsed(text)
-        if (found.status === 401 && headers.has("cookie")) await store.query("select 1")
         throw refusalOf(path, found.status, text)
       }
       const session = async (): Promise<Asker> => {
         // The cookie's signature is judged by better-auth alone.
         const found = await handle(new Request(`${origin}${basePath}/get-session?disableRefresh=true`, { headers }))
         const asker = askerIn(parsed(await found.text()))
+        refuseAway()
         if (asker !== null) return asker
-        if (headers.has("cookie")) await store.query("select 1")
         throw sessionEnded()
       }
       return plainly(await ownRoute({ body, client: client.group, account, session }))
@@ -409,15 +415,14 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
       : route.limited === "challenge"
       ? await settled(ask, brought)
       : await ask()
+    // For better-auth a session that cannot be read does not exist, and one that cannot be removed has ended. Nobody must be signed out, or believe
+    // that, because the database is away. The page of a callback is told by its address.
+    if (typeof route.provider !== "object") refuseAway()
     const given = await response.text()
     const refusedPasskey = path === passkeyAdding && parsed(given)["code"] === unverified
     if (response.status >= 500 && !refusedPasskey) {
       throw Object.assign(new Error(`better-auth answered ${response.status} at ${path}`), { response })
     }
-    // For better-auth a session that cannot be read does not exist. Nobody must be signed out because the database is away.
-    const hides = response.status === 401 || path === "/get-session"
-      || (response.status >= 400 && path.startsWith("/passkey/verify-"))
-    if (headers.has("cookie") && hides) await store.query("select 1")
     const text = path === "/passkey/generate-authenticate-options" && response.ok ? verifying(given) : given
     const cookies = response.headers.getSetCookie()
     if (response.status >= 400) {
@@ -429,10 +434,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     const answer = { body: parsed(text), cookies, location: response.headers.get("location") ?? "" }
     if (listing !== null) {
       if (listing.refusal !== null) throw listing.refusal
-      if (answer.body["limit"] === undefined) {
-        await store.query("select 1")
-        throw listing.failed
-      }
+      if (answer.body["limit"] === undefined) throw listing.failed
     }
     // A session that should not have begun ends here. Its cookie is never sent.
     if (!await witness.stands(seen, path, body, answer, brought)) {
@@ -534,9 +536,9 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
         return send(refusal, path)
       }
       onError(cause)
-      // better-auth hides the reason of its failures. When the database is away, that is the reason.
-      const away = await store.query("select 1").then(() => false, isUnavailable)
-      return send(away ? unavailable() : refusal, path)
+      // better-auth hides the reason of its failures.
+      const met = store.met()
+      return send(met === null ? refusal : outageProblem(met), path)
     }
   }
 
@@ -544,7 +546,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
     serves: (path) => own.has(belowOf(path)) || routes.has(belowOf(path)),
     handler: async (request) => {
       const { pathname, search } = new URL(request.url)
-      const response = await answer(request, pathname, search)
+      const response = await store.watched(() => answer(request, pathname, search))
       return request.method === "HEAD"
         ? new Response(null, { status: response.status, headers: response.headers })
         : response

@@ -7,7 +7,7 @@ import * as crypto from "node:crypto"
 import { keyPrefix, readKeyText, rolesOfKey } from "../../core/domain/account/key.ts"
 import { Expired, type Identity, KeysUnavailable, Refused, Unauthorized } from "./authenticator.ts"
 import { makeCache } from "./cache.ts"
-import { isUnavailable } from "./database.ts"
+import { outageIn } from "./database.ts"
 import type { AuthInternals } from "./internals.ts"
 import { deletedEpoch, revokedKey } from "./migration.ts"
 
@@ -70,7 +70,7 @@ export const makeKeyVerifier = (
         [id]
       )
     } catch (cause) {
-      if (isUnavailable(cause)) throw new KeysUnavailable("the key cannot be looked up", { cause })
+      if (outageIn(cause) !== null) throw new KeysUnavailable("the key cannot be looked up", { cause })
       throw cause
     }
     const [row] = rows

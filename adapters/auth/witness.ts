@@ -120,7 +120,7 @@ const userIn = (body: Body): string | null => {
 }
 
 export const makeWitness = (internals: AuthInternals, limits: Limits): Witness => {
-  const { hashOf, log, store, table } = internals
+  const { hashOf, log, onError, store, table } = internals
 
   const ownerOf = async (token: string | null): Promise<string | null> => {
     if (token === null) return null
@@ -130,6 +130,13 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
     )
     return row?.userId ?? null
   }
+
+  /** The same for the log of what was done already: it is done, whether its owner can still be looked up or not. */
+  const knownOwner = (token: string | null): Promise<string | null> =>
+    ownerOf(token).catch((cause: unknown) => {
+      onError(cause)
+      return null
+    })
 
   const methodOf = (path: string, route: AuthRoute): string =>
     typeof route.provider === "object" ? route.provider.id : methods[path] ?? "session"
@@ -278,7 +285,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
       if (route.signsIn === true) {
         const token = begun(answer)
         if (token !== null) {
-          const user = userIn(answer.body) ?? await ownerOf(token)
+          const user = userIn(answer.body) ?? await knownOwner(token)
           const event = path === "/two-factor/verify-totp" && !endsChallenge(answer) ? "second-factor-on" : "sign-in-ok"
           log({ level: "info", event, ...who(path, route, client, body), ...(user === null ? {} : { user }) })
           return event === "sign-in-ok" ? user : null
@@ -292,7 +299,7 @@ export const makeWitness = (internals: AuthInternals, limits: Limits): Witness =
       const event = events[path]
       if (event === undefined) return null
       const byAdmin = path.startsWith("/admin/")
-      const actor = await ownerOf(begun(answer) ?? signedIn(cookies, sessionCookie))
+      const actor = await knownOwner(begun(answer) ?? signedIn(cookies, sessionCookie))
       const named = byAdmin && typeof body["userId"] === "string" ? body["userId"] : null
       const user = named ?? userIn(answer.body) ?? (byAdmin ? null : actor)
       const passkey = passkeyIn(path, body, answer)

@@ -24,6 +24,7 @@ import type { AuthMount, AuthStatus } from "./auth-mount.ts"
 import { makeCors } from "./cors.ts"
 import type { CorsOptions } from "./cors.ts"
 import { healthRoute } from "./health.ts"
+import type { Readiness } from "./health.ts"
 import { knownMethod, routeTemplate } from "./measure.ts"
 import type { Measure } from "./measure.ts"
 import { makeTiming, withServerSpan } from "./observe.ts"
@@ -104,7 +105,7 @@ export interface EdgeOptions {
   /** Told of every finished request, for metrics. Default nobody. */
   readonly measure?: Measure
   /** Whether the service may be sent traffic. Default yes. */
-  readonly ready?: Effect.Effect<boolean>
+  readonly ready?: Effect.Effect<Readiness>
   /** Answers its routes below `/api/auth`. */
   readonly auth?: AuthMount
   readonly authStatus?: Effect.Effect<AuthStatus, Problem>
@@ -190,7 +191,9 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   const downloading: Slots = { taken: 0 }
   let draining = false
   let ended = false
-  const ready = Effect.suspend(() => draining ? Effect.succeed(false) : options.ready ?? Effect.succeed(true))
+  const ready = Effect.suspend((): Effect.Effect<Readiness> =>
+    draining ? Effect.succeed(stopping()) : options.ready ?? Effect.succeed(true)
+  )
 
   const vary = cors === null ? "Authorization" : "Authorization, Origin"
   const everywhere: { readonly [name: string]: string } = {

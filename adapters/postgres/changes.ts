@@ -119,7 +119,7 @@ export const makeChanges = (postgres: Postgres, models: Models): ChangesService 
       Effect.asVoid(write(`update ${s}.dispatcher set until = '-infinity' where holder = $1`, [holder])),
     settle: (changes, work) =>
       postgres.transaction<void, RecordsError | Taken>((session) => {
-        const fate: Fate = { open: true, conflict: null, enqueued: null }
+        const fate: Fate = { open: true, met: null, enqueued: null }
         const settled = Effect.flatMap(
           statement(session, settleSql, [arrayLiteral(changes.map(({ sequence }) => sequence))]),
           ([row]): Effect.Effect<void, RecordsError | Taken> =>

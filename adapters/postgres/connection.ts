@@ -102,10 +102,10 @@ export interface Postgres {
   /** The pools as they are now. */
   readonly pools: () => readonly PoolUse[]
   /**
-   * Fails with `Unavailable` unless the server answers within two seconds. It has a connection of its own, so load on the pools does not
-   * delay it.
+   * Whether the server takes changes. It fails with an outage unless the server answers within two seconds. It has a connection of its own, so load on
+   * the pools does not delay it.
    */
-  readonly ping: Effect.Effect<void, RecordsError>
+  readonly ping: Effect.Effect<"writes" | "reads", RecordsError>
   /**
    * One read-only statement under the statement timeout. With `timeoutMs` it runs under that limit, in a transaction of its own. `refuse`
    * says what its failures mean.
@@ -405,10 +405,17 @@ const within = <A, E>(
     )
   })
 
+/** A read has changed nothing that another one could be in conflict with: the database gives other work the way. */
+const isPreempted = (error: SqlError): boolean => sqlState(error) === "40001"
+
 /** A read that the database takes for a write, of a view whose function writes, is nobody's moment of no changes: it never works. */
 const readMeaning =
   ({ refuse: meaning = refuse }: Pick<ReadHow, "refuse">) => (error: SqlError): Effect.Effect<never, RecordsError> =>
-    sqlState(error) === "25006" ? Effect.die(error) : meaning(error)
+    sqlState(error) === "25006"
+      ? Effect.die(error)
+      : isPreempted(error)
+      ? Effect.fail(failed("Preempted", error))
+      : meaning(error)
 
 /** Opens the pools; connections are made when they are needed, so this never fails and needs no database yet. */
 export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, never, Scope.Scope> =>
@@ -521,7 +528,12 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
           sql,
           params,
           how,
-          (error) => isTooLarge(error) ? readOn(pooler, "long", sql, params, how, meaning) : meaning(error)
+          (error) =>
+            isTooLarge(error)
+              ? readOn(pooler, "long", sql, params, how, meaning)
+              : isPreempted(error)
+              ? readOn(pooler, "read", sql, params, how, meaning)
+              : meaning(error)
         )
       })
 
@@ -579,7 +591,12 @@ export const makePostgres = (options: PostgresOptions): Effect.Effect<Postgres, 
     // Without the startup parameters that a pooler may refuse. The statement depends on none of them.
     const alive = open({}, "read", 1)
     const asked = translated(
-      alive.use((lease) => Effect.asVoid(query(lease, "select 1", [], false))),
+      alive.use((lease) =>
+        Effect.map(
+          query(lease, "select current_setting('transaction_read_only')", [], false),
+          ([row]) => row?.[0] === "on" ? "reads" : "writes"
+        )
+      ),
       refuse
     )
     // The caller does not wait until an interrupted statement ends, because a server that hangs takes long for that, too.

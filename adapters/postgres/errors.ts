@@ -5,6 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
+import { outageOfCode } from "../../core/domain/outage.ts"
 import { RecordsError, type RecordsReason } from "../../core/ports/records.ts"
 import { tooLargeCode } from "./socket.ts"
 
@@ -39,26 +40,16 @@ const byState: { readonly [state: string]: RecordsReason["_tag"] } = {
   "23505": "Unique",
   "23514": "Check",
   "23P01": "Unique", // exclusion_violation
-  "25006": "ReadOnly",
   "40001": "Conflict",
   "40003": "OutcomeUnknown",
   "40P01": "Conflict",
   "44000": "Check", // with check option
-  "53100": "DiskFull",
   "54000": "BadValue", // a value too long for an index
   "55P03": "Timeout", // lock_timeout
   "57014": "Timeout",
-  "58030": "Unavailable", // io_error
   "P0001": "Check" // a trigger's own refusal
 }
-const byClass: { readonly [state: string]: RecordsReason["_tag"] } = {
-  "08": "Unavailable",
-  "22": "BadValue",
-  "28": "Unavailable",
-  "3D": "Unavailable",
-  "53": "Unavailable",
-  "57": "Unavailable"
-}
+const byClass: { readonly [state: string]: RecordsReason["_tag"] } = { "22": "BadValue" }
 
 /** Whether the server sent more than one answer may be, so that the connection was closed. */
 export const isTooLarge = ({ reason: { cause } }: SqlError): boolean =>
@@ -87,8 +78,8 @@ export const violatedBy = ({ reason: { cause } }: SqlError): Violated | null => 
 /** The reason of a failure. Null when it is none that a caller could act on. */
 export const reasonOf = (error: SqlError): RecordsReason["_tag"] | null => {
   const state = sqlState(error)
-  const known = state === null ? undefined : byState[state] ?? byClass[state.slice(0, 2)]
-  if (known !== undefined) return known
+  const known = state === null ? null : byState[state] ?? byClass[state.slice(0, 2)] ?? outageOfCode(state)
+  if (known !== null) return known
   if (state !== null && ofUsers.test(state)) return "Check"
   if (isPolicy(error)) return "Check"
   if (isTooLarge(error)) return "TooLarge"

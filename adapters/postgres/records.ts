@@ -8,7 +8,7 @@ import { BoundedMap } from "../../core/domain/bounded.ts"
 import type { PagePlan } from "../../core/domain/read/plan.ts"
 import type { RecordsError, RecordsService, RecordsTransaction } from "../../core/ports/records.ts"
 import type { Postgres } from "./connection.ts"
-import { failed, refuse, refusePattern } from "./errors.ts"
+import { refuse, refusePattern } from "./errors.ts"
 import { idempotencyStore } from "./idempotency.ts"
 import { type Extensions, once, Reader, regexTimeoutMs, type Rows, type RunHow } from "./reader.ts"
 import { canonicalRows, quoted, tableOf } from "./sql.ts"
@@ -78,21 +78,22 @@ export const makeRecords = (postgres: Postgres, woken?: (job: string) => void): 
     begun?: (fate: Fate) => void
   ): Effect.Effect<A, E | RecordsError> =>
     postgres.transaction((session): Effect.Effect<A, E | RecordsError> => {
-      const fate: Fate = { open: true, conflict: null, enqueued: null }
+      const fate: Fate = { open: true, met: null, enqueued: null }
       begun?.(fate)
       const work = body(new Transaction(session, extensions, postgres.statementTimeoutMs, fate))
       // Without a transaction there are no hooks to hold its handle.
       if (session.autocommit) return work
-      // A failing hook is a defect. But a conflict in it stays a conflict, for which the whole transaction may be tried again. When a
-      // hook swallowed it, only a further statement shows whether the transaction still stands. It does when a savepoint undid it.
+      // A failing hook is a defect. But a conflict in it stays a conflict, for which the whole transaction may be tried again, and a database that
+      // went away stays that, whatever the hook throws. When a hook swallowed it, only a further statement shows whether the transaction still stands.
+      // It does when a savepoint undid it.
       const whole = Effect.tap(
         work,
-        () => fate.conflict === null ? Effect.void : Effect.catch(session.run("select 1", [], false), refuse)
+        () => fate.met === null ? Effect.void : Effect.catch(session.run("select 1", [], false), refuse)
       )
       const judged = Effect.catchCause(
         whole,
         (cause): Effect.Effect<never, E | RecordsError> =>
-          fate.conflict === null ? Effect.failCause(cause) : Effect.fail(failed("Conflict", fate.conflict))
+          fate.met === null ? Effect.failCause(cause) : refuse(fate.met)
       )
       return Effect.ensuring(judged, Effect.sync(() => void (fate.open = false)))
     }, alone)

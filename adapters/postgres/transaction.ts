@@ -11,9 +11,10 @@ import type { Schemas } from "../../core/domain/declare/schemas.ts"
 import type { Bindings, FilterTree } from "../../core/domain/filter/tree.ts"
 import { hearsEnqueued, type JobDatabase, queueSchema } from "../../core/domain/job/definition.ts"
 import type { Field, Model } from "../../core/domain/model/model.ts"
+import { isOutage } from "../../core/domain/outage.ts"
 import { writeKey } from "../../core/domain/read/key.ts"
 import type { Cell, Row } from "../../core/domain/value/kind.ts"
-import { RecordsError, type RecordsTransaction } from "../../core/ports/records.ts"
+import { RecordsError, type RecordsReason, type RecordsTransaction } from "../../core/ports/records.ts"
 import { captureTrigger, noteText } from "./capture.ts"
 import {
   type Answer,
@@ -154,8 +155,8 @@ export type TransactionHandle = HookTransaction
 /** What becomes of a transaction while its body runs. */
 export interface Fate {
   open: boolean
-  /** A hook's own statement met a serialization failure or deadlock, even if the hook ignored that. */
-  conflict: SqlError | null
+  /** What a hook's own statement met that is no fault of the hook, even if the hook ignored it: a conflict, or a database that does not do it now. */
+  met: SqlError | null
   /** Names of the jobs that hooks enqueued; null: none. */
   enqueued: Set<string> | null
 }
@@ -173,6 +174,10 @@ const refusedInHook = (): Error =>
     "A write hook can neither end its transaction nor set what others read by: throw to roll back, and write \"set local\" for settings of your own."
   )
 
+/** Whether the same transaction may succeed at another time. */
+const isPassing = (reason: RecordsReason["_tag"] | null): boolean =>
+  reason !== null && (reason === "Conflict" || isOutage(reason))
+
 /** The handle of one transaction; it ends with `fate.open`. */
 export const makeHandle = (
   session: Session,
@@ -186,7 +191,7 @@ export const makeHandle = (
       : fate.open
       ? Effect.runPromise(Effect.tapError(session.objects(sql, params), (error) =>
         Effect.sync(() => {
-          if (reasonOf(error) === "Conflict") fate.conflict = error
+          if (isPassing(reasonOf(error))) fate.met ??= error
         })))
       : Promise.reject(new Error("The transaction of this handle has ended.")),
   [hearsEnqueued]: (names) => {

@@ -3,6 +3,7 @@
  * transaction-mode pooler may stand in between.
  */
 
+import { outageOf } from "../../core/domain/outage.ts"
 import { QueueError } from "../../core/ports/queue.ts"
 
 export interface Rows {
@@ -60,7 +61,8 @@ export const isTransient = (error: unknown): boolean => {
 /** A failure as one of the port's. `Refused` carries the sentence of our own functions. Any other failure is thrown again as a defect. */
 export const queueError = (error: unknown): QueueError => {
   const code = codeOf(error)
-  if (code === "25006") return new QueueError({ reason: { _tag: "ReadOnly" }, cause: error })
+  const outage = outageOf(error)
+  if (outage !== null) return new QueueError({ reason: { _tag: outage }, cause: error })
   if (code === "40001" || code === "40P01") return new QueueError({ reason: { _tag: "Conflict" }, cause: error })
   if (code === "22023" || code === "55006") {
     const message = error instanceof Error ? error.message : String(error)

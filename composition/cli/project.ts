@@ -4,9 +4,7 @@
  */
 
 import type { Auth } from "../../adapters/auth/auth.ts"
-import { isUnavailable } from "../../adapters/auth/database.ts"
 import type { Config } from "../../core/domain/declare/config.ts"
-import { RecordsError } from "../../core/ports/records.ts"
 import { assemble, keepsAccounts, makeAuth } from "../assembly.ts"
 import type { Assembly } from "../assembly.ts"
 import { findConfig, loadConfig } from "../config-file.ts"
@@ -16,7 +14,7 @@ import type { Settings } from "../environment.ts"
 import { settingsOf } from "../environment.ts"
 import { applyMigrations, authMigrations, findMissing } from "../migrations.ts"
 import { fileProblem, StartupError } from "../startup-error.ts"
-import { refusalOf } from "../unreachable.ts"
+import { isDown, refusalOf } from "../unreachable.ts"
 import { CliFailure } from "./output.ts"
 
 /** Flags that every command about a project has. */
@@ -61,7 +59,7 @@ const explained = (error: unknown, url: string): unknown => {
   const denied = denial(error)
   if (denied !== null) return denied
   const { final, refusal } = refusalOf(error, url)
-  const away = isUnavailable(error) || (error instanceof RecordsError && error.reason._tag === "Unavailable")
+  const away = isDown(error)
   // A missing file and a missing socket have the same code.
   return (final || away) && fileProblem(error) === null ? new StartupError([refusal]) : error
 }

@@ -262,6 +262,10 @@ export const cleanup = Effect.fnUntraced(function*(core: Core): Effect.fn.Return
   const { files } = core
   let total: CleanupResult = { deleted: 0, kept: 0, failed: 0 }
   if (files === null) return total
+  // What is due may be nothing, and then no database would be asked. Whoever wants a cleanup is told that it cannot be had.
+  if ((yield* core.records.ping) === "reads") {
+    return yield* Effect.fail(new RecordsError({ reason: { _tag: "ReadOnly" } }))
+  }
   const budget = { entries: cleanupLimits.entries as number, until: files.now() + cleanupLimits.milliseconds }
   for (const provider of files.providers.values()) {
     const done = yield* Effect.matchEffect(cleanProvider(core, files, provider, budget), {

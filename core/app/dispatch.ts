@@ -301,9 +301,7 @@ export class Lanes {
 
 const asRecordsError = (error: QueueError): RecordsError =>
   new RecordsError({
-    reason: error.reason._tag === "Conflict" || error.reason._tag === "ReadOnly"
-      ? { _tag: error.reason._tag }
-      : { _tag: "Unavailable" },
+    reason: { _tag: error.reason._tag === "Refused" ? "Unavailable" : error.reason._tag },
     cause: error
   })
 

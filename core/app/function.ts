@@ -126,7 +126,8 @@ const recordsOf = (
   caller: Caller,
   access: Accesses,
   resource: string,
-  signal: AbortSignal
+  signal: AbortSignal,
+  refused: (refusal: Problem) => void
 ): FunctionRecords => {
   const path = `${core.options.basePath}/${resource}`
   const call = (headers: { readonly [name: string]: string } = {}, below = ""): Call => ({
@@ -138,7 +139,10 @@ const recordsOf = (
   })
   const run = async <A>(use: Effect.Effect<Reply, Problem>, read: (reply: Reply) => A): Promise<A> => {
     const outcome = await Effect.runPromise(Effect.result(use), { signal })
-    if (Result.isFailure(outcome)) throw refusalOf(outcome.failure)
+    if (Result.isFailure(outcome)) {
+      refused(outcome.failure)
+      throw refusalOf(outcome.failure)
+    }
     return read(outcome.success)
   }
   const textOf = ({ body }: Reply): string => typeof body === "string" ? body : decoder.decode(body ?? undefined)
@@ -221,6 +225,8 @@ export const runFunction = (
 ): Effect.Effect<string | null, Problem> =>
   Effect.flatMap(checkedInput(of, input), (checked) => {
     const transaction = new LazyTransaction(core, caller)
+    /** That records could not be had: what a function throws then is no fault of its own. */
+    let away: Problem | null = null
     const work = Effect.tryPromise({
       try: async (signal) => {
         const access = accesses(caller)
@@ -233,7 +239,10 @@ export const runFunction = (
               caller,
               access,
               typeof resource === "string" ? resource : resource.name,
-              signal
+              signal,
+              (refusal) => {
+                if (refusal.slug === "unavailable") away ??= refusal
+              }
             ) as never,
           db: transaction.database,
           enqueue: (job, payload, options) => job.enqueue(transaction.database, payload, options),
@@ -251,7 +260,14 @@ export const runFunction = (
       orElse: () =>
         Effect.fail(problem("unavailable", "The function took too long.", {}, { "retry-after": "5" }) as unknown)
     })
-    const ended = Effect.onExit(Effect.catch(limited, thrown), (exit) =>
+    // What the transaction met explains what was thrown, however the function wrapped it.
+    const judged = Effect.catchCause(Effect.catch(limited, thrown), (cause): Effect.Effect<never, Problem> =>
+      Effect.matchEffect(transaction.finish(false), {
+        onSuccess: () =>
+          away === null || !Cause.hasDies(cause) ? Effect.failCause(cause) : Effect.fail(away),
+        onFailure: (met) => Cause.hasDies(cause) ? recordsProblem(met) : Effect.failCause(cause)
+      }))
+    const ended = Effect.onExit(judged, (exit) =>
       Exit.isSuccess(exit) ? Effect.void : Effect.ignore(transaction.finish(false)))
     return Effect.flatMap(ended, (answer) =>
       Effect.as(Effect.catch(transaction.finish(true), recordsProblem), answer))

@@ -10,6 +10,7 @@ import { adminRole } from "../domain/account/roles.ts"
 import { isOwnJob } from "../domain/compile/jobs.ts"
 import type { JobModel } from "../domain/job/definition.ts"
 import { type FailedJob, type FailedPosition, type JobCounts, longestListed } from "../domain/job/state.ts"
+import { outageProblem } from "../domain/outage.ts"
 import { accessDenied, invalidParameter, notFound, Problem, problem } from "../domain/problem.ts"
 import type { Chosen, QueueError, QueueService, Workers } from "../ports/queue.ts"
 import type { SealService } from "../ports/seal.ts"
@@ -62,10 +63,8 @@ export const queueProblem = (error: QueueError): Problem => {
       return problem("conflict", error.reason.message)
     case "Conflict":
       return problem("conflict", "Another change was made at the same time. Try again.")
-    case "ReadOnly":
-      return problem("unavailable", "The database accepts no changes at the moment.", {}, { "retry-after": "5" })
-    case "Unavailable":
-      return problem("unavailable", "The database cannot be reached at the moment.", {}, { "retry-after": "2" })
+    default:
+      return outageProblem(error.reason._tag)
   }
 }
 

@@ -7,6 +7,7 @@ import { quote } from "../domain/filter/scope.ts"
 import type { FilterTree } from "../domain/filter/tree.ts"
 import { conditionsOf } from "../domain/filter/tree.ts"
 import type { ChangeOperation } from "../domain/model/event.ts"
+import { outageProblem } from "../domain/outage.ts"
 import { problem } from "../domain/problem.ts"
 import type { Problem, ProblemError, Span } from "../domain/problem.ts"
 import type { RecordsError } from "../ports/records.ts"
@@ -132,19 +133,12 @@ export const recordsProblem = (error: RecordsError): Effect.Effect<never, Proble
     case "Timeout":
       return Effect.fail(statementTimeout())
     case "Unavailable":
-      return Effect.fail(
-        problem("unavailable", "The database cannot be reached at the moment.", {}, { "retry-after": "2" })
-      )
-    case "DiskFull":
-      return Effect.fail(
-        problem("unavailable", "The disk of the database is full. Its operator must make room.", {}, {
-          "retry-after": "30"
-        })
-      )
+    case "NoConnections":
     case "Overloaded":
-      return Effect.fail(
-        problem("unavailable", "Too many requests are waiting for the database.", {}, { "retry-after": "1" })
-      )
+    case "Preempted":
+    case "ReadOnly":
+    case "DiskFull":
+      return Effect.fail(outageProblem(error.reason._tag))
     case "OutcomeUnknown":
       return Effect.fail(problem(
         "unavailable",
@@ -152,10 +146,6 @@ export const recordsProblem = (error: RecordsError): Effect.Effect<never, Proble
         { outcome: "unknown" },
         { "retry-after": "2" }
       ))
-    case "ReadOnly":
-      return Effect.fail(
-        problem("unavailable", "The database accepts no changes at the moment.", {}, { "retry-after": "5" })
-      )
     case "Unique":
       return Effect.fail(problem("conflict", "Another record already has these values."))
     case "ForeignKey":

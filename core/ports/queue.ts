@@ -14,14 +14,14 @@ import type * as Effect from "effect/Effect"
 import type { JobDatabase, JobModel } from "../domain/job/definition.ts"
 import type { EnqueuePlan } from "../domain/job/enqueue.ts"
 import type { FailedJob, FailedPosition, JobCounts } from "../domain/job/state.ts"
+import type { Outage } from "../domain/outage.ts"
 
 /** Why the queue did not do it. */
 export type QueueReason =
   /** What was asked for cannot be (a key on an ordered job, a payload too large): `message` says why. */
   | { readonly _tag: "Refused"; readonly message: string }
-  | { readonly _tag: "Unavailable" }
-  /** The database takes no writes at the moment. */
-  | { readonly _tag: "ReadOnly" }
+  /** The database does nothing now, or takes no writes. */
+  | { readonly _tag: Outage }
   /** Two transactions got in each other's way; try again. */
   | { readonly _tag: "Conflict" }
 

@@ -14,6 +14,7 @@ import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type { Bindings, FilterTree } from "../domain/filter/tree.ts"
 import type { Field, Model } from "../domain/model/model.ts"
+import type { Outage } from "../domain/outage.ts"
 import type { AggregatePlan, CountPlan, PagePlan } from "../domain/read/plan.ts"
 import type { Cell, Row } from "../domain/value/kind.ts"
 
@@ -21,12 +22,8 @@ import type { Cell, Row } from "../domain/value/kind.ts"
 export type RecordsReason =
   /** The statement timeout ended it (504). */
   | { readonly _tag: "Timeout" }
-  /** There is no connection, there are too many, or the server starts or stops (503). */
-  | { readonly _tag: "Unavailable" }
-  /** The database has no room left on its disk (503). */
-  | { readonly _tag: "DiskFull" }
-  /** Waited too long for a free connection (503). */
-  | { readonly _tag: "Overloaded" }
+  /** The database does nothing now, or no changes (503). */
+  | { readonly _tag: Outage }
   /** The connection broke during a commit: whether it happened is not known. */
   | { readonly _tag: "OutcomeUnknown" }
   | { readonly _tag: "Unique" }
@@ -44,8 +41,6 @@ export type RecordsReason =
    * `OutcomeUnknown`).
    */
   | { readonly _tag: "TooLarge" }
-  /** The database is read-only (standby, or default_transaction_read_only). */
-  | { readonly _tag: "ReadOnly" }
   /** A value that the database refuses although it passed our checks (out of range, bad encoding). */
   | { readonly _tag: "BadValue" }
   /** The database refuses a pattern of `regex()`, or the pattern ran longer than its own time limit. */
@@ -256,5 +251,5 @@ export interface RecordsService extends RecordsReader {
     readonly partial: boolean
   }) => Effect.Effect<boolean, RecordsError>
   /** Fails unless the database answers. */
-  readonly ping: Effect.Effect<void, RecordsError>
+  readonly ping: Effect.Effect<"writes" | "reads", RecordsError>
 }

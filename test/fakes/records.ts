@@ -490,7 +490,7 @@ export const makeFakeRecords = (options: FakeOptions = {}): FakeRecords => {
         })
       }),
     indexed: (index) => Effect.sync(() => hasIndex(indexes, index)),
-    ping: begin("ping")
+    ping: Effect.as(begin("ping"), "writes" as const)
   }
 
   return {

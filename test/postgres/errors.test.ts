@@ -22,7 +22,7 @@ describe("a write that commits by itself", () => {
     ["58030", "OutcomeUnknown"], // io_error
     ["53100", "DiskFull"], // disk_full
     ["53200", "Unavailable"], // out_of_memory
-    ["53300", "Unavailable"], // too_many_connections
+    ["53300", "NoConnections"], // too_many_connections
     ["23000", "Check"], // integrity_constraint_violation, as triggers raise it
     ["23505", "Unique"],
     ["45000", "Check"], // as triggers raise it in other databases

@@ -160,6 +160,50 @@ describe("a slow or absent database", () => {
   })
 })
 
+const ended = defineResource("ended", {
+  primaryKey: "id",
+  fields: { id: f.integer().filterable().sortable(), text: f.text().filterable() }
+})
+
+describe("a standby that breaks reads off, for the changes of its primary", () => {
+  it("is asked once more, and then the answer is a 503 that says so", async () => {
+    const service = await startService("postgres", {
+      config: defineConfig({ resources: [ended] }),
+      // The lock tells a connection's first read from its next one; it outlives the transaction of both.
+      schema: `
+        create table rows (id integer primary key, text text not null);
+        insert into rows values (1, 'once'), (2, 'always');
+        create function read(text text) returns text language plpgsql as $$ begin
+          if text = 'always' or not exists (select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()) then
+            perform pg_advisory_lock(1);
+            raise exception 'canceling statement due to conflict with recovery' using errcode = '40001';
+          end if;
+          return text; end $$;
+        create view ended as select id, read(text) as text from rows;
+      `,
+      rows: {}
+    })
+    try {
+      const once = await service.get(admin, "/api/v1/ended/1")
+      expect([once.status, once.json["text"]]).toEqual([200, "once"])
+      for (const path of ["/api/v1/ended/2", "/api/v1/ended", "/api/v1/ended:facets?field=text"]) {
+        const answer = await service.get(admin, path)
+        expectProblem(
+          answer,
+          "unavailable",
+          path.split("?")[0]!,
+          {},
+          "The database broke this off for other work. Try again."
+        )
+        expect(answer.headers.get("retry-after")).toBe("1")
+      }
+      expect(service.unhandled).toEqual([])
+    } finally {
+      await service.close()
+    }
+  })
+})
+
 const views = defineResource("views", {
   primaryKey: "id",
   fields: { id: f.integer().filterable().sortable(), seen: f.integer() }

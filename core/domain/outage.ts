@@ -1,0 +1,79 @@
+/**
+ * What keeps a database from doing anything right now, whoever asks: the one place that tells it from a failed statement, and says it to callers. It decides
+ * by the code of an error alone, so every driver's errors can be judged.
+ */
+
+import { type Problem, problem } from "./problem.ts"
+
+/**
+ * `Unavailable`: it cannot be reached, or starts or stops · `NoConnections`: it accepts no further one · `Overloaded`: no connection of ours was free in time ·
+ * `Preempted`: it broke this off for other work, as a standby does to a read in the way of its primary's changes · `ReadOnly`: it takes no changes ·
+ * `DiskFull`: it takes no changes that need room.
+ */
+export type Outage = "Unavailable" | "NoConnections" | "Overloaded" | "Preempted" | "ReadOnly" | "DiskFull"
+
+/** What each means for a caller, and after how many seconds another try makes sense. */
+const told: { readonly [outage in Outage]: readonly [detail: string, retryAfter: number] } = {
+  Unavailable: ["The database cannot be reached at the moment.", 2],
+  NoConnections: ["The database has no connection left at the moment.", 2],
+  Overloaded: ["Too many requests are waiting for the database.", 1],
+  Preempted: ["The database broke this off for other work. Try again.", 1],
+  ReadOnly: ["The database accepts no changes at the moment.", 5],
+  DiskFull: ["The disk of the database is full. Its operator must make room.", 30]
+}
+
+/** Whether a reason of a port is an outage. */
+export const isOutage = (reason: string): reason is Outage => Object.hasOwn(told, reason)
+
+/** The refusal of a request that met an outage. */
+export const outageProblem = (outage: Outage): Problem => {
+  const [detail, seconds] = told[outage]
+  return problem("unavailable", detail, {}, { "retry-after": String(seconds) })
+}
+
+/** PostgreSQL "Error Codes", appendix A: single codes first, then whole classes, without what they have for one statement only. */
+const byState: { readonly [state: string]: Outage } = {
+  "25006": "ReadOnly", // read_only_sql_transaction
+  "53100": "DiskFull",
+  "53300": "NoConnections",
+  "58030": "Unavailable" // io_error
+}
+const awayClass = /^(?:08|28|3D|53|57(?!014))/
+/** Codes of sockets and of looking a name up. A socket in a folder that is not there is ENOENT. */
+const awaySocket = /^(?:ECONN[A-Z]+|EPIPE|ETIMEDOUT|ENOENT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ERR_STREAM_.*)$/
+
+/** What an SQLSTATE or the code of a socket means; null: no outage. */
+export const outageOfCode = (code: string): Outage | null =>
+  byState[code] ?? (awaySocket.test(code) || (code.length === 5 && awayClass.test(code)) ? "Unavailable" : null)
+
+/** Drivers give no code for some of the ways in which a connection ends, or is not had. */
+const awayText =
+  /connection (?:terminated|ended|timeout)|client (?:was closed|has encountered a connection error)|server closed the connection|not queryable|no more connections/i
+const busyText = /timeout exceeded when trying to connect/i
+
+const mostDeep = 8
+
+/** The outage behind an error of a database, found in its causes; null: it is none. Errors of anything else must not be asked about. */
+export const outageOf = (error: unknown): Outage | null => {
+  let at = error
+  for (let depth = 0; depth < mostDeep && typeof at === "object" && at !== null; depth++) {
+    const { _tag, cause, code, errors, message, reason } = at as { readonly [member: string]: unknown }
+    // The failure of a port was judged already.
+    if (typeof _tag === "string" && isOutage(_tag)) return _tag
+    const found = typeof code === "string" ? outageOfCode(code) : null
+    if (found !== null) return found
+    if (typeof code !== "string" && typeof message === "string") {
+      if (busyText.test(message)) return "Overloaded"
+      if (awayText.test(message)) return "Unavailable"
+    }
+    // Of several addresses none could be reached.
+    if (Array.isArray(errors)) {
+      for (const each of errors) {
+        const one = outageOf(each)
+        if (one !== null) return one
+      }
+    }
+    at = typeof reason === "object" && reason !== null ? reason : cause
+  }
+  return null
+}
