@@ -4,8 +4,7 @@ import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Transaction } from "../../core/domain/declare/config.ts"
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
-import { ended } from "../../core/domain/task/task.ts"
-import { mostKept } from "../../core/domain/task/task.ts"
+import { brokenOff, ended, mostKept, silentSeconds } from "../../core/domain/task/task.ts"
 import type { Task, TaskRefusal } from "../../core/domain/task/task.ts"
 import type { RecordsError } from "../../core/ports/records.ts"
 import type { TasksService, Within } from "../../core/ports/tasks.ts"
@@ -66,10 +65,22 @@ const list = (states: readonly string[]): string => `(${states.map((state) => `'
 
 const stamp = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`
 
+/**
+ * The position of an upload is the time of the last sign of life, in seconds. Times ahead of the clock are as old as times behind it, so a clock that went
+ * back does not keep an upload alive.
+ */
+const beatSql = "extract(epoch from clock_timestamp())::text"
+const lastBeat = "coalesce(position::numeric, extract(epoch from created_at))"
+const dead =
+  `case when state = 'uploading' then abs(extract(epoch from clock_timestamp()) - ${lastBeat}) > ${silentSeconds} else false end`
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
 const columns =
-  `id, owner_id, tenant_id, roles, resource, state, request, position, total::text, done::text, written::text,
-  refused::text, error, to_char(created_at at time zone 'UTC', ${stamp}) as created_at,
-  to_char(ended_at at time zone 'UTC', ${stamp}) as ended_at`
+  `id, owner_id, tenant_id, roles, resource, case when ${dead} then 'failed' else state end as state, request,
+  case when state = 'uploading' then null else position end as position, total::text, done::text, written::text,
+  refused::text, case when ${dead} then ${literal(JSON.stringify(brokenOff))} else error end as error,
+  to_char(created_at at time zone 'UTC', ${stamp}) as created_at,
+  to_char(case when ${dead} then to_timestamp(${lastBeat}) else ended_at end at time zone 'UTC', ${stamp}) as ended_at`
 
 /** A row whose columns are all texts. */
 type Found = { readonly [column: string]: string | null }
@@ -154,11 +165,12 @@ export const makeTaskStore = (postgres: Postgres): TasksService => {
             []
           )
           const rows = yield* run(
-            `insert into ${s}.task (id, owner_id, tenant_id, roles, resource, state, request, total, created_at)
-              select $1, $2, $3, $4, $5, $6, $7, $8::bigint, $9::timestamptz where (select count(*) from ${s}.task
+            `insert into ${s}.task (id, owner_id, tenant_id, roles, resource, state, request, total, created_at, position)
+              select $1, $2, $3, $4, $5, $6, $7, $8::bigint, $9::timestamptz, case when $6 = 'uploading' then ${beatSql} end
+              where (select count(*) from ${s}.task
                 where owner_id = $2 and tenant_id is not distinct from $3 and state not in ${
               list(ended)
-            }) < $10::integer
+            } and not ${dead}) < $10::integer
               returning id`,
             [
               id,
@@ -175,6 +187,8 @@ export const makeTaskStore = (postgres: Postgres): TasksService => {
           )
           return rows.length === 1
         })),
+    beat: (id) =>
+      Effect.asVoid(one(`update ${s}.task set position = ${beatSql} where id = $1 and state = 'uploading'`, [id])),
     find: (id) =>
       Effect.map(
         one(`select ${columns} from ${s}.task where id = $1`, [id]),
@@ -216,6 +230,9 @@ export const makeTaskStore = (postgres: Postgres): TasksService => {
           }
           if (change.request !== undefined) set("request", JSON.stringify(change.request))
           if (change.position !== undefined) set("position", change.position)
+          else if (change.state !== undefined) {
+            sets.push("position = case when state = 'uploading' then null else position end")
+          }
           if (change.total !== undefined) set("total", text(change.total), "bigint")
           if (change.error !== undefined) set("error", change.error === null ? null : JSON.stringify(change.error))
           add("done", change.done)

@@ -19,7 +19,7 @@ import { createBody, guessMapping, readLine, updateBody } from "../domain/task/m
 import type { LineError } from "../domain/task/mapping.ts"
 import { readImport } from "../domain/task/request.ts"
 import type { ImportParameters } from "../domain/task/request.ts"
-import { batchSize, matchNames, taskDocument } from "../domain/task/task.ts"
+import { batchSize, beatSeconds, matchNames, taskDocument } from "../domain/task/task.ts"
 import type { ImportPlan, ImportRequest } from "../domain/task/task.ts"
 import { UploadReader } from "../domain/task/upload.ts"
 import type { UploadedLine, UploadProblem } from "../domain/task/upload.ts"
@@ -74,6 +74,10 @@ const removeUnfinished = (use: Tasking, id: string): Effect.Effect<void, Records
     use.tasks.find(id),
     (found) => found?.state === "uploading" ? use.tasks.remove(id) : Effect.void
   )
+
+/** Says now and then that an upload goes on, however slowly it arrives: what a killed service received must not count for long. */
+const beats = (use: Tasking, id: string): Effect.Effect<never> =>
+  Effect.forever(Effect.andThen(Effect.sleep(beatSeconds * 1_000), Effect.ignore(use.tasks.beat(id))))
 
 /** Collects lines into parts, and the first values of each column. */
 class Parts {
@@ -197,7 +201,7 @@ export const importFile = (
         const task = yield* newTask(use, call, { resource, request: begun, state: "uploading", total: null })
         yield* keepTask(use, task)
         const { parts, reader } = yield* Effect.onExit(
-          receive(use, task.id, incoming, parameters),
+          Effect.raceFirst(receive(use, task.id, incoming, parameters), beats(use, task.id)),
           (exit) => Exit.isSuccess(exit) ? Effect.void : Effect.ignore(removeUnfinished(use, task.id))
         )
         const { columns, delimiter } = reader

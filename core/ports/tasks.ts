@@ -5,6 +5,7 @@
  * - Changes `within` a transaction become permanent with its commit, and disappear with its rollback.
  * - `claim` gives a task to one transaction at a time.
  * - The parts and refusals of a task are removed with it.
+ * - An upload without a sign of life (`beat`) for a minute has failed: it is not counted, and is read as `failed` until there is one.
  */
 
 import type * as Effect from "effect/Effect"
@@ -38,6 +39,8 @@ export type Within = unknown
 export interface TasksService {
   /** Adds a task. False: its owner already has `most` unfinished tasks. It also removes old tasks of all owners. */
   readonly create: (task: Task, most: number, within?: Within) => Effect.Effect<boolean, RecordsError>
+  /** A sign of life of who receives an upload. */
+  readonly beat: (id: string) => Effect.Effect<void, RecordsError>
   readonly find: (id: string) => Effect.Effect<Task | null, RecordsError>
   /** Tasks of one person in one tenant, newest first, at most 50. */
   readonly list: (owner: Pick<Caller, "id" | "tenant">) => Effect.Effect<readonly Task[], RecordsError>

@@ -13,12 +13,17 @@ import { openDatabase } from "../support/postgres.ts"
 import { tasksContract } from "./tasks.ts"
 
 describe("the fake", () => {
-  const made = { tasks: makeFakeTasks(), records: makeFakeRecords().service }
+  const { pass, service: tasks } = makeFakeTasks()
+  const made = { tasks, records: makeFakeRecords().service, pass: async (_: string, seconds: number) => pass(seconds) }
   tasksContract(() => made)
 })
 
 describe("PostgreSQL", () => {
-  let made: { readonly tasks: TasksService; readonly records: RecordsService }
+  let made: {
+    readonly tasks: TasksService
+    readonly records: RecordsService
+    readonly pass: (owner: string, seconds: number) => Promise<void>
+  }
   let release = async (): Promise<void> => {}
   beforeAll(async () => {
     const schema = taskSchema().join(";\n")
@@ -29,7 +34,15 @@ describe("PostgreSQL", () => {
     const postgres = await Effect.runPromise(
       Effect.provideService(makePostgres({ url: database.url }), Scope.Scope, scope)
     )
-    made = { tasks: makeTaskStore(postgres), records: makeRecords(postgres) }
+    made = {
+      tasks: makeTaskStore(postgres),
+      records: makeRecords(postgres),
+      pass: (owner, seconds) =>
+        database.execute(
+          `update service.task set created_at = created_at - interval '${seconds} seconds', position = (position::numeric - ${seconds})::text
+           where owner_id = '${owner}'`
+        )
+    }
     release = async () => {
       await Effect.runPromise(Scope.close(scope, Exit.void))
       await database.drop()

@@ -37,7 +37,12 @@ const refusal = (line: number): TaskRefusal => ({
 const all = { offset: 0, limit: 20_000 }
 
 export const tasksContract = (
-  use: () => { readonly tasks: TasksService; readonly records: Pick<RecordsService, "transaction"> }
+  use: () => {
+    readonly tasks: TasksService
+    readonly records: Pick<RecordsService, "transaction">
+    /** Lets time pass for the uploads of a person; a negative time is a clock that went back. */
+    readonly pass: (owner: string, seconds: number) => Promise<void>
+  }
 ): void => {
   const run = <A, E>(effect: Effect.Effect<A, E>): Promise<A> => Effect.runPromise(effect)
 
@@ -125,6 +130,47 @@ export const tasksContract = (
     await run(tasks.remove(task.id))
     expect(await run(tasks.find(task.id))).toBe(null)
     expect(await run(tasks.refusals(task.id, all))).toEqual([])
+  })
+
+  it("counts an upload as ended a minute after the last sign of life of who receives it", async () => {
+    const { pass, tasks } = use()
+    const now = () => new Date().toISOString()
+    const upload = () => taskOf("upload", { state: "uploading", total: null, createdAt: now() })
+    const first = upload()
+    const states = async () => (await run(tasks.list({ id: "upload", tenant: null }))).map(({ state }) => state)
+    const takes = async () => {
+      const one = upload()
+      const kept = await run(tasks.create(one, 1))
+      if (kept) await run(tasks.remove(one.id))
+      return kept
+    }
+    expect(await run(tasks.create(first, 1))).toBe(true)
+    expect([await takes(), await states()]).toEqual([false, ["uploading"]])
+    await pass("upload", 50)
+    await run(tasks.beat(first.id))
+    await pass("upload", 50)
+    expect([await takes(), await states()]).toEqual([false, ["uploading"]])
+    await pass("upload", 20)
+    expect([await takes(), await states()]).toEqual([true, ["failed"]])
+    const broken = (await run(tasks.find(first.id)))!
+    expect(broken).toMatchObject({ state: "failed", position: null, error: { slug: "malformed-request" } })
+    expect(broken.endedAt).not.toBe(null)
+    // Who was away for a while may go on, and a clock that went back says nothing about it.
+    await run(tasks.beat(first.id))
+    expect([await takes(), await states()]).toEqual([false, ["uploading"]])
+    await pass("upload", -3_600)
+    await run(tasks.beat(first.id))
+    expect([await takes(), await states()]).toEqual([false, ["uploading"]])
+    await pass("upload", -3_600)
+    expect([await takes(), await states()]).toEqual([true, ["failed"]])
+    await run(tasks.beat(first.id))
+    expect(await run(tasks.change(first.id, ["uploading"], { state: "uploaded", total: 1 }))).toBe(true)
+    expect(await run(tasks.find(first.id))).toMatchObject({ state: "uploaded", position: null, error: null })
+    // Only uploads need signs of life.
+    await pass("upload", 600)
+    await run(tasks.beat(first.id))
+    expect([await takes(), await states()]).toEqual([false, ["uploaded"]])
+    expect(await run(tasks.find(first.id))).toMatchObject({ position: null, endedAt: null })
   })
 
   it("does what it does within a transaction when that commits, and not when it fails", async () => {

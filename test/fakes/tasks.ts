@@ -1,7 +1,7 @@
 /** Tasks in memory, as the port says: what is done within a transaction of the records fake is there when that commits. */
 
 import * as Effect from "effect/Effect"
-import { ended, mostKept } from "../../core/domain/task/task.ts"
+import { brokenOff, ended, mostKept } from "../../core/domain/task/task.ts"
 import type { Task, TaskRefusal } from "../../core/domain/task/task.ts"
 import type { TaskChange, TasksService, Within } from "../../core/ports/tasks.ts"
 import type { FakeHandle } from "./records.ts"
@@ -10,11 +10,31 @@ interface Stored {
   task: Task
   refusals: readonly TaskRefusal[]
   readonly parts: Map<number, string>
+  /** When its upload was last known to go on. */
+  beat: number
 }
 
-export const makeFakeTasks = (): TasksService => {
+/** The port, and a clock that moves for uploads when it is told to. */
+export interface FakeTasks {
+  readonly service: TasksService
+  readonly pass: (seconds: number) => void
+}
+
+/** Longest time of an upload between two signs of life, in milliseconds. */
+const silentMs = 60_000
+
+export const makeFakeTasks = (): FakeTasks => {
+  let passed = 0
+  const now = (): number => Date.now() + passed
   const all = new Map<string, Stored>()
   const held = new Map<string, Array<() => void>>()
+
+  const isDead = ({ beat, task }: Stored): boolean => task.state === "uploading" && Math.abs(now() - beat) > silentMs
+  /** A task as others see it. */
+  const seen = (stored: Stored): Task =>
+    isDead(stored)
+      ? { ...stored.task, state: "failed", error: brokenOff, endedAt: new Date(stored.beat).toISOString() }
+      : stored.task
 
   const within = (handle: Within, work: () => void): void => {
     if (handle === undefined) work()
@@ -41,20 +61,29 @@ export const makeFakeTasks = (): TasksService => {
     if (change.drop === true) stored.parts.clear()
   }
 
-  return {
+  const service: TasksService = {
     create: (task, most, handle) =>
       Effect.sync(() => {
-        const open = [...all.values()].filter(({ task: { owner, state } }) =>
+        const open = [...all.values()].map(seen).filter(({ owner, state }) =>
           owner.id === task.owner.id && owner.tenant === task.owner.tenant && !ended.includes(state)
         )
         if (open.length >= most) return false
-        within(handle, () => void all.set(task.id, { task, refusals: [], parts: new Map() }))
+        within(handle, () => void all.set(task.id, { task, refusals: [], parts: new Map(), beat: now() }))
         return true
       }),
-    find: (id) => Effect.sync(() => all.get(id)?.task ?? null),
+    beat: (id) =>
+      Effect.sync(() => {
+        const stored = all.get(id)
+        if (stored !== undefined) stored.beat = now()
+      }),
+    find: (id) =>
+      Effect.sync(() => {
+        const stored = all.get(id)
+        return stored === undefined ? null : seen(stored)
+      }),
     list: ({ id, tenant }) =>
       Effect.sync(() =>
-        [...all.values()].map(({ task }) => task).filter(({ owner }) => owner.id === id && owner.tenant === tenant)
+        [...all.values()].map(seen).filter(({ owner }) => owner.id === id && owner.tenant === tenant)
           .reverse().slice(0, 50)
       ),
     claim: (id, handle) =>
@@ -87,5 +116,11 @@ export const makeFakeTasks = (): TasksService => {
     part: (id, part) => Effect.sync(() => all.get(id)?.parts.get(part) ?? null),
     refusals: (id, { limit, offset }) => Effect.sync(() => (all.get(id)?.refusals ?? []).slice(offset, offset + limit)),
     remove: (id) => Effect.sync(() => void all.delete(id))
+  }
+  return {
+    service,
+    pass: (seconds) => {
+      passed += seconds * 1_000
+    }
   }
 }

@@ -98,6 +98,15 @@ export interface TaskError {
   readonly message: string
 }
 
+/** Seconds without a sign of life after which an upload counts as ended, and between two such signs. */
+export const silentSeconds = 60
+export const beatSeconds = 15
+/** Why an upload ended whose service was killed. */
+export const brokenOff: TaskError = {
+  slug: "malformed-request",
+  message: "The file did not arrive: the service that received it has ended. Send it again."
+}
+
 /** A task as it is kept. */
 export interface Task {
   readonly id: string

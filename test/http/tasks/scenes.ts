@@ -139,7 +139,7 @@ export const startTasks = async (backend: TestService["backend"], made: Fixture)
   let ids = 0
   const service = await startService(backend, made, {
     parts: ({ compiled, postgres, records }) => {
-      const store = postgres === null ? makeFakeTasks() : makeTaskStore(postgres)
+      const store = postgres === null ? makeFakeTasks().service : makeTaskStore(postgres)
       const tasks: TaskParts = {
         tasks: {
           ...store,
