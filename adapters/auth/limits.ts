@@ -27,8 +27,9 @@ export interface LimitSettings {
 }
 
 export const makeLimits = ({ perAccount, perClient, secret, store, table }: LimitSettings): Limits => {
-  const recent =
-    `array(select s from unnest(a."stamps") s where s > clock_timestamp() - interval '1 minute' order by s)`
+  // Stamps in the future are of a clock that went back since.
+  const recent = `array(select s from unnest(a."stamps") s`
+    + ` where s > clock_timestamp() - interval '1 minute' and s <= clock_timestamp() order by s)`
   const count = `insert into ${table("attempt")} as a ("key", "stamps", "allowed", "at")
     values ($1, array[clock_timestamp()], true, clock_timestamp())
     on conflict ("key") do update set

@@ -32,7 +32,8 @@ const statementsIn = (s: string) => {
   const takeSql = `with lease as (
   insert into ${s}.dispatcher as d (holder, until) values ($1, clock_timestamp() + interval '${leaseSeconds} seconds')
   on conflict (id) do update set holder = excluded.holder, until = excluded.until
-    where d.until < clock_timestamp() or d.holder = excluded.holder
+    -- No lease ends later than one that begins now, unless the clock went back since.
+    where d.until < clock_timestamp() or d.until > clock_timestamp() + interval '${leaseSeconds} seconds' or d.holder = excluded.holder
   returning 1
 )
 select ${columns} from lease left join (

@@ -30,7 +30,9 @@ export const submissionsSchema = (schema: string = defaultSchemas.service): read
   ]
 }
 
-const recent = "array(select s from unnest(a.stamps) s where s > clock_timestamp() - interval '1 minute' order by s)"
+/** Stamps in the future are of a clock that went back since. */
+const recent =
+  "array(select s from unnest(a.stamps) s where s > clock_timestamp() - interval '1 minute' and s <= clock_timestamp() order by s)"
 
 /** The statements of the port, for a schema's name as SQL. */
 const statementsIn = (s: string) => {

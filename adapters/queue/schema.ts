@@ -13,7 +13,7 @@ import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import { identifier, ownSchema, quoted } from "./sql.ts"
 
 /** Raised with every change of `ownStatements`. */
-export const ownLevel = 1
+export const ownLevel = 2
 
 /** The library's own level: its last migration. */
 export const libraryLevel = 20
@@ -379,9 +379,9 @@ end $f$`,
   order by t.identifier collate "C"
 $f$`,
 
-  // The one worker that moves the time of a chore does the chore.
+  // The one worker that moves the time of a chore does the chore. A time in the future is of a clock that went back since; that of another worker has passed.
   `create or replace function ${s}._claim(chore text, since interval) returns boolean language sql ${secure} as $f$
-  with claimed as (update ${s}.chores set done_at = now() where name = chore and done_at < now() - since returning 1)
+  with claimed as (update ${s}.chores set done_at = now() where name = chore and (done_at < now() - since or done_at > clock_timestamp()) returning 1)
   select exists (select from claimed)
 $f$`,
 

@@ -308,6 +308,18 @@ describe("limits", () => {
     expect((await signIn(limited, "late3@example.org", password, late)).status).toBe(401)
   })
 
+  it("do not count attempts of a clock that went ahead", async () => {
+    const limited = store.instance({ signInPerMinute: 1 })
+    const ahead = from("198.51.100.97")
+    expect((await signIn(limited, "ahead1@example.org", password, ahead)).status).toBe(401)
+    expect((await signIn(limited, "ahead2@example.org", password, ahead)).status).toBe(429)
+    await store.database.execute(
+      `update auth.attempt set stamps = (select array_agg(s + interval '1 hour') from unnest(stamps) s)`
+    )
+    expect((await signIn(limited, "ahead3@example.org", password, ahead)).status).toBe(401)
+    expect((await signIn(limited, "ahead4@example.org", password, ahead)).status).toBe(429)
+  })
+
   it("open again for who keeps trying, and not before: what was refused does not count", async () => {
     const limited = store.instance({ signInPerMinute: 2 })
     const eager = from("198.51.100.98")

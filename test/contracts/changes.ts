@@ -109,6 +109,14 @@ export const changesContract = (use: () => ChangesStage): void => {
     expect(await take("b")).toHaveLength(1)
   })
 
+  it("has a holder no longer than a lease, when the clock goes back that it was taken by", async () => {
+    await insert(1, "a")
+    expect(await take("a")).toHaveLength(1)
+    await use().pass(-3_600)
+    expect(await take("b")).toHaveLength(1)
+    expect(await run(use().changes.take("a", 10))).toBeNull()
+  })
+
   it("takes the lease from who is silent for too long", async () => {
     await insert(1, "a")
     await take("a")

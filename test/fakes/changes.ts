@@ -51,7 +51,9 @@ export const makeFakeChanges = (
     waiting: Effect.sync(() => waiting.length > 0),
     take: (holder, limit) =>
       Effect.sync(() => {
-        if (lease !== null && lease.holder !== holder && lease.until >= clock) return null
+        if (
+          lease !== null && lease.holder !== holder && lease.until >= clock && lease.until <= clock + leaseSeconds
+        ) return null
         lease = { holder, until: clock + leaseSeconds }
         return waiting.slice(0, limit)
       }),

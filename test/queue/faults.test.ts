@@ -275,6 +275,23 @@ describe("jobs under faults", () => {
     expect(await counts("unknown")).toMatchObject({ waiting: 1 })
   })
 
+  it("go on after the clock of the database went ahead and back: chores are due that were done in the future", async () => {
+    const claim = async (chore: string, since: string) =>
+      (await harness.database.rows(`select jobs._claim('${chore}', '${since}')::text`))[0]?.[0]
+    for (const [chore, since] of [["minute", "54 seconds"], ["day", "23 hours 55 minutes"]] as const) {
+      await harness.database.execute(
+        `update jobs.chores set done_at = now() + interval '1 day' where name = '${chore}'`
+      )
+      expect([await claim(chore, since), await claim(chore, since)]).toEqual(["true", "false"])
+      // Of many at once one does it.
+      await harness.database.execute(
+        `update jobs.chores set done_at = now() + interval '1 day' where name = '${chore}'`
+      )
+      const all = await Promise.all(Array.from({ length: 8 }, () => claim(chore, since)))
+      expect(all.filter((mine) => mine === "true")).toHaveLength(1)
+    }
+  })
+
   it("are one run each second for five workers, and one for all that were missed", async () => {
     const runs: string[] = []
     const tick = defineJob({ name: "tick", schedule: "*/2 * * * * *", run: (_, { job }) => void runs.push(job.id) })
