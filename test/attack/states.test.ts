@@ -683,6 +683,9 @@ beforeAll(async () => {
     view: await aView(),
     subscription: await aSubscription()
   }
+  // Both write something or ask once, the first time.
+  await send("POST", api(`webhook_subscriptions/${standing.subscription}:revealSecret`))
+  await send("GET", auth("status"), { as: null })
 })
 afterAll(async () => {
   await working?.close()
