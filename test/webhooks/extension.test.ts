@@ -552,6 +552,8 @@ describe("the roles of the credential that made a subscription", () => {
     await insert(1)
     await service.until(async () => (await stored(id))[0] === "false", "disabled")
     expect(receiver.received).toEqual([])
+    // The next test is not to be about these roles.
+    await fresh()
   })
 })
 
