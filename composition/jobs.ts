@@ -3,7 +3,7 @@
  * start. Nothing is connected, and no library loaded, until somebody asks for it.
  */
 
-import { checkSchema, findReordered } from "../adapters/queue/check.ts"
+import { checkSchema, findDrift, findReordered } from "../adapters/queue/check.ts"
 import { runOn } from "../adapters/queue/connection.ts"
 import type { Connections } from "../adapters/queue/connection.ts"
 import { enqueueOn, enqueuesItself } from "../adapters/queue/enqueue.ts"
@@ -77,7 +77,16 @@ export const refuseQueue = async (
           "Run that version or a newer one; a schema does not go back."
         )
       ]
-    case "current":
+    case "current": {
+      const drift = await findDrift(pool, schema)
+      if (drift.length > 0) {
+        return [
+          refusal(
+            `The schema ${schema} is not as this version made it: ${drift.join(", ")}.`,
+            "Run: service migration --apply, or apply the file that service migration writes."
+          )
+        ]
+      }
       return (await findReordered(pool, jobs, schema)).map(({ name, ordered }) =>
         refusal(
           `The job "${name}" is ${ordered ? "ordered" : "not ordered"} now, and its queue was made ${
@@ -86,6 +95,7 @@ export const refuseQueue = async (
           `Finish or delete its jobs, then run: select ${schema}.delete_queue('${name}')`
         )
       )
+    }
   }
 }
 
@@ -138,12 +148,14 @@ export const makeJobs = ({ connections, counted, jobs, log = () => {}, mail, sch
     const refusals = await refuseQueue(queuePool, jobs, schema)
     if (refusals.length > 0) throw new StartupError(refusals)
     const { startEngine } = await import("../adapters/queue/engine.ts")
+    const { guardLeases } = await import("./lease-guard.ts")
     workers = await startEngine({
       schema,
       pool: queuePool,
       queue,
       jobs,
       attempt: makeAttempts(jobs, { db, mail }),
+      guard: guardLeases(url),
       log: (level, event, fields) => log(JSON.stringify({ level, time: new Date().toISOString(), event, ...fields })),
       ...(counted === undefined ? {} : { counted })
     })

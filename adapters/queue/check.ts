@@ -2,8 +2,8 @@
 
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import type { JobModel } from "../../core/domain/job/definition.ts"
-import { type Connections, runOn } from "./connection.ts"
-import { libraryLevel, ownLevel } from "./schema.ts"
+import { type Connections, type Rows, runOn } from "./connection.ts"
+import { driftSql, libraryLevel, ownLevel } from "./schema.ts"
 import { ownSchema, quoted } from "./sql.ts"
 
 export type SchemaLevel = "missing" | "behind" | "current" | "newer"
@@ -27,6 +27,14 @@ export const checkSchema = async (pool: Connections, schema: string = defaultSch
   if (library > libraryLevel || own > ownLevel) return "newer"
   return library < libraryLevel || own < ownLevel || rows[0]?.["triggers"] !== 2 ? "behind" : "current"
 }
+
+/** What of our functions and triggers was changed or dropped since the migration made them, as words. */
+export const driftOf = (rows: Rows["rows"]): readonly string[] =>
+  rows.map(({ missing, what }) => `${String(what)} ${missing === true ? "is missing" : "was changed"}`).toSorted()
+
+/** The same, asked of a database whose schema is at our level. */
+export const findDrift = async (pool: Connections, schema: string = defaultSchemas.jobs): Promise<readonly string[]> =>
+  driftOf((await runOn(pool, driftSql(schema))).rows)
 
 /** Jobs whose `ordered` is not what their queue was made with. */
 export const findReordered = async (

@@ -4,7 +4,7 @@
  * library.
  *
  * It relies on the following, and `test/queue/library.test.ts` notices a change. A fetch and a completion begin as `fetches` and
- * `completes` say. A failed try sets `locked_at` to null. LISTEN takes its client by the callback form of `connect`, which is never
+ * `completes` say, a failure of one try as `fails` says. LISTEN takes its client by the callback form of `connect`, which is never
  * answered here.
  */
 
@@ -15,6 +15,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import {
   type JobModel,
+  leaseMs as usualLeaseMs,
   pollMs as usualPollMs,
   readOnlyWaitMs,
   shutdownGraceMs
@@ -24,6 +25,7 @@ import type { Drained, Outcome, QueueService, RunAttempt, Timers, Workers } from
 import { checkSchema } from "./check.ts"
 import { codeOf, type Connections, isTransient, queueError, type Rows, runOn } from "./connection.ts"
 import { type Fetched, type JobLog, Lane, nothing } from "./lane.ts"
+import { Leases, type OpenGuard } from "./lease.ts"
 import { ownSchema } from "./sql.ts"
 
 export interface EngineOptions {
@@ -38,16 +40,27 @@ export interface EngineOptions {
   readonly counted?: (counts: readonly JobCounts[]) => void
   readonly pollMs?: number
   readonly graceMs?: number
-  /** How often the chores are done, and four times as often jobs of dead workers are freed. Default a minute. */
+  /** Default `choreMs`. */
   readonly choreMs?: number
+  /** How long jobs are held without a word of this process. Default half a minute. */
+  readonly leaseMs?: number
+  /** Renews the leases while a job blocks the event loop; left out, nobody does. */
+  readonly guard?: OpenGuard
   /** The clock for tries, where it is not this process's own. */
   readonly timers?: Timers
 }
+
+/** How often the chores are done, and four times as often jobs of dead workers are freed. */
+export const choreMs = 60_000
 
 /** What the library sends to fetch jobs and to complete them. */
 export const fetches = /^\s*with j as \(\s*select jobs\.job_queue_id/
 export const completes = (schema: string = defaultSchemas.jobs): RegExp =>
   new RegExp(`^\\s*delete from "${schema}"\\._private_jobs`)
+
+/** What it sends when a try has failed. It knows neither the try nor whether another worker has the job by now. */
+export const fails = (schema: string = defaultSchemas.jobs): RegExp =>
+  new RegExp(`^\\s*update "${schema}"\\._private_jobs as jobs\\s+set\\s+last_error = \\(el->>'message'\\)`)
 
 /** The statements of the engine, for a schema's name as SQL. */
 const statementsIn = (s: string) => {
@@ -56,17 +69,24 @@ const statementsIn = (s: string) => {
     `delete from ${s}._private_jobs jobs using unnest($1::bigint[], $2::text[], $3::integer[]) as done(id, owner, try)
 where jobs.id = done.id and jobs.locked_by = done.owner and jobs.attempts = done.try`
 
+  /** A failed try, if this process still holds it. The trigger sets the time of the next one, except for a name that no worker has defined. */
+  const failSql =
+    `update ${s}._private_jobs set last_error = $4::text, run_at = greatest(now(), run_at) + exp(least(attempts, 10)) * interval '1 second',
+  locked_by = null, locked_at = null where id = $1::bigint and locked_by = $2::text and attempts = $3::integer`
+
   /**
-   * Frees jobs whose locks have ended: their workers are dead. Each worker began its jobs in turn, and had few at once ($2, by the ids of the names in
+   * Frees jobs whose leases have ended: their workers are dead. Each worker began its jobs in turn, and had few at once ($2, by the ids of the names in
    * $1). What comes long after those was only fetched ahead, so its attempt does not count. A job with a single attempt is never fetched ahead.
    */
   const freeDeadSql = `with dead as (
-  select j.id, row_number() over (partition by j.task_id, j.locked_by order by j.locked_at, j.priority, j.run_at, j.id) > 2 * n.workers
+  select j.id, j.locked_at < now() - interval '4 hours' as ended,
+    row_number() over (partition by j.task_id, j.locked_by order by j.updated_at, j.priority, j.run_at, j.id) > 2 * n.workers
     and j.max_attempts > 1 as unstarted
   from ${s}._private_jobs j left join unnest($1::integer[], $2::integer[]) as n(task, workers) on n.task = j.task_id
-  where j.locked_at < now() - interval '4 hours')
+  where j.locked_at is not null and j.locked_by in (
+    select locked_by from ${s}._private_jobs where locked_at < now() - interval '4 hours'))
 update ${s}._private_jobs jobs set locked_at = null, locked_by = null, attempts = attempts - case when dead.unstarted then 1 else 0 end
-from dead where jobs.id = dead.id and jobs.locked_at < now() - interval '4 hours'`
+from dead where jobs.id = dead.id and dead.ended and jobs.locked_at < now() - interval '4 hours'`
 
   const fatalSql =
     `update ${s}._private_jobs set max_attempts = attempts where id = $1::bigint and locked_by = $2::text and attempts = $3::integer`
@@ -77,7 +97,7 @@ from dead where jobs.id = dead.id and jobs.locked_at < now() - interval '4 hours
     `select count(*)::text as count from ${s}._private_jobs j join ${s}._private_tasks t on t.id = j.task_id
 where t.identifier = any($1::text[]) and (j.locked_at is not null or (j.is_available and j.run_at <= now()))`
 
-  return { completeSql, fatalSql, freeDeadSql, pendingSql, retryAtSql }
+  return { completeSql, failSql, fatalSql, freeDeadSql, pendingSql, retryAtSql }
 }
 
 /** The id of a run: 63 bits of a hash of name and time, negative, so that no other job has it. */
@@ -97,31 +117,37 @@ const ownTimers: Timers = {
   }
 }
 
-/** What each completed job was when its worker got it. */
-interface Done {
-  readonly owner: string
-  readonly attempt: number
-}
-
 class Engine {
   readonly schema: string
   readonly statements: ReturnType<typeof statementsIn>
   readonly #completes: RegExp
+  readonly #fails: RegExp
+  readonly leases: Leases
   readonly pollMs: number
   readonly log: JobLog
   stopping = false
   /** No statement is sent any more. */
   ended = false
   readonly #pool: Connections
-  readonly #done = new Map<string, Done>()
+  /** Tries that have ended, as their workers got them, by the ids of their jobs. */
+  readonly #done = new Map<string, Fetched>()
+  readonly #failed = new Map<string, Array<{ readonly row: Fetched; readonly attempt: number }>>()
 
   constructor(options: EngineOptions) {
     this.schema = options.schema ?? defaultSchemas.jobs
     this.statements = statementsIn(ownSchema(this.schema))
     this.#completes = completes(this.schema)
+    this.#fails = fails(this.schema)
     this.pollMs = options.pollMs ?? usualPollMs
     this.log = options.log
     this.#pool = options.pool
+    this.leases = new Leases({
+      schema: this.schema,
+      leaseMs: options.leaseMs ?? usualLeaseMs,
+      pool: options.pool,
+      log: options.log,
+      guard: options.guard
+    })
   }
 
   /** Runs a statement, and repeats it while the database or the connection fails. After the end it sends nothing. */
@@ -140,24 +166,57 @@ class Engine {
   }
 
   /** Remembers a job that may be completed. */
-  finished({ attempts, id, locked_by: owner }: Fetched): void {
-    this.#done.set(id, { owner, attempt: attempts })
+  finished(row: Fetched): void {
+    this.#done.set(row.id, row)
   }
 
   async complete(lane: Lane, ids: readonly string[]): Promise<Rows> {
     const done = ids.map((id) => this.#done.get(id))
     for (const id of ids) this.#done.delete(id)
-    const { rowCount } = await this.run(this.statements.completeSql, [
-      ids,
-      done.map((each) => each?.owner ?? ""),
-      done.map((each) => each?.attempt ?? 0)
-    ])
-    if (!this.ended && rowCount !== ids.length) {
-      this.log("warn", "jobs-lost", { name: lane.job.name, jobs: ids.length - (rowCount ?? 0) })
+    try {
+      const { rowCount } = await this.run(this.statements.completeSql, [
+        ids,
+        done.map((row) => row?.locked_by ?? ""),
+        done.map((row) => row?.attempts ?? 0)
+      ])
+      if (!this.ended && rowCount !== ids.length) {
+        this.log("warn", "jobs-lost", { name: lane.job.name, jobs: ids.length - (rowCount ?? 0) })
+      }
+      // The next jobs of the groups are due now.
+      if (lane.job.ordered) lane.wake(ids.length)
+      return { rows: [], rowCount }
+    } finally {
+      this.leases.release(done.filter((row) => row !== undefined))
     }
-    // The next jobs of the groups are due now.
-    if (lane.job.ordered) lane.wake(ids.length)
-    return { rows: [], rowCount }
+  }
+
+  /** Remembers a try that has failed. A try that does not count has given its attempt back already. */
+  broke(row: Fetched, counts: boolean): void {
+    this.leases.leave(row)
+    const failed = { row, attempt: counts ? row.attempts : row.attempts - 1 }
+    this.#failed.set(row.id, [...this.#failed.get(row.id) ?? [], failed])
+  }
+
+  /** Fails one try, as the library asks for it: its job may have been tried again by this very pool, if the process had lost it. */
+  async fail(specs: string): Promise<Rows> {
+    for (
+      const { jobId, message } of JSON.parse(specs) as ReadonlyArray<
+        { readonly jobId: string; readonly message: string }
+      >
+    ) {
+      const [failed, ...more] = this.#failed.get(jobId) ?? []
+      // Every error of a try is remembered before the library hears of it.
+      if (failed === undefined) throw new Error(`The try of job ${jobId} is unknown.`)
+      if (more.length === 0) this.#failed.delete(jobId)
+      else this.#failed.set(jobId, more)
+      const { attempt, row } = failed
+      try {
+        await this.run(this.statements.failSql, [row.id, row.locked_by, attempt, message])
+      } finally {
+        this.leases.release([row])
+      }
+    }
+    return nothing
   }
 
   /** What the library takes for a pool of `pg`. */
@@ -166,6 +225,7 @@ class Engine {
       const { text, values = [] } = typeof asked === "string" ? { text: asked, values: more ?? [] } : asked
       if (fetches.test(text)) return lane.fetch(String(values[0]))
       if (this.#completes.test(text)) return this.complete(lane, [values[0]].flat().map(String))
+      if (this.#fails.test(text)) return this.fail(String(values[1]))
       return this.run(text, values)
     }
     const client = { query, release: () => {} }
@@ -173,6 +233,8 @@ class Engine {
     return { query, connect: (callback?: unknown) => callback === undefined ? Promise.resolve(client) : undefined }
   }
 }
+
+const lostText = "Another worker has got the job: this one did not renew its lease."
 
 type Run = (sql: string, params: readonly unknown[]) => Promise<Rows>
 
@@ -189,7 +251,8 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
   const s = ownSchema(engine.schema)
   const { fatalSql, freeDeadSql, pendingSql, retryAtSql } = engine.statements
   const lanes = new Map<string, Lane>()
-  const stopped = new AbortController()
+  /** What ends each running try. */
+  const tries = new Set<AbortController>()
   const graceMs = options.graceMs ?? shutdownGraceMs
 
   const define = async ({
@@ -266,6 +329,10 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
   const settle = async (row: Fetched, outcome: Outcome, name: string, begun: number): Promise<void> => {
     const ms = Math.round(performance.now() - begun)
     const fields = { name, id: row.id, attempt: row.attempts, ms }
+    if (!engine.leases.leave(row)) {
+      log("warn", "jobs-lost", { name, jobs: 1 })
+      throw new Error(lostText)
+    }
     if (outcome.of === "completed") {
       engine.finished(row)
       log("info", "job-completed", fields)
@@ -290,20 +357,32 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     const work = async (payload: unknown, helpers: { readonly job: Job }): Promise<void> => {
       const row = helpers.job as unknown as Fetched
       const begun = performance.now()
-      if (job.schedule !== null && row.id.startsWith("-")) {
-        await enqueueRun(job, row.run_at, (sql, params) => engine.run(sql, params))
+      const end = new AbortController()
+      tries.add(end)
+      let counts = true
+      try {
+        if (!engine.leases.begin(row, () => end.abort(new Error(lostText)))) throw new Error(lostText)
+        if (job.schedule !== null && row.id.startsWith("-")) {
+          await enqueueRun(job, row.run_at, (sql, params) => engine.run(sql, params))
+        }
+        const outcome = await attempt({
+          id: row.id,
+          name: job.name,
+          payload,
+          attempt: row.attempts,
+          maxAttempts: row.max_attempts,
+          stopped: end.signal,
+          timers
+        })
+        lane.took(performance.now() - begun)
+        if (outcome.of === "failed") counts = outcome.counts || outcome.fatal || outcome.retryAt === null
+        await settle(row, outcome, job.name, begun)
+      } catch (error) {
+        engine.broke(row, counts)
+        throw error
+      } finally {
+        tries.delete(end)
       }
-      const outcome = await attempt({
-        id: row.id,
-        name: job.name,
-        payload,
-        attempt: row.attempts,
-        maxAttempts: row.max_attempts,
-        stopped: stopped.signal,
-        timers
-      })
-      lane.took(performance.now() - begun)
-      await settle(row, outcome, job.name, begun)
     }
     const workers = runTaskList(
       {
@@ -362,7 +441,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     const { rows } = await runOn(pool, `select ${s}._claim($1::text, $2::interval) as mine`, [chore, since])
     return rows[0]?.["mine"] === true
   }
-  const choreMs = options.choreMs ?? 60_000
+  const every = options.choreMs ?? choreMs
   const chores = async (): Promise<void> => {
     const level = await checkSchema(pool, engine.schema)
     if (level !== "current") {
@@ -371,7 +450,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       return
     }
     await freeDead()
-    if (await claim("minute", interval(choreMs * 0.9))) {
+    if (await claim("minute", interval(every * 0.9))) {
       await settleSchedules()
       const counts = await Effect.runPromise(queue.counts)
       counted?.(counts)
@@ -392,7 +471,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     choring = chores().catch((error: unknown) => {
       if (!engine.stopping) log("warn", "jobs-chores", { code: codeOf(error) })
     }).finally(() => {
-      if (!engine.stopping) chore = setTimeout(doChores, chance(choreMs / 4)).unref()
+      if (!engine.stopping) chore = setTimeout(doChores, chance(every / 4)).unref()
     })
   }
 
@@ -418,7 +497,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     }
     if (!await within(graceMs)) {
       // Jobs that obey their signal end by themselves now. The library fails the rest, and they are retried.
-      stopped.abort(new Error("The worker stops."))
+      for (const each of tries) each.abort(new Error("The worker stops."))
       if (!await within(1_000)) {
         await Promise.allSettled(pools.map(async (each) => {
           await each.forcefulShutdown("The worker stopped while the job ran.")
@@ -428,6 +507,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     await choring
     await Promise.race([Promise.all(handed), sleep(1_000, undefined, { ref: false })])
     engine.ended = true
+    await engine.leases.stop()
   }
 
   for (const lane of lanes.values()) begin(lane)

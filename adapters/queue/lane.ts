@@ -5,6 +5,7 @@
 
 import type { JobModel } from "../../core/domain/job/definition.ts"
 import { codeOf, type Rows } from "./connection.ts"
+import type { Leases } from "./lease.ts"
 import { ownSchema } from "./sql.ts"
 
 /** Something that happened to a job or to the workers. No payload and no error text stands in it. */
@@ -17,12 +18,17 @@ export type JobLog = (
 /** The answer to a fetch that found nothing. */
 export const nothing: Rows = { rows: [], rowCount: 0 }
 
+/**
+ * A lease ends with the others of this process ($4), but not before the wait in $5: the statement may have been repeated for long. It is planned anew for
+ * each fetch, so it is as plain as can be.
+ */
 const fetchSql = (s: string): string =>
   `with j as (
   select id, key as held_key from ${s}._private_jobs where is_available and run_at <= now() and task_id = $2::integer
   order by priority, run_at, id limit $3::integer for update skip locked)
-update ${s}._private_jobs jobs set attempts = jobs.attempts + 1, locked_by = $1::text, locked_at = now()
-from j where jobs.id = j.id returning jobs.*, j.held_key`
+update ${s}._private_jobs jobs set attempts = jobs.attempts + 1, locked_by = $1::text,
+  locked_at = greatest(to_timestamp($4::text::double precision), now() + $5::text::interval) - interval '4 hours'
+from j where jobs.id = j.id returning jobs.*, j.held_key, extract(epoch from now() + $5::text::interval)::text as lease_ends`
 
 /** Returns jobs that no worker began. Their attempt does not count. They get their key back unless another job has it now. */
 const handBackSql = (s: string): string =>
@@ -42,6 +48,8 @@ export interface Fetched {
   readonly locked_by: string
   /** The key that it had when it was fetched. */
   readonly held_key: string | null
+  /** When its lease ends at the earliest, in seconds since 1970. */
+  readonly lease_ends: string
 }
 
 /** What is used of the library's pool of workers. */
@@ -59,6 +67,7 @@ export interface LaneHost {
   readonly pollMs: number
   readonly log: JobLog
   readonly stopping: boolean
+  readonly leases: Pick<Leases, "ends" | "leaseMs" | "take" | "leave" | "release">
   /** Runs a statement, again and again while the database or the way to it fails. */
   readonly run: (sql: string, params: readonly unknown[]) => Promise<Rows>
 }
@@ -130,7 +139,7 @@ export class Lane {
 
   /**
    * Returns jobs that have waited too long: all workers are busy with longer jobs than usual, or the event loop was blocked. Other processes may
-   * run them. Otherwise their locks would end before their attempts.
+   * run them.
    */
   #dropOld(): void {
     const oldest = performance.now() - ahead.oldMs
@@ -170,6 +179,7 @@ export class Lane {
   }
 
   async #send(rows: readonly Fetched[]): Promise<void> {
+    for (const row of rows) this.#engine.leases.leave(row)
     const keys = rows.map(({ held_key: key }) => key)
     const held = [rows.map(({ id }) => id), rows.map(({ locked_by: owner }) => owner), rows.map((row) => row.attempts)]
     try {
@@ -178,6 +188,8 @@ export class Lane {
       // Somebody enqueued another job with one of the keys at the same moment.
       if (codeOf(error) !== "23505") throw error
       await this.#engine.run(this.#handBackSql, [...held, keys.map(() => null)])
+    } finally {
+      this.#engine.leases.release(rows)
     }
   }
 
@@ -209,12 +221,22 @@ export class Lane {
       const waiting = this.#waiting.splice(0)
       const asked = performance.now()
       const most = waiting.length + Math.max(0, this.#room())
+      const { leases } = this.#engine
+      const { ends, leaseMs } = leases
+      const owner = this.#poolId
       const found = this.#engine.stopping || most === 0
         ? Promise.resolve(nothing)
-        : this.#engine.run(this.#fetchSql, [this.#poolId, this.taskId, most])
+        : this.#engine.run(this.#fetchSql, [
+          owner,
+          this.taskId,
+          most,
+          ends,
+          `${ends === null ? leaseMs : leaseMs / 2} milliseconds`
+        ])
       this.#turning = found.then(
         ({ rows }) => {
           const jobs = (rows as unknown as Fetched[]).toSorted(byTurn)
+          leases.take(jobs, owner, asked)
           for (const [index, resolve] of waiting.entries()) {
             const job = jobs[index]
             resolve(job === undefined ? nothing : rowsOf(job))

@@ -127,6 +127,7 @@ export const makeQueue = (
           if (count > 0 && "name" in chosen) woken(chosen.name)
         })),
     remove: (chosen) => choose("_remove", chosen),
+    freeDead: Effect.map(run(`select ${s}._free_dead()::text as count`), ({ rows }) => Number(rows[0]?.["count"] ?? 0)),
     cancel: (ids) =>
       Effect.asVoid(
         run(

@@ -3,23 +3,23 @@
  * SQL as text, safe to run again at any level. TypeScript decides nothing here.
  *
  * The library's own rows mean: a job waits or has failed while `locked_at` is null, is done when its row is deleted, and a lock ends at `locked_at` plus four
- * hours. The trigger `service_lock` shifts `locked_at` so that this is the try's timeout; `updated_at` has its start, later its end. Priorities are negated.
+ * hours. Workers shift `locked_at` so that this is the end of a lease, which they renew (lease.ts). The trigger `service_lock` ends it with the try's timeout
+ * at the latest; `updated_at` has its start, later its end. Priorities are negated.
  */
 
 import { readdirSync, readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
-import { identifier, ownSchema, quoted } from "./sql.ts"
+import { takeUpMs } from "../../core/domain/job/definition.ts"
+import { unstorableText } from "../../core/domain/job/enqueue.ts"
+import { identifier, lockMargin, ownSchema, quoted } from "./sql.ts"
 
 /** Raised with every change of `ownStatements`. */
 export const ownLevel = 2
 
 /** The library's own level: its last migration. */
 export const libraryLevel = 20
-
-/** How much longer than a try its lock lasts, so that a worker that ends it late still holds it. */
-const lockMargin = "interval '10 seconds'"
 
 /** The library's own texts, in order, by number. */
 export const libraryMigrations = (): ReadonlyMap<number, string> => {
@@ -73,6 +73,9 @@ ${steps.join("\n")}
   end loop;
 end $steps$`
 }
+
+/** The error of a job whose lease has ended. */
+export const deadText = "The try ran past its timeout, or its worker died."
 
 const secure = "security definer set search_path = pg_catalog, pg_temp"
 
@@ -129,31 +132,30 @@ const ownStatements = (s: string): readonly string[] => [
   `create index if not exists service_locked on ${s}._private_jobs (locked_at) where locked_at is not null`,
   `create index if not exists service_failed on ${s}._private_jobs (updated_at, id) where attempts >= max_attempts and locked_at is null`,
 
-  // A try begins: its key is free again, and the lock ends with the timeout. A try ends without success: the time of the next one is set.
+  // A try begins: its key is free again, and the lock ends with the timeout at the latest. Workers lock for a lease only; who locks with the present time, as
+  // workers of earlier versions do, has until the timeout. A try ends without success: the time of the next one is set, soon where the lease has ended.
   `create or replace function ${s}.service_lock() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $f$
-declare d ${s}.definitions; n integer;
+declare d ${s}.definitions; n integer; wait interval; ended boolean;
 begin
   if new.locked_at is not null then
-    if old.locked_at is null then
-      new.updated_at := new.locked_at;
-      new.key := null;
-      select * into d from ${s}.definitions where task_id = new.task_id;
-      if d.timeout is not null then new.locked_at := new.locked_at - interval '4 hours' + d.timeout + ${lockMargin}; end if;
-    end if;
+    new.updated_at := now();
+    new.key := null;
+    select * into d from ${s}.definitions where task_id = new.task_id;
+    new.locked_at := least(new.locked_at, now() - interval '4 hours' + d.timeout + ${lockMargin});
     return new;
   end if;
   if new.attempts >= old.attempts then
     select * into d from ${s}.definitions where task_id = new.task_id;
-    if old.locked_at < now() - interval '4 hours' and new.last_error is not distinct from old.last_error then
-      new.last_error := 'The try ran past its timeout, or its worker died.';
-    end if;
+    ended := old.locked_at < now() - interval '4 hours' and new.last_error is not distinct from old.last_error;
+    if ended then new.last_error := '${deadText}'; end if;
     if new.attempts >= new.max_attempts then new.run_at := old.run_at;
     elsif old.run_at > now() then new.run_at := old.run_at;
     elsif d.timeout is not null then
       n := greatest(new.attempts, 1);
-      new.run_at := now() + case when d.retry_steps is not null
+      wait := case when d.retry_steps is not null
         then d.retry_steps[least(n, array_length(d.retry_steps, 1))] * (1 + 0.1 * random())
         else least(d.max_retry_delay, d.retry_delay * power(2, least(n - 1, 30))) * (0.75 + 0.25 * random()) end;
+      new.run_at := now() + case when ended then least(wait, interval '${takeUpMs} milliseconds') else wait end;
     end if;
     new.updated_at := now();
   end if;
@@ -161,7 +163,7 @@ begin
 end $f$`,
   `drop trigger if exists service_lock on ${s}._private_jobs`,
   `create trigger service_lock before update of locked_at on ${s}._private_jobs for each row
-  when (old.locked_at is distinct from new.locked_at) execute function ${s}.service_lock()`,
+  when ((old.locked_at is null) <> (new.locked_at is null)) execute function ${s}.service_lock()`,
 
   // A worker deletes the row of a completed job. Then the next job of an ordered group becomes its head.
   `create or replace function ${s}.service_gone() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $f$
@@ -217,6 +219,14 @@ begin
   if not found then d := ${s}._queue(job_name, coalesce(is_ordered, group_name is not null)); end if;
   if octet_length(payload::text) > 262144 then
     raise exception 'The payload of a job has at most 262144 bytes of JSON.' using errcode = '22023';
+  end if;
+  -- Neither character can be shown: jsonb, on which views of payloads stand, has none of them. Both are there as escapes only.
+  if payload::text ~* '\\\\u(0000|d[89a-f])' then
+    begin
+      perform payload::jsonb;
+    exception when untranslatable_character or invalid_text_representation then
+      raise exception '${unstorableText}' using errcode = '22023';
+    end;
   end if;
   if urgency not between -32767 and 32767 then
     raise exception 'The priority of a job is from -32767 to 32767.' using errcode = '22023';
@@ -323,7 +333,8 @@ end $f$`,
       where j.is_available and (j.task_id, j.priority) > (f.task_id, f.priority) order by task_id, priority, run_at limit 1
     ) n
   )
-  select least((select min(run_at) from first),
+  -- A name that no worker has ever known is due for nobody.
+  select least((select min(f.run_at) from first f join ${s}.definitions d on d.task_id = f.task_id where d.seen_at is not null),
     (select min(locked_at) + interval '4 hours' from ${s}._private_jobs where locked_at is not null))
 $f$`,
 
@@ -381,6 +392,8 @@ $f$`,
 
   // The one worker that moves the time of a chore does the chore. A time in the future is of a clock that went back since; that of another worker has passed.
   `create or replace function ${s}._claim(chore text, since interval) returns boolean language sql ${secure} as $f$
+  -- Its row may have been deleted.
+  insert into ${s}.chores (name) select chore where not exists (select from ${s}.chores where name = chore) on conflict do nothing;
   with claimed as (update ${s}.chores set done_at = now() where name = chore and (done_at < now() - since or done_at > clock_timestamp()) returning 1)
   select exists (select from claimed)
 $f$`,
@@ -425,10 +438,43 @@ export const queueStatements = (
   return statements
 }
 
-/** Asks the catalogue whether a database has them at this level, as `present`. */
+/** A text of SQL as one form, however it was laid out. */
+const plain = (column: string): string => `regexp_replace(lower(${column}), '[\\s()"]', '', 'g')`
+
+/**
+ * Asks the catalogue which of our functions and triggers are not what the statements would make of them: rows with `what` each is called and whether it is
+ * `missing`. It needs no right to the schema.
+ */
+export const driftSql = (schema: string = defaultSchemas.jobs): string => {
+  const statements = ownStatements(ownSchema(schema))
+  const functions = statements.flatMap((statement) => {
+    const name = /^create or replace function [^(]+\.(\w+)\(/.exec(statement)?.[1]
+    return name === undefined
+      ? []
+      : [`(${quoted(name)}, ${quoted(statement.split("$f$")[1]!)}, ${statement.includes(secure)})`]
+  })
+  const triggers = statements.flatMap((statement) => {
+    const name = /^create trigger (\w+)/.exec(statement)?.[1]
+    return name === undefined ? [] : [`(${quoted(name)}, ${quoted(statement)})`]
+  })
+  return `select 'function ' || e.name as what,
+  not exists (select from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = ${
+    quoted(schema)
+  } and p.proname = e.name) as missing
+from (values ${functions.join(", ")}) e(name, source, definer)
+where not exists (select from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+  where n.nspname = ${quoted(schema)} and p.proname = e.name and p.prosrc = e.source and p.prosecdef = e.definer)
+union all
+select 'trigger ' || e.name, not exists (select from pg_trigger t where t.tgrelid = r.id and t.tgname = e.name)
+from (values ${triggers.join(", ")}) e(name, source), (select to_regclass(${
+    quoted(`${identifier(schema)}._private_jobs`)
+  }) as id) r
+where not exists (select from pg_trigger t where t.tgrelid = r.id and t.tgname = e.name and t.tgenabled <> 'D'
+  and ${plain("pg_get_triggerdef(t.oid)")} = ${plain("e.source")})`
+}
+
+/** Asks the catalogue whether a database has them at this level and unchanged, as `present`. */
 export const queueQuestion = (schema: string = defaultSchemas.jobs): string =>
   `select coalesce((select p.prosrc = ' select ''${libraryLevel}.${ownLevel}'' ' from pg_proc p
   join pg_namespace n on n.oid = p.pronamespace where n.nspname = ${quoted(schema)} and p.proname = '_level'), false)
-  and (select count(*) = 2 from pg_trigger where tgrelid = to_regclass('${
-    ownSchema(schema)
-  }._private_jobs') and tgname in ('service_lock', 'service_gone')) as present`
+  and not exists (${driftSql(schema)}) as present`

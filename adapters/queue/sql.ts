@@ -1,6 +1,7 @@
 /** Names and constants as SQL, for the few that the queue's statements hold. The names of schemas were checked when the configuration was compiled. */
 
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
+import { lockMarginMs } from "../../core/domain/job/definition.ts"
 
 /** A name as SQL. */
 export const identifier = (name: string): string => `"${name.replaceAll("\"", "\"\"")}"`
@@ -10,3 +11,6 @@ export const ownSchema = (name: string): string => name === defaultSchemas.jobs 
 
 /** A text constant as SQL. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+/** How much longer than a try its lock may last. */
+export const lockMargin = `interval '${lockMarginMs} milliseconds'`

@@ -307,6 +307,12 @@ const jobsDelete = Command.make(
   (flags) => run(async () => (await import("./jobs.ts")).remove(flags))
 ).pipe(Command.withDescription("Delete a failed job for good; the rest of its group goes on"))
 
+const jobsFree = Command.make(
+  "free",
+  { ...project, ...json },
+  (flags) => run(async () => (await import("./jobs.ts")).free(flags))
+).pipe(Command.withDescription("Free jobs of dead workers now; workers look for them every 15 seconds"))
+
 const jobsRun = Command.make("run", {
   ...project,
   ...json,
@@ -319,7 +325,7 @@ const jobsRun = Command.make("run", {
 
 const jobs = Command.make("jobs").pipe(
   Command.withDescription("Background jobs"),
-  Command.withSubcommands([jobsList, jobsFailed, jobsRetry, jobsDelete, jobsRun])
+  Command.withSubcommands([jobsList, jobsFailed, jobsRetry, jobsDelete, jobsFree, jobsRun])
 )
 
 const filesCleanup = Command.make(

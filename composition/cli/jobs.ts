@@ -114,6 +114,15 @@ export const retry = (flags: Choice): Promise<void> => choose(flags, (queue) => 
 /** Removes failed jobs for good. */
 export const remove = (flags: Choice): Promise<void> => choose(flags, (queue) => queue.remove, "Deleted", flags)
 
+/** Returns jobs to their queues whose leases have ended: their workers were killed or cut off. */
+export const free = (flags: Flags): Promise<void> =>
+  withQueue(flags, async (queue) => {
+    const count = await ask(queue.freeDead)
+    if (flags.json) printJson({ count })
+    else if (count === 0) print("No job's lease has ended: whatever runs is held by a worker.")
+    else print(`Freed ${count} ${count === 1 ? "job" : "jobs"}. The next try begins within ten seconds.`)
+  })
+
 /** Enqueues a job, for the workers to run. */
 export const run = (
   flags: Flags & { readonly name: string; readonly payload: string | undefined; readonly group: string | undefined }

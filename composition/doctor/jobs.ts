@@ -2,6 +2,8 @@
 
 import type { Client } from "pg"
 import { ownSchema } from "../../adapters/postgres/sql.ts"
+import { driftOf } from "../../adapters/queue/check.ts"
+import { driftSql } from "../../adapters/queue/schema.ts"
 import type { Compiled } from "../../core/domain/compile/compile.ts"
 import { isOwnJob } from "../../core/domain/compile/jobs.ts"
 import type { Finding } from "./finding.ts"
@@ -38,31 +40,41 @@ export const checkJobs = async (
     fix,
     sql: []
   })
+  const drift = driftOf((await client.query(driftSql(schemas.jobs))).rows)
   const isKnown = (name: string): boolean => jobs.has(name) || isOwnJob(name)
   const { rows } = await client.query<Row>(countsSql(ownSchema(schemas.jobs)))
-  return rows.flatMap(({ failed, late, name, waiting }) => [
-    ...(waiting > 0 && !isKnown(name)
-      ? [about(
-        "warning",
-        `${waiting} ${waiting === 1 ? "job" : "jobs"} "${name}" waiting: the configuration has no job of this name.`,
-        "Declare it, or delete the jobs: nothing runs them, and they go after 14 days."
-      )]
-      : []),
-    ...(late === true && isKnown(name)
-      ? [about(
-        "warning",
-        `Jobs "${name}" have been due for more than ${lateMinutes} minutes.`,
-        "Run a server (not with SERVICE_JOBS=false) or a worker, or give the job a higher concurrency."
-      )]
-      : []),
-    ...(failed > 0
-      ? [
-        about(
-          "note",
-          `${failed} ${failed === 1 ? "job" : "jobs"} "${name}" failed.`,
-          `See why: service jobs failed --name ${name}`
-        )
-      ]
-      : [])
-  ])
+  // At another level everything may differ, and the check of migrations says so.
+  const changed = drift.length === 0 || drift.some((each) => each.startsWith("function _level ")) ? [] : [about(
+    "error",
+    `The schema ${schemas.jobs} is not as this version makes it: ${drift.join(", ")}.`,
+    "Run: service migration --apply"
+  )]
+  return [
+    ...changed,
+    ...rows.flatMap(({ failed, late, name, waiting }) => [
+      ...(waiting > 0 && !isKnown(name)
+        ? [about(
+          "warning",
+          `${waiting} ${waiting === 1 ? "job" : "jobs"} "${name}" waiting: the configuration has no job of this name.`,
+          "Declare it, or delete the jobs: nothing runs them, and they go after 14 days."
+        )]
+        : []),
+      ...(late === true && isKnown(name)
+        ? [about(
+          "warning",
+          `Jobs "${name}" have been due for more than ${lateMinutes} minutes.`,
+          "Run a server (not with SERVICE_JOBS=false) or a worker, or give the job a higher concurrency."
+        )]
+        : []),
+      ...(failed > 0
+        ? [
+          about(
+            "note",
+            `${failed} ${failed === 1 ? "job" : "jobs"} "${name}" failed.`,
+            `See why: service jobs failed --name ${name}`
+          )
+        ]
+        : [])
+    ])
+  ]
 }

@@ -4,7 +4,7 @@
  *
  * Contract (test/contracts/queue.ts runs it against the fake and PostgreSQL):
  * - What is enqueued within a transaction is there when that commits, and never was when it rolls back.
- * - A job is run at least once; one whose worker died comes back after its timeout.
+ * - A job is run at least once; one whose worker died comes back when its lease has ended, whatever its timeout and its retry delays.
  * - A job that a worker lost is not completed by it later.
  * - Of a key one job waits; of a group one job runs, in the order of enqueuing, and a failed one holds the rest back.
  */
@@ -63,9 +63,11 @@ export interface QueueService {
   readonly retry: (chosen: Chosen) => Effect.Effect<number, QueueError>
   /** Removes failed jobs; what they held back in their groups goes on. Tells how many. */
   readonly remove: (chosen: Chosen) => Effect.Effect<number, QueueError>
+  /** Returns jobs to their queues whose leases have ended, as workers do by themselves every 15 seconds. Tells how many. */
+  readonly freeDead: Effect.Effect<number, QueueError>
   /** Removes jobs that wait and were never started; others are left. */
   readonly cancel: (ids: readonly string[]) => Effect.Effect<void, QueueError>
-  /** When the next job is due, or the lock of a running one ends; null when there is none. RFC 3339. */
+  /** When the next job is due that some worker has known, or the lease of a running one ends; null when there is none. RFC 3339. */
   readonly nextDue: Effect.Effect<string | null, QueueError>
 }
 

@@ -3,6 +3,7 @@ import { Pool } from "pg"
 import { runOn } from "../../adapters/queue/connection.ts"
 import { startEngine } from "../../adapters/queue/engine.ts"
 import { makeQueue } from "../../adapters/queue/queue.ts"
+import { guardLeases } from "../../composition/lease-guard.ts"
 import { makeAttempts } from "../../core/app/jobs.ts"
 import type { OwnDatabase } from "../../core/domain/job/definition.ts"
 import { modelsOf } from "../contracts/queue.ts"
@@ -24,7 +25,9 @@ const start = async (): Promise<Awaited<ReturnType<typeof startEngine>>> => {
       log: () => {},
       pollMs: 200,
       graceMs: 3_000,
-      choreMs: 1_000
+      choreMs: 1_000,
+      leaseMs: 10_000,
+      guard: guardLeases(process.env["DATABASE_URL"]!)
     })
   } catch {
     // The database is away just now.

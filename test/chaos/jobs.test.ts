@@ -18,7 +18,7 @@ const many = deep ? 8_000 : 2_000
 const groups = Array.from({ length: 20 }, (_, index) => `g${index}`)
 const each = deep ? 100 : 25
 /** How often a worker is killed, and how long it runs before, in milliseconds. */
-const [kills, runMs] = deep ? [6, 700] : [3, 400]
+const [kills, runMs] = deep ? [20, 700] : [3, 400]
 
 let cluster: TestCluster
 const children = new Set<ChildProcess>()

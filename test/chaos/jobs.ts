@@ -8,7 +8,7 @@ export const plain = defineJob<number>({
   maxAttempts: 1_000,
   retryDelay: 100,
   maxRetryDelay: 1_000,
-  timeout: "2 seconds",
+  timeout: "1 hour",
   run: async (n, { db }) => void await db.query("insert into marks (grp, n) values ('', $1)", [n])
 })
 
@@ -19,7 +19,7 @@ export const grouped = defineJob<{ readonly g: string; readonly n: number }>({
   maxAttempts: 1_000,
   retryDelay: 100,
   maxRetryDelay: 1_000,
-  timeout: "2 seconds",
+  timeout: "1 hour",
   run: async ({ g, n }, { db }) => void await db.query("insert into marks (grp, n) values ($1, $2)", [g, n])
 })
 

@@ -125,9 +125,10 @@ export const queueContract = (name: string, make: () => Promise<QueueHarness>): 
       const seen: unknown[] = []
       const job = defineJob({ name: "plain", run: (payload, { job: running }) => void seen.push([payload, running]) })
       await start(job)
-      const id = await job.enqueue(harness.db, { text: "ä \u0000 \ud800", list: [1, null], n: 1e21 })
+      const payload = { text: "ä 🚲 \\u0000 \\ud800 \u0001", list: [1, null], n: 1e21 }
+      const id = await job.enqueue(harness.db, payload)
       await harness.until(has("plain", "completed", 1))
-      expect(seen).toEqual([[{ text: "ä \u0000 \ud800", list: [1, null], n: 1e21 }, {
+      expect(seen).toEqual([[payload, {
         id,
         name: "plain",
         attempt: 1,
@@ -180,6 +181,24 @@ export const queueContract = (name: string, make: () => Promise<QueueHarness>): 
       for (const each of await run(harness.queue.counts)) {
         expect(each).toMatchObject({ waiting: 0, running: 0, completed: 0 })
       }
+    })
+
+    it("refuses NUL and half an emoji at enqueue, in code with their place, and takes what only looks like them", async () => {
+      const job = defineJob<unknown>({ name: "texts", run: () => {} })
+      await start(job)
+      const plan = (payload: string) =>
+        run(harness.queue.enqueue([
+          Result.getOrThrow(planEnqueue({ name: "texts", ordered: null, maxAttempts: null }, payload, {}))
+        ]))
+      for (const bad of ["\0", "a\ud83d", "\udeb2b"]) {
+        await expect(job.enqueue(harness.db, { order: [{ note: bad }] })).rejects.toThrow(/no NUL.*order\.0\.note/)
+        await expect(job.enqueue(harness.db, { [bad]: 1 })).rejects.toThrow(/no NUL.*a name/)
+        await expect(job.enqueue(harness.db, bad)).rejects.toThrow(/no NUL/)
+        await expect(plan(JSON.stringify({ note: bad }))).rejects.toThrow(/no NUL character and no half/)
+      }
+      await plan("{\"note\":\"\\ud83d\\udeb2 \\\\u0000\"}")
+      await harness.until(has("texts", "completed", 1))
+      expect(await countsOf("texts")).toMatchObject({ waiting: 0, failed: 0 })
     })
 
     it("is there when its transaction commits, and never was when that rolls back", async () => {
@@ -416,36 +435,62 @@ export const queueContract = (name: string, make: () => Promise<QueueHarness>): 
       expect((await failedJobs())[0]!.error).toBe(reasons[0])
     })
 
-    it("gives a dead worker's job to another after its timeout; what the dead one does later counts for nothing", async () => {
-      const gates = [held(), held()]
-      const attempts: number[] = []
-      const job = defineJob({
-        name: "dead",
-        timeout: "1 hour",
-        concurrency: 2,
-        retryDelay: 0,
-        run: async (_, { job: { attempt } }) => {
-          attempts.push(attempt)
-          await gates[attempt - 1]!.opened
-        }
-      })
-      await start(job)
+    it.each(["completes", "fails"])(
+      "gives a dead worker's job to another when its lease has ended, whatever timeout and delays; when the dead one later %s, that counts for nothing",
+      async (end) => {
+        const gates = [held(), held()]
+        const attempts: number[] = []
+        const job = defineJob<number>({
+          name: "dead",
+          timeout: "1 day",
+          concurrency: 2,
+          ordered: true,
+          retryDelay: "1 hour",
+          run: async (n, { job: { attempt } }) => {
+            attempts.push(attempt)
+            if (n > 0) return
+            await gates[attempt - 1]!.opened
+            if (attempt === 1 && end === "fails") throw new Error("late")
+          }
+        })
+        await start(job)
+        for (let n = 0; n < 2; n++) await job.enqueue(harness.db, n, { group: "a" })
+        await harness.until(() => attempts.length === 1)
+        const leaseEnds = Date.parse((await run(harness.queue.nextDue))!) - await harness.now()
+        expect(leaseEnds).toBeGreaterThan(0)
+        expect(leaseEnds).toBeLessThanOrEqual(30 * seconds)
+        await harness.loseWorkers()
+        await harness.advance(31 * seconds)
+        await harness.until(has("dead", "retrying", 1))
+        expect(await wait("dead")).toBeLessThanOrEqual(10 * seconds)
+        await harness.advance(10 * seconds)
+        await harness.until(() => attempts.length === 2)
+        gates[0]!.open()
+        await harness.until(has("dead", "running", 1))
+        await harness.advance(5 * seconds)
+        expect(await countsOf("dead")).toMatchObject({ waiting: 1, running: 1, retrying: 0, completed: 0 })
+        gates[1]!.open()
+        await harness.until(has("dead", "completed", 2))
+        expect(attempts).toEqual([1, 2, 1])
+      }
+    )
+
+    it("frees jobs whose leases have ended when it is told to, and no others", async () => {
+      const stays = held()
+      const job = defineJob({ name: "freed", retryDelay: "1 hour", run: () => stays.opened })
+      const workers = await start(job)
       await job.enqueue(harness.db)
-      await harness.until(() => attempts.length === 1)
-      const lockEnds = Date.parse((await run(harness.queue.nextDue))!) - await harness.now()
-      expect(lockEnds).toBeGreaterThan(59 * minutes)
-      expect(lockEnds).toBeLessThan(61 * minutes)
+      await harness.until(has("freed", "running", 1))
       await harness.loseWorkers()
-      await harness.advance(30 * minutes)
-      expect(attempts).toEqual([1])
-      await harness.advance(31.5 * minutes)
-      await harness.until(() => attempts.length === 2)
-      gates[0]!.open()
-      await harness.until(has("dead", "running", 1))
-      await harness.advance(10 * seconds)
-      expect(await countsOf("dead")).toMatchObject({ running: 1, completed: 0 })
-      gates[1]!.open()
-      await harness.until(has("dead", "completed", 1))
+      const stopped = workers.stop()
+      stays.open()
+      await goes(stopped)
+      expect(await run(harness.queue.freeDead)).toBe(0)
+      await harness.advance(31 * seconds)
+      expect(await countsOf("freed")).toMatchObject({ running: 1 })
+      expect(await run(harness.queue.freeDead)).toBe(1)
+      expect(await countsOf("freed")).toMatchObject({ running: 0, retrying: 1 })
+      expect(await wait("freed")).toBeLessThanOrEqual(10 * seconds)
     })
 
     it("runs again without using up a try while the database takes no writes", async () => {
@@ -716,8 +761,15 @@ export const queueContract = (name: string, make: () => Promise<QueueHarness>): 
       expect(await run(workers.drain(500))).toMatchObject({ drained: false, remaining: 1 })
     })
 
-    it("says null when nothing is due ever", async () => {
+    it("says null when nothing is due ever, and for names that no worker has known", async () => {
       expect(await run(harness.queue.nextDue)).toBeNull()
+      const unknown = defineJob({ name: "unknown", run: () => {} })
+      const known = defineJob({ name: "known", run: () => {} })
+      await unknown.enqueue(harness.db)
+      await known.enqueue(harness.db, undefined, { delay: "1 hour" })
+      expect(await run(harness.queue.nextDue)).toBeNull()
+      await (await start(known)).stop()
+      expect(Date.parse((await run(harness.queue.nextDue))!) - await harness.now()).toBeGreaterThan(59 * minutes)
     })
 
     it("lets running jobs finish when it stops, and takes no more", async () => {

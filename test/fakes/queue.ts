@@ -6,8 +6,15 @@
 import * as Effect from "effect/Effect"
 import { enqueuesItself } from "../../adapters/queue/enqueue.ts"
 import type { EnqueuingDatabase } from "../../adapters/queue/enqueue.ts"
-import { type JobModel, pollMs, shutdownGraceMs } from "../../core/domain/job/definition.ts"
-import type { EnqueuePlan } from "../../core/domain/job/enqueue.ts"
+import {
+  type JobModel,
+  leaseMs,
+  lockMarginMs,
+  pollMs,
+  shutdownGraceMs,
+  takeUpMs
+} from "../../core/domain/job/definition.ts"
+import { type EnqueuePlan, refuseText } from "../../core/domain/job/enqueue.ts"
 import { retryDelayMs } from "../../core/domain/job/retry.ts"
 import { type FailedJob, type JobCounts, type LastRun, mostBehind } from "../../core/domain/job/state.ts"
 import {
@@ -31,9 +38,10 @@ interface Stored {
   attempts: number
   key: string | null
   readonly group: string | null
-  /** Whether a worker has it, and until when. */
+  /** Whether a worker has it, until when, and how far that may be moved. */
   owner: object | null
   lockedUntil: number
+  triedUntil: number
   error: string | null
   readonly createdAt: number
   updatedAt: number
@@ -47,8 +55,6 @@ interface Definition {
 }
 
 const day = 86_400_000
-/** What a lock outlasts its try by. */
-const marginMs = 10_000
 
 const iso = (time: number): string => new Date(time).toISOString().replace("Z", "000Z")
 
@@ -120,14 +126,12 @@ export class FakeQueue {
   }
 
   #chores(): void {
-    this.#choresAt = this.#now + 60_000
+    this.#choresAt = this.#now + 15_000
     if (this.#workers.size === 0) return
     for (const job of this.#jobs) {
-      if (!job.done && job.owner !== null && job.lockedUntil < this.#now) {
-        const message = "The try ran past its timeout, or its worker died."
-        this.fail(job, job.owner, { message, fatal: false, retryAt: null, counts: true })
-      }
+      if ([...this.#workers].some((workers) => workers === job.owner)) this.#lease(job)
     }
+    this.#freeDead()
     if (this.#now - this.#dayAt < day - 300_000) return
     this.#dayAt = this.#now
     const old = (job: Stored): boolean =>
@@ -135,6 +139,20 @@ export class FakeQueue {
         ? job.updatedAt < this.#now - 7 * day
         : job.owner === null && job.attempts === 0 && job.runAt < this.#now - 14 * day
     this.#jobs = this.#jobs.filter((job) => !old(job))
+  }
+
+  #lease(job: Stored): void {
+    job.lockedUntil = Math.min(this.#now + leaseMs, job.triedUntil)
+  }
+
+  #freeDead(): number {
+    const ended = this.#jobs.filter((job) => !job.done && job.owner !== null && job.lockedUntil < this.#now)
+    for (const job of ended) {
+      const message = "The try ran past its timeout, or its worker died."
+      this.fail(job, job.owner!, { message, fatal: false, retryAt: null, counts: true })
+      if (job.attempts < job.maxAttempts) job.runAt = Math.min(job.runAt, this.#now + takeUpMs)
+    }
+    return ended.length
   }
 
   /** Whether a job may start: not locked, tries left, and the first of its group. */
@@ -156,7 +174,8 @@ export class FakeQueue {
     job.attempts++
     job.key = null
     job.updatedAt = this.#now
-    job.lockedUntil = this.#now + (model?.timeoutMs ?? 4 * 3_600_000) + marginMs
+    job.triedUntil = this.#now + (model?.timeoutMs ?? 4 * 3_600_000) + lockMarginMs
+    this.#lease(job)
     return job
   }
 
@@ -186,6 +205,8 @@ export class FakeQueue {
   }
 
   #enqueue(plan: EnqueuePlan): string {
+    const unstorable = refuseText(plan.payload)
+    if (unstorable !== null) throw refuse(unstorable)
     let definition = this.#definitions.get(plan.name)
     if (definition === undefined) {
       definition = { ordered: plan.ordered ?? plan.group !== null, model: null }
@@ -228,6 +249,7 @@ export class FakeQueue {
       group,
       owner: null,
       lockedUntil: 0,
+      triedUntil: 0,
       error: null,
       createdAt: this.#now,
       updatedAt: this.#now,
@@ -286,7 +308,13 @@ export class FakeQueue {
 
   get nextDue(): string | null {
     const times = this.#jobs.flatMap((job) =>
-      job.done ? [] : job.owner !== null ? [job.lockedUntil] : this.isAvailable(job) ? [job.runAt] : []
+      job.done
+        ? []
+        : job.owner !== null
+        ? [job.lockedUntil]
+        : this.isAvailable(job) && this.#definitions.get(job.name)!.model !== null
+        ? [job.runAt]
+        : []
     )
     return times.length === 0 ? null : iso(Math.min(...times))
   }
@@ -406,6 +434,7 @@ export class FakeQueue {
         this.#jobs = this.#jobs.filter((job) => !jobs.has(job))
         return jobs.size
       }),
+    freeDead: Effect.sync(() => this.#freeDead()),
     cancel: (ids) =>
       Effect.sync(() => {
         this.#jobs = this.#jobs.filter((job) => !ids.includes(job.id) || job.attempts > 0 || job.owner !== null)

@@ -7,8 +7,12 @@ import { webhooksStatements } from "../../adapters/postgres/webhooks.ts"
 import { defineJob, type Job } from "../../adapters/queue/define.ts"
 import { startEngine } from "../../adapters/queue/engine.ts"
 import { makeQueue } from "../../adapters/queue/queue.ts"
-import { libraryMigrations, queueStatements } from "../../adapters/queue/schema.ts"
+import { libraryMigrations, queueQuestion, queueStatements } from "../../adapters/queue/schema.ts"
+import { ownSchema } from "../../adapters/queue/sql.ts"
+import { checkJobs } from "../../composition/doctor/jobs.ts"
+import { refuseQueue } from "../../composition/jobs.ts"
 import { makeAttempts } from "../../core/app/jobs.ts"
+import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import { FatalJobError } from "../../core/domain/job/retry.ts"
 import { modelsOf } from "../contracts/queue.ts"
 import { examplesOf } from "../docs/blocks.ts"
@@ -82,6 +86,67 @@ describe("an upgrade of the schema", () => {
       await database.execute(queueStatements())
       expect(await database.rows("select max(id)::text, count(*)::text from jobs.migrations")).toEqual([["20", "20"]])
       await database.execute("select jobs.enqueue('a')")
+    }
+  })
+})
+
+const poolOf = (database: TestDatabase): Pool => {
+  const pool = new Pool(pgAddressOf(database.url))
+  pool.on("error", () => {})
+  pool.on("connect", (client) => void client.on("error", () => {}))
+  return pool
+}
+
+describe("a schema that somebody changed by hand", () => {
+  it("is seen with what differs, refused at the start, and made again by the migration", async () => {
+    for (const schema of ["jobs", "Own jobs"]) {
+      const s = ownSchema(schema)
+      const statements = queueStatements(undefined, schema)
+      const database = await databaseOf(statements)
+      const pool = poolOf(database)
+      const refused = async () => (await refuseQueue(pool as never, new Map(), schema)).map(({ message }) => message)
+      const present = async () => (await pool.query(queueQuestion(schema))).rows
+      try {
+        expect([await refused(), await present()]).toEqual([[], [{ present: true }]])
+        await database.execute(`drop function ${s}._clean(); drop trigger service_gone on ${s}._private_jobs;
+          create trigger service_gone after delete on ${s}._private_jobs for each row execute function ${s}.service_gone();
+          create or replace function ${s}._free_dead() returns bigint language sql security definer as 'select 0::bigint';
+          alter function ${s}._enqueue_run(text, bigint, timestamptz, integer) security invoker;
+          delete from ${s}.chores`)
+        expect([await refused(), await present()]).toEqual([[
+          `The schema ${schema} is not as this version made it: function _clean is missing, function _enqueue_run was changed, ` +
+          "function _free_dead was changed, trigger service_gone was changed."
+        ], [{ present: false }]])
+        expect(await checkJobs(pool as never, { jobs: new Map(), schemas: { ...defaultSchemas, jobs: schema } }))
+          .toMatchObject([{
+            level: "error",
+            message: expect.stringContaining("function _clean is missing"),
+            fix: "Run: service migration --apply"
+          }])
+        await database.execute(statements)
+        expect([await refused(), await present()]).toEqual([[], [{ present: true }]])
+        await database.execute(`alter table ${s}._private_jobs disable trigger service_lock; delete from ${s}.chores`)
+        expect(await present()).toEqual([{ present: false }])
+        // A chore whose row is gone makes it again.
+        const claim = async () => (await pool.query(`select ${s}._claim('day', '1 day')`)).rows
+        expect([await claim(), await claim(), await claim()]).toMatchObject([
+          [{ _claim: true }],
+          [{ _claim: false }],
+          [{ _claim: false }]
+        ])
+      } finally {
+        await pool.end()
+      }
+    }
+  })
+
+  it("is no jobs of others: a database without it has nothing", async () => {
+    const database = await databaseOf("create schema jobs")
+    const pool = poolOf(database)
+    try {
+      expect((await pool.query(queueQuestion())).rows).toEqual([{ present: false }])
+    } finally {
+      await pool.end()
     }
   })
 })

@@ -36,6 +36,15 @@ export const readOnlyWaitMs = 5_000
 /** How often each worker asks for due jobs of each name. */
 export const pollMs = 2_000
 
+/** How long a job that was fetched is held without a word of its process. The process renews this three times as often. */
+export const leaseMs = 30_000
+
+/** How much longer than a try its lock may last, so that a worker that ends the try late still holds it. */
+export const lockMarginMs = 10_000
+
+/** The longest wait for the next try after the lease of a job has ended, whatever its retry delays. */
+export const takeUpMs = 10_000
+
 /** How long running jobs may continue after their worker stops. */
 export const shutdownGraceMs = 30_000
 

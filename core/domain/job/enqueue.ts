@@ -46,6 +46,10 @@ export class EnqueueError extends Error {
   override readonly name = "EnqueueError"
 }
 
+/** Why a payload is refused that JSON can hold and the database cannot. */
+export const unstorableText =
+  "The payload of a job has no NUL character and no half of a surrogate pair (such as half an emoji)."
+
 const longestText = 1_000
 
 const optionNames = new Set(["runAt", "delay", "priority", "key", "mode", "group"])
@@ -107,6 +111,29 @@ export const planEnqueue = (
 
 const encoder = new TextEncoder()
 
+/** How JSON writes what the database cannot hold: NUL, and halves of surrogate pairs. Whole pairs and a backslash before a `u` look like it. */
+const suspicious = /\\u(?:0000|d[89a-f])/i
+
+const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed()
+
+/** Where a value has a text that the database cannot hold, as names from the outside in; null: nowhere. */
+const unstorableIn = (value: unknown): readonly string[] | null => {
+  if (typeof value === "string") return isStorable(value) ? null : []
+  if (typeof value !== "object" || value === null) return null
+  for (const [name, each] of Object.entries(value)) {
+    const path = isStorable(name) ? unstorableIn(each) : []
+    if (path !== null) return [isStorable(name) ? name : "a name", ...path]
+  }
+  return null
+}
+
+/** Why the database cannot hold a payload, as a sentence; null: it can. */
+export const refuseText = (json: string): string | null => {
+  const path = suspicious.test(json) ? unstorableIn(JSON.parse(json)) : null
+  const place = path === null || path.length === 0 ? "" : ` It stands in ${path.join(".")}.`
+  return path === null ? null : `${unstorableText}${place}`
+}
+
 /** A payload as JSON text of at most 256 KiB. `undefined` becomes `null`. Fails with a sentence. */
 export const encodePayload = (payload: unknown): Result.Result<string, string> => {
   let text: string | undefined
@@ -116,6 +143,8 @@ export const encodePayload = (payload: unknown): Result.Result<string, string> =
     return Result.fail(`The payload is not JSON: ${error instanceof Error ? error.message : String(error)}.`)
   }
   if (text === undefined) return Result.fail("The payload is not JSON: a function or a symbol has none.")
+  const unstorable = refuseText(text)
+  if (unstorable !== null) return Result.fail(unstorable)
   const bytes = encoder.encode(text).length
   return bytes <= largestPayload
     ? Result.succeed(text)
