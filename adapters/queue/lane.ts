@@ -5,15 +5,9 @@
 
 import type { JobModel } from "../../core/domain/job/definition.ts"
 import { codeOf, type Rows } from "./connection.ts"
+import type { Fetched, JobLog } from "./fetched.ts"
 import type { Leases } from "./lease.ts"
 import { ownSchema } from "./sql.ts"
-
-/** Something that happened to a job or to the workers. No payload and no error text stands in it. */
-export type JobLog = (
-  level: "info" | "warn" | "error",
-  event: string,
-  fields: { readonly [name: string]: string | number | null }
-) => void
 
 /** The answer to a fetch that found nothing. */
 export const nothing: Rows = { rows: [], rowCount: 0 }
@@ -37,20 +31,6 @@ const handBackSql = (s: string): string =>
 from (select id, owner, try, key, row_number() over (partition by key order by id) = 1 as first
   from unnest($1::bigint[], $2::text[], $3::integer[], $4::text[]) as each(id, owner, try, key)) as held
 where jobs.id = held.id and jobs.locked_by = held.owner and jobs.attempts = held.try`
-
-/** A row of a fetched job, as far as it is used here. */
-export interface Fetched {
-  readonly id: string
-  readonly priority: number
-  readonly run_at: Date
-  readonly attempts: number
-  readonly max_attempts: number
-  readonly locked_by: string
-  /** The key that it had when it was fetched. */
-  readonly held_key: string | null
-  /** When its lease ends at the earliest, in seconds since 1970. */
-  readonly lease_ends: string
-}
 
 /** What is used of the library's pool of workers. */
 export interface LanePool {

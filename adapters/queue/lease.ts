@@ -7,7 +7,7 @@
  */
 
 import { codeOf, type Connections, runOn } from "./connection.ts"
-import type { Fetched, JobLog } from "./lane.ts"
+import type { Fetched, JobLog } from "./fetched.ts"
 import { partsOf, renewSql, viewsOf } from "./renewal.ts"
 import { ownSchema } from "./sql.ts"
 

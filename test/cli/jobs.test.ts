@@ -196,7 +196,7 @@ describe("jobs on the command line", () => {
       env: project.env,
       given: { "orders/confirm": "notes/keep", "orders/report": "notes/keep", "4711": id ?? "none" }
     })
-    expect(said).toMatch(/no, never[^]*Retrying 1 job\.[^]*Deleted 1 job\.[^]*Enqueued job/)
+    expect(said).toMatch(/no, never[^]*Retrying 1 job\.[^]*Deleted 1 job\.[^]*No job's lease[^]*Enqueued job/)
   })
 
   it("do not run beside the API where SERVICE_JOBS is false, and settings that cannot be are refused", async () => {
