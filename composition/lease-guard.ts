@@ -31,12 +31,13 @@ export const guardLeases = (url: string): OpenGuard => ({ leaseMs, log, memory, 
   const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 128 }
   const thread = new Worker(threadFile, { workerData, execArgv: [], name: "leases", resourceLimits })
   let stopping = false
-  thread.unref()
   // Without it leases are renewed all the same, unless the loop is blocked.
   thread.on("error", (error) => failed(codeOf(error)))
   thread.on("message", (code: string | null) => {
     if (!stopping) failed(code)
   })
+  // After the listeners: one for messages keeps the process alive again.
+  thread.unref()
   return {
     tell: (owners) => thread.postMessage(owners),
     stop: async () => {

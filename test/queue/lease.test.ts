@@ -10,7 +10,8 @@ import { defineJob } from "../../adapters/queue/define.ts"
 import { choreMs } from "../../adapters/queue/engine.ts"
 import type { Fetched } from "../../adapters/queue/fetched.ts"
 import { Leases } from "../../adapters/queue/lease.ts"
-import { partsOf, renewAllSql, renewSql, silenceOf } from "../../adapters/queue/renewal.ts"
+import { partsOf, renewAllSql, renewSql, silenceOf, viewsOf } from "../../adapters/queue/renewal.ts"
+import { guardLeases } from "../../composition/lease-guard.ts"
 import { makeAttempts } from "../../core/app/jobs.ts"
 import { leaseMs, pollMs, takeUpMs } from "../../core/domain/job/definition.ts"
 import type { Workers } from "../../core/ports/queue.ts"
@@ -205,6 +206,68 @@ describe("a lease", () => {
     expect(await one("select (locked_at + interval '4 hours' - updated_at)::text from jobs._private_jobs")).toBe(
       "01:00:10"
     )
+  })
+})
+
+describe("the thread that guards leases", () => {
+  it("connects when the loop is silent, renews what its process holds, and leaves when the loop is heard of again", async () => {
+    await held.enqueue(harness.db, "ours", { group: "a" })
+    await held.enqueue(harness.db, "theirs", { group: "b" })
+    await harness.database.execute(
+      "update jobs._private_jobs set attempts = 1, locked_at = now() - interval '4 hours', locked_by = payload::text"
+    )
+    const logged: string[] = []
+    const memory = new SharedArrayBuffer(16)
+    const { beat, held: count } = viewsOf(memory)
+    const guard = guardLeases(harness.database.url)({
+      schema: "jobs",
+      leaseMs: 3_000,
+      memory,
+      log: (_, event) => void logged.push(event)
+    })
+    const connections = () =>
+      one(
+        "select count(*)::text from pg_stat_activity where datname = current_database() and application_name = 'service'"
+      )
+    try {
+      guard.tell(["\"ours\"", "nobody"])
+      Atomics.store(beat, 0, process.hrtime.bigint() - 3_600_000_000_000n)
+      Atomics.store(count, 0, 1)
+      const moved =
+        "select string_agg(payload::text, ',') from jobs._private_jobs where locked_at > updated_at - interval '4 hours'"
+      await harness.until(async () => await one(moved) === "\"ours\"")
+      await harness.until(async () => await connections() === "1")
+      Atomics.store(beat, 0, process.hrtime.bigint() + 3_600_000_000_000n)
+      await harness.until(async () => await connections() === "0")
+      expect([await one(moved), logged]).toEqual(["\"ours\"", []])
+    } finally {
+      await guard.stop()
+    }
+  })
+
+  it("does not keep its process alive, and tells once that it cannot connect", async () => {
+    const program = `import { guardLeases } from ${
+      JSON.stringify(new URL("../../composition/lease-guard.ts", import.meta.url).href)
+    }
+      const memory = new SharedArrayBuffer(16)
+      new Int32Array(memory, 8, 1)[0] = 1
+      await new Promise((told) => {
+        const waits = setInterval(() => {}, 1000)
+        guardLeases("postgres://nobody@127.0.0.1:1/none?sslmode=disable")({ schema: "jobs", leaseMs: 300, memory, log: (...line) => {
+          console.log(JSON.stringify(line))
+          clearInterval(waits)
+          told()
+        } }).tell(["w"])
+      })`
+    const child = spawn(process.execPath, ["--conditions=source", "--input-type=module", "-e", program], {
+      stdio: ["ignore", "pipe", "inherit"]
+    })
+    children.add(child)
+    const lines: string[] = []
+    createInterface({ input: child.stdout }).on("line", (line) => lines.push(line))
+    const code = await new Promise((resolve) => child.once("close", resolve))
+    children.delete(child)
+    expect([code, lines]).toEqual([0, ["[\"warn\",\"jobs-lease-guard\",{\"code\":\"ECONNREFUSED\"}]"]])
   })
 })
 
