@@ -221,7 +221,7 @@ begin
     raise exception 'The payload of a job has at most 262144 bytes of JSON.' using errcode = '22023';
   end if;
   -- Neither character can be shown: jsonb, on which views of payloads stand, has none of them. Both are there as escapes only.
-  if payload::text ~* '\\\\u(0000|d[89a-f])' then
+  if strpos(payload::text, '\\u') > 0 and payload::text ~* '\\\\u(0000|d[89a-f])' then
     begin
       perform payload::jsonb;
     exception when untranslatable_character or invalid_text_representation then
