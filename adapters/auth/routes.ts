@@ -6,7 +6,7 @@
 import type { AccountMails } from "../../core/domain/account/mails.ts"
 import { rolesOf } from "../../core/domain/account/roles.ts"
 import { type Bag, isBag } from "../../core/domain/bag.ts"
-import { isOneLine } from "../../core/domain/own-name.ts"
+import { fitsName, isOneLine } from "../../core/domain/own-name.ts"
 import { type Problem, problem } from "../../core/domain/problem.ts"
 import { timestampCell } from "../../core/domain/value/instant.ts"
 import { assertionOf, passkeyName, registrationOf } from "./webauthn.ts"
@@ -134,9 +134,7 @@ export const makeRoutes = (
 const settable = ["name", "email", "emailVerified", "image", "role", "banned", "banReason", "banExpires"]
 
 const isText = (value: unknown): boolean => typeof value === "string"
-/** Most characters of a person's own name. */
-const nameMax = 200
-const isName = (value: unknown): boolean => typeof value === "string" && value.length <= nameMax && isOneLine(value)
+const isName = (value: unknown): boolean => typeof value === "string" && fitsName(value) && isOneLine(value)
 const isTruth = (value: unknown): boolean => typeof value === "boolean"
 const orNull = (fits: (value: unknown) => boolean) => (value: unknown): boolean => value === null || fits(value)
 

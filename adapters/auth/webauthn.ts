@@ -4,13 +4,10 @@
  */
 
 import { type Bag, isBag } from "../../core/domain/bag.ts"
-import { isOneLine } from "../../core/domain/own-name.ts"
+import { fitsName, isOneLine, ownNameMax } from "../../core/domain/own-name.ts"
 import { problem } from "../../core/domain/problem.ts"
 
 const textOf = (value: unknown): string => typeof value === "string" ? value : ""
-
-/** Most characters of a passkey's name. */
-const nameMax = 100
 
 const transports = ["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"]
 
@@ -109,6 +106,7 @@ export const passkeyName = (value: unknown): string | undefined => {
   if (!isOneLine(value)) {
     throw problem("invalid-record", "A passkey's name is one line of text.", { code: "INVALID_NAME" })
   }
-  if (value.length <= nameMax) return value.trim()
-  throw problem("invalid-record", `A passkey's name has at most ${nameMax} characters.`, { code: "NAME_TOO_LONG" })
+  const name = value.trim()
+  if (fitsName(name)) return name
+  throw problem("invalid-record", `A passkey's name has at most ${ownNameMax} characters.`, { code: "NAME_TOO_LONG" })
 }

@@ -280,7 +280,9 @@ export const subscriptionCheck = (use: WebhooksCore): RecordCheck => (caller, be
   const models = visibleModels(use, caller)
   const { events: named, filter, headers, name, url } = after
   if (typeof name !== "string" || !isOwnName(name)) {
-    errors.push(invalid("name", "The name must be one line of text, without characters that turn its direction."))
+    errors.push(
+      invalid("name", "The name must be one line of at most 200 characters, without any that turn its direction.")
+    )
   }
   const names = (typeof named === "string" ? named : "").split(/\s+/).filter((name) => name !== "")
   if (names.length === 0) errors.push(invalid("events", "Name at least one event."))

@@ -84,7 +84,7 @@ describe("API keys of one's own", () => {
         [{ name: "" }, "VALIDATION_ERROR"],
         [{ name: { $ne: "" } }, "VALIDATION_ERROR"],
         [{ name: "a\u0007b" }, "INVALID_NAME"],
-        [{ name: "x".repeat(101) }, "INVALID_NAME"]
+        [{ name: "x".repeat(201) }, "INVALID_NAME"]
       ] as const
     ) {
       expect([JSON.stringify(body), await make(body)]).toMatchObject([expect.any(String), {

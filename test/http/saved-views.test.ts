@@ -180,7 +180,7 @@ describe.each(["fake", "postgres"] as const)("saved views on %s", (backend) => {
 
   it.each([
     [{ name: "" }, "name"],
-    [{ name: "x".repeat(101) }, "name"],
+    [{ name: "x".repeat(201) }, "name"],
     [{ name: "a\u2029b" }, "name"],
     [{ name: "a\u2066b" }, "name"],
     [{ name: "a\u0000b" }, "name"],

@@ -364,6 +364,11 @@ describe("a save", () => {
     expect((await service.call(sam, "GET", base)).json["items"]).toEqual([])
   })
 
+  it("takes a name of two hundred characters", async () => {
+    const { record } = await subscribe(sam, { name: "ü".repeat(200) })
+    expect(record["name"]).toBe("ü".repeat(200))
+  })
+
   it("names hidden things as if they were not there", async () => {
     const refusal = async (more: object) =>
       (await service.call(sam, "POST", base, { name: "x", events: "orders.created", url: receiver.url, ...more })).text

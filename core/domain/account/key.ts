@@ -4,7 +4,7 @@
  */
 
 import * as Result from "effect/Result"
-import { isOwnName } from "../own-name.ts"
+import { isOwnName, ownNameMax } from "../own-name.ts"
 import { type AccountError, refuse } from "./account.ts"
 import { adminRole, readRoles, type RoleList, rolesOf } from "./roles.ts"
 
@@ -14,14 +14,12 @@ export const keyPrefix = "sk_"
 const keyDays = 90
 /** Longest life of a key, in days. */
 const keyDaysMax = 366
-/** Most characters of a key's name. */
-const keyNameMax = 100
 
 /** What an API key is made from. */
 export interface NewApiKey {
   /** The user it stands for. */
   readonly email: string
-  /** What it is for: 1 to 100 characters. */
+  /** What it is for: 1 to 200 characters. */
   readonly name: string
   /** Roles of that user; an admin may give any. When the user loses a role, so does the key. */
   readonly role: string | readonly string[]
@@ -66,12 +64,12 @@ export const readKeyText = (text: string): KeyText | null => {
 
 export const printKeyText = ({ id, seal, secret }: KeyText): string => `${keyPrefix}${id}_${secret}${seal}`
 
-/** A key's name: 1 to 100 characters that can be shown in a list. */
+/** A key's name: 1 to 200 characters that can be shown in a list. */
 export const readKeyName = (text: string): Result.Result<string, AccountError> => {
   const name = text.trim()
-  return name.length <= keyNameMax && isOwnName(name)
+  return isOwnName(name)
     ? Result.succeed(name)
-    : Result.fail(refuse("invalid-name", `A key needs a name of 1 to ${keyNameMax} characters.`))
+    : Result.fail(refuse("invalid-name", `A key needs a name of 1 to ${ownNameMax} characters.`))
 }
 
 const dayMs = 24 * 60 * 60 * 1_000

@@ -4,6 +4,7 @@
  */
 
 import { type Bag, isBag, isTextList } from "../bag.ts"
+import { ownNameMax } from "../own-name.ts"
 import type { ConfigExtension } from "./config.ts"
 import { blankField, type FieldSpec } from "./field.ts"
 import { shown } from "./refusal.ts"
@@ -72,7 +73,7 @@ const time = (optional = false): unknown =>
 
 const subscriptionFields = (): Bag => ({
   id: key(),
-  name: field({ max: 100, filterable: true, sortable: true, searched: true }),
+  name: field({ max: ownNameMax, filterable: true, sortable: true, searched: true }),
   events: field({ max: 2_000, filterable: true }),
   url: field({ max: 2_000, filterable: true }),
   filter: field({ max: 10_000, optional: true }),

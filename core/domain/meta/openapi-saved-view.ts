@@ -1,12 +1,13 @@
 /** What the OpenAPI document tells of saved views: everybody with a credential has them. */
 
+import { ownNameMax } from "../own-name.ts"
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
 import { anyObject, closedObject, type Doc, ref } from "./openapi-schema.ts"
 
 const text: Doc = { type: "string" }
 
 const values: { readonly [member: string]: Doc } = {
-  name: { ...text, minLength: 1, maxLength: 100 },
+  name: { ...text, minLength: 1, maxLength: ownNameMax },
   filter: { ...text, maxLength: 10_000 },
   order_by: { ...text, maxLength: 1_000 },
   columns: { type: "array", items: text, maxItems: 200 },

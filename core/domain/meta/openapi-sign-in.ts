@@ -4,6 +4,7 @@
  */
 
 import type { AccountMails } from "../account/mails.ts"
+import { ownNameMax } from "../own-name.ts"
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
 import { anyObject, closedObject, type Doc, openObject } from "./openapi-schema.ts"
 
@@ -170,7 +171,7 @@ const used = credential(
 
 const passkeyPaths = (auth: string): Doc => {
   const id: Doc = { type: "string", description: "The passkey's `id` in the list." }
-  const name: Doc = { type: "string", maxLength: 100, examples: ["Phone"] }
+  const name: Doc = { type: "string", maxLength: ownNameMax, examples: ["Phone"] }
   return {
     [`${auth}/passkey/generate-authenticate-options`]: {
       get: route("readPasskeyOptions", "A challenge to sign in with a passkey", {
@@ -343,7 +344,7 @@ const keyPaths = (auth: string): Doc => ({
       description: "The session must have begun in the last fifteen minutes. The key's text is shown this once.",
       ...session,
       ...takes(openObject({
-        name: { type: "string", minLength: 1, maxLength: 100 },
+        name: { type: "string", minLength: 1, maxLength: ownNameMax },
         role: { type: "string", description: "Roles that you have, with commas between them." },
         expires: {
           type: "string",

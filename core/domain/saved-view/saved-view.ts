@@ -8,7 +8,7 @@ import type { Access, RestrictedModel } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
 import { adminRole } from "../account/roles.ts"
 import { type Bag, isBag } from "../bag.ts"
-import { isOwnName } from "../own-name.ts"
+import { isOwnName, ownNameMax } from "../own-name.ts"
 import { problem } from "../problem.ts"
 import type { Problem, ProblemError } from "../problem.ts"
 import { aggregateField, facetable, histogrammable, readMeasure, timed } from "../read/aggregate.ts"
@@ -33,7 +33,6 @@ export interface ShownView extends SavedViewBody {
   readonly incomplete: boolean
 }
 
-const mostName = 100
 const mostFilter = 10_000
 const mostOrder = 1_000
 const mostColumns = 200
@@ -45,9 +44,9 @@ const wrong = (field: string, message: string): Result.Result<never, ProblemErro
   Result.fail({ field, code: "invalid", message })
 
 const readName = (raw: unknown): Read<string> =>
-  typeof raw === "string" && raw.length <= mostName && isOwnName(raw)
+  typeof raw === "string" && isOwnName(raw)
     ? Result.succeed(raw.trim())
-    : wrong("name", `The name must be a text of 1 to ${mostName} characters.`)
+    : wrong("name", `The name must be a text of 1 to ${ownNameMax} characters.`)
 
 const readText = (field: string, raw: unknown, most: number): Read<string> =>
   typeof raw === "string" && raw.length <= most && !raw.includes("\0") && raw.isWellFormed()

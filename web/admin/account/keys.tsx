@@ -80,7 +80,7 @@ const NewKey = (
                 id={id}
                 autoFocus
                 required
-                maxLength={100}
+                maxLength={200}
                 value={name}
                 onChange={({ target }) => setName(target.value)}
               />

@@ -91,7 +91,7 @@ export const Passkeys = ({ fresh }: { readonly fresh: Fresh }): ReactNode => {
             <input
               {...described}
               id={id}
-              maxLength={100}
+              maxLength={200}
               value={name}
               onChange={({ target }) => setName(target.value)}
             />

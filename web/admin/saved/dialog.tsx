@@ -72,7 +72,7 @@ export const SaveDialog = ({ onClose, onSaved, resource, shown, view }: SaveDial
           <span className="input">
             <input
               value={name}
-              maxLength={100}
+              maxLength={200}
               autoFocus
               autoComplete="off"
               onChange={({ target }) => setName(target.value)}

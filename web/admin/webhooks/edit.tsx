@@ -139,7 +139,7 @@ export const EditSubscription = ({ onClose, onSaved, record }: EditProps): React
               id={id}
               autoFocus
               required
-              maxLength={100}
+              maxLength={200}
               value={name}
               onChange={({ target }) => setName(target.value)}
             />
