@@ -31,6 +31,7 @@ import type { OutboundService } from "../core/ports/outbound.ts"
 import type { QueueService } from "../core/ports/queue.ts"
 import { RecordsError } from "../core/ports/records.ts"
 import type { RolesNow, SubscriptionsService } from "../core/ports/subscriptions.ts"
+import { type MailOwner, makeTelling } from "./disabled.ts"
 
 export interface EventsOptions {
   readonly compiled: Compiled
@@ -46,6 +47,8 @@ export interface EventsOptions {
   readonly log?: ((line: string) => void) | undefined
   /** The roles that an owner of a subscription has now. */
   readonly ownerRoles?: OwnerRoles | undefined
+  /** Has the owner of a subscription that the service disabled get a mail. */
+  readonly mailOwner?: MailOwner | undefined
   readonly outbound?: OutboundService
 }
 
@@ -141,7 +144,8 @@ export const makeEvents = (options: EventsOptions): Events => {
   const write: EventLog = (level, event, fields) =>
     log(JSON.stringify({ level, time: new Date().toISOString(), event, ...fields }))
   const settings = compiled.webhooks
-  const webhooks: WebhooksCore | null = settings === null ? null : {
+  const telling = settings === null ? null : makeTelling(settings, options.mailOwner, write)
+  const webhooks: WebhooksCore | null = settings === null || telling === null ? null : {
     core,
     resolver,
     models,
@@ -150,6 +154,7 @@ export const makeEvents = (options: EventsOptions): Events => {
     outbound,
     rolesOf: rolesOf(settings, options.ownerRoles),
     newSecret: newWebhookSecret,
+    tell: telling.tell,
     log: write
   }
   const dispatching: Dispatching = {
@@ -180,6 +185,7 @@ export const makeEvents = (options: EventsOptions): Events => {
     close: async () => {
       watching.close()
       await dispatcher?.stop()
+      await telling?.settled()
       if ("close" in outbound && typeof outbound.close === "function") (outbound.close as () => void)()
     }
   }

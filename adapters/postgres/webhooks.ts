@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import type { Webhooks } from "../../core/domain/declare/webhooks.ts"
 import type { RecordsError } from "../../core/ports/records.ts"
-import type { KeptSubscription, WebhooksService } from "../../core/ports/webhooks.ts"
+import type { DisabledNow, KeptSubscription, WebhooksService } from "../../core/ports/webhooks.ts"
 import type { Postgres } from "./connection.ts"
 import { refuse } from "./errors.ts"
 import { identifier, ownSchema } from "./sql.ts"
@@ -17,7 +17,7 @@ const overlapHours = 24
 /** Subscriptions that people made have names of this form in jobs. Names of the configuration have no colon. */
 export const madePrefix = "made:"
 
-/** Whether nothing has succeeded for too long. */
+/** Whether nothing has succeeded for too long. After the statement that notes the first failure, it is not so. */
 const overdue = `coalesce(failing_since <= now() - interval '${failingDays} days', false)`
 
 /** The time of the next version. */
@@ -188,6 +188,10 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
       failing: failing === "true"
     }
   }
+  const disabledNow = ([row]: ReadonlyArray<ReadonlyArray<string | null>>): DisabledNow | null => {
+    const [id, name, owner, tenant] = row ?? []
+    return id == null ? null : { id, name: name!, owner: owner!, tenant: tenant === "" ? null : tenant ?? null }
+  }
   return {
     all: Effect.map(
       read(`select ${columns} from ${s}.subscriptions order by id limit 10000`),
@@ -221,11 +225,14 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
         [id, sealed]
       )),
     disable: (id, reason) =>
-      Effect.asVoid(write(
-        `update ${s}.subscriptions set enabled = false, disabled_reason = $2, updated_at = ${later}
-        where id = $1::bigint and enabled returning 1`,
-        [id, reason]
-      )),
+      Effect.map(
+        write(
+          `update ${s}.subscriptions set enabled = false, disabled_reason = $2, updated_at = ${later}
+        where id = $1::bigint and enabled returning id::text, name, owner_id, tenant_id`,
+          [id, reason]
+        ),
+        disabledNow
+      ),
     enable: (id) =>
       Effect.asVoid(write(
         `update ${s}.subscriptions set enabled = true, updated_at = ${later}
@@ -238,13 +245,17 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
         [id]
       )),
     failed: (id) =>
-      Effect.asVoid(write(
-        `update ${s}.subscriptions set failing_since = coalesce(failing_since, now()), enabled = enabled and not ${overdue},
+      Effect.map(
+        write(
+          `update ${s}.subscriptions set failing_since = coalesce(failing_since, now()), enabled = enabled and not ${overdue},
           disabled_reason = case when enabled and ${overdue} then 'No delivery has succeeded for three days.' else disabled_reason end,
           updated_at = case when enabled and ${overdue} then ${later} else updated_at end
-        where id = $1::bigint and (failing_since is null or (enabled and ${overdue})) returning 1`,
-        [id]
-      )),
+        where id = $1::bigint and (failing_since is null or (enabled and ${overdue}))
+        returning case when ${overdue} then id::text end, name, owner_id, tenant_id`,
+          [id]
+        ),
+        disabledNow
+      ),
     resend: (chosen) =>
       Effect.map(
         write(

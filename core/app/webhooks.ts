@@ -11,7 +11,14 @@ import type { AccessResolver } from "../domain/access/resolve.ts"
 import { adminRole } from "../domain/account/roles.ts"
 import { isTextList } from "../domain/bag.ts"
 import { readEventNames, readHeaders } from "../domain/compile/subscription.ts"
-import { deliveriesName, directing, subscriptionsName, type Webhooks } from "../domain/declare/webhooks.ts"
+import {
+  deliveriesName,
+  directing,
+  type DisabledReason,
+  type DisabledSubscription,
+  subscriptionsName,
+  type Webhooks
+} from "../domain/declare/webhooks.ts"
 import type { EventModels, Happened } from "../domain/event/delivery.ts"
 import { readSecret } from "../domain/event/signature.ts"
 import type { Subscription } from "../domain/event/subscription.ts"
@@ -31,7 +38,7 @@ import type { Row } from "../domain/value/kind.ts"
 import type { OutboundService } from "../ports/outbound.ts"
 import type { RecordsError } from "../ports/records.ts"
 import type { RolesNow, SubscriptionsService } from "../ports/subscriptions.ts"
-import type { KeptSubscription, WebhooksService } from "../ports/webhooks.ts"
+import type { DisabledNow, KeptSubscription, WebhooksService } from "../ports/webhooks.ts"
 import { json } from "./call.ts"
 import type { Call, Reply } from "./call.ts"
 import { permitted } from "./core.ts"
@@ -50,6 +57,8 @@ export interface WebhooksCore {
   /** The roles that a person has now in a tenant. */
   readonly rolesOf: (id: string, tenant: string | null) => Effect.Effect<RolesNow, RecordsError>
   readonly newSecret: () => string
+  /** Begins to tell whom it concerns. Resolves once a delivery may go on, and never rejects. */
+  readonly tell: (disabled: DisabledSubscription) => Promise<void>
   readonly log: EventLog
 }
 
@@ -153,6 +162,21 @@ const rolesOf = Effect.fnUntraced(function*(
   return shared.length === 0 ? null : shared
 })
 
+/** The service disables a subscription. Who does it tells of it: between the commit and that, nothing interrupts. */
+const disabling = (
+  use: WebhooksCore,
+  disable: Effect.Effect<DisabledNow | null, RecordsError>,
+  reason: DisabledReason
+): Effect.Effect<boolean, RecordsError> =>
+  Effect.flatMap(
+    Effect.uninterruptible(Effect.map(disable, (disabled) => {
+      if (disabled === null) return null
+      use.log("warn", "webhook-disabled", { subscription: disabled.id, owner: disabled.owner, reason })
+      return use.tell({ ...disabled, reason })
+    })),
+    (told) => told === null ? Effect.succeed(false) : Effect.as(Effect.promise(() => told), true)
+  )
+
 const idOf = ({ id }: Subscription): string => id.slice(prefix.length)
 
 /** The subscriptions that people made, for dispatch and deliveries. */
@@ -204,16 +228,23 @@ export const madeSubscriptions = (use: WebhooksCore): SubscriptionsService => {
     },
     orphaned: (subscription) =>
       Effect.andThen(
-        use.kept.disable(idOf(subscription), "The owner of the subscription no longer has access."),
+        disabling(
+          use,
+          use.kept.disable(idOf(subscription), "The owner of the subscription no longer has access."),
+          "no-access"
+        ),
         forget
       ),
     ended: (subscription, result) => {
       if (result.test) return Effect.void
       const id = idOf(subscription)
       const noted = result.gone
-        ? Effect.andThen(use.kept.disable(id, result.error ?? "The receiver answered 410 Gone."), forget)
+        ? Effect.andThen(
+          disabling(use, use.kept.disable(id, result.error ?? "The receiver answered 410 Gone."), "gone"),
+          forget
+        )
         : result.outcome === "failed"
-        ? use.kept.failed(id)
+        ? Effect.flatMap(disabling(use, use.kept.failed(id), "failing"), (disabled) => disabled ? forget : Effect.void)
         : result.outcome === "delivered" && read?.failing.has(subscription.id) !== false
         ? use.kept.succeeded(id)
         : Effect.void

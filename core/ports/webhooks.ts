@@ -3,7 +3,7 @@
  * Ids are keys of `webhook_subscriptions` as texts.
  *
  * Contract (test/contracts/webhooks.ts): of all who make a first secret, one does. A secret counts for 24 hours after a rotation. Each change of `enabled`
- * is a new version of the record, and one that changes nothing is none.
+ * is a new version of the record, and one that changes nothing is none. Of all who disable a subscription at once, one is told that it did.
  */
 
 import type * as Effect from "effect/Effect"
@@ -35,6 +35,9 @@ export interface KeptSubscription {
   readonly failing: boolean
 }
 
+/** A subscription that this call has disabled. */
+export type DisabledNow = Pick<KeptSubscription, "id" | "name" | "owner" | "tenant">
+
 export interface WebhooksService {
   readonly all: Effect.Effect<readonly KeptSubscription[], RecordsError>
   readonly find: (id: string) => Effect.Effect<KeptSubscription | null, RecordsError>
@@ -44,11 +47,12 @@ export interface WebhooksService {
   readonly firstRoles: (id: string, roles: readonly string[]) => Effect.Effect<readonly string[] | null, RecordsError>
   /** Puts a new secret in the place of the old one, which counts for 24 hours. */
   readonly rotate: (id: string, sealed: string) => Effect.Effect<void, RecordsError>
-  readonly disable: (id: string, reason: string | null) => Effect.Effect<void, RecordsError>
+  /** Null: it was disabled before, or is not there. */
+  readonly disable: (id: string, reason: string | null) => Effect.Effect<DisabledNow | null, RecordsError>
   readonly enable: (id: string) => Effect.Effect<void, RecordsError>
   readonly succeeded: (id: string) => Effect.Effect<void, RecordsError>
-  /** Notes a failure; disables a subscription that has not succeeded for three days. */
-  readonly failed: (id: string) => Effect.Effect<void, RecordsError>
+  /** Notes a failure; disables a subscription that has not succeeded for three days. Null: this failure did not. */
+  readonly failed: (id: string) => Effect.Effect<DisabledNow | null, RecordsError>
   /** Retries the failed deliveries of a subscription, or one delivery. Tells how many. */
   readonly resend: (
     chosen: { readonly subscription: string } | { readonly delivery: string }

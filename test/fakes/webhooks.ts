@@ -2,7 +2,7 @@
 
 import * as Effect from "effect/Effect"
 import type { TryResult } from "../../core/domain/event/try.ts"
-import type { KeptSubscription, WebhooksService } from "../../core/ports/webhooks.ts"
+import type { DisabledNow, KeptSubscription, WebhooksService } from "../../core/ports/webhooks.ts"
 
 interface Row extends Omit<KeptSubscription, "previous" | "failing"> {
   readonly reason: string | null
@@ -35,6 +35,17 @@ export const makeFakeWebhooks = (): FakeWebhooks => {
     Effect.sync(() => {
       const row = rows.get(id)
       if (row !== undefined) rows.set(id, make(row))
+    })
+  /** What it disables is told to the caller. */
+  const disabling = (id: string, make: (row: Row) => Row): Effect.Effect<DisabledNow | null> =>
+    Effect.suspend(() => {
+      const before = rows.get(id)
+      return Effect.map(change(id, make), () => {
+        const after = rows.get(id)
+        return before?.enabled === true && after?.enabled === false
+          ? { id, name: after.name, owner: after.owner, tenant: after.tenant }
+          : null
+      })
     })
   const kept = ({ failingSince, previous, ...row }: Row): KeptSubscription => ({
     ...row,
@@ -90,7 +101,7 @@ export const makeFakeWebhooks = (): FakeWebhooks => {
     rotate: (id, sealed) =>
       change(id, (row) => ({ ...row, previous: { sealed: row.secret, until: clock + day }, secret: sealed })),
     disable: (id, reason) =>
-      change(id, (row) => row.enabled ? { ...row, enabled: false, reason, version: row.version + 1 } : row),
+      disabling(id, (row) => row.enabled ? { ...row, enabled: false, reason, version: row.version + 1 } : row),
     enable: (id) =>
       change(id, (row) =>
         row.enabled
@@ -98,7 +109,7 @@ export const makeFakeWebhooks = (): FakeWebhooks => {
           : { ...row, enabled: true, reason: null, failingSince: null, version: row.version + 1 }),
     succeeded: (id) => change(id, (row) => ({ ...row, failingSince: null })),
     failed: (id) =>
-      change(id, (row) => {
+      disabling(id, (row) => {
         const failingSince = row.failingSince ?? clock
         const over = row.enabled && failingSince <= clock - 3 * day
         return {

@@ -39,6 +39,22 @@ export const webhookVerbs: { readonly [resource: string]: readonly string[] } = 
   [deliveriesName]: ["resend"]
 }
 
+/**
+ * Why the service has disabled a subscription: the receiver answered 410 Gone, its owner has no access any more, or no delivery has succeeded for three days.
+ */
+export type DisabledReason = "gone" | "no-access" | "failing"
+
+/** A subscription that the service has disabled. */
+export interface DisabledSubscription {
+  /** Its key. */
+  readonly id: string
+  readonly name: string
+  /** Who made it. */
+  readonly owner: string
+  readonly tenant: string | null
+  readonly reason: DisabledReason
+}
+
 export interface WebhooksDeclaration {
   /** The schema of its tables, default that of `schemas.webhooks`. */
   readonly schema?: string
@@ -53,6 +69,11 @@ export interface WebhooksDeclaration {
   >
   /** Lets URLs reach private addresses. Default false. */
   readonly allowPrivateAddresses?: boolean
+  /**
+   * Called once for each time that the service disables a subscription, after that is committed; not when a person does it. It has ten seconds. What it throws
+   * changes nothing.
+   */
+  readonly onDisabled?: (disabled: DisabledSubscription) => Promise<unknown>
 }
 
 /** What startup made of it. */
@@ -61,6 +82,7 @@ export interface Webhooks {
   readonly deliveryLog: boolean
   readonly ownerRoles: NonNullable<WebhooksDeclaration["ownerRoles"]> | null
   readonly allowPrivateAddresses: boolean
+  readonly onDisabled: NonNullable<WebhooksDeclaration["onDisabled"]> | null
   /** Whether subscriptions belong to tenants: some resource does. */
   readonly tenants: boolean
 }
@@ -220,8 +242,8 @@ export const webhooks = (options: WebhooksDeclaration = {}): ConfigExtension => 
     const raw: unknown = options
     const bag: Bag = isBag(raw) ? raw : {}
     for (const name of Object.keys(bag)) {
-      if (!["schema", "deliveryLog", "ownerRoles", "allowPrivateAddresses"].includes(name)) {
-        say(`There is no option ${name}.`, "Use schema, deliveryLog, ownerRoles or allowPrivateAddresses.")
+      if (!["schema", "deliveryLog", "ownerRoles", "allowPrivateAddresses", "onDisabled"].includes(name)) {
+        say(`There is no option ${name}.`, "Use schema, deliveryLog, ownerRoles, allowPrivateAddresses or onDisabled.")
       }
     }
     const named = isBag(config["schemas"]) ? config["schemas"]["webhooks"] : undefined
@@ -237,7 +259,10 @@ export const webhooks = (options: WebhooksDeclaration = {}): ConfigExtension => 
         say(`${name} is ${shown(bag[name])}.`, "Write true or false.")
       }
     }
-    const { ownerRoles } = bag
+    const { onDisabled, ownerRoles } = bag
+    if (onDisabled !== undefined && typeof onDisabled !== "function") {
+      say(`onDisabled is ${shown(onDisabled)}.`, "Write async ({ id, name, owner, tenant, reason }) => { … }.")
+    }
     if (ownerRoles !== undefined && typeof ownerRoles !== "function") {
       say(`ownerRoles is ${shown(ownerRoles)}.`, "Write async ({ id, tenant }) => [roles].")
     }
@@ -258,6 +283,7 @@ export const webhooks = (options: WebhooksDeclaration = {}): ConfigExtension => 
       deliveryLog: bag["deliveryLog"] === true,
       ownerRoles: typeof ownerRoles === "function" ? ownerRoles as Webhooks["ownerRoles"] : null,
       allowPrivateAddresses: bag["allowPrivateAddresses"] === true,
+      onDisabled: typeof onDisabled === "function" ? onDisabled as Webhooks["onDisabled"] : null,
       tenants
     }
     const add = (name: string, table: string, fields: Bag, more: Bag): Bag => ({
