@@ -60,6 +60,7 @@ import { parentPath } from "../core/domain/declare/config.ts"
 import type { Config } from "../core/domain/declare/config.ts"
 import type { Refusal } from "../core/domain/declare/refusal.ts"
 import { shown, shownAddress } from "../core/domain/declare/refusal.ts"
+import { subscriptionsName } from "../core/domain/declare/webhooks.ts"
 import type { JobCounts } from "../core/domain/job/state.ts"
 import type { Mail } from "../core/domain/mail/message.ts"
 import { outageOf, outageProblem } from "../core/domain/outage.ts"
@@ -614,6 +615,12 @@ export const createAdmin = async (given: Config | ConfigWithAuth, options: Admin
     }
     const checks = new Map<string, RecordCheck>()
     const foundation = makeFoundation(whole, () => events.changed(), checks)
+    const mailer = own?.mailer ?? null
+    const adminPath = compiled.options.admin?.path ?? null
+    const pageOf = (id: string): string | null =>
+      own === null || adminPath === null
+        ? null
+        : `${new URL(own.url).origin}${adminPath === "/" ? "" : adminPath}/${subscriptionsName}/${id}`
     const events: Events = makeEvents({
       compiled,
       postgres,
@@ -622,10 +629,12 @@ export const createAdmin = async (given: Config | ConfigWithAuth, options: Admin
       db: jobs.db,
       wake: (name) => jobs.workers()?.wake(name),
       log: options.log,
-      ownerRoles
+      ownerRoles,
+      ...(mailer?.mails.notices === true
+        ? { mailOwner: (disabled) => mailer.webhookDisabled({ ...disabled, page: pageOf(disabled.id) }) }
+        : {})
     })
     for (const [name, job] of events.jobs) all.set(name, job)
-    const mailer = own?.mailer ?? null
     for (const [name, job] of mailer?.jobs ?? []) all.set(name, job)
     mailer?.sendBy((plans) => jobs.db[enqueuesItself]!(plans))
     if (whole.tasks !== undefined) {

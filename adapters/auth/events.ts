@@ -23,6 +23,7 @@ export type AuthEventName =
   | "link-sent"
   | "link-refused"
   | "sign-in-alerted"
+  | "owner-notified"
   | "account-invited"
   | "account-created"
   | "account-deleted"

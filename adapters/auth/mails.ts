@@ -1,5 +1,5 @@
 /**
- * The mails about accounts: links for a new password, invitations, alerts of sign-ins. A request only enqueues a job, the same for every address, so neither
+ * The mails about accounts: links for a new password, invitations, alerts of sign-ins, and notices of what was disabled. A request only enqueues a job, the same for every address, so neither
  * its answer nor its time tells whether there is an account. The job looks the account up, makes the link and sends the mail. Links are made from
  * the configured address alone, never from a request.
  */
@@ -10,9 +10,17 @@ import { isBag } from "../../core/domain/bag.ts"
 import { type JobContext, jobDefaults, type JobModel } from "../../core/domain/job/definition.ts"
 import type { EnqueuePlan } from "../../core/domain/job/enqueue.ts"
 import { FatalJobError } from "../../core/domain/job/retry.ts"
-import { alertMail, invitationMail, type LinkMail, resetMail } from "../../core/domain/mail/account.ts"
+import {
+  alertMail,
+  disabledMail,
+  invitationMail,
+  isDisabledReason,
+  type LinkMail,
+  resetMail
+} from "../../core/domain/mail/account.ts"
 import type { Mail } from "../../core/domain/mail/message.ts"
 import type { Template } from "../../core/domain/mail/template.ts"
+import { isOwnName } from "../../core/domain/own-name.ts"
 import { problem } from "../../core/domain/problem.ts"
 import type { Store } from "./database.ts"
 import type { AuthLog } from "./events.ts"
@@ -33,6 +41,17 @@ export interface SeenSignIn {
   readonly agent: string | null
 }
 
+/** A webhook subscription that the service has disabled. */
+export interface DisabledWebhook {
+  readonly id: string
+  readonly name: string
+  /** The id of an account. */
+  readonly owner: string
+  readonly reason: string
+  /** Its page; null: there is none. */
+  readonly page: string | null
+}
+
 export interface AccountMailer {
   readonly mails: AccountMails
   /** The page that links lead to. */
@@ -49,6 +68,8 @@ export interface AccountMailer {
   readonly checkRoom: (user: string) => Promise<void>
   /** Has an alert sent if the account did not know the client. Gives what the browser's cookie is to say then, else null. */
   readonly notice: (signIn: SeenSignIn) => Promise<string | null>
+  /** Has the owner of a webhook subscription told that the service has disabled it. Where there are no notices, nobody. */
+  readonly webhookDisabled: (disabled: DisabledWebhook) => Promise<void>
 }
 
 export interface MailerSettings {
@@ -67,7 +88,8 @@ export interface MailerSettings {
 const jobNames = {
   reset: "accounts.reset-password",
   invite: "accounts.invite",
-  alert: "accounts.sign-in-alert"
+  alert: "accounts.sign-in-alert",
+  webhook: "accounts.webhook-disabled"
 } as const
 
 /** How long an account knows a browser that it has last seen. */
@@ -92,7 +114,7 @@ export const makeMailer = (settings: MailerSettings): AccountMailer => {
   const [users, verification] = [table("user"), table("verification")]
   let enqueue: EnqueueAccountJobs | null = null
 
-  const put = async (name: string, payload: object, key: string): Promise<void> => {
+  const put = async (name: string, payload: object, key: string | null): Promise<void> => {
     if (enqueue === null) {
       throw problem("unavailable", "Mails cannot be sent right now.", {}, { "retry-after": "10" })
     }
@@ -175,6 +197,26 @@ export const makeMailer = (settings: MailerSettings): AccountMailer => {
     log({ level: "info", event: "sign-in-alerted", user })
   }
 
+  const webhook = async (payload: unknown, { mail }: JobContext): Promise<void> => {
+    const [user, name, reason] = [textIn(payload, "user"), textIn(payload, "name"), textIn(payload, "reason")]
+    if (!isDisabledReason(reason)) throw new FatalJobError("The payload has a reason that this version does not know.")
+    const server = serverOf(mail)
+    const { page: link } = payload as { readonly page?: unknown }
+    const [known] = await store.query<{ readonly email: string }>(
+      `select "email" from ${users} u where "id" = $1 and not ${barred("u")}`,
+      [user]
+    )
+    if (known === undefined) return
+    await disabledMail.send(known.email, {
+      app: appName,
+      email: known.email,
+      name,
+      reason,
+      page: typeof link === "string" ? link : null
+    }, server)
+    log({ level: "info", event: "owner-notified", user })
+  }
+
   const jobOf = (name: string, run: JobModel["run"]): JobModel => ({
     name,
     maxAttempts: jobDefaults.maxAttempts,
@@ -192,7 +234,8 @@ export const makeMailer = (settings: MailerSettings): AccountMailer => {
   const jobs = [
     ...(mails.passwordReset ? [jobOf(jobNames.reset, reset)] : []),
     ...(mails.invitations ? [jobOf(jobNames.invite, invite)] : []),
-    ...(mails.signInAlerts ? [jobOf(jobNames.alert, alert)] : [])
+    ...(mails.signInAlerts ? [jobOf(jobNames.alert, alert)] : []),
+    ...(mails.notices ? [jobOf(jobNames.webhook, webhook)] : [])
   ]
 
   return {
@@ -229,6 +272,12 @@ export const makeMailer = (settings: MailerSettings): AccountMailer => {
         [identifiers, user]
       )
       return own
+    },
+    webhookDisabled: async ({ id, name, owner, page: link, reason }) => {
+      if (!mails.notices) return
+      // One that was written past the API may have any name.
+      const shown = isOwnName(name) ? name.trim() : `#${id}`
+      await put(jobNames.webhook, { user: owner, name: shown, reason, page: link }, null)
     }
   }
 }

@@ -50,7 +50,7 @@ describe("the document", () => {
   it.each([[true, true], [true, false], [false, true], [false, false]])(
     "has the routes of mails that are served: new passwords %s, invitations %s",
     (passwordReset, invitations) => {
-      const mails = { passwordReset, invitations, signInAlerts: true, page: null }
+      const mails = { passwordReset, invitations, signInAlerts: true, notices: true, page: null }
       const routes = /password-reset|reset-password|invite-user|send-password-link/
       const listed = operationsOf(signInOf(false, false, mails)).map(([at]) => at).filter((at) => routes.test(at))
       const there = [...makeRoutes({ twoFactor: false, passkeys: false, mails }, [])]

@@ -5,7 +5,7 @@ import { defineConfig, defineResource, type DisabledSubscription, f, webhooks } 
 import { type EventService, openEvents, openReceiver, type TestReceiver } from "../support/events.ts"
 
 const base = "/api/v1/webhook_subscriptions"
-const ann = { id: "ann", roles: ["admin"], tenant: null }
+const ann = { id: "ann", roles: ["admin"], tenant: "1" }
 const people = new Map<string, readonly string[]>()
 const asked: DisabledSubscription[] = []
 const mailed: DisabledSubscription[] = []

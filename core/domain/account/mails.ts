@@ -13,6 +13,8 @@ export interface AccountMailDeclaration {
   readonly invitations?: boolean | undefined
   /** Whether people are told of a sign-in with a browser that their account did not know. */
   readonly signInAlerts?: boolean | undefined
+  /** Whether people are told when the service disables what they made: webhook subscriptions. */
+  readonly notices?: boolean | undefined
   /** The page that links lead to. Default: that of the admin app. The link's token stands behind its `#`. */
   readonly page?: string | undefined
 }
@@ -22,6 +24,7 @@ export interface AccountMails {
   readonly passwordReset: boolean
   readonly invitations: boolean
   readonly signInAlerts: boolean
+  readonly notices: boolean
   /** Null: that of the admin app. */
   readonly page: string | null
 }
@@ -32,7 +35,7 @@ export const linkSeconds = 3_600
 /** Most links of one account that are good at the same time. */
 export const linksMax = 5
 
-const names = ["passwordReset", "invitations", "signInAlerts"] as const
+const names = ["passwordReset", "invitations", "signInAlerts", "notices"] as const
 
 const wrong = (message: string) => Result.fail(refuse("invalid-mail", message))
 
@@ -45,7 +48,7 @@ const isSafePage = (page: string): boolean =>
 export const readAccountMails = (raw: unknown): Result.Result<AccountMails | null, AccountError> => {
   if (raw === undefined || raw === false) return Result.succeed(null)
   if (raw === true) {
-    return Result.succeed({ passwordReset: true, invitations: true, signInAlerts: true, page: null })
+    return Result.succeed({ passwordReset: true, invitations: true, signInAlerts: true, notices: true, page: null })
   }
   if (!isBag(raw)) return wrong("mail must be true, or say which mails: { passwordReset: true }.")
   const unknown = Object.keys(raw).find((name) => name !== "page" && !(names as readonly string[]).includes(name))
@@ -56,14 +59,15 @@ export const readAccountMails = (raw: unknown): Result.Result<AccountMails | nul
   if (page !== undefined && (typeof page !== "string" || !isSafePage(page))) {
     return wrong("mail.page must be an https URL without password, query and fragment.")
   }
-  const [passwordReset, invitations, signInAlerts] = names.map((name) => raw[name] === true) as [
+  const [passwordReset, invitations, signInAlerts, notices] = names.map((name) => raw[name] === true) as [
+    boolean,
     boolean,
     boolean,
     boolean
   ]
   return Result.succeed(
-    passwordReset || invitations || signInAlerts
-      ? { passwordReset, invitations, signInAlerts, page: typeof page === "string" ? page : null }
+    passwordReset || invitations || signInAlerts || notices
+      ? { passwordReset, invitations, signInAlerts, notices, page: typeof page === "string" ? page : null }
       : null
   )
 }

@@ -11,7 +11,7 @@ const cases: readonly RefusalCase[] = [
   [
     "mails about accounts that are none",
     app({ auth: { mail: { resets: true } } }),
-    "config: auth.mail has no \"resets\": there are passwordReset, invitations, signInAlerts and page. → Write mail: true, or { passwordReset: true, invitations: true }."
+    "config: auth.mail has no \"resets\": there are passwordReset, invitations, signInAlerts, notices and page. → Write mail: true, or { passwordReset: true, invitations: true }."
   ],
   [
     "links of mails to a page without https",

@@ -24,6 +24,26 @@ export interface AlertMail {
   readonly page: string | null
 }
 
+/** What a mail about a disabled webhook subscription says. */
+export interface DisabledMail {
+  readonly app: string
+  readonly email: string
+  /** The subscription, as its owner calls it. */
+  readonly name: string
+  readonly reason: keyof typeof disabledReasons
+  /** Its page. Null: nowhere. */
+  readonly page: string | null
+}
+
+const disabledReasons = {
+  gone: "Its receiver answered 410 Gone, so it wants no more events.",
+  "no-access": "You no longer have the access that it needs.",
+  failing: "None of its deliveries has succeeded for three days."
+} as const
+
+/** Whether a text is a reason that the mail knows. */
+export const isDisabledReason = (text: string): text is DisabledMail["reason"] => Object.hasOwn(disabledReasons, text)
+
 const appName = "Shop administration"
 const exampleLink = "https://admin.example.com/-/reset#token=…"
 
@@ -78,12 +98,41 @@ export const alertMail: Template<AlertMail> = defineTemplate<AlertMail>({
   }
 })
 
+const nothingSent = "It sends nothing more until it is enabled again. Its failed deliveries can then be sent again."
+
+export const disabledMail: Template<DisabledMail> = defineTemplate<DisabledMail>({
+  name: "accounts.webhook-disabled",
+  subject: ({ app }) => `A webhook of yours was disabled at ${app}`,
+  text: ({ app, email, name, page, reason }) =>
+    `The webhook "${name}" of the account ${email} at ${app} was disabled.\n\n${
+      disabledReasons[reason]
+    }\n\n${nothingSent}\n`
+    + (page === null ? "" : `${page}\n`),
+  html: ({ app, email, name, page, reason }) =>
+    html`<p>The webhook “${name}” of the account ${email} at ${app} was disabled.</p><p>${
+      disabledReasons[reason]
+    }</p><p>${nothingSent}</p>${page === null ? "" : html`<p><a href="${page}">Open the webhook</a></p>`}`,
+  example: {
+    app: appName,
+    email: "ada@example.com",
+    name: "Orders to the warehouse",
+    reason: "failing",
+    page: "https://admin.example.com/webhook_subscriptions/7"
+  }
+})
+
 /** The templates of the mails that a service sends. */
 export const accountTemplates = (
-  mails: { readonly passwordReset: boolean; readonly invitations: boolean; readonly signInAlerts: boolean } | null
+  mails: {
+    readonly passwordReset: boolean
+    readonly invitations: boolean
+    readonly signInAlerts: boolean
+    readonly notices: boolean
+  } | null
 ): ReadonlyArray<Template<never>> =>
   mails === null ? [] : [
     ...(mails.passwordReset ? [resetMail] : []),
     ...(mails.invitations ? [invitationMail] : []),
-    ...(mails.signInAlerts ? [alertMail] : [])
+    ...(mails.signInAlerts ? [alertMail] : []),
+    ...(mails.notices ? [disabledMail] : [])
   ]
