@@ -23,10 +23,20 @@ const methodsOf = (app: QueueApp, rest: string): Methods | null => {
   if (rest === "") return { GET: app.list }
   if (rest === "/failed") return { GET: app.failed, DELETE: app.removeAll }
   if (rest === "/failed:retry") return { POST: app.retryAll }
-  if (!rest.startsWith("/failed/")) return null
-  const [, segment, verb] = /^\/failed\/([^/:]+)(:retry)?$/.exec(rest) ?? []
+  if (rest === "/pending") return { GET: app.pending }
+  const [, list, segment, verb] = /^\/(failed|pending)\/([^/:]+)(:[a-z]+)?$/.exec(rest) ?? []
   const id = segment === undefined ? null : decodePercent(segment)
   if (id === null) return null
+  if (list === "pending") {
+    if (verb === ":run") return { POST: (caller, query) => app.hurry(caller, id, query) }
+    return verb === undefined
+      ? {
+        GET: (caller, query) => app.pendingJob(caller, id, query),
+        DELETE: (caller, query) => app.cancel(caller, id, query)
+      }
+      : null
+  }
+  if (verb !== undefined && verb !== ":retry") return null
   return verb === undefined
     ? {
       GET: (caller, query) => app.failedJob(caller, id, query),

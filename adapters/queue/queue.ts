@@ -7,23 +7,21 @@ import { type JobCounts, type LastRun, mostBehind } from "../../core/domain/job/
 import type { Chosen, QueueService } from "../../core/ports/queue.ts"
 import { type Connections, queueError, runOn } from "./connection.ts"
 import { enqueueOn } from "./enqueue.ts"
-import { ownSchema } from "./sql.ts"
+import { makePending } from "./pending.ts"
+import { instant, isId, ownSchema } from "./sql.ts"
 
-/** An instant as text with microseconds, in UTC, whatever the session says. */
-const instant = (column: string): string => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
-
-// Runs of schedules are the jobs with negative ids.
+// Runs of schedules are the jobs with negative ids; those that were cancelled before they began have had no attempt.
 const countsSql = (s: string): string =>
-  `select c.name, waiting::text, running::text, retrying::text, failed::text, completed::text, ${
-    instant("next_due")
-  } as next_due, ${instant("oldest_due")} as oldest_due, ${instant("n.at")} as next_run, ${
-    instant("l.at")
-  } as last_run, l.state as last_state
+  `select c.name, waiting::text, running::text, retrying::text, failed::text,
+  (completed - coalesce(u.count, 0))::text as completed, ${instant("next_due")} as next_due, ${
+    instant("oldest_due")
+  } as oldest_due, ${instant("n.at")} as next_run, ${instant("l.at")} as last_run, l.state as last_state
 from ${s}._counts() c join ${s}._private_tasks t on t.identifier = c.name
 left join (select task_id, min(run_at) as at from ${s}._private_jobs where id < 0 and attempts = 0 and locked_at is null group by task_id) n
   on n.task_id = t.id
+left join (select task_id, count(*) from ${s}.completed where id < 0 and attempts = 0 group by task_id) u on u.task_id = t.id
 left join (select distinct on (task_id) task_id, at, state from (
-    select task_id, completed_at as at, 'completed' as state from ${s}.completed where id < 0
+    select task_id, completed_at as at, 'completed' as state from ${s}.completed where id < 0 and attempts > 0
     union all
     select task_id, updated_at, case when locked_at is not null then 'running' when attempts >= max_attempts then 'failed' else 'retrying' end
       from ${s}._private_jobs where id < 0 and (attempts > 0 or locked_at is not null)
@@ -40,9 +38,6 @@ const failedSql = (s: string): string =>
   where ($1::text is null or name = $1) and ($2::text is null or (failed_at, id) < ($2::text::timestamptz, $3::text::bigint))
     and ($6::text is null or f.id = $6::text::bigint)
   order by f.failed_at desc, f.id desc limit $4::text::integer`
-
-/** Ids are of eight bytes; what is no such number is the id of none. */
-const isId = (text: string): boolean => /^-?[0-9]{1,19}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text)
 
 /** `woken` is told which names have new jobs. */
 export const makeQueue = (
@@ -128,6 +123,7 @@ export const makeQueue = (
         })),
     remove: (chosen) => choose("_remove", chosen),
     freeDead: Effect.map(run(`select ${s}._free_dead()::text as count`), ({ rows }) => Number(rows[0]?.["count"] ?? 0)),
+    ...makePending(pool, woken, schema),
     cancel: (ids) =>
       Effect.asVoid(
         run(

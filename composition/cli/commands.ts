@@ -313,6 +313,29 @@ const jobsFree = Command.make(
   (flags) => run(async () => (await import("./jobs.ts")).free(flags))
 ).pipe(Command.withDescription("Free jobs of dead workers now; workers look for them every 15 seconds"))
 
+const jobsPending = Command.make("pending", {
+  ...project,
+  ...json,
+  name: textFlag("name", "Only jobs of this name", "job"),
+  limit: numberFlag("limit", "How many, soonest first (default 50)")
+}, (flags) => run(async () => (await import("./jobs.ts")).pending(flags))).pipe(
+  Command.withDescription("List jobs that wait, or wait for their next try, with their last errors")
+)
+
+const pendingId = { id: Argument.String("id").pipe(Argument.withDescription("The waiting job's id")) }
+
+const jobsRunNow = Command.make(
+  "run-now",
+  { ...project, ...json, ...pendingId },
+  (flags) => run(async () => (await import("./jobs.ts")).runNow(flags))
+).pipe(Command.withDescription("Make a waiting job due now"))
+
+const jobsCancel = Command.make(
+  "cancel",
+  { ...project, ...json, ...pendingId },
+  (flags) => run(async () => (await import("./jobs.ts")).cancel(flags))
+).pipe(Command.withDescription("Cancel a waiting job; the rest of its group goes on"))
+
 const jobsRun = Command.make("run", {
   ...project,
   ...json,
@@ -325,7 +348,17 @@ const jobsRun = Command.make("run", {
 
 const jobs = Command.make("jobs").pipe(
   Command.withDescription("Background jobs"),
-  Command.withSubcommands([jobsList, jobsFailed, jobsRetry, jobsDelete, jobsFree, jobsRun])
+  Command.withSubcommands([
+    jobsList,
+    jobsFailed,
+    jobsRetry,
+    jobsDelete,
+    jobsFree,
+    jobsRun,
+    jobsPending,
+    jobsRunNow,
+    jobsCancel
+  ])
 )
 
 const filesCleanup = Command.make(

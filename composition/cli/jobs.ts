@@ -1,9 +1,10 @@
-/** The `jobs` commands: what there is, failed jobs, one more try, removal, and running one by hand. They work on the database, whoever runs the jobs. */
+/** The `jobs` commands: what there is, failed jobs, jobs that wait, one more try, removal, and running one by hand. They work on the database, whoever runs the jobs. */
 
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Connections } from "../../adapters/queue/connection.ts"
 import { makeQueue } from "../../adapters/queue/queue.ts"
+import { keptBecause } from "../../core/domain/compile/jobs.ts"
 import { checkPayload, encodePayload, planEnqueue } from "../../core/domain/job/enqueue.ts"
 import type { JobCounts } from "../../core/domain/job/state.ts"
 import { QueueError } from "../../core/ports/queue.ts"
@@ -58,6 +59,13 @@ export const list = (flags: Flags): Promise<void> =>
     )
   })
 
+const withPayload = <Job extends { readonly payload: string | null }>({ payload, ...job }: Job) => ({
+  ...job,
+  payload: JSON.parse(payload ?? "null") as unknown
+})
+
+const lineOf = (error: string): string => error.replace(/[\s\p{Cc}]+/gu, " ").slice(0, 100)
+
 /** Failed jobs, newest first. Errors stand there, payloads only in JSON. */
 export const failed = (
   flags: Flags & { readonly name: string | undefined; readonly limit: number | undefined }
@@ -66,26 +74,59 @@ export const failed = (
     const jobs = await ask(
       queue.failed({ name: flags.name ?? null, after: null, limit: Math.max(1, flags.limit ?? 50) })
     )
-    if (flags.json) {
-      return printJson(jobs.map(({ payload, ...job }) => ({
-        ...job,
-        payload: JSON.parse(payload ?? "null") as unknown
-      })))
-    }
+    if (flags.json) return printJson(jobs.map(withPayload))
     printTable(
       ["id", "job", "tries", "failed", "error"],
-      jobs.map((
-        job
-      ) => [
-        job.id,
-        job.name,
-        String(job.attempts),
-        when(job.failedAt),
-        job.error.replace(/[\s\p{Cc}]+/gu, " ").slice(0, 100)
-      ]),
+      jobs.map((job) => [job.id, job.name, String(job.attempts), when(job.failedAt), lineOf(job.error)]),
       "No job has failed."
     )
   })
+
+/** Jobs that wait, or wait for their next try, soonest first. Errors stand there, payloads only in JSON. */
+export const pending = (
+  flags: Flags & { readonly name: string | undefined; readonly limit: number | undefined }
+): Promise<void> =>
+  withQueue(flags, async (queue) => {
+    const jobs = await ask(
+      queue.pending({ name: flags.name ?? null, state: null, after: null, limit: Math.max(1, flags.limit ?? 50) })
+    )
+    if (flags.json) return printJson(jobs.map(withPayload))
+    printTable(
+      ["id", "job", "state", "tries", "next try", "error"],
+      jobs.map((job) => [
+        job.id,
+        job.name,
+        job.state,
+        `${job.attempts} of ${job.maxAttempts}`,
+        job.held ? "after its group" : when(job.runAt),
+        lineOf(job.error)
+      ]),
+      "No job waits."
+    )
+  })
+
+type OneJob = Flags & { readonly id: string }
+
+const act = (
+  { id, json, ...flags }: OneJob,
+  verb: "hurry" | "withdraw",
+  done: string,
+  refuse: (name: string) => string | null = () => null
+): Promise<void> =>
+  withQueue(flags, async (queue) => {
+    const [job] = await ask(queue.pending({ id }))
+    const reason = job === undefined ? null : refuse(job.name)
+    if (reason !== null) throw new CliFailure(reason)
+    if (job === undefined || !await ask(queue[verb](id))) throw new CliFailure(`No waiting job has the id ${id}.`)
+    if (json) printJson({ id, name: job.name })
+    else print(`${done} job ${id} (${job.name}).`)
+  })
+
+/** Makes one that waits due now. */
+export const runNow = (flags: OneJob): Promise<void> => act(flags, "hurry", "Made due now:")
+
+/** Cancels one that waits. */
+export const cancel = (flags: OneJob): Promise<void> => act(flags, "withdraw", "Cancelled", keptBecause)
 
 type Choice = Flags & { readonly id: string | undefined; readonly name: string | undefined }
 

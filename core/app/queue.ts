@@ -1,5 +1,5 @@
 /**
- * The HTTP use cases of the queue: counts, failed jobs, retry, removal, and the drain. All but the drain are for admins. The drain takes the
+ * The HTTP use cases of the queue: counts, failed jobs, retry, removal, jobs that wait, and the drain. All but the drain are for admins. The drain takes the
  * operator's token. It enqueues nothing and runs nothing itself.
  */
 
@@ -7,9 +7,16 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type { Caller } from "../domain/access/caller.ts"
 import { adminRole } from "../domain/account/roles.ts"
-import { isOwnJob } from "../domain/compile/jobs.ts"
+import { isOwnJob, keptBecause } from "../domain/compile/jobs.ts"
 import type { JobModel } from "../domain/job/definition.ts"
-import { type FailedJob, type FailedPosition, type JobCounts, longestListed } from "../domain/job/state.ts"
+import {
+  type FailedJob,
+  type FailedPosition,
+  type JobCounts,
+  longestListed,
+  type PendingJob,
+  type PendingPosition
+} from "../domain/job/state.ts"
 import { outageProblem } from "../domain/outage.ts"
 import { accessDenied, invalidParameter, notFound, Problem, problem } from "../domain/problem.ts"
 import type { Chosen, QueueError, QueueService, Workers } from "../ports/queue.ts"
@@ -29,6 +36,13 @@ export interface QueueApp {
   readonly remove: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
   readonly retryAll: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
   readonly removeAll: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  readonly pending: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  /** One job that waits, with its whole payload. */
+  readonly pendingJob: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
+  /** Makes one that waits due now. */
+  readonly hurry: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
+  /** Cancels one that waits. */
+  readonly cancel: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
   /** Null: no token is configured, so the route does not exist. */
   readonly drain: {
     /** Whether it is the operator's token; else a 401. */
@@ -69,11 +83,14 @@ export const queueProblem = (error: QueueError): Problem => {
 }
 
 /** The queue of a service that has none. */
-const empty: Pick<QueueService, "counts" | "failed" | "retry" | "remove"> = {
+const empty: Pick<QueueService, "counts" | "failed" | "retry" | "remove" | "pending" | "hurry" | "withdraw"> = {
   counts: Effect.succeed([]),
   failed: () => Effect.succeed([]),
   retry: () => Effect.succeed(0),
-  remove: () => Effect.succeed(0)
+  remove: () => Effect.succeed(0),
+  pending: () => Effect.succeed([]),
+  hurry: () => Effect.succeed(false),
+  withdraw: () => Effect.succeed(false)
 }
 
 const ask = <A>(effect: Effect.Effect<A, QueueError>): Effect.Effect<A, Problem> =>
@@ -129,13 +146,18 @@ const countsJson = (counts: readonly JobCounts[], jobs: ReadonlyMap<string, JobM
   }
 }
 
-/** A failed job as JSON text. Its payload is shown as it was stored, and that of an event without records. */
-const failedJson = (job: FailedJob): string => {
+/** A job as JSON text. Its payload is shown as it was stored, and that of an event without records. */
+const jobJson = (job: FailedJob | PendingJob): string => {
   const { payload, ...rest } = job
   return `${JSON.stringify(rest).slice(0, -1)},"payload":${
     payload === null ? "null" : shownPayload(job.name, payload)
   }}`
 }
+
+const readState = (text: string | undefined): Result.Result<PendingJob["state"] | null, Problem> =>
+  text === undefined || text === "waiting" || text === "retrying"
+    ? Result.succeed(text ?? null)
+    : Result.fail(invalidParameter("state", "Expected waiting or retrying."))
 
 const readPageSize = (text: string | undefined): Result.Result<number, Problem> => {
   if (text === undefined) return Result.succeed(usualPage)
@@ -159,14 +181,17 @@ export const makeQueueApp = (
   const admin = <A>(caller: Caller, next: () => Effect.Effect<A, Problem>): Effect.Effect<A, Problem> =>
     caller.roles.includes(adminRole) ? Effect.suspend(next) : Effect.fail(accessDenied())
 
-  const pageContext = (caller: Caller, name: string | undefined): string =>
-    JSON.stringify(["failed-jobs", caller.id, name ?? null])
-  const readPosition = (token: string | undefined, context: string): Result.Result<FailedPosition | null, Problem> => {
+  const pageContext = (list: string, caller: Caller, ...of: ReadonlyArray<string | null>): string =>
+    JSON.stringify([list, caller.id, ...of])
+  const readPosition = <Position>(
+    token: string | undefined,
+    context: string
+  ): Result.Result<Position | null, Problem> => {
     if (token === undefined || token === "") return Result.succeed(null)
     const text = seal.open(context, token)
     return text === null
       ? Result.fail(invalidParameter("page_token", "The token is not one of this list."))
-      : Result.succeed(JSON.parse(text) as FailedPosition)
+      : Result.succeed(JSON.parse(text) as Position)
   }
 
   const failed = Effect.fnUntraced(function*(caller: Caller, query: Query): Effect.fn.Return<Reply, Problem> {
@@ -174,8 +199,8 @@ export const makeQueueApp = (
       readParameters(query, ["name", "page_size", "page_token"])
     )
     const size = yield* Effect.fromResult(readPageSize(page_size))
-    const context = pageContext(caller, name)
-    const after = yield* Effect.fromResult(readPosition(page_token, context))
+    const context = pageContext("failed-jobs", caller, name ?? null)
+    const after = yield* Effect.fromResult(readPosition<FailedPosition>(page_token, context))
     // One more than the page, to know whether there is a next page.
     const found = yield* ask(queue.failed({ name: name ?? null, after, limit: size + 1, longest: longestListed }))
     const page = found.slice(0, size)
@@ -183,7 +208,7 @@ export const makeQueueApp = (
     const next = last === undefined
       ? null
       : seal.seal(context, JSON.stringify({ failedAt: last.failedAt, id: last.id } satisfies FailedPosition))
-    return json(200, `{"jobs":[${page.map(failedJson).join(",")}],"next_page_token":${JSON.stringify(next)}}`)
+    return json(200, `{"jobs":[${page.map(jobJson).join(",")}],"next_page_token":${JSON.stringify(next)}}`)
   })
 
   const failedJob = (id: string, query: Query): Effect.Effect<Reply, Problem> =>
@@ -191,20 +216,51 @@ export const makeQueueApp = (
       Effect.fromResult(readParameters(query, [])),
       () =>
         Effect.flatMap(ask(queue.failed({ id })), ([job]) =>
-          job === undefined ? Effect.fail(notFound()) : Effect.succeed(json(200, failedJson(job))))
+          job === undefined ? Effect.fail(notFound()) : Effect.succeed(json(200, jobJson(job))))
     )
+
+  const pending = Effect.fnUntraced(function*(caller: Caller, query: Query): Effect.fn.Return<Reply, Problem> {
+    const { name, page_size, page_token, state: stated } = yield* Effect.fromResult(
+      readParameters(query, ["name", "state", "page_size", "page_token"])
+    )
+    const state = yield* Effect.fromResult(readState(stated))
+    const size = yield* Effect.fromResult(readPageSize(page_size))
+    const context = pageContext("pending-jobs", caller, name ?? null, state)
+    const after = yield* Effect.fromResult(readPosition<PendingPosition>(page_token, context))
+    const found = yield* ask(
+      queue.pending({ name: name ?? null, state, after, limit: size + 1, longest: longestListed })
+    )
+    const page = found.slice(0, size)
+    const last = found.length > size ? page.at(-1) : undefined
+    const next = last === undefined
+      ? null
+      : seal.seal(context, JSON.stringify({ runAt: last.runAt, id: last.id } satisfies PendingPosition))
+    return json(200, `{"jobs":[${page.map(jobJson).join(",")}],"next_page_token":${JSON.stringify(next)}}`)
+  })
+
+  const pendingJob = (id: string): Effect.Effect<PendingJob, Problem> =>
+    Effect.flatMap(
+      ask(queue.pending({ id })),
+      ([job]) => job === undefined ? Effect.fail(notFound()) : Effect.succeed(job)
+    )
+
+  const cancel = (id: string): Effect.Effect<number, Problem> =>
+    Effect.flatMap(pendingJob(id), ({ name }) => {
+      const reason = keptBecause(name)
+      return reason === null ? ask(Effect.map(queue.withdraw(id), Number)) : Effect.fail(problem("conflict", reason))
+    })
 
   const one = (
     caller: Caller,
     id: string,
     query: Query,
-    act: (chosen: Chosen) => Effect.Effect<number, QueueError>
+    act: (chosen: { readonly id: string }) => Effect.Effect<number, Problem>
   ): Effect.Effect<Reply, Problem> =>
     admin(
       caller,
       () =>
         Effect.flatMap(Effect.fromResult(readParameters(query, [])), () =>
-          Effect.flatMap(ask(act({ id })), (count) =>
+          Effect.flatMap(act({ id }), (count) =>
             count === 0 ? Effect.fail(notFound()) : Effect.succeed<Reply>({ status: 204, headers: {}, body: null })))
     )
 
@@ -256,9 +312,19 @@ export const makeQueueApp = (
         caller,
         id,
         query,
-        (chosen) => Effect.tap(queue.retry(chosen), () => Effect.sync(() => workers()?.wakeAll()))
+        (chosen) => ask(Effect.tap(queue.retry(chosen), () => Effect.sync(() => workers()?.wakeAll())))
       ),
-    remove: (caller, id, query) => one(caller, id, query, queue.remove),
+    remove: (caller, id, query) => one(caller, id, query, (chosen) => ask(queue.remove(chosen))),
+    pending: (caller, query) => admin(caller, () => pending(caller, query)),
+    pendingJob: (caller, id, query) =>
+      admin(
+        caller,
+        () =>
+          Effect.flatMap(Effect.fromResult(readParameters(query, [])), () =>
+            Effect.map(pendingJob(id), (job) => json(200, jobJson(job))))
+      ),
+    hurry: (caller, id, query) => one(caller, id, query, () => ask(Effect.map(queue.hurry(id), Number))),
+    cancel: (caller, id, query) => one(caller, id, query, () => cancel(id)),
     retryAll: (caller, query) => all(caller, query, "jobs-retried", queue.retry),
     removeAll: (caller, query) => all(caller, query, "jobs-deleted", queue.remove),
     drain: drainToken === null ? null : { permit: permit(drainToken), run: drain }

@@ -13,7 +13,7 @@ import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type { JobDatabase, JobModel } from "../domain/job/definition.ts"
 import type { EnqueuePlan } from "../domain/job/enqueue.ts"
-import type { FailedJob, FailedPosition, JobCounts } from "../domain/job/state.ts"
+import type { FailedJob, FailedPosition, JobCounts, PendingJob, PendingPosition } from "../domain/job/state.ts"
 import type { Outage } from "../domain/outage.ts"
 
 /** Why the queue did not do it. */
@@ -46,6 +46,16 @@ export type FailedPage = {
   readonly longest?: number
 } | { readonly id: string }
 
+/** Jobs that are asked for which wait, or wait for their next try. */
+export type PendingPage = {
+  readonly name: string | null
+  readonly state: PendingJob["state"] | null
+  readonly after: PendingPosition | null
+  readonly limit: number
+  /** The longest payloads to read, in bytes of JSON. Without it, all of them are read. */
+  readonly longest?: number
+} | { readonly id: string }
+
 export interface QueueService {
   /**
    * Enqueues jobs in one statement and gives their ids in the same order; for a key that waits already, the id of the one that waits. Without
@@ -65,6 +75,18 @@ export interface QueueService {
   readonly remove: (chosen: Chosen) => Effect.Effect<number, QueueError>
   /** Returns jobs to their queues whose leases have ended, as workers do by themselves every 15 seconds. Tells how many. */
   readonly freeDead: Effect.Effect<number, QueueError>
+  /** Jobs that wait, or wait for their next try, soonest first, or one of them. */
+  readonly pending: (page: PendingPage) => Effect.Effect<readonly PendingJob[], QueueError>
+  /**
+   * Makes a job that waits due now. False: none that waits has this id. `Refused` where others of its group come first, and for a run of a schedule that
+   * has not begun; `Conflict` where somebody else has it at this moment. It waits for nobody.
+   */
+  readonly hurry: (id: string) => Effect.Effect<boolean, QueueError>
+  /**
+   * Removes a job that waits, whether it has had tries or not; its group goes on with the next. A run of a schedule is made for the next time instead.
+   * False: none that waits has this id. `Conflict` where somebody else has it at this moment.
+   */
+  readonly withdraw: (id: string) => Effect.Effect<boolean, QueueError>
   /** Removes jobs that wait and were never started; others are left. */
   readonly cancel: (ids: readonly string[]) => Effect.Effect<void, QueueError>
   /** When the next job is due that some worker has known, or the lease of a running one ends; null when there is none. RFC 3339. */

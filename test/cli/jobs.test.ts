@@ -105,6 +105,28 @@ describe("jobs on the command line", () => {
     expect(doctor.stdout).toContain("1 job \"nobody/knows\" waiting: the configuration has no job of this name.")
     expect(doctor.stdout).not.toContain("webhooks.deliver")
 
+    // One waits for its next try, and one for its time.
+    await database.execute(
+      `delete from jobs._private_jobs; select jobs.enqueue('notes/keep', '{"text":"soon"}', now() + interval '1 day');
+      select jobs.enqueue('tasks.run', run_at => now() + interval '2 days');
+      update jobs._private_jobs set last_error = 'the receiver\n is away' where payload::text like '%soon%'`
+    )
+    const pending = await project.quick("jobs", "pending")
+    expect(pending.stdout).toMatch(
+      /\d+ +notes\/keep +retrying +0 of 10 +.* UTC +the receiver is away\n\d+ +tasks\.run +waiting/
+    )
+    const waits = async (name: string): Promise<string> =>
+      (JSON.parse((await project.quick("jobs", "pending", "--name", name, "--json")).stdout) as [{ id: string }])[0].id
+    const [kept, task] = [await waits("notes/keep"), await waits("tasks.run")]
+    expect((await project.quick("jobs", "run-now", kept)).stdout).toBe(`Made due now: job ${kept} (notes/keep).\n`)
+    await shows("select body from notes", "kept soon")
+    expect((await project.quick("jobs", "run-now", kept)).stderr).toContain(`No waiting job has the id ${kept}.`)
+    expect((await project.quick("jobs", "cancel", task)).stderr).toContain("Cancel the task.")
+    await database.execute(`select jobs.enqueue('notes/keep', '{"text":"later"}', now() + interval '1 day')`)
+    const later = await waits("notes/keep")
+    expect((await project.quick("jobs", "cancel", later)).stdout).toBe(`Cancelled job ${later} (notes/keep).\n`)
+    expect((await project.quick("jobs", "cancel", later)).stderr).toContain(`No waiting job has the id ${later}.`)
+
     // A running job is waited for; the line of it names no payload.
     await project.quick("jobs", "run", "slow", "--group", "a")
     await shows("select body from notes", "began")

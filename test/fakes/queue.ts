@@ -16,11 +16,18 @@ import {
 } from "../../core/domain/job/definition.ts"
 import { type EnqueuePlan, refuseText } from "../../core/domain/job/enqueue.ts"
 import { retryDelayMs } from "../../core/domain/job/retry.ts"
-import { type FailedJob, type JobCounts, type LastRun, mostBehind } from "../../core/domain/job/state.ts"
+import {
+  type FailedJob,
+  type JobCounts,
+  type LastRun,
+  mostBehind,
+  type PendingJob
+} from "../../core/domain/job/state.ts"
 import {
   type Chosen,
   type FailedPage,
   type Outcome,
+  type PendingPage,
   QueueError,
   type QueueService,
   type RunAttempt,
@@ -392,6 +399,39 @@ export class FakeQueue {
       .slice(0, limit)
   }
 
+  /** Jobs that neither run nor have ended, those behind others of their groups included. */
+  #open(): readonly Stored[] {
+    return this.#jobs.filter((job) => !job.done && job.owner === null && job.attempts < job.maxAttempts)
+  }
+
+  #pending(page: PendingPage): readonly PendingJob[] {
+    const { after, limit, longest = Infinity, name, state } = "id" in page
+      ? { after: null, limit: 1, name: null, state: null }
+      : page
+    return this.#open()
+      .filter((job) => (name === null || job.name === name) && (!("id" in page) || job.id === page.id))
+      .toSorted((a, b) => a.runAt - b.runAt || Number(a.id) - Number(b.id))
+      .map((job): PendingJob => ({
+        id: job.id,
+        name: job.name,
+        state: job.error === null ? "waiting" : "retrying",
+        attempts: job.attempts,
+        maxAttempts: job.maxAttempts,
+        runAt: iso(job.runAt),
+        error: job.error ?? "",
+        group: job.group,
+        held: !this.#isHead(job),
+        enqueuedAt: iso(job.createdAt),
+        payload: Buffer.byteLength(job.payload) > longest ? null : job.payload,
+        payloadBytes: Buffer.byteLength(job.payload)
+      }))
+      .filter((job) =>
+        (state === null || job.state === state) &&
+        (after === null || job.runAt > after.runAt || (job.runAt === after.runAt && Number(job.id) > Number(after.id)))
+      )
+      .slice(0, limit)
+  }
+
   #chosen(chosen: Chosen): readonly Stored[] {
     return this.#jobs.filter((job) =>
       this.#hasFailed(job) && ("id" in chosen ? job.id === chosen.id : job.name === chosen.name)
@@ -433,6 +473,28 @@ export class FakeQueue {
         const jobs = new Set(this.#chosen(chosen))
         this.#jobs = this.#jobs.filter((job) => !jobs.has(job))
         return jobs.size
+      }),
+    pending: (page) => Effect.sync(() => this.#pending(page)),
+    hurry: (id) =>
+      Effect.suspend(() => {
+        const job = this.#open().find((each) => each.id === id)
+        if (job === undefined) return Effect.succeed(false)
+        if (!this.#isHead(job)) return Effect.fail(refuse("Other jobs of its group come first."))
+        if (job.scheduled && !isBegun(job)) {
+          return Effect.fail(refuse("A run of a schedule begins at its time. Enqueue the job to have it run now."))
+        }
+        job.runAt = Math.min(job.runAt, this.#now)
+        this.#wake(job.name)
+        return Effect.succeed(true)
+      }),
+    withdraw: (id) =>
+      Effect.sync(() => {
+        const job = this.#open().find((each) => each.id === id)
+        if (job === undefined) return false
+        this.#jobs = this.#jobs.filter((each) => each !== job)
+        const { model } = this.#definitions.get(job.name)!
+        if (job.scheduled && !isBegun(job) && model !== null) this.enqueueRun(model, Math.max(this.#now, job.runAt))
+        return true
       }),
     freeDead: Effect.sync(() => this.#freeDead()),
     cancel: (ids) =>

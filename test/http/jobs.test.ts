@@ -177,7 +177,11 @@ describe("routes of the queue", () => {
         ["DELETE", "/failed?name=x"],
         ["POST", "/failed:retry?name=x"],
         ["POST", "/failed/1:retry"],
-        ["DELETE", "/failed/1"]
+        ["DELETE", "/failed/1"],
+        ["GET", "/pending"],
+        ["GET", "/pending/1"],
+        ["POST", "/pending/1:run"],
+        ["DELETE", "/pending/1"]
       ] as const
     ) {
       expect((await call(null, method, `/api/jobs${path}`)).status).toBe(401)
@@ -312,6 +316,105 @@ describe("routes of the queue", () => {
     ])
   })
 
+  it("lists waiting jobs soonest first in pages, one with its whole payload", async () => {
+    const { call, queue } = setUp()
+    const at = (minutes: number) => ({ delay: minutes * 60_000 })
+    const ids = []
+    for (const n of [1, 2, 3]) ids.push(await failing.enqueue(queue.db, { n }, at(n)))
+    const long = await failing.enqueue(queue.db, { n: 4, text: "x".repeat(4_200) } as never, at(4))
+    const first = await call(admin, "GET", "/api/jobs/pending?page_size=2")
+    const { jobs, next_page_token: token } = first.json as { jobs: readonly unknown[]; next_page_token: string }
+    expect(jobs).toEqual([
+      {
+        id: ids[0],
+        name: "mail/send",
+        state: "waiting",
+        attempts: 0,
+        maxAttempts: 10,
+        runAt: "2026-01-01T00:01:00.000000Z",
+        error: "",
+        group: null,
+        held: false,
+        enqueuedAt: "2026-01-01T00:00:00.000000Z",
+        payloadBytes: 7,
+        payload: { n: 1 }
+      },
+      expect.objectContaining({ id: ids[1] })
+    ])
+    const next = `/api/jobs/pending?page_size=2&page_token=${encodeURIComponent(token)}`
+    expect((await call(admin, "GET", next)).json).toMatchObject({
+      jobs: [{ id: ids[2] }, { id: long, payload: null, payloadBytes: 4_217 }]
+    })
+    expect((await call(other, "GET", next)).status).toBe(400)
+    expect((await call(admin, "GET", `${next}&state=waiting`)).status).toBe(400)
+    expect((await call(admin, "GET", `/api/jobs/failed?page_token=${encodeURIComponent(token)}`)).status).toBe(400)
+    expect((await call(admin, "GET", "/api/jobs/pending?name=nightly")).json).toMatchObject({
+      jobs: [{ name: "nightly", runAt: "2026-01-01T06:00:00.000000Z" }],
+      next_page_token: null
+    })
+    expect((await call(admin, "GET", "/api/jobs/pending?state=retrying")).json).toMatchObject({ jobs: [] })
+    expect((await call(admin, "GET", `/api/jobs/pending/${long}`)).json).toMatchObject({
+      payload: { n: 4, text: "x".repeat(4_200) }
+    })
+    expect((await call(admin, "GET", "/api/jobs/pending/99")).status).toBe(404)
+  })
+
+  it("makes a waiting job due now, and cancels one", async () => {
+    const { call, queue } = setUp()
+    const [hurried, gone] = [
+      await failing.enqueue(queue.db, { n: 1 }, { delay: "1 day" }),
+      await failing.enqueue(queue.db, { n: 2 }, { delay: "1 day" })
+    ]
+    expect((await call(admin, "POST", `/api/jobs/pending/${hurried}:run`)).status).toBe(204)
+    await queue.advance(1_000)
+    expect((await call(admin, "GET", "/api/jobs/failed")).json).toMatchObject({ jobs: [{ id: hurried }] })
+    expect((await call(admin, "DELETE", `/api/jobs/pending/${gone}`)).status).toBe(204)
+    for (const id of [hurried, gone, "0", "x", "99999999999999999999"]) {
+      expect([(await call(admin, "POST", `/api/jobs/pending/${id}:run`)).status, id]).toEqual([404, id])
+      expect([(await call(admin, "DELETE", `/api/jobs/pending/${id}`)).status, id]).toEqual([404, id])
+    }
+    // A run of a schedule has its time, and the next one follows it when it is cancelled.
+    const planned = async () =>
+      (await call(admin, "GET", "/api/jobs/pending?name=nightly")).json as {
+        readonly jobs: ReadonlyArray<{ readonly id: string; readonly runAt: string }>
+      }
+    const [{ id } = { id: "" }] = (await planned()).jobs
+    expect(await call(admin, "POST", `/api/jobs/pending/${id}:run`)).toMatchObject({ status: 409 })
+    expect((await call(admin, "DELETE", `/api/jobs/pending/${id}`)).status).toBe(204)
+    expect(await planned()).toMatchObject({ jobs: [{ runAt: "2026-01-02T06:00:00.000000Z" }] })
+  })
+
+  it("cancels no job of the service's own that is the only record of something", async () => {
+    const { call, queue } = setUp()
+    const enqueue = async (name: string) =>
+      (await Effect.runPromise(queue.service.enqueue([{
+        name,
+        payload: "{\"change\":{\"after\":{\"pin\":\"hush\"}}}",
+        runAt: null,
+        delayMs: 60_000,
+        priority: 0,
+        key: null,
+        mode: "dedupe",
+        group: null,
+        ordered: false,
+        maxAttempts: 3
+      }])))[0]!
+    for (
+      const [name, status] of [
+        ["tasks.run", 409],
+        ["webhooks.dispatch-change", 409],
+        ["accounts.sign-in-alert", 409],
+        ["accounts.reset-password", 204],
+        ["accounts.invite", 204],
+        ["webhooks.deliver", 204]
+      ] as const
+    ) {
+      const id = await enqueue(name)
+      expect((await call(admin, "GET", "/api/jobs/pending?name=webhooks.deliver")).text).not.toContain("hush")
+      expect([name, (await call(admin, "DELETE", `/api/jobs/pending/${id}`)).status]).toEqual([name, status])
+    }
+  })
+
   it("refuse what they do not know", async () => {
     const { call } = setUp()
     for (
@@ -323,17 +426,43 @@ describe("routes of the queue", () => {
         ["DELETE", "/failed"],
         ["POST", "/failed:retry"],
         ["POST", "/failed:retry?name="],
-        ["POST", "/failed/1:retry?name=x"]
+        ["POST", "/failed/1:retry?name=x"],
+        ["GET", "/pending?state=running"],
+        ["GET", "/pending?page_token=abc"],
+        ["GET", "/pending/1?x=1"],
+        ["POST", "/pending/1:run?x=1"],
+        ["DELETE", "/pending/1?x=1"]
       ] as const
     ) expect([(await call(admin, method, `/api/jobs${path}`)).status, path]).toEqual([400, path])
-    for (const path of ["/x", "/failed/1/2", "/failed/1:other", "/failed/", "/drain", ":retry"]) {
+    for (
+      const path of [
+        "/x",
+        "/failed/1/2",
+        "/failed/1:other",
+        "/failed/1:run",
+        "/pending/1:retry",
+        "/pending/",
+        "/failed/",
+        "/drain",
+        ":retry"
+      ]
+    ) {
       expect([(await call(admin, "GET", `/api/jobs${path}`)).status, path]).toEqual([404, path])
     }
     for (
-      const [path, allow] of [["", "GET, HEAD"], ["/failed", "GET, HEAD, DELETE"], ["/failed:retry", "POST"], [
-        "/failed/1",
-        "GET, HEAD, DELETE"
-      ], ["/failed/1:retry", "POST"]]
+      const [path, allow] of [
+        ["", "GET, HEAD"],
+        ["/failed", "GET, HEAD, DELETE"],
+        ["/failed:retry", "POST"],
+        [
+          "/failed/1",
+          "GET, HEAD, DELETE"
+        ],
+        ["/failed/1:retry", "POST"],
+        ["/pending", "GET, HEAD"],
+        ["/pending/1", "GET, HEAD, DELETE"],
+        ["/pending/1:run", "POST"]
+      ]
     ) {
       // Names of what every object has are methods like any other: none of these routes takes them.
       for (const method of ["PATCH", "constructor", "toString", "__proto__"]) {

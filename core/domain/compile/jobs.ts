@@ -38,6 +38,20 @@ const ownNames: ReadonlySet<string> = new Set([
 /** Whether a name is that of a job which the service runs for itself: no configuration declares it. */
 export const isOwnJob = (name: string): boolean => ownNames.has(name)
 
+/** Why a waiting job of the service's own is not to be cancelled: it is the only record of something. Null: it may be. */
+export const keptBecause = (name: string): string | null => {
+  switch (name) {
+    case "tasks.run":
+      return "The job belongs to a task. Cancel the task."
+    case "webhooks.dispatch-change":
+      return "The job has the only record of a change that is not delivered yet."
+    case "accounts.sign-in-alert":
+      return "The job tells somebody of a sign-in with an unknown browser."
+    default:
+      return null
+  }
+}
+
 type Say = (message: string, fix: string) => void
 
 /** Longest try, in milliseconds: a day. */

@@ -53,6 +53,33 @@ export interface FailedJob {
   readonly failedAt: string
 }
 
+/** A job that waits for its time, for a worker, for others of its group, or for its next try. */
+export interface PendingJob {
+  readonly id: string
+  readonly name: string
+  readonly state: "waiting" | "retrying"
+  /** Tries that it has had. */
+  readonly attempts: number
+  readonly maxAttempts: number
+  /** From when on it may run. */
+  readonly runAt: string
+  /** Its last error, for admins only; empty without one. */
+  readonly error: string
+  readonly group: string | null
+  /** Whether others of its group come first. */
+  readonly held: boolean
+  readonly enqueuedAt: string
+  /** As that of a failed job. */
+  readonly payload: string | null
+  readonly payloadBytes: number
+}
+
+/** The position after which the next page of waiting jobs begins. */
+export interface PendingPosition {
+  readonly runAt: string
+  readonly id: string
+}
+
 /** The position after which the next page of failed jobs begins. */
 export interface FailedPosition {
   readonly failedAt: string

@@ -1,4 +1,4 @@
-/** What the OpenAPI document tells admins of the queue: counts, failed jobs, one more try, removal. Nobody else sees these paths. */
+/** What the OpenAPI document tells admins of the queue: counts, failed jobs, one more try, removal, jobs that wait. Nobody else sees these paths. */
 
 import { jobStates, longestListed, mostBehind } from "../job/state.ts"
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
@@ -49,6 +49,23 @@ const failed = whole({
   payloadBytes: { ...count, description: "The length of the payload's JSON." }
 })
 
+const pending = whole({
+  id: text,
+  name: text,
+  state: { enum: ["waiting", "retrying"] },
+  attempts: { ...count, description: "Tries that it has had." },
+  maxAttempts: count,
+  runAt: { ...instant, description: "From when on it may run." },
+  error: { ...text, description: "Its last error; empty without one." },
+  group: orNull(text),
+  held: { type: "boolean", description: "Whether others of its group come first." },
+  enqueuedAt: instant,
+  payload: {
+    description: `Any JSON, as it was enqueued. In lists null where it is longer than ${longestListed} bytes.`
+  },
+  payloadBytes: { ...count, description: "The length of the payload's JSON." }
+})
+
 const query = (name: string, description: string, schema: Doc, required = false): Doc => ({
   name,
   in: "query",
@@ -66,11 +83,11 @@ const answered = (description: string, schema: Doc): Doc => ({
 /** The paths below `/api/jobs`, without the drain: that one is the operator's. */
 export const jobPaths = (parent: string, tag: string): Doc => {
   const id: Doc = { name: "id", in: "path", required: true, schema: text }
-  const one = (operationId: string, summary: string): Doc => ({
+  const one = (operationId: string, summary: string, ...more: readonly number[]): Doc => ({
     operationId,
     tags: [tag],
     summary,
-    responses: { "204": ref("responses", "204"), ...refusals(400, 401, 403, 404) }
+    responses: { "204": ref("responses", "204"), ...refusals(400, 401, 403, 404, ...more) }
   })
   const all = (operationId: string, summary: string): Doc => ({
     operationId,
@@ -122,6 +139,37 @@ export const jobPaths = (parent: string, tag: string): Doc => {
     [`${parent}/jobs/failed/{id}:retry`]: {
       parameters: [id],
       post: one("retryFailedJob", "Gives a failed job one more try")
+    },
+    [`${parent}/jobs/pending`]: {
+      get: {
+        operationId: "listPendingJobs",
+        tags: [tag],
+        summary: "Jobs that wait, or wait for their next try, soonest first",
+        parameters: [
+          query("name", "Only jobs of this name.", text),
+          query("state", "Only jobs in this state.", { enum: ["waiting", "retrying"] }),
+          query("page_size", "0 or absent: 50. At most 500.", count),
+          query("page_token", "`next_page_token` of the page before.", text)
+        ],
+        responses: {
+          "200": answered("A page.", whole({ jobs: list(pending), next_page_token: orNull(text) })),
+          ...refusals(400, 401, 403)
+        }
+      }
+    },
+    [`${parent}/jobs/pending/{id}`]: {
+      parameters: [id],
+      get: {
+        operationId: "getPendingJob",
+        tags: [tag],
+        summary: "A job that waits, with its whole payload",
+        responses: { "200": answered("The job.", pending), ...refusals(400, 401, 403, 404) }
+      },
+      delete: one("cancelPendingJob", "Cancels a job that waits", 409)
+    },
+    [`${parent}/jobs/pending/{id}:run`]: {
+      parameters: [id],
+      post: one("runPendingJob", "Makes a job that waits due now", 409)
     }
   }
 }
