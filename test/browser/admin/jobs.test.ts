@@ -168,6 +168,50 @@ describe.skipIf(chromiumPath === null)("jobs", () => {
     })
   })
 
+  it("shows why a waiting job failed and when it is tried, runs it now, and cancels it after asking", async () => {
+    await stage.database.execute(
+      `select jobs.enqueue('test/later', '{"order":"21"}', run_at => now() + interval '3 days');
+      select jobs.enqueue('test/tried', '{"order":"22"}', run_at => now() + interval '2 days');
+      update jobs._private_jobs set attempts = 3, last_error = ${
+        quoted(`HTTP 500: ${markup}`)
+      } where payload->>'order' = '22'`
+    )
+    await using({}, async (page, jobs) => {
+      await jobs.open("/queues")
+      await jobs.row("test/tried").getByRole("link", { name: "1" }).click()
+      await page.waitForURL(/\/-\/jobs\/waiting\?name=test%2Ftried&state=retrying$/)
+      await jobs.row("HTTP 500").getByText("3 of 25").waitFor()
+      expect(await jobs.row("test/later").count()).toBe(0)
+      await jobs.openJob("test/tried")
+      expect(await jobs.error.innerText()).toBe(`HTTP 500: ${markup}`)
+      expect(JSON.parse(await jobs.payload.innerText())).toEqual({ order: "22" })
+      await jobs.button("Run now").click()
+      await jobs.toast("The job is due now").waitFor()
+      const due = async (name: string) =>
+        await stage.database.rows(
+          `select run_at <= now() from jobs._private_jobs j join jobs._private_tasks t on t.id = j.task_id where identifier = '${name}'`
+        )
+      expect(await due("test/tried")).toEqual([["t"]])
+
+      await jobs.tab("Waiting")
+      await jobs.openJob("test/later")
+      await jobs.detail.getByText("It has not failed yet.").waitFor()
+      await jobs.button("Cancel job").click()
+      const dialog = page.getByRole("alertdialog", { name: "Cancel this test/later?" })
+      await dialog.getByRole("button", { name: "Cancel job" }).click()
+      await jobs.toast("Job cancelled").waitFor()
+      await jobs.row("test/later").waitFor({ state: "detached" })
+      expect(await due("test/later")).toEqual([])
+      // One behind others of its group is not run before them.
+      await stage.database.execute(
+        "select jobs.enqueue('test/line', group_key => 'a', run_at => now() + interval '1 day') from generate_series(1, 2)"
+      )
+      await jobs.row("after others of its group").getByRole("button").click()
+      await jobs.button("Cancel job").waitFor()
+      expect(await jobs.button("Run now").count()).toBe(0)
+    })
+  })
+
   it("says what is wrong when the service refuses, with a way on", async () => {
     await using({ allow: /503/ }, async (page, jobs) => {
       await page.route("**/api/jobs/failed?**", (route) =>

@@ -1,4 +1,4 @@
-/** Jobs, for admins: failed jobs, queues and schedules. All data is read again every few seconds. */
+/** Jobs, for admins: failed jobs, jobs that wait, queues and schedules. All data is read again every few seconds. */
 
 import type { ReactNode } from "react"
 import { useReader } from "../field/value.tsx"
@@ -10,6 +10,7 @@ import { usePlaceWords, useWords } from "../place/words.ts"
 import { Link } from "../shell/link.tsx"
 import { Missing, Problem } from "../shell/problem.tsx"
 import { FailedJobs } from "./failed.tsx"
+import { PendingJobs } from "./pending.tsx"
 import { type Queue, useQueues } from "./queues.ts"
 import { words } from "./words.ts"
 
@@ -33,7 +34,14 @@ const Queues = (): ReactNode => {
     label: w[name],
     end: true,
     wide,
-    cell: (queue) => format.count(queue[name])
+    cell: (queue) =>
+      queue[name] === 0 || (name !== "waiting" && name !== "retrying")
+        ? format.count(queue[name])
+        : (
+          <Link to={`/-/jobs/waiting?name=${encodeURIComponent(queue.name)}&state=${name}`}>
+            {format.count(queue[name])}
+          </Link>
+        )
   })
   const columns: ReadonlyArray<Column<Queue>> = [
     {
@@ -109,7 +117,7 @@ export const JobsPage = ({ part }: PageProps): ReactNode => {
   const { format } = useLocale()
   const { data } = useQueues(pollMs)
   const failed = data?.reduce((sum, queue) => sum + queue.failed, 0) ?? 0
-  if (part !== null && part !== "queues" && part !== "schedules") return <Missing />
+  if (part !== null && part !== "waiting" && part !== "queues" && part !== "schedules") return <Missing />
   return (
     <>
       <Top title={pw.jobs} {...(failed === 0 ? {} : { note: pw.failedJobs(format.count(failed)) })}>
@@ -121,11 +129,18 @@ export const JobsPage = ({ part }: PageProps): ReactNode => {
         label={pw.jobs}
         tabs={[
           { to: "/-/jobs", label: w.failed },
+          { to: "/-/jobs/waiting", label: w.waiting },
           { to: "/-/jobs/queues", label: w.queues },
           { to: "/-/jobs/schedules", label: w.schedules }
         ]}
       />
-      {part === null ? <FailedJobs /> : part === "queues" ? <Queues /> : <Schedules />}
+      {part === null
+        ? <FailedJobs />
+        : part === "waiting"
+        ? <PendingJobs />
+        : part === "queues"
+        ? <Queues />
+        : <Schedules />}
     </>
   )
 }

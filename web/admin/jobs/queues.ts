@@ -33,6 +33,24 @@ export interface FailedJob {
   readonly payloadBytes: number
 }
 
+export interface PendingJob {
+  readonly id: string
+  readonly name: string
+  readonly state: "waiting" | "retrying"
+  readonly attempts: number
+  readonly maxAttempts: number
+  readonly runAt: string
+  /** Empty without one. */
+  readonly error: string
+  readonly group: string | null
+  /** Whether others of its group come first. */
+  readonly held: boolean
+  readonly enqueuedAt: string
+  /** Null in lists where it is long. */
+  readonly payload: unknown
+  readonly payloadBytes: number
+}
+
 /** The counts of every queue. They are read again every `every` milliseconds while the page is visible. */
 export const useQueues = (every: number): UseQueryResult<readonly Queue[]> =>
   useQuery({

@@ -1,0 +1,241 @@
+/** Jobs that wait for their time or their next try: payload, last error, when they are tried. One may be run now or cancelled. */
+
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query"
+import { Ban, Play } from "lucide-react"
+import { type ReactNode, useId, useState } from "react"
+import { useReader } from "../field/value.tsx"
+import { useLocale } from "../messages/locale.tsx"
+import { type Column, Empty, Facts, Moment, Split, Table, useAct } from "../place/parts.tsx"
+import style from "../place/place.module.css"
+import { usePlaceWords, useWords } from "../place/words.ts"
+import { client } from "../shell/client.ts"
+import { setQuery, usePlace } from "../shell/location.ts"
+import { Cancel, Dialog } from "../shell/parts.tsx"
+import { Problem } from "../shell/problem.tsx"
+import { say } from "../shell/toasts.tsx"
+import { type PendingJob, useQueues } from "./queues.ts"
+import { words } from "./words.ts"
+
+interface PendingPage {
+  readonly jobs: readonly PendingJob[]
+  readonly next_page_token: string | null
+}
+
+/** The most pages that are read again automatically. */
+const polledPages = 2
+
+const usePending = (name: string | null, state: string | null) =>
+  useInfiniteQuery({
+    queryKey: ["jobs", "pending", name, state],
+    staleTime: 2_000,
+    initialPageParam: "",
+    queryFn: async ({ pageParam, signal }): Promise<PendingPage> =>
+      (await client.request<PendingPage>({
+        method: "GET",
+        path: "/jobs/pending",
+        system: true,
+        query: { name, state, page_size: 50, page_token: pageParam },
+        signal
+      })).data,
+    getNextPageParam: ({ next_page_token }) => next_page_token ?? undefined,
+    refetchInterval: ({ state: { data } }) => (data?.pages.length ?? 1) > polledPages ? false : 5_000
+  })
+
+const path = (job: PendingJob, verb = ""): string => `/jobs/pending/${encodeURIComponent(job.id)}${verb}`
+
+/** A job with its payload: a list leaves out long ones. */
+const useWhole = (job: PendingJob): PendingJob =>
+  useQuery({
+    queryKey: ["jobs", "pending-job", job.id],
+    enabled: job.payload === null && job.payloadBytes > 4,
+    queryFn: async ({ signal }): Promise<PendingJob> =>
+      (await client.request<PendingJob>({ method: "GET", path: path(job), system: true, signal })).data
+  }).data ?? job
+
+/** Runs of schedules have negative ids. One that has not begun has its time. */
+const mayHurry = ({ attempts, held, id }: PendingJob): boolean => !held && (attempts > 0 || !id.startsWith("-"))
+
+const Detail = (
+  { job, onCancel, onHurry }: {
+    readonly job: PendingJob
+    readonly onHurry: () => void
+    readonly onCancel: () => void
+  }
+): ReactNode => {
+  const w = useWords(words)
+  const { format } = useLocale()
+  const { now } = useReader()
+  const { payload } = useWhole(job)
+  return (
+    <>
+      <div className={style.head}>
+        <h2 className={style.title}>{job.name}</h2>
+        {mayHurry(job) && (
+          <button type="button" className="btn" onClick={onHurry}>
+            <Play className="icon" aria-hidden="true" /> {w.runNow}
+          </button>
+        )}
+        <button
+          type="button"
+          className="btn danger bare"
+          aria-label={w.cancelJob}
+          title={w.cancelJob}
+          onClick={onCancel}
+        >
+          <Ban className="icon" aria-hidden="true" />
+        </button>
+      </div>
+      <h2>{w.lastError}</h2>
+      {job.error === ""
+        ? <p className="dim">{w.noError}</p>
+        : <pre className={`code ${style.bad}`} dir="auto" tabIndex={0} aria-label={w.lastError}>{job.error}</pre>}
+      <h2>{w.payload}</h2>
+      <pre className="code" dir="ltr" tabIndex={0} aria-label={w.payload}>{JSON.stringify(payload, null, 2)}</pre>
+      <Facts
+        facts={[
+          [w.tries, w.triesOf(format.count(job.attempts), format.count(job.maxAttempts))],
+          [w.nextTry, job.held ? w.heldBack : <Moment key="next" at={job.runAt} now={now} />],
+          [w.enqueued, <Moment key="at" at={job.enqueuedAt} now={now} />],
+          job.group === null ? null : [w.group, <bdi key="group">{job.group}</bdi>],
+          [w.id, <span key="id" dir="ltr" className="mono">{job.id}</span>]
+        ]}
+      />
+    </>
+  )
+}
+
+export const PendingJobs = (): ReactNode => {
+  const w = useWords(words)
+  const pw = usePlaceWords()
+  const { format } = useLocale()
+  const { now } = useReader()
+  const { query } = usePlace()
+  const name = query.get("name")
+  const state = query.get("state")
+  const open = query.get("id")
+  const queries = useQueryClient()
+  const act = useAct()
+  const picker = useId()
+  const [cancelling, setCancelling] = useState<PendingJob | null>(null)
+  const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage, refetch } = usePending(name, state)
+  const waiting = (useQueues(5_000).data ?? []).filter((queue) => queue.waiting + queue.retrying > 0)
+  const all = data?.pages.flatMap(({ jobs }) => jobs) ?? []
+  const job = all.find(({ id }) => id === open)
+
+  const run = async (of: PendingJob, method: "POST" | "DELETE"): Promise<void> => {
+    setCancelling(null)
+    const done = await act(async () => {
+      await client.request({ method, path: path(of, method === "POST" ? ":run" : ""), system: true })
+    })
+    if (done) say(method === "POST" ? w.hurried : w.cancelled)
+    await queries.invalidateQueries({ queryKey: ["jobs"] })
+  }
+
+  if (error !== null && data === undefined) return <Problem error={error} onRetry={() => void refetch()} />
+  if (data === undefined) return null
+  const columns: ReadonlyArray<Column<PendingJob>> = [
+    { name: "job", label: w.job, cell: (each) => each.name },
+    {
+      name: "error",
+      label: w.lastError,
+      cell: (each) => (
+        <span className={style.marked}>
+          {each.state === "retrying" && <span className="badge" data-tone="warn">{w.states.retrying}</span>}
+          <bdi className="cut">{each.error.split("\n", 1)[0]}</bdi>
+        </span>
+      )
+    },
+    {
+      name: "tries",
+      label: w.tries,
+      end: true,
+      wide: true,
+      cell: ({ attempts, maxAttempts }) => w.triesOf(format.count(attempts), format.count(maxAttempts))
+    },
+    {
+      name: "next",
+      label: w.nextTry,
+      end: true,
+      wide: true,
+      cell: ({ held, runAt }) => held ? <span className="dim">{w.heldBack}</span> : <Moment at={runAt} now={now} />
+    }
+  ]
+  return (
+    <>
+      {(name !== null || state !== null || waiting.length > 0) && (
+        <div className={style.filter}>
+          <label htmlFor={picker}>{w.job}</label>
+          <div className="input">
+            <select
+              id={picker}
+              value={name ?? ""}
+              onChange={({ target }) => setQuery({ name: target.value || null, id: null })}
+            >
+              <option value="">{w.all}</option>
+              {[...new Set([...waiting.map((queue) => queue.name), ...(name === null ? [] : [name])])].map((each) => (
+                <option key={each}>{each}</option>
+              ))}
+            </select>
+          </div>
+          <div className="input">
+            <select
+              aria-label={w.state}
+              value={state ?? ""}
+              onChange={({ target }) => setQuery({ state: target.value || null, id: null })}
+            >
+              <option value="">{w.state}</option>
+              <option value="waiting">{w.waiting}</option>
+              <option value="retrying">{w.retrying}</option>
+            </select>
+          </div>
+        </div>
+      )}
+      {all.length === 0
+        ? <Empty title={w.noneWaitTitle} text={w.noneWaitText} />
+        : (
+          <Split
+            label={job?.name ?? w.waitingTitle}
+            beside={job === undefined ?
+              null :
+              <Detail job={job} onHurry={() => void run(job, "POST")} onCancel={() => setCancelling(job)} />}
+          >
+            <Table
+              label={w.waitingTitle}
+              rows={all}
+              columns={columns}
+              idOf={({ id }) => id}
+              nameOf={(each) => each.name}
+            />
+            {hasNextPage && (
+              <div className={style.more}>
+                <button
+                  type="button"
+                  className="btn"
+                  disabled={isFetchingNextPage}
+                  onClick={() => void fetchNextPage()}
+                >
+                  {pw.more}
+                </button>
+              </div>
+            )}
+          </Split>
+        )}
+      {cancelling !== null && (
+        <Dialog
+          alert
+          title={w.cancelTitle(cancelling.name)}
+          text={w.cancelText}
+          onClose={() => setCancelling(null)}
+          footer={
+            <>
+              <Cancel onPress={() => setCancelling(null)} />
+              <button type="button" className="btn danger primary" onClick={() => void run(cancelling, "DELETE")}>
+                {w.cancelJob}
+              </button>
+            </>
+          }
+        />
+      )}
+    </>
+  )
+}
