@@ -30,8 +30,6 @@ export interface Store extends Queries {
   readonly watched: <A>(work: () => Promise<A>) => Promise<A>
   /** The first outage that the watched work around has met so far; null: none. */
   readonly met: () => Outage | null
-  /** The outage that the last statement of the watched work around has met; null: it met none. */
-  readonly last: () => Outage | null
   /**
    * Whether the watched work is to be tried once more without the writes that it can do without: a database that takes no changes was all that it met.
    * That is forgotten then.
@@ -125,18 +123,13 @@ const steadied = (dialect: Dialect, note: <A>(work: Promise<A>) => Promise<A>): 
 })
 
 export const openStore = (database: AuthDatabase): Store => {
-  const watches = new AsyncLocalStorage<{ met: Outage | null; last: Outage | null; sparing: boolean }>()
+  const watches = new AsyncLocalStorage<{ met: Outage | null; sparing: boolean }>()
   const note = async <A>(work: Promise<A>): Promise<A> => {
-    const watch = watches.getStore()
     try {
-      const done = await work
-      if (watch !== undefined) watch.last = null
-      return done
+      return await work
     } catch (cause) {
-      if (watch !== undefined) {
-        watch.last = outageIn(cause)
-        watch.met ??= watch.last
-      }
+      const watch = watches.getStore()
+      if (watch !== undefined) watch.met ??= outageIn(cause)
       throw cause
     }
   }
@@ -165,9 +158,8 @@ export const openStore = (database: AuthDatabase): Store => {
       return db.transaction().execute((transaction) => body(on(transaction)))
     },
     kysely: async () => (await open()).db,
-    watched: (work) => watches.run({ met: null, last: null, sparing: false }, work),
+    watched: (work) => watches.run({ met: null, sparing: false }, work),
     met: () => watches.getStore()?.met ?? null,
-    last: () => watches.getStore()?.last ?? null,
     spare: () => {
       const watch = watches.getStore()
       if (watch === undefined || watch.sparing || (watch.met !== "ReadOnly" && watch.met !== "DiskFull")) return false

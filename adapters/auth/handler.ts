@@ -276,9 +276,9 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
 
   const errorOf = (response: Response): string | null => errorIn(response.headers.get("location") ?? "", origin)
 
-  /** Refuses what met a database that is away, or takes no changes, whatever better-auth made of it. A session is removed by the last statement. */
-  const refuseAway = (path = ""): void => {
-    const met = path === "/sign-out" ? store.last() : store.met()
+  /** Refuses what met a database that is away, or takes no changes, whatever better-auth made of it. */
+  const refuseAway = (): void => {
+    const met = store.met()
     if (met !== null) throw outageProblem(met)
   }
 
@@ -417,7 +417,7 @@ export const makeHandler = (settings: HandlerSettings): AuthHandler => {
       : await ask()
     // For better-auth a session that cannot be read does not exist, and one that cannot be removed has ended. Nobody must be signed out, or believe
     // that, because the database is away. The page of a callback is told by its address.
-    if (typeof route.provider !== "object") refuseAway(path)
+    if (typeof route.provider !== "object") refuseAway()
     const given = await response.text()
     const refusedPasskey = path === passkeyAdding && parsed(given)["code"] === unverified
     if (response.status >= 500 && !refusedPasskey) {
