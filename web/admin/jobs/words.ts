@@ -190,7 +190,7 @@ export const words: Readonly<Record<Language, JobWords>> = {
     cancelJob: "Annuler la tâche",
     hurried: "La tâche est à exécuter maintenant",
     cancelled: "Tâche annulée",
-    cancelTitle: (name) => `Annuler la tâche ${name} ?`,
+    cancelTitle: (name) => `Annuler la tâche ${name} ?`,
     cancelText:
       "Son travail n’est pas fait et ses données sont perdues. Les tâches qui attendent derrière elle dans son groupe continuent.",
     heldBack: "après d’autres de son groupe",
