@@ -177,18 +177,24 @@ export const makeMailer = (settings: MailerSettings): AccountMailer => {
     else await sendLink("invitation", invitationMail, user, server)
   }
 
-  const alert = async (payload: unknown, { mail }: JobContext): Promise<void> => {
-    const [user, at] = [textIn(payload, "user"), textIn(payload, "at")]
-    const server = serverOf(mail)
-    const { address, agent } = payload as { readonly address?: unknown; readonly agent?: unknown }
+  /** The address of an account that is there and not barred. */
+  const addressOf = async (user: string): Promise<string | null> => {
     const [known] = await store.query<{ readonly email: string }>(
       `select "email" from ${users} u where "id" = $1 and not ${barred("u")}`,
       [user]
     )
-    if (known === undefined) return
-    await alertMail.send(known.email, {
+    return known?.email ?? null
+  }
+
+  const alert = async (payload: unknown, { mail }: JobContext): Promise<void> => {
+    const [user, at] = [textIn(payload, "user"), textIn(payload, "at")]
+    const server = serverOf(mail)
+    const { address, agent } = payload as { readonly address?: unknown; readonly agent?: unknown }
+    const email = await addressOf(user)
+    if (email === null) return
+    await alertMail.send(email, {
       app: appName,
-      email: known.email,
+      email,
       at,
       address: typeof address === "string" ? address : null,
       agent: typeof agent === "string" ? agent : null,
@@ -202,14 +208,11 @@ export const makeMailer = (settings: MailerSettings): AccountMailer => {
     if (!isDisabledReason(reason)) throw new FatalJobError("The payload has a reason that this version does not know.")
     const server = serverOf(mail)
     const { page: link } = payload as { readonly page?: unknown }
-    const [known] = await store.query<{ readonly email: string }>(
-      `select "email" from ${users} u where "id" = $1 and not ${barred("u")}`,
-      [user]
-    )
-    if (known === undefined) return
-    await disabledMail.send(known.email, {
+    const email = await addressOf(user)
+    if (email === null) return
+    await disabledMail.send(email, {
       app: appName,
-      email: known.email,
+      email,
       name,
       reason,
       page: typeof link === "string" ? link : null

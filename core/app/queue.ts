@@ -194,6 +194,36 @@ export const makeQueueApp = (
       : Result.succeed(JSON.parse(text) as Position)
   }
 
+  /** The answer of a page. One job more than the page was asked for, to know whether there is a next page. */
+  const pageOf = <Job extends FailedJob | PendingJob>(
+    found: readonly Job[],
+    size: number,
+    context: string,
+    positionOf: (last: Job) => FailedPosition | PendingPosition
+  ): Reply => {
+    const page = found.slice(0, size)
+    const last = found.length > size ? page.at(-1) : undefined
+    const next = last === undefined ? null : seal.seal(context, JSON.stringify(positionOf(last)))
+    return json(200, `{"jobs":[${page.map(jobJson).join(",")}],"next_page_token":${JSON.stringify(next)}}`)
+  }
+
+  /** The first of the jobs that were found by an id, or a 404. */
+  const only = <Job>(found: Effect.Effect<readonly Job[], QueueError>): Effect.Effect<Job, Problem> =>
+    Effect.flatMap(ask(found), ([job]) => job === undefined ? Effect.fail(notFound()) : Effect.succeed(job))
+
+  /** The answer for one job, with its whole payload. */
+  const whole = (
+    caller: Caller,
+    query: Query,
+    found: () => Effect.Effect<ReadonlyArray<FailedJob | PendingJob>, QueueError>
+  ): Effect.Effect<Reply, Problem> =>
+    admin(
+      caller,
+      () =>
+        Effect.flatMap(Effect.fromResult(readParameters(query, [])), () =>
+          Effect.map(only(found()), (job) => json(200, jobJson(job))))
+    )
+
   const failed = Effect.fnUntraced(function*(caller: Caller, query: Query): Effect.fn.Return<Reply, Problem> {
     const { name, page_size, page_token } = yield* Effect.fromResult(
       readParameters(query, ["name", "page_size", "page_token"])
@@ -201,23 +231,9 @@ export const makeQueueApp = (
     const size = yield* Effect.fromResult(readPageSize(page_size))
     const context = pageContext("failed-jobs", caller, name ?? null)
     const after = yield* Effect.fromResult(readPosition<FailedPosition>(page_token, context))
-    // One more than the page, to know whether there is a next page.
     const found = yield* ask(queue.failed({ name: name ?? null, after, limit: size + 1, longest: longestListed }))
-    const page = found.slice(0, size)
-    const last = found.length > size ? page.at(-1) : undefined
-    const next = last === undefined
-      ? null
-      : seal.seal(context, JSON.stringify({ failedAt: last.failedAt, id: last.id } satisfies FailedPosition))
-    return json(200, `{"jobs":[${page.map(jobJson).join(",")}],"next_page_token":${JSON.stringify(next)}}`)
+    return pageOf(found, size, context, ({ failedAt, id }): FailedPosition => ({ failedAt, id }))
   })
-
-  const failedJob = (id: string, query: Query): Effect.Effect<Reply, Problem> =>
-    Effect.flatMap(
-      Effect.fromResult(readParameters(query, [])),
-      () =>
-        Effect.flatMap(ask(queue.failed({ id })), ([job]) =>
-          job === undefined ? Effect.fail(notFound()) : Effect.succeed(json(200, jobJson(job))))
-    )
 
   const pending = Effect.fnUntraced(function*(caller: Caller, query: Query): Effect.fn.Return<Reply, Problem> {
     const { name, page_size, page_token, state: stated } = yield* Effect.fromResult(
@@ -230,22 +246,11 @@ export const makeQueueApp = (
     const found = yield* ask(
       queue.pending({ name: name ?? null, state, after, limit: size + 1, longest: longestListed })
     )
-    const page = found.slice(0, size)
-    const last = found.length > size ? page.at(-1) : undefined
-    const next = last === undefined
-      ? null
-      : seal.seal(context, JSON.stringify({ runAt: last.runAt, id: last.id } satisfies PendingPosition))
-    return json(200, `{"jobs":[${page.map(jobJson).join(",")}],"next_page_token":${JSON.stringify(next)}}`)
+    return pageOf(found, size, context, ({ id, runAt }): PendingPosition => ({ runAt, id }))
   })
 
-  const pendingJob = (id: string): Effect.Effect<PendingJob, Problem> =>
-    Effect.flatMap(
-      ask(queue.pending({ id })),
-      ([job]) => job === undefined ? Effect.fail(notFound()) : Effect.succeed(job)
-    )
-
   const cancel = (id: string): Effect.Effect<number, Problem> =>
-    Effect.flatMap(pendingJob(id), ({ name }) => {
+    Effect.flatMap(only(queue.pending({ id })), ({ name }) => {
       const reason = keptBecause(name)
       return reason === null ? ask(Effect.map(queue.withdraw(id), Number)) : Effect.fail(problem("conflict", reason))
     })
@@ -306,7 +311,7 @@ export const makeQueueApp = (
             Effect.map(ask(queue.counts), (counts) => json(200, JSON.stringify(countsJson(counts, jobs)))))
       ),
     failed: (caller, query) => admin(caller, () => failed(caller, query)),
-    failedJob: (caller, id, query) => admin(caller, () => failedJob(id, query)),
+    failedJob: (caller, id, query) => whole(caller, query, () => queue.failed({ id })),
     retry: (caller, id, query) =>
       one(
         caller,
@@ -316,13 +321,7 @@ export const makeQueueApp = (
       ),
     remove: (caller, id, query) => one(caller, id, query, (chosen) => ask(queue.remove(chosen))),
     pending: (caller, query) => admin(caller, () => pending(caller, query)),
-    pendingJob: (caller, id, query) =>
-      admin(
-        caller,
-        () =>
-          Effect.flatMap(Effect.fromResult(readParameters(query, [])), () =>
-            Effect.map(pendingJob(id), (job) => json(200, jobJson(job))))
-      ),
+    pendingJob: (caller, id, query) => whole(caller, query, () => queue.pending({ id })),
     hurry: (caller, id, query) => one(caller, id, query, () => ask(Effect.map(queue.hurry(id), Number))),
     cancel: (caller, id, query) => one(caller, id, query, () => cancel(id)),
     retryAll: (caller, query) => all(caller, query, "jobs-retried", queue.retry),

@@ -1,6 +1,6 @@
 /** Failed jobs: payload, error, and the jobs that wait for each. They can be retried or deleted: one, all of a name, or all. */
 
-import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query"
+import { useQueryClient } from "@tanstack/react-query"
 import { RotateCcw, Trash2 } from "lucide-react"
 import { type ReactNode, useId, useState } from "react"
 import { useReader } from "../field/value.tsx"
@@ -13,33 +13,8 @@ import { setQuery, usePlace } from "../shell/location.ts"
 import { Cancel, Dialog } from "../shell/parts.tsx"
 import { Problem } from "../shell/problem.tsx"
 import { say } from "../shell/toasts.tsx"
-import { type FailedJob, useQueues } from "./queues.ts"
+import { type FailedJob, jobPath, useJobs, useQueues, useWhole } from "./queues.ts"
 import { words } from "./words.ts"
-
-interface FailedPage {
-  readonly jobs: readonly FailedJob[]
-  readonly next_page_token: string | null
-}
-
-/** The most pages that are read again automatically. With more pages open, the button reads them again. */
-const polledPages = 2
-
-const useFailed = (name: string | null) =>
-  useInfiniteQuery({
-    queryKey: ["jobs", "failed", name],
-    staleTime: 2_000,
-    initialPageParam: "",
-    queryFn: async ({ pageParam, signal }): Promise<FailedPage> =>
-      (await client.request<FailedPage>({
-        method: "GET",
-        path: "/jobs/failed",
-        system: true,
-        query: { name, page_size: 50, page_token: pageParam },
-        signal
-      })).data,
-    getNextPageParam: ({ next_page_token }) => next_page_token ?? undefined,
-    refetchInterval: ({ state }) => (state.data?.pages.length ?? 1) > polledPages ? false : 5_000
-  })
 
 /** The jobs of an action: one job, or all of some names. */
 type Chosen = { readonly id: string; readonly name: string } | {
@@ -48,16 +23,7 @@ type Chosen = { readonly id: string; readonly name: string } | {
 }
 
 const path = (chosen: { readonly id: string } | null, verb: string): string =>
-  chosen === null ? `/jobs/failed${verb}` : `/jobs/failed/${encodeURIComponent(chosen.id)}${verb}`
-
-/** A job with its payload: a list leaves out long ones. */
-const useWhole = (job: FailedJob): FailedJob =>
-  useQuery({
-    queryKey: ["jobs", "failed-job", job.id],
-    enabled: job.payload === null && job.payloadBytes > 4,
-    queryFn: async ({ signal }): Promise<FailedJob> =>
-      (await client.request<FailedJob>({ method: "GET", path: path(job, ""), system: true, signal })).data
-  }).data ?? job
+  chosen === null ? `/jobs/failed${verb}` : jobPath("failed", chosen, verb)
 
 const Detail = (
   { job, onDelete, onRetry }: { readonly job: FailedJob; readonly onRetry: () => void; readonly onDelete: () => void }
@@ -66,7 +32,7 @@ const Detail = (
   const pw = usePlaceWords()
   const { format } = useLocale()
   const { now } = useReader()
-  const { payload } = useWhole(job)
+  const { payload } = useWhole("failed", job)
   return (
     <>
       <div className={style.head}>
@@ -110,7 +76,9 @@ export const FailedJobs = (): ReactNode => {
   const act = useAct()
   const picker = useId()
   const [deleting, setDeleting] = useState<Chosen | null>(null)
-  const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage, refetch } = useFailed(name)
+  const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage, refetch } = useJobs<FailedJob>("failed", {
+    name
+  })
   const queues = useQueues(5_000).data ?? []
   const failing = queues.filter(({ failed }) => failed > 0)
   const all = data?.pages.flatMap(({ jobs }) => jobs) ?? []

@@ -1,6 +1,6 @@
 /** Jobs that wait for their time or their next try: payload, last error, when they are tried. One may be run now or cancelled. */
 
-import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query"
+import { useQueryClient } from "@tanstack/react-query"
 import { Ban, Play } from "lucide-react"
 import { type ReactNode, useId, useState } from "react"
 import { useReader } from "../field/value.tsx"
@@ -13,44 +13,8 @@ import { setQuery, usePlace } from "../shell/location.ts"
 import { Cancel, Dialog } from "../shell/parts.tsx"
 import { Problem } from "../shell/problem.tsx"
 import { say } from "../shell/toasts.tsx"
-import { type PendingJob, useQueues } from "./queues.ts"
+import { jobPath, type PendingJob, useJobs, useQueues, useWhole } from "./queues.ts"
 import { words } from "./words.ts"
-
-interface PendingPage {
-  readonly jobs: readonly PendingJob[]
-  readonly next_page_token: string | null
-}
-
-/** The most pages that are read again automatically. */
-const polledPages = 2
-
-const usePending = (name: string | null, state: string | null) =>
-  useInfiniteQuery({
-    queryKey: ["jobs", "pending", name, state],
-    staleTime: 2_000,
-    initialPageParam: "",
-    queryFn: async ({ pageParam, signal }): Promise<PendingPage> =>
-      (await client.request<PendingPage>({
-        method: "GET",
-        path: "/jobs/pending",
-        system: true,
-        query: { name, state, page_size: 50, page_token: pageParam },
-        signal
-      })).data,
-    getNextPageParam: ({ next_page_token }) => next_page_token ?? undefined,
-    refetchInterval: ({ state: { data } }) => (data?.pages.length ?? 1) > polledPages ? false : 5_000
-  })
-
-const path = (job: PendingJob, verb = ""): string => `/jobs/pending/${encodeURIComponent(job.id)}${verb}`
-
-/** A job with its payload: a list leaves out long ones. */
-const useWhole = (job: PendingJob): PendingJob =>
-  useQuery({
-    queryKey: ["jobs", "pending-job", job.id],
-    enabled: job.payload === null && job.payloadBytes > 4,
-    queryFn: async ({ signal }): Promise<PendingJob> =>
-      (await client.request<PendingJob>({ method: "GET", path: path(job), system: true, signal })).data
-  }).data ?? job
 
 /** Runs of schedules have negative ids. One that has not begun has its time. */
 const mayHurry = ({ attempts, held, id }: PendingJob): boolean => !held && (attempts > 0 || !id.startsWith("-"))
@@ -65,7 +29,7 @@ const Detail = (
   const w = useWords(words)
   const { format } = useLocale()
   const { now } = useReader()
-  const { payload } = useWhole(job)
+  const { payload } = useWhole("pending", job)
   return (
     <>
       <div className={style.head}>
@@ -117,7 +81,10 @@ export const PendingJobs = (): ReactNode => {
   const act = useAct()
   const picker = useId()
   const [cancelling, setCancelling] = useState<PendingJob | null>(null)
-  const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage, refetch } = usePending(name, state)
+  const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage, refetch } = useJobs<PendingJob>("pending", {
+    name,
+    state
+  })
   const waiting = (useQueues(5_000).data ?? []).filter((queue) => queue.waiting + queue.retrying > 0)
   const all = data?.pages.flatMap(({ jobs }) => jobs) ?? []
   const job = all.find(({ id }) => id === open)
@@ -125,7 +92,7 @@ export const PendingJobs = (): ReactNode => {
   const run = async (of: PendingJob, method: "POST" | "DELETE"): Promise<void> => {
     setCancelling(null)
     const done = await act(async () => {
-      await client.request({ method, path: path(of, method === "POST" ? ":run" : ""), system: true })
+      await client.request({ method, path: jobPath("pending", of, method === "POST" ? ":run" : ""), system: true })
     })
     if (done) say(method === "POST" ? w.hurried : w.cancelled)
     await queries.invalidateQueries({ queryKey: ["jobs"] })

@@ -1,6 +1,6 @@
 /** The types of the service's answers about jobs, and their queries. */
 
-import { useQuery, type UseQueryResult } from "@tanstack/react-query"
+import { useInfiniteQuery, useQuery, type UseQueryResult } from "@tanstack/react-query"
 import { client } from "../shell/client.ts"
 
 export interface Queue {
@@ -66,3 +66,46 @@ export const useQueues = (every: number): UseQueryResult<readonly Queue[]> =>
       }))
         .data.jobs
   })
+
+/** Where jobs are listed one by one. */
+type List = "failed" | "pending"
+
+interface JobPage<Job> {
+  readonly jobs: readonly Job[]
+  readonly next_page_token: string | null
+}
+
+/** The most pages that are read again automatically. With more pages open, the button reads them again. */
+const polledPages = 2
+
+/** Jobs of a list in pages. The first ones are read again every five seconds. */
+export const useJobs = <Job>(list: List, of: { readonly name: string | null; readonly state?: string | null }) =>
+  useInfiniteQuery({
+    queryKey: ["jobs", list, of],
+    staleTime: 2_000,
+    initialPageParam: "",
+    queryFn: async ({ pageParam, signal }): Promise<JobPage<Job>> =>
+      (await client.request<JobPage<Job>>({
+        method: "GET",
+        path: `/jobs/${list}`,
+        system: true,
+        query: { ...of, page_size: 50, page_token: pageParam },
+        signal
+      })).data,
+    getNextPageParam: ({ next_page_token }) => next_page_token ?? undefined,
+    refetchInterval: ({ state }) => (state.data?.pages.length ?? 1) > polledPages ? false : 5_000
+  })
+
+/** The path of a job of a list, or of what is done with it. */
+export const jobPath = (list: List, { id }: { readonly id: string }, verb = ""): string =>
+  `/jobs/${list}/${encodeURIComponent(id)}${verb}`
+
+/** A job with its payload: a list leaves out long ones. */
+export const useWhole = <Job extends FailedJob | PendingJob>(list: List, job: Job): Job =>
+  useQuery({
+    queryKey: ["jobs", list, "whole", job.id],
+    // A payload that is null itself has four bytes.
+    enabled: job.payload === null && job.payloadBytes > 4,
+    queryFn: async ({ signal }): Promise<Job> =>
+      (await client.request<Job>({ method: "GET", path: jobPath(list, job), system: true, signal })).data
+  }).data ?? job
