@@ -16,7 +16,7 @@ import { unstorableText } from "../../core/domain/job/enqueue.ts"
 import { identifier, lockMargin, ownSchema, quoted } from "./sql.ts"
 
 /** Raised with every change of `ownStatements`. */
-export const ownLevel = 2
+export const ownLevel = 3
 
 /** The library's own level: its last migration. */
 export const libraryLevel = 20
@@ -140,8 +140,8 @@ begin
   if new.locked_at is not null then
     new.updated_at := now();
     new.key := null;
-    select * into d from ${s}.definitions where task_id = new.task_id;
-    new.locked_at := least(new.locked_at, now() - interval '4 hours' + d.timeout + ${lockMargin});
+    select timeout into wait from ${s}.definitions where task_id = new.task_id;
+    new.locked_at := least(new.locked_at, new.updated_at - interval '4 hours' + wait + ${lockMargin});
     return new;
   end if;
   if new.attempts >= old.attempts then
