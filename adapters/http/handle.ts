@@ -71,6 +71,8 @@ export type ExtraRoute =
     readonly handle: (visit: Visit) => RouteAnswer
     /** Writes no line of the log for its requests. */
     readonly quiet?: boolean
+    /** False: no page of another origin may call it, whatever the service allows else. */
+    readonly crossOrigin?: false
   }
   | {
     readonly prefix: string
@@ -179,6 +181,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   const extraRoutes = allExtra.filter((route) => route.prefix !== "/")
   const rootRoute = allExtra.find((route) => route.prefix === "/") ?? null
   const quiet = allExtra.filter((route) => route.access === "public" && route.quiet === true)
+  const closed = allExtra.filter((route) => route.access === "public" && route.crossOrigin === false)
   const prefixes = [...extraRoutes.map(({ prefix }) => prefix), ...(auth === undefined ? [] : [authPrefix])]
 
   // A body takes as long as its sender likes. Those who wait for one are counted apart, strangers apart from callers, so that slow
@@ -194,6 +197,8 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
   const ready = Effect.suspend((): Effect.Effect<Readiness> =>
     draining ? Effect.succeed(stopping()) : options.ready ?? Effect.succeed(true)
   )
+
+  const crossesTo = (path: string): boolean => !closed.some(({ prefix }) => isBelow(path, prefix))
 
   const vary = cors === null ? "Authorization" : "Authorization, Origin"
   const everywhere: { readonly [name: string]: string } = {
@@ -354,7 +359,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     headers["x-request-id"] = progress.id
     if (cors !== null) {
       const origin = request.headers.get("origin")
-      if (origin !== null) Object.assign(headers, cors.headersFor(origin))
+      if (origin !== null && crossesTo(progress.path)) Object.assign(headers, cors.headersFor(origin))
     }
     if (progress.timing !== null) headers["server-timing"] = progress.timing.header()
     if (answer.stream !== undefined) return finishStream(progress, answer, headers, answer.stream)
@@ -486,7 +491,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     const health = healthRoute(path, progress.method, ready)
     if (health !== null) return health
     if (!enter(progress, working)) return Effect.fail(overloaded())
-    if (cors !== null && request.method === "OPTIONS") {
+    if (cors !== null && request.method === "OPTIONS" && crossesTo(path)) {
       const preflight = cors.preflight(request)
       if (preflight !== null) return Effect.succeed(preflight)
     }

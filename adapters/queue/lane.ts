@@ -3,7 +3,7 @@
  * nor completes a job.
  */
 
-import type { JobModel } from "../../core/domain/job/definition.ts"
+import { hookPrefix, type JobModel } from "../../core/domain/job/definition.ts"
 import { codeOf, type Rows } from "./connection.ts"
 import type { Fetched, JobLog } from "./fetched.ts"
 import type { Leases } from "./lease.ts"
@@ -112,10 +112,11 @@ export class Lane {
   /**
    * How many jobs to fetch beside the requested ones: enough for a short time, so that short jobs wait for no statement. None for an ordered name,
    * whose next jobs are due only later. None for a name with keys. None for jobs with a single attempt, because a dying process would use it up.
+   * None for messages of other systems, which may be large.
    */
   #room(): number {
-    const { concurrency, maxAttempts, ordered } = this.job
-    if (ordered || maxAttempts === 1 || this.#keyed || this.#usualMs === null) return 0
+    const { concurrency, maxAttempts, name, ordered } = this.job
+    if (ordered || name.startsWith(hookPrefix) || maxAttempts === 1 || this.#keyed || this.#usualMs === null) return 0
     return Math.min(ahead.jobs, Math.floor(concurrency * ahead.ms / Math.max(this.#usualMs, 0.1))) - this.#ready.length
   }
 
