@@ -172,9 +172,9 @@ export const eventMigrations = (
 
 /** Counts of submissions and of denied requests, and used challenges: in the application's database of a service that has public forms or hooks. */
 export const formMigrations = (
-  { forms, hooks, schemas = defaultSchemas }: Pick<Compiled, "forms" | "hooks"> & Named
+  { forms, hooks, schemas = defaultSchemas }: Pick<Compiled, "forms"> & Partial<Pick<Compiled, "hooks">> & Named
 ): readonly Migration[] =>
-  forms.size === 0 && hooks.size === 0
+  forms.size === 0 && (hooks?.size ?? 0) === 0
     ? []
     : [make("forms", 1, `${submissionsSchema(schemas.service).join(";\n\n")};\n`, schemas)]
 

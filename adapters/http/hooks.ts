@@ -39,12 +39,14 @@ export const hookRoutes = (hooks: HookApp, parent: string): readonly ExtraRoute[
       }
       const refusal = codingRefusal(request) ?? announcedTooLarge(request, largestBody)
       if (refusal !== null) return Effect.fail(refusal)
+      const length = announced(visit)
       return hooks.receive(name, {
         client: clientOf(visit.address, null, 0).group,
         header: (wanted) => request.headers.get(wanted),
         headers: request.headers.entries(),
-        length: announced(visit),
-        body: request.hasBody ? request.body(largestBody) : Effect.succeed(noBody)
+        length,
+        // No more than room is kept for.
+        body: request.hasBody ? request.body(length ?? largestBody) : Effect.succeed(noBody)
       })
     }
   }]

@@ -217,7 +217,7 @@ declare d ${s}.definitions; due timestamptz; own_key text; job bigint; most smal
 begin
   select s.* into d from ${s}._private_tasks t join ${s}.definitions s on s.task_id = t.id where t.identifier = job_name;
   if not found then d := ${s}._queue(job_name, coalesce(is_ordered, group_name is not null)); end if;
-  if octet_length(payload::text) > case when starts_with(job_name, '${hookPrefix}') then ${largestMessage} else 262144 end then
+  if octet_length(payload::text) > (case when starts_with(job_name, '${hookPrefix}') then ${largestMessage} else 262144 end) then
     raise exception 'The payload of a job has at most 262144 bytes of JSON.' using errcode = '22023';
   end if;
   -- Neither character can be shown: jsonb, on which views of payloads stand, has none of them. Both are there as escapes only.

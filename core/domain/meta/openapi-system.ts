@@ -144,7 +144,7 @@ const headers: { readonly [name: string]: Doc } = {
   "X-Request-Id": { description: "The request's own id when it sent one, else a new one.", schema: text },
   "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 0 } },
   "WWW-Authenticate": {
-    description: "`Bearer`; of hooks `Signature`, with the headers that they expect.",
+    description: "`Bearer`, or `Signature` with the headers that are expected.",
     schema: text
   },
   "Accept-Encoding": { description: "`identity`, where the body was compressed.", schema: text },
