@@ -12,6 +12,7 @@ import { encodeMessage, keptHeaders, mostHeaders } from "../domain/hook/message.
 import { isMessageId, type NoClaim, readClaim, schemeHeaders, stripeId } from "../domain/hook/signature.ts"
 import type { JobDatabase } from "../domain/job/definition.ts"
 import { planEnqueue } from "../domain/job/enqueue.ts"
+import { outageOf, outageProblem } from "../domain/outage.ts"
 import { notFound, Problem, problem } from "../domain/problem.ts"
 import { classOf } from "../domain/thrown.ts"
 import type { QueueService } from "../ports/queue.ts"
@@ -174,7 +175,10 @@ export const makeHooks = (core: Core, parts: HookParts): HookApp => {
     const attempt = core.seal.digest(JSON.stringify(["hook", hook.name, client]))
     const wait = yield* Effect.catch(
       submissions.attempt(attempt, limits.deniedPerMinute),
-      () => Effect.fail(away())
+      ({ cause }) => {
+        const outage = outageOf(cause)
+        return Effect.fail(outage === null ? away() : outageProblem(outage))
+      }
     )
     if (wait === 0) return yield* Effect.fail(notSigned(hook.verifier))
     blocked.set(attempt, now + wait * 1_000)
