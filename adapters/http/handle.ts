@@ -58,6 +58,9 @@ export interface Visit {
   readonly address: string | null
 }
 
+/** Reads the body of a request, counted among those that are on their way: slow senders keep only their like from being served. */
+export type ReadBody = (limit: number) => Effect.Effect<Uint8Array, Problem>
+
 type RouteAnswer = Effect.Effect<EdgeAnswer, Problem>
 
 /**
@@ -68,7 +71,7 @@ export type ExtraRoute =
   | {
     readonly prefix: string
     readonly access: "public"
-    readonly handle: (visit: Visit) => RouteAnswer
+    readonly handle: (visit: Visit, body: ReadBody) => RouteAnswer
     /** Writes no line of the log for its requests. */
     readonly quiet?: boolean
     /** False: no page of another origin may call it, whatever the service allows else. */
@@ -461,7 +464,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
 
   const extra = (route: ExtraRoute, progress: Progress): RouteAnswer =>
     route.access === "public"
-      ? route.handle(progress)
+      ? route.handle(progress, (limit) => withBody(progress, limit, Effect.succeed))
       : authenticated(progress, route.handle, route.refused)
 
   /** The sign-in routes, or null when the path is none of them. */

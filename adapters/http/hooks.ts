@@ -27,7 +27,7 @@ export const hookRoutes = (hooks: HookApp, parent: string): readonly ExtraRoute[
     prefix,
     access: "public",
     crossOrigin: false,
-    handle: (visit) => {
+    handle: (visit, read) => {
       const { method, path, query, request } = visit
       const name = path.startsWith(`${prefix}/`) ? decodePercent(path.slice(prefix.length + 1)) : null
       if (name === null || !hooks.has(name)) return Effect.fail(notFound())
@@ -46,7 +46,7 @@ export const hookRoutes = (hooks: HookApp, parent: string): readonly ExtraRoute[
         headers: request.headers.entries(),
         length,
         // No more than room is kept for.
-        body: request.hasBody ? request.body(length ?? largestBody) : Effect.succeed(noBody)
+        body: request.hasBody ? read(length ?? largestBody) : Effect.succeed(noBody)
       })
     }
   }]

@@ -99,7 +99,7 @@ const notSigned = (verifier: Verifier): Problem =>
     })
     : problem(
       "unauthenticated",
-      `The request is not signed as this hook expects: by the headers ${listed(verifier.scheme)}, at most minutes ago.`,
+      `The request is not signed as this hook expects, by the headers ${listed(verifier.scheme)}.`,
       {},
       { "www-authenticate": `Signature headers="${schemeHeaders[verifier.scheme].join(" ")}"` }
     )
@@ -136,8 +136,8 @@ const makeRoom = (most: number, mostEach: number) => {
   }
 }
 
-/** Even an empty request takes some memory. */
-const leastHeld = 4_096
+/** What a request takes at least, whatever its length: it also takes a place among those that are on their way. */
+const leastHeld = 65_536
 
 /** Clients that are known to have been denied too often; the last of them, in this process. */
 const mostBlocked = 10_000

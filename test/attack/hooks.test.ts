@@ -4,11 +4,21 @@
  */
 
 import { createHmac } from "node:crypto"
+import { connect } from "node:net"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import type { Fetch } from "../../adapters/http/fetch.ts"
 import { queueStatements } from "../../adapters/queue/schema.ts"
 import { type Admin, createAdmin } from "../../composition/create-admin.ts"
-import { defineConfig, defineHook, githubSignature, listen } from "../../composition/index.ts"
+import {
+  defineConfig,
+  defineHook,
+  defineResource,
+  defineRoles,
+  defineView,
+  f,
+  githubSignature,
+  listen
+} from "../../composition/index.ts"
 import { testAuthenticator, testSecret } from "../support/composed.ts"
 import { openDatabase, type TestDatabase } from "../support/postgres.ts"
 
@@ -26,6 +36,18 @@ const config = defineConfig({
     slow: defineHook({ verify: () => new Promise<boolean>((resolve) => void verifying.push(resolve)), run })
   },
   options: { trustedProxies: 1 }
+})
+
+const signups = defineResource("signups", {
+  table: "signups",
+  primaryKey: "id",
+  fields: { id: f.integer().readOnly().dbDefault(), email: f.text() }
+})
+const withForm = defineConfig({
+  resources: [signups],
+  views: [defineView(signups, {}).form({ name: "join", fields: ["email"], thanks: "Welcome." })],
+  roles: defineRoles({ admin: ["*"], anonymous: ["signups.create"] }),
+  hooks: { github: defineHook({ verify: githubSignature({ secret }), run }) }
 })
 
 let database: TestDatabase
@@ -218,10 +240,41 @@ describe("bodies that are on their way", () => {
     expect((await post(fetch, "{}", { client: "192.0.2.51" })).status).toBe(202)
   })
 
+  it("keep nobody from being served who sends none, be they of hooks or of forms", async () => {
+    const admin = await createAdmin(withForm, {
+      database: { url: database.url },
+      authenticator: testAuthenticator,
+      secret: testSecret,
+      maxInFlight: 2
+    })
+    try {
+      for (const path of ["hooks/github", "forms/join"]) {
+        const begun = Array.from({ length: 2 }, (_, index) => {
+          const { body, end } = unfinished()
+          const headers = {
+            "content-type": "application/json",
+            "x-github-delivery": `${index}`,
+            "x-hub-signature-256": wrong
+          }
+          const request = new Request(
+            `http://service.test/api/${path}`,
+            { method: "POST", headers, body, duplex: "half" } as RequestInit
+          )
+          return { end, answered: admin.fetch(request, { address: "10.0.0.1" }) }
+        })
+        const asked = await admin.fetch(new Request("http://service.test/api/forms/join"))
+        expect([path, asked.status]).toEqual([path, 200])
+        for (const { end } of begun) end()
+        for (const { answered } of begun) expect((await answered).status).toBeLessThan(500)
+      }
+    } finally {
+      await admin.close()
+    }
+  })
+
   it("have as long as all bodies have, and are cut off", async () => {
     const listener = await listen(instances[0]!.edge, { port: 0, requestTimeoutMs: 200, headersTimeoutMs: 200 })
     try {
-      const { connect } = await import("node:net")
       const socket = connect(listener.port, "127.0.0.1")
       const answered = new Promise<string>((resolve) => {
         let text = ""

@@ -3,9 +3,9 @@ import * as Result from "effect/Result"
 import { createHmac } from "node:crypto"
 import { Webhook } from "standardwebhooks"
 import { describe, expect, it } from "vitest"
-import { isSigned } from "../../../adapters/seal/webhook.ts"
-import type { SignatureScheme } from "./declaration.ts"
-import { keyOfSecret, readClaim, stripeId } from "./signature.ts"
+import { isSigned } from "../../adapters/seal/webhook.ts"
+import type { SignatureScheme } from "../../core/domain/hook/declaration.ts"
+import { keyOfSecret, readClaim, stripeId } from "../../core/domain/hook/signature.ts"
 
 interface Sent {
   readonly headers: { readonly [name: string]: string }
