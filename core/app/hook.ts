@@ -70,8 +70,8 @@ export interface HookLimits {
 
 const usualLimits: HookLimits = {
   deniedPerMinute: 30,
-  heldBytes: 64 * largestBody,
-  heldBytesEach: 16 * largestBody,
+  heldBytes: 32 * largestBody,
+  heldBytesEach: 8 * largestBody,
   verifyMs: 5_000
 }
 
@@ -198,7 +198,7 @@ export const makeHooks = (core: Core, parts: HookParts): HookApp => {
     header: HookRequest["header"]
   ): Effect.Effect<Verified | Denied> => {
     const answer = Effect.tryPromise({
-      try: async () => verify({ body, headers: { get: (name) => header(name.toLowerCase()) } }),
+      try: async (signal) => verify({ body, headers: { get: (name) => header(name.toLowerCase()) }, signal }),
       catch: (error) => denied("function", classOf(error))
     })
     const judged = Effect.map(answer, (verdict: unknown): Verified | Denied => {

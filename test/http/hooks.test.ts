@@ -1,5 +1,6 @@
 // Hooks over HTTP on PostgreSQL: what is taken and what is refused, one job for all copies of a message, both or neither when a transaction breaks, and what
 // the job gets.
+import { Validator } from "@seriousme/openapi-schema-validator"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { createHmac } from "node:crypto"
@@ -36,6 +37,7 @@ const githubSecret = "a secret for the tests of hooks"
 /** What the jobs saw, in order. */
 const seen: Array<readonly [hook: string, message: HookMessage<unknown>]> = []
 const enqueued: unknown[] = []
+const signals: AbortSignal[] = []
 let answer: () => unknown = () => true
 
 const follow = defineJob<{ readonly of: string | null }>({
@@ -65,7 +67,13 @@ const hooks = {
     verify: githubSignature({ secret: githubSecret }),
     run: (message) => void seen.push(["github", message])
   }),
-  own: defineHook({ verify: () => answer() as Verdict, run: (message) => void seen.push(["own", message]) }),
+  own: defineHook({
+    verify: ({ signal }) => {
+      signals.push(signal)
+      return answer() as Verdict
+    },
+    run: (message) => void seen.push(["own", message])
+  }),
   typed: defineHook({
     verify: () => true,
     input: order,
@@ -334,6 +342,8 @@ describe("a refusal", () => {
       const { challenge, status } = await told(await post({ hook: "own", body: "{}" }))
       expect([String(each), status, challenge]).toEqual([String(each), 401, "Signature"])
     }
+    // Whoever still waits for something is told to stop.
+    expect(signals.at(-1)!.aborted).toBe(true)
     const allows: ReadonlyArray<() => unknown> = [
       () => true,
       () => Promise.resolve(true),
@@ -457,6 +467,7 @@ describe("documents", () => {
     const document = JSON.parse(await read(ada, "openapi.json")) as {
       readonly paths: { readonly [path: string]: { readonly post: { readonly [member: string]: unknown } } }
     }
+    expect(await new Validator().validate(JSON.parse(JSON.stringify(document)) as never)).toEqual({ valid: true })
     expect(Object.keys(document.paths).filter((path) => path.startsWith("/api/hooks/"))).toEqual(
       Object.keys(hooks).map((name) => `/api/hooks/${name}`)
     )

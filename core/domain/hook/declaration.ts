@@ -58,6 +58,8 @@ export interface UnverifiedRequest {
   /** As it was sent. */
   readonly body: Uint8Array
   readonly headers: { readonly get: (name: string) => string | null }
+  /** Aborts when the time to verify is over, or the sender goes away. */
+  readonly signal: AbortSignal
 }
 
 /** `true` or an object: somebody who may has sent it. With an `id`, the same message runs once within 24 hours. */
