@@ -96,6 +96,8 @@ const allSubscriptions = (
       const found = own.get(id)
       return found !== undefined || made === undefined ? Effect.succeed(found ?? null) : made.find(id)
     },
+    unchanged: (subscription) =>
+      made === undefined || subscription.kept === null ? Effect.succeed(true) : made.unchanged(subscription),
     rolesOf: (subscription) =>
       subscription.reader.of !== "owner"
         ? Effect.succeed([])

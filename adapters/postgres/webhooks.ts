@@ -7,7 +7,7 @@ import type { RecordsError } from "../../core/ports/records.ts"
 import type { DisabledNow, KeptSubscription, WebhooksService } from "../../core/ports/webhooks.ts"
 import type { Postgres } from "./connection.ts"
 import { refuse } from "./errors.ts"
-import { identifier, ownSchema } from "./sql.ts"
+import { arrayLiteral, identifier, ownSchema } from "./sql.ts"
 
 /** Days without a success after which a subscription is disabled, days that attempts are kept, hours that an old secret is valid. */
 const failingDays = 3
@@ -19,6 +19,11 @@ export const madePrefix = "made:"
 
 /** Whether nothing has succeeded for too long. After the statement that notes the first failure, it is not so. */
 const overdue = `coalesce(failing_since <= now() - interval '${failingDays} days', false)`
+
+/**
+ * A text of a subscription that is another one after every change: the transaction that wrote the row, and its place. A previous secret ends without a write.
+ */
+const stampOf = "xmin::text || ctid::text || coalesce(previous_until > now(), false)::text"
 
 /** The time of the next version. */
 const later = "greatest(clock_timestamp(), updated_at + interval '1 microsecond')"
@@ -148,7 +153,7 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
     postgres.transaction((session) => Effect.catch(session.run(sql, params, true), refuse), true)
   const columns =
     `id::text, name, events, url, filter, headers::text, payload, ordered::text, enabled::text, tenant_id, owner_id, roles::text, secret,
-  case when previous_until > now() then previous_secret end, (failing_since is not null)::text`
+  case when previous_until > now() then previous_secret end, (failing_since is not null)::text, ${stampOf}`
   const rolesOf = (text: string | null | undefined): readonly string[] | null =>
     text == null ? null : JSON.parse(text) as readonly string[]
   const kept = (row: ReadonlyArray<string | null>): KeptSubscription => {
@@ -167,7 +172,8 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
       roles,
       secret,
       previous,
-      failing
+      failing,
+      stamp
     ] = row
     return {
       id: id!,
@@ -185,7 +191,8 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
       roles: rolesOf(roles),
       secret: secret ?? null,
       previous: previous ?? null,
-      failing: failing === "true"
+      failing: failing === "true",
+      stamp: stamp!
     }
   }
   const disabledNow = ([row]: ReadonlyArray<ReadonlyArray<string | null>>): DisabledNow | null => {
@@ -197,6 +204,17 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
       read(`select ${columns} from ${s}.subscriptions order by id limit 10000`),
       (rows) => rows.map(kept)
     ),
+    stamp: Effect.map(
+      read(
+        `select count(*)::text || ' ' || coalesce(sum(hashtextextended(${stampOf}, id)), 0)::text from ${s}.subscriptions`
+      ),
+      ([row]) => row![0]!
+    ),
+    stamps: (ids) =>
+      Effect.map(
+        read(`select id::text, ${stampOf} from ${s}.subscriptions where id = any($1::bigint[])`, [arrayLiteral(ids)]),
+        (rows) => new Map(rows.map(([id, stamp]) => [id!, stamp!]))
+      ),
     find: (id) =>
       Effect.map(
         read(`select ${columns} from ${s}.subscriptions where id = $1::bigint`, [id]),

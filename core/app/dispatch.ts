@@ -4,6 +4,7 @@
  * least once.
  */
 
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -31,7 +32,7 @@ import type { ChangesService, Taken } from "../ports/changes.ts"
 import type { QueueError, QueueService } from "../ports/queue.ts"
 import { RecordsError } from "../ports/records.ts"
 import type { RolesNow } from "../ports/subscriptions.ts"
-import { type Delivering, type Delivery, eventId, receiverMs, tryDelivery } from "./deliver.ts"
+import { type Delivering, type Delivery, eventId, receiverMs, SubscriptionEnded, tryDelivery } from "./deliver.ts"
 
 /** Names of the jobs that deliveries become. */
 export const deliverName = "webhooks.deliver"
@@ -315,6 +316,13 @@ const followUp = (use: Dispatching, delivery: Planned, result: TryResult): Enque
   return deliverPlan(use, delivery, result.gone ? 0 : 1, wait ?? 0, result)
 }
 
+/** The job that follows a first attempt that could not be made. A subscription that was disabled meanwhile keeps what it did not get, as one that waits does. */
+const afterFailure = (use: Dispatching, delivery: Planned, cause: Cause.Cause<unknown>): EnqueuePlan | null => {
+  const error = Cause.squash(cause)
+  if (!(error instanceof SubscriptionEnded)) return deliverPlan(use, delivery, 1, 5_000)
+  return error.removed ? null : deliverPlan(use, delivery, 0, 0, { error: error.message, gone: true })
+}
+
 /**
  * Removes the job of an attempt that was still running when the job was made: the result of the attempt decides. The follow-up job is enqueued
  * first, so that no delivery is lost in between.
@@ -381,8 +389,10 @@ export const dispatchChanges = Effect.fnUntraced(function*(
         delivery,
         begun.has(delivery) ? deliverPlan(use, delivery, 1, takeOverMs) : deliverPlan(use, delivery, 0, 0)
       ])
-    } else if (Exit.isFailure(exit)) kept.push([null, deliverPlan(use, delivery, 1, 5_000)])
-    else {
+    } else if (Exit.isFailure(exit)) {
+      const next = afterFailure(use, delivery, exit.cause)
+      if (next !== null) kept.push([null, next])
+    } else {
       const next = followUp(use, delivery, exit.value)
       if (next !== null) kept.push([null, next])
     }

@@ -10,12 +10,11 @@ import * as Exit from "effect/Exit"
 import { recordChange, type StoredChange } from "../domain/event/change.ts"
 import { type EventFailure, failureText, type Happened } from "../domain/event/delivery.ts"
 import { retryWait } from "../domain/event/retry.ts"
-import type { Subscription } from "../domain/event/subscription.ts"
 import type { TryResult } from "../domain/event/try.ts"
 import { jobDefaults, type JobModel } from "../domain/job/definition.ts"
 import { FatalJobError, RetryAt } from "../domain/job/retry.ts"
 import type { RecordsError } from "../ports/records.ts"
-import { receiverMs, tryDelivery } from "./deliver.ts"
+import { enabledNow, receiverMs, tryDelivery } from "./deliver.ts"
 import {
   changeName,
   type ChangePayload,
@@ -28,15 +27,6 @@ import {
 } from "./dispatch.ts"
 
 const fatal = (message: string): Effect.Effect<never, FatalJobError> => Effect.fail(new FatalJobError(message))
-
-/** The current subscription of a job. If it was removed or disabled, the jobs that wait for it fail. */
-const subscriptionOf = (use: Dispatching, id: string): Effect.Effect<Subscription, FatalJobError | RecordsError> =>
-  Effect.flatMap(use.subscriptions.find(id), (found): Effect.Effect<Subscription, FatalJobError> =>
-    found === null
-      ? fatal("The subscription no longer exists.")
-      : found.enabled
-      ? Effect.succeed(found)
-      : fatal("The subscription is disabled."))
 
 const happenedOf = (
   use: Dispatching,
@@ -66,7 +56,7 @@ const deliver = Effect.fnUntraced(function*(
   attempt: number
 ): Effect.fn.Return<void, Error | RecordsError | EventFailure> {
   if (payload.failed !== undefined && attempt === 1) return yield* fatal(payload.failed)
-  const subscription = yield* subscriptionOf(use, payload.subscription)
+  const subscription = yield* enabledNow(use, payload.subscription)
   const happened = yield* happenedOf(use, payload.resource, payload.event, payload.change)
   const tries = payload.tried + attempt
   const result = yield* tryDelivery(use, { subscription, happened, test: payload.test === true }, tries)
@@ -79,7 +69,7 @@ const deliverOrdered = Effect.fnUntraced(function*(
   attempt: number
 ): Effect.fn.Return<void, Error | RecordsError | EventFailure> {
   for (const { change, event } of payload.events) {
-    const subscription = yield* subscriptionOf(use, payload.subscription)
+    const subscription = yield* enabledNow(use, payload.subscription)
     const happened = yield* happenedOf(use, payload.resource, event, change)
     const result = yield* tryDelivery(use, { subscription, happened, test: false }, attempt)
     if (result.outcome === "failed") yield* refused(use, result, attempt, true)

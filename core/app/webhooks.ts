@@ -43,8 +43,9 @@ import { json } from "./call.ts"
 import type { Call, Reply } from "./call.ts"
 import { permitted } from "./core.ts"
 import type { Core, RecordCheck } from "./core.ts"
-import { type Delivering, type EventLog, tryDelivery } from "./deliver.ts"
+import { type Delivering, type EventLog, SubscriptionEnded, tryDelivery } from "./deliver.ts"
 import { recordsProblem } from "./refusal.ts"
+import { askTogether } from "./together.ts"
 
 /** The dependencies of the extension. */
 export interface WebhooksCore {
@@ -64,9 +65,6 @@ export interface WebhooksCore {
 
 /** How such subscriptions are named in jobs; names of the configuration have no colon. */
 const prefix = "made:"
-
-/** How long read data is cached, in milliseconds. */
-const believedMs = 1_000
 
 const sealContext = (id: string): string => `webhook secret ${id}`
 
@@ -137,7 +135,8 @@ const subscriptionOf = (
     target: { of: "url", url: each.url, anyAddress: use.settings.allowPrivateAddresses },
     keys: keys.filter((key) => key !== null),
     headers: readHeaders(each.headers === null ? undefined : JSON.parse(each.headers), ignore),
-    body: null
+    body: null,
+    kept: { stamp: each.stamp, failing: each.failing }
   })
   const previous = keyOf(core, each.id, each.previous)
   return each.secret === null
@@ -181,10 +180,7 @@ const idOf = ({ id }: Subscription): string => id.slice(prefix.length)
 
 /** The subscriptions that people made, for dispatch and deliveries. */
 export const madeSubscriptions = (use: WebhooksCore): SubscriptionsService => {
-  let read:
-    | { readonly all: readonly Subscription[]; readonly failing: ReadonlySet<string>; readonly until: number }
-    | null = null
-  const forget = Effect.sync(() => void (read = null))
+  let read: { readonly all: readonly Subscription[]; readonly stamp: string } | null = null
   /** The compiled form of each subscription, cached until it changes. Parsing filters and decrypting secrets takes long for a thousand of them. */
   let made = new Map<string, { readonly text: string; readonly subscription: Subscription }>()
   const makeAll = Effect.fnUntraced(function*(
@@ -192,9 +188,11 @@ export const madeSubscriptions = (use: WebhooksCore): SubscriptionsService => {
   ): Effect.fn.Return<readonly Subscription[], RecordsError> {
     const next: typeof made = new Map()
     for (const each of kept) {
-      const text = JSON.stringify(each)
+      const text = JSON.stringify({ ...each, stamp: "", failing: false })
       const known = made.get(each.id)
-      const subscription = known?.text === text ? known.subscription : yield* subscriptionOf(use, each)
+      const subscription = known?.text === text
+        ? { ...known.subscription, kept: { stamp: each.stamp, failing: each.failing } }
+        : yield* subscriptionOf(use, each)
       // A subscription without a secret gets one now, and is read again with it.
       next.set(each.id, { text: each.secret === null ? "" : text, subscription })
     }
@@ -202,14 +200,14 @@ export const madeSubscriptions = (use: WebhooksCore): SubscriptionsService => {
     return [...next.values()].map(({ subscription }) => subscription)
   })
   const all = Effect.gen(function*() {
-    const now = yield* Clock.currentTimeMillis
-    if (read !== null && now < read.until) return read.all
-    const kept = yield* use.kept.all
-    const all = yield* makeAll(kept)
-    const failing = new Set(kept.flatMap(({ failing, id }) => failing ? [prefix + id] : []))
-    read = { all, failing, until: now + believedMs }
+    const stamp = yield* use.kept.stamp
+    if (read?.stamp === stamp) return read.all
+    // What is read now is as new as the stamp, or newer. Then the next stamp is another one.
+    const all = yield* makeAll(yield* use.kept.all)
+    read = { all, stamp }
     return all
   })
+  const stampOf = askTogether(use.kept.stamps)
   return {
     all,
     find: (id) =>
@@ -226,26 +224,21 @@ export const madeSubscriptions = (use: WebhooksCore): SubscriptionsService => {
         ? rolesOf(use, { id: idOf(subscription), owner: reader.id, roles: reader.roles, tenant })
         : Effect.succeed([])
     },
+    unchanged: (subscription) => Effect.map(stampOf(idOf(subscription)), (stamp) => stamp === subscription.kept?.stamp),
     orphaned: (subscription) =>
-      Effect.andThen(
-        disabling(
-          use,
-          use.kept.disable(idOf(subscription), "The owner of the subscription no longer has access."),
-          "no-access"
-        ),
-        forget
-      ),
+      Effect.asVoid(disabling(
+        use,
+        use.kept.disable(idOf(subscription), "The owner of the subscription no longer has access."),
+        "no-access"
+      )),
     ended: (subscription, result) => {
       if (result.test) return Effect.void
       const id = idOf(subscription)
       const noted = result.gone
-        ? Effect.andThen(
-          disabling(use, use.kept.disable(id, result.error ?? "The receiver answered 410 Gone."), "gone"),
-          forget
-        )
+        ? disabling(use, use.kept.disable(id, result.error ?? "The receiver answered 410 Gone."), "gone")
         : result.outcome === "failed"
-        ? Effect.flatMap(disabling(use, use.kept.failed(id), "failing"), (disabled) => disabled ? forget : Effect.void)
-        : result.outcome === "delivered" && read?.failing.has(subscription.id) !== false
+        ? disabling(use, use.kept.failed(id), "failing")
+        : result.outcome === "delivered" && subscription.kept?.failing !== false
         ? use.kept.succeeded(id)
         : Effect.void
       return use.settings.deliveryLog ? Effect.andThen(noted, use.kept.log(id, result)) : noted
@@ -530,7 +523,7 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Delivering) =>
           (error) =>
             "place" in error
               ? Effect.die(error.error)
-              : error instanceof LeftToOthers
+              : error instanceof LeftToOthers || error instanceof SubscriptionEnded
               ? Effect.fail(problem("conflict", error.message))
               : recordsProblem(error)
         )

@@ -3,7 +3,8 @@
  * Ids are keys of `webhook_subscriptions` as texts.
  *
  * Contract (test/contracts/webhooks.ts): of all who make a first secret, one does. A secret counts for 24 hours after a rotation. Each change of `enabled`
- * is a new version of the record, and one that changes nothing is none. Of all who disable a subscription at once, one is told that it did.
+ * is a new version of the record, and one that changes nothing is none. Every change of a subscription gives it and all of them another stamp, and so does the end
+ * of a previous secret. Of all who disable a subscription at once, one is told that it did.
  */
 
 import type * as Effect from "effect/Effect"
@@ -33,6 +34,7 @@ export interface KeptSubscription {
   readonly previous: string | null
   /** Whether no delivery has succeeded since one failed. */
   readonly failing: boolean
+  readonly stamp: string
 }
 
 /** A subscription that this call has disabled. */
@@ -40,6 +42,10 @@ export type DisabledNow = Pick<KeptSubscription, "id" | "name" | "owner" | "tena
 
 export interface WebhooksService {
   readonly all: Effect.Effect<readonly KeptSubscription[], RecordsError>
+  /** Of all subscriptions together. It costs much less than `all`. */
+  readonly stamp: Effect.Effect<string, RecordsError>
+  /** Of those that there still are. */
+  readonly stamps: (ids: readonly string[]) => Effect.Effect<ReadonlyMap<string, string>, RecordsError>
   readonly find: (id: string) => Effect.Effect<KeptSubscription | null, RecordsError>
   /** Stores a first secret unless there is one already. Gives the stored one. */
   readonly firstSecret: (id: string, sealed: string) => Effect.Effect<string | null, RecordsError>

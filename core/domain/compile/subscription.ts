@@ -266,7 +266,8 @@ const compileOne = (name: string, options: Bag, of: SubscriptionScope, say: Say)
     target,
     keys,
     headers: readHeaders(headers, say),
-    body: isFunction(body) ? body as Subscription["body"] : null
+    body: isFunction(body) ? body as Subscription["body"] : null,
+    kept: null
   }
 }
 

@@ -109,6 +109,13 @@ export interface Subscription {
   readonly keys: readonly Uint8Array[]
   readonly headers: { readonly [name: string]: string }
   readonly body: ((event: EventEnvelope) => unknown) | null
+  /** What is known of the one that is kept; null: it is declared, and stays as it is. */
+  readonly kept: {
+    /** Another one with every change. */
+    readonly stamp: string
+    /** Whether no delivery has succeeded since one failed. */
+    readonly failing: boolean
+  } | null
 }
 
 /** Whether a subscription takes an event. */
