@@ -8,6 +8,7 @@ import { randomUUID } from "node:crypto"
 import { makeOutbound } from "../adapters/outbound/outbound.ts"
 import { makeChanges } from "../adapters/postgres/changes.ts"
 import type { Postgres } from "../adapters/postgres/connection.ts"
+import { makeRates } from "../adapters/postgres/rates.ts"
 import { makeWebhooks } from "../adapters/postgres/webhooks.ts"
 import { hmac, newWebhookSecret } from "../adapters/seal/webhook.ts"
 import type { App } from "../core/app/app.ts"
@@ -161,6 +162,7 @@ export const makeEvents = (options: EventsOptions): Events => {
   }
   const dispatching: Dispatching = {
     changes: makeChanges(postgres, compiled.models),
+    rates: makeRates(postgres),
     queue,
     models,
     outbound,

@@ -141,6 +141,15 @@ $webhooks$`,
   ]
 }
 
+/** What came after that: limits and retries of a subscription's own. */
+export const webhookLimitsStatements = ({ schema }: Pick<Webhooks, "schema">): readonly string[] => {
+  const s = identifier(schema)
+  return [
+    `alter table ${s}.subscriptions add column if not exists max_per_minute integer`,
+    `alter table ${s}.subscriptions add column if not exists retry_steps jsonb`
+  ]
+}
+
 /** The port on given connections. */
 export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "schema">): WebhooksService => {
   const jobs = ownSchema(postgres.schemas.jobs)
@@ -152,8 +161,8 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
   ): Effect.Effect<ReadonlyArray<ReadonlyArray<string | null>>, RecordsError> =>
     postgres.transaction((session) => Effect.catch(session.run(sql, params, true), refuse), true)
   const columns =
-    `id::text, name, events, url, filter, headers::text, payload, ordered::text, enabled::text, tenant_id, owner_id, roles::text, secret,
-  case when previous_until > now() then previous_secret end, (failing_since is not null)::text, ${stampOf}`
+    `id::text, name, events, url, filter, headers::text, payload, ordered::text, enabled::text, tenant_id, owner_id, roles::text,
+  max_per_minute::text, retry_steps::text, secret, case when previous_until > now() then previous_secret end, (failing_since is not null)::text, ${stampOf}`
   const rolesOf = (text: string | null | undefined): readonly string[] | null =>
     text == null ? null : JSON.parse(text) as readonly string[]
   const kept = (row: ReadonlyArray<string | null>): KeptSubscription => {
@@ -170,6 +179,8 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
       tenant,
       owner,
       roles,
+      perMinute,
+      waits,
       secret,
       previous,
       failing,
@@ -189,6 +200,8 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
       tenant: tenant === "" ? null : tenant ?? null,
       owner: owner!,
       roles: rolesOf(roles),
+      perMinute: perMinute == null ? null : Number(perMinute),
+      waits: waits ?? null,
       secret: secret ?? null,
       previous: previous ?? null,
       failing: failing === "true",

@@ -20,8 +20,9 @@ import {
   type Webhooks
 } from "../domain/declare/webhooks.ts"
 import type { EventModels, Happened } from "../domain/event/delivery.ts"
+import { isWaits, mostWaits } from "../domain/event/retry.ts"
 import { readSecret } from "../domain/event/signature.ts"
-import type { Subscription } from "../domain/event/subscription.ts"
+import { mostPerMinute, type Subscription } from "../domain/event/subscription.ts"
 import { evaluate } from "../domain/filter/evaluate.ts"
 import { readFilter } from "../domain/filter/read.ts"
 import type { FilterTree } from "../domain/filter/tree.ts"
@@ -114,6 +115,12 @@ const conditionsOf = (
   return trees
 }
 
+/** A schedule that somebody wrote by SQL, and that is none, is the usual one. */
+const waitsOf = (text: string | null): readonly number[] | null => {
+  const waits: unknown = text === null ? null : JSON.parse(text)
+  return isWaits(waits) ? waits : null
+}
+
 /** A stored subscription in the form that dispatch takes. */
 const subscriptionOf = (
   use: WebhooksCore,
@@ -136,6 +143,8 @@ const subscriptionOf = (
     keys: keys.filter((key) => key !== null),
     headers: readHeaders(each.headers === null ? undefined : JSON.parse(each.headers), ignore),
     body: null,
+    perMinute: each.perMinute,
+    waits: waitsOf(each.waits),
     kept: { stamp: each.stamp, failing: each.failing }
   })
   const previous = keyOf(core, each.id, each.previous)
@@ -302,7 +311,7 @@ export const subscriptionCheck = (use: WebhooksCore): RecordCheck => (caller, be
   }
   const errors: ProblemError[] = []
   const models = visibleModels(use, caller)
-  const { events: named, filter, headers, name, url } = after
+  const { events: named, filter, headers, max_per_minute: limit, name, retry_steps: steps, url } = after
   if (typeof name !== "string" || !isOwnName(name)) {
     errors.push(
       invalid("name", "The name must be one line of at most 200 characters, without any that turn its direction.")
@@ -326,6 +335,14 @@ export const subscriptionCheck = (use: WebhooksCore): RecordCheck => (caller, be
       )
       break
     }
+  }
+  if (typeof limit === "number" && (limit < 1 || limit > mostPerMinute)) {
+    errors.push(invalid("max_per_minute", `The limit must be from 1 to ${mostPerMinute}.`))
+  }
+  if (steps !== undefined && steps !== null && !isWaits(steps)) {
+    errors.push(
+      invalid("retry_steps", `The waits must be a list of 1 to ${mostWaits} whole seconds, each from 1 to 86400.`)
+    )
   }
   readHeaders(headers ?? undefined, (message, fix) => errors.push(invalid("headers", message, fix)))
   // A URL is read without its line breaks, so the one that is shown would not be the one that is called.

@@ -28,6 +28,10 @@ export interface KeptSubscription {
   readonly owner: string
   /** Of the credential that made it or last said what it sends; null: not known, because it was made before they were kept. */
   readonly roles: readonly string[] | null
+  /** Null: no limit. */
+  readonly perMinute: number | null
+  /** JSON text of a list of seconds; null: the usual ones. */
+  readonly waits: string | null
   /** Sealed; null until one was made. */
   readonly secret: string | null
   /** Sealed, for 24 hours after a rotation. */

@@ -69,6 +69,8 @@ export const makeFakeWebhooks = (): FakeWebhooks => {
         tenant: null,
         owner: "ann",
         roles: null,
+        perMinute: null,
+        waits: null,
         secret: null,
         ...more,
         reason: null,

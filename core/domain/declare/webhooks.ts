@@ -103,6 +103,8 @@ const subscriptionFields = (): Bag => ({
   payload: field({ kind: "enum", values: ["full", "thin"], default: { value: "full" } }),
   ordered: field({ kind: "boolean", default: { value: false } }),
   enabled: field({ kind: "boolean", default: { value: true }, filterable: true }),
+  max_per_minute: field({ kind: "integer", optional: true }),
+  retry_steps: field({ kind: "json", optional: true }),
   disabled_reason: given({ optional: true }),
   roles: given({ kind: "json", optional: true }),
   owner_id: given({ filterable: true, dbDefault: true }),

@@ -11,7 +11,7 @@ import { type AnyRecord, resourceClient } from "../shell/client.ts"
 import { setQuery } from "../shell/location.ts"
 import { Cancel, Dialog } from "../shell/parts.tsx"
 import { say } from "../shell/toasts.tsx"
-import { doVerb, headerLines, idOf, readEvents, subscriptionsName } from "./subscriptions.ts"
+import { doVerb, headerLines, idOf, readEvents, subscriptionsName, waitsText } from "./subscriptions.ts"
 import { words } from "./words.ts"
 
 interface Tried {
@@ -102,6 +102,7 @@ export const SubscriptionDetail = ({ onChanged, onEdit, record }: DetailProps): 
   )
   const filter = plain(record["filter"])
   const headers = headerLines(record["headers"])
+  const waits = waitsText(record["retry_steps"])
   return (
     <>
       <div className={style.head}>
@@ -125,6 +126,8 @@ export const SubscriptionDetail = ({ onChanged, onEdit, record }: DetailProps): 
           resource.fields.has("url") ? [w.url, <bdi key="url">{plain(record["url"])}</bdi>] : null,
           filter === "" ? null : [w.filter, <code key="filter" dir="ltr" className="mono">{filter}</code>],
           headers === "" ? null : [w.headers, <code key="headers" dir="ltr" className="mono">{headers}</code>],
+          plain(record["max_per_minute"]) === "" ? null : [w.limit, plain(record["max_per_minute"])],
+          waits === "" ? null : [w.waits, <bdi key="waits">{waits}</bdi>],
           resource.fields.has("payload") ? [w.payload, record["payload"] === "thin" ? w.thin : w.full] : null
         ]}
       />
