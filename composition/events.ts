@@ -161,7 +161,13 @@ export const makeEvents = (options: EventsOptions): Events => {
     log: write
   }
   const dispatching: Dispatching = {
-    changes: makeChanges(postgres, compiled.models),
+    changes: makeChanges(
+      postgres,
+      compiled.models,
+      settings === null || settings.keepEventsMs === null
+        ? null
+        : { schema: settings.schema, keptMs: settings.keepEventsMs }
+    ),
     rates: makeRates(postgres),
     queue,
     models,

@@ -7,6 +7,7 @@ import { createHash } from "node:crypto"
 import type { PoolClient } from "pg"
 import { authStatements, passkeySql, secondFactorSql } from "../adapters/auth/migration.ts"
 import { capturedTables, captureQuestion, captureStatements, changeSchema } from "../adapters/postgres/capture.ts"
+import { keptChangesSchema } from "../adapters/postgres/changes.ts"
 import { historyQuestion, historyStatements } from "../adapters/postgres/history.ts"
 import { idempotencySchema } from "../adapters/postgres/idempotency.ts"
 import { ratesSchema } from "../adapters/postgres/rates.ts"
@@ -48,6 +49,7 @@ export interface Migration {
     | "webhooks"
     | "webhook_roles"
     | "webhook_limits"
+    | "webhook_events"
     | "rates"
     | "tasks"
     | `history_${string}`
@@ -188,7 +190,10 @@ export const webhookMigrations = (
     : [
       make("webhooks", 2, `${webhooksStatements(webhooks, schemas.jobs).join(";\n\n")};\n`, schemas),
       make("webhook_roles", 1, `${webhookRolesStatements(webhooks, schemas.jobs).join(";\n\n")};\n`, schemas),
-      make("webhook_limits", 1, `${webhookLimitsStatements(webhooks).join(";\n\n")};\n`, schemas)
+      make("webhook_limits", 1, `${webhookLimitsStatements(webhooks).join(";\n\n")};\n`, schemas),
+      ...(webhooks.keepEventsMs === null
+        ? []
+        : [make("webhook_events", 1, `${keptChangesSchema(webhooks).join(";\n\n")};\n`, schemas)])
     ]
 
 /** Turns of subscriptions, where one may have a limit. */

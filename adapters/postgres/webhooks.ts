@@ -290,12 +290,28 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
     resend: (chosen) =>
       Effect.map(
         write(
+          // The view shows no times of events. An ordered job is of the time of its first one.
           `select coalesce(sum(${jobs}._retry(d.id, null)), 0)::text from ${s}.deliveries d where d.state = 'failed' and ${
             "subscription" in chosen ? "d.subscription_id" : "d.id"
-          } = $1::bigint`,
-          ["subscription" in chosen ? chosen.subscription : chosen.delivery]
+          } = $1::bigint and ($2::timestamptz is null or exists (
+            select from ${jobs}._private_jobs j where j.id = d.id
+              and coalesce(j.payload#>>'{change,at}', j.payload#>>'{events,0,change,at}')::timestamptz >= $2::timestamptz
+              and coalesce(j.payload#>>'{change,at}', j.payload#>>'{events,0,change,at}')::timestamptz < $3::timestamptz
+          ))`,
+          "subscription" in chosen
+            ? [chosen.subscription, chosen.range?.since ?? null, chosen.range?.until ?? null]
+            : [chosen.delivery, null, null]
         ),
         ([row]) => Number(row?.[0] ?? 0)
+      ),
+    replaying: (id) =>
+      Effect.map(
+        read(
+          `select exists (select from ${jobs}._private_jobs j join ${jobs}._private_tasks t on t.id = j.task_id
+          where t.identifier = 'webhooks.replay' and j.attempts < j.max_attempts and j.payload->>'subscription' = '${madePrefix}' || $1)::text`,
+          [id]
+        ),
+        ([row]) => row?.[0] === "true"
       ),
     log: (id, result) =>
       Effect.asVoid(write(

@@ -466,14 +466,35 @@ export const dispatchChanges = Effect.fnUntraced(function*(
   if (kept.some(([, { delayMs, name }]) => name === deliverName && delayMs === 0)) use.wake(deliverName)
 })
 
-/** What is left of one change, as jobs: what a `webhooks.dispatch-change` job does. Fails with what its code threw, and nothing is delivered then. */
-export const redispatch = Effect.fnUntraced(function*(
+/** The deliveries of changes to one subscription, as jobs, and what its code failed for. */
+export const plansFor = Effect.fnUntraced(function*(
   use: Dispatching,
-  { change, undone = null }: { readonly change: StoredChange; readonly undone?: readonly Undone[] | null }
-): Effect.fn.Return<void, RecordsError | QueueError | string> {
-  const { deliveries, failing } = yield* planChanges(use, [change], undone)
-  if (failing[0] !== undefined) return yield* Effect.fail(failureText(failing[0].failure))
-  const plans = [
+  subscription: Subscription,
+  changes: readonly StoredChange[]
+): Effect.fn.Return<readonly EnqueuePlan[], RecordsError> {
+  const only = { ...use, subscriptions: { ...use.subscriptions, all: Effect.succeed([subscription]) } }
+  const { deliveries, failing } = yield* planChanges(only, changes)
+  return [
+    ...(yield* jobsOf(use, deliveries)),
+    ...failing.map(({ change, undone }) =>
+      plan(
+        changeName,
+        {
+          change,
+          undone: undone.map(({ event }) => ({ event, subscription: subscription.id }))
+        } satisfies ChangePayload,
+        { maxAttempts: 1 }
+      )
+    )
+  ]
+})
+
+/** Deliveries as jobs, each in its order. */
+const jobsOf = Effect.fnUntraced(function*(
+  use: Dispatching,
+  deliveries: readonly Planned[]
+): Effect.fn.Return<readonly EnqueuePlan[], RecordsError> {
+  return [
     ...deliveries.flatMap((each) =>
       each.subscription.ordered || each.subscription.perMinute !== null ? [] : [deliverPlan(use, each, 0, 0)]
     ),
@@ -482,5 +503,15 @@ export const redispatch = Effect.fnUntraced(function*(
       shortGroup(use, each)
     )
   ]
+})
+
+/** What is left of one change, as jobs: what a `webhooks.dispatch-change` job does. Fails with what its code threw, and nothing is delivered then. */
+export const redispatch = Effect.fnUntraced(function*(
+  use: Dispatching,
+  { change, undone = null }: { readonly change: StoredChange; readonly undone?: readonly Undone[] | null }
+): Effect.fn.Return<void, RecordsError | QueueError | string> {
+  const { deliveries, failing } = yield* planChanges(use, [change], undone)
+  if (failing[0] !== undefined) return yield* Effect.fail(failureText(failing[0].failure))
+  const plans = yield* jobsOf(use, deliveries)
   if (plans.length > 0) yield* use.queue.enqueue(plans)
 })

@@ -26,6 +26,7 @@ import {
   type OrderedPayload,
   redispatch
 } from "./dispatch.ts"
+import { replayBatch, replayName, type ReplayPayload } from "./replay.ts"
 
 const fatal = (message: string): Effect.Effect<never, FatalJobError> => Effect.fail(new FatalJobError(message))
 
@@ -169,6 +170,15 @@ export const deliveryJobs = (use: Dispatching): ReadonlyMap<string, JobModel> =>
       concurrency: 1,
       ordered: false,
       run: (payload, { signal }) => runJob(redispatch(use, payload as ChangePayload), signal)
+    },
+    {
+      ...defaults,
+      name: replayName,
+      maxAttempts: 10,
+      timeoutMs: 60_000,
+      concurrency: 2,
+      ordered: false,
+      run: (payload, { signal }) => runJob(replayBatch(use, payload as ReplayPayload), signal)
     }
   ]
   return new Map(jobs.map((job) => [job.name, job]))

@@ -20,6 +20,7 @@ import {
   type Webhooks
 } from "../domain/declare/webhooks.ts"
 import type { EventModels, Happened } from "../domain/event/delivery.ts"
+import { readReplay } from "../domain/event/replay.ts"
 import { isWaits, mostWaits } from "../domain/event/retry.ts"
 import { readSecret } from "../domain/event/signature.ts"
 import { mostPerMinute, type Subscription } from "../domain/event/subscription.ts"
@@ -34,8 +35,8 @@ import { accessDenied, notFound, problem } from "../domain/problem.ts"
 import type { Problem, ProblemError } from "../domain/problem.ts"
 import { keyCondition, readKey } from "../domain/read/key.ts"
 import { wireRecord } from "../domain/read/record.ts"
-import { timestampFromMicros } from "../domain/value/instant.ts"
-import type { Row } from "../domain/value/kind.ts"
+import { microsFromCell, timestampFromMicros } from "../domain/value/instant.ts"
+import type { Json, Row } from "../domain/value/kind.ts"
 import type { OutboundService } from "../ports/outbound.ts"
 import type { RecordsError } from "../ports/records.ts"
 import type { RolesNow, SubscriptionsService } from "../ports/subscriptions.ts"
@@ -45,7 +46,11 @@ import type { Call, Reply } from "./call.ts"
 import { permitted } from "./core.ts"
 import type { Core, RecordCheck } from "./core.ts"
 import { type Delivering, type EventLog, SubscriptionEnded, tryDelivery } from "./deliver.ts"
+import type { Dispatching } from "./dispatch.ts"
+import { queueProblem } from "./queue.ts"
+import { readJson } from "./read.ts"
 import { recordsProblem } from "./refusal.ts"
+import { replayPlan } from "./replay.ts"
 import { askTogether } from "./together.ts"
 
 /** The dependencies of the extension. */
@@ -459,13 +464,50 @@ interface SentRequest {
   readonly body: string
 }
 
+/** `:replay`: failed deliveries of a time range are retried now, kept events of one are sent by a job. */
+const replay = Effect.fnUntraced(function*(
+  use: WebhooksCore,
+  dispatching: Dispatching,
+  { enabled, id }: KeptSubscription,
+  body: Uint8Array
+): Effect.fn.Return<Reply, Problem> {
+  const now = BigInt(yield* Clock.currentTimeMillis) * 1000n
+  const { failedOnly, ...range } = yield* Effect.fromResult(
+    Result.flatMap(readJson(body), (read) => readReplay(read, now))
+  )
+  if (failedOnly) {
+    const resent = yield* Effect.catch(use.kept.resend({ subscription: id, range }), recordsProblem)
+    return json(200, JSON.stringify({ resent }))
+  }
+  const conflict = (message: string, more: { readonly [member: string]: Json } = {}) =>
+    Effect.fail(problem("conflict", message, more))
+  if (use.settings.keepEventsMs === null) {
+    return yield* conflict("Delivered events are not kept here. With failedOnly, failed deliveries are sent again.")
+  }
+  if (!enabled) return yield* conflict("The subscription is disabled.")
+  const since = yield* Effect.catch(dispatching.changes.keptSince, recordsProblem)
+  if (since === null) return yield* conflict("No event is kept.", { kept_since: null })
+  if (microsFromCell(range.since) < microsFromCell(since)) {
+    return yield* conflict(`Events are kept since ${since}.`, { kept_since: since })
+  }
+  if (yield* Effect.catch(use.kept.replaying(id), recordsProblem)) {
+    return yield* conflict("A replay of this subscription is under way.")
+  }
+  yield* Effect.mapError(
+    dispatching.queue.enqueue([replayPlan({ subscription: prefix + id, ...range, after: null })]),
+    queueProblem
+  )
+  return json(202, JSON.stringify({ resent: null }))
+})
+
 /** The record verbs. */
-export const webhookVerb = (use: WebhooksCore, delivering: () => Delivering) =>
+export const webhookVerb = (use: WebhooksCore, delivering: () => Dispatching) =>
   Effect.fnUntraced(function*(
     call: Call,
     resource: string,
     segment: string,
-    verb: string
+    verb: string,
+    body: Uint8Array | null
   ): Effect.fn.Return<Reply, Problem> {
     const { id, subscription: of } = yield* updatable(use, call, resource, segment)
     const asked = <A>(effect: Effect.Effect<A, RecordsError>): Effect.Effect<A, Problem> =>
@@ -505,6 +547,8 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Delivering) =>
       }
       case "resendFailed":
         return json(200, JSON.stringify({ resent: yield* asked(use.kept.resend({ subscription: id })) }))
+      case "replay":
+        return yield* replay(use, delivering(), kept, body ?? new Uint8Array())
       case "test": {
         if (!directs(call.caller, kept.owner)) return yield* Effect.fail(accessDenied())
         const subscription = yield* asked(subscriptionOf(use, kept))

@@ -63,10 +63,14 @@ export interface WebhooksService {
   readonly succeeded: (id: string) => Effect.Effect<void, RecordsError>
   /** Notes a failure; disables a subscription that has not succeeded for three days. Null: this failure did not. */
   readonly failed: (id: string) => Effect.Effect<DisabledNow | null, RecordsError>
-  /** Retries the failed deliveries of a subscription, or one delivery. Tells how many. */
+  /** Retries the failed deliveries of a subscription, of events in a time range if one is given, or one delivery. Tells how many. */
   readonly resend: (
-    chosen: { readonly subscription: string } | { readonly delivery: string }
+    chosen:
+      | { readonly subscription: string; readonly range?: { readonly since: string; readonly until: string } }
+      | { readonly delivery: string }
   ) => Effect.Effect<number, RecordsError>
+  /** Whether a job that sends events of a time range again waits or runs. */
+  readonly replaying: (id: string) => Effect.Effect<boolean, RecordsError>
   /** Stores an attempt. Old ones are removed. */
   readonly log: (id: string, result: TryResult) => Effect.Effect<void, RecordsError>
 }

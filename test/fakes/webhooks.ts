@@ -137,6 +137,7 @@ export const makeFakeWebhooks = (): FakeWebhooks => {
         for (const [, each] of found) each.failed = false
         return found.length
       }),
+    replaying: () => Effect.succeed(false),
     log: (id, result) =>
       Effect.sync(() => {
         const old = tries.filter(({ at }) => at < clock - 30 * day)

@@ -43,6 +43,25 @@ const subscribe = async (name: string, more: object = {}) =>
   (await stage.call("admin", "POST", "/webhook_subscriptions", { name, events: "orders.*", url: at, ...more })).body
 
 describe.skipIf(chromiumPath === null)("webhooks", () => {
+  it("send failed deliveries of a time range again, and say what the service does not keep", async () => {
+    await subscribe("Ranged")
+    await using({ allow: /409/ }, async (page, hooks) => {
+      await hooks.open()
+      await hooks.openRow("Ranged")
+      await hooks.button("Send a time range again").click()
+      await page.getByLabel("From").fill("2026-01-01T00:00:00")
+      expect(await axeAgain(page)).toEqual([])
+      await page.getByRole("button", { name: "Send", exact: true }).click()
+      await page.getByText("0 deliveries are sent again now").waitFor()
+      await hooks.button("Send a time range again").click()
+      await page.getByLabel("From").fill("2026-01-01T00:00:00")
+      await page.getByLabel("Only what has failed for good").uncheck()
+      await page.getByRole("button", { name: "Send", exact: true }).click()
+      await page.getByText(/Delivered events are not kept here/).waitFor()
+      await page.getByRole("button", { name: "Cancel" }).click()
+    })
+  })
+
   it("are shown to who may read subscriptions: a viewer sees no addresses and no buttons, a seller nothing (64)", async () => {
     await subscribe("Quiet", { headers: { authorization: "Bearer hidden-credential" } })
     await using({ role: "sales", allow: /404/ }, async (page, hooks, sent) => {

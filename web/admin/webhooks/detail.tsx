@@ -11,6 +11,7 @@ import { type AnyRecord, resourceClient } from "../shell/client.ts"
 import { setQuery } from "../shell/location.ts"
 import { Cancel, Dialog } from "../shell/parts.tsx"
 import { say } from "../shell/toasts.tsx"
+import { ReplayEvents } from "./replay.tsx"
 import { doVerb, headerLines, idOf, readEvents, subscriptionsName, waitsText } from "./subscriptions.ts"
 import { words } from "./words.ts"
 
@@ -77,6 +78,7 @@ export const SubscriptionDetail = ({ onChanged, onEdit, record }: DetailProps): 
   const [tried, setTried] = useState<Tried | null>(null)
   const [secret, setSecret] = useState<string | null>(null)
   const [question, setQuestion] = useState<"rotate" | "delete" | null>(null)
+  const [replaying, setReplaying] = useState(false)
   const [busy, setBusy] = useState(false)
   const mayUpdate = record.permissions?.update ?? resource.may.update
   const mayDelete = record.permissions?.delete ?? resource.may.delete
@@ -139,6 +141,7 @@ export const SubscriptionDetail = ({ onChanged, onEdit, record }: DetailProps): 
               const { resent } = await verb<{ readonly resent: number }>("resendFailed")
               say(w.resent(resent, format.count(resent)))
             })}
+            <button type="button" className="btn" disabled={busy} onClick={() => setReplaying(true)}>{w.replay}</button>
             {enabled ? button(w.disable, () => verb("disable")) : button(w.enable, () => verb("enable"))}
           </div>
           <p className="hint">{w.testText}</p>
@@ -170,6 +173,7 @@ export const SubscriptionDetail = ({ onChanged, onEdit, record }: DetailProps): 
           </button>
         </div>
       )}
+      {replaying && <ReplayEvents record={record} onClose={() => setReplaying(false)} />}
       {question !== null && (
         <Dialog
           alert

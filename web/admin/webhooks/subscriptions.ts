@@ -11,8 +11,12 @@ export const attemptsName = "webhook_attempts"
 export const idOf = (record: AnyRecord): string => plain(record["id"])
 
 /** Calls an action of a record, such as `test`. */
-export const doVerb = async <T>(resource: string, record: AnyRecord, verb: string): Promise<T> =>
-  (await client.request<T>({ method: "POST", path: `/${resource}/${encodeURIComponent(idOf(record))}:${verb}` })).data
+export const doVerb = async <T>(resource: string, record: AnyRecord, verb: string, body?: object): Promise<T> =>
+  (await client.request<T>({
+    method: "POST",
+    path: `/${resource}/${encodeURIComponent(idOf(record))}:${verb}`,
+    ...(body === undefined ? {} : { json: body })
+  })).data
 
 /** Headers as lines of text. Null is empty. */
 export const headerLines = (headers: unknown): string =>
