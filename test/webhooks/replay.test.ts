@@ -75,7 +75,7 @@ const insert = (notes: readonly string[], tenant = 1) =>
   )
 const replay = (path: string, body: unknown, person = ann) => service.call(person, "POST", `${path}:replay`, body)
 const notes = () =>
-  receiver.received.map(({ event }) => String(event.data.after!["note"])).toSorted((a, b) => a.localeCompare(b))
+  receiver.received.map(({ event }) => event.data.after!["note"] as string).toSorted((a, b) => a.localeCompare(b))
 /** The kept time of the event of a note. */
 const timeOf = async (note: string): Promise<string> =>
   (await service.database.rows(
