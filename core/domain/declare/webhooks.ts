@@ -119,7 +119,7 @@ const subscriptionFields = (): Bag => ({
   enabled: field({ kind: "boolean", default: { value: true }, filterable: true }),
   max_per_minute: field({ kind: "integer", optional: true }),
   retry_steps: field({ kind: "json", optional: true }),
-  disabled_reason: given({ optional: true }),
+  disabled_reason: given({ optional: true, filterable: true }),
   roles: given({ kind: "json", optional: true }),
   owner_id: given({ filterable: true, dbDefault: true }),
   created_at: time(),
