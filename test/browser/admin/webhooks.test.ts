@@ -218,6 +218,7 @@ describe.skipIf(chromiumPath === null)("webhooks", () => {
 
   it("say why one is disabled, and start afresh when enabled (67)", async () => {
     const { id } = await subscribe("Gone")
+    answer = [410, ""]
     await using({}, async (_, hooks) => {
       await hooks.open()
       await hooks.openRow("Gone")
