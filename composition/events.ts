@@ -8,6 +8,7 @@ import { randomUUID } from "node:crypto"
 import { makeOutbound } from "../adapters/outbound/outbound.ts"
 import { makeChanges } from "../adapters/postgres/changes.ts"
 import type { Postgres } from "../adapters/postgres/connection.ts"
+import { makeRates } from "../adapters/postgres/rates.ts"
 import { makeWebhooks } from "../adapters/postgres/webhooks.ts"
 import { hmac, newWebhookSecret } from "../adapters/seal/webhook.ts"
 import type { App } from "../core/app/app.ts"
@@ -96,6 +97,8 @@ const allSubscriptions = (
       const found = own.get(id)
       return found !== undefined || made === undefined ? Effect.succeed(found ?? null) : made.find(id)
     },
+    unchanged: (subscription) =>
+      made === undefined || subscription.kept === null ? Effect.succeed(true) : made.unchanged(subscription),
     rolesOf: (subscription) =>
       subscription.reader.of !== "owner"
         ? Effect.succeed([])
@@ -158,7 +161,14 @@ export const makeEvents = (options: EventsOptions): Events => {
     log: write
   }
   const dispatching: Dispatching = {
-    changes: makeChanges(postgres, compiled.models),
+    changes: makeChanges(
+      postgres,
+      compiled.models,
+      settings === null || settings.keepEventsMs === null
+        ? null
+        : { schema: settings.schema, keptMs: settings.keepEventsMs }
+    ),
+    rates: makeRates(postgres),
     queue,
     models,
     outbound,

@@ -8,7 +8,7 @@ import { taskVerbs } from "../../core/app/app.ts"
 import type { App, TaskVerb } from "../../core/app/app.ts"
 import type { Call, Incoming, Reply } from "../../core/app/call.ts"
 import { parentPath } from "../../core/domain/declare/config.ts"
-import { webhookVerbs } from "../../core/domain/declare/webhooks.ts"
+import { webhookBodies, webhookVerbs } from "../../core/domain/declare/webhooks.ts"
 import type { Problem } from "../../core/domain/problem.ts"
 import { decodePercent } from "./request.ts"
 
@@ -86,7 +86,11 @@ const recordVerbs: ReadonlyMap<string, Methods> = new Map([
 /** Verbs that an extension adds to its own resources: to all others the word is part of a key. */
 const extensionVerb = (resource: string, word: string): Methods | undefined =>
   Object.hasOwn(webhookVerbs, resource) && webhookVerbs[resource]!.includes(word)
-    ? methods({ POST: reads((app, call, at) => app.verb(call, at.resource, at.key, word)) })
+    ? methods({
+      POST: webhookBodies.has(word)
+        ? takesBody((app, call, at, body) => app.verb(call, at.resource, at.key, word, body))
+        : reads((app, call, at) => app.verb(call, at.resource, at.key, word, null))
+    })
     : undefined
 
 const systemRoutes: ReadonlyMap<string, Route> = new Map([

@@ -21,13 +21,13 @@ import { signatureHeader, signedContent } from "../domain/event/signature.ts"
 import type { Subscription } from "../domain/event/subscription.ts"
 import { judgeAnswer, type TryResult } from "../domain/event/try.ts"
 import type { OwnDatabase } from "../domain/job/definition.ts"
-import { LeftToOthers, leftToOthers } from "../domain/job/retry.ts"
+import { FatalJobError, LeftToOthers, leftToOthers } from "../domain/job/retry.ts"
 import { writeKey } from "../domain/read/key.ts"
 import type { Json } from "../domain/value/kind.ts"
 import type { OutboundService } from "../ports/outbound.ts"
-import type { RecordsError } from "../ports/records.ts"
+import { RecordsError } from "../ports/records.ts"
 import type { SealService } from "../ports/seal.ts"
-import type { SubscriptionsService } from "../ports/subscriptions.ts"
+import type { RolesNow, SubscriptionsService } from "../ports/subscriptions.ts"
 import type { FunctionsCore } from "./function.ts"
 import { runFunction } from "./function.ts"
 
@@ -191,32 +191,66 @@ const send = Effect.fnUntraced(function*(
   )
 })
 
+/** A subscription that was removed or disabled: nothing is sent to it any more. */
+export class SubscriptionEnded extends FatalJobError {
+  readonly removed: boolean
+  constructor(removed: boolean) {
+    super(removed ? "The subscription no longer exists." : "The subscription is disabled.")
+    this.removed = removed
+  }
+}
+
+/** An enabled subscription as it is now. */
+export const enabledNow = (
+  use: Pick<Delivering, "subscriptions">,
+  id: string
+): Effect.Effect<Subscription, SubscriptionEnded | RecordsError> =>
+  Effect.flatMap(
+    use.subscriptions.find(id),
+    (found): Effect.Effect<Subscription, SubscriptionEnded> =>
+      found?.enabled === true ? Effect.succeed(found) : Effect.fail(new SubscriptionEnded(found === null))
+  )
+
+/** How often a subscription is read again for one attempt, when it changes meanwhile. */
+const mostReads = 5
+
 /**
- * Makes one delivery attempt. It checks again what the subscription may see, because an owner may have lost a role since. Every outcome is logged.
- * Fails when an access rule of its roles throws, and where another process has to make it.
+ * Makes one delivery attempt. It checks again what the subscription may see, because an owner may have lost a role since, and then whether the subscription is
+ * still as it was read: what was answered to whoever changed it counts from then on. Every outcome is logged. Fails when an access rule of its roles throws, where
+ * another process has to make it, and when the subscription has ended.
  */
 export const tryDelivery = Effect.fnUntraced(function*(
   use: Delivering,
   delivery: Delivery,
   attempt: number
-): Effect.fn.Return<TryResult, RecordsError | EventFailure | LeftToOthers> {
-  const { happened, subscription, test } = delivery
+): Effect.fn.Return<TryResult, RecordsError | EventFailure | LeftToOthers | SubscriptionEnded> {
+  const { happened, test } = delivery
+  let { subscription } = delivery
   const id = eventId(use.seal, happened)
   const now = yield* Clock.currentTimeMillis
-  const roles = yield* use.subscriptions.rolesOf(subscription)
-  if (roles === "elsewhere") {
-    const why = "This process does not know the tenant of the subscription."
-    return yield* Effect.fail(leftToOthers(now, Date.parse(happened.change.stored.at), why))
+  let roles: RolesNow
+  let sight: Sight | null = null
+  for (let reads = 0;; reads++) {
+    roles = yield* use.subscriptions.rolesOf(subscription)
+    if (roles === "elsewhere") {
+      const why = "This process does not know the tenant of the subscription."
+      return yield* Effect.fail(leftToOthers(now, Date.parse(happened.change.stored.at), why))
+    }
+    if (roles !== null) {
+      const judged = sightOf(subscription, happened, roles, use.readers, BigInt(now) * 1000n)
+      if (Result.isFailure(judged)) return yield* Effect.fail(judged.failure)
+      sight = judged.success
+    }
+    // A person asks for a test of what they see.
+    if (test || (yield* use.subscriptions.unchanged(subscription))) break
+    if (reads === mostReads) return yield* Effect.fail(new RecordsError({ reason: { _tag: "Contended" } }))
+    subscription = yield* enabledNow(use, subscription.id)
   }
   let sent: Sent
   if (roles === null) {
     yield* use.subscriptions.orphaned(subscription)
     sent = { ...failed("The owner of the subscription no longer has access."), gone: true }
-  } else {
-    const sight = sightOf(subscription, happened, roles, use.readers, BigInt(now) * 1000n)
-    if (Result.isFailure(sight)) return yield* Effect.fail(sight.failure)
-    sent = sight.success === null ? skipped : yield* send(use, delivery, sight.success, id, attempt, now)
-  }
+  } else sent = sight === null ? skipped : yield* send(use, { ...delivery, subscription }, sight, id, attempt, now)
   const { change: { model }, event } = happened
   const result: TryResult = {
     ...sent,

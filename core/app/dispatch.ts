@@ -4,6 +4,7 @@
  * least once.
  */
 
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -21,17 +22,18 @@ import {
   happened,
   sightOf
 } from "../domain/event/delivery.ts"
-import { mostTries, retryWait } from "../domain/event/retry.ts"
-import type { Subscription } from "../domain/event/subscription.ts"
+import { retryWait, triesOf } from "../domain/event/retry.ts"
+import { spacingMs, type Subscription } from "../domain/event/subscription.ts"
 import type { TryResult } from "../domain/event/try.ts"
 import type { EnqueuePlan } from "../domain/job/enqueue.ts"
 import { writeKey } from "../domain/read/key.ts"
 import { classOf } from "../domain/thrown.ts"
 import type { ChangesService, Taken } from "../ports/changes.ts"
 import type { QueueError, QueueService } from "../ports/queue.ts"
+import type { RatesService } from "../ports/rates.ts"
 import { RecordsError } from "../ports/records.ts"
 import type { RolesNow } from "../ports/subscriptions.ts"
-import { type Delivering, type Delivery, eventId, receiverMs, tryDelivery } from "./deliver.ts"
+import { type Delivering, type Delivery, eventId, receiverMs, SubscriptionEnded, tryDelivery } from "./deliver.ts"
 
 /** Names of the jobs that deliveries become. */
 export const deliverName = "webhooks.deliver"
@@ -104,6 +106,7 @@ const takeOverMs = receiverMs + 5_000
 /** The dependencies of dispatch. */
 export interface Dispatching extends Delivering {
   readonly changes: ChangesService
+  readonly rates: RatesService
   readonly queue: QueueService
   readonly models: EventModels
   /** Makes the workers of this process look for jobs of a name. */
@@ -176,7 +179,7 @@ export const deliverPlan = (
     ...(gone ? { failed: error ?? "" } : {}),
     change: change.stored
   }
-  return plan(deliverName, payload, { delayMs, maxAttempts: Math.max(1, mostTries - tried) })
+  return plan(deliverName, payload, { delayMs, maxAttempts: Math.max(1, triesOf(subscription.waits) - tried) })
 }
 
 /** Jobs for the deliveries of ordered subscriptions: one for each record and subscription. */
@@ -188,7 +191,11 @@ const orderedPlans = (use: Dispatching, deliveries: readonly Planned[]): readonl
     if (known === undefined) groups.set(group, [each])
     else known.push(each)
   }
-  return [...groups].map(([group, each]) => {
+  // A job that waits for its turn begins anew. So each event of a subscription with a limit gets a job of its own, in the same order.
+  const jobs = [...groups].flatMap(([group, all]): ReadonlyArray<readonly [string, readonly Planned[]]> =>
+    all[0]!.subscription.perMinute === null ? [[group, all]] : all.map((each) => [group, [each]])
+  )
+  return jobs.map(([group, each]) => {
     const payload: OrderedPayload = {
       subscription: each[0]!.subscription.id,
       resource: each[0]!.happened.change.model.name,
@@ -199,9 +206,28 @@ const orderedPlans = (use: Dispatching, deliveries: readonly Planned[]): readonl
         change: happened.change.stored
       }))
     }
-    return plan(orderedName, payload, { group, ordered: true, maxAttempts: mostTries })
+    return plan(orderedName, payload, { group, ordered: true, maxAttempts: triesOf(each[0]!.subscription.waits) })
   })
 }
+
+/** Jobs for the deliveries of subscriptions with a limit: each at its place in the line. Those of an ordered one wait behind each other anyway. */
+const linedPlans = Effect.fnUntraced(function*(
+  use: Dispatching,
+  deliveries: readonly Planned[]
+): Effect.fn.Return<readonly EnqueuePlan[], RecordsError> {
+  const lined = deliveries.filter(({ subscription }) => !subscription.ordered && subscription.perMinute !== null)
+  const plans: EnqueuePlan[] = []
+  for (const own of Map.groupBy(lined, ({ subscription }) => subscription.id).values()) {
+    const { subscription } = own[0]!
+    const spacing = spacingMs(subscription.perMinute!)
+    const wait = yield* use.rates.line(subscription.id, spacing, own.length)
+    for (const [index, each] of own.entries()) {
+      const due = Math.floor(wait + index * spacing)
+      plans.push(deliverPlan(use, each, 0, each.left ? Math.max(due, leftMs) : due))
+    }
+  }
+  return plans
+})
 
 /** A group is a text of at most 1,000 characters. Longer ones are replaced by a digest. */
 const shortGroup = (use: Dispatching, each: EnqueuePlan): EnqueuePlan =>
@@ -310,9 +336,22 @@ const followUp = (use: Dispatching, delivery: Planned, result: TryResult): Enque
   if (result.outcome !== "failed") return null
   const wait = result.gone
     ? 0
-    : retryWait({ tries: 1, ordered: false, asked: result.asked, random: use.random() })
+    : retryWait({
+      tries: 1,
+      ordered: false,
+      waits: delivery.subscription.waits,
+      asked: result.asked,
+      random: use.random()
+    })
   // The job of one that is gone makes no attempt. It fails at once, and this counts as the attempt that was made.
   return deliverPlan(use, delivery, result.gone ? 0 : 1, wait ?? 0, result)
+}
+
+/** The job that follows a first attempt that could not be made. A subscription that was disabled meanwhile keeps what it did not get, as one that waits does. */
+const afterFailure = (use: Dispatching, delivery: Planned, cause: Cause.Cause<unknown>): EnqueuePlan | null => {
+  const error = Cause.squash(cause)
+  if (!(error instanceof SubscriptionEnded)) return deliverPlan(use, delivery, 1, 5_000)
+  return error.removed ? null : deliverPlan(use, delivery, 0, 0, { error: error.message, gone: true })
 }
 
 /**
@@ -341,7 +380,9 @@ export const dispatchChanges = Effect.fnUntraced(function*(
   changes: readonly StoredChange[]
 ): Effect.fn.Return<void, RecordsError | Taken> {
   const { deliveries, failing } = yield* planChanges(use, changes)
-  const first = deliveries.filter(({ left, subscription }) => !subscription.ordered && !left)
+  const first = deliveries.filter(({ left, subscription }) =>
+    !subscription.ordered && !left && subscription.perMinute === null
+  )
   const ended = new Map<Planned, Exit.Exit<TryResult, unknown>>()
   const begun = new Set<Planned>()
   /** Committed jobs of attempts that are still running. */
@@ -381,15 +422,19 @@ export const dispatchChanges = Effect.fnUntraced(function*(
         delivery,
         begun.has(delivery) ? deliverPlan(use, delivery, 1, takeOverMs) : deliverPlan(use, delivery, 0, 0)
       ])
-    } else if (Exit.isFailure(exit)) kept.push([null, deliverPlan(use, delivery, 1, 5_000)])
-    else {
+    } else if (Exit.isFailure(exit)) {
+      const next = afterFailure(use, delivery, exit.cause)
+      if (next !== null) kept.push([null, next])
+    } else {
       const next = followUp(use, delivery, exit.value)
       if (next !== null) kept.push([null, next])
     }
   }
   for (const each of deliveries) {
-    if (each.left && !each.subscription.ordered) kept.push([null, deliverPlan(use, each, 0, leftMs)])
+    const { ordered, perMinute } = each.subscription
+    if (each.left && !ordered && perMinute === null) kept.push([null, deliverPlan(use, each, 0, leftMs)])
   }
+  for (const each of yield* linedPlans(use, deliveries)) kept.push([null, each])
   const ordered = orderedPlans(use, deliveries.filter(({ subscription }) => subscription.ordered))
   for (const each of ordered) kept.push([null, shortGroup(use, each)])
   for (const { change, failure, undone } of failing) {
@@ -421,6 +466,45 @@ export const dispatchChanges = Effect.fnUntraced(function*(
   if (kept.some(([, { delayMs, name }]) => name === deliverName && delayMs === 0)) use.wake(deliverName)
 })
 
+/** The deliveries of changes to one subscription, as jobs, and what its code failed for. */
+export const plansFor = Effect.fnUntraced(function*(
+  use: Dispatching,
+  subscription: Subscription,
+  changes: readonly StoredChange[]
+): Effect.fn.Return<readonly EnqueuePlan[], RecordsError> {
+  const only = { ...use, subscriptions: { ...use.subscriptions, all: Effect.succeed([subscription]) } }
+  const { deliveries, failing } = yield* planChanges(only, changes)
+  return [
+    ...(yield* jobsOf(use, deliveries)),
+    ...failing.map(({ change, undone }) =>
+      plan(
+        changeName,
+        {
+          change,
+          undone: undone.map(({ event }) => ({ event, subscription: subscription.id }))
+        } satisfies ChangePayload,
+        { maxAttempts: 1 }
+      )
+    )
+  ]
+})
+
+/** Deliveries as jobs, each in its order. */
+const jobsOf = Effect.fnUntraced(function*(
+  use: Dispatching,
+  deliveries: readonly Planned[]
+): Effect.fn.Return<readonly EnqueuePlan[], RecordsError> {
+  return [
+    ...deliveries.flatMap((each) =>
+      each.subscription.ordered || each.subscription.perMinute !== null ? [] : [deliverPlan(use, each, 0, 0)]
+    ),
+    ...yield* linedPlans(use, deliveries),
+    ...orderedPlans(use, deliveries.filter(({ subscription }) => subscription.ordered)).map((each) =>
+      shortGroup(use, each)
+    )
+  ]
+})
+
 /** What is left of one change, as jobs: what a `webhooks.dispatch-change` job does. Fails with what its code threw, and nothing is delivered then. */
 export const redispatch = Effect.fnUntraced(function*(
   use: Dispatching,
@@ -428,11 +512,6 @@ export const redispatch = Effect.fnUntraced(function*(
 ): Effect.fn.Return<void, RecordsError | QueueError | string> {
   const { deliveries, failing } = yield* planChanges(use, [change], undone)
   if (failing[0] !== undefined) return yield* Effect.fail(failureText(failing[0].failure))
-  const plans = [
-    ...deliveries.flatMap((each) => each.subscription.ordered ? [] : [deliverPlan(use, each, 0, 0)]),
-    ...orderedPlans(use, deliveries.filter(({ subscription }) => subscription.ordered)).map((each) =>
-      shortGroup(use, each)
-    )
-  ]
+  const plans = yield* jobsOf(use, deliveries)
   if (plans.length > 0) yield* use.queue.enqueue(plans)
 })

@@ -20,8 +20,10 @@ import {
   type Webhooks
 } from "../domain/declare/webhooks.ts"
 import type { EventModels, Happened } from "../domain/event/delivery.ts"
+import { readReplay } from "../domain/event/replay.ts"
+import { isWaits, mostWaits } from "../domain/event/retry.ts"
 import { readSecret } from "../domain/event/signature.ts"
-import type { Subscription } from "../domain/event/subscription.ts"
+import { mostPerMinute, type Subscription } from "../domain/event/subscription.ts"
 import { evaluate } from "../domain/filter/evaluate.ts"
 import { readFilter } from "../domain/filter/read.ts"
 import type { FilterTree } from "../domain/filter/tree.ts"
@@ -33,8 +35,8 @@ import { accessDenied, notFound, problem } from "../domain/problem.ts"
 import type { Problem, ProblemError } from "../domain/problem.ts"
 import { keyCondition, readKey } from "../domain/read/key.ts"
 import { wireRecord } from "../domain/read/record.ts"
-import { timestampFromMicros } from "../domain/value/instant.ts"
-import type { Row } from "../domain/value/kind.ts"
+import { microsFromCell, timestampFromMicros } from "../domain/value/instant.ts"
+import type { Json, Row } from "../domain/value/kind.ts"
 import type { OutboundService } from "../ports/outbound.ts"
 import type { RecordsError } from "../ports/records.ts"
 import type { RolesNow, SubscriptionsService } from "../ports/subscriptions.ts"
@@ -43,8 +45,13 @@ import { json } from "./call.ts"
 import type { Call, Reply } from "./call.ts"
 import { permitted } from "./core.ts"
 import type { Core, RecordCheck } from "./core.ts"
-import { type Delivering, type EventLog, tryDelivery } from "./deliver.ts"
+import { type Delivering, type EventLog, SubscriptionEnded, tryDelivery } from "./deliver.ts"
+import type { Dispatching } from "./dispatch.ts"
+import { queueProblem } from "./queue.ts"
+import { readJson } from "./read.ts"
 import { recordsProblem } from "./refusal.ts"
+import { replayPlan } from "./replay.ts"
+import { askTogether } from "./together.ts"
 
 /** The dependencies of the extension. */
 export interface WebhooksCore {
@@ -64,9 +71,6 @@ export interface WebhooksCore {
 
 /** How such subscriptions are named in jobs; names of the configuration have no colon. */
 const prefix = "made:"
-
-/** How long read data is cached, in milliseconds. */
-const believedMs = 1_000
 
 const sealContext = (id: string): string => `webhook secret ${id}`
 
@@ -116,6 +120,12 @@ const conditionsOf = (
   return trees
 }
 
+/** A schedule that somebody wrote by SQL, and that is none, is the usual one. */
+const waitsOf = (text: string | null): readonly number[] | null => {
+  const waits: unknown = text === null ? null : JSON.parse(text)
+  return isWaits(waits) ? waits : null
+}
+
 /** A stored subscription in the form that dispatch takes. */
 const subscriptionOf = (
   use: WebhooksCore,
@@ -137,7 +147,10 @@ const subscriptionOf = (
     target: { of: "url", url: each.url, anyAddress: use.settings.allowPrivateAddresses },
     keys: keys.filter((key) => key !== null),
     headers: readHeaders(each.headers === null ? undefined : JSON.parse(each.headers), ignore),
-    body: null
+    body: null,
+    perMinute: each.perMinute,
+    waits: waitsOf(each.waits),
+    kept: { stamp: each.stamp, failing: each.failing }
   })
   const previous = keyOf(core, each.id, each.previous)
   return each.secret === null
@@ -181,10 +194,7 @@ const idOf = ({ id }: Subscription): string => id.slice(prefix.length)
 
 /** The subscriptions that people made, for dispatch and deliveries. */
 export const madeSubscriptions = (use: WebhooksCore): SubscriptionsService => {
-  let read:
-    | { readonly all: readonly Subscription[]; readonly failing: ReadonlySet<string>; readonly until: number }
-    | null = null
-  const forget = Effect.sync(() => void (read = null))
+  let read: { readonly all: readonly Subscription[]; readonly stamp: string } | null = null
   /** The compiled form of each subscription, cached until it changes. Parsing filters and decrypting secrets takes long for a thousand of them. */
   let made = new Map<string, { readonly text: string; readonly subscription: Subscription }>()
   const makeAll = Effect.fnUntraced(function*(
@@ -192,9 +202,11 @@ export const madeSubscriptions = (use: WebhooksCore): SubscriptionsService => {
   ): Effect.fn.Return<readonly Subscription[], RecordsError> {
     const next: typeof made = new Map()
     for (const each of kept) {
-      const text = JSON.stringify(each)
+      const text = JSON.stringify({ ...each, stamp: "", failing: false })
       const known = made.get(each.id)
-      const subscription = known?.text === text ? known.subscription : yield* subscriptionOf(use, each)
+      const subscription = known?.text === text
+        ? { ...known.subscription, kept: { stamp: each.stamp, failing: each.failing } }
+        : yield* subscriptionOf(use, each)
       // A subscription without a secret gets one now, and is read again with it.
       next.set(each.id, { text: each.secret === null ? "" : text, subscription })
     }
@@ -202,14 +214,14 @@ export const madeSubscriptions = (use: WebhooksCore): SubscriptionsService => {
     return [...next.values()].map(({ subscription }) => subscription)
   })
   const all = Effect.gen(function*() {
-    const now = yield* Clock.currentTimeMillis
-    if (read !== null && now < read.until) return read.all
-    const kept = yield* use.kept.all
-    const all = yield* makeAll(kept)
-    const failing = new Set(kept.flatMap(({ failing, id }) => failing ? [prefix + id] : []))
-    read = { all, failing, until: now + believedMs }
+    const stamp = yield* use.kept.stamp
+    if (read?.stamp === stamp) return read.all
+    // What is read now is as new as the stamp, or newer. Then the next stamp is another one.
+    const all = yield* makeAll(yield* use.kept.all)
+    read = { all, stamp }
     return all
   })
+  const stampOf = askTogether(use.kept.stamps)
   return {
     all,
     find: (id) =>
@@ -226,26 +238,21 @@ export const madeSubscriptions = (use: WebhooksCore): SubscriptionsService => {
         ? rolesOf(use, { id: idOf(subscription), owner: reader.id, roles: reader.roles, tenant })
         : Effect.succeed([])
     },
+    unchanged: (subscription) => Effect.map(stampOf(idOf(subscription)), (stamp) => stamp === subscription.kept?.stamp),
     orphaned: (subscription) =>
-      Effect.andThen(
-        disabling(
-          use,
-          use.kept.disable(idOf(subscription), "The owner of the subscription no longer has access."),
-          "no-access"
-        ),
-        forget
-      ),
+      Effect.asVoid(disabling(
+        use,
+        use.kept.disable(idOf(subscription), "The owner of the subscription no longer has access."),
+        "no-access"
+      )),
     ended: (subscription, result) => {
       if (result.test) return Effect.void
       const id = idOf(subscription)
       const noted = result.gone
-        ? Effect.andThen(
-          disabling(use, use.kept.disable(id, result.error ?? "The receiver answered 410 Gone."), "gone"),
-          forget
-        )
+        ? disabling(use, use.kept.disable(id, result.error ?? "The receiver answered 410 Gone."), "gone")
         : result.outcome === "failed"
-        ? Effect.flatMap(disabling(use, use.kept.failed(id), "failing"), (disabled) => disabled ? forget : Effect.void)
-        : result.outcome === "delivered" && read?.failing.has(subscription.id) !== false
+        ? disabling(use, use.kept.failed(id), "failing")
+        : result.outcome === "delivered" && subscription.kept?.failing !== false
         ? use.kept.succeeded(id)
         : Effect.void
       return use.settings.deliveryLog ? Effect.andThen(noted, use.kept.log(id, result)) : noted
@@ -309,7 +316,7 @@ export const subscriptionCheck = (use: WebhooksCore): RecordCheck => (caller, be
   }
   const errors: ProblemError[] = []
   const models = visibleModels(use, caller)
-  const { events: named, filter, headers, name, url } = after
+  const { events: named, filter, headers, max_per_minute: limit, name, retry_steps: steps, url } = after
   if (typeof name !== "string" || !isOwnName(name)) {
     errors.push(
       invalid("name", "The name must be one line of at most 200 characters, without any that turn its direction.")
@@ -333,6 +340,14 @@ export const subscriptionCheck = (use: WebhooksCore): RecordCheck => (caller, be
       )
       break
     }
+  }
+  if (typeof limit === "number" && (limit < 1 || limit > mostPerMinute)) {
+    errors.push(invalid("max_per_minute", `The limit must be from 1 to ${mostPerMinute}.`))
+  }
+  if (steps !== undefined && steps !== null && !isWaits(steps)) {
+    errors.push(
+      invalid("retry_steps", `The waits must be a list of 1 to ${mostWaits} whole seconds, each from 1 to 86400.`)
+    )
   }
   readHeaders(headers ?? undefined, (message, fix) => errors.push(invalid("headers", message, fix)))
   // A URL is read without its line breaks, so the one that is shown would not be the one that is called.
@@ -449,13 +464,50 @@ interface SentRequest {
   readonly body: string
 }
 
+/** `:replay`: failed deliveries of a time range are retried now, kept events of one are sent by a job. */
+const replay = Effect.fnUntraced(function*(
+  use: WebhooksCore,
+  dispatching: Dispatching,
+  { enabled, id }: KeptSubscription,
+  body: Uint8Array
+): Effect.fn.Return<Reply, Problem> {
+  const now = BigInt(yield* Clock.currentTimeMillis) * 1000n
+  const { failedOnly, ...range } = yield* Effect.fromResult(
+    Result.flatMap(readJson(body), (read) => readReplay(read, now))
+  )
+  if (failedOnly) {
+    const resent = yield* Effect.catch(use.kept.resend({ subscription: id, range }), recordsProblem)
+    return json(200, JSON.stringify({ resent }))
+  }
+  const conflict = (message: string, more: { readonly [member: string]: Json } = {}) =>
+    Effect.fail(problem("conflict", message, more))
+  if (use.settings.keepEventsMs === null) {
+    return yield* conflict("Delivered events are not kept here. With failedOnly, failed deliveries are sent again.")
+  }
+  if (!enabled) return yield* conflict("The subscription is disabled.")
+  const since = yield* Effect.catch(dispatching.changes.keptSince, recordsProblem)
+  if (since === null) return yield* conflict("No event is kept.", { kept_since: null })
+  if (microsFromCell(range.since) < microsFromCell(since)) {
+    return yield* conflict(`Events are kept since ${since}.`, { kept_since: since })
+  }
+  if (yield* Effect.catch(use.kept.replaying(id), recordsProblem)) {
+    return yield* conflict("A replay of this subscription is under way.")
+  }
+  yield* Effect.mapError(
+    dispatching.queue.enqueue([replayPlan({ subscription: prefix + id, ...range, after: null })]),
+    queueProblem
+  )
+  return json(202, JSON.stringify({ resent: null }))
+})
+
 /** The record verbs. */
-export const webhookVerb = (use: WebhooksCore, delivering: () => Delivering) =>
+export const webhookVerb = (use: WebhooksCore, delivering: () => Dispatching) =>
   Effect.fnUntraced(function*(
     call: Call,
     resource: string,
     segment: string,
-    verb: string
+    verb: string,
+    body: Uint8Array | null
   ): Effect.fn.Return<Reply, Problem> {
     const { id, subscription: of } = yield* updatable(use, call, resource, segment)
     const asked = <A>(effect: Effect.Effect<A, RecordsError>): Effect.Effect<A, Problem> =>
@@ -495,6 +547,8 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Delivering) =>
       }
       case "resendFailed":
         return json(200, JSON.stringify({ resent: yield* asked(use.kept.resend({ subscription: id })) }))
+      case "replay":
+        return yield* replay(use, delivering(), kept, body ?? new Uint8Array())
       case "test": {
         if (!directs(call.caller, kept.owner)) return yield* Effect.fail(accessDenied())
         const subscription = yield* asked(subscriptionOf(use, kept))
@@ -530,7 +584,7 @@ export const webhookVerb = (use: WebhooksCore, delivering: () => Delivering) =>
           (error) =>
             "place" in error
               ? Effect.die(error.error)
-              : error instanceof LeftToOthers
+              : error instanceof LeftToOthers || error instanceof SubscriptionEnded
               ? Effect.fail(problem("conflict", error.message))
               : recordsProblem(error)
         )

@@ -393,6 +393,27 @@ export const faults = [
     tests: ["test/auth/users.test.ts"]
   },
   {
+    rule: "a try asks whether its subscription is still as it was read",
+    file: "core/app/deliver.ts",
+    old: "    if (test || (yield* use.subscriptions.unchanged(subscription))) break\n",
+    new: "    break\n",
+    tests: ["test/webhooks/processes.test.ts"]
+  },
+  {
+    rule: "a dispatch reads subscriptions that have changed",
+    file: "core/app/webhooks.ts",
+    old: "    if (read?.stamp === stamp) return read.all\n",
+    new: "    if (read !== null) return read.all\n",
+    tests: ["test/webhooks/processes.test.ts"]
+  },
+  {
+    rule: "turns of a subscription with a limit are apart",
+    file: "core/app/redeliver.ts",
+    old: "    if (perMinute === null) return\n",
+    new: "    if (perMinute !== null) return\n",
+    tests: ["test/webhooks/limits.test.ts"]
+  },
+  {
     rule: "subscriptions that are off get nothing",
     file: "core/app/dispatch.ts",
     old: "(yield* use.subscriptions.all).filter(({ enabled }) => enabled)",

@@ -32,6 +32,8 @@ it("leaves the statements, questions and scripts of all migrations as they were"
     ["tasks", "d283265000d81a3b", "e3b0c44298fc1c14", "a461ee9c68858c47"],
     ["webhooks", "8cb11f55406e2774", "e3b0c44298fc1c14", "81285787b63bfc23"],
     ["webhook_roles", "db619355340201ab", "e3b0c44298fc1c14", "eb2c42d023309c39"],
+    ["webhook_limits", "dd892e6f1b67d4d2", "e3b0c44298fc1c14", "afc5cddeffe00ae0"],
+    ["rates", "b0da62d1a7405f4f", "e3b0c44298fc1c14", "a061958f8e0f5fb0"],
     ["forms", "1fc885d5a2db03fb", "e3b0c44298fc1c14", "ebca92e320853f34"],
     ["history_shop_orders", "40d7b3d611cca627", "1a8cf95f727375f1", "a3520a608b9882ce"],
     ["history_shop_customers", "c9f1fd9e724f1f6f", "25bdad616557a3ef", "b9544074508b68cc"],
