@@ -21,6 +21,8 @@ type Methods = { readonly [method: string]: (caller: Caller, query: Pairs) => An
 /** What stands at the rest of a path behind `/api/jobs`; null: nothing. */
 const methodsOf = (app: QueueApp, rest: string): Methods | null => {
   if (rest === "") return { GET: app.list }
+  if (rest === ":pause") return { POST: app.pause }
+  if (rest === ":resume") return { POST: app.resume }
   if (rest === "/failed") return { GET: app.failed, DELETE: app.removeAll }
   if (rest === "/failed:retry") return { POST: app.retryAll }
   if (rest === "/pending") return { GET: app.pending }

@@ -95,10 +95,12 @@ from dead where jobs.id = dead.id and dead.ended and jobs.locked_at < now() - in
     `update ${s}._private_jobs set run_at = $4::timestamptz, attempts = attempts - case when $5::boolean then 0 else 1 end where id = $1::bigint and locked_by = $2::text and attempts = $3::integer`
 
   const pendingSql =
-    `select count(*)::text as count from ${s}._private_jobs j join ${s}._private_tasks t on t.id = j.task_id
-where t.identifier = any($1::text[]) and (j.locked_at is not null or (j.is_available and j.run_at <= now()))`
+    `select count(*)::text as count from ${s}._private_jobs j join ${s}._private_tasks t on t.id = j.task_id join ${s}.definitions d on d.task_id = t.id
+where t.identifier = any($1::text[]) and (j.locked_at is not null or (d.paused_at is null and j.is_available and j.run_at <= now()))`
 
-  return { completeSql, failSql, fatalSql, freeDeadSql, pendingSql, retryAtSql }
+  const pausedSql = `select task_id from ${s}.definitions where paused_at is not null`
+
+  return { completeSql, failSql, fatalSql, freeDeadSql, pausedSql, pendingSql, retryAtSql }
 }
 
 /** The id of a run: 63 bits of a hash of name and time, negative, so that no other job has it. */
@@ -250,7 +252,7 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
   const { Logger, runTaskList } = await import("graphile-worker")
   const engine = new Engine(options)
   const s = ownSchema(engine.schema)
-  const { fatalSql, freeDeadSql, pendingSql, retryAtSql } = engine.statements
+  const { fatalSql, freeDeadSql, pausedSql, pendingSql, retryAtSql } = engine.statements
   const lanes = new Map<string, Lane>()
   /** What ends each running try. */
   const tries = new Set<AbortController>()
@@ -268,7 +270,7 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
   }: JobModel): Promise<void> => {
     await runOn(
       pool,
-      `select ${s}._define($1::text, $2::boolean, $3::integer, $4::interval, $5::interval, $6::text[]::interval[], $7::interval, $8::text)`,
+      `select ${s}._define($1::text, $2::boolean, $3::integer, $4::interval, $5::interval, $6::text[]::interval[], $7::interval, $8::text, $9::integer, $10::interval, $11::integer)`,
       [
         name,
         ordered,
@@ -277,7 +279,10 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
         interval(maxRetryDelayMs),
         retryStepsMs?.map(interval) ?? null,
         interval(timeoutMs),
-        schedule === null ? null : `${schedule.pattern} ${schedule.timezone}`
+        schedule === null ? null : `${schedule.pattern} ${schedule.timezone}`,
+        null,
+        null,
+        null
       ]
     )
   }
@@ -438,6 +443,11 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       for (const lane of lanes.values()) lane.wake(1)
     }
   }
+  const findPaused = async (): Promise<void> => {
+    const { rows } = await runOn(pool, pausedSql)
+    const paused = new Set(rows.map((row) => Number(row["task_id"])))
+    for (const lane of lanes.values()) lane.isPaused = paused.has(lane.taskId)
+  }
   const claim = async (chore: string, since: string): Promise<boolean> => {
     const { rows } = await runOn(pool, `select ${s}._claim($1::text, $2::interval) as mine`, [chore, since])
     return rows[0]?.["mine"] === true
@@ -451,6 +461,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       return
     }
     await freeDead()
+    await findPaused()
     if (await claim("minute", interval(every * 0.9))) {
       await settleSchedules()
       const counts = await Effect.runPromise(queue.counts)
@@ -543,6 +554,8 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
       for (const lane of lanes.values()) lane.wake(1)
     },
     drain: (milliseconds) => Effect.tryPromise({ try: () => drain(milliseconds), catch: queueError }),
+    hold: (name, paused) => lanes.get(name)?.hold(paused),
+    isPaused: () => [...lanes.values()].some((lane) => lane.isPaused),
     isReady: () => !engine.stopping,
     stop
   }

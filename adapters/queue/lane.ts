@@ -16,13 +16,20 @@ export const nothing: Rows = { rows: [], rowCount: 0 }
  * A lease ends with the others of this process ($4), but not before the wait in $5: the statement may have been repeated for long. It is planned anew for
  * each fetch, so it is as plain as can be.
  */
-const fetchSql = (s: string): string =>
+const fetchSql = (s: string, and = ""): string =>
   `with j as (
-  select id, key as held_key from ${s}._private_jobs where is_available and run_at <= now() and task_id = $2::integer
+  select id, key as held_key from ${s}._private_jobs where is_available and run_at <= now() and task_id = $2::integer${and}
   order by priority, run_at, id limit $3::integer for update skip locked)
 update ${s}._private_jobs jobs set attempts = jobs.attempts + 1, locked_by = $1::text,
   locked_at = greatest(to_timestamp($4::text::double precision), now() + $5::text::interval) - interval '4 hours'
 from j where jobs.id = j.id returning jobs.*, j.held_key, extract(epoch from now() + $5::text::interval)::text as lease_ends`
+
+/**
+ * The same for a name that was paused when it was last heard of. A trigger keeps jobs of paused names as they are, whoever fetches them; but this one does not
+ * lock them for nothing at each poll.
+ */
+const fetchPausedSql = (s: string): string =>
+  fetchSql(s, ` and not exists (select from ${s}.definitions where task_id = $2::integer and paused_at is not null)`)
 
 /** Returns jobs that no worker began. Their attempt does not count. They get their key back unless another job has it now. */
 const handBackSql = (s: string): string =>
@@ -68,6 +75,7 @@ export class Lane {
   readonly taskId: number
   readonly #engine: LaneHost
   readonly #fetchSql: string
+  readonly #fetchPausedSql: string
   readonly #handBackSql: string
   /** Workers that wait for a job, and the pool that they belong to. */
   #waiting: Array<(rows: Rows) => void> = []
@@ -87,6 +95,8 @@ export class Lane {
   pool: LanePool | null = null
   /** An alarm for the next run of the schedule. */
   alarm: NodeJS.Timeout | undefined
+  /** Whether its name was paused when that was last asked. Nothing relies on it. */
+  isPaused = false
 
   constructor(job: JobModel, taskId: number, engine: LaneHost) {
     this.job = job
@@ -94,12 +104,20 @@ export class Lane {
     this.#engine = engine
     const s = ownSchema(engine.schema)
     this.#fetchSql = fetchSql(s)
+    this.#fetchPausedSql = fetchPausedSql(s)
     this.#handBackSql = handBackSql(s)
   }
 
   wake(workers: number): void {
     this.#emptyAt = Number.NEGATIVE_INFINITY
     if (this.pool !== null && !this.#engine.stopping) this.pool.nudge(workers)
+  }
+
+  /** Hears that its name was paused or resumed. */
+  hold(paused: boolean): void {
+    this.isPaused = paused
+    if (paused) void this.handBack()
+    else this.wake(this.job.concurrency)
   }
 
   /** Remembers how long a job took. */
@@ -206,7 +224,7 @@ export class Lane {
       const owner = this.#poolId
       const found = this.#engine.stopping || most === 0
         ? Promise.resolve(nothing)
-        : this.#engine.run(this.#fetchSql, [
+        : this.#engine.run(this.isPaused ? this.#fetchPausedSql : this.#fetchSql, [
           owner,
           this.taskId,
           most,
@@ -217,6 +235,7 @@ export class Lane {
         ({ rows }) => {
           const jobs = (rows as unknown as Fetched[]).toSorted(byTurn)
           leases.take(jobs, owner, asked)
+          if (jobs.length > 0) this.isPaused = false
           for (const [index, resolve] of waiting.entries()) {
             const job = jobs[index]
             resolve(job === undefined ? nothing : rowsOf(job))

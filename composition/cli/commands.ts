@@ -336,10 +336,24 @@ const jobsCancel = Command.make(
   (flags) => run(async () => (await import("./jobs.ts")).cancel(flags))
 ).pipe(Command.withDescription("Cancel a waiting job; the rest of its group goes on"))
 
+const jobsName = { name: Argument.String("name").pipe(Argument.withDescription("The job's name")) }
+
+const jobsPause = Command.make(
+  "pause",
+  { ...project, ...json, ...jobsName },
+  (flags) => run(async () => (await import("./jobs.ts")).pause(flags))
+).pipe(Command.withDescription("Begin no more jobs of a name, in any process; running ones go on"))
+
+const jobsResume = Command.make(
+  "resume",
+  { ...project, ...json, ...jobsName },
+  (flags) => run(async () => (await import("./jobs.ts")).resume(flags))
+).pipe(Command.withDescription("Let the jobs of a paused name go on"))
+
 const jobsRun = Command.make("run", {
   ...project,
   ...json,
-  name: Argument.String("name").pipe(Argument.withDescription("The job's name")),
+  ...jobsName,
   payload: textFlag("payload", "Its payload (default: none)", "json"),
   group: textFlag("group", "The group of an ordered job", "text")
 }, (flags) => run(async () => (await import("./jobs.ts")).run(flags))).pipe(
@@ -354,6 +368,8 @@ const jobs = Command.make("jobs").pipe(
     jobsRetry,
     jobsDelete,
     jobsFree,
+    jobsPause,
+    jobsResume,
     jobsRun,
     jobsPending,
     jobsRunNow,

@@ -1,5 +1,5 @@
 /**
- * The HTTP use cases of the queue: counts, failed jobs, retry, removal, jobs that wait, and the drain. All but the drain are for admins. The drain takes the
+ * The HTTP use cases of the queue: counts, pauses, failed jobs, retry, removal, jobs that wait, and the drain. All but the drain are for admins. The drain takes the
  * operator's token. It enqueues nothing and runs nothing itself.
  */
 
@@ -8,7 +8,7 @@ import * as Result from "effect/Result"
 import type { Caller } from "../domain/access/caller.ts"
 import { adminRole } from "../domain/account/roles.ts"
 import { isOwnJob, keptBecause } from "../domain/compile/jobs.ts"
-import type { JobModel } from "../domain/job/definition.ts"
+import { type JobModel, namePattern } from "../domain/job/definition.ts"
 import {
   type FailedJob,
   type FailedPosition,
@@ -43,6 +43,10 @@ export interface QueueApp {
   readonly hurry: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
   /** Cancels one that waits. */
   readonly cancel: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
+  /** Pauses the jobs of a name, in every process. */
+  readonly pause: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  /** Lets them go on. */
+  readonly resume: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
   /** Null: no token is configured, so the route does not exist. */
   readonly drain: {
     /** Whether it is the operator's token; else a 401. */
@@ -59,8 +63,13 @@ export interface QueueParts {
   readonly workers: () => Workers | null
   readonly seal: SealService
   readonly drainToken: string | null
-  /** Told what became of all failed jobs of a name, and who said so. */
-  readonly told?: (what: "jobs-retried" | "jobs-deleted", name: string, count: number, caller: Caller) => void
+  /** Told what became of all failed jobs of a name, or that its jobs were paused or resumed, and who said so. `count`: how many there were; null: not known. */
+  readonly told?: (
+    what: "jobs-retried" | "jobs-deleted" | "jobs-paused" | "jobs-resumed",
+    name: string,
+    count: number | null,
+    caller: Caller
+  ) => void
 }
 
 /** How long a drain may run: from 1 to 300 seconds, 25 by default. */
@@ -83,14 +92,18 @@ export const queueProblem = (error: QueueError): Problem => {
 }
 
 /** The queue of a service that has none. */
-const empty: Pick<QueueService, "counts" | "failed" | "retry" | "remove" | "pending" | "hurry" | "withdraw"> = {
+const empty: Pick<
+  QueueService,
+  "counts" | "failed" | "retry" | "remove" | "pending" | "hurry" | "withdraw" | "pause"
+> = {
   counts: Effect.succeed([]),
   failed: () => Effect.succeed([]),
   retry: () => Effect.succeed(0),
   remove: () => Effect.succeed(0),
   pending: () => Effect.succeed([]),
   hurry: () => Effect.succeed(false),
-  withdraw: () => Effect.succeed(false)
+  withdraw: () => Effect.succeed(false),
+  pause: () => Effect.succeed(null)
 }
 
 const ask = <A>(effect: Effect.Effect<A, QueueError>): Effect.Effect<A, Problem> =>
@@ -140,7 +153,8 @@ const countsJson = (counts: readonly JobCounts[], jobs: ReadonlyMap<string, JobM
         schedule: job?.schedule?.pattern ?? null,
         timezone: job?.schedule?.timezone ?? null,
         nextRun: counts?.nextRun ?? null,
-        lastRun: counts?.lastRun ?? null
+        lastRun: counts?.lastRun ?? null,
+        pausedAt: counts?.pausedAt ?? null
       }
     })
   }
@@ -287,6 +301,24 @@ export const makeQueueApp = (
             }))
     )
 
+  const pause = (caller: Caller, query: Query, paused: boolean): Effect.Effect<Reply, Problem> =>
+    admin(
+      caller,
+      Effect.fnUntraced(function*(): Effect.fn.Return<Reply, Problem> {
+        const { name } = yield* Effect.fromResult(readParameters(query, ["name"]))
+        if (name === undefined || name === "") {
+          return yield* Effect.fail(invalidParameter("name", "Give the name of the job."))
+        }
+        const held = namePattern.test(name)
+          ? yield* ask(queue.pause(name, paused, jobs.get(name)?.ordered ?? null))
+          : null
+        if (held === null) return yield* Effect.fail(notFound())
+        workers()?.hold(name, paused)
+        told(paused ? "jobs-paused" : "jobs-resumed", name, null, caller)
+        return json(200, JSON.stringify({ name, pausedAt: held.pausedAt }))
+      })
+    )
+
   // Digests are compared, so that the timing reveals nothing about the token.
   const permit = (token: string) => (bearer: string | null): Effect.Effect<void, Problem> =>
     bearer !== null && seal.digest(bearer) === seal.digest(token) ? Effect.void : Effect.fail(
@@ -326,6 +358,8 @@ export const makeQueueApp = (
     cancel: (caller, id, query) => one(caller, id, query, () => cancel(id)),
     retryAll: (caller, query) => all(caller, query, "jobs-retried", queue.retry),
     removeAll: (caller, query) => all(caller, query, "jobs-deleted", queue.remove),
+    pause: (caller, query) => pause(caller, query, true),
+    resume: (caller, query) => pause(caller, query, false),
     drain: drainToken === null ? null : { permit: permit(drainToken), run: drain }
   }
 }

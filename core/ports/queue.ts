@@ -6,7 +6,8 @@
  * - What is enqueued within a transaction is there when that commits, and never was when it rolls back.
  * - A job is run at least once; one whose worker died comes back when its lease has ended, whatever its timeout and its retry delays.
  * - A job that a worker lost is not completed by it later.
- * - Of a key one job waits; of a group one job runs, in the order of enqueuing, and a failed one holds the rest back.
+ * - Nothing of a paused name is fetched, by nobody; its jobs and the runs of its schedule wait.
+- Of a key one job waits; of a group one job runs, in the order of enqueuing, and a failed one holds the rest back.
  */
 
 import * as Data from "effect/Data"
@@ -87,9 +88,19 @@ export interface QueueService {
    * False: none that waits has this id. `Conflict` where somebody else has it at this moment.
    */
   readonly withdraw: (id: string) => Effect.Effect<boolean, QueueError>
+  /**
+   * Pauses a name for every process, or resumes it: nothing of it is fetched after the answer, and what runs goes on. What a worker has fetched ahead begins
+   * within a second or goes back. `ordered` is that of a name which is declared here, and null for others. Gives since when it is paused; null: there is no
+   * such name. Pausing again changes nothing.
+   */
+  readonly pause: (
+    name: string,
+    paused: boolean,
+    ordered: boolean | null
+  ) => Effect.Effect<{ readonly pausedAt: string | null } | null, QueueError>
   /** Removes jobs that wait and were never started; others are left. */
   readonly cancel: (ids: readonly string[]) => Effect.Effect<void, QueueError>
-  /** When the next job is due that some worker has known, or the lease of a running one ends; null when there is none. RFC 3339. */
+  /** When the next job is due that some worker has known and that is not paused, or the lease of a running one ends; null when there is none. RFC 3339. */
   readonly nextDue: Effect.Effect<string | null, QueueError>
 }
 
@@ -146,7 +157,11 @@ export interface Workers {
   readonly wake: (name: string) => void
   /** The same for every name. */
   readonly wakeAll: () => void
-  /** Runs due jobs until none is due or running, or the milliseconds have passed. */
+  /** Tells them at once that a name was paused or resumed. Without it, they find out by themselves. */
+  readonly hold: (name: string, paused: boolean) => void
+  /** Whether one of their names is paused, as they last saw it. */
+  readonly isPaused: () => boolean
+  /** Runs due jobs until none is due or running, or the milliseconds have passed. Paused names are left out, but for what of them runs. */
   readonly drain: (milliseconds: number) => Effect.Effect<Drained, QueueError>
   /** Whether they take jobs: false once they are stopping, or where the schema was changed under them. */
   readonly isReady: () => boolean

@@ -58,7 +58,7 @@ describe("jobs on the command line", () => {
     expect([worker.code, worker.stderr]).toEqual([1, expect.stringMatching(/jobs[^]*missing or out of date/)])
     expect((await project.quick("migration")).stdout).toMatch(/Wrote db\/migrations\/\d{3}_jobs\.sql/)
     expect((await project.quick("migration")).stdout).toContain("Nothing to write")
-    expect((await project.quick("migration", "--apply")).stdout).toContain("Applied jobs 2")
+    expect((await project.quick("migration", "--apply")).stdout).toContain("Applied jobs 3")
     expect((await project.quick("migration", "--apply")).stdout).toContain("Nothing to apply")
     const none = await project.quick("jobs", "list")
     expect([none.code, none.stdout]).toEqual([0, "There are no jobs yet.\n"])
@@ -104,6 +104,18 @@ describe("jobs on the command line", () => {
     const doctor = await project.quick("doctor")
     expect(doctor.stdout).toContain("1 job \"nobody/knows\" waiting: the configuration has no job of this name.")
     expect(doctor.stdout).not.toContain("webhooks.deliver")
+
+    // What is paused begins for nobody.
+    expect((await project.quick("jobs", "pause", "notes/keep")).stdout).toMatch(/^Paused "notes\/keep", since .* UTC\./)
+    await database.execute(`select jobs.enqueue('notes/keep', '{"text":"paused"}')`)
+    expect((await project.quick("jobs", "list")).stdout).toMatch(/notes\/keep +1 +0 +0 +0 +1 +paused since .* UTC/)
+    expect((await project.quick("doctor")).stdout).toContain(`Jobs "notes/keep" are paused since`)
+    expect((await project.quick("jobs", "pause", "no/name")).stderr).toContain("There is no job \"no/name\".")
+    expect(JSON.parse((await project.quick("jobs", "resume", "notes/keep", "--json")).stdout)).toEqual({
+      name: "notes/keep",
+      pausedAt: null
+    })
+    await shows("select body from notes", "kept paused")
 
     // One waits for its next try, and one for its time.
     await database.execute(

@@ -59,6 +59,7 @@ interface Stored {
 interface Definition {
   readonly ordered: boolean
   model: JobModel | null
+  pausedAt: number | null
 }
 
 const day = 86_400_000
@@ -128,7 +129,8 @@ export class FakeQueue {
 
   #hasDue(): boolean {
     return this.#jobs.some((job) =>
-      job.runAt <= this.#now && [...this.#workers].some(({ jobs }) => jobs.has(job.name)) && this.isAvailable(job)
+      job.runAt <= this.#now && [...this.#workers].some(({ jobs }) => jobs.has(job.name)) && this.isAvailable(job) &&
+      !this.isPaused(job.name)
     )
   }
 
@@ -144,7 +146,7 @@ export class FakeQueue {
     const old = (job: Stored): boolean =>
       job.done || (job.attempts >= job.maxAttempts && job.owner === null)
         ? job.updatedAt < this.#now - 7 * day
-        : job.owner === null && job.attempts === 0 && job.runAt < this.#now - 14 * day
+        : job.owner === null && job.attempts === 0 && job.runAt < this.#now - 14 * day && !this.isPaused(job.name)
     this.#jobs = this.#jobs.filter((job) => !old(job))
   }
 
@@ -172,7 +174,12 @@ export class FakeQueue {
       this.#jobs.find((each) => !each.done && each.name === job.name && each.group === job.group) === job
   }
 
+  isPaused(name: string): boolean {
+    return (this.#definitions.get(name)?.pausedAt ?? null) !== null
+  }
+
   fetch(name: string, owner: object): Stored | null {
+    if (this.isPaused(name)) return null
     const [job] = this.#jobs.filter((each) => each.name === name && this.isAvailable(each) && each.runAt <= this.#now)
       .toSorted((a, b) => b.priority - a.priority || a.runAt - b.runAt || Number(a.id) - Number(b.id))
     if (job === undefined) return null
@@ -216,7 +223,7 @@ export class FakeQueue {
     if (unstorable !== null) throw refuse(unstorable)
     let definition = this.#definitions.get(plan.name)
     if (definition === undefined) {
-      definition = { ordered: plan.ordered ?? plan.group !== null, model: null }
+      definition = { ordered: plan.ordered ?? plan.group !== null, model: null, pausedAt: null }
       this.#definitions.set(plan.name, definition)
     }
     const { model, ordered } = definition
@@ -272,6 +279,9 @@ export class FakeQueue {
     const id = `-${this.#runs.size + 1}`
     const run = `${job.name} ${next.toISOString()}`
     if (this.#runs.has(run)) return
+    const waits = (each: Stored): boolean =>
+      each.name === job.name && each.scheduled && !isBegun(each) && each.runAt <= this.#now
+    if (this.isPaused(job.name) && this.#jobs.some(waits)) return
     this.#runs.add(run)
     this.#add(
       id,
@@ -286,7 +296,7 @@ export class FakeQueue {
   start(jobs: ReadonlyMap<string, JobModel>, attempt: RunAttempt): Workers {
     for (const model of jobs.values()) {
       const known = this.#definitions.get(model.name)
-      if (known === undefined) this.#definitions.set(model.name, { ordered: model.ordered, model })
+      if (known === undefined) this.#definitions.set(model.name, { ordered: model.ordered, model, pausedAt: null })
       else known.model = model
     }
     const waits = (job: Stored): boolean => job.scheduled && job.attempts === 0 && job.owner === null && !job.done
@@ -309,7 +319,8 @@ export class FakeQueue {
 
   pending(names: ReadonlySet<string>): number {
     return this.#jobs.filter((job) =>
-      names.has(job.name) && !job.done && (job.owner !== null || (this.isAvailable(job) && job.runAt <= this.#now))
+      names.has(job.name) && !job.done &&
+      (job.owner !== null || (this.isAvailable(job) && job.runAt <= this.#now && !this.isPaused(job.name)))
     ).length
   }
 
@@ -319,7 +330,7 @@ export class FakeQueue {
         ? []
         : job.owner !== null
         ? [job.lockedUntil]
-        : this.isAvailable(job) && this.#definitions.get(job.name)!.model !== null
+        : this.isAvailable(job) && this.#definitions.get(job.name)!.model !== null && !this.isPaused(job.name)
         ? [job.runAt]
         : []
     )
@@ -341,7 +352,8 @@ export class FakeQueue {
         nextDue: next === null ? null : iso(next),
         oldestDue: next === null || next > this.#now ? null : iso(next),
         nextRun: this.#nextRun(jobs),
-        lastRun: this.#lastRun(jobs)
+        lastRun: this.#lastRun(jobs),
+        pausedAt: this.isPaused(name) ? iso(this.#definitions.get(name)!.pausedAt!) : null
       }
     })
   }
@@ -496,6 +508,15 @@ export class FakeQueue {
         if (job.scheduled && !isBegun(job) && model !== null) this.enqueueRun(model, Math.max(this.#now, job.runAt))
         return true
       }),
+    pause: (name, paused, ordered) =>
+      Effect.sync(() => {
+        const found = this.#definitions.get(name)
+        if (found === undefined && ordered === null) return null
+        const definition = found ?? { ordered: ordered === true, model: null, pausedAt: null }
+        this.#definitions.set(name, definition)
+        definition.pausedAt = paused ? definition.pausedAt ?? this.#now : null
+        return { pausedAt: definition.pausedAt === null ? null : iso(definition.pausedAt) }
+      }),
     freeDead: Effect.sync(() => this.#freeDead()),
     cancel: (ids) =>
       Effect.sync(() => {
@@ -590,6 +611,12 @@ class FakeWorkers implements Workers {
       const remaining = this.#queue.pending(names)
       return { drained: remaining === 0, remaining, nextDue: this.#queue.nextDue }
     })
+
+  readonly hold: Workers["hold"] = (name, paused) => {
+    if (!paused) this.wake(name)
+  }
+
+  readonly isPaused = (): boolean => [...this.jobs.keys()].some((name) => this.#queue.isPaused(name))
 
   readonly isReady = (): boolean => this.#stopping === null
 

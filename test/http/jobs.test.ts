@@ -181,7 +181,9 @@ describe("routes of the queue", () => {
         ["GET", "/pending"],
         ["GET", "/pending/1"],
         ["POST", "/pending/1:run"],
-        ["DELETE", "/pending/1"]
+        ["DELETE", "/pending/1"],
+        ["POST", ":pause?name=x"],
+        ["POST", ":resume?name=x"]
       ] as const
     ) {
       expect((await call(null, method, `/api/jobs${path}`)).status).toBe(401)
@@ -316,6 +318,46 @@ describe("routes of the queue", () => {
     ])
   })
 
+  it("pause a name and resume it: counts, health and the log say so, and what is no name is not there", async () => {
+    const { call, log, queue } = setUp()
+    const paused = await call(admin, "POST", "/api/jobs:pause?name=mail/send")
+    expect([paused.status, paused.json]).toEqual([200, { name: "mail/send", pausedAt: "2026-01-01T00:00:00.000000Z" }])
+    await failing.enqueue(queue.db, { n: 1 })
+    await queue.advance(60_000)
+    expect((await call(admin, "POST", "/api/jobs:pause?name=mail/send")).json).toEqual(paused.json)
+    expect((await call(admin, "GET", "/api/jobs")).json).toMatchObject({
+      jobs: [
+        { name: "mail/send", waiting: 1, failed: 0, pausedAt: "2026-01-01T00:00:00.000000Z" },
+        { name: "nightly", pausedAt: null }
+      ]
+    })
+    expect(await call(null, "GET", "/readyz")).toMatchObject({ status: 200, json: { status: "ok", jobs: "paused" } })
+    const resumed = await call(admin, "POST", "/api/jobs:resume?name=mail/send")
+    expect([resumed.status, resumed.json]).toEqual([200, { name: "mail/send", pausedAt: null }])
+    await queue.advance(1_000)
+    expect((await call(admin, "GET", "/api/jobs")).json).toMatchObject({ jobs: [{ failed: 1, pausedAt: null }, {}] })
+    expect((await call(null, "GET", "/readyz")).json).toEqual({ status: "ok" })
+    for (const name of ["none", "no name", "\0", "x".repeat(129), "%00"]) {
+      const path = `/api/jobs:pause?name=${encodeURIComponent(name)}`
+      expect([name, (await call(admin, "POST", path)).status]).toEqual([name, 404])
+    }
+    const lines = log.map((line) => JSON.parse(line) as { readonly event?: string })
+    expect(lines.filter(({ event }) => event?.startsWith("jobs-"))).toMatchObject([
+      { event: "jobs-paused", name: "mail/send", user: "ada" },
+      { event: "jobs-paused", name: "mail/send", user: "ada" },
+      { event: "jobs-resumed", name: "mail/send", user: "ada" }
+    ])
+  })
+
+  it("pause a name that is declared and has no queue yet", async () => {
+    const { call, queue } = setUp({ workers: false })
+    expect((await call(admin, "POST", "/api/jobs:pause?name=nightly")).status).toBe(200)
+    expect((await call(admin, "GET", "/api/jobs")).json).toMatchObject({
+      jobs: [{ pausedAt: null }, { name: "nightly", pausedAt: expect.any(String) }]
+    })
+    expect(await Effect.runPromise(queue.service.nextDue)).toBeNull()
+  })
+
   it("lists waiting jobs soonest first in pages, one with its whole payload", async () => {
     const { call, queue } = setUp()
     const at = (minutes: number) => ({ delay: minutes * 60_000 })
@@ -427,6 +469,10 @@ describe("routes of the queue", () => {
         ["POST", "/failed:retry"],
         ["POST", "/failed:retry?name="],
         ["POST", "/failed/1:retry?name=x"],
+        ["POST", ":pause"],
+        ["POST", ":resume?name="],
+        ["POST", ":pause?name=a&name=b"],
+        ["POST", ":pause?name=a&x=1"],
         ["GET", "/pending?state=running"],
         ["GET", "/pending?page_token=abc"],
         ["GET", "/pending/1?x=1"],
@@ -459,6 +505,8 @@ describe("routes of the queue", () => {
           "GET, HEAD, DELETE"
         ],
         ["/failed/1:retry", "POST"],
+        [":pause", "POST"],
+        [":resume", "POST"],
         ["/pending", "GET, HEAD"],
         ["/pending/1", "GET, HEAD, DELETE"],
         ["/pending/1:run", "POST"]

@@ -21,6 +21,8 @@ export interface JobCounts {
   readonly nextRun: string | null
   /** The latest started run of its schedule: its state, and when it reached it. Completed runs are known for 7 days. */
   readonly lastRun: LastRun | null
+  /** Since when nothing of it is begun, until it is resumed. Null: it is not paused. */
+  readonly pausedAt: string | null
 }
 
 /** What became of a run. */

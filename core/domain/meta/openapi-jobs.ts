@@ -1,4 +1,4 @@
-/** What the OpenAPI document tells admins of the queue: counts, failed jobs, one more try, removal, jobs that wait. Nobody else sees these paths. */
+/** What the OpenAPI document tells admins of the queue: counts, pauses, failed jobs, one more try, removal, jobs that wait. Nobody else sees these paths. */
 
 import { jobStates, longestListed, mostBehind } from "../job/state.ts"
 import { headersOf, jsonContent, refusals } from "./openapi-resource.ts"
@@ -31,6 +31,10 @@ const counts = whole({
   lastRun: {
     ...orNull(whole({ at: instant, state: { enum: jobStates.filter((state) => state !== "waiting") } })),
     description: "The latest run of the schedule that was begun, and when it came to its state."
+  },
+  pausedAt: {
+    ...orNull(instant),
+    description: "Since when nothing of it is begun. `nextDue` and `oldestDue` go on as if it were not paused."
   }
 })
 
@@ -96,7 +100,21 @@ export const jobPaths = (parent: string, tag: string): Doc => {
     parameters: [query("name", "The job's name.", text, true)],
     responses: { "200": answered("How many there were.", whole({ count })), ...refusals(400, 401, 403) }
   })
+  const pause = (operationId: string, summary: string): Doc => ({
+    post: {
+      operationId,
+      tags: [tag],
+      summary,
+      parameters: [query("name", "The job's name.", text, true)],
+      responses: {
+        "200": answered("Since when it is paused; null: it is not.", whole({ name: text, pausedAt: orNull(instant) })),
+        ...refusals(400, 401, 403, 404)
+      }
+    }
+  })
   return {
+    [`${parent}/jobs:pause`]: pause("pauseJobs", "Begins no more jobs of a name, in any process; those that run go on"),
+    [`${parent}/jobs:resume`]: pause("resumeJobs", "Lets the jobs of a paused name go on"),
     [`${parent}/jobs`]: {
       get: {
         operationId: "listJobs",

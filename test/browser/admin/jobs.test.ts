@@ -168,6 +168,24 @@ describe.skipIf(chromiumPath === null)("jobs", () => {
     })
   })
 
+  it("pauses a queue, says since when, and resumes it", async () => {
+    await using({}, async (_, jobs) => {
+      await jobs.open("/queues")
+      const paused = () =>
+        stage.database.rows(
+          "select paused_at is not null from jobs.definitions d join jobs._private_tasks t on t.id = d.task_id where identifier = 'test/broken'"
+        )
+      await jobs.button("Pause test/broken").click()
+      await jobs.toast("test/broken is paused").waitFor()
+      await jobs.row("test/broken").getByText(/paused since/).waitFor()
+      expect([await paused(), await jobs.button("Pause test/ordered").count()]).toEqual([[["t"]], 1])
+      await jobs.button("Resume test/broken").click()
+      await jobs.toast("test/broken goes on").waitFor()
+      await jobs.button("Pause test/broken").waitFor()
+      expect(await paused()).toEqual([["f"]])
+    })
+  })
+
   it("shows why a waiting job failed and when it is tried, runs it now, and cancels it after asking", async () => {
     await stage.database.execute(
       `select jobs.enqueue('test/later', '{"order":"21"}', run_at => now() + interval '3 days');

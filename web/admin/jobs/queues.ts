@@ -17,6 +17,8 @@ export interface Queue {
   readonly timezone: string | null
   readonly nextRun: string | null
   readonly lastRun: { readonly at: string; readonly state: "running" | "retrying" | "failed" | "completed" } | null
+  /** Since when nothing of it is begun; null: it is not paused. */
+  readonly pausedAt: string | null
 }
 
 export interface FailedJob {

@@ -64,6 +64,11 @@ const en = {
   noError: "It has not failed yet.",
   waitingTitle: "Waiting jobs",
   state: "State",
+  pause: (name: string): string => `Pause ${name}`,
+  resume: (name: string): string => `Resume ${name}`,
+  pausedSince: "paused since",
+  pausedNow: (name: string): string => `${name} is paused: no more of its jobs begin`,
+  resumedNow: (name: string): string => `${name} goes on`,
   states: { running: "running", retrying: "retrying", failed: "failed", completed: "done" }
 }
 
@@ -135,6 +140,11 @@ export const words: Readonly<Record<Language, JobWords>> = {
     noError: "Er ist noch nicht fehlgeschlagen.",
     waitingTitle: "Wartende Jobs",
     state: "Zustand",
+    pause: (name) => `${name} anhalten`,
+    resume: (name) => `${name} fortsetzen`,
+    pausedSince: "angehalten seit",
+    pausedNow: (name) => `${name} ist angehalten: Kein weiterer Job davon beginnt`,
+    resumedNow: (name) => `${name} läuft weiter`,
     states: { running: "läuft", retrying: "wird wiederholt", failed: "fehlgeschlagen", completed: "erledigt" }
   },
   fr: {
@@ -200,6 +210,11 @@ export const words: Readonly<Record<Language, JobWords>> = {
     noError: "Elle n’a pas encore échoué.",
     waitingTitle: "Tâches en attente",
     state: "État",
+    pause: (name) => `Suspendre ${name}`,
+    resume: (name) => `Reprendre ${name}`,
+    pausedSince: "en pause depuis",
+    pausedNow: (name) => `${name} est en pause : aucune autre de ses tâches ne commence`,
+    resumedNow: (name) => `${name} reprend`,
     states: { running: "en cours", retrying: "en nouvel essai", failed: "en échec", completed: "terminée" }
   },
   es: {
@@ -264,6 +279,11 @@ export const words: Readonly<Record<Language, JobWords>> = {
     noError: "Aún no ha fallado.",
     waitingTitle: "Tareas en espera",
     state: "Estado",
+    pause: (name) => `Pausar ${name}`,
+    resume: (name) => `Reanudar ${name}`,
+    pausedSince: "en pausa desde",
+    pausedNow: (name) => `${name} está en pausa: no empieza ninguna tarea más`,
+    resumedNow: (name) => `${name} continúa`,
     states: { running: "en curso", retrying: "reintentando", failed: "fallida", completed: "hecha" }
   },
   ar: {
@@ -325,6 +345,11 @@ export const words: Readonly<Record<Language, JobWords>> = {
     noError: "لم تفشل بعد.",
     waitingTitle: "المهام المنتظرة",
     state: "الحالة",
+    pause: (name) => `إيقاف ${name} مؤقتًا`,
+    resume: (name) => `استئناف ${name}`,
+    pausedSince: "متوقفة منذ",
+    pausedNow: (name) => `أُوقفت ${name} مؤقتًا: لا تبدأ مهام أخرى منها`,
+    resumedNow: (name) => `استؤنفت ${name}`,
     states: { running: "جارية", retrying: "تعاد محاولتها", failed: "فاشلة", completed: "منجزة" }
   }
 }

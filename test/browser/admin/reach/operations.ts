@@ -42,6 +42,9 @@ export const operations = (around: () => Surroundings): readonly Scene[] => [
       await seen("question before a job is deleted")
       await keys.press(question.getByRole("button", { name: "Delete" }))
       await jobs.toast("1 job deleted").waitFor()
+      await stage.database.execute(
+        "update jobs.definitions set paused_at = now() where task_id = (select id from jobs._private_tasks where identifier = 'test/ordered')"
+      )
       for (const [tab, row] of [["Queues", "test/ordered"], ["Schedules", "orders/report"]] as const) {
         await keys.press(page.getByRole("navigation", { name: "Jobs" }).getByRole("link", { name: tab }))
         await jobs.row(row).waitFor()
