@@ -231,6 +231,7 @@ export const makeMailer = (settings: MailerSettings): AccountMailer => {
     // A mail takes a minute at most.
     timeoutMs: 120_000,
     concurrency: 4,
+    maxRunning: null,
     ordered: false,
     schedule: null
   })

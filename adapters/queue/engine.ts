@@ -185,8 +185,8 @@ class Engine {
       if (!this.ended && rowCount !== ids.length) {
         this.log("warn", "jobs-lost", { name: lane.job.name, jobs: ids.length - (rowCount ?? 0) })
       }
-      // The next jobs of the groups are due now.
-      if (lane.job.ordered) lane.wake(ids.length)
+      // The next jobs of the groups are due now, and others of a limited name may begin.
+      if (lane.job.ordered || lane.job.maxRunning !== null) lane.wake(ids.length)
       return { rows: [], rowCount }
     } finally {
       this.leases.release(done.filter((row) => row !== undefined))
@@ -201,7 +201,7 @@ class Engine {
   }
 
   /** Fails one try, as the library asks for it: its job may have been tried again by this very pool, if the process had lost it. */
-  async fail(specs: string): Promise<Rows> {
+  async fail(lane: Lane, specs: string): Promise<Rows> {
     for (
       const { jobId, message } of JSON.parse(specs) as ReadonlyArray<
         { readonly jobId: string; readonly message: string }
@@ -215,6 +215,7 @@ class Engine {
       const { attempt, row } = failed
       try {
         await this.run(this.statements.failSql, [row.id, row.locked_by, attempt, message])
+        if (lane.job.maxRunning !== null) lane.wake(1)
       } finally {
         this.leases.release([row])
       }
@@ -228,7 +229,7 @@ class Engine {
       const { text, values = [] } = typeof asked === "string" ? { text: asked, values: more ?? [] } : asked
       if (fetches.test(text)) return lane.fetch(String(values[0]))
       if (this.#completes.test(text)) return this.complete(lane, [values[0]].flat().map(String))
-      if (this.#fails.test(text)) return this.fail(String(values[1]))
+      if (this.#fails.test(text)) return this.fail(lane, String(values[1]))
       return this.run(text, values)
     }
     const client = { query, release: () => {} }
@@ -261,6 +262,7 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
   const define = async ({
     maxAttempts,
     maxRetryDelayMs,
+    maxRunning,
     name,
     ordered,
     retryDelayMs,
@@ -280,7 +282,7 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
         retryStepsMs?.map(interval) ?? null,
         interval(timeoutMs),
         schedule === null ? null : `${schedule.pattern} ${schedule.timezone}`,
-        null,
+        maxRunning,
         null,
         null
       ]

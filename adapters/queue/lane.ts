@@ -31,6 +31,11 @@ from j where jobs.id = j.id returning jobs.*, j.held_key, extract(epoch from now
 const fetchPausedSql = (s: string): string =>
   fetchSql(s, ` and not exists (select from ${s}.definitions where task_id = $2::integer and paused_at is not null)`)
 
+/** Fetches within the limits of the name, by a function that knows what other processes do. A row without a job says how long the rate holds others back. */
+const fetchLimitedSql = (s: string): string =>
+  `select (f.job).*, f.held_key, f.lease_ends, f.again
+from ${s}._fetch($1::text, $2::integer, $3::integer, $4::text::double precision, $5::interval) f`
+
 /** Returns jobs that no worker began. Their attempt does not count. They get their key back unless another job has it now. */
 const handBackSql = (s: string): string =>
   `update ${s}._private_jobs jobs set attempts = jobs.attempts - 1, locked_at = null, locked_by = null,
@@ -75,6 +80,8 @@ export class Lane {
   readonly taskId: number
   readonly #engine: LaneHost
   readonly #fetchSql: string
+  /** Whether its jobs are counted or timed over all processes. */
+  readonly #limited: boolean
   readonly #fetchPausedSql: string
   readonly #handBackSql: string
   /** Workers that wait for a job, and the pool that they belong to. */
@@ -103,8 +110,9 @@ export class Lane {
     this.taskId = taskId
     this.#engine = engine
     const s = ownSchema(engine.schema)
-    this.#fetchSql = fetchSql(s)
-    this.#fetchPausedSql = fetchPausedSql(s)
+    this.#limited = job.maxRunning !== null
+    this.#fetchSql = this.#limited ? fetchLimitedSql(s) : fetchSql(s)
+    this.#fetchPausedSql = this.#limited ? this.#fetchSql : fetchPausedSql(s)
     this.#handBackSql = handBackSql(s)
   }
 
@@ -127,11 +135,12 @@ export class Lane {
 
   /**
    * How many jobs to fetch beside the requested ones: enough for a short time, so that short jobs wait for no statement. None for an ordered name,
-   * whose next jobs are due only later. None for a name with keys. None for jobs with a single attempt, because a dying process would use it up.
+   * whose next jobs are due only later. None for a name with keys. None for jobs with a single attempt, because a dying process would use it up. None where what
+   * waits here would take the place of others.
    */
   #room(): number {
     const { concurrency, maxAttempts, ordered } = this.job
-    if (ordered || maxAttempts === 1 || this.#keyed || this.#usualMs === null) return 0
+    if (ordered || maxAttempts === 1 || this.#limited || this.#keyed || this.#usualMs === null) return 0
     return Math.min(ahead.jobs, Math.floor(concurrency * ahead.ms / Math.max(this.#usualMs, 0.1))) - this.#ready.length
   }
 
@@ -233,7 +242,7 @@ export class Lane {
         ])
       this.#turning = found.then(
         ({ rows }) => {
-          const jobs = (rows as unknown as Fetched[]).toSorted(byTurn)
+          const jobs = (rows as unknown as Fetched[]).filter(({ id }) => id !== null).toSorted(byTurn)
           leases.take(jobs, owner, asked)
           if (jobs.length > 0) this.isPaused = false
           for (const [index, resolve] of waiting.entries()) {

@@ -103,6 +103,7 @@ const defaults = {
   payload: null,
   retryDelayMs: jobDefaults.retryDelayMs,
   maxRetryDelayMs: jobDefaults.maxRetryDelayMs,
+  maxRunning: null,
   retryStepsMs: null,
   schedule: null
 } as const

@@ -773,6 +773,55 @@ export const queueContract = (name: string, make: () => Promise<QueueHarness>): 
       expect(most).toBe(3)
     })
 
+    it("runs so many of a name at once over all workers, retries included; what a dead worker has counts until it is freed", async () => {
+      let running = 0
+      let most = 0
+      let total = 0
+      let fails = 5
+      let gates = held()
+      const job = defineJob<number>({
+        name: "few",
+        concurrency: 4,
+        maxRunning: 3,
+        timeout: "1 day",
+        retryDelay: 0,
+        run: async () => {
+          most = Math.max(most, ++running)
+          try {
+            await gates.opened
+            if (fails-- > 0) throw new Error("no")
+            total++
+          } finally {
+            running--
+          }
+        }
+      })
+      const wide = defineJob<number>({ name: "few/others", concurrency: 5, run: () => gates.opened })
+      for (let n = 0; n < 3; n++) await start(job, wide)
+      await job.enqueueMany(harness.db, Array.from({ length: 20 }, (_, payload) => ({ payload })))
+      await wide.enqueueMany(harness.db, Array.from({ length: 5 }, (_, payload) => ({ payload })))
+      await harness.until(async () => running === 3 && await has("few/others", "running", 5)())
+      await harness.advance(5 * seconds)
+      expect([running, await countsOf("few")]).toMatchObject([3, { running: 3, waiting: 17 }])
+      gates.open()
+      await harness.until(has("few", "completed", 20))
+      expect([most, running, total]).toEqual([3, 0, 20])
+
+      gates = held()
+      await job.enqueueMany(harness.db, Array.from({ length: 5 }, (_, payload) => ({ payload })))
+      await harness.until(has("few", "running", 3))
+      await harness.loseWorkers()
+      await start(job)
+      await harness.advance(10 * seconds)
+      expect(await countsOf("few")).toMatchObject({ running: 3, waiting: 2 })
+      await harness.advance(21 * seconds)
+      await harness.until(async () => total === 20 && running > 3)
+      expect(await countsOf("few")).toMatchObject({ running: 3 })
+      gates.open()
+      await harness.advance(10 * seconds)
+      await harness.until(has("few", "completed", 25))
+    })
+
     it("runs an ordered group one by one in order of enqueuing, groups beside each other, on two workers", async () => {
       const seen = new Map<string, number[]>()
       const inside = new Set<string>()

@@ -180,6 +180,8 @@ export class FakeQueue {
 
   fetch(name: string, owner: object): Stored | null {
     if (this.isPaused(name)) return null
+    const most = this.#definitions.get(name)?.model?.maxRunning ?? Infinity
+    if (this.#jobs.filter((job) => job.name === name && job.owner !== null).length >= most) return null
     const [job] = this.#jobs.filter((each) => each.name === name && this.isAvailable(each) && each.runAt <= this.#now)
       .toSorted((a, b) => b.priority - a.priority || a.runAt - b.runAt || Number(a.id) - Number(b.id))
     if (job === undefined) return null

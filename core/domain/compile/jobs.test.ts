@@ -30,6 +30,7 @@ describe("declared jobs", () => {
       retryStepsMs: null,
       timeoutMs: 900_000,
       concurrency: 1,
+      maxRunning: null,
       ordered: false,
       schedule: null
     })
@@ -68,6 +69,9 @@ describe("declared jobs", () => {
       [{ payload: { parse: run } }, /not a Standard Schema/],
       [{ maxAttempts: 0 }, /maxAttempts is 0\. → Write a whole number from 1 to 1000/],
       [{ concurrency: 1.5 }, /concurrency is 1\.5/],
+      [{ maxRunning: 0 }, /maxRunning is 0\. → Write a whole number from 1 to 10000/],
+      [{ maxRunning: 10_001 }, /maxRunning is 10001/],
+      [{ maxRunning: null }, /maxRunning is null/],
       [{ timeout: 0 }, /timeout is 0/],
       [{ timeout: "2 days" }, /timeout is "2 days"/],
       [{ retryDelay: "soon" }, /retryDelay is "soon"/],

@@ -19,6 +19,7 @@ const optionNames = [
   "retrySteps",
   "timeout",
   "concurrency",
+  "maxRunning",
   "ordered",
   "schedule",
   "timezone"
@@ -56,6 +57,8 @@ type Say = (message: string, fix: string) => void
 
 /** Longest try, in milliseconds: a day. */
 const longestTimeout = 86_400_000
+/** Most jobs of a name that may run at once over all processes. */
+const mostRunning = 10_000
 /** Longest wait between tries: 30 days. */
 const longestDelay = 30 * 86_400_000
 
@@ -71,7 +74,13 @@ const duration = (raw: unknown, name: string, least: number, most: number, usual
   return usual
 }
 
-const count = (raw: unknown, name: string, most: number, usual: number, say: Say): number => {
+const count = <Usual extends number | null>(
+  raw: unknown,
+  name: string,
+  most: number,
+  usual: Usual,
+  say: Say
+): number | Usual => {
   if (raw === undefined) return usual
   if (isCount(raw, 1, most)) return raw
   say(`${name} is ${shown(raw)}.`, `Write a whole number from 1 to ${most}.`)
@@ -180,6 +189,7 @@ const readJob = (raw: unknown, place: string, report: Report): JobModel | null =
     retryStepsMs,
     timeoutMs: duration(declared["timeout"], "timeout", 1, longestTimeout, jobDefaults.timeoutMs, say),
     concurrency: count(declared["concurrency"], "concurrency", 200, jobDefaults.concurrency, say),
+    maxRunning: count(declared["maxRunning"], "maxRunning", mostRunning, null, say),
     ordered: ordered === true,
     schedule: readRecurring(declared, schema, say)
   }

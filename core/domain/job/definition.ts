@@ -118,6 +118,8 @@ export interface JobDeclaration<Input, Output> {
   readonly timeout?: Duration
   /** Jobs of this name that run at once in one worker process; 1 to 200, default 1. */
   readonly concurrency?: number
+  /** Jobs of this name that run at once over all processes; 1 to 10,000. Without it there is no limit but `concurrency`. */
+  readonly maxRunning?: number
   /** One job at a time for each group, in the order in which they were enqueued. */
   readonly ordered?: boolean
   /** A cron pattern of five fields, or of six with seconds first. */
@@ -145,6 +147,8 @@ export interface JobModel {
   readonly retryStepsMs: readonly number[] | null
   readonly timeoutMs: number
   readonly concurrency: number
+  /** Null: as many as the processes together run. */
+  readonly maxRunning: number | null
   readonly ordered: boolean
   /** Null: it runs when it is enqueued. */
   readonly schedule: Schedule | null
