@@ -232,6 +232,7 @@ export const makeMailer = (settings: MailerSettings): AccountMailer => {
     timeoutMs: 120_000,
     concurrency: 4,
     maxRunning: null,
+    rate: null,
     ordered: false,
     schedule: null
   })

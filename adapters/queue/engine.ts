@@ -20,6 +20,7 @@ import {
   readOnlyWaitMs,
   shutdownGraceMs
 } from "../../core/domain/job/definition.ts"
+import { apartUs } from "../../core/domain/job/rate.ts"
 import type { JobCounts } from "../../core/domain/job/state.ts"
 import type { Drained, Outcome, QueueService, RunAttempt, Timers, Workers } from "../../core/ports/queue.ts"
 import { checkSchema } from "./check.ts"
@@ -265,6 +266,7 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
     maxRunning,
     name,
     ordered,
+    rate,
     retryDelayMs,
     retryStepsMs,
     schedule,
@@ -283,8 +285,8 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
         interval(timeoutMs),
         schedule === null ? null : `${schedule.pattern} ${schedule.timezone}`,
         maxRunning,
-        null,
-        null
+        rate === null ? null : `${apartUs(rate)} microseconds`,
+        rate?.burst ?? null
       ]
     )
   }

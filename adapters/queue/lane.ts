@@ -4,6 +4,7 @@
  */
 
 import type { JobModel } from "../../core/domain/job/definition.ts"
+import { leastWaitMs } from "../../core/domain/job/rate.ts"
 import { codeOf, type Rows } from "./connection.ts"
 import type { Fetched, JobLog } from "./fetched.ts"
 import type { Leases } from "./lease.ts"
@@ -67,6 +68,9 @@ export interface LaneHost {
 /** Milliseconds of work that may be fetched ahead, the most such jobs, and how long one may wait for a worker before it is returned. */
 const ahead = { ms: 20, jobs: 200, oldMs: 1_000 }
 
+/** Timers can wait for less than 25 days. */
+const longestWaitMs = 86_400_000
+
 const byTurn = (a: Fetched, b: Fetched): number =>
   a.priority - b.priority || a.run_at.getTime() - b.run_at.getTime() || (BigInt(a.id) < BigInt(b.id) ? -1 : 1)
 
@@ -97,6 +101,7 @@ export class Lane {
   #turning: Promise<void> = Promise.resolve()
   #handingBack: Promise<unknown> = Promise.resolve()
   #old: NodeJS.Timeout | undefined
+  #again: NodeJS.Timeout | undefined
   /** When a fetch last found nothing. Until the next poll, other workers of this name need not ask. */
   #emptyAt = Number.NEGATIVE_INFINITY
   pool: LanePool | null = null
@@ -110,7 +115,7 @@ export class Lane {
     this.taskId = taskId
     this.#engine = engine
     const s = ownSchema(engine.schema)
-    this.#limited = job.maxRunning !== null
+    this.#limited = job.maxRunning !== null || job.rate !== null
     this.#fetchSql = this.#limited ? fetchLimitedSql(s) : fetchSql(s)
     this.#fetchPausedSql = this.#limited ? this.#fetchSql : fetchPausedSql(s)
     this.#handBackSql = handBackSql(s)
@@ -167,9 +172,19 @@ export class Lane {
     }, ahead.oldMs + 10).unref()
   }
 
+  /** The rate holds jobs back for so many seconds: then look again, and not before. */
+  #waitFor(rows: Rows["rows"]): void {
+    const held = rows.find(({ id }) => id === null)
+    if (held === undefined) return
+    clearTimeout(this.#again)
+    const wait = Math.min(Math.max(Number(held["again"]) * 1_000, leastWaitMs), longestWaitMs)
+    this.#again = setTimeout(() => this.wake(this.job.concurrency), Math.ceil(wait)).unref()
+  }
+
   /** Waits for a running fetch, and returns the jobs that were fetched ahead. */
   async finish(): Promise<void> {
     await this.#turning
+    clearTimeout(this.#again)
     await this.handBack()
   }
 
@@ -245,6 +260,7 @@ export class Lane {
           const jobs = (rows as unknown as Fetched[]).filter(({ id }) => id !== null).toSorted(byTurn)
           leases.take(jobs, owner, asked)
           if (jobs.length > 0) this.isPaused = false
+          if (!this.#engine.stopping) this.#waitFor(rows)
           for (const [index, resolve] of waiting.entries()) {
             const job = jobs[index]
             resolve(job === undefined ? nothing : rowsOf(job))

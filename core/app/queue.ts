@@ -150,6 +150,8 @@ const countsJson = (counts: readonly JobCounts[], jobs: ReadonlyMap<string, JobM
         nextDue: counts?.nextDue ?? null,
         oldestDue: counts?.oldestDue ?? null,
         ordered: job?.ordered ?? null,
+        maxRunning: job?.maxRunning ?? null,
+        rate: job?.rate ?? null,
         schedule: job?.schedule?.pattern ?? null,
         timezone: job?.schedule?.timezone ?? null,
         nextRun: counts?.nextRun ?? null,

@@ -104,6 +104,7 @@ const defaults = {
   retryDelayMs: jobDefaults.retryDelayMs,
   maxRetryDelayMs: jobDefaults.maxRetryDelayMs,
   maxRunning: null,
+  rate: null,
   retryStepsMs: null,
   schedule: null
 } as const

@@ -213,6 +213,7 @@ export const taskJob = (use: Tasking): JobModel => ({
   timeoutMs,
   concurrency: 2,
   maxRunning: null,
+  rate: null,
   ordered: false,
   schedule: null,
   run: async (payload, { job, signal }) => {

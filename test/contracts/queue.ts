@@ -822,6 +822,35 @@ export const queueContract = (name: string, make: () => Promise<QueueHarness>): 
       await harness.until(has("few", "completed", 25))
     })
 
+    it("lets so many of a name begin in a time over all workers, evenly; retries count, and what is held back loses no try", async () => {
+      const starts: number[] = []
+      const attempts: number[] = []
+      const job = defineJob<number>({
+        name: "rated",
+        concurrency: 4,
+        // One each fifth of a second.
+        rate: { jobs: 10, per: "2 seconds", burst: 1 },
+        maxAttempts: 2,
+        retryDelay: 0,
+        run: async (n, { job: { attempt } }) => {
+          starts.push(await harness.now())
+          attempts.push(attempt)
+          if (n < 3 && attempt === 1) throw new Error("no")
+        }
+      })
+      const others = defineJob<number>({ name: "rated/others", concurrency: 5, run: () => {} })
+      for (let n = 0; n < 3; n++) await start(job, others)
+      const begun = await harness.now()
+      await job.enqueueMany(harness.db, Array.from({ length: 12 }, (_, payload) => ({ payload })))
+      await others.enqueueMany(harness.db, Array.from({ length: 20 }, (_, payload) => ({ payload })))
+      await harness.until(has("rated/others", "completed", 20))
+      await harness.until(has("rated", "completed", 12))
+      // Twelve jobs and three retries are fifteen starts, and fourteen times between them.
+      expect([starts.length, attempts.filter((attempt) => attempt === 2).length]).toEqual([15, 3])
+      expect(Math.max(...starts) - begun).toBeGreaterThanOrEqual(14 * 200)
+      expect(await countsOf("rated")).toMatchObject({ failed: 0, waiting: 0 })
+    })
+
     it("runs an ordered group one by one in order of enqueuing, groups beside each other, on two workers", async () => {
       const seen = new Map<string, number[]>()
       const inside = new Set<string>()

@@ -15,6 +15,7 @@ import {
   takeUpMs
 } from "../../core/domain/job/definition.ts"
 import { type EnqueuePlan, refuseText } from "../../core/domain/job/enqueue.ts"
+import { apartUs, leastWaitMs } from "../../core/domain/job/rate.ts"
 import { retryDelayMs } from "../../core/domain/job/retry.ts"
 import {
   type FailedJob,
@@ -60,6 +61,9 @@ interface Definition {
   readonly ordered: boolean
   model: JobModel | null
   pausedAt: number | null
+  /** When the next start is due, and whether an alarm is set for what the rate holds back. */
+  nextStart: number
+  held: boolean
 }
 
 const day = 86_400_000
@@ -185,7 +189,9 @@ export class FakeQueue {
     const [job] = this.#jobs.filter((each) => each.name === name && this.isAvailable(each) && each.runAt <= this.#now)
       .toSorted((a, b) => b.priority - a.priority || a.runAt - b.runAt || Number(a.id) - Number(b.id))
     if (job === undefined) return null
-    const { model } = this.#definitions.get(name)!
+    const definition = this.#definitions.get(name)!
+    const { model } = definition
+    if (!this.#mayStart(name, definition)) return null
     job.owner = owner
     job.attempts++
     job.key = null
@@ -193,6 +199,27 @@ export class FakeQueue {
     job.triedUntil = this.#now + (model?.timeoutMs ?? 4 * 3_600_000) + lockMarginMs
     this.#lease(job)
     return job
+  }
+
+  /** Takes one of the starts that the rate of a name allows. */
+  #mayStart(name: string, definition: Definition): boolean {
+    const rate = definition.model?.rate ?? null
+    if (rate === null) return true
+    const apart = apartUs(rate) / 1_000
+    const next = Math.min(Math.max(definition.nextStart, this.#now), this.#now + apart * rate.burst)
+    const wait = next - apart * (rate.burst - 1) - this.#now
+    if (wait <= 0) {
+      definition.nextStart = next + apart
+      return true
+    }
+    if (!definition.held) {
+      definition.held = true
+      this.timers.after(Math.max(leastWaitMs, Math.ceil(wait)), () => {
+        definition.held = false
+        this.#wake(name)
+      })
+    }
+    return false
   }
 
   complete(job: Stored, owner: object, attempt: number): void {
@@ -225,7 +252,13 @@ export class FakeQueue {
     if (unstorable !== null) throw refuse(unstorable)
     let definition = this.#definitions.get(plan.name)
     if (definition === undefined) {
-      definition = { ordered: plan.ordered ?? plan.group !== null, model: null, pausedAt: null }
+      definition = {
+        ordered: plan.ordered ?? plan.group !== null,
+        model: null,
+        pausedAt: null,
+        nextStart: 0,
+        held: false
+      }
       this.#definitions.set(plan.name, definition)
     }
     const { model, ordered } = definition
@@ -298,8 +331,9 @@ export class FakeQueue {
   start(jobs: ReadonlyMap<string, JobModel>, attempt: RunAttempt): Workers {
     for (const model of jobs.values()) {
       const known = this.#definitions.get(model.name)
-      if (known === undefined) this.#definitions.set(model.name, { ordered: model.ordered, model, pausedAt: null })
-      else known.model = model
+      if (known === undefined) {
+        this.#definitions.set(model.name, { ordered: model.ordered, model, pausedAt: null, nextStart: 0, held: false })
+      } else known.model = model
     }
     const waits = (job: Stored): boolean => job.scheduled && job.attempts === 0 && job.owner === null && !job.done
     this.#jobs = this.#jobs.filter((job) => {
@@ -514,7 +548,8 @@ export class FakeQueue {
       Effect.sync(() => {
         const found = this.#definitions.get(name)
         if (found === undefined && ordered === null) return null
-        const definition = found ?? { ordered: ordered === true, model: null, pausedAt: null }
+        const definition = found ??
+          { ordered: ordered === true, model: null, pausedAt: null, nextStart: 0, held: false }
         this.#definitions.set(name, definition)
         definition.pausedAt = paused ? definition.pausedAt ?? this.#now : null
         return { pausedAt: definition.pausedAt === null ? null : iso(definition.pausedAt) }

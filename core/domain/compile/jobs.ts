@@ -4,6 +4,7 @@ import * as Result from "effect/Result"
 import { type Bag, isBag } from "../bag.ts"
 import { type Report, shown } from "../declare/refusal.ts"
 import { jobDefaults, type JobModel, namePattern } from "../job/definition.ts"
+import { longestPer, mostOfRate, type Rate, shortestPer, usualBurst } from "../job/rate.ts"
 import { isTimeZone, readSchedule, type Schedule } from "../job/schedule.ts"
 import { durationMs } from "../value/duration.ts"
 import { isStandardSchema, type StandardSchema } from "../value/standard-schema.ts"
@@ -20,6 +21,7 @@ const optionNames = [
   "timeout",
   "concurrency",
   "maxRunning",
+  "rate",
   "ordered",
   "schedule",
   "timezone"
@@ -85,6 +87,24 @@ const count = <Usual extends number | null>(
   if (isCount(raw, 1, most)) return raw
   say(`${name} is ${shown(raw)}.`, `Write a whole number from 1 to ${most}.`)
   return usual
+}
+
+const rateOptions = ["jobs", "per", "burst"] as const
+
+const readRate = (raw: unknown, say: Say): Rate | null => {
+  if (raw === undefined) return null
+  if (!isBag(raw)) {
+    say(`rate is ${shown(raw)}.`, "Write rate: { jobs: 100, per: \"1 minute\" }.")
+    return null
+  }
+  refuseUnknownKeys(raw, rateOptions, "rate.", say)
+  const jobs = count(raw["jobs"] ?? null, "rate.jobs", mostOfRate, 1, say)
+  const perMs = durationMs(raw["per"])
+  if (perMs === null || perMs < shortestPer || perMs > longestPer) {
+    say(`rate.per is ${shown(raw["per"])}.`, "Write a time from 1 second to 30 days, such as \"1 minute\".")
+    return null
+  }
+  return { jobs, perMs, burst: count(raw["burst"], "rate.burst", jobs, usualBurst({ jobs, perMs }), say) }
 }
 
 /** A recurring job has no payload: its schema has to take nothing at all. One that answers later is asked when the job runs. */
@@ -190,6 +210,7 @@ const readJob = (raw: unknown, place: string, report: Report): JobModel | null =
     timeoutMs: duration(declared["timeout"], "timeout", 1, longestTimeout, jobDefaults.timeoutMs, say),
     concurrency: count(declared["concurrency"], "concurrency", 200, jobDefaults.concurrency, say),
     maxRunning: count(declared["maxRunning"], "maxRunning", mostRunning, null, say),
+    rate: readRate(declared["rate"], say),
     ordered: ordered === true,
     schedule: readRecurring(declared, schema, say)
   }

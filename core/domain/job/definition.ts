@@ -6,6 +6,7 @@
 import type { Mail } from "../mail/message.ts"
 import type { Duration } from "../value/duration.ts"
 import type { StandardSchema } from "../value/standard-schema.ts"
+import type { Rate, RateDeclaration } from "./rate.ts"
 import type { Schedule } from "./schedule.ts"
 
 /** Longest name of a job: the queue's column holds no more. */
@@ -120,6 +121,8 @@ export interface JobDeclaration<Input, Output> {
   readonly concurrency?: number
   /** Jobs of this name that run at once over all processes; 1 to 10,000. Without it there is no limit but `concurrency`. */
   readonly maxRunning?: number
+  /** How many jobs of this name begin in a time at most, over all processes; each retry is one. What is held back waits and loses no try. */
+  readonly rate?: RateDeclaration
   /** One job at a time for each group, in the order in which they were enqueued. */
   readonly ordered?: boolean
   /** A cron pattern of five fields, or of six with seconds first. */
@@ -149,6 +152,8 @@ export interface JobModel {
   readonly concurrency: number
   /** Null: as many as the processes together run. */
   readonly maxRunning: number | null
+  /** Null: they begin as soon as somebody can run them. */
+  readonly rate: Rate | null
   readonly ordered: boolean
   /** Null: it runs when it is enqueued. */
   readonly schedule: Schedule | null

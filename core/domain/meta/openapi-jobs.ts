@@ -22,6 +22,11 @@ const counts = whole({
   nextDue: orNull(instant),
   oldestDue: { ...orNull(instant), description: "When the one that waits longest was due." },
   ordered: orNull({ type: "boolean" }),
+  maxRunning: { ...orNull(count), description: "Most jobs of it that run at once over all processes." },
+  rate: {
+    ...orNull(whole({ jobs: count, perMs: count, burst: count })),
+    description: "Most jobs of it that begin in so many milliseconds over all processes."
+  },
   schedule: { ...orNull(text), description: "Cron pattern of a recurring job." },
   timezone: orNull(text),
   nextRun: {
