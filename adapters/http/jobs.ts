@@ -25,10 +25,14 @@ const methodsOf = (app: QueueApp, rest: string): Methods | null => {
   if (rest === ":resume") return { POST: app.resume }
   if (rest === "/failed") return { GET: app.failed, DELETE: app.removeAll }
   if (rest === "/failed:retry") return { POST: app.retryAll }
+  if (rest === "/running") return { GET: app.running }
   if (rest === "/pending") return { GET: app.pending }
-  const [, list, segment, verb] = /^\/(failed|pending)\/([^/:]+)(:[a-z]+)?$/.exec(rest) ?? []
+  const [, list, segment, verb] = /^\/(failed|pending|running)\/([^/:]+)(:[a-z]+)?$/.exec(rest) ?? []
   const id = segment === undefined ? null : decodePercent(segment)
   if (id === null) return null
+  if (list === "running") {
+    return verb === undefined ? { GET: (caller, query) => app.runningJob(caller, id, query) } : null
+  }
   if (list === "pending") {
     if (verb === ":run") return { POST: (caller, query) => app.hurry(caller, id, query) }
     return verb === undefined

@@ -28,6 +28,7 @@ import { codeOf, type Connections, isTransient, queueError, type Rows, runOn } f
 import type { Fetched, JobLog } from "./fetched.ts"
 import { Lane, nothing } from "./lane.ts"
 import { Leases, type OpenGuard } from "./lease.ts"
+import { Progresses } from "./progress.ts"
 import { ownSchema } from "./sql.ts"
 
 export interface EngineOptions {
@@ -40,6 +41,8 @@ export interface EngineOptions {
   readonly log: JobLog
   /** Counts of the queues, each minute. */
   readonly counted?: (counts: readonly JobCounts[]) => void
+  /** Which process this is, for people; without spaces. */
+  readonly who?: string
   readonly pollMs?: number
   readonly graceMs?: number
   /** Default `choreMs`. */
@@ -128,6 +131,7 @@ class Engine {
   readonly #fails: RegExp
   readonly leases: Leases
   readonly pollMs: number
+  readonly who: string
   readonly log: JobLog
   stopping = false
   /** No statement is sent any more. */
@@ -143,6 +147,7 @@ class Engine {
     this.#completes = completes(this.schema)
     this.#fails = fails(this.schema)
     this.pollMs = options.pollMs ?? usualPollMs
+    this.who = options.who === undefined ? "" : `${options.who} `
     this.log = options.log
     this.#pool = options.pool
     this.leases = new Leases({
@@ -256,6 +261,13 @@ export const startEngine = async (options: EngineOptions): Promise<Workers> => {
   const s = ownSchema(engine.schema)
   const { fatalSql, freeDeadSql, pausedSql, pendingSql, retryAtSql } = engine.statements
   const lanes = new Map<string, Lane>()
+  const progresses = new Progresses({
+    s,
+    run: (sql, params) => runOn(pool, sql, params),
+    holds: (row) => engine.leases.holds(row),
+    timers,
+    log
+  })
   /** What ends each running try. */
   const tries = new Set<AbortController>()
   const graceMs = options.graceMs ?? shutdownGraceMs
@@ -382,7 +394,8 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
           attempt: row.attempts,
           maxAttempts: row.max_attempts,
           stopped: end.signal,
-          timers
+          timers,
+          progress: (progress) => progresses.tell(row, progress)
         })
         lane.took(performance.now() - begun)
         if (outcome.of === "failed") counts = outcome.counts || outcome.fatal || outcome.retryAt === null
@@ -523,6 +536,7 @@ where j.id < 0 and j.attempts = 0 and j.locked_at is null`
     await choring
     await Promise.race([Promise.all(handed), sleep(1_000, undefined, { ref: false })])
     engine.ended = true
+    progresses.stop()
     await engine.leases.stop()
   }
 

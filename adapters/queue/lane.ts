@@ -37,10 +37,11 @@ const fetchLimitedSql = (s: string): string =>
   `select (f.job).*, f.held_key, f.lease_ends, f.again
 from ${s}._fetch($1::text, $2::integer, $3::integer, $4::text::double precision, $5::interval) f`
 
-/** Returns jobs that no worker began. Their attempt does not count. They get their key back unless another job has it now. */
+/** Returns jobs that no worker began. Their attempt does not count. They get their key back unless another job has it now, or keep what was never taken. */
 const handBackSql = (s: string): string =>
   `update ${s}._private_jobs jobs set attempts = jobs.attempts - 1, locked_at = null, locked_by = null,
-  key = case when held.first and not exists (select from ${s}._private_jobs other where other.key = held.key) then held.key end
+  key = case when jobs.key is not null then jobs.key
+    when held.first and not exists (select from ${s}._private_jobs other where other.key = held.key) then held.key end
 from (select id, owner, try, key, row_number() over (partition by key order by id) = 1 as first
   from unnest($1::bigint[], $2::text[], $3::integer[], $4::text[]) as each(id, owner, try, key)) as held
 where jobs.id = held.id and jobs.locked_by = held.owner and jobs.attempts = held.try`
@@ -58,6 +59,8 @@ export interface LaneHost {
   /** The schema of the queue. */
   readonly schema: string
   readonly pollMs: number
+  /** What stands before the name of an owner: which process it is. */
+  readonly who: string
   readonly log: JobLog
   readonly stopping: boolean
   readonly leases: Pick<Leases, "ends" | "leaseMs" | "take" | "leave" | "release">
@@ -245,7 +248,7 @@ export class Lane {
       const most = waiting.length + Math.max(0, this.#room())
       const { leases } = this.#engine
       const { ends, leaseMs } = leases
-      const owner = this.#poolId
+      const owner = `${this.#engine.who}${this.#poolId}`
       const found = this.#engine.stopping || most === 0
         ? Promise.resolve(nothing)
         : this.#engine.run(this.isPaused ? this.#fetchPausedSql : this.#fetchSql, [

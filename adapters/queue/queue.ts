@@ -8,6 +8,7 @@ import type { Chosen, QueueService } from "../../core/ports/queue.ts"
 import { type Connections, queueError, runOn } from "./connection.ts"
 import { enqueueOn } from "./enqueue.ts"
 import { makePending } from "./pending.ts"
+import { makeRunning } from "./running.ts"
 import { instant, isId, ownSchema } from "./sql.ts"
 
 // Runs of schedules are the jobs with negative ids; those that were cancelled before they began have had no attempt.
@@ -136,6 +137,7 @@ export const makeQueue = (
         ({ rows: [row] }) => row === undefined ? null : { pausedAt: row["since"] as string | null }
       ),
     ...makePending(pool, woken, schema),
+    ...makeRunning(pool, schema),
     cancel: (ids) =>
       Effect.asVoid(
         run(

@@ -322,6 +322,15 @@ const jobsPending = Command.make("pending", {
   Command.withDescription("List jobs that wait, or wait for their next try, with their last errors")
 )
 
+const jobsRunning = Command.make("running", {
+  ...project,
+  ...json,
+  name: textFlag("name", "Only jobs of this name", "job"),
+  limit: numberFlag("limit", "How many, the longest running first (default 50)")
+}, (flags) => run(async () => (await import("./jobs.ts")).running(flags))).pipe(
+  Command.withDescription("List jobs that run: since when, in which process, and how far they are")
+)
+
 const pendingId = { id: Argument.String("id").pipe(Argument.withDescription("The waiting job's id")) }
 
 const jobsRunNow = Command.make(
@@ -371,6 +380,7 @@ const jobs = Command.make("jobs").pipe(
     jobsPause,
     jobsResume,
     jobsRun,
+    jobsRunning,
     jobsPending,
     jobsRunNow,
     jobsCancel

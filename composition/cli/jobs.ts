@@ -7,7 +7,7 @@ import { makeQueue } from "../../adapters/queue/queue.ts"
 import { keptBecause } from "../../core/domain/compile/jobs.ts"
 import { namePattern } from "../../core/domain/job/definition.ts"
 import { checkPayload, encodePayload, planEnqueue } from "../../core/domain/job/enqueue.ts"
-import type { JobCounts } from "../../core/domain/job/state.ts"
+import type { BegunJob, JobCounts } from "../../core/domain/job/state.ts"
 import { QueueError } from "../../core/ports/queue.ts"
 import type { QueueService } from "../../core/ports/queue.ts"
 import { refuseQueue } from "../jobs.ts"
@@ -106,6 +106,35 @@ export const pending = (
         lineOf(job.error)
       ]),
       "No job waits."
+    )
+  })
+
+const progressOf = ({ progress }: BegunJob): string => {
+  if (progress === null) return ""
+  const { done, note, total } = progress
+  return lineOf(`${done}${total === null ? "" : ` of ${total}`}${note === null ? "" : `, ${note}`}`)
+}
+
+/** Jobs that workers have, the longest running first, with what they tell of themselves. Payloads only in JSON. */
+export const running = (
+  flags: Flags & { readonly name: string | undefined; readonly limit: number | undefined }
+): Promise<void> =>
+  withQueue(flags, async (queue) => {
+    const jobs = await ask(
+      queue.running({ name: flags.name ?? null, after: null, limit: Math.max(1, flags.limit ?? 50) })
+    )
+    if (flags.json) return printJson(jobs.map(withPayload))
+    printTable(
+      ["id", "job", "try", "since", "worker", "progress"],
+      jobs.map((job) => [
+        job.id,
+        job.name,
+        `${job.attempt} of ${job.maxAttempts}`,
+        when(job.startedAt),
+        job.worker,
+        progressOf(job)
+      ]),
+      "No job runs."
     )
   })
 

@@ -1,5 +1,5 @@
 /**
- * The HTTP use cases of the queue: counts, pauses, failed jobs, retry, removal, jobs that wait, and the drain. All but the drain are for admins. The drain takes the
+ * The HTTP use cases of the queue: counts, pauses, failed jobs, retry, removal, jobs that run or wait, and the drain. All but the drain are for admins. The drain takes the
  * operator's token. It enqueues nothing and runs nothing itself.
  */
 
@@ -10,6 +10,8 @@ import { adminRole } from "../domain/account/roles.ts"
 import { isOwnJob, keptBecause } from "../domain/compile/jobs.ts"
 import { type JobModel, namePattern } from "../domain/job/definition.ts"
 import {
+  type BegunJob,
+  type BegunPosition,
   type FailedJob,
   type FailedPosition,
   type JobCounts,
@@ -36,6 +38,9 @@ export interface QueueApp {
   readonly remove: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
   readonly retryAll: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
   readonly removeAll: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  readonly running: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  /** One job that runs, with its whole payload. */
+  readonly runningJob: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
   readonly pending: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
   /** One job that waits, with its whole payload. */
   readonly pendingJob: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
@@ -94,12 +99,13 @@ export const queueProblem = (error: QueueError): Problem => {
 /** The queue of a service that has none. */
 const empty: Pick<
   QueueService,
-  "counts" | "failed" | "retry" | "remove" | "pending" | "hurry" | "withdraw" | "pause"
+  "counts" | "failed" | "retry" | "remove" | "running" | "pending" | "hurry" | "withdraw" | "pause"
 > = {
   counts: Effect.succeed([]),
   failed: () => Effect.succeed([]),
   retry: () => Effect.succeed(0),
   remove: () => Effect.succeed(0),
+  running: () => Effect.succeed([]),
   pending: () => Effect.succeed([]),
   hurry: () => Effect.succeed(false),
   withdraw: () => Effect.succeed(false),
@@ -163,7 +169,7 @@ const countsJson = (counts: readonly JobCounts[], jobs: ReadonlyMap<string, JobM
 }
 
 /** A job as JSON text. Its payload is shown as it was stored, and that of an event without records. */
-const jobJson = (job: FailedJob | PendingJob): string => {
+const jobJson = (job: BegunJob | FailedJob | PendingJob): string => {
   const { payload, ...rest } = job
   return `${JSON.stringify(rest).slice(0, -1)},"payload":${
     payload === null ? "null" : shownPayload(job.name, payload)
@@ -211,11 +217,11 @@ export const makeQueueApp = (
   }
 
   /** The answer of a page. One job more than the page was asked for, to know whether there is a next page. */
-  const pageOf = <Job extends FailedJob | PendingJob>(
+  const pageOf = <Job extends BegunJob | FailedJob | PendingJob>(
     found: readonly Job[],
     size: number,
     context: string,
-    positionOf: (last: Job) => FailedPosition | PendingPosition
+    positionOf: (last: Job) => BegunPosition | FailedPosition | PendingPosition
   ): Reply => {
     const page = found.slice(0, size)
     const last = found.length > size ? page.at(-1) : undefined
@@ -231,7 +237,7 @@ export const makeQueueApp = (
   const whole = (
     caller: Caller,
     query: Query,
-    found: () => Effect.Effect<ReadonlyArray<FailedJob | PendingJob>, QueueError>
+    found: () => Effect.Effect<ReadonlyArray<BegunJob | FailedJob | PendingJob>, QueueError>
   ): Effect.Effect<Reply, Problem> =>
     admin(
       caller,
@@ -263,6 +269,17 @@ export const makeQueueApp = (
       queue.pending({ name: name ?? null, state, after, limit: size + 1, longest: longestListed })
     )
     return pageOf(found, size, context, ({ id, runAt }): PendingPosition => ({ runAt, id }))
+  })
+
+  const running = Effect.fnUntraced(function*(caller: Caller, query: Query): Effect.fn.Return<Reply, Problem> {
+    const { name, page_size, page_token } = yield* Effect.fromResult(
+      readParameters(query, ["name", "page_size", "page_token"])
+    )
+    const size = yield* Effect.fromResult(readPageSize(page_size))
+    const context = pageContext("running-jobs", caller, name ?? null)
+    const after = yield* Effect.fromResult(readPosition<BegunPosition>(page_token, context))
+    const found = yield* ask(queue.running({ name: name ?? null, after, limit: size + 1, longest: longestListed }))
+    return pageOf(found, size, context, ({ id, startedAt }): BegunPosition => ({ startedAt, id }))
   })
 
   const cancel = (id: string): Effect.Effect<number, Problem> =>
@@ -354,6 +371,8 @@ export const makeQueueApp = (
         (chosen) => ask(Effect.tap(queue.retry(chosen), () => Effect.sync(() => workers()?.wakeAll())))
       ),
     remove: (caller, id, query) => one(caller, id, query, (chosen) => ask(queue.remove(chosen))),
+    running: (caller, query) => admin(caller, () => running(caller, query)),
+    runningJob: (caller, id, query) => whole(caller, query, () => queue.running({ id })),
     pending: (caller, query) => admin(caller, () => pending(caller, query)),
     pendingJob: (caller, id, query) => whole(caller, query, () => queue.pending({ id })),
     hurry: (caller, id, query) => one(caller, id, query, () => ask(Effect.map(queue.hurry(id), Number))),

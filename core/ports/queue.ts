@@ -7,14 +7,23 @@
  * - A job is run at least once; one whose worker died comes back when its lease has ended, whatever its timeout and its retry delays.
  * - A job that a worker lost is not completed by it later.
  * - Nothing of a paused name is fetched, by nobody; its jobs and the runs of its schedule wait.
-- Of a key one job waits; of a group one job runs, in the order of enqueuing, and a failed one holds the rest back.
+- Of a key one job waits, or, of one that is kept while it runs, one job has not ended; of a group one job runs, in the order of enqueuing, and a failed one holds the rest back.
  */
 
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type { JobDatabase, JobModel } from "../domain/job/definition.ts"
 import type { EnqueuePlan } from "../domain/job/enqueue.ts"
-import type { FailedJob, FailedPosition, JobCounts, PendingJob, PendingPosition } from "../domain/job/state.ts"
+import type { Progress } from "../domain/job/progress.ts"
+import type {
+  BegunJob,
+  BegunPosition,
+  FailedJob,
+  FailedPosition,
+  JobCounts,
+  PendingJob,
+  PendingPosition
+} from "../domain/job/state.ts"
 import type { Outage } from "../domain/outage.ts"
 
 /** Why the queue did not do it. */
@@ -57,9 +66,18 @@ export type PendingPage = {
   readonly longest?: number
 } | { readonly id: string }
 
+/** Jobs that are asked for which run. */
+export type RunningPage = {
+  readonly name: string | null
+  readonly after: BegunPosition | null
+  readonly limit: number
+  /** The longest payloads to read, in bytes of JSON. Without it, all of them are read. */
+  readonly longest?: number
+} | { readonly id: string }
+
 export interface QueueService {
   /**
-   * Enqueues jobs in one statement and gives their ids in the same order; for a key that waits already, the id of the one that waits. Without
+   * Enqueues jobs in one statement and gives their ids in the same order; for a key that a job has already, the id of that one. Without
    * `within` they are committed at once and wake the workers of this process.
    */
   readonly enqueue: (
@@ -76,6 +94,8 @@ export interface QueueService {
   readonly remove: (chosen: Chosen) => Effect.Effect<number, QueueError>
   /** Returns jobs to their queues whose leases have ended, as workers do by themselves every 15 seconds. Tells how many. */
   readonly freeDead: Effect.Effect<number, QueueError>
+  /** Jobs that workers have, the longest running first, or one of them. */
+  readonly running: (page: RunningPage) => Effect.Effect<readonly BegunJob[], QueueError>
   /** Jobs that wait, or wait for their next try, soonest first, or one of them. */
   readonly pending: (page: PendingPage) => Effect.Effect<readonly PendingJob[], QueueError>
   /**
@@ -116,6 +136,8 @@ export interface Attempt {
   /** Aborts when the worker stops and does not wait any longer. */
   readonly stopped: AbortSignal
   readonly timers: Timers
+  /** Keeps how far the try is, as long as it has its job. It waits for nothing. */
+  readonly progress: (progress: Progress) => void
 }
 
 /** The clock and the alarms that tries are timed by. */

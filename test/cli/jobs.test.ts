@@ -14,9 +14,11 @@ export const keep = defineJob({ name: "notes/keep", run: async (payload, { db })
   if (payload?.fail) throw new FatalJobError("no, " + payload.fail)
   await db.query("insert into notes (body) values ($1)", ["kept " + payload?.text])
 } })
-export const slow = defineJob({ name: "slow", ordered: true, run: async (_, { db }) => {
+export const slow = defineJob({ name: "slow", ordered: true, run: async (_, { db, progress }) => {
   await db.query("insert into notes (body) values ('began')")
+  progress(1, 2, "half")
   ${pause}
+  while ((await db.query("select 1 from notes where body = 'hold'")).length > 0) ${pause}
   await db.query("insert into notes (body) values ('ended')")
 } })
 `
@@ -140,8 +142,13 @@ describe("jobs on the command line", () => {
     expect((await project.quick("jobs", "cancel", later)).stderr).toContain(`No waiting job has the id ${later}.`)
 
     // A running job is waited for; the line of it names no payload.
+    expect((await project.quick("jobs", "running")).stdout).toBe("No job runs.\n")
+    await database.execute("insert into notes (body) values ('hold')")
     await project.quick("jobs", "run", "slow", "--group", "a")
     await shows("select body from notes", "began")
+    await shows("select note from jobs.progress", "half")
+    expect((await project.quick("jobs", "running")).stdout).toMatch(/\d+ +slow +1 of 10 +.* UTC +\S+:\d+ +1 of 2, half/)
+    await database.execute("delete from notes where body = 'hold'")
     expect(await running.end("SIGTERM")).toBe(0)
     expect(JSON.stringify(await database.rows("select body from notes"))).toContain("ended")
     expect(running.output()).toContain("\"event\":\"job-completed\",\"name\":\"notes/keep\"")

@@ -750,6 +750,138 @@ export const queueContract = (name: string, make: () => Promise<QueueHarness>): 
       expect(await job.enqueue(harness.db, "d", { key: "k", delay: "2 hours" })).not.toBe(first)
     })
 
+    it("keeps a key until its job has ended where that is asked for: while it runs and between its tries, until it is done, failed or removed", async () => {
+      const gates = [held(), held()]
+      let tries = 0
+      const job = defineJob<string>({
+        name: "kept",
+        maxAttempts: 2,
+        retryDelay: "1 hour",
+        concurrency: 2,
+        run: async (payload) => {
+          if (payload === "fails") throw new FatalJobError("no")
+          const at = tries++
+          await gates[at]?.opened
+          if (at === 0) throw new Error("no")
+        }
+      })
+      await start(job)
+      const enqueue = (payload: string, more: object = {}) =>
+        job.enqueue(harness.db, payload, { key: "k", unique: "running", ...more })
+      const first = await enqueue("a")
+      await harness.until(() => tries === 1)
+      // It runs, waits for its next try, runs again.
+      expect(await enqueue("b")).toBe(first)
+      gates[0]!.open()
+      await harness.until(has("kept", "retrying", 1))
+      expect(await enqueue("c")).toBe(first)
+      // A key that counts waiting jobs is another one, and so is that of another name.
+      const plain = await job.enqueue(harness.db, "plain", { key: "k", delay: "5 hours" })
+      expect(plain).not.toBe(first)
+      const namesake = defineJob<string>({ name: "kept/other", run: () => {} })
+      expect(await namesake.enqueue(harness.db, "x", { key: "k", unique: "running", delay: "5 hours" })).not.toBe(first)
+      await harness.advance(61 * minutes)
+      await harness.until(() => tries === 2)
+      expect(await enqueue("d")).toBe(first)
+      expect(await countsOf("kept")).toMatchObject({ waiting: 1, running: 1 })
+      gates[1]!.open()
+      await harness.until(has("kept", "completed", 1))
+      // Done: the key is free. What is removed while it waits frees it, and so does what failed for good.
+      const second = await enqueue("e", { delay: "5 hours" })
+      expect(second).not.toBe(first)
+      expect(await enqueue("f")).toBe(second)
+      expect(await run(harness.queue.withdraw(second))).toBe(true)
+      const third = await enqueue("fails")
+      expect(third).not.toBe(second)
+      await harness.until(has("kept", "failed", 1))
+      const fourth = await enqueue("g")
+      expect(fourth).not.toBe(third)
+      await harness.until(has("kept", "completed", 2))
+      // Retried by hand, the failed one has no key any more.
+      await run(harness.queue.retry({ id: third }))
+      await harness.until(has("kept", "failed", 1))
+
+      for (
+        const [options, text] of [
+          [{ unique: "running" }, /unique needs a key/],
+          [{ key: "k", unique: "always" }, /unique is neither/],
+          [{ key: "k", unique: "running", mode: "replace" }, /a job that runs takes no other payload/]
+        ] as const
+      ) await expect(job.enqueue(harness.db, "x", options as never)).rejects.toThrow(text)
+    })
+
+    it("keeps such a key for a job whose worker has died", async () => {
+      const gates = held()
+      const job = defineJob({ name: "kept", timeout: "1 day", run: () => gates.opened })
+      await start(job)
+      const first = await job.enqueue(harness.db, undefined, { key: "k", unique: "running" })
+      await harness.until(has("kept", "running", 1))
+      await harness.loseWorkers()
+      await harness.advance(31 * seconds)
+      await harness.until(has("kept", "retrying", 1))
+      expect(await job.enqueue(harness.db, undefined, { key: "k", unique: "running" })).toBe(first)
+    })
+
+    it("tells who runs, since when, and what the try told of itself: the last of a second, and nothing of earlier tries or lost ones", async () => {
+      const gates = [held(), held(), held()]
+      const steps: Array<(done: number, total?: number | null, note?: string | null) => void> = []
+      const job = defineJob<string>({
+        name: "long",
+        retryDelay: 0,
+        timeout: "1 day",
+        maxAttempts: 3,
+        run: async (_, { progress }) => {
+          const at = steps.push(progress) - 1
+          progress(at, 10, `try ${at}\0 \ud800${"x".repeat(300)}`)
+          await gates[at]?.opened
+          if (at === 0) throw new Error("no")
+        }
+      })
+      const running = (only: string | null = null) => run(harness.queue.running({ name: only, after: null, limit: 10 }))
+      const told = async () => (await running())[0]?.progress ?? null
+      await start(job)
+      const id = await job.enqueue(harness.db, "ä")
+      await harness.until(async () => (await told())?.done === 0)
+      const [first] = await running("long")
+      expect(first).toMatchObject({
+        id,
+        attempt: 1,
+        maxAttempts: 3,
+        group: null,
+        payload: "\"ä\"",
+        payloadBytes: 4,
+        progress: { total: 10, note: expect.stringMatching(/^try 0 \ufffdx{180,}$/) }
+      })
+      expect(Math.abs(Date.parse(first!.startedAt) - await harness.now())).toBeLessThan(30 * seconds)
+      expect(await run(harness.queue.running({ id }))).toMatchObject([{ id }])
+      expect(await run(harness.queue.running({ id: "no id" }))).toEqual([])
+      expect(await running("none")).toEqual([])
+      expect(await run(harness.queue.running({ name: null, after: first!, limit: 10 }))).toEqual([])
+      for (let done = 1; done <= 7; done++) steps[0]!(done)
+      await harness.until(async () => (await told())?.done === 7)
+      expect(await told()).toMatchObject({ total: null, note: null })
+      for (const wrong of [[NaN], [-1], [1, -1], [1, 2, 3], ["1"]]) {
+        expect(() => (steps[0] as (...all: readonly unknown[]) => void)(...wrong)).toThrow(TypeError)
+      }
+      // Another try begins with nothing, and one that has ended says nothing more.
+      gates[0]!.open()
+      await harness.until(async () => steps.length === 2 && (await told())?.done === 1)
+      steps[0]!(9)
+      await harness.advance(5 * seconds)
+      expect(await told()).toMatchObject({ done: 1 })
+      // Who lost the job writes nothing about it.
+      await harness.loseWorkers()
+      await start(job)
+      await harness.advance(31 * seconds)
+      await harness.until(async () => steps.length === 3 && (await told())?.done === 2)
+      steps[1]!(8)
+      await harness.advance(5 * seconds)
+      expect(await told()).toMatchObject({ done: 2 })
+      for (const each of gates) each.open()
+      await harness.until(has("long", "completed", 1))
+      expect(await running()).toEqual([])
+    })
+
     it("runs as many of a name at once as its concurrency", async () => {
       const gates = held()
       let running = 0

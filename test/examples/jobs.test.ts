@@ -44,9 +44,10 @@ it.each(
     })
     const timers = { now: () => performance.now(), after: () => () => {} }
     const stopped = new AbortController().signal
-    expect(await attempt({ id: "1", name, payload, attempt: 1, maxAttempts: 10, stopped, timers })).toEqual({
-      of: "completed"
-    })
+    expect(await attempt({ id: "1", name, payload, attempt: 1, maxAttempts: 10, stopped, timers, progress: () => {} }))
+      .toEqual({
+        of: "completed"
+      })
   } finally {
     await pool.end()
   }

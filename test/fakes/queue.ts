@@ -15,9 +15,11 @@ import {
   takeUpMs
 } from "../../core/domain/job/definition.ts"
 import { type EnqueuePlan, refuseText } from "../../core/domain/job/enqueue.ts"
+import { type Progress, progressMs } from "../../core/domain/job/progress.ts"
 import { apartUs, leastWaitMs } from "../../core/domain/job/rate.ts"
 import { retryDelayMs } from "../../core/domain/job/retry.ts"
 import {
+  type BegunJob,
   type FailedJob,
   type JobCounts,
   type LastRun,
@@ -32,6 +34,7 @@ import {
   QueueError,
   type QueueService,
   type RunAttempt,
+  type RunningPage,
   type Timers,
   type Workers
 } from "../../core/ports/queue.ts"
@@ -45,6 +48,8 @@ interface Stored {
   maxAttempts: number
   attempts: number
   key: string | null
+  /** Whether it keeps its key until it has ended. */
+  readonly keeps: boolean
   readonly group: string | null
   /** Whether a worker has it, until when, and how far that may be moved. */
   owner: object | null
@@ -55,6 +60,9 @@ interface Stored {
   updatedAt: number
   readonly scheduled: boolean
   done: boolean
+  progress: BegunJob["progress"]
+  /** When that may be written again. */
+  progressAt: number
 }
 
 interface Definition {
@@ -194,7 +202,9 @@ export class FakeQueue {
     if (!this.#mayStart(name, definition)) return null
     job.owner = owner
     job.attempts++
-    job.key = null
+    if (!job.keeps) job.key = null
+    job.progress = null
+    job.progressAt = 0
     job.updatedAt = this.#now
     job.triedUntil = this.#now + (model?.timeoutMs ?? 4 * 3_600_000) + lockMarginMs
     this.#lease(job)
@@ -241,7 +251,10 @@ export class FakeQueue {
     job.updatedAt = this.#now
     if (fatal) job.maxAttempts = job.attempts
     const { model } = this.#definitions.get(job.name)!
-    if (job.attempts >= job.maxAttempts) return
+    if (job.attempts >= job.maxAttempts) {
+      job.key = null
+      return
+    }
     job.runAt = retryAt !== null && retryAt.getTime() > this.#now
       ? retryAt.getTime()
       : this.#now + (model === null ? 1_000 : retryDelayMs(model, job.attempts, Math.random()))
@@ -269,7 +282,10 @@ export class FakeQueue {
     const maxAttempts = plan.maxAttempts ?? model?.maxAttempts ?? 25
     const waiting = plan.key === null
       ? undefined
-      : this.#jobs.find((job) => job.name === plan.name && job.key === plan.key && !job.done && job.owner === null)
+      : this.#jobs.find((job) =>
+        job.name === plan.name && job.key === plan.key && job.keeps === (plan.mode === "running") && !job.done &&
+        (job.keeps || job.owner === null)
+      )
     if (waiting !== undefined) {
       if (plan.mode === "replace") {
         Object.assign(waiting, { payload: plan.payload, runAt, priority: plan.priority, maxAttempts })
@@ -281,7 +297,10 @@ export class FakeQueue {
 
   #add(
     id: string,
-    { group, key, name, payload, priority }: Pick<EnqueuePlan, "name" | "payload" | "priority" | "key" | "group">,
+    { group, key, mode, name, payload, priority }: Pick<
+      EnqueuePlan,
+      "name" | "payload" | "priority" | "key" | "mode" | "group"
+    >,
     runAt: number,
     maxAttempts: number,
     scheduled: boolean
@@ -295,6 +314,7 @@ export class FakeQueue {
       maxAttempts,
       attempts: 0,
       key,
+      keeps: mode === "running",
       group,
       owner: null,
       lockedUntil: 0,
@@ -303,7 +323,9 @@ export class FakeQueue {
       createdAt: this.#now,
       updatedAt: this.#now,
       scheduled,
-      done: false
+      done: false,
+      progress: null,
+      progressAt: 0
     })
     return id
   }
@@ -320,7 +342,7 @@ export class FakeQueue {
     this.#runs.add(run)
     this.#add(
       id,
-      { name: job.name, payload: "null", priority: 0, key: null, group: null },
+      { name: job.name, payload: "null", priority: 0, key: null, mode: "dedupe", group: null },
       next.getTime(),
       job.maxAttempts,
       true
@@ -480,6 +502,46 @@ export class FakeQueue {
       .slice(0, limit)
   }
 
+  #begun(page: RunningPage): readonly BegunJob[] {
+    const { after, limit, longest = Infinity, name } = "id" in page ? { after: null, limit: 1, name: null } : page
+    return this.#jobs
+      .filter((job) =>
+        job.owner !== null && (name === null || job.name === name) && (!("id" in page) || job.id === page.id)
+      )
+      .toSorted((a, b) => a.updatedAt - b.updatedAt || Number(a.id) - Number(b.id))
+      .map((job) => ({
+        id: job.id,
+        name: job.name,
+        attempt: job.attempts,
+        maxAttempts: job.maxAttempts,
+        startedAt: iso(job.updatedAt),
+        worker: "memory",
+        progress: job.progress,
+        group: job.group,
+        enqueuedAt: iso(job.createdAt),
+        payload: Buffer.byteLength(job.payload) > longest ? null : job.payload,
+        payloadBytes: Buffer.byteLength(job.payload)
+      }))
+      .filter((job) =>
+        after === null || job.startedAt > after.startedAt ||
+        (job.startedAt === after.startedAt && Number(job.id) > Number(after.id))
+      )
+      .slice(0, limit)
+  }
+
+  /** Keeps the progress of a try that has its job: at once, and then the last of each second. */
+  tell(job: Stored, owner: object, attempt: number, progress: Progress): void {
+    const write = (): void => {
+      if (job.owner === owner && job.attempts === attempt) job.progress = { ...progress, at: iso(this.#now) }
+    }
+    const wait = job.progressAt - this.#now
+    if (wait > 0) this.timers.after(wait, write)
+    else {
+      job.progressAt = this.#now + progressMs
+      write()
+    }
+  }
+
   #chosen(chosen: Chosen): readonly Stored[] {
     return this.#jobs.filter((job) =>
       this.#hasFailed(job) && ("id" in chosen ? job.id === chosen.id : job.name === chosen.name)
@@ -522,6 +584,7 @@ export class FakeQueue {
         this.#jobs = this.#jobs.filter((job) => !jobs.has(job))
         return jobs.size
       }),
+    running: (page) => Effect.sync(() => this.#begun(page)),
     pending: (page) => Effect.sync(() => this.#pending(page)),
     hurry: (id) =>
       Effect.suspend(() => {
@@ -619,7 +682,8 @@ class FakeWorkers implements Workers {
         attempt,
         maxAttempts: stored.maxAttempts,
         stopped: this.#stopped.signal,
-        timers: this.#queue.timers
+        timers: this.#queue.timers,
+        progress: (progress) => this.#queue.tell(stored, this, attempt, progress)
       }).then((outcome) => {
         if (outcome.of === "completed") this.#queue.complete(stored, this, attempt)
         else if (stored.attempts === attempt) {

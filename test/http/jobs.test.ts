@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { makeFetch } from "../../adapters/http/fetch.ts"
-import { defineJob } from "../../adapters/queue/define.ts"
+import { defineJob, type Job } from "../../adapters/queue/define.ts"
 import { queueStatements } from "../../adapters/queue/schema.ts"
 import { type Admin, compileOrThrow, createAdmin, makeService } from "../../composition/create-admin.ts"
 import { StartupError } from "../../composition/startup-error.ts"
@@ -46,8 +46,12 @@ interface Answer {
   readonly json: unknown
 }
 
-const setUp = (options: { readonly token?: string; readonly workers?: boolean } = {}) => {
-  const compiled = compileOrThrow(defineConfig({ resources: [notes], jobs: [failing, nightly] }))
+const setUp = (
+  options: { readonly token?: string; readonly workers?: boolean; readonly jobs?: readonly Job<never>[] } = {}
+) => {
+  const compiled = compileOrThrow(
+    defineConfig({ resources: [notes], jobs: [failing, nightly, ...options.jobs ?? []] as never })
+  )
   const queue = new FakeQueue()
   const log: string[] = []
   let workers: Workers | null = null
@@ -180,6 +184,8 @@ describe("routes of the queue", () => {
         ["DELETE", "/failed/1"],
         ["GET", "/pending"],
         ["GET", "/pending/1"],
+        ["GET", "/running"],
+        ["GET", "/running/1"],
         ["POST", "/pending/1:run"],
         ["DELETE", "/pending/1"],
         ["POST", ":pause?name=x"],
@@ -358,6 +364,51 @@ describe("routes of the queue", () => {
     expect(await Effect.runPromise(queue.service.nextDue)).toBeNull()
   })
 
+  it("lists running jobs with their progress in pages, one with its whole payload", async () => {
+    const open = Promise.withResolvers<void>()
+    const long = defineJob<{ n: number; text?: string }>({
+      name: "long",
+      concurrency: 3,
+      run: async ({ n }, { progress }) => {
+        if (n === 1) progress(3, 10, "third")
+        await open.promise
+      }
+    })
+    const { call, queue } = setUp({ jobs: [long] })
+    const ids = []
+    for (const n of [1, 2]) ids.push(await long.enqueue(queue.db, { n }))
+    ids.push(await long.enqueue(queue.db, { n: 3, text: "x".repeat(5_000) }))
+    const first = await call(admin, "GET", "/api/jobs/running?page_size=2")
+    const { jobs, next_page_token: token } = first.json as { jobs: readonly unknown[]; next_page_token: string }
+    expect(jobs).toEqual([
+      {
+        id: ids[0],
+        name: "long",
+        attempt: 1,
+        maxAttempts: 10,
+        startedAt: "2026-01-01T00:00:00.000000Z",
+        worker: "memory",
+        progress: { done: 3, total: 10, note: "third", at: "2026-01-01T00:00:00.000000Z" },
+        group: null,
+        enqueuedAt: "2026-01-01T00:00:00.000000Z",
+        payloadBytes: 7,
+        payload: { n: 1 }
+      },
+      expect.objectContaining({ id: ids[1], progress: null })
+    ])
+    const next = `/api/jobs/running?page_size=2&page_token=${encodeURIComponent(token)}`
+    expect((await call(admin, "GET", next)).json).toMatchObject({
+      jobs: [{ id: ids[2], payload: null }],
+      next_page_token: null
+    })
+    expect((await call(other, "GET", next)).status).toBe(400)
+    expect((await call(admin, "GET", `/api/jobs/running/${ids[2]}`)).json).toMatchObject({ payload: { n: 3 } })
+    expect((await call(admin, "GET", "/api/jobs/running?name=none")).json).toMatchObject({ jobs: [] })
+    open.resolve()
+    await queue.advance(1_000)
+    expect((await call(admin, "GET", `/api/jobs/running/${ids[2]}`)).status).toBe(404)
+  })
+
   it("lists waiting jobs soonest first in pages, one with its whole payload", async () => {
     const { call, queue } = setUp()
     const at = (minutes: number) => ({ delay: minutes * 60_000 })
@@ -476,6 +527,9 @@ describe("routes of the queue", () => {
         ["GET", "/pending?state=running"],
         ["GET", "/pending?page_token=abc"],
         ["GET", "/pending/1?x=1"],
+        ["GET", "/running?state=x"],
+        ["GET", "/running?page_token=abc"],
+        ["GET", "/running/1?x=1"],
         ["POST", "/pending/1:run?x=1"],
         ["DELETE", "/pending/1?x=1"]
       ] as const
@@ -487,6 +541,8 @@ describe("routes of the queue", () => {
         "/failed/1:other",
         "/failed/1:run",
         "/pending/1:retry",
+        "/running/1:retry",
+        "/running/",
         "/pending/",
         "/failed/",
         "/drain",
@@ -508,6 +564,8 @@ describe("routes of the queue", () => {
         [":pause", "POST"],
         [":resume", "POST"],
         ["/pending", "GET, HEAD"],
+        ["/running", "GET, HEAD"],
+        ["/running/1", "GET, HEAD"],
         ["/pending/1", "GET, HEAD, DELETE"],
         ["/pending/1:run", "POST"]
       ]

@@ -97,6 +97,11 @@ export interface JobContext {
   /** Aborts when the try has run longer than `timeout`, and when its worker stops and the grace has passed. */
   readonly signal: AbortSignal
   readonly mail: Mail | undefined
+  /**
+   * Tells admins how far this try is: so much of a total, such as records, and a note of at most 200 characters. It may be called as often as one likes: the
+   * last call of each second is kept, and nothing waits for that. Throws for amounts that are no numbers of 0 or more.
+   */
+  readonly progress: (done: number, total?: number | null, note?: string | null) => void
 }
 
 /** What `defineJob` takes (spec 3, Job definition). */

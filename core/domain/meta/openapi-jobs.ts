@@ -75,6 +75,27 @@ const pending = whole({
   payloadBytes: { ...count, description: "The length of the payload's JSON." }
 })
 
+const amount: Doc = { type: "number", minimum: 0 }
+
+const running = whole({
+  id: text,
+  name: text,
+  attempt: { ...count, description: "The try that runs, from 1." },
+  maxAttempts: count,
+  startedAt: { ...instant, description: "When a worker fetched it." },
+  worker: { ...text, description: "The process that has it: its host, and its id there." },
+  progress: {
+    ...orNull(whole({ done: amount, total: orNull(amount), note: orNull(text), at: instant })),
+    description: "What this try last told of itself; null: nothing."
+  },
+  group: orNull(text),
+  enqueuedAt: instant,
+  payload: {
+    description: `Any JSON, as it was enqueued. In lists null where it is longer than ${longestListed} bytes.`
+  },
+  payloadBytes: { ...count, description: "The length of the payload's JSON." }
+})
+
 const query = (name: string, description: string, schema: Doc, required = false): Doc => ({
   name,
   in: "query",
@@ -162,6 +183,31 @@ export const jobPaths = (parent: string, tag: string): Doc => {
     [`${parent}/jobs/failed/{id}:retry`]: {
       parameters: [id],
       post: one("retryFailedJob", "Gives a failed job one more try")
+    },
+    [`${parent}/jobs/running`]: {
+      get: {
+        operationId: "listRunningJobs",
+        tags: [tag],
+        summary: "Jobs that run, the longest running first",
+        parameters: [
+          query("name", "Only jobs of this name.", text),
+          query("page_size", "0 or absent: 50. At most 500.", count),
+          query("page_token", "`next_page_token` of the page before.", text)
+        ],
+        responses: {
+          "200": answered("A page.", whole({ jobs: list(running), next_page_token: orNull(text) })),
+          ...refusals(400, 401, 403)
+        }
+      }
+    },
+    [`${parent}/jobs/running/{id}`]: {
+      parameters: [id],
+      get: {
+        operationId: "getRunningJob",
+        tags: [tag],
+        summary: "A job that runs, with its whole payload",
+        responses: { "200": answered("The job.", running), ...refusals(400, 401, 403, 404) }
+      }
     },
     [`${parent}/jobs/pending`]: {
       get: {

@@ -54,7 +54,7 @@ const Queues = (): ReactNode => {
     end: true,
     wide,
     cell: (queue) =>
-      queue[name] === 0 || (name !== "waiting" && name !== "retrying")
+      queue[name] === 0 || name === "completed"
         ? format.count(queue[name])
         : (
           <Link to={`/-/jobs/waiting?name=${encodeURIComponent(queue.name)}&state=${name}`}>

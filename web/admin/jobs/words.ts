@@ -69,6 +69,13 @@ const en = {
   pausedSince: "paused since",
   pausedNow: (name: string): string => `${name} is paused: no more of its jobs begin`,
   resumedNow: (name: string): string => `${name} goes on`,
+  runningTitle: "Running jobs",
+  progress: "Progress",
+  since: "Since",
+  worker: "Process",
+  untold: "It tells nothing of itself.",
+  noneRunTitle: "No job runs",
+  noneRunText: "A job is shown here while a worker has it, with what it tells of itself.",
   states: { running: "running", retrying: "retrying", failed: "failed", completed: "done" }
 }
 
@@ -145,6 +152,13 @@ export const words: Readonly<Record<Language, JobWords>> = {
     pausedSince: "angehalten seit",
     pausedNow: (name) => `${name} ist angehalten: Kein weiterer Job davon beginnt`,
     resumedNow: (name) => `${name} läuft weiter`,
+    runningTitle: "Laufende Jobs",
+    progress: "Fortschritt",
+    since: "Seit",
+    worker: "Prozess",
+    untold: "Er meldet nichts von sich.",
+    noneRunTitle: "Kein Job läuft",
+    noneRunText: "Ein Job steht hier, solange ein Worker ihn hat, mit dem, was er von sich meldet.",
     states: { running: "läuft", retrying: "wird wiederholt", failed: "fehlgeschlagen", completed: "erledigt" }
   },
   fr: {
@@ -215,6 +229,13 @@ export const words: Readonly<Record<Language, JobWords>> = {
     pausedSince: "en pause depuis",
     pausedNow: (name) => `${name} est en pause : aucune autre de ses tâches ne commence`,
     resumedNow: (name) => `${name} reprend`,
+    runningTitle: "Tâches en cours",
+    progress: "Progression",
+    since: "Depuis",
+    worker: "Processus",
+    untold: "Elle n’indique rien.",
+    noneRunTitle: "Aucune tâche en cours",
+    noneRunText: "Une tâche est affichée ici tant qu’un worker l’exécute, avec ce qu’elle indique.",
     states: { running: "en cours", retrying: "en nouvel essai", failed: "en échec", completed: "terminée" }
   },
   es: {
@@ -284,6 +305,13 @@ export const words: Readonly<Record<Language, JobWords>> = {
     pausedSince: "en pausa desde",
     pausedNow: (name) => `${name} está en pausa: no empieza ninguna tarea más`,
     resumedNow: (name) => `${name} continúa`,
+    runningTitle: "Tareas en curso",
+    progress: "Progreso",
+    since: "Desde",
+    worker: "Proceso",
+    untold: "No indica nada.",
+    noneRunTitle: "Ninguna tarea en curso",
+    noneRunText: "Una tarea aparece aquí mientras un worker la ejecuta, con lo que indica.",
     states: { running: "en curso", retrying: "reintentando", failed: "fallida", completed: "hecha" }
   },
   ar: {
@@ -350,6 +378,13 @@ export const words: Readonly<Record<Language, JobWords>> = {
     pausedSince: "متوقفة منذ",
     pausedNow: (name) => `أُوقفت ${name} مؤقتًا: لا تبدأ مهام أخرى منها`,
     resumedNow: (name) => `استؤنفت ${name}`,
+    runningTitle: "المهام الجارية",
+    progress: "التقدّم",
+    since: "منذ",
+    worker: "العملية",
+    untold: "لا تخبر بشيء.",
+    noneRunTitle: "لا توجد مهام جارية",
+    noneRunText: "تظهر المهمة هنا ما دام عامل ينفّذها، مع ما تخبر به.",
     states: { running: "جارية", retrying: "تعاد محاولتها", failed: "فاشلة", completed: "منجزة" }
   }
 }
