@@ -95,8 +95,14 @@ const Queues = (): ReactNode => {
     {
       name: "state",
       label: w.state,
+      end: true,
       cell: (queue) => (
-        <span className={style.marked}>
+        <span className={`${style.marked} ${style.last}`}>
+          {queue.pausedAt !== null && (
+            <span className="badge" data-tone="warn">
+              {w.pausedSince} <Time at={queue.pausedAt} />
+            </span>
+          )}
           <button
             type="button"
             className="btn quiet bare"
@@ -108,11 +114,6 @@ const Queues = (): ReactNode => {
               ? <Pause className="icon" aria-hidden="true" />
               : <Play className="icon" aria-hidden="true" />}
           </button>
-          {queue.pausedAt !== null && (
-            <span className="badge" data-tone="warn">
-              {w.pausedSince} <Time at={queue.pausedAt} />
-            </span>
-          )}
         </span>
       )
     }
