@@ -3,7 +3,7 @@
  * nor completes a job.
  */
 
-import type { JobModel } from "../../core/domain/job/definition.ts"
+import { hookPrefix, type JobModel } from "../../core/domain/job/definition.ts"
 import { leastWaitMs } from "../../core/domain/job/rate.ts"
 import { codeOf, type Rows } from "./connection.ts"
 import type { Fetched, JobLog } from "./fetched.ts"
@@ -15,15 +15,17 @@ export const nothing: Rows = { rows: [], rowCount: 0 }
 
 /**
  * A lease ends with the others of this process ($4), but not before the wait in $5: the statement may have been repeated for long. It is planned anew for
- * each fetch, so it is as plain as can be.
+ * each fetch, so it is as plain as can be. What is the same for all rows stands in a query of its own, which runs once. It gives the columns that the library
+ * and `Fetched` need: each time costs a parse.
  */
 const fetchSql = (s: string, and = ""): string =>
   `with j as (
   select id, key as held_key from ${s}._private_jobs where is_available and run_at <= now() and task_id = $2::integer${and}
   order by priority, run_at, id limit $3::integer for update skip locked)
 update ${s}._private_jobs jobs set attempts = jobs.attempts + 1, locked_by = $1::text,
-  locked_at = greatest(to_timestamp($4::text::double precision), now() + $5::text::interval) - interval '4 hours'
-from j where jobs.id = j.id returning jobs.*, j.held_key, extract(epoch from now() + $5::text::interval)::text as lease_ends`
+  locked_at = (select greatest(to_timestamp($4::text::double precision), now() + $5::text::interval) - interval '4 hours')
+from j where jobs.id = j.id returning jobs.id, jobs.job_queue_id, jobs.task_id, jobs.payload, jobs.priority, jobs.run_at, jobs.attempts, jobs.max_attempts,
+  jobs.locked_by, j.held_key, (select extract(epoch from now() + $5::text::interval)::text) as lease_ends`
 
 /**
  * The same for a name that was paused when it was last heard of. A trigger keeps jobs of paused names as they are, whoever fetches them; but this one does not
@@ -34,7 +36,8 @@ const fetchPausedSql = (s: string): string =>
 
 /** Fetches within the limits of the name, by a function that knows what other processes do. A row without a job says how long the rate holds others back. */
 const fetchLimitedSql = (s: string): string =>
-  `select (f.job).*, f.held_key, f.lease_ends, f.again
+  `select (f.job).id, (f.job).job_queue_id, (f.job).task_id, (f.job).payload, (f.job).priority, (f.job).run_at, (f.job).attempts, (f.job).max_attempts,
+  (f.job).locked_by, f.held_key, f.lease_ends, f.again
 from ${s}._fetch($1::text, $2::integer, $3::integer, $4::text::double precision, $5::interval) f`
 
 /** Returns jobs that no worker began. Their attempt does not count. They get their key back unless another job has it now, or keep what was never taken. */
@@ -143,12 +146,15 @@ export class Lane {
 
   /**
    * How many jobs to fetch beside the requested ones: enough for a short time, so that short jobs wait for no statement. None for an ordered name,
-   * whose next jobs are due only later. None for a name with keys. None for jobs with a single attempt, because a dying process would use it up. None where what
-   * waits here would take the place of others.
+   * whose next jobs are due only later. None for a name with keys. None for jobs with a single attempt, because a dying process would use it up.
+   * None for messages of other systems, which may be large. None where what waits here would take the place of others.
    */
   #room(): number {
-    const { concurrency, maxAttempts, ordered } = this.job
-    if (ordered || maxAttempts === 1 || this.#limited || this.#keyed || this.#usualMs === null) return 0
+    const { concurrency, maxAttempts, name, ordered } = this.job
+    if (
+      ordered || name.startsWith(hookPrefix) || maxAttempts === 1 || this.#limited || this.#keyed ||
+      this.#usualMs === null
+    ) return 0
     return Math.min(ahead.jobs, Math.floor(concurrency * ahead.ms / Math.max(this.#usualMs, 0.1))) - this.#ready.length
   }
 

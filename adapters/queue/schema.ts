@@ -11,7 +11,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
-import { takeUpMs } from "../../core/domain/job/definition.ts"
+import { hookPrefix, largestMessage, takeUpMs } from "../../core/domain/job/definition.ts"
 import { unstorableText } from "../../core/domain/job/enqueue.ts"
 import { identifier, lockMargin, ownSchema, quoted } from "./sql.ts"
 
@@ -152,14 +152,14 @@ const ownStatements = (s: string): readonly string[] => [
   // workers of earlier versions do, has until the timeout. Nothing of a paused name begins: its row stays as it was. A try ends without success: the time of
   // the next one is set, soon where the lease has ended.
   `create or replace function ${s}.service_lock() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $f$
-declare d ${s}.definitions; n integer; wait interval; ended boolean;
+declare d ${s}.definitions; n integer; wait interval; paused timestamptz; ended boolean;
 begin
   if new.locked_at is not null then
-    select * into d from ${s}.definitions where task_id = new.task_id;
-    if d.paused_at is not null then return null; end if;
+    select timeout, paused_at into wait, paused from ${s}.definitions where task_id = new.task_id;
+    if paused is not null then return null; end if;
     new.updated_at := now();
     if strpos(split_part(new.key, ' ', 1), '!') = 0 then new.key := null; end if;
-    new.locked_at := least(new.locked_at, now() - interval '4 hours' + d.timeout + ${lockMargin});
+    new.locked_at := least(new.locked_at, new.updated_at - interval '4 hours' + wait + ${lockMargin});
     return new;
   end if;
   if new.attempts >= old.attempts then
@@ -238,7 +238,7 @@ declare d ${s}.definitions; due timestamptz; own_key text; job bigint; most smal
 begin
   select s.* into d from ${s}._private_tasks t join ${s}.definitions s on s.task_id = t.id where t.identifier = job_name;
   if not found then d := ${s}._queue(job_name, coalesce(is_ordered, group_name is not null)); end if;
-  if octet_length(payload::text) > 262144 then
+  if octet_length(payload::text) > (case when starts_with(job_name, '${hookPrefix}') then ${largestMessage} else 262144 end) then
     raise exception 'The payload of a job has at most 262144 bytes of JSON.' using errcode = '22023';
   end if;
   -- Neither character can be shown: jsonb, on which views of payloads stand, has none of them. Both are there as escapes only.

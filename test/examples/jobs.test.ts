@@ -43,8 +43,8 @@ it.each(
       mail: outbox
     })
     const timers = { now: () => performance.now(), after: () => () => {} }
-    const stopped = new AbortController().signal
-    expect(await attempt({ id: "1", name, payload, attempt: 1, maxAttempts: 10, stopped, timers, progress: () => {} }))
+    const onStop = () => () => {}
+    expect(await attempt({ id: "1", name, payload, attempt: 1, maxAttempts: 10, onStop, timers, progress: () => {} }))
       .toEqual({
         of: "completed"
       })

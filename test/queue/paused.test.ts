@@ -1,7 +1,9 @@
 // Pauses on PostgreSQL, with several processes: what was fetched ahead, what a fetch that is under way gets, and what the statement of earlier versions gets.
 import * as Effect from "effect/Effect"
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest"
+import { runOn } from "../../adapters/queue/connection.ts"
 import { defineJob, type Job } from "../../adapters/queue/define.ts"
+import { Lane } from "../../adapters/queue/lane.ts"
 import { makeAttempts } from "../../core/app/jobs.ts"
 import type { Workers } from "../../core/ports/queue.ts"
 import { modelsOf } from "../contracts/queue.ts"
@@ -35,42 +37,58 @@ const countsOf = async (name: string) =>
   (await Effect.runPromise(harness.queue.counts)).find((each) => each.name === name)
 
 it.each(["is told of the pause", "finds out by itself"])(
-  "begins nothing of what was fetched ahead once its second has passed, in a process that %s",
+  "returns what was fetched ahead within its second, in a process that %s, and fetches nothing until the name is resumed",
   async (how) => {
-    const { promise: opened, resolve: open } = Promise.withResolvers<void>()
-    const seen: number[] = []
-    const job = defineJob<number>({
-      name: "ahead",
-      run: async (n) => {
-        seen.push(n)
-        if (n === 100) await opened
-      }
+    const job = defineJob<number>({ name: "ahead", run: () => {} })
+    await (await start(job)).stop()
+    const [[task] = []] = await harness.database.rows(
+      "select id::text from jobs._private_tasks where identifier = 'ahead'"
+    )
+    const lane = new Lane(modelsOf(job).get("ahead")!, Number(task), {
+      schema: "jobs",
+      pollMs: 100,
+      who: "",
+      log: () => {},
+      stopping: false,
+      leases: { ends: null, leaseMs: 30_000, take: () => {}, leave: () => true, release: () => {} },
+      run: (sql, params) => runOn(harness.pool as never, sql, params)
     })
-    const workers = await start(job)
-    const enqueue = (first: number, count: number) =>
-      job.enqueueMany(harness.db, Array.from({ length: count }, (_, n) => ({ payload: first + n })))
+    lane.pool = { nudge: () => {}, gracefulShutdown: () => {}, forcefulShutdown: () => {} }
     // Short jobs show that more of them may be fetched at once.
-    await enqueue(0, 20)
-    await harness.until(() => seen.length === 20)
-    await enqueue(100, 30)
-    await harness.until(async () => ((await countsOf("ahead"))?.running ?? 0) > 10)
+    lane.took(0.1)
+    await job.enqueueMany(harness.db, Array.from({ length: 30 }, (_, payload) => ({ payload })))
+    const fetch = async () => (await lane.fetch("pool")).rows.length
+    expect([await fetch(), (await countsOf("ahead"))?.running]).toEqual([1, 30])
     await pause("ahead")
-    if (how === "is told of the pause") {
-      workers.hold("ahead", true)
-      expect(workers.isPaused()).toBe(true)
-    } else await harness.until(() => workers.isPaused())
-    // Only what has begun is left: the rest was returned, without a try lost, and nobody takes it again.
+    if (how === "is told of the pause") lane.hold(true)
     await harness.until(async () => (await countsOf("ahead"))?.running === 1)
-    open()
-    await harness.until(async () => (await countsOf("ahead"))?.running === 0)
-    await harness.advance(1_000)
-    expect([seen.length, await countsOf("ahead")]).toMatchObject([21, { waiting: 29, completed: 21 }])
-    expect(await harness.database.rows("select max(attempts)::text from jobs._private_jobs")).toEqual([["0"]])
+    lane.wake(1)
+    expect(await fetch()).toBe(0)
+    // No try is lost.
+    expect(
+      await harness.database.rows("select attempts::text, count(*)::text from jobs._private_jobs group by 1 order by 1")
+    )
+      .toEqual([["0", "29"], ["1", "1"]])
     await pause("ahead", false)
-    await harness.until(() => seen.length === 50)
-    expect([workers.isPaused(), new Set(seen).size]).toEqual([false, 50])
+    lane.wake(1)
+    expect([await fetch(), (await countsOf("ahead"))?.running]).toEqual([1, 30])
+    expect(lane.isPaused).toBe(false)
+    await lane.finish()
   }
 )
+
+it("is known to every engine, whether it is told or finds out by itself", async () => {
+  const job = defineJob({ name: "late", run: () => {} })
+  const [told, other] = [await start(job), await start(job)]
+  await pause("late")
+  told.hold("late", true)
+  expect(told.isPaused()).toBe(true)
+  await harness.until(() => other.isPaused())
+  await job.enqueue(harness.db)
+  await pause("late", false)
+  await harness.until(async () => (await countsOf("late"))?.completed === 1)
+  await harness.until(() => !told.isPaused() && !other.isPaused())
+})
 
 it("gives nothing to a fetch that was sent before the pause and waited, nor to one of an earlier version", async () => {
   const job = defineJob({ name: "late", run: () => {} })
