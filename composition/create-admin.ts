@@ -326,6 +326,7 @@ export const makeService = (
     ...(more.watching === undefined ? {} : { onDrain: more.watching.close }),
     trustedProxies: options.trustedProxies,
     ready: parts.ready ?? makeReadiness(records.ping, parts.accountsReady),
+    jobsPaused: () => parts.jobs?.workers()?.isPaused() === true,
     ...(parts.maxInFlight === undefined ? {} : { maxInFlight: parts.maxInFlight }),
     ...(parts.maxUploads === undefined ? {} : { maxUploads: parts.maxUploads }),
     ...(parts.uploadGraceMs === undefined ? {} : { uploadGraceMs: parts.uploadGraceMs }),
@@ -436,6 +437,8 @@ const idle: Workers = {
   wake: () => {},
   wakeAll: () => {},
   drain: () => Effect.succeed({ drained: true, remaining: 0, nextDue: null }),
+  hold: () => {},
+  isPaused: () => false,
   isReady: () => true,
   stop: () => Promise.resolve()
 }

@@ -3,6 +3,7 @@
  * start. Nothing is connected, and no library loaded, until somebody asks for it.
  */
 
+import { hostname } from "node:os"
 import { checkSchema, findDrift, findReordered } from "../adapters/queue/check.ts"
 import { runOn } from "../adapters/queue/connection.ts"
 import type { Connections } from "../adapters/queue/connection.ts"
@@ -151,6 +152,7 @@ export const makeJobs = ({ connections, counted, jobs, log = () => {}, mail, sch
     const { guardLeases } = await import("./lease-guard.ts")
     workers = await startEngine({
       schema,
+      who: `${hostname().replaceAll(/\s/g, "")}:${process.pid}`,
       pool: queuePool,
       queue,
       jobs,

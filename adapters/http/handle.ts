@@ -111,6 +111,8 @@ export interface EdgeOptions {
   readonly measure?: Measure
   /** Whether the service may be sent traffic. Default yes. */
   readonly ready?: Effect.Effect<Readiness>
+  /** Whether jobs of some name are paused, as this process knows it; for `/readyz`. */
+  readonly jobsPaused?: () => boolean
   /** Answers its routes below `/api/auth`. */
   readonly auth?: AuthMount
   readonly authStatus?: Effect.Effect<AuthStatus, Problem>
@@ -491,7 +493,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     const { request, path } = progress
     if (ended) return Effect.fail(stopping())
     if (request.target.length > maxTarget) return Effect.fail(headerTooLarge())
-    const health = healthRoute(path, progress.method, ready)
+    const health = healthRoute(path, progress.method, ready, options.jobsPaused ?? (() => false))
     if (health !== null) return health
     if (!enter(progress, working)) return Effect.fail(overloaded())
     if (cors !== null && request.method === "OPTIONS" && crossesTo(path)) {

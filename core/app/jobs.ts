@@ -6,6 +6,7 @@
 import * as Result from "effect/Result"
 import { type JobModel, type OwnDatabase, readOnlyWaitMs } from "../domain/job/definition.ts"
 import { checkStored } from "../domain/job/enqueue.ts"
+import { readProgress } from "../domain/job/progress.ts"
 import { errorText, FatalJobError, isReadOnly, LeftToOthers, RetryAt } from "../domain/job/retry.ts"
 import type { Mail } from "../domain/mail/message.ts"
 import type { Attempt, Outcome, RunAttempt, Timers } from "../ports/queue.ts"
@@ -44,13 +45,18 @@ const pause = (timers: Timers, milliseconds: number, signal: AbortSignal): Promi
 const runThrough = async (
   job: JobModel,
   payload: unknown,
-  { attempt, id, maxAttempts, name, timers }: Attempt,
+  { attempt, id, maxAttempts, name, progress, timers }: Attempt,
   services: JobServices,
   signal: AbortSignal
 ): Promise<void> => {
   for (;;) {
     try {
-      await job.run(payload, { ...services, job: { id, name, attempt, maxAttempts }, signal })
+      await job.run(payload, {
+        ...services,
+        job: { id, name, attempt, maxAttempts },
+        signal,
+        progress: (done, total, note) => progress(readProgress(done, total, note))
+      })
       return
     } catch (error) {
       if (!isReadOnly(error) || signal.aborted) throw error

@@ -1,5 +1,5 @@
 /**
- * The HTTP use cases of the queue: counts, failed jobs, retry, removal, jobs that wait, and the drain. All but the drain are for admins. The drain takes the
+ * The HTTP use cases of the queue: counts, pauses, failed jobs, retry, removal, jobs that run or wait, and the drain. All but the drain are for admins. The drain takes the
  * operator's token. It enqueues nothing and runs nothing itself.
  */
 
@@ -8,8 +8,10 @@ import * as Result from "effect/Result"
 import type { Caller } from "../domain/access/caller.ts"
 import { adminRole } from "../domain/account/roles.ts"
 import { isOwnJob, keptBecause } from "../domain/compile/jobs.ts"
-import type { JobModel } from "../domain/job/definition.ts"
+import { type JobModel, namePattern } from "../domain/job/definition.ts"
 import {
+  type BegunJob,
+  type BegunPosition,
   type FailedJob,
   type FailedPosition,
   type JobCounts,
@@ -36,6 +38,9 @@ export interface QueueApp {
   readonly remove: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
   readonly retryAll: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
   readonly removeAll: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  readonly running: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  /** One job that runs, with its whole payload. */
+  readonly runningJob: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
   readonly pending: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
   /** One job that waits, with its whole payload. */
   readonly pendingJob: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
@@ -43,6 +48,10 @@ export interface QueueApp {
   readonly hurry: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
   /** Cancels one that waits. */
   readonly cancel: (caller: Caller, id: string, query: Query) => Effect.Effect<Reply, Problem>
+  /** Pauses the jobs of a name, in every process. */
+  readonly pause: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
+  /** Lets them go on. */
+  readonly resume: (caller: Caller, query: Query) => Effect.Effect<Reply, Problem>
   /** Null: no token is configured, so the route does not exist. */
   readonly drain: {
     /** Whether it is the operator's token; else a 401. */
@@ -59,8 +68,13 @@ export interface QueueParts {
   readonly workers: () => Workers | null
   readonly seal: SealService
   readonly drainToken: string | null
-  /** Told what became of all failed jobs of a name, and who said so. */
-  readonly told?: (what: "jobs-retried" | "jobs-deleted", name: string, count: number, caller: Caller) => void
+  /** Told what became of all failed jobs of a name, or that its jobs were paused or resumed, and who said so. `count`: how many there were; null: not known. */
+  readonly told?: (
+    what: "jobs-retried" | "jobs-deleted" | "jobs-paused" | "jobs-resumed",
+    name: string,
+    count: number | null,
+    caller: Caller
+  ) => void
 }
 
 /** How long a drain may run: from 1 to 300 seconds, 25 by default. */
@@ -83,14 +97,19 @@ export const queueProblem = (error: QueueError): Problem => {
 }
 
 /** The queue of a service that has none. */
-const empty: Pick<QueueService, "counts" | "failed" | "retry" | "remove" | "pending" | "hurry" | "withdraw"> = {
+const empty: Pick<
+  QueueService,
+  "counts" | "failed" | "retry" | "remove" | "running" | "pending" | "hurry" | "withdraw" | "pause"
+> = {
   counts: Effect.succeed([]),
   failed: () => Effect.succeed([]),
   retry: () => Effect.succeed(0),
   remove: () => Effect.succeed(0),
+  running: () => Effect.succeed([]),
   pending: () => Effect.succeed([]),
   hurry: () => Effect.succeed(false),
-  withdraw: () => Effect.succeed(false)
+  withdraw: () => Effect.succeed(false),
+  pause: () => Effect.succeed(null)
 }
 
 const ask = <A>(effect: Effect.Effect<A, QueueError>): Effect.Effect<A, Problem> =>
@@ -137,17 +156,20 @@ const countsJson = (counts: readonly JobCounts[], jobs: ReadonlyMap<string, JobM
         nextDue: counts?.nextDue ?? null,
         oldestDue: counts?.oldestDue ?? null,
         ordered: job?.ordered ?? null,
+        maxRunning: job?.maxRunning ?? null,
+        rate: job?.rate ?? null,
         schedule: job?.schedule?.pattern ?? null,
         timezone: job?.schedule?.timezone ?? null,
         nextRun: counts?.nextRun ?? null,
-        lastRun: counts?.lastRun ?? null
+        lastRun: counts?.lastRun ?? null,
+        pausedAt: counts?.pausedAt ?? null
       }
     })
   }
 }
 
 /** A job as JSON text. Its payload is shown as it was stored, and that of an event without records. */
-const jobJson = (job: FailedJob | PendingJob): string => {
+const jobJson = (job: BegunJob | FailedJob | PendingJob): string => {
   const { payload, ...rest } = job
   return `${JSON.stringify(rest).slice(0, -1)},"payload":${
     payload === null ? "null" : shownPayload(job.name, payload)
@@ -195,11 +217,11 @@ export const makeQueueApp = (
   }
 
   /** The answer of a page. One job more than the page was asked for, to know whether there is a next page. */
-  const pageOf = <Job extends FailedJob | PendingJob>(
+  const pageOf = <Job extends BegunJob | FailedJob | PendingJob>(
     found: readonly Job[],
     size: number,
     context: string,
-    positionOf: (last: Job) => FailedPosition | PendingPosition
+    positionOf: (last: Job) => BegunPosition | FailedPosition | PendingPosition
   ): Reply => {
     const page = found.slice(0, size)
     const last = found.length > size ? page.at(-1) : undefined
@@ -215,7 +237,7 @@ export const makeQueueApp = (
   const whole = (
     caller: Caller,
     query: Query,
-    found: () => Effect.Effect<ReadonlyArray<FailedJob | PendingJob>, QueueError>
+    found: () => Effect.Effect<ReadonlyArray<BegunJob | FailedJob | PendingJob>, QueueError>
   ): Effect.Effect<Reply, Problem> =>
     admin(
       caller,
@@ -247,6 +269,17 @@ export const makeQueueApp = (
       queue.pending({ name: name ?? null, state, after, limit: size + 1, longest: longestListed })
     )
     return pageOf(found, size, context, ({ id, runAt }): PendingPosition => ({ runAt, id }))
+  })
+
+  const running = Effect.fnUntraced(function*(caller: Caller, query: Query): Effect.fn.Return<Reply, Problem> {
+    const { name, page_size, page_token } = yield* Effect.fromResult(
+      readParameters(query, ["name", "page_size", "page_token"])
+    )
+    const size = yield* Effect.fromResult(readPageSize(page_size))
+    const context = pageContext("running-jobs", caller, name ?? null)
+    const after = yield* Effect.fromResult(readPosition<BegunPosition>(page_token, context))
+    const found = yield* ask(queue.running({ name: name ?? null, after, limit: size + 1, longest: longestListed }))
+    return pageOf(found, size, context, ({ id, startedAt }): BegunPosition => ({ startedAt, id }))
   })
 
   const cancel = (id: string): Effect.Effect<number, Problem> =>
@@ -287,6 +320,24 @@ export const makeQueueApp = (
             }))
     )
 
+  const pause = (caller: Caller, query: Query, paused: boolean): Effect.Effect<Reply, Problem> =>
+    admin(
+      caller,
+      Effect.fnUntraced(function*(): Effect.fn.Return<Reply, Problem> {
+        const { name } = yield* Effect.fromResult(readParameters(query, ["name"]))
+        if (name === undefined || name === "") {
+          return yield* Effect.fail(invalidParameter("name", "Give the name of the job."))
+        }
+        const held = namePattern.test(name)
+          ? yield* ask(queue.pause(name, paused, jobs.get(name)?.ordered ?? null))
+          : null
+        if (held === null) return yield* Effect.fail(notFound())
+        workers()?.hold(name, paused)
+        told(paused ? "jobs-paused" : "jobs-resumed", name, null, caller)
+        return json(200, JSON.stringify({ name, pausedAt: held.pausedAt }))
+      })
+    )
+
   // Digests are compared, so that the timing reveals nothing about the token.
   const permit = (token: string) => (bearer: string | null): Effect.Effect<void, Problem> =>
     bearer !== null && seal.digest(bearer) === seal.digest(token) ? Effect.void : Effect.fail(
@@ -320,12 +371,16 @@ export const makeQueueApp = (
         (chosen) => ask(Effect.tap(queue.retry(chosen), () => Effect.sync(() => workers()?.wakeAll())))
       ),
     remove: (caller, id, query) => one(caller, id, query, (chosen) => ask(queue.remove(chosen))),
+    running: (caller, query) => admin(caller, () => running(caller, query)),
+    runningJob: (caller, id, query) => whole(caller, query, () => queue.running({ id })),
     pending: (caller, query) => admin(caller, () => pending(caller, query)),
     pendingJob: (caller, id, query) => whole(caller, query, () => queue.pending({ id })),
     hurry: (caller, id, query) => one(caller, id, query, () => ask(Effect.map(queue.hurry(id), Number))),
     cancel: (caller, id, query) => one(caller, id, query, () => cancel(id)),
     retryAll: (caller, query) => all(caller, query, "jobs-retried", queue.retry),
     removeAll: (caller, query) => all(caller, query, "jobs-deleted", queue.remove),
+    pause: (caller, query) => pause(caller, query, true),
+    resume: (caller, query) => pause(caller, query, false),
     drain: drainToken === null ? null : { permit: permit(drainToken), run: drain }
   }
 }

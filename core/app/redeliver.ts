@@ -133,6 +133,8 @@ const defaults = {
   payload: null,
   retryDelayMs: jobDefaults.retryDelayMs,
   maxRetryDelayMs: jobDefaults.maxRetryDelayMs,
+  maxRunning: null,
+  rate: null,
   retryStepsMs: null,
   schedule: null
 } as const

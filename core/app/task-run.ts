@@ -212,6 +212,8 @@ export const taskJob = (use: Tasking): JobModel => ({
   retryStepsMs: null,
   timeoutMs,
   concurrency: 2,
+  maxRunning: null,
+  rate: null,
   ordered: false,
   schedule: null,
   run: async (payload, { job, signal }) => {

@@ -44,9 +44,10 @@ it.each(
     })
     const timers = { now: () => performance.now(), after: () => () => {} }
     const onStop = () => () => {}
-    expect(await attempt({ id: "1", name, payload, attempt: 1, maxAttempts: 10, onStop, timers })).toEqual({
-      of: "completed"
-    })
+    expect(await attempt({ id: "1", name, payload, attempt: 1, maxAttempts: 10, onStop, timers, progress: () => {} }))
+      .toEqual({
+        of: "completed"
+      })
   } finally {
     await pool.end()
   }

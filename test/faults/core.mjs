@@ -434,6 +434,41 @@ export const faults = [
     new: "set attempts = jobs.attempts, locked_at = null",
     tests: ["test/contracts/queue.test.ts", "test/queue"]
   },
+  {
+    rule: "nothing of a paused name begins",
+    file: "adapters/queue/schema.ts",
+    old: "    if paused is not null then return null; end if;\n",
+    new: "",
+    tests: ["test/contracts/queue.test.ts", "test/queue/paused.test.ts"]
+  },
+  {
+    rule: "fetches of a limited name count one after the other",
+    file: "adapters/queue/schema.ts",
+    old: "where task_id = task for no key update;",
+    new: "where task_id = task;",
+    tests: ["test/queue/limits.test.ts"]
+  },
+  {
+    rule: "a burst is part of the rate",
+    file: "core/domain/job/rate.ts",
+    old: "(jobs - burst + 1)",
+    new: "jobs",
+    tests: ["core/domain/job/rate.test.ts"]
+  },
+  {
+    rule: "a key is kept until its job has ended where that is asked for",
+    file: "adapters/queue/schema.ts",
+    old: "    if strpos(split_part(new.key, ' ', 1), '!') = 0 then new.key := null; end if;\n",
+    new: "    new.key := null;\n",
+    tests: ["test/contracts/queue.test.ts", "test/queue/unique.test.ts"]
+  },
+  {
+    rule: "a try that has lost its job tells no progress",
+    file: "adapters/queue/progress.ts",
+    old: "and j.locked_by = t.owner and j.attempts = t.try",
+    new: "",
+    tests: ["test/queue/progress.test.ts"]
+  },
   // hooks
   {
     rule: "a signed time may be five minutes from now, and no more",
