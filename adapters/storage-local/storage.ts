@@ -11,7 +11,15 @@ import type { FileHandle } from "node:fs/promises"
 import { dirname, join, resolve, sep } from "node:path"
 import { promisify } from "node:util"
 import { StorageError } from "../../core/ports/storage.ts"
-import type { ByteRange, Bytes, ListedFile, StorageService, StoredBody, StoredHead } from "../../core/ports/storage.ts"
+import type {
+  Appended,
+  ByteRange,
+  Bytes,
+  ListedFile,
+  StorageService,
+  StoredBody,
+  StoredHead
+} from "../../core/ports/storage.ts"
 
 export interface LocalStorageOptions {
   /** Absolute path of the folder; it is made when the first file comes. */
@@ -238,6 +246,79 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
     }
   }
 
+  /** An upload in pieces is one file, which grows where it is and is renamed in the end. */
+  const beginUpload = async (name: string): Promise<void> => {
+    await makeFolder(temporary)
+    const place = placeOf(name)
+    const file = await open(place, "wx", fileMode).catch(async (error: unknown) => {
+      await again(temporary, error)
+      return open(place, "wx", fileMode)
+    })
+    await file.close()
+    await flushFolder(temporary)
+  }
+
+  const append = async (name: string, offset: number, body: Bytes): Promise<Appended | null> => {
+    let file: FileHandle
+    try {
+      await checkFolder(temporary)
+      file = await open(placeOf(name), constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW)
+    } catch (error) {
+      await Promise.resolve(body[Symbol.asyncIterator]().return?.()).catch(() => {})
+      if (isNoFile(error)) return null
+      throw error
+    }
+    try {
+      const { size } = await file.stat()
+      if (size !== offset) {
+        await Promise.resolve(body[Symbol.asyncIterator]().return?.()).catch(() => {})
+        return { size, matched: false }
+      }
+      const broken: { error: { readonly cause: unknown } | null } = { error: null }
+      async function* kept(): Bytes {
+        const source = body[Symbol.asyncIterator]()
+        let ended = false
+        try {
+          for (;;) {
+            const next = await source.next().catch((cause: unknown) => {
+              broken.error = { cause }
+              return null
+            })
+            ended = next === null || next.done === true
+            if (next === null || next.done === true) return
+            yield next.value
+          }
+        } finally {
+          if (!ended) await source.return?.()
+        }
+      }
+      const written = await writeAll(file, kept())
+      if (written > 0) await file.sync()
+      if (broken.error !== null) throw new BodyError("the body failed", broken.error)
+      return { size: offset + written, matched: true }
+    } finally {
+      await file.close()
+    }
+  }
+
+  const finish = async (name: string, path: string): Promise<number | null> => {
+    const found = await headOf(name)
+    if (found === null) return null
+    const place = placeOf(path)
+    const folder = dirname(place)
+    await makeFolder(folder)
+    const move = (): Promise<boolean> =>
+      rename(placeOf(name), place).then(() => true, async (error: unknown) => {
+        if (await headOf(name) === null) return false
+        await again(folder, error)
+        await rename(placeOf(name), place)
+        return true
+      })
+    if (!await move()) return null
+    await flushFolder(folder)
+    return found.size
+  }
+
   const headOf = async (path: string): Promise<StoredHead | null> => {
     const place = placeOf(path)
     try {
@@ -334,7 +415,26 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
         }
         return found
       }),
-    link: null
+    link: null,
+    resumable: {
+      begin: (name) => attempt(() => beginUpload(name)),
+      size: (name) => attempt(async () => (await headOf(name))?.size ?? null),
+      start: (name, most) =>
+        attempt(async () => {
+          const found = await headOf(name)
+          if (found === null) return null
+          const length = Math.min(found.size, most)
+          const body = await read(name, { start: 0, end: length - 1 })
+          if (body === null) return null
+          const chunks: Uint8Array[] = []
+          for await (const chunk of body.bytes) chunks.push(chunk)
+          return Buffer.concat(chunks)
+        }),
+      append: (name, offset, body) => attempt(() => append(name, offset, body)),
+      finish: (name, { path }) => attempt(() => finish(name, path)),
+      abort: (name) => attempt(() => remove(name)),
+      forget: () => Effect.void
+    }
   }
 }
 

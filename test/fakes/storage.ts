@@ -2,7 +2,7 @@
 
 import * as Effect from "effect/Effect"
 import { StorageError } from "../../core/ports/storage.ts"
-import type { Bytes, StorageService } from "../../core/ports/storage.ts"
+import type { Bytes, ResumableStorage, StorageService } from "../../core/ports/storage.ts"
 
 interface Kept {
   readonly bytes: Uint8Array
@@ -27,7 +27,7 @@ export interface FakeStorage {
   readonly goOn: () => void
 }
 
-export type StorageCall = Exclude<keyof StorageService, "link">
+export type StorageCall = Exclude<keyof StorageService, "link" | "resumable"> | keyof ResumableStorage
 
 const chunkBytes = 64 * 1024
 
@@ -57,19 +57,21 @@ export const makeFakeStorage = (
       catch: (error) =>
         error instanceof StorageError ? error : new StorageError({ reason: "Unavailable", cause: error })
     })
-  const gather = async (body: Bytes): Promise<Uint8Array> => {
+  const gather = async (body: Bytes, keep: (parts: readonly Uint8Array[]) => void = () => {}): Promise<Uint8Array> => {
     const parts: Uint8Array[] = []
     const held = [...files.values()].reduce((sum, { bytes }) => sum + bytes.length, 0)
     let size = 0
     const source = body[Symbol.asyncIterator]()
     for (;;) {
       const next = await source.next().catch((cause: unknown) => {
+        keep(parts)
         throw new StorageError({ reason: "Body", cause })
       })
       if (next.done === true) return Buffer.concat(parts)
       size += next.value.length
       if (held + size > fake.room) {
         await source.return?.()
+        keep(parts)
         throw new StorageError({ reason: "Full" })
       }
       parts.push(next.value)
@@ -130,7 +132,40 @@ export const makeFakeStorage = (
               new URLSearchParams({ type, disposition, seconds: String(seconds) }).toString()
             }`
           )
-        : null
+        : null,
+      resumable: {
+        begin: (name) => attempt("begin", () => void files.set(name, { bytes: new Uint8Array(0), modified: now() })),
+        size: (name) => attempt("size", () => files.get(name)?.bytes.length ?? null),
+        start: (name, most) => attempt("start", () => files.get(name)?.bytes.subarray(0, most) ?? null),
+        append: (name, offset, body) =>
+          attempt("append", async () => {
+            const before = files.get(name)
+            if (before?.bytes.length !== offset) {
+              await body[Symbol.asyncIterator]().return?.()
+              return before === undefined ? null : { size: before.bytes.length, matched: false }
+            }
+            const keep = (parts: readonly Uint8Array[]): number => {
+              const bytes = Buffer.concat([before.bytes, ...parts])
+              files.set(name, { bytes, modified: now() })
+              return bytes.length
+            }
+            return { size: keep([await gather(body, keep)]), matched: true }
+          }),
+        finish: (name, { path }) =>
+          attempt("finish", () => {
+            const kept = files.get(name)
+            if (kept === undefined) return null
+            files.set(path, { ...kept, modified: now() })
+            files.delete(name)
+            return kept.bytes.length
+          }),
+        abort: (name) =>
+          attempt("abort", () => {
+            if (fake.stuck.has(name)) throw new StorageError({ reason: "Denied" })
+            files.delete(name)
+          }),
+        forget: () => attempt("forget", () => {})
+      }
     }
   }
   return fake
