@@ -22,6 +22,8 @@ export interface FakeStorage {
   readonly trouble: Map<StorageCall, "stalls" | StorageError["reason"]>
   /** How many calls were made, and how many of them stand still. */
   calls: number
+  /** Every call from this one on fails. */
+  failsFrom: number
   stalled: number
   /** Ends all trouble. */
   readonly goOn: () => void
@@ -44,7 +46,7 @@ export const makeFakeStorage = (
   const attempt = <A>(call: StorageCall, work: () => Promise<A> | A): Effect.Effect<A, StorageError> =>
     Effect.tryPromise({
       try: async () => {
-        fake.calls++
+        if (++fake.calls >= fake.failsFrom) throw new StorageError({ reason: "Unavailable" })
         if (fake.down !== null) throw new StorageError({ reason: fake.down })
         const trouble = fake.trouble.get(call)
         if (trouble === "stalls") {
@@ -84,6 +86,7 @@ export const makeFakeStorage = (
     stuck: new Set(),
     trouble: new Map(),
     calls: 0,
+    failsFrom: Number.POSITIVE_INFINITY,
     stalled: 0,
     goOn: () => {
       fake.trouble.clear()
