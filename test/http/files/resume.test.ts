@@ -97,7 +97,7 @@ onStage("uploads in pieces", (stage) => {
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       "tus-version": "1.0.0",
       "tus-extension": "creation,creation-with-upload,expiration,termination",
-      "tus-max-size": "20000000"
+      "tus-max-size": "25000000"
     })
     expect((await stage().service.call(null, "OPTIONS", `${base}/papers:upload`)).status).toBe(401)
     expect((await stage().service.call(eve, "OPTIONS", `${base}/papers:upload`)).status).toBe(403)
