@@ -209,7 +209,12 @@ const sweep = Effect.fnUntraced(
         }
       }
     }
-    yield* within(storage.resumable.forget(now - forgottenMs), storageMs)
+    // Not every key of a bucket may list them, and not every store can. The rest of the cleanup is done all the same.
+    yield* Effect.catch(
+      within(storage.resumable.forget(now - forgottenMs), storageMs),
+      ({ cause, reason }) =>
+        Effect.sync(() => files.report("file-cleanup-parts", { provider: provider.name, reason, cause }))
+    )
   }
 )
 
