@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import { randomBytes } from "node:crypto"
 import { closeSync, constants, fstatSync, open as openCallback, read as readCallback } from "node:fs"
+import type { Dirent } from "node:fs"
 import { mkdir, open, readdir, realpath, rename, rmdir, stat, unlink } from "node:fs/promises"
 import type { FileHandle } from "node:fs/promises"
 import { dirname, join, resolve, sep } from "node:path"
@@ -381,12 +382,14 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
       if (isMissing(error)) return []
       throw error
     })
+    const wanted = (path: string, entry: Dirent): boolean =>
+      path.startsWith(prefix) || (entry.isDirectory() && prefix.startsWith(path))
     const names = entries.filter((entry) => entry.isFile() || entry.isDirectory())
       .map((entry) => ({ entry, name: entry.isDirectory() ? `${entry.name}/` : entry.name }))
+      .filter(({ entry, name }) => wanted(folder + name, entry))
       .sort((a, b) => (a.name < b.name ? -1 : 1))
     for (const { entry, name } of names) {
       const path = folder + name
-      if (!(path.startsWith(prefix) || (entry.isDirectory() && prefix.startsWith(path)))) continue
       if (entry.isDirectory()) {
         // The whole folder comes before the last seen path when it sorts before that path and does not contain it.
         if (after === null || path > after || after.startsWith(path)) yield* walk(path, prefix, after)

@@ -190,6 +190,7 @@ const sweep = Effect.fnUntraced(
     const now = files.now()
     let after: string | null = null
     let more = true
+    const aborted = new Set<string>()
     while (more && files.now() < until) {
       const page: readonly ListedFile[] = yield* within(
         storage.list({ prefix: temporaryFolder, after, limit: pageFiles }),
@@ -200,12 +201,13 @@ const sweep = Effect.fnUntraced(
       for (const listed of page) {
         if (!isOver(listed, now)) continue
         const unfinished = readUnfinished(listed.path)
-        if (unfinished === null) yield* within(storage.remove(listed.path), storageMs)
-        else {
+        if (unfinished === null || unfinished.of === "record") {
+          yield* within(storage.remove(listed.path), storageMs)
+        } else if (!aborted.has(unfinished.name)) {
+          // All that belongs to it goes with it.
+          aborted.add(unfinished.name)
           yield* within(storage.resumable.abort(unfinished.name), storageMs)
-          // The record is no part of the upload: it is there after the end, too.
-          if (!unfinished.isUpload) yield* within(storage.remove(listed.path), storageMs)
-          else unclaimRoom(provider, unfinished.length)
+          if (unfinished.of === "upload") unclaimRoom(provider, unfinished.length)
         }
       }
     }

@@ -1,5 +1,6 @@
 // Attacks on files: forged and borrowed links and tickets, tricks in paths and names, ranges, and what is never served.
 import { describe, expect, it } from "vitest"
+import { recordName } from "../../core/domain/file/unfinished.ts"
 import { fakeImage } from "../fakes/images.ts"
 import { announce, begun, ending, piece, state } from "../http/files/pieces.ts"
 import { admin, ann, base, bob, create, eve, onStage, patch, pdf, ticketFor, tom, upload } from "../http/files/stage.ts"
@@ -121,9 +122,9 @@ onStage("attacks on files", (stage) => {
     const { private: storage } = stage().storages
     const ours = await begun(stage(), ann, "papers.invoice", body.length)
     await piece(stage(), ann, ours, 0, body)
-    const records = [...storage.files.keys()].filter((path) => path.endsWith(".json") && path.startsWith(".tmp/"))
+    const records = [...storage.files.keys()].filter((path) => path.startsWith(".tmp/~"))
     const theirs = await begun(stage(), bob, "papers.invoice", body.length)
-    const name = [...storage.files.keys()].find((path) => path.startsWith(".tmp/") && !path.endsWith(".json"))!
+    const name = [...storage.files.keys()].find((path) => path.startsWith(".tmp/") && !path.startsWith(".tmp/~"))!
     // Whoever can write to the bucket could give one person the file of another, or one from anywhere.
     for (
       const bytes of [
@@ -138,7 +139,7 @@ onStage("attacks on files", (stage) => {
         Buffer.alloc(100_000, "A")
       ]
     ) {
-      storage.files.set(`${name}.json`, { bytes, modified: stage().clock.now })
+      storage.files.set(recordName(name), { bytes, modified: stage().clock.now })
       const answer = await stage().service.get(bob, theirs)
       expect(answer.status).toBe(409)
       expect(answer.text).not.toContain("x.pdf")

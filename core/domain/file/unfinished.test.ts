@@ -5,6 +5,7 @@ import {
   readMetadata,
   readRecord,
   readUnfinished,
+  recordName,
   underWay,
   unfinishedName,
   writeAddress,
@@ -16,19 +17,28 @@ const upload = { who: "A".repeat(20) + "-_", created: 1_700_000_000_000, length:
 describe("an unfinished upload", () => {
   it("is told by its name, and what belongs to it by theirs", () => {
     const name = unfinishedName(upload)
-    expect(readUnfinished(name)).toEqual({ ...upload, name, isUpload: true })
-    for (const more of [".json", ".parts", ".p000000000000007"]) {
-      expect(readUnfinished(name + more)).toEqual({ ...upload, name, isUpload: false })
+    expect(readUnfinished(name)).toEqual({ ...upload, name, of: "upload" })
+    expect(readUnfinished(recordName(name))).toEqual({ ...upload, name, of: "record" })
+    for (const more of [".parts", ".p000000000000007"]) {
+      expect(readUnfinished(name + more)).toEqual({ ...upload, name, of: "part" })
     }
     for (
-      const other of [`${name}/x`, `x${name}`, `${name}.`, ".tmp/0123456789abcdef", `.cleanup/${name}`, "t1/a.pdf"]
+      const other of [
+        `${name}/x`,
+        `x${name}`,
+        `${recordName(name)}.x`,
+        `${name}.`,
+        ".tmp/0123456789abcdef",
+        `.cleanup/${name}`,
+        "t1/a.pdf"
+      ]
     ) {
       expect(readUnfinished(other), other).toBeNull()
     }
   })
 
   it("counts while it takes pieces", () => {
-    const listed = [{ path: unfinishedName(upload) }, { path: `${unfinishedName(upload)}.json` }, { path: ".tmp/x" }]
+    const listed = [{ path: unfinishedName(upload) }, { path: recordName(unfinishedName(upload)) }, { path: ".tmp/x" }]
     expect(underWay(listed, upload.created)).toEqual({ uploads: 1, bytes: upload.length })
     expect(underWay(listed, upload.created + 24 * 3_600_000)).toEqual({ uploads: 0, bytes: 0 })
   })

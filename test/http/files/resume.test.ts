@@ -222,7 +222,9 @@ onStage("uploads in pieces", (stage) => {
         headers: { ...pieceType, "upload-offset": "0" }
       })
       expect(without.status).toBe(412)
-      expect((await stage().service.call(ann, "PUT", location)).headers.get("allow")).toBe("GET, HEAD, PATCH, DELETE")
+      expect((await stage().service.call(ann, "PUT", location)).headers.get("allow")).toBe(
+        "GET, HEAD, PATCH, DELETE, OPTIONS"
+      )
       expect((await ending(stage(), ann, location)).status).toBe(204)
       expect((await ending(stage(), ann, location)).status).toBe(404)
       expect((await sent({})).status).toBe(404)
