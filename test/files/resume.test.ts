@@ -1,6 +1,8 @@
 // Uploads in pieces over real connections that are cut, to a real folder: nothing that arrived is sent again, no byte changes its place, and the memory of
 // a long file is that of a short one.
 import { afterAll, beforeAll, describe, expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import { createHash } from "node:crypto"
 import { createReadStream, readdirSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
@@ -9,10 +11,13 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { listen } from "../../adapters/http/node.ts"
 import type { Listener } from "../../adapters/http/node.ts"
+import { makeLocalStorage } from "../../adapters/storage-local/storage.ts"
 import { defineConfig } from "../../core/domain/declare/config.ts"
 import { f } from "../../core/domain/declare/field.ts"
 import { defineResource } from "../../core/domain/declare/resource.ts"
-import { begun, offsetOf, pieceType, tus } from "../http/files/pieces.ts"
+import type { StorageService } from "../../core/ports/storage.ts"
+import { begun, offsetOf, piece, pieceType, tus } from "../http/files/pieces.ts"
+import { gather, pieces } from "../support/bytes.ts"
 import { startService, tokenOf } from "../support/composed.ts"
 import type { TestService } from "../support/composed.ts"
 import { deep } from "../support/depth.ts"
@@ -137,6 +142,29 @@ describe("an upload in pieces to a folder", () => {
     expect(readdirSync(join(folder, "files", "private", ".tmp")).filter((name) => !name.startsWith("~"))).toEqual([])
   }, 120_000)
 
+  it("goes on at another instance that has the same folder", async () => {
+    const other = await startService("fake", { config, schema: "", rows: {} }, {
+      parts: { fileSettings: { folder, data: folder, keys: () => null, retention: null } }
+    })
+    try {
+      const size = 300_001
+      const location = await begun({ service }, admin, "docs.file", size)
+      for (const [i, at] of [0, 100_000, 200_000].entries()) {
+        const by = { service: i % 2 === 0 ? other : service }
+        const end = Math.min(size, at + (i === 2 ? size : 100_000))
+        expect((await piece(by, admin, location, at, new Uint8Array(bytesAt(at, end - at)))).status).toBe(204)
+        expect(await offsetOf({ service }, admin, location)).toBe(end)
+      }
+      const tickets = [await service.get(admin, location), await other.get(admin, location)]
+      for (const { json, status } of tickets) expect([status, json["file"]]).toMatchObject([200, { size }])
+      const record = await other.call(admin, "POST", "/api/v1/docs", { body: { file: tickets[0]!.json["value"] } })
+      expect(record.status).toBe(201)
+      expect(await stored()).toEqual([size, await hashOf(size)])
+    } finally {
+      await other.close()
+    }
+  })
+
   it.runIf(deep)("takes for 5 GB no more memory than for 50 MB", async () => {
     const size = 5_000_000_011
     const small = await upload(50_000_000, 20)
@@ -145,4 +173,68 @@ describe("an upload in pieces to a folder", () => {
     expect(large - small).toBeLessThan(64 * 2 ** 20)
     expect(await stored()).toEqual([size, await hashOf(size)])
   }, 1_200_000)
+})
+
+describe("two processes at one upload in a folder", () => {
+  let dir: string
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), "resume-two-"))
+  })
+  afterAll(() => rm(dir, { recursive: true, force: true }))
+
+  const target = (id: string, length: number) => ({ path: `_/${id}.bin`, type: "application/octet-stream", length })
+  /** A body that stops in the middle until it may go on. */
+  const held = (first: string, second: string) => {
+    const begun = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    async function* body() {
+      yield Buffer.from(first)
+      begun.resolve()
+      await gate.promise
+      yield Buffer.from(second)
+    }
+    return { body: body(), begun: begun.promise, goOn: () => gate.resolve() }
+  }
+  const textOf = async (storage: StorageService, path: string): Promise<string> => {
+    const found = await Effect.runPromise(storage.read(path, null))
+    return (await gather(found!.bytes)).toString()
+  }
+
+  it.live("write the same bytes to the same places", () =>
+    Effect.gen(function*() {
+      const [one, two] = [makeLocalStorage({ dir, public: false }), makeLocalStorage({ dir, public: false })]
+      yield* one.resumable.begin(".tmp/a")
+      const slow = held("01234", "56789")
+      const late = yield* Effect.forkChild(one.resumable.append(".tmp/a", 0, slow.body, target("a", 12)), {
+        startImmediately: true
+      })
+      yield* Effect.promise(() => slow.begun)
+      // The sender took its line for dead, and goes on elsewhere.
+      expect(yield* two.resumable.append(".tmp/a", 0, pieces("01234567"), target("a", 12))).toEqual({
+        size: 8,
+        matched: true
+      })
+      slow.goOn()
+      expect(yield* Fiber.join(late)).toEqual({ size: 10, matched: true })
+      expect(yield* two.resumable.size(".tmp/a")).toBe(10)
+      yield* two.resumable.append(".tmp/a", 10, pieces("ab"), target("a", 12))
+      yield* two.resumable.finish(".tmp/a", target("a", 12))
+      expect(yield* Effect.promise(() => textOf(one, "_/a.bin"))).toBe("0123456789ab")
+    }))
+
+  it.live("change nothing of a file that is visible", () =>
+    Effect.gen(function*() {
+      const [one, two] = [makeLocalStorage({ dir, public: false }), makeLocalStorage({ dir, public: false })]
+      yield* one.resumable.begin(".tmp/b")
+      const slow = held("MZ", "evil")
+      const late = yield* Effect.forkChild(one.resumable.append(".tmp/b", 0, slow.body, target("b", 4)), {
+        startImmediately: true
+      })
+      yield* Effect.promise(() => slow.begun)
+      yield* two.resumable.append(".tmp/b", 0, pieces("good"), target("b", 4))
+      yield* two.resumable.finish(".tmp/b", target("b", 4))
+      slow.goOn()
+      expect((yield* Effect.flip(Fiber.join(late))).reason).toBe("Unavailable")
+      expect(yield* Effect.promise(() => textOf(one, "_/b.bin"))).toBe("good")
+    }))
 })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import {
+  isTooMuch,
   readAddress,
   readMetadata,
   readRecord,
@@ -41,6 +42,19 @@ describe("an unfinished upload", () => {
     const listed = [{ path: unfinishedName(upload) }, { path: recordName(unfinishedName(upload)) }, { path: ".tmp/x" }]
     expect(underWay(listed, upload.created)).toEqual({ uploads: 1, bytes: upload.length })
     expect(underWay(listed, upload.created + 24 * 3_600_000)).toEqual({ uploads: 0, bytes: 0 })
+  })
+
+  it("is one of 50 and of 100 GiB, or as long as it likes where it is the only one", () => {
+    const gibibyte = 2 ** 30
+    for (
+      const [uploads, bytes, length, beyond] of [
+        [50, 0, 0, false],
+        [51, 0, 0, true],
+        [2, 100 * gibibyte, 1, false],
+        [2, 100 * gibibyte + 1, 1, true],
+        [1, 500 * gibibyte, 500 * gibibyte, false]
+      ] as const
+    ) expect([uploads, bytes, isTooMuch({ uploads, bytes }, length)]).toEqual([uploads, bytes, beyond])
   })
 
   it("has an address and a record that are read as they were written, and nothing else", () => {

@@ -24,7 +24,7 @@ export const remainsMs = 3_600_000
 export const forgottenMs = 7 * 24 * 3_600_000
 
 /** What one person may have begun at one provider. A single upload may announce more. */
-export const unfinishedLimits = { uploads: 50, bytes: 20 * 2 ** 30 } as const
+export const unfinishedLimits = { uploads: 50, bytes: 100 * 2 ** 30 } as const
 
 /** Requests that send pieces at once, for one person in one process. */
 export const mostPiecesAtOnce = 4
@@ -93,6 +93,12 @@ export const underWay = (
   }
   return { uploads, bytes }
 }
+
+/** Whether somebody has begun too much, with an upload of this length that has just begun. */
+export const isTooMuch = (
+  { bytes, uploads }: { readonly uploads: number; readonly bytes: number },
+  length: number
+): boolean => uploads > unfinishedLimits.uploads || (bytes > unfinishedLimits.bytes && bytes > length)
 
 /** What the address of an upload holds. A port seals it. */
 export interface UploadAddress {

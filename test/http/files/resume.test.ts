@@ -400,6 +400,24 @@ onStage("uploads in pieces", (stage) => {
     )
   })
 
+  it("may be ended while a piece is on its way", async () => {
+    const { archive } = stage().storages
+    const before = [held(archive), temporary(archive)]
+    const location = await begun(stage(), ann, "papers.scan", 200_000)
+    let pulled = 0
+    const slow = new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        if (++pulled > 1) return new Promise<void>(() => {})
+        controller.enqueue(new Uint8Array(100_000))
+      }
+    }, { highWaterMark: 0 })
+    const first = piece(stage(), ann, location, 0, slow)
+    await vi.waitFor(() => expect(pulled).toBe(2))
+    expect((await ending(stage(), ann, location)).status).toBe(204)
+    expect((await first).status).toBe(409)
+    expect([held(archive), temporary(archive)]).toEqual(before)
+  })
+
   it("may be ended after the end: a record keeps its file, and any other goes", async () => {
     const { archive } = stage().storages
     const send = async () => {
