@@ -447,5 +447,55 @@ export const faults = [
     old: "set attempts = jobs.attempts - 1, locked_at = null",
     new: "set attempts = jobs.attempts, locked_at = null",
     tests: ["test/contracts/queue.test.ts", "test/queue"]
+  },
+  // hooks
+  {
+    rule: "a signed time may be five minutes from now, and no more",
+    file: "core/domain/hook/signature.ts",
+    old: "Math.abs(now - timestamp) <= tolerance",
+    new: "now - timestamp <= tolerance",
+    tests: ["test/webhooks/hook-signature.test.ts"]
+  },
+  {
+    rule: "an id of a signed message has no period",
+    file: "core/domain/hook/signature.ts",
+    old: " || id.includes(\".\")",
+    new: "",
+    tests: ["test/webhooks/hook-signature.test.ts"]
+  },
+  {
+    rule: "only true or an object lets a message in",
+    file: "core/app/hook.ts",
+    old: "if (verdict === true) return",
+    new: "if (Boolean(verdict)) return",
+    tests: ["test/http/hooks.test.ts"]
+  },
+  {
+    rule: "copies of a message at the same moment are answered alike",
+    file: "core/app/hook.ts",
+    old: "        yield* tx.hold(`hook ${name} ${id}`, \"alone\")\n",
+    new: "",
+    tests: ["test/http/hooks.test.ts"]
+  },
+  {
+    rule: "a message that was taken enqueues nothing again",
+    file: "core/app/hook.ts",
+    old: "        if (claimed.of === \"stored\") return\n",
+    new: "",
+    tests: ["test/http/hooks.test.ts"]
+  },
+  {
+    rule: "a client whose requests were denied too often is refused before its body is read",
+    file: "core/app/hook.ts",
+    old: "      yield* unlessBlocked(hook, client)\n",
+    new: "",
+    tests: ["test/attack/hooks.test.ts"]
+  },
+  {
+    rule: "a message keeps no header that proves who sent it",
+    file: "core/domain/hook/message.ts",
+    old: "    !secretHeader.test(name)\n",
+    new: "    name !== \"\"\n",
+    tests: ["core/domain/hook/message.test.ts", "test/http/hooks.test.ts"]
   }
 ]
