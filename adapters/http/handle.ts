@@ -15,6 +15,7 @@ import { isTraced, phase, Timing } from "../../core/app/timing.ts"
 import type { RequestFiber } from "../../core/app/timing.ts"
 import type { Caller } from "../../core/domain/access/caller.ts"
 import type { UnhandledErrorHook } from "../../core/domain/declare/config.ts"
+import { tusVersion } from "../../core/domain/file/unfinished.ts"
 import { notFound, Problem, problem } from "../../core/domain/problem.ts"
 import type { TokensService } from "../../core/ports/tokens.ts"
 import { accessLine, errorLine, loggedPath, unfailing } from "./access-log.ts"
@@ -42,7 +43,7 @@ import {
 import { acceptedId, bodyRefusal, clientAddress, decodePercent, readQuery, splitTarget, utf8Length } from "./request.ts"
 import type { EdgeAnswer, EdgeReply, EdgeRequest, StreamedBody } from "./request.ts"
 import { isBelow, mountAt, routeOf } from "./router.ts"
-import type { Action, Route } from "./router.ts"
+import type { Action, Methods, Route } from "./router.ts"
 import { incomingOf } from "./upload.ts"
 
 /** What an extra route is told about a request. */
@@ -163,6 +164,20 @@ const noBody = new Uint8Array(0)
 
 /** Longest request target in characters: room for a filter of 10,000 characters percent-encoded. */
 const maxTarget = 128 * 1024
+
+/** What a method runs: HEAD has its own action or that of GET. */
+const actionOf = (
+  { headers, method: sent }: EdgeRequest,
+  method: string,
+  { actions, overrides }: Methods
+): Action | undefined => {
+  const named = overrides === true && sent === "POST" ? headers.get("x-http-method-override")?.toUpperCase() : undefined
+  return actions.get(named ?? sent) ?? actions.get(method)
+}
+
+/** Whether an answer belongs to an upload in pieces: it then says the version of the protocol, a refusal too. */
+const isPieced = ({ path, request }: Pick<Visit, "path" | "request">): boolean =>
+  request.headers.get("tus-resumable") !== null && /:upload(?:\/|$)/.test(path)
 
 const refuse = (_: Visit, refusal: Problem): RouteAnswer => Effect.fail(refusal)
 
@@ -362,6 +377,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     headers["cache-control"] ??= method === "GET" && headers["etag"] !== undefined ? "private, no-cache" : "no-store"
     headers["x-meta-version"] = app.metaVersion(progress.caller)
     headers["x-request-id"] = progress.id
+    if (isPieced(progress)) headers["tus-resumable"] = tusVersion
     if (cors !== null) {
       const origin = request.headers.get("origin")
       if (origin !== null && crossesTo(progress.path)) Object.assign(headers, cors.headersFor(origin))
@@ -453,7 +469,7 @@ export const makeEdge = (app: App, tokens: TokensService, options: EdgeOptions =
     if (route.resource !== "" && access(route.resource) === null) return Effect.fail(notFound())
     if (route.methods === null) return Effect.fail(notFound())
     progress.route = route
-    const action = route.methods.actions.get(progress.method)
+    const action = actionOf(progress.request, progress.method, route.methods)
     if (action === undefined) return Effect.fail(methodNotAllowed(route.methods.allow))
     if (decodePercent(route.key) === null) {
       return Effect.fail(problem("invalid-key", "The key is not valid percent-encoded UTF-8."))

@@ -29,6 +29,7 @@ const templateOf = (mount: Mount, path: string, { key, methods, resource }: Rout
   if (resource === "") return path
   const place = `${mount.basePath}/${resource}`
   const slash = path.indexOf("/", mount.basePath.length + 1)
+  if (methods.overrides === true) return `${place}:upload/{key}`
   if (key !== "") {
     return slash + 1 + key.length === path.length
       ? `${place}/{key}`

@@ -32,10 +32,12 @@ export interface Place {
   readonly key: string
 }
 
-/** The methods of a route, and `Allow` for the others. HEAD goes with GET. */
+/** The methods of a route, and `Allow` for the others. HEAD goes with GET, unless it has an action of its own. */
 export interface Methods {
   readonly allow: string
   readonly actions: ReadonlyMap<string, Action>
+  /** A POST may name its method in `X-HTTP-Method-Override`, as tus 1.0 wants it. */
+  readonly overrides?: boolean
 }
 
 /** `methods` null: there is no such route. `resource` still names the one whose visibility decides; empty when none does. */
@@ -47,7 +49,9 @@ const reads = (run: Run): Action => ({ body: false, run })
 const takesBody = (run: Run): Action => ({ body: true, run })
 
 const methods = (actions: { readonly [method: string]: Action }): Methods => ({
-  allow: Object.keys(actions).flatMap((method) => method === "GET" ? ["GET", "HEAD"] : [method]).join(", "),
+  allow: [...new Set(Object.keys(actions).flatMap((method) => method === "GET" ? ["GET", "HEAD"] : [method]))].join(
+    ", "
+  ),
   actions: new Map(Object.entries(actions))
 })
 
@@ -64,6 +68,32 @@ const record = methods({
   DELETE: reads((app, call, at) => app.remove(call, at.resource, at.key))
 })
 
+/** Uploads as a whole, and the beginning of those in pieces. */
+const uploads = methods({
+  POST: {
+    body: "file",
+    run: (app, call, at, body) =>
+      call.header("tus-resumable") === null
+        ? app.upload(call, at.resource, body)
+        : app.uploads.begin(call, at.resource, body)
+  },
+  OPTIONS: reads((app, call, at) => app.uploads.options(call, at.resource))
+})
+
+/** One upload in pieces. */
+const piecedUpload: Methods = {
+  ...methods({
+    GET: reads((app, call, at) => app.uploads.answer(call, at.resource, at.key)),
+    HEAD: reads((app, call, at) => app.uploads.state(call, at.resource, at.key)),
+    PATCH: { body: "file", run: (app, call, at, body) => app.uploads.add(call, at.resource, at.key, body) },
+    DELETE: reads((app, call, at) => app.uploads.end(call, at.resource, at.key)),
+    OPTIONS: reads((app, call, at) => app.uploads.options(call, at.resource))
+  }),
+  overrides: true
+}
+
+const uploadWord = ":upload"
+
 const resourceVerbs: ReadonlyMap<string, Methods> = new Map([
   ["search", methods({ POST: takesBody((app, call, at, body) => app.search(call, at.resource, body)) })],
   ["facets", methods({ GET: reads((app, call, at) => app.facets(call, at.resource)) })],
@@ -71,7 +101,7 @@ const resourceVerbs: ReadonlyMap<string, Methods> = new Map([
   ["histogram", methods({ GET: reads((app, call, at) => app.histogram(call, at.resource)) })],
   ["bulk", methods({ POST: takesBody((app, call, at, body) => app.bulk(call, at.resource, body)) })],
   ["import", methods({ POST: { body: "file", run: (app, call, at, body) => app.import(call, at.resource, body) } })],
-  ["upload", methods({ POST: { body: "file", run: (app, call, at, body) => app.upload(call, at.resource, body) } })],
+  ["upload", uploads],
   ["watch", methods({ GET: reads((app, call, at) => app.watch(call, at.resource)) })],
   ["export", methods({ GET: reads((app, call, at) => app.export(call, at.resource)) })],
   ["seek", methods({ GET: reads((app, call, at) => app.seek(call, at.resource)) })]
@@ -115,9 +145,12 @@ const resourceRoute = (rest: string): Route => {
     if (colon === -1) return { methods: collection, resource, key: "" }
     return { methods: resourceVerbs.get(rest.slice(colon + 1)) ?? null, resource, key: "" }
   }
-  const resource = decodePercent(rest.slice(1, slash)) ?? ""
+  const first = rest.slice(1, slash)
+  const isUpload = first.endsWith(uploadWord)
+  const resource = decodePercent(isUpload ? first.slice(0, -uploadWord.length) : first) ?? ""
   const segment = rest.slice(slash + 1)
   if (resource === "" || segment === "" || segment.includes("/")) return nothing(resource)
+  if (isUpload) return { methods: piecedUpload, resource, key: segment }
   const colon = segment.lastIndexOf(":")
   const word = colon < 1 ? "" : segment.slice(colon + 1)
   const verb = recordVerbs.get(word) ?? extensionVerb(resource, word)
@@ -199,6 +232,8 @@ const reading = (name: string, found: ReadonlyMap<string, Methods>): readonly st
 export const readablePaths = ({ basePath, parent }: Mount): readonly string[] => [
   ...[...systemRoutes.keys(), "/tasks", `${tasksPrefix}{id}`, ...reading(`${tasksPrefix}{id}`, taskVerbMethods)]
     .map((path) => `${parent}${path}`),
-  ...["/{resource}", ...reading("/{resource}", resourceVerbs), "/{resource}/{key}"].map((path) => `${basePath}${path}`),
+  ...["/{resource}", ...reading("/{resource}", resourceVerbs), "/{resource}:upload/{key}", "/{resource}/{key}"].map((
+    path
+  ) => `${basePath}${path}`),
   ...reading("/{resource}/{key}", recordVerbs).map((path) => `${basePath}${path}`)
 ]

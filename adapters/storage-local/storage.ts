@@ -6,12 +6,21 @@
 import * as Effect from "effect/Effect"
 import { randomBytes } from "node:crypto"
 import { closeSync, constants, fstatSync, open as openCallback, read as readCallback } from "node:fs"
+import type { Dirent } from "node:fs"
 import { mkdir, open, readdir, realpath, rename, rmdir, stat, unlink } from "node:fs/promises"
 import type { FileHandle } from "node:fs/promises"
 import { dirname, join, resolve, sep } from "node:path"
 import { promisify } from "node:util"
 import { StorageError } from "../../core/ports/storage.ts"
-import type { ByteRange, Bytes, ListedFile, StorageService, StoredBody, StoredHead } from "../../core/ports/storage.ts"
+import type {
+  Appended,
+  ByteRange,
+  Bytes,
+  ListedFile,
+  StorageService,
+  StoredBody,
+  StoredHead
+} from "../../core/ports/storage.ts"
 
 export interface LocalStorageOptions {
   /** Absolute path of the folder; it is made when the first file comes. */
@@ -51,8 +60,17 @@ const failure = (error: unknown): StorageError => {
 const attempt = <A>(work: () => Promise<A>): Effect.Effect<A, StorageError> =>
   Effect.tryPromise({ try: work, catch: failure })
 
-/** Writes a body in buffers. The next chunks are received while the last buffer is written. */
-const writeAll = async (file: FileHandle, body: Bytes): Promise<number> => {
+/**
+ * Writes a body in buffers, from a place in the file on. The next chunks are received while the last buffer is written. `check` is called before each
+ * write, and may end all by throwing.
+ */
+const writeAll = async (
+  file: FileHandle,
+  body: Bytes,
+  start = 0,
+  check: () => Promise<void> = () => Promise.resolve()
+): Promise<number> => {
+  let at = start
   let gathered: Uint8Array[] = []
   let waiting = 0
   let size = 0
@@ -61,8 +79,10 @@ const writeAll = async (file: FileHandle, body: Bytes): Promise<number> => {
   let unflushed = 0
   const write = async (chunks: readonly Uint8Array[]): Promise<void> => {
     let rest = chunks
+    await check()
     while (rest.length > 0) {
-      let { bytesWritten } = await file.writev(rest)
+      let { bytesWritten } = await file.writev(rest, at)
+      at += bytesWritten
       // A disk that is nearly full may write only a part.
       rest = rest.flatMap((chunk) => {
         const done = Math.min(bytesWritten, chunk.length)
@@ -238,6 +258,88 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
     }
   }
 
+  /** An upload in pieces is one file, which grows where it is and is renamed in the end. */
+  const beginUpload = async (name: string): Promise<void> => {
+    await makeFolder(temporary)
+    const place = placeOf(name)
+    const file = await open(place, "wx", fileMode).catch(async (error: unknown) => {
+      await again(temporary, error)
+      return open(place, "wx", fileMode)
+    })
+    await file.close()
+    await flushFolder(temporary)
+  }
+
+  const append = async (name: string, offset: number, body: Bytes): Promise<Appended | null> => {
+    let file: FileHandle
+    try {
+      await checkFolder(temporary)
+      file = await open(placeOf(name), constants.O_WRONLY | constants.O_NOFOLLOW)
+    } catch (error) {
+      await Promise.resolve(body[Symbol.asyncIterator]().return?.()).catch(() => {})
+      if (isNoFile(error)) return null
+      throw error
+    }
+    try {
+      const { ino, size } = await file.stat()
+      // Another process may have finished the upload meanwhile: what is visible is not changed any more. It may also have written here: then it got the
+      // same bytes of the same file, so each has its place and none is added to the end.
+      const check = async (): Promise<void> => {
+        const now = await stat(placeOf(name)).catch((error: unknown) => {
+          if (isMissing(error)) return null
+          throw error
+        })
+        if (now?.ino !== ino) throw new Error("the upload is not there any more")
+      }
+      if (size !== offset) {
+        await Promise.resolve(body[Symbol.asyncIterator]().return?.()).catch(() => {})
+        return { size, matched: false }
+      }
+      const broken: { error: { readonly cause: unknown } | null } = { error: null }
+      async function* kept(): Bytes {
+        const source = body[Symbol.asyncIterator]()
+        let ended = false
+        try {
+          for (;;) {
+            const next = await source.next().catch((cause: unknown) => {
+              broken.error = { cause }
+              return null
+            })
+            ended = next === null || next.done === true
+            if (next === null || next.done === true) return
+            yield next.value
+          }
+        } finally {
+          if (!ended) await source.return?.()
+        }
+      }
+      const written = await writeAll(file, kept(), offset, check)
+      if (written > 0) await file.sync()
+      if (broken.error !== null) throw new BodyError("the body failed", broken.error)
+      return { size: offset + written, matched: true }
+    } finally {
+      await file.close()
+    }
+  }
+
+  const finish = async (name: string, path: string): Promise<number | null> => {
+    const found = await headOf(name)
+    if (found === null) return null
+    const place = placeOf(path)
+    const folder = dirname(place)
+    await makeFolder(folder)
+    const move = (): Promise<boolean> =>
+      rename(placeOf(name), place).then(() => true, async (error: unknown) => {
+        if (await headOf(name) === null) return false
+        await again(folder, error)
+        await rename(placeOf(name), place)
+        return true
+      })
+    if (!await move()) return null
+    await flushFolder(folder)
+    return found.size
+  }
+
   const headOf = async (path: string): Promise<StoredHead | null> => {
     const place = placeOf(path)
     try {
@@ -300,12 +402,14 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
       if (isMissing(error)) return []
       throw error
     })
+    const wanted = (path: string, entry: Dirent): boolean =>
+      path.startsWith(prefix) || (entry.isDirectory() && prefix.startsWith(path))
     const names = entries.filter((entry) => entry.isFile() || entry.isDirectory())
       .map((entry) => ({ entry, name: entry.isDirectory() ? `${entry.name}/` : entry.name }))
+      .filter(({ entry, name }) => wanted(folder + name, entry))
       .sort((a, b) => (a.name < b.name ? -1 : 1))
     for (const { entry, name } of names) {
       const path = folder + name
-      if (!(path.startsWith(prefix) || (entry.isDirectory() && prefix.startsWith(path)))) continue
       if (entry.isDirectory()) {
         // The whole folder comes before the last seen path when it sorts before that path and does not contain it.
         if (after === null || path > after || after.startsWith(path)) yield* walk(path, prefix, after)
@@ -334,7 +438,26 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
         }
         return found
       }),
-    link: null
+    link: null,
+    resumable: {
+      begin: (name) => attempt(() => beginUpload(name)),
+      size: (name) => attempt(async () => (await headOf(name))?.size ?? null),
+      start: (name, most) =>
+        attempt(async () => {
+          const found = await headOf(name)
+          if (found === null) return null
+          const length = Math.min(found.size, most)
+          const body = await read(name, { start: 0, end: length - 1 })
+          if (body === null) return null
+          const chunks: Uint8Array[] = []
+          for await (const chunk of body.bytes) chunks.push(chunk)
+          return Buffer.concat(chunks)
+        }),
+      append: (name, offset, body) => attempt(() => append(name, offset, body)),
+      finish: (name, { path }) => attempt(() => finish(name, path)),
+      abort: (name) => attempt(() => remove(name)),
+      forget: () => Effect.void
+    }
   }
 }
 

@@ -24,6 +24,16 @@ export interface TasksApp {
   readonly task: (call: Call, id: string, verb: TaskVerb | null, body: Uint8Array) => Answer
 }
 
+/** Uploads in pieces. `key`: what stands behind `:upload/`. */
+export interface UploadsApp {
+  readonly options: (call: Call, resource: string) => Answer
+  readonly begin: (call: Call, resource: string, incoming: Incoming) => Answer
+  readonly state: (call: Call, resource: string, key: string) => Answer
+  readonly add: (call: Call, resource: string, key: string, incoming: Incoming) => Answer
+  readonly answer: (call: Call, resource: string, key: string) => Answer
+  readonly end: (call: Call, resource: string, key: string) => Answer
+}
+
 /** Bodies arrive as bytes already limited in size; the use case parses JSON itself (depth, duplicate and prototype keys are refused). */
 export interface App extends TasksApp {
   readonly list: (call: Call, resource: string) => Answer
@@ -51,6 +61,7 @@ export interface App extends TasksApp {
   readonly call: (call: Call, name: string, body: Uint8Array) => Answer
   /** `:upload`: stores a file and answers a ticket for it. */
   readonly upload: (call: Call, resource: string, incoming: Incoming) => Answer
+  readonly uploads: UploadsApp
   readonly meta: (call: Call) => Answer
   /** `GET /api/sizes`: how many records several resources have. */
   readonly sizes: (call: Call) => Answer

@@ -17,14 +17,16 @@ import {
   temporaryMs
 } from "../domain/file/cleanup.ts"
 import type { CleanupEntry } from "../domain/file/cleanup.ts"
+import { forgottenMs, readUnfinished, remainsMs, unfinishedMs } from "../domain/file/unfinished.ts"
 import { Problem } from "../domain/problem.ts"
 import { fileFieldsOf } from "../domain/write/file.ts"
 import { RecordsError, type RecordsTransaction } from "../ports/records.ts"
-import { type ListedFile, StorageError } from "../ports/storage.ts"
+import type { ListedFile, StorageError } from "../ports/storage.ts"
 import type { Core } from "./core.ts"
 import { markGone } from "./file.ts"
-import { filesLock, within } from "./provider.ts"
+import { filesLock, readText, within } from "./provider.ts"
 import type { FileProvider, Files } from "./provider.ts"
+import { unclaimRoom } from "./room.ts"
 import { inTransaction } from "./written.ts"
 
 /** What a run did: files with their variants count as one. */
@@ -54,29 +56,6 @@ interface Patience {
 }
 
 const mostFailures = 3
-
-const readText = (provider: FileProvider, path: string): Effect.Effect<string | null, StorageError> =>
-  Effect.flatMap(
-    within(provider.storage.read(path, null), storageMs),
-    (body) =>
-      body === null ? Effect.succeed(null) : within(
-        Effect.tryPromise({
-          try: async () => {
-            const chunks: Uint8Array[] = []
-            let size = 0
-            for await (const chunk of body.bytes) {
-              size += chunk.length
-              if (size > 16_384) return ""
-              chunks.push(chunk)
-            }
-            const decoder = new TextDecoder()
-            return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("") + decoder.decode()
-          },
-          catch: (cause) => new StorageError({ reason: "Unavailable", cause })
-        }),
-        storageMs
-      )
-  )
 
 /** Which of some files a row of any declared resource holds. Versions in a history do not hold files. */
 const heldOf = Effect.fnUntraced(function*(
@@ -196,13 +175,48 @@ const removeAll = Effect.fnUntraced(function*(
   return found
 })
 
+/** Whether the remains of an upload are to go: an hour after the last write, or after the time that an upload in pieces has. */
+const isOver = ({ modified, path }: ListedFile, now: number): boolean => {
+  const unfinished = readUnfinished(path)
+  return unfinished === null
+    ? now - modified > temporaryMs
+    : now - unfinished.created > unfinishedMs + remainsMs
+}
+
 /** Removes the remains of interrupted uploads. */
 const sweep = Effect.fnUntraced(
-  function*({ storage }: FileProvider, now: number): Effect.fn.Return<void, StorageError> {
-    const left = yield* within(storage.list({ prefix: temporaryFolder, after: null, limit: 10_000 }), storageMs)
-    for (const { modified, path } of left) {
-      if (now - modified > temporaryMs) yield* within(storage.remove(path), storageMs)
+  function*(files: Files, provider: FileProvider, until: number): Effect.fn.Return<void, StorageError> {
+    const { storage } = provider
+    const now = files.now()
+    let after: string | null = null
+    let more = true
+    const aborted = new Set<string>()
+    while (more && files.now() < until) {
+      const page: readonly ListedFile[] = yield* within(
+        storage.list({ prefix: temporaryFolder, after, limit: pageFiles }),
+        storageMs
+      )
+      after = page.at(-1)?.path ?? null
+      more = page.length === pageFiles
+      for (const listed of page) {
+        if (!isOver(listed, now)) continue
+        const unfinished = readUnfinished(listed.path)
+        if (unfinished === null || unfinished.of === "record") {
+          yield* within(storage.remove(listed.path), storageMs)
+        } else if (!aborted.has(unfinished.name)) {
+          // All that belongs to it goes with it.
+          aborted.add(unfinished.name)
+          yield* within(storage.resumable.abort(unfinished.name), storageMs)
+          if (unfinished.of === "upload") unclaimRoom(provider, unfinished.length)
+        }
+      }
     }
+    // Not every key of a bucket may list them, and not every store can. The rest of the cleanup is done all the same.
+    yield* Effect.catch(
+      within(storage.resumable.forget(now - forgottenMs), storageMs),
+      ({ cause, reason }) =>
+        Effect.sync(() => files.report("file-cleanup-parts", { provider: provider.name, reason, cause }))
+    )
   }
 )
 
@@ -253,7 +267,7 @@ const cleanProvider = Effect.fnUntraced(function*(
       }
     }
   }
-  if (patience.left > 0) yield* sweep(provider, now)
+  if (patience.left > 0) yield* sweep(files, provider, budget.until)
   return total
 })
 

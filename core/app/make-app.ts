@@ -1,6 +1,7 @@
 /** Puts the use cases together over one core. */
 
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import type { Access } from "../domain/access/access.ts"
 import type { AccessResolver } from "../domain/access/resolve.ts"
 import type { Functions } from "../domain/function/declaration.ts"
@@ -16,6 +17,7 @@ import { makeExporting } from "./export.ts"
 import { callFunction } from "./function.ts"
 import type { FunctionsCore } from "./function.ts"
 import { get, list, search, seek } from "./read.ts"
+import { addPiece, beginUpload, endUpload, uploadAnswer, uploadOptions, uploadState } from "./resume.ts"
 import { sizes } from "./sizes.ts"
 import { noTasks } from "./tasks.ts"
 import { upload } from "./upload.ts"
@@ -91,5 +93,13 @@ const makeUses = (
   restore: (call, resource, key, body) => restore(core, call, resource, key, body),
   sizes: (call) => sizes(core, call),
   batch: (call, body) => batch(core, call, body),
-  upload: (call, resource, incoming) => upload(core, call, resource, incoming)
+  upload: (call, resource, incoming) => upload(core, call, resource, incoming),
+  uploads: {
+    options: (call, resource) => Effect.fromResult(Result.gen(() => uploadOptions(core, call, resource))),
+    begin: (call, resource, incoming) => beginUpload(core, call, resource, incoming),
+    state: (call, resource, key) => uploadState(core, call, resource, key),
+    add: (call, resource, key, incoming) => addPiece(core, call, resource, key, incoming),
+    answer: (call, resource, key) => uploadAnswer(core, call, resource, key),
+    end: (call, resource, key) => endUpload(core, call, resource, key)
+  }
 })

@@ -116,6 +116,34 @@ export async function* textBody(text: string): Bytes {
   yield new TextEncoder().encode(text)
 }
 
+/** A small object as text; null: it is not there. A text of more than `most` bytes is an empty one. */
+export const readText = (
+  { storage }: Pick<FileProvider, "storage">,
+  path: string,
+  most = 16_384
+): Effect.Effect<string | null, StorageError> =>
+  Effect.flatMap(
+    within(storage.read(path, null), askedMs),
+    (body) =>
+      body === null ? Effect.succeed(null) : within(
+        Effect.tryPromise({
+          try: async () => {
+            const chunks: Uint8Array[] = []
+            let size = 0
+            for await (const chunk of body.bytes) {
+              size += chunk.length
+              if (size > most) return ""
+              chunks.push(chunk)
+            }
+            const decoder = new TextDecoder()
+            return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("") + decoder.decode()
+          },
+          catch: (cause) => new StorageError({ reason: "Unavailable", cause })
+        }),
+        askedMs
+      )
+  )
+
 /** Writes down that a file is to be deleted at some time, unless a row holds it then. */
 export const schedule = (
   files: Files,

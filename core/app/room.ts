@@ -3,6 +3,7 @@
 import * as Effect from "effect/Effect"
 import { isLimited } from "../domain/file/quota.ts"
 import type { Amount } from "../domain/file/quota.ts"
+import { readUnfinished } from "../domain/file/unfinished.ts"
 import type { StoredFile } from "../domain/file/uri.ts"
 import { problem } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
@@ -24,7 +25,9 @@ export interface Room {
 
 const pageFiles = 1_000
 
-/** What a provider holds: every file but those that begin with a dot, which are not files of records. */
+/**
+ * What a provider holds: every file of records, and what unfinished uploads have announced. Everything else that begins with a dot does not count.
+ */
 export const heldAmount = Effect.fnUntraced(
   function*({ storage }: Pick<FileProvider, "storage">): Effect.fn.Return<Amount, StorageError> {
     let amount: Amount = { bytes: 0, files: 0 }
@@ -36,7 +39,9 @@ export const heldAmount = Effect.fnUntraced(
         limit: pageFiles
       })
       for (const { path, size } of page) {
-        if (!path.startsWith(".")) amount = { bytes: amount.bytes + size, files: amount.files + 1 }
+        const unfinished = path.startsWith(".") ? readUnfinished(path) : null
+        const bytes = unfinished?.of === "upload" ? unfinished.length : path.startsWith(".") ? null : size
+        if (bytes !== null) amount = { bytes: amount.bytes + bytes, files: amount.files + 1 }
       }
       if (page.length < pageFiles) return amount
       after = page.at(-1)!.path
@@ -69,6 +74,36 @@ const counted = (files: Files, provider: FileProvider): Effect.Effect<void, Prob
 
 const unlimited: Room = { grow: () => true, take: () => true, keep: () => {}, release: () => {} }
 
+const full = (): Problem => problem("insufficient-storage", "The place where the file would be stored is full.")
+
+const reserving = ({ quota }: FileProvider, wanted: Amount): Room => {
+  quota.reserve(wanted)
+  let reserved = wanted
+  let own = wanted.bytes
+  let taken = 0
+  return {
+    grow: (bytes) => {
+      const more = bytes - own
+      if (more <= 0) return true
+      if (!quota.fits({ bytes: more, files: 0 })) return false
+      quota.reserve({ bytes: more, files: 0 })
+      own = bytes
+      reserved = { bytes: reserved.bytes + more, files: reserved.files }
+      return true
+    },
+    take: (bytes) => {
+      if (!quota.fits({ bytes, files: 1 })) return false
+      quota.reserve({ bytes, files: 1 })
+      reserved = { bytes: reserved.bytes + bytes, files: reserved.files + 1 }
+      taken += bytes
+      return true
+    },
+    keep: ({ size, variants }, replaced) =>
+      quota.add({ bytes: (replaced ? 0 : size) + taken, files: 1 + variants.length }),
+    release: () => quota.release(reserved)
+  }
+}
+
 /** Keeps room for an upload of an announced length (null: not announced), or refuses it with 507. */
 export const roomFor = (
   files: Files,
@@ -79,33 +114,24 @@ export const roomFor = (
   if (!isLimited(quota.limits)) return Effect.succeed(unlimited)
   return Effect.flatMap(counted(files, provider), () => {
     const wanted = { bytes: announced ?? 0, files: 1 }
-    if (!quota.fits(wanted)) {
-      return Effect.fail(problem("insufficient-storage", "The place where the file would be stored is full."))
-    }
-    quota.reserve(wanted)
-    let reserved = wanted
-    let own = wanted.bytes
-    let taken = 0
-    return Effect.succeed<Room>({
-      grow: (bytes) => {
-        const more = bytes - own
-        if (more <= 0) return true
-        if (!quota.fits({ bytes: more, files: 0 })) return false
-        quota.reserve({ bytes: more, files: 0 })
-        own = bytes
-        reserved = { bytes: reserved.bytes + more, files: reserved.files }
-        return true
-      },
-      take: (bytes) => {
-        if (!quota.fits({ bytes, files: 1 })) return false
-        quota.reserve({ bytes, files: 1 })
-        reserved = { bytes: reserved.bytes + bytes, files: reserved.files + 1 }
-        taken += bytes
-        return true
-      },
-      keep: ({ size, variants }, replaced) =>
-        quota.add({ bytes: (replaced ? 0 : size) + taken, files: 1 + variants.length }),
-      release: () => quota.release(reserved)
-    })
+    return quota.fits(wanted) ? Effect.succeed(reserving(provider, wanted)) : Effect.fail(full())
   })
 }
+
+/** Counts a file that will arrive in pieces as if it were there, or refuses it with 507. */
+export const claimRoom = (files: Files, provider: FileProvider, length: number): Effect.Effect<void, Problem> => {
+  const { quota } = provider
+  if (!isLimited(quota.limits)) return Effect.void
+  return Effect.flatMap(counted(files, provider), () => {
+    if (!quota.fits({ bytes: length, files: 1 })) return Effect.fail(full())
+    quota.add({ bytes: length, files: 1 })
+    return Effect.void
+  })
+}
+
+/** Takes back what was claimed for a file that does not come, or that counts itself from now on. */
+export const unclaimRoom = ({ quota }: FileProvider, length: number): void => quota.add({ bytes: -length, files: -1 })
+
+/** Room for the copies of a file that counts already. */
+export const roomBeside = (provider: FileProvider): Room =>
+  isLimited(provider.quota.limits) ? reserving(provider, { bytes: 0, files: 0 }) : unlimited

@@ -118,6 +118,11 @@ export const problemKinds = {
     meaning:
       "`If-Match` has the ETag of an older version. `etag` is the current ETag. `changed` lists the fields that differ, if they are known."
   },
+  "unsupported-protocol": {
+    status: 412,
+    title: "The version of the protocol is not supported",
+    meaning: "An upload in pieces needs the header `Tus-Resumable` with the version that `Tus-Version` names."
+  },
   "payload-too-large": {
     status: 413,
     title: "The body is too large",

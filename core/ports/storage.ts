@@ -8,6 +8,10 @@
  * - Bodies are pulled, so a slow storage slows down the sender.
  * - `read` and `head` of a missing file give null; `remove` of it succeeds.
  * - `list` gives paths in the order of their code units, `after` not included.
+ * - `resumable` keeps what has arrived of a file, over many requests and processes. `list` shows an unfinished upload under its own name (the size there
+ *   means nothing), and what belongs to it under names that begin with it. `append` at another offset than the size takes nothing of the body. What a
+ *   body gave before it ended is kept, and is on the disk when `append` answers. One process never appends twice at once to one upload: its caller
+ *   sees to that.
  * - Every failure is a `StorageError`.
  */
 
@@ -52,6 +56,46 @@ export interface LinkOptions {
   readonly disposition: string
 }
 
+/** The file that an upload in pieces becomes. */
+export interface UnfinishedTarget {
+  readonly path: string
+  readonly type: string
+  /** Its length in the end. */
+  readonly length: number
+}
+
+/** How an append ended: the bytes that are there now, and whether those of the body are among them. */
+export interface Appended {
+  readonly size: number
+  readonly matched: boolean
+}
+
+/** Files that arrive in pieces. A `name` is a path below `.tmp/` that its caller has made up. */
+export interface ResumableStorage {
+  /** Makes an upload without bytes. */
+  readonly begin: (name: string) => Effect.Effect<void, StorageError>
+  /** Bytes that have arrived; null: there is no such upload. */
+  readonly size: (name: string) => Effect.Effect<number | null, StorageError>
+  /** All that has arrived, but at most `most` bytes. To be asked only before an `append` with a target. */
+  readonly start: (name: string, most: number) => Effect.Effect<Uint8Array | null, StorageError>
+  /**
+   * Adds a body at an offset. Null: there is no such upload. `target` null: it is not known yet, and no more than 64 KiB arrive in all; later it is
+   * always the same. A body that throws ends the append with `Body`.
+   */
+  readonly append: (
+    name: string,
+    offset: number,
+    body: Bytes,
+    target: UnfinishedTarget | null
+  ) => Effect.Effect<Appended | null, StorageError>
+  /** Makes the file visible at its target, and the upload is gone. Null: there is no such upload. */
+  readonly finish: (name: string, target: UnfinishedTarget) => Effect.Effect<number | null, StorageError>
+  /** Removes an upload with all that belongs to it. There may be none. */
+  readonly abort: (name: string) => Effect.Effect<void, StorageError>
+  /** Ends what was begun before a time (milliseconds since 1970) and belongs to no upload: a process may have died in between. */
+  readonly forget: (before: number) => Effect.Effect<void, StorageError>
+}
+
 export interface StorageService {
   /**
    * Stores a file and returns its size in bytes. `size`: its length, if that is known before. A storage that needs it fails with `Body` if the body
@@ -74,4 +118,5 @@ export interface StorageService {
   }) => Effect.Effect<readonly ListedFile[], StorageError>
   /** Makes a link that the storage serves itself. Null if the storage has no links: the service then sends the bytes. */
   readonly link: ((path: string, options: LinkOptions) => Effect.Effect<string, StorageError>) | null
+  readonly resumable: ResumableStorage
 }

@@ -379,6 +379,15 @@ const routes: readonly Route[] = [
     () => send("POST", api("books:upload?field=scan"), { raw: "text", headers: { "content-type": "text/plain" } }),
     201
   ),
+  needless(
+    "upload of a file in pieces",
+    () =>
+      send("POST", api("books:upload?field=scan"), {
+        raw: "text",
+        headers: { "tus-resumable": "1.0.0", "upload-length": "4", "content-type": "application/offset+octet-stream" }
+      }),
+    201
+  ),
   reading("list", get(api("books?page_size=3"))),
   reading("list with a filter", get(api("books?page_size=3&filter=pages%20%3E%20990"))),
   reading("count", get(api("books?page_size=1&count=exact"))),

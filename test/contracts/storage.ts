@@ -212,6 +212,105 @@ export const storageContract = (name: string, make: () => Promise<StorageHarness
       expect(await paths()).toEqual([])
     })
 
+    const name = ".tmp/AAAAAAAAAAAAAAAAAAAAAA.1700000000000.100.abcdefghijklmnopqrstuvwxyz"
+    const target = (length: number) => ({ path: "t1/abcdefghijklmnopqrstuvwxyz.bin", type: "image/png", length })
+    const append = (offset: number, length: number | null, body: Bytes) =>
+      run(({ resumable }) => resumable.append(name, offset, body, length === null ? null : target(length)))
+    const sizeOf = () => run(({ resumable }) => resumable.size(name))
+    const left = async (): Promise<readonly string[]> => (await paths()).filter((path) => !path.startsWith("t1/"))
+
+    it("takes a file in pieces, and shows it when it is finished", async () => {
+      expect(await sizeOf()).toBeNull()
+      await run(({ resumable }) => resumable.begin(name))
+      expect(await sizeOf()).toBe(0)
+      expect(await run(({ resumable }) => resumable.start(name, 100))).toHaveLength(0)
+      expect(await append(0, null, pieces("one ", "and"))).toEqual({ size: 7, matched: true })
+      expect(await append(7, null, pieces())).toEqual({ size: 7, matched: true })
+      expect(Buffer.from((await run(({ resumable }) => resumable.start(name, 3)))!).toString()).toBe("one")
+      expect(Buffer.from((await run(({ resumable }) => resumable.start(name, 99)))!).toString()).toBe("one and")
+      expect((await run((storage) => storage.list({ prefix: name, after: null, limit: 9 })))[0]?.path).toBe(name)
+      expect(await append(7, 11, pieces(" two"))).toEqual({ size: 11, matched: true })
+      expect(await text(target(11).path)).toBeNull()
+      expect(await run(({ resumable }) => resumable.finish(name, target(11)))).toBe(11)
+      expect(await text(target(11).path)).toBe("one and two")
+      expect([await sizeOf(), await left()]).toEqual([null, []])
+      expect(await run(({ resumable }) => resumable.finish(name, target(11)))).toBeNull()
+      expect(await append(11, 11, pieces("x"))).toBeNull()
+      expect(await run(({ resumable }) => resumable.start(name, 9))).toBeNull()
+    })
+
+    it("takes a file without bytes", async () => {
+      await run(({ resumable }) => resumable.begin(name))
+      expect(await run(({ resumable }) => resumable.finish(name, target(0)))).toBe(0)
+      expect(await text(target(0).path)).toBe("")
+      expect(await left()).toEqual([])
+    })
+
+    it("refuses another offset, takes nothing of the body, and lets go of it", async () => {
+      await run(({ resumable }) => resumable.begin(name))
+      await append(0, null, pieces("abc"))
+      for (const offset of [0, 2, 4]) {
+        let taken = 0
+        let ended = false
+        const body: Bytes = {
+          [Symbol.asyncIterator]: () => ({
+            next: async () => ({ done: false as const, value: new Uint8Array(++taken) }),
+            return: async () => {
+              ended = true
+              return { done: true as const, value: undefined }
+            }
+          })
+        }
+        expect(await append(offset, 9, body)).toEqual({ size: 3, matched: false })
+        expect([taken, ended]).toEqual([0, true])
+      }
+      expect(await append(3, 9, pieces("def"))).toEqual({ size: 6, matched: true })
+    })
+
+    it("keeps what came before a body broke off, 20 times over 33 MB, and no byte changes its place", async () => {
+      const whole = await gather(pattern(33_000_001))
+      await run(({ resumable }) => resumable.begin(name))
+      let at = 0
+      const cuts = [1, 60_000, 5_000, 900_000, 1_600_000, 5_242_880, 5_242_880, 1, 1, 4_000_000, 11_000_000]
+      for (let i = 0; at < whole.length; i++) {
+        const bytes = whole.subarray(at, at + cuts[i % cuts.length]!)
+        const cause = new Error("the line is cut")
+        const error = await failure(({ resumable }) =>
+          resumable.append(name, at, broken(cause, bytes), at + bytes.length < 65_536 ? null : target(whole.length))
+        )
+        expect([error.reason, error.cause]).toEqual(["Body", cause])
+        at += bytes.length
+        expect(await sizeOf()).toBe(at)
+      }
+      expect(await run(({ resumable }) => resumable.finish(name, target(whole.length)))).toBe(whole.length)
+      const found = await run((storage) => storage.read(target(0).path, null))
+      expect((await gather(found!.bytes)).equals(whole)).toBe(true)
+      expect(await left()).toEqual([])
+      if (harness.unfinished !== null) expect(await harness.unfinished()).toBe(0)
+    })
+
+    it("takes a hundred small pieces as one file", async () => {
+      const whole = await gather(pattern(100_000))
+      await run(({ resumable }) => resumable.begin(name))
+      for (let at = 0; at < whole.length; at += 1_000) {
+        await append(at, at < 60_000 ? null : whole.length, pieces(whole.subarray(at, at + 1_000)))
+      }
+      expect((await paths()).length).toBeLessThan(80)
+      expect(await run(({ resumable }) => resumable.finish(name, target(whole.length)))).toBe(whole.length)
+      expect((await gather((await run((storage) => storage.read(target(0).path, null)))!.bytes)).equals(whole)).toBe(
+        true
+      )
+      expect(await left()).toEqual([])
+    })
+
+    it.each([0, 10, 12_000_000])("aborts an upload of which %s bytes have come, once or twice", async (size) => {
+      await run(({ resumable }) => resumable.begin(name))
+      if (size > 0) await append(0, size < 65_536 ? null : size + 1, pattern(size))
+      for (let i = 0; i < 2; i++) await run(({ resumable }) => resumable.abort(name))
+      expect([await sizeOf(), await paths()]).toEqual([null, []])
+      if (harness.unfinished !== null) expect(await harness.unfinished()).toBe(0)
+    })
+
     it("links to what it serves itself, with the type and the name that were asked for", async () => {
       const { link } = harness.storage
       if (link === null || !harness.opensLinks) return expect(harness.opensLinks).toBe(false)

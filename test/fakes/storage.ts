@@ -2,7 +2,7 @@
 
 import * as Effect from "effect/Effect"
 import { StorageError } from "../../core/ports/storage.ts"
-import type { Bytes, StorageService } from "../../core/ports/storage.ts"
+import type { Bytes, ResumableStorage, StorageService } from "../../core/ports/storage.ts"
 
 interface Kept {
   readonly bytes: Uint8Array
@@ -22,12 +22,14 @@ export interface FakeStorage {
   readonly trouble: Map<StorageCall, "stalls" | StorageError["reason"]>
   /** How many calls were made, and how many of them stand still. */
   calls: number
+  /** Every call from this one on fails. */
+  failsFrom: number
   stalled: number
   /** Ends all trouble. */
   readonly goOn: () => void
 }
 
-export type StorageCall = Exclude<keyof StorageService, "link">
+export type StorageCall = Exclude<keyof StorageService, "link" | "resumable"> | keyof ResumableStorage
 
 const chunkBytes = 64 * 1024
 
@@ -44,7 +46,7 @@ export const makeFakeStorage = (
   const attempt = <A>(call: StorageCall, work: () => Promise<A> | A): Effect.Effect<A, StorageError> =>
     Effect.tryPromise({
       try: async () => {
-        fake.calls++
+        if (++fake.calls >= fake.failsFrom) throw new StorageError({ reason: "Unavailable" })
         if (fake.down !== null) throw new StorageError({ reason: fake.down })
         const trouble = fake.trouble.get(call)
         if (trouble === "stalls") {
@@ -57,19 +59,21 @@ export const makeFakeStorage = (
       catch: (error) =>
         error instanceof StorageError ? error : new StorageError({ reason: "Unavailable", cause: error })
     })
-  const gather = async (body: Bytes): Promise<Uint8Array> => {
+  const gather = async (body: Bytes, keep: (parts: readonly Uint8Array[]) => void = () => {}): Promise<Uint8Array> => {
     const parts: Uint8Array[] = []
     const held = [...files.values()].reduce((sum, { bytes }) => sum + bytes.length, 0)
     let size = 0
     const source = body[Symbol.asyncIterator]()
     for (;;) {
       const next = await source.next().catch((cause: unknown) => {
+        keep(parts)
         throw new StorageError({ reason: "Body", cause })
       })
       if (next.done === true) return Buffer.concat(parts)
       size += next.value.length
       if (held + size > fake.room) {
         await source.return?.()
+        keep(parts)
         throw new StorageError({ reason: "Full" })
       }
       parts.push(next.value)
@@ -82,6 +86,7 @@ export const makeFakeStorage = (
     stuck: new Set(),
     trouble: new Map(),
     calls: 0,
+    failsFrom: Number.POSITIVE_INFINITY,
     stalled: 0,
     goOn: () => {
       fake.trouble.clear()
@@ -130,7 +135,40 @@ export const makeFakeStorage = (
               new URLSearchParams({ type, disposition, seconds: String(seconds) }).toString()
             }`
           )
-        : null
+        : null,
+      resumable: {
+        begin: (name) => attempt("begin", () => void files.set(name, { bytes: new Uint8Array(0), modified: now() })),
+        size: (name) => attempt("size", () => files.get(name)?.bytes.length ?? null),
+        start: (name, most) => attempt("start", () => files.get(name)?.bytes.subarray(0, most) ?? null),
+        append: (name, offset, body) =>
+          attempt("append", async () => {
+            const before = files.get(name)
+            if (before?.bytes.length !== offset) {
+              await body[Symbol.asyncIterator]().return?.()
+              return before === undefined ? null : { size: before.bytes.length, matched: false }
+            }
+            const keep = (parts: readonly Uint8Array[]): number => {
+              const bytes = Buffer.concat([before.bytes, ...parts])
+              files.set(name, { bytes, modified: now() })
+              return bytes.length
+            }
+            return { size: keep([await gather(body, keep)]), matched: true }
+          }),
+        finish: (name, { path }) =>
+          attempt("finish", () => {
+            const kept = files.get(name)
+            if (kept === undefined) return null
+            files.set(path, { ...kept, modified: now() })
+            files.delete(name)
+            return kept.bytes.length
+          }),
+        abort: (name) =>
+          attempt("abort", () => {
+            if (fake.stuck.has(name)) throw new StorageError({ reason: "Denied" })
+            files.delete(name)
+          }),
+        forget: () => attempt("forget", () => {})
+      }
     }
   }
   return fake

@@ -145,6 +145,14 @@ export const script = (): Script => {
         yield* Effect.promise(() => bytes[Symbol.asyncIterator]().next())
         return yield* Effect.fail(problem("unsupported-media-type", "No such file."))
       }),
+    uploads: {
+      options: record("uploads.options"),
+      begin: (call, resource) => record("uploads.begin")(call, resource),
+      state: record("uploads.state"),
+      add: (call, resource, key) => record("uploads.add")(call, resource, key),
+      answer: record("uploads.answer"),
+      end: record("uploads.end")
+    },
     meta: record("meta"),
     openapi: record("openapi"),
     accesses: (caller) => (resource) =>

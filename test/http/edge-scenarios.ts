@@ -509,7 +509,7 @@ const cors: readonly Scenario[] = [
       "access-control-allow-methods": "GET, HEAD, POST, PATCH, DELETE",
       "access-control-max-age": "77",
       "access-control-allow-headers":
-        "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, Last-Event-ID, X-Request-Id, traceparent, tracestate",
+        "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, Last-Event-ID, X-Request-Id, traceparent, tracestate, Tus-Resumable, Upload-Length, Upload-Metadata, Upload-Offset, X-HTTP-Method-Override",
       "vary": "Authorization, Origin, Access-Control-Request-Method, Access-Control-Request-Headers"
     }
   },
@@ -531,7 +531,7 @@ const cors: readonly Scenario[] = [
       "access-control-allow-origin": "https://admin.example.com",
       "access-control-allow-credentials": null,
       "access-control-expose-headers":
-        "ETag, Location, X-Meta-Version, X-Request-Id, X-Service-Warning, Preference-Applied, Idempotency-Replayed, Retry-After, Server-Timing"
+        "ETag, Location, X-Meta-Version, X-Request-Id, X-Service-Warning, Preference-Applied, Idempotency-Replayed, Retry-After, Server-Timing, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires"
     }
   },
   {

@@ -130,7 +130,7 @@ const headers: { readonly [name: string]: Doc } = {
     description: "Version of the record, for `If-Match`, or of the document, for `If-None-Match`.",
     schema: ref("schemas", "EntityTag")
   },
-  "Location": { description: "Path of the new record.", schema: text },
+  "Location": { description: "Path of what was made.", schema: text },
   "Preference-Applied": { description: "The preference of `Prefer` that was followed.", schema: text },
   "Idempotency-Replayed": {
     description: "`true`: the stored answer of an earlier request.",

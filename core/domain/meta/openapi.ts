@@ -26,6 +26,7 @@ import { type Doc, resourceSchemas, type Subject } from "./openapi-schema.ts"
 import type { SignInFeatures } from "./openapi-sign-in.ts"
 import { systemDocument } from "./openapi-system.ts"
 import { taskResponses, taskSchemas, transferPaths } from "./openapi-task.ts"
+import { uploadPaths } from "./openapi-upload.ts"
 import { permissionsOf } from "./permissions.ts"
 
 export interface OpenapiRequest {
@@ -184,7 +185,12 @@ export const openapiDocument = (request: OpenapiRequest): Doc => {
   }
   for (const [name, subject] of subjects) {
     const collection = `${basePath}/${name}`
-    Object.assign(paths, resourcePaths(subject, collection), eventPaths(subject, collection, request.webhooks === true))
+    Object.assign(
+      paths,
+      resourcePaths(subject, collection),
+      uploadPaths(subject, collection),
+      eventPaths(subject, collection, request.webhooks === true)
+    )
     if (request.tasks === true) Object.assign(paths, transferPaths(subject, collection))
     Object.assign(parameters, resourceParameters(subject))
     Object.assign(schemas, resourceSchemas(subject, subjects), {
