@@ -9,7 +9,7 @@ import { entryOf, heldText } from "../domain/file/cleanup.ts"
 import type { StoredFile } from "../domain/file/uri.ts"
 import type { Problem } from "../domain/problem.ts"
 import { invalidRecord } from "../domain/write/body.ts"
-import type { FileValueGiven, Tickets } from "../domain/write/file.ts"
+import type { FileValueGiven, GivenUpload, Tickets } from "../domain/write/file.ts"
 import { RecordsError, type RecordsTransaction } from "../ports/records.ts"
 import type { Core } from "./core.ts"
 import { ask, type FileProvider, type Files, filesLock, schedule, storageProblem } from "./provider.ts"
@@ -41,10 +41,10 @@ export const Prepared = Context.Reference<Prepared>("resource-admin/app/Prepared
  * (`inTransaction`).
  */
 export class Unprepared extends RecordsError {
-  readonly uploads: readonly FileValueGiven[]
+  readonly uploads: readonly GivenUpload[]
   /** Files that the write takes out of their rows. */
   readonly taken: readonly StoredFile[]
-  constructor(uploads: readonly FileValueGiven[], taken: readonly StoredFile[]) {
+  constructor(uploads: readonly GivenUpload[], taken: readonly StoredFile[]) {
     super({ reason: { _tag: "Conflict" } })
     this.uploads = uploads
     this.taken = taken
@@ -58,8 +58,7 @@ export const prepare = Effect.fnUntraced(function*(
   { taken, uploads }: Unprepared
 ): Effect.fn.Return<Prepared, Problem> {
   const now = files.now()
-  yield* Effect.forEach(uploads, ({ field, upload }) => {
-    const { path, provider: name } = upload!
+  yield* Effect.forEach(uploads, ({ field, file: { path, provider: name } }) => {
     const provider = files.providers.get(name)
     return provider === undefined
       ? Effect.fail(goneError(field.name))
@@ -74,7 +73,7 @@ export const prepare = Effect.fnUntraced(function*(
     return Effect.catch(schedule(files, provider, entry), storageProblem(files, file.provider))
   }, { concurrency: 8, discard: true })
   return {
-    there: new Set([...there, ...uploads.map(({ upload }) => heldText(upload!))]),
+    there: new Set([...there, ...uploads.map(({ file }) => heldText(file))]),
     scheduled: new Set([...scheduled, ...taken.map(heldText)])
   }
 })
@@ -113,16 +112,16 @@ export const claimUploads = (
   given: readonly FileValueGiven[]
 ): Effect.Effect<void, Problem | RecordsError> | null => {
   const { files } = core
-  const uploads = given.filter(({ upload }) => upload !== null)
+  const uploads = given.flatMap((each) => each.uploads)
   if (files === null || uploads.length === 0) return null
-  const stays = ({ field, upload }: FileValueGiven): Effect.Effect<void, Problem | RecordsError> =>
+  const stays = ({ field, file }: GivenUpload): Effect.Effect<void, Problem | RecordsError> =>
     Effect.flatMap(
-      tx.claimKey(goneKey(files, upload!)),
+      tx.claimKey(goneKey(files, file)),
       // Busy: another write attaches it.
       ({ of }) => of === "stored" ? Effect.fail(goneError(field.name)) : Effect.void
     )
   return Effect.flatMap(Prepared, ({ there }) => {
-    const unknown = uploads.filter(({ upload }) => !there.has(heldText(upload!)))
+    const unknown = uploads.filter(({ file }) => !there.has(heldText(file)))
     return unknown.length > 0
       ? Effect.fail(new Unprepared(unknown, []))
       : Effect.andThen(tx.hold(filesLock, "shared"), Effect.forEach(uploads, stays, { discard: true }))
