@@ -140,6 +140,22 @@ export const readFileValue = (
   })
 }
 
+/** The uploads behind the tickets of a body, as far as its file fields can be read. */
+export const uploadsIn = (
+  access: Access,
+  body: Json,
+  operation: "create" | "update",
+  tickets: Tickets
+): readonly GivenUpload[] =>
+  body === null || typeof body !== "object" || Array.isArray(body)
+    ? []
+    : Object.entries(body as { readonly [name: string]: Json }).flatMap(([name, value]) => {
+      const field = access.restricted.byName.get(name)
+      if (field === undefined || field.file === null) return []
+      const read = readFileValue(access, field, field.file, value, operation, tickets)
+      return Result.isSuccess(read) ? read.success.uploads : []
+    })
+
 /** Reads a list of files. What is wrong with one of them is said with its place. */
 const readFileList = (
   access: Access,

@@ -197,6 +197,20 @@ onStage("lists of files", (stage) => {
     expect(removed.status, removed.text).toBe(200)
   })
 
+  it("are attached by as many operations of a batch as it has", async () => {
+    const ops: object[] = []
+    for (let i = 0; i < 8; i++) {
+      const { id } = await create(stage(), ann, "galleries", { title: "many", owner_id: "ann" }) as {
+        readonly id: unknown
+      }
+      const photos = [await photoFor(stage(), ann, `${i}.png`), await photoFor(stage(), ann, `${i} too.png`)]
+      ops.push({ op: "update", resource: "galleries", key: id, etag: "*", data: { photos } })
+    }
+    const done = await stage().service.call(ann, "POST", `${base}:batchWrite`, { body: { ops } })
+    expect(done.status, done.text).toBe(200)
+    expect(listOf(done.json["results"]).map(({ record }) => listOf(record!["photos"]).length)).toEqual(Array(8).fill(2))
+  })
+
   it("stay as they are when a version is restored, and versions show them", async () => {
     const record = await gallery(ann, ["1.png", "2.png"])
     const path = `galleries/${idOf(record)}`
@@ -257,6 +271,26 @@ onStage("lists of files", (stage) => {
     expect(urisOf((JSON.parse(line!) as Answered)["photos"])).toEqual(urisOf(record["photos"]))
   })
 })
+
+onStage("a request with very many uploads", (stage) => {
+  it("is refused before it takes locks for them", async () => {
+    const tickets: string[] = []
+    for (let i = 0; i < 1_020; i++) tickets.push(await noteFor(stage(), ann, `n${i}`))
+    const ops = Array.from({ length: 51 }, (_, i) => ({
+      op: "create",
+      resource: "galleries",
+      data: { title: "very many", owner_id: "ann", notes: tickets.slice(i * 20, i * 20 + 20) }
+    }))
+    const write = (some: readonly object[]) =>
+      stage().service.call(ann, "POST", `${base}:batchWrite`, { body: { ops: some } })
+    const answer = await write(ops)
+    expect([answer.status, answer.json["detail"]]).toEqual([
+      413,
+      "The request attaches more than 1000 uploads. Send fewer at once."
+    ])
+    expect((await write(ops.slice(0, 50))).status).toBe(200)
+  })
+}, ["fake"])
 
 onStage("arrays that no write made", (stage) => {
   it("show what is no file as missing, and are never an error", async () => {
