@@ -472,7 +472,7 @@ export const FilesInput = (props: InputProps): ReactNode => {
         />
       )}
       {problem !== null && <p className="hint" data-bad="" role="alert">{problem}</p>}
-      <p className="hush" role="status">{said}</p>
+      <p className="hush" aria-live="polite">{said}</p>
     </div>
   )
 }
