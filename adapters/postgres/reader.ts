@@ -237,12 +237,14 @@ export abstract class Reader implements RecordsReader {
   holding(
     { field, model, texts }: Parameters<RecordsReader["holding"]>[0]
   ): Effect.Effect<readonly string[], RecordsError> {
-    const plain = `split_part(${identifier(field.column)}::text, '?', 1)`
+    const column = identifier(field.column)
+    const [from, text] = field.kind === "list"
+      ? [`${tableOf(model)} t, unnest(t.${column}) element`, "element"]
+      : [tableOf(model), column]
+    const plain = `split_part(${text}::text, '?', 1)`
     return Effect.map(
       this.run(
-        `select distinct ${plain} from ${
-          tableOf(model)
-        } where ${plain} in (select jsonb_array_elements_text($1::jsonb))`,
+        `select distinct ${plain} from ${from} where ${plain} in (select jsonb_array_elements_text($1::jsonb))`,
         [JSON.stringify(texts)],
         once
       ),

@@ -30,6 +30,8 @@ import {
   resolveKey
 } from "../domain/write/batch.ts"
 import type { BatchOperation, Referenced } from "../domain/write/batch.ts"
+import { uploadsIn } from "../domain/write/file.ts"
+import type { GivenUpload } from "../domain/write/file.ts"
 import { returnPreference } from "../domain/write/precondition.ts"
 import { RecordsError } from "../ports/records.ts"
 import type { RecordsTransaction } from "../ports/records.ts"
@@ -40,7 +42,7 @@ import { answerWrite, preferenceApplied } from "./change.ts"
 import type { Outcome } from "./change.ts"
 import { permitted, pipeline } from "./core.ts"
 import type { Core } from "./core.ts"
-import { ticketsOf } from "./file.ts"
+import { foresee, Prepared, ticketsOf } from "./file.ts"
 import { cells, prepareCreate, prepareUpdate } from "./intent.ts"
 import type { CreateWrite } from "./intent.ts"
 import { isRefusedValue } from "./judge.ts"
@@ -154,16 +156,36 @@ export const batch = (core: Core, call: Call, body: Uint8Array): Effect.Effect<R
           (cause) => Effect.failCause(defectNamed(cause, last))
         )
       }
+      const foreseen = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E> => {
+        const uploads = uploadsOf(core, call, operations)
+        // One alone is asked for when its operation takes it.
+        return core.files === null || uploads.length < 2
+          ? work
+          : Effect.flatMap(foresee(core.files, uploads), (there) => Effect.provideService(work, Prepared, there))
+      }
       // Hooks see every write as it happens, so that nothing is grouped where there are any.
       const ungrouped = Effect.catch(
         attempt(false),
         (error) => error instanceof GroupFailed ? Effect.die(error) : Effect.fail(error)
       )
-      return core.options.writeHooks.length > 0
-        ? ungrouped
-        : Effect.catch(attempt(true), (error) => error instanceof GroupFailed ? ungrouped : Effect.fail(error))
+      return foreseen(
+        core.options.writeHooks.length > 0
+          ? ungrouped
+          : Effect.catch(attempt(true), (error) => error instanceof GroupFailed ? ungrouped : Effect.fail(error))
+      )
     }
   )
+
+/** The uploads that operations attach, as far as the caller may write at all. */
+const uploadsOf = (core: Core, call: Call, operations: readonly BatchOperation[]): readonly GivenUpload[] => {
+  const tickets = ticketsOf(core)
+  if (tickets === null) return []
+  return operations.flatMap((operation) => {
+    if (operation.op !== "create" && operation.op !== "update") return []
+    const access = permitted(call, operation.resource, operation.op)
+    return Result.isFailure(access) ? [] : uploadsIn(access.success, operation.data, operation.op, tickets)
+  })
+}
 
 const runOperations = Effect.fnUntraced(function*(run: Run, operations: readonly BatchOperation[]): Steps<void> {
   yield* lockNamed(run, operations)

@@ -20,6 +20,7 @@ import type { Problem } from "../domain/problem.ts"
 import { isHeld } from "../domain/read/etag.ts"
 import { keyCondition, readKey } from "../domain/read/key.ts"
 import { cellFromText } from "../domain/value/cell.ts"
+import { fileTexts } from "../domain/write/file.ts"
 import type { ByteRange, Bytes, StoredHead } from "../ports/storage.ts"
 import type { Core } from "./core.ts"
 import { storageProblem } from "./provider.ts"
@@ -79,12 +80,14 @@ const heldFile = Effect.fnUntraced(function*(
   const bindings = { caller: { id: "", tenant: null, roles: [] }, now: BigInt(files.now()) * 1000n, params }
   const shape = { model, columns: [field], where: whereOf(model), order: [], limit: 1, checks: [] }
   const [row] = yield* Effect.catch(core.records.page({ shape, bindings }), recordsProblem)
-  const cell = row?.[0] ?? null
-  const file = cell === null ? null : readStored(cell)
-  return file !== null && file.provider === provider && pathsOf(file).includes(path) &&
+  for (const text of fileTexts(field, row?.[0] ?? null)) {
+    const file = readStored(text)
+    if (
+      file !== null && file.provider === provider && pathsOf(file).includes(path) &&
       file.path.startsWith(`${tenantFolder(tenant)}/`)
-    ? file
-    : null
+    ) return file
+  }
+  return null
 })
 
 /** The tenant of a path as its column has it. Undefined for a text that cannot be a tenant. */

@@ -67,16 +67,27 @@ const jsonLines = ({ shape }: Plan, bindings: PagePlan["bindings"]): Writer => (
   row: (row) => `${shape.write(row, bindings).open.replace(etagEnd, "")}}\n`
 })
 
-/** A file as a list shows it, in columns: what is stored, its name, and where that is asked for its absolute address. */
+type ShownFile = Partial<{ readonly [member: string]: string }>
+
+/**
+ * A file as a list shows it, in columns: what is stored, its name, and where that is asked for its absolute address. Of several files each column has a
+ * list as JSON.
+ */
 const fileCells = (
   record: { readonly [name: string]: unknown },
-  { name }: Field,
+  { kind, name }: Field,
   origin: string | null
 ): readonly Cell[] => {
-  const file = record[name] as Partial<{ readonly [member: string]: string }> | null
-  const url = file?.["url"] ?? null
-  const link = origin === null ? [] : [url === null ? null : new URL(url, origin).href]
-  return [file?.["uri"] ?? null, file?.["name"] ?? null, ...link]
+  const members: ReadonlyArray<(file: ShownFile) => Cell> = [
+    ({ uri }) => uri ?? null,
+    (file) => file.name ?? null,
+    ...(origin === null ? [] : [({ url }: ShownFile) => url === undefined ? null : new URL(url, origin).href])
+  ]
+  const value = record[name]
+  if (value == null) return members.map(() => null)
+  return kind === "list"
+    ? members.map((member) => JSON.stringify((value as readonly ShownFile[]).map(member)))
+    : members.map((member) => member(value as ShownFile))
 }
 
 const table = ({ access, request, shape }: Plan, bindings: PagePlan["bindings"], origin: string | null): Writer => {

@@ -5,11 +5,13 @@
 
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import { entryOf, heldText } from "../domain/file/cleanup.ts"
 import type { StoredFile } from "../domain/file/uri.ts"
+import { problem } from "../domain/problem.ts"
 import type { Problem } from "../domain/problem.ts"
 import { invalidRecord } from "../domain/write/body.ts"
-import type { FileValueGiven, Tickets } from "../domain/write/file.ts"
+import type { FileValueGiven, GivenUpload, Tickets } from "../domain/write/file.ts"
 import { RecordsError, type RecordsTransaction } from "../ports/records.ts"
 import type { Core } from "./core.ts"
 import { ask, type FileProvider, type Files, filesLock, schedule, storageProblem } from "./provider.ts"
@@ -41,15 +43,51 @@ export const Prepared = Context.Reference<Prepared>("resource-admin/app/Prepared
  * (`inTransaction`).
  */
 export class Unprepared extends RecordsError {
-  readonly uploads: readonly FileValueGiven[]
+  readonly uploads: readonly GivenUpload[]
   /** Files that the write takes out of their rows. */
   readonly taken: readonly StoredFile[]
-  constructor(uploads: readonly FileValueGiven[], taken: readonly StoredFile[]) {
+  constructor(uploads: readonly GivenUpload[], taken: readonly StoredFile[]) {
     super({ reason: { _tag: "Conflict" } })
     this.uploads = uploads
     this.taken = taken
   }
 }
+
+/** Most uploads that one request attaches. Each is a lock of its transaction, and a server has room for some thousands. */
+export const mostUploads = 1_000
+
+/** One of each file. Several records may take the same upload. */
+const distinct = <A>(items: readonly A[], fileOf: (item: A) => StoredFile): readonly A[] =>
+  items.length < 2 ? items : [...new Map(items.map((item) => [heldText(fileOf(item)), item])).values()]
+
+const fileOf = ({ file }: GivenUpload): StoredFile => file
+
+/** Whether the bytes of an upload are there. */
+const isThere = (files: Files, { path, provider: name }: StoredFile): Effect.Effect<boolean, Problem> => {
+  const provider = files.providers.get(name)
+  return provider === undefined
+    ? Effect.succeed(false)
+    : Effect.map(
+      Effect.catch(ask(files, provider, provider.storage.head(path)), storageProblem(files, name)),
+      (head) => head !== null
+    )
+}
+
+/**
+ * Asks for the uploads of a request before its transaction runs, so that it need not stop at each of several writes. What is not there, or cannot be asked for,
+ * is left to the write that takes it.
+ */
+export const foresee = Effect.fnUntraced(
+  function*(files: Files, uploads: readonly GivenUpload[]): Effect.fn.Return<Prepared> {
+    const found = yield* Effect.forEach(
+      distinct(uploads, fileOf).slice(0, mostUploads),
+      ({ file }) => Effect.map(Effect.result(isThere(files, file)), (there) => ({ file, there })),
+      { concurrency: 8 }
+    )
+    const there = found.filter((each) => Result.isSuccess(each.there) && each.there.success)
+    return { there: new Set(there.map(({ file }) => heldText(file))), scheduled: new Set() }
+  }
+)
 
 /** Asks the stores: whether the uploads are there, and to schedule the deletes. An entry for a file that a row still holds is harmless. */
 export const prepare = Effect.fnUntraced(function*(
@@ -58,23 +96,24 @@ export const prepare = Effect.fnUntraced(function*(
   { taken, uploads }: Unprepared
 ): Effect.fn.Return<Prepared, Problem> {
   const now = files.now()
-  yield* Effect.forEach(uploads, ({ field, upload }) => {
-    const { path, provider: name } = upload!
-    const provider = files.providers.get(name)
-    return provider === undefined
-      ? Effect.fail(goneError(field.name))
-      : Effect.flatMap(
-        Effect.catch(ask(files, provider, provider.storage.head(path)), storageProblem(files, name)),
-        (head) => head === null ? Effect.fail(goneError(field.name)) : Effect.void
-      )
-  }, { concurrency: 8, discard: true })
+  if (there.size + uploads.length > mostUploads) {
+    return yield* Effect.fail(
+      problem("payload-too-large", `The request attaches more than ${mostUploads} uploads. Send fewer at once.`)
+    )
+  }
+  yield* Effect.forEach(
+    uploads,
+    ({ field, file }) =>
+      Effect.flatMap(isThere(files, file), (found) => found ? Effect.void : Effect.fail(goneError(field.name))),
+    { concurrency: 8, discard: true }
+  )
   yield* Effect.forEach(taken, (file) => {
     const provider = providerOf(files, file)!
     const entry = entryOf(file, now + provider.retention)
     return Effect.catch(schedule(files, provider, entry), storageProblem(files, file.provider))
   }, { concurrency: 8, discard: true })
   return {
-    there: new Set([...there, ...uploads.map(({ upload }) => heldText(upload!))]),
+    there: new Set([...there, ...uploads.map(({ file }) => heldText(file))]),
     scheduled: new Set([...scheduled, ...taken.map(heldText)])
   }
 })
@@ -113,16 +152,16 @@ export const claimUploads = (
   given: readonly FileValueGiven[]
 ): Effect.Effect<void, Problem | RecordsError> | null => {
   const { files } = core
-  const uploads = given.filter(({ upload }) => upload !== null)
+  const uploads = distinct(given.flatMap((each) => each.uploads), fileOf)
   if (files === null || uploads.length === 0) return null
-  const stays = ({ field, upload }: FileValueGiven): Effect.Effect<void, Problem | RecordsError> =>
+  const stays = ({ field, file }: GivenUpload): Effect.Effect<void, Problem | RecordsError> =>
     Effect.flatMap(
-      tx.claimKey(goneKey(files, upload!)),
+      tx.claimKey(goneKey(files, file)),
       // Busy: another write attaches it.
       ({ of }) => of === "stored" ? Effect.fail(goneError(field.name)) : Effect.void
     )
   return Effect.flatMap(Prepared, ({ there }) => {
-    const unknown = uploads.filter(({ upload }) => !there.has(heldText(upload!)))
+    const unknown = uploads.filter(({ file }) => !there.has(heldText(file)))
     return unknown.length > 0
       ? Effect.fail(new Unprepared(unknown, []))
       : Effect.andThen(tx.hold(filesLock, "shared"), Effect.forEach(uploads, stays, { discard: true }))
@@ -136,7 +175,8 @@ export const releaseFiles = (
 ): Effect.Effect<void, RecordsError> | null => {
   if (files === null || taken.length === 0) return null
   return Effect.flatMap(Prepared, ({ scheduled }) => {
-    const unscheduled = taken.filter((file) => providerOf(files, file) !== undefined && !scheduled.has(heldText(file)))
+    const unscheduled = distinct(taken, (file) => file)
+      .filter((file) => providerOf(files, file) !== undefined && !scheduled.has(heldText(file)))
     return unscheduled.length > 0 ? Effect.fail(new Unprepared([], unscheduled)) : Effect.void
   })
 }

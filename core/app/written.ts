@@ -110,7 +110,7 @@ const attempt = <A, E>(
     (error): Effect.Effect<A, E | Problem | RecordsError> =>
       error instanceof Unprepared && preparations > 0
         ? Effect.flatMap(
-          prepare(core.files!, prepared ?? PreparedRef.defaultValue(), error),
+          Effect.flatMap(PreparedRef, (before) => prepare(core.files!, prepared ?? before, error)),
           (next) => attempt(core, body, alone, tries, next, preparations - 1)
         )
         : alone && failedFor(error, "Contended")

@@ -82,7 +82,8 @@ export interface RecordsReader {
   readonly count: (plan: CountPlan) => Effect.Effect<string, RecordsError>
   readonly aggregate: (plan: AggregatePlan) => Effect.Effect<readonly Row[], RecordsError>
   /**
-   * Which of some texts a text column holds in any row, of any tenant and deleted or not, compared up to their first `?`: the files that are held.
+   * Which of some texts a column of texts or of lists holds in any row, of any tenant and deleted or not, compared up to their first `?`: the files that
+   * are held.
    */
   readonly holding: (question: {
     readonly model: Model

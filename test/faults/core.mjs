@@ -342,6 +342,55 @@ export const faults = [
     new: "  return start > size ? \"unsatisfiable\"",
     tests: ["core/domain/file/range.test.ts"]
   },
+  {
+    rule: "a list of files keeps only what its record holds",
+    file: "core/domain/write/file.ts",
+    old: "if (kept.every((text) => held.has(text))) {",
+    new: "if (kept.every((text) => field.kind === \"list\" || held.has(text))) {",
+    tests: ["test/http/files/list.test.ts"]
+  },
+  {
+    rule: "a list of files names none twice",
+    file: "core/domain/write/file.ts",
+    old: "    if (earlier !== undefined) return refuse(",
+    new: "    if (earlier === -1) return refuse(",
+    tests: ["test/http/files/list.test.ts"]
+  },
+  {
+    rule: "a file that leaves its list is scheduled for deletion, and those that stay are not",
+    file: "core/domain/write/file.ts",
+    old: "      const file = left.has(text) ? null : readStored(text)\n",
+    new: "      const file = left.size > 0 ? null : readStored(text)\n",
+    tests: ["test/http/files/list.test.ts"]
+  },
+  {
+    rule: "a file that a list holds is not deleted",
+    file: "adapters/postgres/reader.ts",
+    old: "unnest(t.${column}) element`",
+    new: "unnest(t.${column}[2:]) element`",
+    tests: ["test/contracts/records.test.ts", "test/files/cleanup.test.ts"]
+  },
+  {
+    rule: "a link opens what its row holds in the list",
+    file: "core/app/download.ts",
+    old: "for (const text of fileTexts(field, row?.[0] ?? null)) {",
+    new: "for (const text of fileTexts(field, row?.[0] ?? null).slice(0, 1)) {",
+    tests: ["test/http/files/list.test.ts"]
+  },
+  {
+    rule: "a batch asks for all its uploads before it runs",
+    file: "core/app/batch.ts",
+    old: "core.files === null || uploads.length < 2",
+    new: "core.files === null || uploads.length > 0",
+    tests: ["test/http/files/list.test.ts"]
+  },
+  {
+    rule: "a request attaches at most a thousand uploads",
+    file: "core/app/file.ts",
+    old: "there.size + uploads.length > mostUploads",
+    new: "there.size > 10 * mostUploads",
+    tests: ["test/http/files/list.test.ts"]
+  },
   // jobs, events, forms
   {
     rule: "a delivery is tried ten times",

@@ -88,24 +88,24 @@ export const presenter = (system: string): <T>(record: T) => T => {
   })
   const isFile = (value: unknown): value is { readonly [member: string]: unknown } =>
     isObject(value) && typeof value["uri"] === "string" && absolute(value["url"]) !== value["url"]
+  const presentValue = (value: unknown): unknown =>
+    Array.isArray(value) ? value.map(presentValue) : isFile(value) ? presentFile(value) : value
   const present = <T>(record: T): T => {
     // The answer of a source is not trusted.
     if (!isObject(record)) throw new ConnectionError(null, "The answer is not the service's.")
-    let changed: { [member: string]: unknown } | null = null
-    for (const [name, value] of Object.entries(record)) {
-      const next = isFile(value)
-        ? presentFile(value)
-        : name === "expand" && isObject(value)
-        ? Object.fromEntries(
-          Object.entries(value).map(([way, each]) => [
-            way,
-            Array.isArray(each) ? each.map(present) : present(each)
-          ])
-        )
-        : value
-      if (next !== value) (changed ??= { ...record })[name] = next
-    }
-    return (changed ?? record) as T
+    return Object.fromEntries(
+      Object.entries(record).map(([name, value]) => [
+        name,
+        name === "expand" && isObject(value)
+          ? Object.fromEntries(
+            Object.entries(value).map(([way, each]) => [
+              way,
+              Array.isArray(each) ? each.map(present) : each === null ? null : present(each)
+            ])
+          )
+          : presentValue(value)
+      ])
+    ) as T
   }
   return present
 }
