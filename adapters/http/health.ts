@@ -4,8 +4,8 @@
  */
 
 import * as Effect from "effect/Effect"
-import { json } from "../../core/app/call.ts"
-import type { Reply } from "../../core/app/call.ts"
+import { json } from "../../core/app/ground/call.ts"
+import type { Reply } from "../../core/app/ground/call.ts"
 import { Problem, problem } from "../../core/domain/problem.ts"
 import { methodNotAllowed } from "./problem.ts"
 

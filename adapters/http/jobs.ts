@@ -2,8 +2,8 @@
 
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type { Reply } from "../../core/app/call.ts"
-import type { QueueApp } from "../../core/app/queue.ts"
+import type { Reply } from "../../core/app/ground/call.ts"
+import type { QueueApp } from "../../core/app/job/queue.ts"
 import type { Caller } from "../../core/domain/access/caller.ts"
 import { parentPath } from "../../core/domain/declare/config.ts"
 import { notFound } from "../../core/domain/problem.ts"

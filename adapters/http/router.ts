@@ -6,7 +6,7 @@
 import type * as Effect from "effect/Effect"
 import { taskVerbs } from "../../core/app/app.ts"
 import type { App, TaskVerb } from "../../core/app/app.ts"
-import type { Call, Incoming, Reply } from "../../core/app/call.ts"
+import type { Call, Incoming, Reply } from "../../core/app/ground/call.ts"
 import { parentPath } from "../../core/domain/declare/config.ts"
 import { webhookBodies, webhookVerbs } from "../../core/domain/declare/webhooks.ts"
 import type { Problem } from "../../core/domain/problem.ts"

@@ -6,7 +6,7 @@
 import type * as Effect from "effect/Effect"
 import type { Caller } from "../domain/access/caller.ts"
 import type { Problem } from "../domain/problem.ts"
-import type { Accesses, Call, Incoming, Reply } from "./call.ts"
+import type { Accesses, Call, Incoming, Reply } from "./ground/call.ts"
 
 type Answer = Effect.Effect<Reply, Problem>
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { makeOutbox } from "../../adapters/mail/outbox.ts"
 import { openPool } from "../../composition/database.ts"
-import { makeAttempts } from "../../core/app/jobs.ts"
+import { makeAttempts } from "../../core/app/job/attempt.ts"
 import { prepareShop } from "../../examples/shop/database.ts"
 import { confirmOrder, reportOrders, tellSales, tellStatus } from "../../examples/shop/jobs.ts"
 import { modelsOf } from "../contracts/queue.ts"

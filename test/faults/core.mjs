@@ -188,7 +188,7 @@ export const faults = [
   // writes
   {
     rule: "an update without a version is refused",
-    file: "core/app/judge.ts",
+    file: "core/app/write/judge.ts",
     old: "  if (precondition === null) return op === \"update\" ? preconditionRequired() : null",
     new: "  if (precondition === null) return null",
     tests: ["test/http/writes/update.test.ts"]
@@ -202,7 +202,7 @@ export const faults = [
   },
   {
     rule: "the rule comes before the precondition",
-    file: "core/app/judge.ts",
+    file: "core/app/write/judge.ts",
     old: "    if (!passes) return Effect.fail(accessDenied())\n    const checkedBody = check()",
     new:
       "    const early = preconditionRefusal(core, write, row, bindings)\n    if (early !== null) return Effect.fail(early)\n    if (!passes) return Effect.fail(accessDenied())\n    const checkedBody = check()",
@@ -210,28 +210,28 @@ export const faults = [
   },
   {
     rule: "a row may not leave the caller's own rows",
-    file: "core/app/write.ts",
+    file: "core/app/write/execute.ts",
     old: "      row[columns.length] === \"true\" && row[columns.length + 1] === \"true\"\n",
     new: "      row[columns.length + 1] === \"true\"\n",
     tests: ["test/http/writes"]
   },
   {
     rule: "the rule of a create judges the row as written",
-    file: "core/app/write.ts",
+    file: "core/app/write/execute.ts",
     old: "    if (!passes) return Effect.fail(accessDenied())\n    const visible",
     new: "    const visible",
     tests: ["test/http/writes/create.test.ts", "test/http/writes"]
   },
   {
     rule: "a value that the database refuses tells nothing of rows that the caller may not write",
-    file: "core/app/judge.ts",
+    file: "core/app/write/judge.ts",
     old: "    const denied = isRefusedValue(error) && evaluateKnown(tree, cellOf, bindings) === false",
     new: "    const denied = false && isRefusedValue(error) && evaluateKnown(tree, cellOf, bindings) === false",
     tests: ["test/http/writes", "test/attack/oracles.test.ts"]
   },
   {
     rule: "a deleted record is restored only when it is deleted",
-    file: "core/app/judge.ts",
+    file: "core/app/write/judge.ts",
     old: "        judged: row[softDelete.index] === null\n",
     new: "        judged: row[softDelete.index] === undefined\n",
     tests: ["test/http/writes"]
@@ -309,28 +309,28 @@ export const faults = [
   },
   {
     rule: "an upload in pieces counts as announced",
-    file: "core/app/room.ts",
+    file: "core/app/file/room.ts",
     old: "unfinished?.of === \"upload\" ? unfinished.length",
     new: "unfinished?.of === \"upload\" ? 0",
     tests: ["test/http/files/resume.test.ts"]
   },
   {
     rule: "a person has begun a limited number of uploads in pieces",
-    file: "core/app/resume.ts",
+    file: "core/app/file/resume.ts",
     old: "  if (!isTooMuch(total, length)) return",
     new: "  if (!isTooMuch(total, length) || true) return",
     tests: ["test/http/files/resume.test.ts"]
   },
   {
     rule: "a file that came in pieces is scheduled to go before it is visible",
-    file: "core/app/settle.ts",
+    file: "core/app/file/settle.ts",
     old: "  for (const each of expected(upload, first)) {",
     new: "  for (const each of expected(upload, first).slice(0, 0)) {",
     tests: ["test/http/files/resume.test.ts"]
   },
   {
     rule: "the end of an upload in pieces goes on where it broke off",
-    file: "core/app/settle.ts",
+    file: "core/app/file/settle.ts",
     old: "  if (record.finished === null) yield* keepRecord(upload, begun)",
     new: "  void keepRecord",
     tests: ["test/http/files/resume.test.ts"]
@@ -372,21 +372,21 @@ export const faults = [
   },
   {
     rule: "a link opens what its row holds in the list",
-    file: "core/app/download.ts",
+    file: "core/app/file/download.ts",
     old: "for (const text of fileTexts(field, row?.[0] ?? null)) {",
     new: "for (const text of fileTexts(field, row?.[0] ?? null).slice(0, 1)) {",
     tests: ["test/http/files/list.test.ts"]
   },
   {
     rule: "a batch asks for all its uploads before it runs",
-    file: "core/app/batch.ts",
+    file: "core/app/write/batch.ts",
     old: "core.files === null || uploads.length < 2",
     new: "core.files === null || uploads.length > 0",
     tests: ["test/http/files/list.test.ts"]
   },
   {
     rule: "a request attaches at most a thousand uploads",
-    file: "core/app/file.ts",
+    file: "core/app/write/attach.ts",
     old: "there.size + uploads.length > mostUploads",
     new: "there.size > 10 * mostUploads",
     tests: ["test/http/files/list.test.ts"]
@@ -443,21 +443,21 @@ export const faults = [
   },
   {
     rule: "a challenge is spent once",
-    file: "core/app/form.ts",
+    file: "core/app/form/form.ts",
     old: "    if (!fresh) return yield* Effect.fail(botCheckFailed())\n",
     new: "",
     tests: ["test/attack/forms.test.ts", "test/forms/forms.test.ts"]
   },
   {
     rule: "the limit of submissions counts before the check",
-    file: "core/app/form.ts",
+    file: "core/app/form/form.ts",
     old: "      if (wait > 0) return yield* Effect.fail(tooManySubmissions(wait))\n",
     new: "",
     tests: ["test/attack/forms.test.ts", "test/forms/forms.test.ts"]
   },
   {
     rule: "records stay out of the payloads of jobs that people see",
-    file: "core/app/dispatch.ts",
+    file: "core/app/event/dispatch.ts",
     old: "      member === \"before\" || member === \"after\" ? undefined : value)",
     new: "      member === \"before\" ? undefined : value)",
     tests: ["test/webhooks", "test/http/jobs.test.ts"]
@@ -478,28 +478,28 @@ export const faults = [
   },
   {
     rule: "a try asks whether its subscription is still as it was read",
-    file: "core/app/deliver.ts",
+    file: "core/app/event/deliver.ts",
     old: "    if (test || (yield* use.subscriptions.unchanged(subscription))) break\n",
     new: "    break\n",
     tests: ["test/webhooks/processes.test.ts"]
   },
   {
     rule: "a dispatch reads subscriptions that have changed",
-    file: "core/app/webhooks.ts",
+    file: "core/app/event/webhooks.ts",
     old: "    if (read?.stamp === stamp) return read.all\n",
     new: "    if (read !== null) return read.all\n",
     tests: ["test/webhooks/processes.test.ts"]
   },
   {
     rule: "turns of a subscription with a limit are apart",
-    file: "core/app/redeliver.ts",
+    file: "core/app/event/redeliver.ts",
     old: "    if (perMinute === null) return\n",
     new: "    if (perMinute !== null) return\n",
     tests: ["test/webhooks/limits.test.ts"]
   },
   {
     rule: "subscriptions that are off get nothing",
-    file: "core/app/dispatch.ts",
+    file: "core/app/event/dispatch.ts",
     old: "(yield* use.subscriptions.all).filter(({ enabled }) => enabled)",
     new: "(yield* use.subscriptions.all)",
     tests: ["test/webhooks/delivery.test.ts", "test/webhooks/extension.test.ts"]
@@ -570,28 +570,28 @@ export const faults = [
   },
   {
     rule: "only true or an object lets a message in",
-    file: "core/app/hook.ts",
+    file: "core/app/hook/hook.ts",
     old: "if (verdict === true) return",
     new: "if (Boolean(verdict)) return",
     tests: ["test/http/hooks.test.ts"]
   },
   {
     rule: "copies of a message at the same moment are answered alike",
-    file: "core/app/hook.ts",
+    file: "core/app/hook/hook.ts",
     old: "        yield* tx.hold(`hook ${name} ${id}`, \"alone\")\n",
     new: "",
     tests: ["test/http/hooks.test.ts"]
   },
   {
     rule: "a message that was taken enqueues nothing again",
-    file: "core/app/hook.ts",
+    file: "core/app/hook/hook.ts",
     old: "        if (claimed.of === \"stored\") return\n",
     new: "",
     tests: ["test/http/hooks.test.ts"]
   },
   {
     rule: "a client whose requests were denied too often is refused before its body is read",
-    file: "core/app/hook.ts",
+    file: "core/app/hook/hook.ts",
     old: "      yield* unlessBlocked(hook, client)\n",
     new: "",
     tests: ["test/attack/hooks.test.ts"]

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import type { Connections } from "../../adapters/queue/connection.ts"
 import { defineJob, type Job } from "../../adapters/queue/define.ts"
-import { makeAttempts } from "../../core/app/jobs.ts"
+import { makeAttempts } from "../../core/app/job/attempt.ts"
 import type { Workers } from "../../core/ports/queue.ts"
 import { modelsOf } from "../contracts/queue.ts"
 import { type OpenQueue, openQueue } from "../support/queue.ts"

@@ -11,7 +11,7 @@ import { libraryMigrations, queueQuestion, queueStatements } from "../../adapter
 import { ownSchema } from "../../adapters/queue/sql.ts"
 import { checkJobs } from "../../composition/doctor/jobs.ts"
 import { refuseQueue } from "../../composition/jobs.ts"
-import { makeAttempts } from "../../core/app/jobs.ts"
+import { makeAttempts } from "../../core/app/job/attempt.ts"
 import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import { FatalJobError } from "../../core/domain/job/retry.ts"
 import { modelsOf } from "../contracts/queue.ts"

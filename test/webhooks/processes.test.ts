@@ -182,7 +182,7 @@ describe("a subscription that changes", () => {
     await sender.until(() => receiver.received.length === 1, "the event")
     const { subscriptions } = sender.events.dispatching
     let reads = 0
-    const { tryDelivery } = await import("../../core/app/deliver.ts")
+    const { tryDelivery } = await import("../../core/app/event/deliver.ts")
     const Effect = await import("effect/Effect")
     const { happened } = await import("../../core/domain/event/delivery.ts")
     const found = (await Effect.runPromise(subscriptions.find(`made:${made.id}`)))!

@@ -200,7 +200,7 @@ describe("a replay", () => {
     await service.call(ann, "DELETE", path)
     // The subscription of a job may be gone when it runs.
     const { queue } = service.events.dispatching
-    const { replayPlan } = await import("../../core/app/replay.ts")
+    const { replayPlan } = await import("../../core/app/event/replay.ts")
     const Effect = await import("effect/Effect")
     const payload = {
       subscription: "made:999999",
