@@ -73,8 +73,8 @@ export const within = <A>(
     }
   })
 
-/** The longest that a write waits for one small call. */
-const askedMs = 10_000
+/** The longest that a write waits for one small call. A storage that answers later counts as down for it. */
+const askedMs = 2_000
 
 /** A small call on behalf of somebody who waits. A storage that has not answered several times is not asked for a while. */
 export const ask = <A>(
@@ -116,6 +116,9 @@ export async function* textBody(text: string): Bytes {
   yield new TextEncoder().encode(text)
 }
 
+/** The longest that a small object may take to come, and to be read. Who waits for it asks by `ask`, which is shorter. */
+const readMs = 10_000
+
 /** A small object as text; null: it is not there. A text of more than `most` bytes is an empty one. */
 export const readText = (
   { storage }: Pick<FileProvider, "storage">,
@@ -123,7 +126,7 @@ export const readText = (
   most = 16_384
 ): Effect.Effect<string | null, StorageError> =>
   Effect.flatMap(
-    within(storage.read(path, null), askedMs),
+    within(storage.read(path, null), readMs),
     (body) =>
       body === null ? Effect.succeed(null) : within(
         Effect.tryPromise({
@@ -140,7 +143,7 @@ export const readText = (
           },
           catch: (cause) => new StorageError({ reason: "Unavailable", cause })
         }),
-        askedMs
+        readMs
       )
   )
 
