@@ -219,8 +219,11 @@ export const settle = Effect.fnUntraced(function*(
   const { provider } = upload
   const { resumable } = provider.storage
   const size = yield* asked(upload, resumable.size(upload.name))
-  if (size !== null && size < upload.length) return yield* Effect.fail(incomplete())
-  if (size === null && known?.finished == null) return yield* Effect.fail(notFound())
+  // Once it has begun to end, all had arrived: a storage that broke off in between may have only some of it left.
+  if (known?.finished == null) {
+    if (size === null) return yield* Effect.fail(notFound())
+    if (size < upload.length) return yield* Effect.fail(incomplete())
+  }
   let record = known
   if (record === null) {
     const head = yield* asked(upload, resumable.start(upload.name, detectedBytes))

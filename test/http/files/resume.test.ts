@@ -479,6 +479,28 @@ onStage("uploads in pieces", (stage) => {
     expect((await stage().service.get(ann, location)).json["file"]).toEqual(json["file"])
   })
 
+  it("end where the storage broke off when the file was visible, with a part of the upload left", async () => {
+    const { archive } = stage().storages
+    const location = await begun(stage(), ann, "papers.scan", 4, metadata({ filename: "a.txt" }))
+    const [name, nothing] = [...archive.files].find(([path]) => /^\.tmp\/[^~]/.test(path))!
+    behaviour.run = () => {
+      // The file is visible by now. The process then dies.
+      archive.files.set(name, nothing)
+      archive.down = "Unavailable"
+      return 1
+    }
+    expect((await piece(stage(), ann, location, 0, "text")).status).toBe(503)
+    behaviour.run = ({ name }) => name.length
+    archive.down = null
+    stage().clock.now += 5_001
+    expect(await offsetOf(stage(), ann, location)).toBe(4)
+    const { json, status } = await stage().service.get(ann, location)
+    expect([status, json["file"]]).toEqual([200, { name: "a.txt", type: "text/plain", size: 4 }])
+    expect(temporary(archive)).not.toContain(name)
+    const record = await create(stage(), ann, "papers", { title: "x", owner_id: "ann", scan: json["value"] })
+    expect((await stage().service.get(null, record["scan"]!["url"] as unknown as string)).text).toBe("text")
+  })
+
   it("lose nothing where each step of the last piece may be the last one of a process", async () => {
     const image = new Uint8Array(fakeImage("png", { width: 30, height: 20 }))
     const { public: storage } = stage().storages
