@@ -190,13 +190,20 @@ onStage("files through the client", (stage) => {
     })
 
     describe("give up", () => {
+      let waits: number[]
       beforeEach(() => {
+        waits = []
         // No wait takes any time.
-        vi.stubGlobal("setTimeout", (run: () => void) => queueMicrotask(run))
+        vi.stubGlobal("setTimeout", (run: () => void, wait: number) => {
+          waits.push(wait)
+          queueMicrotask(run)
+        })
       })
       afterEach(() => {
         vi.unstubAllGlobals()
       })
+      /** Stands for an answer that asks for a day of patience. */
+      const wanted = -2
       /** A client of a service whose pieces and offsets are made up. */
       const upload = (offset: (method: string, from: string | null) => number) => {
         let sent = 0
@@ -212,6 +219,9 @@ onStage("files through the client", (stage) => {
             if (++sent > 1_000) throw new Error("It goes on for ever.")
             const from = new Headers(headers).get("upload-offset")
             const [at, status] = [offset(method!, from), method === "HEAD" ? 200 : 204]
+            if (at === wanted) {
+              return Promise.resolve(new Response(null, { status: 503, headers: { "retry-after": "86400" } }))
+            }
             if (at < 0) throw new TypeError("cut")
             return Promise.resolve(new Response(null, { status, headers: { "upload-offset": String(at) } }))
           }
@@ -228,6 +238,12 @@ onStage("files through the client", (stage) => {
 
       it("where the service forgets again what it took", async () => {
         expect(await upload((method, from) => method === "HEAD" ? 0 : from === "0" ? 2 : -1)).toBeLessThan(100)
+      })
+
+      it("where a proxy wants a day before each attempt, which no attempt waits for", async () => {
+        expect(await upload((method) => method === "HEAD" ? 0 : wanted)).toBeLessThan(100)
+        expect(waits.filter((wait) => wait === 60_000)).toHaveLength(20)
+        expect(Math.max(...waits)).toBe(60_000)
       })
     })
 

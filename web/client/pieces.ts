@@ -15,6 +15,9 @@ const pieceBytes = 8 * 2 ** 20
 /** Failures in a row, each with a longer wait before the next attempt: about four minutes in all. */
 const mostFailures = 20
 
+/** The longest wait before an attempt in milliseconds, whatever a proxy asks for. */
+const mostWait = 60_000
+
 /** What it shares with the client. */
 export interface Shared extends Pick<Transport, "send"> {
   readonly ConnectionError: typeof problems.ConnectionError
@@ -105,7 +108,7 @@ export const sendPieces = async (
     if (!passes(error) || failures >= mostFailures) throw error
     // The end of a long file may take the service minutes, in which it asks for one second each time.
     const asked = error instanceof ProblemError ? error.retryAfter ?? 0 : 0
-    await pause(Math.max(asked, backoff(failures)), signal)
+    await pause(Math.min(Math.max(asked, backoff(failures)), mostWait), signal)
     failures++
     await online()
   }
