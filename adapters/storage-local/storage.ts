@@ -322,9 +322,14 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
     }
   }
 
-  const finish = async (name: string, path: string): Promise<number | null> => {
+  const finish = async (name: string, path: string, length: number): Promise<number | null> => {
     const found = await headOf(name)
     if (found === null) return null
+    if (found.size !== length) {
+      if ((await headOf(path))?.size !== length) throw new Error("not all of the upload is there")
+      await remove(name)
+      return length
+    }
     const place = placeOf(path)
     const folder = dirname(place)
     await makeFolder(folder)
@@ -454,7 +459,7 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
           return Buffer.concat(chunks)
         }),
       append: (name, offset, body) => attempt(() => append(name, offset, body)),
-      finish: (name, { path }) => attempt(() => finish(name, path)),
+      finish: (name, { length, path }) => attempt(() => finish(name, path, length)),
       abort: (name) => attempt(() => remove(name)),
       forget: () => Effect.void
     }

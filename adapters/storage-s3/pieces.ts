@@ -318,10 +318,25 @@ export const makePieces = (connection: Connection, waitMs: number): ResumableSto
     }
   }
 
+  /** The size of a visible file. */
+  const sizeOf = async ({ HeadObjectCommand }: S3, client: S3Client, path: string): Promise<number | null> => {
+    try {
+      return (await client.send(new HeadObjectCommand(keyOf(path)))).ContentLength ?? 0
+    } catch (error) {
+      if (isMissing(error)) return null
+      throw error
+    }
+  }
+
   const finish = async (s3: S3, client: S3Client, name: string, target: UnfinishedTarget): Promise<number | null> => {
     const state = await stateOf(s3, client, name)
     if (state === null) return null
     const { known, parts, pieces, size } = state
+    if (size !== target.length) {
+      if (await sizeOf(s3, client, target.path) !== target.length) throw new Error("Not all of the upload is there.")
+      await abort(s3, client, name)
+      return target.length
+    }
     const rest = pieces.reduce((sum, piece) => sum + piece.size, 0)
     const bytes = Buffer.allocUnsafe(rest)
     await readPieces(s3, pieces, bytes)

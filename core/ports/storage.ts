@@ -88,7 +88,10 @@ export interface ResumableStorage {
     body: Bytes,
     target: UnfinishedTarget | null
   ) => Effect.Effect<Appended | null, StorageError>
-  /** Makes the file visible at its target, and the upload is gone. Null: there is no such upload. */
+  /**
+   * Makes the file visible at its target, and the upload is gone. Null: there is no such upload. It fails where not all bytes are there, unless an
+   * earlier call broke off once the file was visible: then it removes what that left, which may be a part of the upload.
+   */
   readonly finish: (name: string, target: UnfinishedTarget) => Effect.Effect<number | null, StorageError>
   /** Removes an upload with all that belongs to it. There may be none. */
   readonly abort: (name: string) => Effect.Effect<void, StorageError>

@@ -239,6 +239,17 @@ export const storageContract = (name: string, make: () => Promise<StorageHarness
       expect(await run(({ resumable }) => resumable.start(name, 9))).toBeNull()
     })
 
+    it("shows no part of a file, and ends what an earlier finish left", async () => {
+      await run(({ resumable }) => resumable.begin(name))
+      expect(await append(0, 7, pieces("one"))).toEqual({ size: 3, matched: true })
+      expect((await failure(({ resumable }) => resumable.finish(name, target(7)))).reason).toBe("Unavailable")
+      expect([await text(target(7).path), await sizeOf()]).toEqual([null, 3])
+      await run((storage) => storage.put(target(7).path, pieces("one two"), { type: "image/png", size: 7 }))
+      expect(await run(({ resumable }) => resumable.finish(name, target(7)))).toBe(7)
+      expect(await text(target(7).path)).toBe("one two")
+      expect([await sizeOf(), await left()]).toEqual([null, []])
+    })
+
     it("takes a file without bytes", async () => {
       await run(({ resumable }) => resumable.begin(name))
       expect(await run(({ resumable }) => resumable.finish(name, target(0)))).toBe(0)

@@ -154,10 +154,15 @@ export const makeFakeStorage = (
             }
             return { size: keep([await gather(body, keep)]), matched: true }
           }),
-        finish: (name, { path }) =>
+        finish: (name, { length, path }) =>
           attempt("finish", () => {
             const kept = files.get(name)
             if (kept === undefined) return null
+            if (kept.bytes.length !== length) {
+              if (files.get(path)?.bytes.length !== length) throw new Error("not all of the upload is there")
+              files.delete(name)
+              return length
+            }
             files.set(path, { ...kept, modified: now() })
             files.delete(name)
             return kept.bytes.length

@@ -3,7 +3,7 @@
 import * as Context from "effect/Context"
 import { createClient, fileUrl, ProblemError } from "resource-admin/client"
 import type { UploadProgress } from "resource-admin/client"
-import { describe, expect, it, vi } from "vitest"
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import { makeFetch } from "../../adapters/http/fetch.ts"
 import { tus } from "../http/files/pieces.ts"
 import { admin, onStage } from "../http/files/stage.ts"
@@ -187,6 +187,64 @@ onStage("files through the client", (stage) => {
       await vi.waitFor(async () =>
         expect((await stage().service.call(admin, "HEAD", pathname, { headers: tus })).status).toBe(404)
       )
+    })
+
+    describe("give up", () => {
+      let waits: number[]
+      beforeEach(() => {
+        waits = []
+        // No wait takes any time.
+        vi.stubGlobal("setTimeout", (run: () => void, wait: number) => {
+          waits.push(wait)
+          queueMicrotask(run)
+        })
+      })
+      afterEach(() => {
+        vi.unstubAllGlobals()
+      })
+      /** Stands for an answer that asks for a day of patience. */
+      const wanted = -2
+      /** A client of a service whose pieces and offsets are made up. */
+      const upload = (offset: (method: string, from: string | null) => number) => {
+        let sent = 0
+        const client = createClient<typeof config>({
+          baseUrl: "http://service.test",
+          token: "t",
+          retries: 0,
+          fetch: (_, { headers, method }) => {
+            if (method === "POST") {
+              return Promise.resolve(new Response(null, { status: 201, headers: { location: "/x/1" } }))
+            }
+            if (method === "DELETE") return Promise.resolve(new Response(null, { status: 204 }))
+            if (++sent > 1_000) throw new Error("It goes on for ever.")
+            const from = new Headers(headers).get("upload-offset")
+            const [at, status] = [offset(method!, from), method === "HEAD" ? 200 : 204]
+            if (at === wanted) {
+              return Promise.resolve(new Response(null, { status: 503, headers: { "retry-after": "86400" } }))
+            }
+            if (at < 0) throw new TypeError("cut")
+            return Promise.resolve(new Response(null, { status, headers: { "upload-offset": String(at) } }))
+          }
+        })
+        return client.upload("papers", "scan", "text", { resumable: true }).then(
+          () => expect.unreachable(),
+          () => sent
+        )
+      }
+
+      it("where pieces are taken and nothing of them stays", async () => {
+        expect(await upload(() => 0)).toBeLessThan(100)
+      })
+
+      it("where the service forgets again what it took", async () => {
+        expect(await upload((method, from) => method === "HEAD" ? 0 : from === "0" ? 2 : -1)).toBeLessThan(100)
+      })
+
+      it("where a proxy wants a day before each attempt, which no attempt waits for", async () => {
+        expect(await upload((method) => method === "HEAD" ? 0 : wanted)).toBeLessThan(100)
+        expect(waits.filter((wait) => wait === 60_000)).toHaveLength(20)
+        expect(Math.max(...waits)).toBe(60_000)
+      })
     })
 
     it("are refused as whole files are", async () => {

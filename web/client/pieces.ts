@@ -15,6 +15,9 @@ const pieceBytes = 8 * 2 ** 20
 /** Failures in a row, each with a longer wait before the next attempt: about four minutes in all. */
 const mostFailures = 20
 
+/** The longest wait before an attempt in milliseconds, whatever a proxy asks for. */
+const mostWait = 60_000
+
 /** What it shares with the client. */
 export interface Shared extends Pick<Transport, "send"> {
   readonly ConnectionError: typeof problems.ConnectionError
@@ -94,6 +97,7 @@ export const sendPieces = async (
   const call = { path: `${collection}/${id}`, headers: version, signal }
 
   let failures = 0
+  let furthest = 0
   let told = 0
   const say = (loaded: number): void => {
     if (loaded > told) tell(told = loaded)
@@ -102,8 +106,9 @@ export const sendPieces = async (
   const wait = async (error: unknown): Promise<void> => {
     if (signal?.aborted === true) throw signal.reason
     if (!passes(error) || failures >= mostFailures) throw error
-    const asked = error instanceof ProblemError ? error.retryAfter : null
-    await pause(asked ?? backoff(failures), signal)
+    // The end of a long file may take the service minutes, in which it asks for one second each time.
+    const asked = error instanceof ProblemError ? error.retryAfter ?? 0 : 0
+    await pause(Math.min(Math.max(asked, backoff(failures)), mostWait), signal)
     failures++
     await online()
   }
@@ -139,11 +144,16 @@ export const sendPieces = async (
             ...(fetchOf === null ? {} : { fetch: fetchOf((loaded) => say(Math.min(from + loaded, file.size))) })
           })
         )
+        if (offset <= from) throw new ConnectionError("no progress", "Nothing of the piece has arrived.")
       } catch (error) {
         await wait(error)
         offset = offsetOf(await repeated({ ...call, method: "HEAD", repeatable: true }))
       }
-      if (offset > from) failures = 0
+      // Beyond all earlier offsets: a service that forgets what it took would be sent the same for ever.
+      if (offset > furthest) {
+        furthest = offset
+        failures = 0
+      }
       say(offset)
     }
     return (await repeated<Uploaded>({ ...call, method: "GET" })).data

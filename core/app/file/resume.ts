@@ -275,10 +275,10 @@ export const uploadState = Effect.fnUntraced(function*(
 ): Effect.fn.Return<Reply, Problem> {
   const upload = yield* Effect.fromResult(Result.gen(() => withVersion(core, call, resource, key)))
   let size = yield* asked(upload, upload.provider.storage.resumable.size(upload.name))
-  if (size === null) {
+  if (size === null || size < upload.length) {
     const record = yield* recordOf(upload)
-    if (record?.finished == null) return yield* Effect.fail(notFound())
-    size = upload.length
+    if (record?.finished != null) size = upload.length
+    else if (size === null) return yield* Effect.fail(notFound())
   }
   return empty(200, {
     "upload-offset": String(size),
@@ -320,7 +320,7 @@ export const uploadAnswer = Effect.fnUntraced(function*(
   if (known?.result != null) return yield* settle(call, upload, known)
   const size = yield* asked(upload, upload.provider.storage.resumable.size(upload.name))
   // Whoever asks early ends no piece that is on its way.
-  if (size !== null && size < upload.length) {
+  if (size !== null && size < upload.length && known?.finished == null) {
     return yield* Effect.fail(problem("conflict", "Not all of the file has arrived yet.", { offset: size }))
   }
   return yield* turnOf(upload, () => Effect.flatMap(recordOf(upload), (record) => settle(call, upload, record)))

@@ -219,8 +219,11 @@ export const settle = Effect.fnUntraced(function*(
   const { provider } = upload
   const { resumable } = provider.storage
   const size = yield* asked(upload, resumable.size(upload.name))
-  if (size !== null && size < upload.length) return yield* Effect.fail(incomplete())
-  if (size === null && known?.finished == null) return yield* Effect.fail(notFound())
+  // Once it has begun to end, all had arrived: a storage that broke off in between may have only some of it left.
+  if (known?.finished == null) {
+    if (size === null) return yield* Effect.fail(notFound())
+    if (size < upload.length) return yield* Effect.fail(incomplete())
+  }
   let record = known
   if (record === null) {
     const head = yield* asked(upload, resumable.start(upload.name, detectedBytes))
@@ -236,18 +239,16 @@ export const settle = Effect.fnUntraced(function*(
     size: null,
     variants: []
   }
-  const undo = Effect.suspend(() =>
-    Effect.ignore(Effect.andThen(
-      Effect.forEach(
-        new Set(expected(upload, first).flatMap((each) => [...pathsOf(each)])),
-        (path) => asked(upload, provider.storage.remove(path)),
-        { discard: true }
-      ),
-      Effect.map(drop(upload), (counted) => {
-        if (!counted) unclaimRoom(provider, upload.length)
-      })
-    ))
-  )
+  const undo = Effect.ignore(Effect.gen(function*(): Effect.fn.Return<void, Problem> {
+    // Another process may have come to its end meanwhile, where the same bytes did not fail: then a record may hold the file.
+    if ((yield* recordOf(upload))?.result != null) return
+    yield* Effect.forEach(
+      new Set(expected(upload, first).flatMap((each) => [...pathsOf(each)])),
+      (path) => asked(upload, provider.storage.remove(path)),
+      { discard: true }
+    )
+    if (!(yield* drop(upload))) unclaimRoom(provider, upload.length)
+  }))
   if (!isAccepted(upload.file.accept, record.type)) {
     yield* drop(upload)
     return yield* Effect.fail(refusedType(upload.file, record))

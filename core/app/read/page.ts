@@ -66,10 +66,11 @@ const writePage = (
   during(fiber, "list.present", () => {
     const { rows, shape, tail, warning } = page
     const most = core.options.maxAnswerBytes - tailBytes
-    const write = (i: number): string => {
-      const item = shape.write(rows[i]!, bindings).open
-      return item + (expanded === null ? "}" : `,"expand":${expanded.membersOf(i)}}`)
-    }
+    const texts: string[] = []
+    // Each once: lists of files have thousands of signatures.
+    const write = (i: number): string =>
+      texts[i] ??= shape.write(rows[i]!, bindings).open +
+        (expanded === null ? "}" : `,"expand":${expanded.membersOf(i)}}`)
     let items = ""
     for (let i = 0; i < rows.length && items.length <= most; i++) items += (i === 0 ? "" : ",") + write(i)
     const headers = expanded === null ? warning : allWarnings([warning, ...expanded.warnings])

@@ -453,6 +453,54 @@ onStage("uploads in pieces", (stage) => {
     expect((stage().service.unhandled as unknown[]).splice(0)).toHaveLength(1)
   })
 
+  it("whose processor throws here after another process has come to the end keep their file", async () => {
+    const { archive } = stage().storages
+    const location = await begun(stage(), ann, "papers.scan", 4, metadata({ filename: "a.txt" }))
+    /** The record before the end, as another process may have read it. */
+    let earlier: readonly [path: string, kept: { readonly bytes: Uint8Array; readonly modified: number }] | undefined
+    behaviour.run = ({ name }) => {
+      earlier = [...archive.files].find(([path]) => path.startsWith(".tmp/~"))
+      return name.length
+    }
+    expect((await piece(stage(), ann, location, 0, "text")).status).toBe(204)
+    const { json } = await stage().service.get(ann, location)
+    const record = await create(stage(), ann, "papers", { title: "x", owner_id: "ann", scan: json["value"] })
+    const [path, begunRecord] = earlier!
+    const done = archive.files.get(path)!
+    archive.files.set(path, begunRecord)
+    behaviour.run = () => {
+      archive.files.set(path, done)
+      throw new Error("broken")
+    }
+    expect((await stage().service.get(ann, location)).status).toBe(500)
+    behaviour.run = ({ name }) => name.length
+    expect((stage().service.unhandled as unknown[]).splice(0)).toHaveLength(1)
+    expect((await stage().service.get(null, record["scan"]!["url"] as unknown as string)).text).toBe("text")
+    expect((await stage().service.get(ann, location)).json["file"]).toEqual(json["file"])
+  })
+
+  it("end where the storage broke off when the file was visible, with a part of the upload left", async () => {
+    const { archive } = stage().storages
+    const location = await begun(stage(), ann, "papers.scan", 4, metadata({ filename: "a.txt" }))
+    const [name, nothing] = [...archive.files].find(([path]) => /^\.tmp\/[^~]/.test(path))!
+    behaviour.run = () => {
+      // The file is visible by now. The process then dies.
+      archive.files.set(name, nothing)
+      archive.down = "Unavailable"
+      return 1
+    }
+    expect((await piece(stage(), ann, location, 0, "text")).status).toBe(503)
+    behaviour.run = ({ name }) => name.length
+    archive.down = null
+    stage().clock.now += 5_001
+    expect(await offsetOf(stage(), ann, location)).toBe(4)
+    const { json, status } = await stage().service.get(ann, location)
+    expect([status, json["file"]]).toEqual([200, { name: "a.txt", type: "text/plain", size: 4 }])
+    expect(temporary(archive)).not.toContain(name)
+    const record = await create(stage(), ann, "papers", { title: "x", owner_id: "ann", scan: json["value"] })
+    expect((await stage().service.get(null, record["scan"]!["url"] as unknown as string)).text).toBe("text")
+  })
+
   it("lose nothing where each step of the last piece may be the last one of a process", async () => {
     const image = new Uint8Array(fakeImage("png", { width: 30, height: 20 }))
     const { public: storage } = stage().storages
