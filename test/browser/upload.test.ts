@@ -115,5 +115,26 @@ describe.skipIf(chromiumPath === null)("in Chromium", () => {
       expect(pieces).toBe(4)
       await page.unroute(pattern)
     })
+
+    it("leave nothing behind when their page is closed", async () => {
+      const { archive: storage } = stage().storages
+      const pieces = (): readonly string[] => [...storage.files.keys()].filter((path) => path.startsWith(".tmp/"))
+      // Of an upload that has ended, its answer is kept.
+      const before = pieces()
+      const pattern = `${url}/api/v1/papers:upload/*`
+      let sent = 0
+      // The second piece stays on its way.
+      await page.route(pattern, async (route) => {
+        if (route.request().method() !== "PATCH" || ++sent === 1) await route.continue()
+      })
+      await page.evaluate((token) => {
+        const file = new File([new Uint8Array(20_000_000).fill(99)], "left.txt", { type: "text/plain" })
+        void library.createClient({ token }).upload("papers", "scan", file).catch(() => undefined)
+      }, tokenOf(admin))
+      await expect.poll(() => sent).toBe(2)
+      expect(pieces().length).toBeGreaterThan(before.length)
+      await page.goto("about:blank")
+      await expect.poll(pieces).toEqual(before)
+    })
   }, ["fake"])
 })

@@ -95,6 +95,19 @@ export const sendPieces = async (
   const id = /[^/]+$/.exec(begun.headers.get("location") ?? "")?.[0]
   if (id === undefined) return null
   const call = { path: `${collection}/${id}`, headers: version, signal }
+  /** Nobody goes on with it. If that cannot be said, it expires. */
+  const abandon = (more: Pick<Call, "fetch"> = {}): void => {
+    send({ ...call, ...more, method: "DELETE", signal: undefined }).catch(() => undefined)
+  }
+  const page = globalThis as {
+    readonly addEventListener?: (name: "pagehide", listener: (event: { readonly persisted?: boolean }) => void) => void
+    readonly removeEventListener?: (name: "pagehide", listener: object) => void
+  }
+  // A closed page would leave an upload that counts among those of its person for a day. A page that the browser keeps may come back.
+  const leave = ({ persisted }: { readonly persisted?: boolean }): void => {
+    if (persisted !== true) abandon({ fetch: (input, init) => fetch(input, { ...init, keepalive: true }) })
+  }
+  page.addEventListener?.("pagehide", leave)
 
   let failures = 0
   let furthest = 0
@@ -158,8 +171,9 @@ export const sendPieces = async (
     }
     return (await repeated<Uploaded>({ ...call, method: "GET" })).data
   } catch (error) {
-    // Nobody goes on with it. If that cannot be said, it expires.
-    send({ ...call, method: "DELETE", signal: undefined }).catch(() => undefined)
+    abandon()
     throw error
+  } finally {
+    page.removeEventListener?.("pagehide", leave)
   }
 }
