@@ -162,6 +162,26 @@ describe("a replay", () => {
     expect((await replay(path, { since })).json["detail"]).toBe("The subscription is disabled.")
   })
 
+  it("is asked for beside another range at the same moment, and loses neither; its last try is one that is under way, too", async () => {
+    const path = await subscribe()
+    await insert(["a"])
+    await service.until(async () => await kept() === 1, "it is kept")
+    const since = await timeOf("a")
+    const { queue } = service.events.dispatching
+    const { replayPlan } = await import("../../core/app/event/replay.ts")
+    const Effect = await import("effect/Effect")
+    const range = { subscription: `made:${path.split("/").at(-1)!}`, since, until: "9999-01-01T00:00:00Z", after: null }
+    const later = { ...range, until: "9999-01-02T00:00:00Z" }
+    const [one, other, again] = await Effect.runPromise(
+      queue.enqueue([range, later, range].map((each) => replayPlan(each, 3_600_000)))
+    )
+    expect([other === one, again === one]).toEqual([false, true])
+    await service.database.execute(`begin; set session_replication_role = replica;
+      delete from jobs._private_jobs where id = ${other!};
+      update jobs._private_jobs set attempts = max_attempts, locked_at = now(), locked_by = 'w' where id = ${one!}; commit`)
+    expect((await replay(path, { since })).json["detail"]).toBe("A replay of this subscription is under way.")
+  })
+
   it.each<[unknown, string]>([
     [{}, "since"],
     [{ since: "yesterday" }, "since"],
@@ -196,7 +216,7 @@ describe("a replay", () => {
   it("ends with its subscription", async () => {
     const path = await subscribe()
     await insert(["a"])
-    await service.until(() => receiver.received.length === 1, "the first time")
+    await service.until(async () => receiver.received.length === 1 && await kept() === 1, "the first time")
     await service.call(ann, "DELETE", path)
     // The subscription of a job may be gone when it runs.
     const { queue } = service.events.dispatching

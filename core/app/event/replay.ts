@@ -31,14 +31,14 @@ export interface ReplayPayload {
   readonly after: KeptPosition | null
 }
 
-/** One waits for a subscription at a time. */
+/** One waits for each range of a subscription at a time: another range that was asked for at the same moment is a job of its own. */
 export const replayPlan = (payload: ReplayPayload, delayMs = 0): EnqueuePlan => ({
   name: replayName,
   payload: JSON.stringify(payload),
   runAt: null,
   delayMs,
   priority: 0,
-  key: payload.subscription,
+  key: `${payload.subscription} ${payload.since} ${payload.until}`,
   mode: "dedupe",
   group: null,
   ordered: false,
