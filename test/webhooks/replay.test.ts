@@ -162,6 +162,27 @@ describe("a replay", () => {
     expect((await replay(path, { since })).json["detail"]).toBe("The subscription is disabled.")
   })
 
+  it("lets other deliveries come first", async () => {
+    const path = await subscribe()
+    await insert(["a"])
+    await service.until(async () => await kept() === 1, "it is kept")
+    const pause = (paused: boolean) =>
+      service.database.execute(`select from jobs._pause('webhooks.deliver', false, ${paused})`)
+    await pause(true)
+    try {
+      expect((await replay(path, { since: await timeOf("a") })).status).toBe(202)
+      await service.until(async () => (await service.jobs("webhooks.deliver")).length === 1, "its job")
+      // Usual ones have 0, and lower ones are taken first.
+      expect(
+        await service.database.rows(
+          "select priority::text from jobs._private_jobs where task_id = (select id from jobs._private_tasks where identifier = 'webhooks.deliver')"
+        )
+      ).toEqual([["1"]])
+    } finally {
+      await pause(false)
+    }
+  })
+
   it("is asked for beside another range at the same moment, and loses neither; its last try is one that is under way, too", async () => {
     const path = await subscribe()
     await insert(["a"])

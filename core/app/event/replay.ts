@@ -18,8 +18,10 @@ export const replayName = "webhooks.replay"
 
 /** Changes of one batch. */
 const mostAtOnce = 200
-/** How soon the next batch follows. So new events are not held up behind all of the old ones. */
+/** How soon the next batch follows. So new events of the subscription are not held up behind all of the old ones. */
 const pauseMs = 1_000
+/** What is due for others comes first: a receiver that answers slowly holds up its own replay. */
+const priority = -1
 
 /** Payload of a `webhooks.replay` job. */
 export interface ReplayPayload {
@@ -64,5 +66,5 @@ export const replayBatch = Effect.fnUntraced(function*(
     ? pauseMs
     : Math.max(pauseMs, Math.ceil(plans.length * spacingMs(subscription.perMinute)))
   const next = replayPlan({ ...payload, after: { at: last.at, sequence: last.sequence } }, pause)
-  yield* use.queue.enqueue([...plans, next])
+  yield* use.queue.enqueue([...plans.map((each) => ({ ...each, priority })), next])
 })
