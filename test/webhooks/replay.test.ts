@@ -1,5 +1,6 @@
 // Sending events of a time range again: failed deliveries, and those that arrived where events are kept.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { outdatedChangesSql } from "../../adapters/postgres/changes.ts"
 import { compileOrThrow } from "../../composition/create-admin.ts"
 import { defineConfig, defineResource, defineRoles, f, webhooks } from "../../composition/index.ts"
 import { openEvents, openReceiver } from "../support/events.ts"
@@ -284,6 +285,11 @@ describe("failed deliveries", () => {
 })
 
 describe("kept events", () => {
+  it("are removed by their places, without a look at all the others", async () => {
+    const plan = await service.database.rows(`explain ${outdatedChangesSql({ schema: "webhooks", keptMs: 60_000 })}`)
+    expect(plan.join("\n")).toContain("Tid Scan on events")
+  })
+
   it("are removed once they are too old, and never without the option", async () => {
     await insert(["a", "b"])
     await service.until(async () => await kept() === 2, "both")
