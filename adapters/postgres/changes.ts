@@ -55,6 +55,17 @@ export const keptChangesSchema = ({ schema }: Pick<KeepingChanges, "schema">): r
   ]
 }
 
+/**
+ * Removes kept changes that are too old. They are found by the index, locked, and removed by their places: a join with the table would read all of it each time.
+ */
+export const outdatedChangesSql = ({ keptMs, schema }: KeepingChanges): string => {
+  const events = `${identifier(schema)}.events`
+  return `delete from ${events} where ctid = any(array(
+  select ctid from ${events} where at < now() - interval '${keptMs} milliseconds'
+  order by at, sequence limit ${mostForgotten} for update skip locked
+)) returning 1`
+}
+
 /** The statements of the port, for a schema's name as SQL. */
 const statementsIn = (s: string, keeping: KeepingChanges | null) => {
   const events = keeping === null ? "" : `${identifier(keeping.schema)}.events`
@@ -113,12 +124,16 @@ on conflict (relation) do update set until = excluded.until`
 
   const keptSinceSql = `select min(at)::text from ${events}`
 
-  const outdatedSql = `delete from ${events} where (at, sequence) in (
-  select at, sequence from ${events} where at < now() - interval '${keeping?.keptMs ?? 0} milliseconds'
-  order by at, sequence limit ${mostForgotten} for update skip locked
-) returning 1`
-
-  return { keptSinceSql, keptSql, outdatedSql, forgetSql, settleSql, sinceSql, takeSql, watchSql }
+  return {
+    keptSinceSql,
+    keptSql,
+    outdatedSql: keeping === null ? "" : outdatedChangesSql(keeping),
+    forgetSql,
+    settleSql,
+    sinceSql,
+    takeSql,
+    watchSql
+  }
 }
 
 /** The port on given connections, for the tables whose changes are captured. */

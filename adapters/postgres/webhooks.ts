@@ -308,7 +308,7 @@ export const makeWebhooks = (postgres: Postgres, { schema }: Pick<Webhooks, "sch
       Effect.map(
         read(
           `select exists (select from ${jobs}._private_jobs j join ${jobs}._private_tasks t on t.id = j.task_id
-          where t.identifier = 'webhooks.replay' and j.attempts < j.max_attempts and j.payload->>'subscription' = '${madePrefix}' || $1)::text`,
+          where t.identifier = 'webhooks.replay' and (j.locked_at is not null or j.attempts < j.max_attempts) and j.payload->>'subscription' = '${madePrefix}' || $1)::text`,
           [id]
         ),
         ([row]) => row?.[0] === "true"

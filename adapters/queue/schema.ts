@@ -95,6 +95,7 @@ const ownStatements = (s: string): readonly string[] => [
   // Level 3. Starts of a limited rate are `rate_every` apart, of which `rate_burst` may come at once; `next_start` is the time of the next one.
   `alter table ${s}.definitions
   add column if not exists paused_at timestamptz,
+  add column if not exists resumed_at timestamptz,
   add column if not exists max_running integer,
   add column if not exists rate_every interval,
   add column if not exists rate_burst integer,
@@ -365,7 +366,8 @@ end $f$`,
   `create or replace function ${s}._pause(job_name text, is_ordered boolean, pauses boolean) returns table (since timestamptz) language plpgsql ${secure} as $f$
 begin
   if is_ordered is not null then perform ${s}._queue(job_name, is_ordered); end if;
-  return query update ${s}.definitions d set paused_at = case when pauses then coalesce(d.paused_at, now()) end
+  return query update ${s}.definitions d set paused_at = case when pauses then coalesce(d.paused_at, now()) end,
+    resumed_at = case when d.paused_at is not null and not pauses then now() else d.resumed_at end
     from ${s}._private_tasks t where t.identifier = job_name and d.task_id = t.id returning d.paused_at;
 end $f$`,
 
@@ -423,8 +425,8 @@ end $f$`,
       where j.is_available and (j.task_id, j.priority) > (f.task_id, f.priority) order by task_id, priority, run_at limit 1
     ) n
   )
-  -- A name that no worker has ever known is due for nobody, and nor is a paused one.
-  select least((select min(f.run_at) from first f join ${s}.definitions d on d.task_id = f.task_id where d.seen_at is not null and d.paused_at is null),
+  -- A name that no worker has ever known is due for nobody, and nor is a paused one. What a rate holds back is due when the next of its name may begin.
+  select least((select min(greatest(f.run_at, d.next_start - d.rate_every * (d.rate_burst - 1))) from first f join ${s}.definitions d on d.task_id = f.task_id where d.seen_at is not null and d.paused_at is null),
     (select min(locked_at) + interval '4 hours' from ${s}._private_jobs where locked_at is not null))
 $f$`,
 
@@ -496,14 +498,14 @@ $f$`,
 $f$`,
 
   `create or replace function ${s}._clean() returns void language plpgsql ${secure} as $f$
+declare held integer[];
 begin
   delete from ${s}.completed where completed_at < now() - interval '7 days';
   delete from ${s}._private_jobs where attempts >= max_attempts and locked_at is null and updated_at < now() - interval '7 days';
-  -- What a pause holds back is kept.
-  delete from ${s}.group_waiting where run_at < now() - interval '14 days'
-    and task_id not in (select task_id from ${s}.definitions where paused_at is not null);
-  delete from ${s}._private_jobs where is_available and attempts = 0 and run_at < now() - interval '14 days'
-    and task_id not in (select task_id from ${s}.definitions where paused_at is not null);
+  -- What a pause holds back is kept, and has as long as any other to begin after it.
+  held := array(select task_id from ${s}.definitions where paused_at is not null or resumed_at > now() - interval '14 days');
+  delete from ${s}.group_waiting where run_at < now() - interval '14 days' and task_id <> all (held);
+  delete from ${s}._private_jobs where is_available and attempts = 0 and run_at < now() - interval '14 days' and task_id <> all (held);
 end $f$`,
 
   // Read from the catalogue, which every role may read.

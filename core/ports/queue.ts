@@ -120,7 +120,7 @@ export interface QueueService {
   ) => Effect.Effect<{ readonly pausedAt: string | null } | null, QueueError>
   /** Removes jobs that wait and were never started; others are left. */
   readonly cancel: (ids: readonly string[]) => Effect.Effect<void, QueueError>
-  /** When the next job is due that some worker has known and that is not paused, or the lease of a running one ends; null when there is none. RFC 3339. */
+  /** When the next job is due that some worker has known, that is not paused and that its rate lets begin, or the lease of a running one ends; null when there is none. RFC 3339. */
   readonly nextDue: Effect.Effect<string | null, QueueError>
 }
 

@@ -69,6 +69,8 @@ interface Definition {
   readonly ordered: boolean
   model: JobModel | null
   pausedAt: number | null
+  /** When its last pause ended. */
+  resumedAt?: number
   /** When the next start is due, and whether an alarm is set for what the rate holds back. */
   nextStart: number
   held: boolean
@@ -158,7 +160,8 @@ export class FakeQueue {
     const old = (job: Stored): boolean =>
       job.done || (job.attempts >= job.maxAttempts && job.owner === null)
         ? job.updatedAt < this.#now - 7 * day
-        : job.owner === null && job.attempts === 0 && job.runAt < this.#now - 14 * day && !this.isPaused(job.name)
+        : job.owner === null && job.attempts === 0 && job.runAt < this.#now - 14 * day &&
+          !this.isPaused(job.name) && (this.#definitions.get(job.name)?.resumedAt ?? 0) < this.#now - 14 * day
     this.#jobs = this.#jobs.filter((job) => !old(job))
   }
 
@@ -209,6 +212,12 @@ export class FakeQueue {
     job.triedUntil = this.#now + (model?.timeoutMs ?? 4 * 3_600_000) + lockMarginMs
     this.#lease(job)
     return job
+  }
+
+  /** When the rate of a name lets the next one begin, if it has one. */
+  #startOf({ model, nextStart }: Definition): number {
+    const rate = model?.rate ?? null
+    return rate === null ? 0 : nextStart - apartUs(rate) / 1_000 * (rate.burst - 1)
   }
 
   /** Takes one of the starts that the rate of a name allows. */
@@ -389,7 +398,7 @@ export class FakeQueue {
         : job.owner !== null
         ? [job.lockedUntil]
         : this.isAvailable(job) && this.#definitions.get(job.name)!.model !== null && !this.isPaused(job.name)
-        ? [job.runAt]
+        ? [Math.max(job.runAt, this.#startOf(this.#definitions.get(job.name)!))]
         : []
     )
     return times.length === 0 ? null : iso(Math.min(...times))
@@ -614,6 +623,7 @@ export class FakeQueue {
         const definition = found ??
           { ordered: ordered === true, model: null, pausedAt: null, nextStart: 0, held: false }
         this.#definitions.set(name, definition)
+        if (!paused && definition.pausedAt !== null) definition.resumedAt = this.#now
         definition.pausedAt = paused ? definition.pausedAt ?? this.#now : null
         return { pausedAt: definition.pausedAt === null ? null : iso(definition.pausedAt) }
       }),

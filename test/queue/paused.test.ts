@@ -115,3 +115,26 @@ it("gives nothing to a fetch that was sent before the pause and waited, nor to o
   await pause("late", false)
   expect((await harness.pool.query(fetch)).rows).toHaveLength(1)
 })
+
+it("gives what it held back as long as any other job to begin after it", async () => {
+  const job = defineJob({ name: "held", run: () => {} })
+  const grouped = defineJob<number>({ name: "grouped", ordered: true, run: () => {} })
+  const left = async () => {
+    await harness.database.execute("select jobs._clean()")
+    return await harness.database.rows(
+      "select (select count(*) from jobs._private_jobs)::text, (select count(*) from jobs.group_waiting)::text"
+    )
+  }
+  await job.enqueue(harness.db)
+  for (const payload of [1, 2]) await grouped.enqueue(harness.db, payload, { group: "g" })
+  for (const name of ["held", "grouped"]) await pause(name)
+  await harness.database.execute(`update jobs._private_jobs set run_at = run_at - interval '15 days';
+    update jobs.group_waiting set run_at = run_at - interval '15 days'`)
+  expect(await left()).toEqual([["2", "1"]])
+  for (const name of ["held", "grouped"]) await pause(name, false)
+  expect(await left()).toEqual([["2", "1"]])
+  // To resume what is not paused gives no more time.
+  await harness.database.execute("update jobs.definitions set resumed_at = resumed_at - interval '15 days'")
+  for (const name of ["held", "grouped"]) await pause(name, false)
+  expect(await left()).toEqual([["0", "0"]])
+})

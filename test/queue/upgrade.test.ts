@@ -96,7 +96,7 @@ const lowered = (s: string): string =>
     ${s}.enqueue(text, jsonb, timestamptz, text, text, integer, text),
     ${s}._define(text, boolean, integer, interval, interval, interval[], interval, text, integer, interval, integer);
   drop table ${s}.progress;
-  alter table ${s}.definitions drop column paused_at, drop column max_running, drop column rate_every, drop column rate_burst, drop column next_start;
+  alter table ${s}.definitions drop column paused_at, drop column resumed_at, drop column max_running, drop column rate_every, drop column rate_burst, drop column next_start;
   create function ${s}.enqueue(job_name text, payload jsonb default null, run_at timestamptz default null, key text default null,
     group_key text default null, priority integer default 0) returns bigint language sql security definer as $f$
     select ${s}._enqueue(job_name, coalesce(payload, 'null')::json, run_at, null, key, 'dedupe', group_key, coalesce(priority, 0), null, null) $f$;

@@ -1,5 +1,6 @@
 // Sending events of a time range again: failed deliveries, and those that arrived where events are kept.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { outdatedChangesSql } from "../../adapters/postgres/changes.ts"
 import { compileOrThrow } from "../../composition/create-admin.ts"
 import { defineConfig, defineResource, defineRoles, f, webhooks } from "../../composition/index.ts"
 import { openEvents, openReceiver } from "../support/events.ts"
@@ -162,6 +163,47 @@ describe("a replay", () => {
     expect((await replay(path, { since })).json["detail"]).toBe("The subscription is disabled.")
   })
 
+  it("lets other deliveries come first", async () => {
+    const path = await subscribe()
+    await insert(["a"])
+    await service.until(async () => await kept() === 1, "it is kept")
+    const pause = (paused: boolean) =>
+      service.database.execute(`select from jobs._pause('webhooks.deliver', false, ${paused})`)
+    await pause(true)
+    try {
+      expect((await replay(path, { since: await timeOf("a") })).status).toBe(202)
+      await service.until(async () => (await service.jobs("webhooks.deliver")).length === 1, "its job")
+      // Usual ones have 0, and lower ones are taken first.
+      expect(
+        await service.database.rows(
+          "select priority::text from jobs._private_jobs where task_id = (select id from jobs._private_tasks where identifier = 'webhooks.deliver')"
+        )
+      ).toEqual([["1"]])
+    } finally {
+      await pause(false)
+    }
+  })
+
+  it("is asked for beside another range at the same moment, and loses neither; its last try is one that is under way, too", async () => {
+    const path = await subscribe()
+    await insert(["a"])
+    await service.until(async () => await kept() === 1, "it is kept")
+    const since = await timeOf("a")
+    const { queue } = service.events.dispatching
+    const { replayPlan } = await import("../../core/app/event/replay.ts")
+    const Effect = await import("effect/Effect")
+    const range = { subscription: `made:${path.split("/").at(-1)!}`, since, until: "9999-01-01T00:00:00Z", after: null }
+    const later = { ...range, until: "9999-01-02T00:00:00Z" }
+    const [one, other, again] = await Effect.runPromise(
+      queue.enqueue([range, later, range].map((each) => replayPlan(each, 3_600_000)))
+    )
+    expect([other === one, again === one]).toEqual([false, true])
+    await service.database.execute(`begin; set session_replication_role = replica;
+      delete from jobs._private_jobs where id = ${other!};
+      update jobs._private_jobs set attempts = max_attempts, locked_at = now(), locked_by = 'w' where id = ${one!}; commit`)
+    expect((await replay(path, { since })).json["detail"]).toBe("A replay of this subscription is under way.")
+  })
+
   it.each<[unknown, string]>([
     [{}, "since"],
     [{ since: "yesterday" }, "since"],
@@ -196,7 +238,7 @@ describe("a replay", () => {
   it("ends with its subscription", async () => {
     const path = await subscribe()
     await insert(["a"])
-    await service.until(() => receiver.received.length === 1, "the first time")
+    await service.until(async () => receiver.received.length === 1 && await kept() === 1, "the first time")
     await service.call(ann, "DELETE", path)
     // The subscription of a job may be gone when it runs.
     const { queue } = service.events.dispatching
@@ -243,6 +285,11 @@ describe("failed deliveries", () => {
 })
 
 describe("kept events", () => {
+  it("are removed by their places, without a look at all the others", async () => {
+    const plan = await service.database.rows(`explain ${outdatedChangesSql({ schema: "webhooks", keptMs: 60_000 })}`)
+    expect(plan.join("\n")).toContain("Tid Scan on events")
+  })
+
   it("are removed once they are too old, and never without the option", async () => {
     await insert(["a", "b"])
     await service.until(async () => await kept() === 2, "both")

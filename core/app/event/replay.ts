@@ -18,8 +18,10 @@ export const replayName = "webhooks.replay"
 
 /** Changes of one batch. */
 const mostAtOnce = 200
-/** How soon the next batch follows. So new events are not held up behind all of the old ones. */
+/** How soon the next batch follows. So new events of the subscription are not held up behind all of the old ones. */
 const pauseMs = 1_000
+/** What is due for others comes first: a receiver that answers slowly holds up its own replay. */
+const priority = -1
 
 /** Payload of a `webhooks.replay` job. */
 export interface ReplayPayload {
@@ -31,14 +33,14 @@ export interface ReplayPayload {
   readonly after: KeptPosition | null
 }
 
-/** One waits for a subscription at a time. */
+/** One waits for each range of a subscription at a time: another range that was asked for at the same moment is a job of its own. */
 export const replayPlan = (payload: ReplayPayload, delayMs = 0): EnqueuePlan => ({
   name: replayName,
   payload: JSON.stringify(payload),
   runAt: null,
   delayMs,
   priority: 0,
-  key: payload.subscription,
+  key: `${payload.subscription} ${payload.since} ${payload.until}`,
   mode: "dedupe",
   group: null,
   ordered: false,
@@ -64,5 +66,5 @@ export const replayBatch = Effect.fnUntraced(function*(
     ? pauseMs
     : Math.max(pauseMs, Math.ceil(plans.length * spacingMs(subscription.perMinute)))
   const next = replayPlan({ ...payload, after: { at: last.at, sequence: last.sequence } }, pause)
-  yield* use.queue.enqueue([...plans, next])
+  yield* use.queue.enqueue([...plans.map((each) => ({ ...each, priority })), next])
 })

@@ -78,6 +78,7 @@ describe("declared jobs", () => {
       [{ name: "a b" }, /name is "a b"\. → Write 1 to 128 letters/],
       [{ name: "x".repeat(129) }, /Write 1 to 128/],
       [{ name: "webhooks.deliver" }, /\("webhooks\.deliver"\): its name is that of a job of the service's own/],
+      [{ name: "webhooks.replay" }, /\("webhooks\.replay"\): its name is that of a job of the service's own/],
       [{ run: 1 }, /jobs\[0\] \("a"\): run is 1, not a function/],
       [{ payload: { parse: run } }, /not a Standard Schema/],
       [{ maxAttempts: 0 }, /maxAttempts is 0\. → Write a whole number from 1 to 1000/],

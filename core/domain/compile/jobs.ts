@@ -32,7 +32,8 @@ const ownNames: ReadonlySet<string> = new Set([
   "tasks.run",
   "webhooks.deliver",
   "webhooks.deliver-ordered",
-  "webhooks.dispatch-change"
+  "webhooks.dispatch-change",
+  "webhooks.replay"
 ])
 
 /** Whether a name is that of a job which the service runs for itself: no configuration declares it. */

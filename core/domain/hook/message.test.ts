@@ -96,11 +96,17 @@ describe("its headers", () => {
       "X-Gitlab-Token",
       "X-Telegram-Bot-Api-Secret-Token",
       "X-Shopify-Hmac-Sha256",
-      "X-Api-Key"
+      "X-Api-Key",
+      "X-Auth",
+      "X-Auth-Key",
+      "X-Access-Key",
+      "X-Functions-Key",
+      "Ocp-Apim-Subscription-Key",
+      "X-Goog-IAP-JWT-Assertion",
+      "X-Sender-Sig"
     ]
-    expect(keptHeaders([...secrets.map((name) => [name, "hush"] as const), ["X-GitHub-Event", "push"]])).toEqual({
-      "x-github-event": "push"
-    })
+    const kept = { "x-github-event": "push", "idempotency-key": "k1", "x-author": "ann", "x-sigma": "1" }
+    expect(keptHeaders([...secrets.map((name) => [name, "hush"] as const), ...Object.entries(kept)])).toEqual(kept)
     expect(keptHeaders([["__proto__", "x"]])).toEqual(JSON.parse("{\"__proto__\":\"x\"}"))
   })
 

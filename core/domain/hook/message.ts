@@ -15,7 +15,8 @@ import type { HookMessage } from "./declaration.ts"
 export const mostHeaders = 16 * 1024
 
 /** Names of headers whose values give access to something, or are made with what does. */
-const secretHeader = /authori[sz]ation|cookie|token|secret|signature|hmac|password|credential|api-?key/
+const secretHeader =
+  /auth(?:ori[sz]ation|-|$)|cookie|token|secret|signature|-sig$|hmac|passw|credential|jwt|(?:api|access|subscription|functions|private|shared)-?key/
 
 /** The headers that are kept of a request, or null where they are too long. */
 export const keptHeaders = (
