@@ -201,12 +201,13 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
     await checkFolder(folder)
     if (first === undefined) return
     for (let at = folder; at.length >= first.length && at !== dirname(at); at = dirname(at)) {
-      await flushFolder(dirname(at))
+      await flush(dirname(at))
     }
   }
 
-  const flushFolder = async (folder: string): Promise<void> => {
-    const handle = await open(folder, constants.O_RDONLY)
+  /** Has what was written to a file or a folder reach the disk, whoever wrote it. */
+  const flush = async (place: string): Promise<void> => {
+    const handle = await open(place, constants.O_RDONLY)
     try {
       await handle.sync()
     } finally {
@@ -250,7 +251,7 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
         await again(folder, error)
         await rename(part, place)
       })
-      await flushFolder(folder)
+      await flush(folder)
       return size
     } catch (error) {
       await unlink(part).catch(() => {})
@@ -267,7 +268,7 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
       return open(place, "wx", fileMode)
     })
     await file.close()
-    await flushFolder(temporary)
+    await flush(temporary)
   }
 
   const append = async (name: string, offset: number, body: Bytes): Promise<Appended | null> => {
@@ -333,6 +334,10 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
     const place = placeOf(path)
     const folder = dirname(place)
     await makeFolder(folder)
+    // Another process may have written the last bytes, and not have flushed them yet.
+    await flush(placeOf(name)).catch((error: unknown) => {
+      if (!isMissing(error)) throw error
+    })
     const move = (): Promise<boolean> =>
       rename(placeOf(name), place).then(() => true, async (error: unknown) => {
         if (await headOf(name) === null) return false
@@ -341,7 +346,7 @@ export const makeLocalStorage = (options: LocalStorageOptions): StorageService =
         return true
       })
     if (!await move()) return null
-    await flushFolder(folder)
+    await flush(folder)
     return found.size
   }
 

@@ -47,6 +47,10 @@ export const checkJobs = async (
   })
   const drift = driftOf((await client.query(driftSql(schemas.jobs))).rows)
   const isKnown = (name: string): boolean => jobs.has(name) || isOwnJob(name)
+  const isLimited = (name: string): boolean => {
+    const job = jobs.get(name)
+    return job !== undefined && (job.maxRunning !== null || job.rate !== null)
+  }
   const { rows } = await client.query<Row>(countsSql(ownSchema(schemas.jobs)))
   // At another level everything may differ, and the check of migrations says so.
   const changed = drift.length === 0 || drift.some((each) => each.startsWith("function _level ")) ? [] : [about(
@@ -74,7 +78,9 @@ export const checkJobs = async (
         ? [about(
           "warning",
           `Jobs "${name}" have been due for more than ${lateMinutes} minutes.`,
-          "Run a server (not with SERVICE_JOBS=false) or a worker, or give the job a higher concurrency."
+          isLimited(name)
+            ? "More come than its rate or its maxRunning allows: raise them. Or nothing runs it: start a server (not with SERVICE_JOBS=false) or a worker."
+            : "Run a server (not with SERVICE_JOBS=false) or a worker, or give the job a higher concurrency."
         )]
         : []),
       ...(failed > 0

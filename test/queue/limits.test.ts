@@ -2,7 +2,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import type { Connections } from "../../adapters/queue/connection.ts"
 import { defineJob, type Job } from "../../adapters/queue/define.ts"
+import { checkJobs } from "../../composition/doctor/jobs.ts"
 import { makeAttempts } from "../../core/app/job/attempt.ts"
+import { defaultSchemas } from "../../core/domain/declare/schemas.ts"
 import type { Workers } from "../../core/ports/queue.ts"
 import { modelsOf } from "../contracts/queue.ts"
 import { type OpenQueue, openQueue } from "../support/queue.ts"
@@ -158,5 +160,20 @@ describe("maxRunning", () => {
       other.release()
     }
     expect((await harness.pool.query(fetchSql, [task, 5])).rows).toEqual([])
+  })
+})
+
+describe("the doctor", () => {
+  it("says of jobs that are late what may hold them back", async () => {
+    const limited = defineJob({ name: "limited", rate: { jobs: 1, per: "1 hour" }, run: () => {} })
+    const plain = defineJob({ name: "plain", run: () => {} })
+    await harness.database.execute(`select jobs.enqueue('limited'), jobs.enqueue('plain');
+      update jobs._private_jobs set run_at = now() - interval '1 hour'`)
+    const jobs = modelsOf(limited, plain)
+    const findings = await checkJobs(harness.pool as never, { jobs, schemas: defaultSchemas })
+    expect(findings.map(({ fix, message }) => [/"(\w+)"/.exec(message)![1], fix?.split(":")[0]])).toEqual([
+      ["limited", "More come than its rate or its maxRunning allows"],
+      ["plain", "Run a server (not with SERVICE_JOBS=false) or a worker, or give the job a higher concurrency."]
+    ])
   })
 })
