@@ -15,6 +15,47 @@ onStage("addresses of files", (stage) => {
     }
   })
 
+  it("make any file an attachment where they ask for one, and nothing else", async () => {
+    const { service } = stage()
+    const picture = fakeImage("png", { width: 90, height: 60 })
+    const image = await ticketFor(stage(), ann, "products.image", picture, { name: "a.png" })
+    const product = await create(stage(), ann, "products", { name: "A", image })
+    const invoice = await ticketFor(stage(), ann, "papers.invoice", pdf(), { name: "Rückgabe.pdf" })
+    const paper = await create(stage(), ann, "papers", { title: "A", owner_id: "ann", invoice })
+    const shown = product["image"] as unknown as {
+      readonly url: string
+      readonly variants: { readonly card: { readonly url: string } }
+    }
+    const own = (paper["invoice"] as unknown as { readonly url: string }).url
+    const asked = async (url: string) => {
+      const answer = await service.call(null, "GET", url)
+      return [answer.status, (answer.headers.get("content-disposition") ?? "").replace(/[A-Za-z0-9_-]{22,}/g, "ID")]
+    }
+    expect(await asked(shown.url)).toEqual([200, "inline; filename=\"ID.png\""])
+    expect(await asked(`${shown.url}?download=1`)).toEqual([200, "attachment; filename=\"ID.png\""])
+    expect(await asked(`${shown.url}?v=2&download=1`)).toEqual([200, "attachment; filename=\"ID.png\""])
+    expect(await asked(`${shown.url}?download=0`)).toEqual([200, "inline; filename=\"ID.png\""])
+    expect(await asked(`${shown.variants.card.url}?download=1`)).toEqual([
+      200,
+      "attachment; filename=\"ID.png.card.webp\""
+    ])
+    const name = "filename=\"R_ckgabe.pdf\"; filename*=UTF-8''R%C3%BCckgabe.pdf"
+    expect(await asked(own)).toEqual([200, `inline; ${name}`])
+    expect(await asked(`${own}&download=1`)).toEqual([200, `attachment; ${name}`])
+    const range = await service.call(null, "GET", `${own}&download=1`, { headers: { range: "bytes=0-3" } })
+    expect([range.status, range.text, range.headers.get("content-disposition")]).toEqual([
+      206,
+      "%PDF",
+      `attachment; ${name}`
+    ])
+    // Nothing else may stand beside a signature, and it stays the one of this file.
+    for (const query of ["&download=0", "&download", "&download=1&download=1", "&download=1&v=2", "&v=2"]) {
+      expect([query, (await service.call(null, "GET", own + query)).status]).toEqual([query, 403])
+    }
+    const other = `${own.replace(/sig=./, (text) => text.endsWith("A") ? "sig=B" : "sig=A")}&download=1`
+    expect((await service.call(null, "GET", other)).status).toBe(403)
+  })
+
   it("stand in an export only where they are asked for", async () => {
     const { service } = stage()
     const ticket = await ticketFor(stage(), ann, "papers.invoice", pdf(), { name: "=a, \"b\".pdf" })
@@ -42,6 +83,19 @@ onStage("addresses of files", (stage) => {
 onStage(
   "addresses of files in a bucket",
   (stage) => {
+    it("that ask for an attachment lead to one there", async () => {
+      const { service } = stage()
+      const ticket = await ticketFor(stage(), ann, "papers.invoice", pdf(), { name: "a.pdf" })
+      const paper = await create(stage(), ann, "papers", { title: "A", owner_id: "ann", invoice: ticket })
+      const { url } = paper["invoice"] as unknown as { readonly url: string }
+      const there = async (at: string) => {
+        const { headers, status } = await service.call(null, "GET", at)
+        return [status, new URL(headers.get("location")!).searchParams.get("disposition")]
+      }
+      expect(await there(url)).toEqual([302, "inline; filename=\"a.pdf\""])
+      expect(await there(`${url}&download=1`)).toEqual([302, "attachment; filename=\"a.pdf\""])
+    })
+
     it("answer HEAD themselves, as a link to the bucket is for GET only", async () => {
       const { service, storages } = stage()
       const ticket = await ticketFor(stage(), ann, "papers.invoice", pdf(), { name: "a.pdf" })

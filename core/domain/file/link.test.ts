@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { cleanupFolder, dueOf, entryName, entryOf, readEntry, writeEntry } from "./cleanup.ts"
-import { fileAddress, linkExpiry, linkQuery, publicAddress, readLink, signedText } from "./link.ts"
+import { asksDownload, fileAddress, linkExpiry, linkQuery, publicAddress, readLink, signedText } from "./link.ts"
 import { countedMs, Quota } from "./quota.ts"
 import { looksLikeTicket, readTicket, ticketContext, writeTicket } from "./ticket.ts"
 import { writeStored } from "./uri.ts"
@@ -56,6 +56,23 @@ describe("links", () => {
     expect(readLink("private", link.path, [...query.slice(1), ["sig", "T"]])).toBeNull()
     expect(readLink("private", link.path, [...query.slice(0, 3), ["exp", "1e9"], ["sig", "S"]])).toBeNull()
     expect(readLink("private", link.path, [])).toBeNull()
+  })
+
+  it("may ask for an attachment, once and in one way, wherever that stands in it", () => {
+    const query = [["r", link.resource], ["k", link.key], ["f", link.field], ["exp", String(link.expires)], [
+      "sig",
+      "S"
+    ]] as const
+    const asked = ["download", "1"] as const
+    const read = (...all: ReadonlyArray<readonly [string, string]>) => readLink("private", link.path, all)
+    expect(read(...query, asked)).toEqual({ link, signature: "S" })
+    expect(read(asked, ...query)).toEqual({ link, signature: "S" })
+    expect([asksDownload(query), asksDownload([...query, asked])]).toEqual([false, true])
+    expect(read(...query, asked, asked)).toBeNull()
+    expect(read(...query, ["download", "0"])).toBeNull()
+    expect(read(...query, ["download", "0"], asked)).toBeNull()
+    expect(read(...query, asked, ["x", "y"])).toBeNull()
+    expect(read(...query.slice(1), asked)).toBeNull()
   })
 })
 

@@ -41,15 +41,24 @@ export const linkQuery = ({ expires, field, key, resource }: Link, signature: st
     encodeURIComponent(field)
   }&exp=${expires}&sig=${signature}`
 
-/** What a request for a file asks for. Null when its parameters are not those of a link. */
+type Query = ReadonlyArray<readonly [name: string, value: string]>
+
+/**
+ * Whether a link asks for an attachment: `download=1`. It says how a file is answered and not who may have it, so no signature covers it, and whoever
+ * has a link may add it.
+ */
+export const asksDownload = (query: Query): boolean =>
+  query.some(([name, value]) => name === "download" && value === "1")
+
+/** What a request for a file asks for. Null when its parameters are not those of a link, with `download=1` or without. */
 export const readLink = (
   provider: string,
   path: string,
-  query: ReadonlyArray<readonly [name: string, value: string]>
+  query: Query
 ): { readonly link: Link; readonly signature: string } | null => {
   const values = new Map(query)
   const [resource, key, field, expires, signature] = ["r", "k", "f", "exp", "sig"].map((name) => values.get(name))
-  if (query.length !== 5 || values.size !== 5) return null
+  if (values.size !== query.length || query.length !== (asksDownload(query) ? 6 : 5)) return null
   if (resource === undefined || key === undefined || field === undefined || signature === undefined) return null
   if (expires === undefined || !/^[1-9][0-9]{0,11}$/.test(expires)) return null
   return { link: { provider, path, resource, key, field, expires: Number(expires) }, signature }

@@ -58,6 +58,9 @@ describe.skipIf(chromiumPath === null)("files", () => {
       expect(await image.evaluate((element) => element.style.backgroundImage)).toMatch(/^url\("data:image\/png/)
       const link = record.box("image").getByRole("link", { name: "Open" })
       expect(await link.getAttribute("rel")).toBe("noreferrer")
+      const saving = page.waitForEvent("download")
+      await record.box("image").getByRole("link", { name: "Download" }).click()
+      expect((await saving).suggestedFilename()).toMatch(/\.jpg$/)
       await record.box("image").getByText(/^JPEG · /).waitFor()
     })
     await using({}, async (page, record, sent) => {

@@ -3,7 +3,7 @@
  * uploaded at once. The form then holds its ticket, and a save writes that ticket. Nothing of a file becomes markup.
  */
 
-import { CloudUpload, Download, FileText, Image as ImageIcon, X } from "lucide-react"
+import { CloudUpload, Download, ExternalLink, FileText, Image as ImageIcon, X } from "lucide-react"
 import {
   type ClipboardEvent,
   createContext,
@@ -53,6 +53,12 @@ export const fileOf = (value: unknown): FileValue | null => {
       Object.entries(variants).filter(([, each]) => isOpenable((each as { readonly url?: unknown } | null)?.url))
     )
   } as FileValue
+}
+
+/** Where a file is saved from. Null for files elsewhere, which answer as they like, and for those that are no part of their record yet. */
+const downloadOf = (file: FileValue | null): string | null => {
+  const url = fileUrl(file, null, { download: true })
+  return url === file?.uri || url?.startsWith("blob:") === true ? null : url
 }
 
 /** The file's name, or its address where it has none. */
@@ -226,6 +232,7 @@ export const FileInput = (props: InputProps): ReactNode => {
     ? { uri: value, name: value, url: value }
     : null
   const file = fileOf(value) ?? sent?.file ?? external
+  const download = downloadOf(file)
 
   const send = async (chosen: File): Promise<void> => {
     setProblem(null)
@@ -349,7 +356,12 @@ export const FileInput = (props: InputProps): ReactNode => {
               </span>
               {file.url !== undefined && !file.url.startsWith("blob:") && (
                 <a className="btn" href={file.url} target="_blank" rel="noreferrer">
-                  <Download className="icon" aria-hidden="true" /> {t.file.open}
+                  <ExternalLink className="icon" aria-hidden="true" /> {t.file.open}
+                </a>
+              )}
+              {download !== null && (
+                <a className="btn" href={download} rel="noreferrer">
+                  <Download className="icon" aria-hidden="true" /> {t.file.download}
                 </a>
               )}
             </>
