@@ -1,7 +1,7 @@
 // Addresses of files: public ones with whatever stands behind them, HEAD where a bucket serves the bytes, and what an export writes of a file.
 import { expect, it } from "vitest"
 import { fakeImage } from "../fakes/images.ts"
-import { ann, create, onStage, pdf, ticketFor } from "../http/files/stage.ts"
+import { admin, ann, create, onStage, pdf, ticketFor } from "../http/files/stage.ts"
 
 onStage("addresses of files", (stage) => {
   it("of public files open with any query", async () => {
@@ -54,6 +54,43 @@ onStage("addresses of files", (stage) => {
     }
     const other = `${own.replace(/sig=./, (text) => text.endsWith("A") ? "sig=B" : "sig=A")}&download=1`
     expect((await service.call(null, "GET", other)).status).toBe(403)
+  })
+
+  it("end after the lifetime that their field declares, and what is kept of them ends with them", async () => {
+    const { clock, service } = stage()
+    const ticket = await ticketFor(stage(), admin, "papers.confidential", pdf(), { name: "a.pdf" })
+    const { id } = await create(stage(), admin, "papers", { title: "A", owner_id: "ann", confidential: ticket })
+    const path = `/api/v1/papers/${id as unknown as string}`
+    const read = async () => {
+      const answer = await service.get(admin, path)
+      const { url } = answer.json["confidential"] as unknown as { readonly url: string }
+      return { answer, url, left: Number(new URL(url, "http://x").searchParams.get("exp")) * 1_000 - clock.now }
+    }
+    const first = await read()
+    expect(first.left).toBeLessThanOrEqual(600_000)
+    expect(first.left).toBeGreaterThanOrEqual(300_000)
+    // A browser that kept this answer would show its links again after a 304.
+    expect(first.answer.headers.get("cache-control")).toBe("no-store")
+    const opened = await service.call(null, "GET", first.url)
+    expect(opened.status).toBe(200)
+    const age = Number(/^private, max-age=(\d+)$/.exec(opened.headers.get("cache-control")!)![1])
+    expect(Math.abs(age - first.left / 1_000)).toBeLessThanOrEqual(1)
+    expect((await read()).url).toBe(first.url)
+    const etag = first.answer.headers.get("etag")!
+    clock.now += first.left - 1_000
+    expect((await service.call(null, "GET", first.url)).status).toBe(200)
+    clock.now += 1_000
+    expect((await service.call(null, "GET", first.url)).status).toBe(403)
+    const second = await read()
+    expect((await service.call(null, "GET", second.url)).status).toBe(200)
+    // The record is the same one. Whoever asks by its ETag is told so.
+    expect(second.answer.headers.get("etag")).toBe(etag)
+    expect((await service.call(admin, "GET", path, { headers: { "if-none-match": etag } })).status).toBe(304)
+    const plain = await service.get(admin, `${path}?fields=title`)
+    expect(plain.headers.get("cache-control")).toBe("private, no-cache")
+    const product = await create(stage(), ann, "products", { name: "A" })
+    const open = await service.get(ann, `/api/v1/products/${product["id"] as unknown as string}`)
+    expect(open.headers.get("cache-control")).toBe("private, no-cache")
   })
 
   it("stand in an export only where they are asked for", async () => {

@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest"
 import { cleanupFolder, dueOf, entryName, entryOf, readEntry, writeEntry } from "./cleanup.ts"
-import { asksDownload, fileAddress, linkExpiry, linkQuery, publicAddress, readLink, signedText } from "./link.ts"
+import {
+  asksDownload,
+  fileAddress,
+  linkPeriod,
+  linkQuery,
+  publicAddress,
+  readLink,
+  readLinkLifetime,
+  signedText
+} from "./link.ts"
 import { countedMs, Quota } from "./quota.ts"
 import { looksLikeTicket, readTicket, ticketContext, writeTicket } from "./ticket.ts"
 import { writeStored } from "./uri.ts"
@@ -18,12 +27,40 @@ describe("links", () => {
   it("are good for one to two hours, and the same within the hour", () => {
     const start = 500_000 * 3_600
     for (const now of [start, start + 1, start + 1_800, start + 3_599]) {
-      const expires = linkExpiry(now)
-      expect(expires).toBe(start + 7_200)
-      expect(expires - now).toBeGreaterThan(3_600)
-      expect(expires - now).toBeLessThanOrEqual(7_200)
+      expect(linkPeriod(now)).toEqual({ from: start, until: start + 3_600, expires: start + 7_200 })
     }
-    expect(linkExpiry(start + 3_600)).toBe(start + 10_800)
+    expect(linkPeriod(start + 3_600).expires).toBe(start + 10_800)
+  })
+
+  it("of a lifetime are good for at least half of it and never for longer", () => {
+    for (const lifetime of [300, 301, 599, 900, 3_600, 7_200]) {
+      for (let now = 1_800_000_000; now < 1_800_008_000; now += 37) {
+        const { expires, from, until } = linkPeriod(now, lifetime)
+        expect(from <= now && now < until).toBe(true)
+        expect(expires - now).toBeLessThanOrEqual(lifetime)
+        expect(expires - now).toBeGreaterThanOrEqual(Math.floor(lifetime / 2))
+        expect(linkPeriod(until, lifetime).expires).toBeGreaterThan(expires)
+      }
+    }
+  })
+
+  it.each([
+    ["5 minutes", 300],
+    ["300s", 300],
+    ["10m", 600],
+    ["1.5 hours", 5_400],
+    ["2h", 7_200],
+    ["299.9 s", null],
+    ["4 minutes", null],
+    ["121m", null],
+    ["1d", null],
+    ["0", null],
+    [0, null],
+    [600, null],
+    ["soon", null],
+    [null, null]
+  ])("have a lifetime of %j as %s seconds", (declared, seconds) => {
+    expect(readLinkLifetime(declared)).toBe(seconds)
   })
 
   it("have the form of the spec", () => {

@@ -1,23 +1,29 @@
 import { describe, expect, it } from "vitest"
 import type { FileField } from "../model/file.ts"
 import { fileWriter } from "./shown.ts"
+import type { LinkedProvider } from "./shown.ts"
 
 const hour = 3_600_000
 
 describe("the writer of a file field", () => {
   const clock = { now: 500_000 * hour + 5 }
   let signed = 0
-  const make = () =>
+  const providers: { readonly [name: string]: LinkedProvider } = {
+    private: { public: false, publicUrl: null, prefix: "", linkLifetime: 7_200 },
+    strict: { public: false, publicUrl: null, prefix: "", linkLifetime: 600 },
+    public: { public: true, publicUrl: null, prefix: "", linkLifetime: 7_200 }
+  }
+  const make = (linkLifetime: number | null = null) =>
     fileWriter(
       {
         root: "/api",
-        provider: (name) => name === "private" ? { public: false, publicUrl: null, prefix: "" } : null,
+        provider: (name) => providers[name] ?? null,
         sign: (text) => `${++signed}.${text.length}`,
         now: () => clock.now
       },
       "docs",
       "file",
-      { externalUrls: false } as FileField,
+      { externalUrls: false, linkLifetime } as FileField,
       { key: (row) => encodeURIComponent(row[0]!), mark: (row) => row[0]!, placeholder: 1 }
     )
   const read = (text: string) => {
@@ -44,5 +50,29 @@ describe("the writer of a file field", () => {
     clock.now = 500_000 * hour
     expect(read(write(a, ["1", "x"]))).toEqual([a, "x", "1", end])
     expect(signed).toBe(7)
+  })
+
+  it("gives a link the lifetime of its provider, or that of its field, and keeps it for half of that", () => {
+    const uri = "strict:_/a.png?name=a.png&size=1"
+    const start = 500_000 * 3_600
+    const ends = (write: ReturnType<typeof make>, value = uri) => {
+      const { url } = JSON.parse(write(value, ["1", "x"])) as { readonly url: string }
+      return Number(new URL(url, "http://localhost").searchParams.get("exp")) - start
+    }
+    const [own, narrowed, widened] = [make(), make(300), make(7_200)]
+    const seen = []
+    for (const second of [0, 149, 150, 299, 300, 301]) {
+      clock.now = (start + second) * 1_000
+      seen.push([second, ends(own), ends(narrowed), ends(widened), ends(own, "private:_/b.png")])
+    }
+    expect(seen).toEqual([
+      [0, 600, 300, 7_200, 7_200],
+      [149, 600, 300, 7_200, 7_200],
+      [150, 600, 450, 7_200, 7_200],
+      [299, 600, 450, 7_200, 7_200],
+      [300, 900, 600, 7_200, 7_200],
+      [301, 900, 600, 7_200, 7_200]
+    ])
+    expect(JSON.parse(own("public:_/a.png", ["1", "x"]))).toMatchObject({ url: "/api/files/public/_/a.png" })
   })
 })

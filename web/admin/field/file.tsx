@@ -3,7 +3,7 @@
  * uploaded at once. The form then holds its ticket, and a save writes that ticket. Nothing of a file becomes markup.
  */
 
-import { CloudUpload, Download, ExternalLink, FileText, Image as ImageIcon, X } from "lucide-react"
+import { CloudUpload, FileText, Image as ImageIcon, X } from "lucide-react"
 import {
   type ClipboardEvent,
   createContext,
@@ -23,6 +23,7 @@ import { useApp } from "../shell/app.ts"
 import { fieldLabel } from "../shell/catalogue.ts"
 import { client } from "../shell/client.ts"
 import { problemText } from "../shell/problem.tsx"
+import { FileLinks, isOver } from "./file-links.tsx"
 import style from "./file.module.css"
 import type { InputProps } from "./input-props.ts"
 import { isolated, short } from "./plain.ts"
@@ -53,12 +54,6 @@ export const fileOf = (value: unknown): FileValue | null => {
       Object.entries(variants).filter(([, each]) => isOpenable((each as { readonly url?: unknown } | null)?.url))
     )
   } as FileValue
-}
-
-/** Where a file is saved from. Null for files elsewhere, which answer as they like, and for those that are no part of their record yet. */
-const downloadOf = (file: FileValue | null): string | null => {
-  const url = fileUrl(file, null, { download: true })
-  return url === file?.uri || url?.startsWith("blob:") === true ? null : url
 }
 
 /** The file's name, or its address where it has none. */
@@ -136,13 +131,7 @@ export const Picture = ({ file, onExpired, size }: PictureProps): ReactNode => {
 /** Called when signed links have expired. A list provides the function that reads its records again. */
 export const FileExpiry = createContext<() => void>(() => {})
 
-/** Whether a signed link has expired. Only then is the record read again, because a picture may fail for other reasons. */
-const isOver = (url: string | undefined): boolean => {
-  const end = url === undefined ? null : new URL(url, location.href).searchParams.get("exp")
-  return end !== null && Number(end) * 1_000 <= Date.now()
-}
-
-/** The picture of a file in a list. */
+/** The picture of a file in a list. Only an ended link is a reason to read again, because a picture may fail for others. */
 export const ListedPicture = ({ file, size }: { readonly file: FileValue; readonly size: number }): ReactNode => {
   const again = use(FileExpiry)
   return (
@@ -232,7 +221,6 @@ export const FileInput = (props: InputProps): ReactNode => {
     ? { uri: value, name: value, url: value }
     : null
   const file = fileOf(value) ?? sent?.file ?? external
-  const download = downloadOf(file)
 
   const send = async (chosen: File): Promise<void> => {
     setProblem(null)
@@ -347,23 +335,18 @@ export const FileInput = (props: InputProps): ReactNode => {
           )
           : (
             <>
-              <Picture file={file} size={54} onExpired={fileOf(value) === null ? undefined : onExpired} />
+              <Picture
+                file={file}
+                size={54}
+                onExpired={fileOf(value) === null ? undefined : () => void onExpired?.()}
+              />
               <span className="grow">
                 <b className="cut">
                   <bdi>{fileName(file)}</bdi>
                 </b>
                 <span className="dim">{file.missing === true ? t.file.missingText : details(file, format)}</span>
               </span>
-              {file.url !== undefined && !file.url.startsWith("blob:") && (
-                <a className="btn" href={file.url} target="_blank" rel="noreferrer">
-                  <ExternalLink className="icon" aria-hidden="true" /> {t.file.open}
-                </a>
-              )}
-              {download !== null && (
-                <a className="btn" href={download} rel="noreferrer">
-                  <Download className="icon" aria-hidden="true" /> {t.file.download}
-                </a>
-              )}
+              <FileLinks file={file} onOver={onExpired} />
             </>
           )}
         {sending === null && !disabled && (

@@ -20,6 +20,6 @@ export interface InputProps {
   readonly disabled?: boolean
   /** The first typed letter, shown instead of the value. */
   readonly typed?: string | undefined
-  /** Called when the link of a file has expired. */
-  readonly onExpired?: () => void
+  /** Called when the link of a file has ended: reads the record again. */
+  readonly onExpired?: () => Promise<void>
 }

@@ -28,7 +28,7 @@ export interface FieldsProps {
   readonly fresh?: boolean
   readonly onChange: (field: string, draft: Draft) => void
   /** Called when the link of a file has expired, so that the record is read again. */
-  readonly onExpired?: () => void
+  readonly onExpired?: () => Promise<void>
 }
 
 /** Whether a field takes the whole width. */
