@@ -237,10 +237,11 @@ export abstract class Reader implements RecordsReader {
   holding(
     { field, model, texts }: Parameters<RecordsReader["holding"]>[0]
   ): Effect.Effect<readonly string[], RecordsError> {
-    const plain = `split_part(${identifier(field.column)}::text, '?', 1)`
+    const whole = `${identifier(field.column)}::text`
+    const plain = `split_part(${whole}, '?', 1)`
     return Effect.map(
       this.run(
-        `select distinct ${plain} from ${
+        `select distinct ${whole} from ${
           tableOf(model)
         } where ${plain} in (select jsonb_array_elements_text($1::jsonb))`,
         [JSON.stringify(texts)],

@@ -89,10 +89,10 @@ export const writeSuite = (test: RecordsTest): void => {
         ]
         const held = yield* inTransaction((tx) => tx.holding({ model: things, field: f("name"), texts }))
         expect(held.toSorted()).toEqual([
-          "private:1/a.pdf",
-          "private:1/gone.pdf",
+          "private:1/a.pdf?name=a.pdf&size=1",
+          "private:1/gone.pdf?name=g.pdf&size=1",
           "private:1/plain.pdf",
-          "private:2/b.pdf"
+          "private:2/b.pdf?name=b.pdf&size=1"
         ])
         expect(yield* inTransaction((tx) => tx.holding({ model: things, field: f("name"), texts: [] }))).toEqual([])
       }

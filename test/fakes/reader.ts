@@ -132,8 +132,8 @@ export const makeReader = (
       }),
     holding: ({ field, model, texts }) =>
       Effect.map(begin("holding"), () => {
-        const held = new Set(read(model).map((row) => row[field.index]?.split("?", 1)[0]))
-        return texts.filter((text) => held.has(text))
+        const values = read(model).flatMap((row) => row[field.index] ?? [])
+        return [...new Set(values.filter((value) => texts.includes(value.split("?", 1)[0]!)))]
       }),
     aggregate: (plan) =>
       Effect.map(ready("aggregate", [plan.where]), () => {

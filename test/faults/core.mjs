@@ -275,7 +275,7 @@ export const faults = [
   {
     rule: "a link has five members and no more",
     file: "core/domain/file/link.ts",
-    old: "  if (query.length !== 5 || values.size !== 5) return null",
+    old: "  if (values.size !== query.length || query.length !== (asksDownload(query) ? 6 : 5)) return null",
     new: "  if (values.size < 5) return null",
     tests: ["core/domain/file/link.test.ts", "test/http/files"]
   },

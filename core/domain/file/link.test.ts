@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { cleanupFolder, dueOf, entryName, entryOf, readEntry, writeEntry } from "./cleanup.ts"
+import { cleanupFolder, dueOf, entryName, entryOf, leftOf, readEntry, variantsEntry, writeEntry } from "./cleanup.ts"
 import {
   asksDownload,
   fileAddress,
@@ -188,6 +188,25 @@ describe("scheduled deletes", () => {
     })
   })
 
+  it("of variants alone name the file in another way, and leave it and what rows list", () => {
+    const due = Date.parse("2026-11-23T07:45:00.123Z")
+    const full = { name: "full", extension: "jpg", width: 9, height: 8 }
+    const entry = variantsEntry(file, [...variants, full], due)
+    expect(JSON.parse(writeEntry(entry))).toEqual({
+      provider: "public",
+      of: "_/a.png",
+      due: "2026-11-23T07:45:00.123Z",
+      variants: ["_/a.png.card.webp", "_/a.png.full.jpg"]
+    })
+    expect(readEntry(writeEntry(entry))).toEqual(entry)
+    expect(leftOf(entry, null)).toEqual(["_/a.png.card.webp", "_/a.png.full.jpg"])
+    expect(leftOf(entry, new Set())).toEqual(["_/a.png.card.webp", "_/a.png.full.jpg"])
+    expect(leftOf(entry, new Set(["_/a.png.card.webp"]))).toEqual(["_/a.png.full.jpg"])
+    expect(leftOf(entry, new Set(["_/a.png.card.webp", "_/a.png.full.jpg"]))).toEqual([])
+    expect(leftOf(entryOf(file, due), new Set())).toEqual([])
+    expect(leftOf(entryOf(file, due), null)).toEqual(["_/a.png.card.webp", "_/a.png"])
+  })
+
   it.each([
     "",
     "{}",
@@ -195,6 +214,9 @@ describe("scheduled deletes", () => {
     "[]",
     "{\"provider\":\"p\",\"path\":\"../x\",\"due\":\"2026-11-23T07:45:00Z\"}",
     "{\"provider\":\"p\",\"path\":\"t/x\",\"due\":\"soon\"}",
+    "{\"provider\":\"p\",\"of\":\"../x\",\"due\":\"2026-11-23T07:45:00Z\"}",
+    "{\"provider\":\"p\",\"of\":null,\"path\":\"t/x\",\"due\":\"2026-11-23T07:45:00Z\"}",
+    "{\"provider\":\"p\",\"of\":\"t/x\",\"due\":\"2026-11-23T07:45:00Z\",\"variants\":[\"t/x\"]}",
     "{\"provider\":\"p\",\"path\":\"t/x\",\"due\":\"2026-11-23T07:45:00Z\",\"variants\":[\"t/y\"]}"
   ])(
     "are nothing else: %s",
